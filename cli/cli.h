@@ -1,0 +1,76 @@
+/* What the commands of the program share: options from a table, one-sentence errors, exit codes. */
+#ifndef GANZ_CLI_H
+#define GANZ_CLI_H
+
+#include <stdbool.h>
+
+#include "ganz/ganz.h"
+
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+typedef enum {
+    CLI_FLAG,   /* bool *: --name sets it, --no-name clears it */
+    CLI_INT,    /* long long *, checked against [min, max] */
+    CLI_REAL,   /* double *, checked against [min, max] */
+    CLI_TEXT,   /* const char ** */
+    CLI_CHOICE, /* const char **, one of the words in `choices`, separated by "|" */
+    CLI_LIST    /* cli_list *: the option may be repeated, and takes several words in a row */
+} cli_kind;
+
+typedef struct cli_list {
+    const char **items; /* freed by cli_list_free */
+    int count;
+} cli_list;
+
+typedef struct cli_option {
+    const char *name; /* long name without dashes; NULL ends the table */
+    char letter;      /* short name or 0 */
+    cli_kind kind;
+    void *value;       /* holds the default beforehand */
+    const char *meta;  /* name of the value in the help, or the choices */
+    const char *help;  /* one line */
+    double min, max;   /* for numbers; both 0: no limits */
+} cli_option;
+
+typedef struct cli_command {
+    const char *name;
+    const char *usage;   /* what follows the name: "--vocab V [TEXT...]" */
+    const char *summary; /* one line for `ganz --help` */
+    const char *details; /* paragraphs after the options in `ganz NAME --help`, or NULL */
+} cli_command;
+
+/* Parses argv[1..argc) into the table; words that are no options go to *rest (never NULL; freed by caller
+ * through cli_list_free). Returns -1 to go on, or the exit code: after --help, or after a usage error that
+ * has been reported on standard error. */
+int cli_parse(const cli_command *command, const cli_option *options, int argc, char **argv, cli_list *rest);
+void cli_list_free(cli_list *list);
+
+/* "ganz NAME: sentence" on standard error. Each returns the exit code that goes with it. */
+int cli_fail(const cli_command *command, const ganz_error *err);
+int cli_usage(const cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Progress of long work on standard error: a bar with rate and time left on a terminal, a plain line every
+ * ten seconds otherwise; nothing when quiet or when the work is short. */
+typedef struct cli_progress {
+    const char *label, *unit;
+    long long total; /* 0: unknown */
+    double started, shown;
+    bool terminal, quiet, drawn;
+} cli_progress;
+void cli_progress_start(cli_progress *p, const char *label, const char *unit, long long total, bool quiet);
+void cli_progress_show(cli_progress *p, long long done);
+void cli_progress_end(cli_progress *p, long long done);
+
+/* Seconds on a clock that never goes back. */
+double cli_seconds(void);
+
+/* One function and one description for each command; the table is in main.c. */
+#define CLI_COMMANDS(X)
+
+#define CLI_DECLARE(name)                        \
+    extern const cli_command cli_about_##name;   \
+    int cli_run_##name(int argc, char **argv);
+CLI_COMMANDS(CLI_DECLARE)
+#undef CLI_DECLARE
+
+#endif

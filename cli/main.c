@@ -1,0 +1,56 @@
+/* ganz COMMAND: finds the command and runs it. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+typedef struct entry {
+    const cli_command *about;
+    int (*run)(int argc, char **argv);
+} entry;
+
+static const entry commands[] = {
+#define CLI_ENTRY(name) {&cli_about_##name, cli_run_##name},
+    CLI_COMMANDS(CLI_ENTRY)
+#undef CLI_ENTRY
+    {NULL, NULL},
+};
+
+static void print_help(FILE *to)
+{
+    fputs("ganz: integer Transformer translation\n\nusage: ganz COMMAND [OPTIONS]\n\n", to);
+    for (const entry *e = commands; e->about; e++) fprintf(to, "  %-10s %s\n", e->about->name, e->about->summary);
+    fputs("\nganz COMMAND --help tells more about one command; ganz --version prints the version.\n", to);
+}
+
+/* Output that a full disk or a closed pipe swallowed must not look like success. */
+static int close_streams(int code)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fputs("ganz: cannot write standard output\n", stderr);
+        return code == CLI_OK ? CLI_FAILED : code;
+    }
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a write to a closed pipe is an error like any other */
+    if (argc < 2) {
+        print_help(stderr);
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return close_streams(CLI_OK);
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("ganz %s\n", ganz_version());
+        return close_streams(CLI_OK);
+    }
+    for (const entry *e = commands; e->about; e++)
+        if (strcmp(argv[1], e->about->name) == 0) return close_streams(e->run(argc - 1, argv + 1));
+    fprintf(stderr, "ganz: no command named %s (see ganz --help)\n", argv[1]);
+    return CLI_USAGE;
+}

@@ -1,0 +1,182 @@
+/* One table of options: parse, check, print. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+int cli_fail(const cli_command *command, const ganz_error *err)
+{
+    fprintf(stderr, "ganz %s: %s\n", command->name, err->message);
+    return CLI_FAILED;
+}
+
+int cli_usage(const cli_command *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "ganz %s: ", command->name);
+    vfprintf(stderr, format, args);
+    fprintf(stderr, " (see ganz %s --help)\n", command->name);
+    va_end(args);
+    return CLI_USAGE;
+}
+
+static void print_default(const cli_option *o)
+{
+    const char *const text = o->kind == CLI_TEXT || o->kind == CLI_CHOICE ? *(const char *const *)o->value : NULL;
+    if (o->kind == CLI_INT) printf(" [%lld]", *(const long long *)o->value);
+    if (o->kind == CLI_REAL) printf(" [%g]", *(const double *)o->value);
+    if (text) printf(" [%s]", text);
+}
+
+static void print_help(const cli_command *command, const cli_option *options)
+{
+    printf("usage: ganz %s %s\n\n%s\n\n", command->name, command->usage, command->summary);
+    for (const cli_option *o = options; o->name; o++) {
+        char left[96];
+        snprintf(left, sizeof left, "--%s%s%s", o->name, o->kind == CLI_FLAG ? "" : " ", o->kind == CLI_FLAG ? "" : o->meta);
+        if (o->letter)
+            printf("  -%c, %-26s %s", o->letter, left, o->help);
+        else
+            printf("      %-26s %s", left, o->help);
+        print_default(o);
+        putchar('\n');
+    }
+    if (command->details) printf("\n%s", command->details);
+}
+
+static bool list_add(cli_list *list, const char *item)
+{
+    const char **const grown = realloc(list->items, sizeof *grown * ((size_t)list->count + 1));
+    if (!grown) return false;
+    list->items = grown;
+    list->items[list->count++] = item;
+    return true;
+}
+
+void cli_list_free(cli_list *list)
+{
+    free(list->items);
+    *list = (cli_list){0};
+}
+
+static bool is_choice(const char *choices, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *at = choices; n > 0 && at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
+        if (strncmp(at, word, n) == 0 && (at[n] == '|' || at[n] == '\0')) return true;
+    return false;
+}
+
+static int in_range(const cli_command *command, const cli_option *o, double number)
+{
+    if ((o->min == 0 && o->max == 0) || (number >= o->min && number <= o->max)) return -1;
+    return cli_usage(command, "--%s must be %g to %g", o->name, o->min, o->max);
+}
+
+static int set_value(const cli_command *command, const cli_option *o, const char *word)
+{
+    char *end;
+    errno = 0;
+    switch (o->kind) {
+    case CLI_INT: {
+        const long long number = strtoll(word, &end, 10);
+        if (end == word || *end || errno) return cli_usage(command, "--%s needs a whole number, not %s", o->name, word);
+        *(long long *)o->value = number;
+        return in_range(command, o, (double)number);
+    }
+    case CLI_REAL: {
+        const double number = strtod(word, &end);
+        if (end == word || *end || errno || !isfinite(number))
+            return cli_usage(command, "--%s needs a number, not %s", o->name, word);
+        *(double *)o->value = number;
+        return in_range(command, o, number);
+    }
+    case CLI_CHOICE:
+        if (!is_choice(o->meta, word)) return cli_usage(command, "--%s is one of %s, not %s", o->name, o->meta, word);
+        *(const char **)o->value = word;
+        return -1;
+    case CLI_LIST:
+        return list_add(o->value, word) ? -1 : CLI_FAILED;
+    default:
+        *(const char **)o->value = word;
+        return -1;
+    }
+}
+
+/* Finds the option of "--name", "--name=value", "--no-flag" or "-x"; *value is what follows "=" or NULL. */
+static const cli_option *find(const cli_option *options, const char *word, const char **value, bool *negated)
+{
+    *value = NULL;
+    *negated = false;
+    if (word[1] != '-') {
+        for (const cli_option *o = options; o->name; o++)
+            if (o->letter && word[1] == o->letter && word[2] == '\0') return o;
+        return NULL;
+    }
+    const char *const name = word + 2;
+    const char *const equals = strchr(name, '=');
+    const size_t n = equals ? (size_t)(equals - name) : strlen(name);
+    for (const cli_option *o = options; o->name; o++) {
+        if (strlen(o->name) == n && strncmp(o->name, name, n) == 0) {
+            *value = equals ? equals + 1 : NULL;
+            return o;
+        }
+        if (o->kind == CLI_FLAG && !equals && strncmp(name, "no-", 3) == 0 && strcmp(name + 3, o->name) == 0) {
+            *negated = true;
+            return o;
+        }
+    }
+    return NULL;
+}
+
+static bool is_option(const char *word) { return word[0] == '-' && word[1] != '\0'; }
+
+/* One option and its value(s), from argv[*at]. */
+static int take_option(const cli_command *command, const cli_option *options, int argc, char **argv, int *at)
+{
+    const char *value;
+    bool negated;
+    const char *const word = argv[*at];
+    const cli_option *const o = find(options, word, &value, &negated);
+    if (!o) return cli_usage(command, "unknown option %s", word);
+    if (o->kind == CLI_FLAG) {
+        if (value) return cli_usage(command, "--%s takes no value", o->name);
+        *(bool *)o->value = !negated;
+        return -1;
+    }
+    if (!value) {
+        if (*at + 1 >= argc) return cli_usage(command, "--%s needs a value", o->name);
+        value = argv[++*at];
+    }
+    int code = set_value(command, o, value);
+    while (code < 0 && o->kind == CLI_LIST && *at + 1 < argc && !is_option(argv[*at + 1])) {
+        code = set_value(command, o, argv[++*at]);
+    }
+    return code;
+}
+
+int cli_parse(const cli_command *command, const cli_option *options, int argc, char **argv, cli_list *rest)
+{
+    bool only_words = false;
+    for (int i = 1; i < argc; i++) {
+        const char *const word = argv[i];
+        if (!only_words && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
+            print_help(command, options);
+            return CLI_OK;
+        }
+        if (!only_words && strcmp(word, "--") == 0) {
+            only_words = true;
+        } else if (only_words || !is_option(word)) {
+            if (!list_add(rest, word)) return CLI_FAILED;
+        } else {
+            const int code = take_option(command, options, argc, argv, &i);
+            if (code >= 0) return code;
+        }
+    }
+    return -1;
+}

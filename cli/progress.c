@@ -1,0 +1,62 @@
+/* Progress on standard error. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+enum { BAR = 24 };
+
+double cli_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void cli_progress_start(cli_progress *p, const char *label, const char *unit, long long total, bool quiet)
+{
+    *p = (cli_progress){.label = label, .unit = unit, .total = total, .quiet = quiet};
+    p->terminal = isatty(STDERR_FILENO);
+    p->started = cli_seconds();
+    p->shown = p->started;
+}
+
+static void print_line(cli_progress *p, long long done, double now)
+{
+    const double seconds = now - p->started;
+    const double rate = seconds > 0 ? (double)done / seconds : 0;
+    if (p->terminal) fputs("\r\033[K", stderr);
+    fprintf(stderr, "%s ", p->label);
+    if (p->terminal && p->total > 0) {
+        const int full = done >= p->total ? BAR : (int)(done * BAR / p->total);
+        char bar[BAR + 1];
+        memset(bar, '.', BAR);
+        memset(bar, '#', (size_t)full);
+        bar[BAR] = '\0';
+        fprintf(stderr, "[%s] ", bar);
+    }
+    fprintf(stderr, "%lld %s, %.0f/s", done, p->unit, rate);
+    if (p->total > 0 && rate > 0 && done < p->total) {
+        const long left = (long)((double)(p->total - done) / rate);
+        fprintf(stderr, ", %ld:%02ld left", left / 60, left % 60);
+    }
+    if (!p->terminal) fputc('\n', stderr);
+    p->shown = now;
+    p->drawn = true;
+}
+
+void cli_progress_show(cli_progress *p, long long done)
+{
+    if (p->quiet) return;
+    const double now = cli_seconds();
+    if (now - p->shown >= (p->terminal ? 0.2 : 10.0)) print_line(p, done, now);
+}
+
+void cli_progress_end(cli_progress *p, long long done)
+{
+    if (p->quiet || !p->drawn) return;
+    print_line(p, done, cli_seconds());
+    if (p->terminal) fputc('\n', stderr);
+}

@@ -1,0 +1,51 @@
+/* The subword vocabulary of Tensor2Tensor: text to ids and back, and learning it from text. */
+#ifndef GANZ_VOCAB_H
+#define GANZ_VOCAB_H
+
+#include <stdbool.h>
+
+#include "ganz/ganz.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { GANZ_PAD = 0, GANZ_EOS = 1 }; /* ids of every vocabulary */
+
+/* Immutable once open: any number of threads may encode and decode with one. */
+typedef struct ganz_vocab ganz_vocab;
+
+/* Growing results, owned by the caller; start with zeroes, reuse freely. */
+typedef struct ganz_ids {
+    int32_t *ids;
+    size_t count, capacity;
+} ganz_ids;
+typedef struct ganz_text {
+    char *text; /* not terminated */
+    size_t bytes, capacity;
+} ganz_text;
+GANZ_API void ganz_ids_free(ganz_ids *ids);
+GANZ_API void ganz_text_free(ganz_text *text);
+
+/* Reads a vocabulary file: one quoted entry a line, in the order of the ids. */
+GANZ_API ganz_status ganz_vocab_open(ganz_vocab **vocab, const char *path, ganz_error *err);
+/* The same from memory; `name` is for messages. The text need not outlive the call. */
+GANZ_API ganz_status ganz_vocab_parse(ganz_vocab **vocab, const char *text, size_t bytes, const char *name,
+                                      ganz_error *err);
+GANZ_API void ganz_vocab_close(ganz_vocab **vocab);
+
+GANZ_API int ganz_vocab_size(const ganz_vocab *vocab);
+/* The vocabulary as its file's text; lives as long as the vocabulary. */
+GANZ_API const char *ganz_vocab_file(const ganz_vocab *vocab, size_t *bytes);
+
+/* Appends the ids of one line, without an end mark. GANZ_EINVAL when the text is not UTF-8. */
+GANZ_API ganz_status ganz_vocab_encode(const ganz_vocab *vocab, const char *text, size_t bytes, ganz_ids *out,
+                                       ganz_error *err);
+/* Appends the text of some ids; ids out of range give nothing, as in Tensor2Tensor. */
+GANZ_API ganz_status ganz_vocab_decode(const ganz_vocab *vocab, const int32_t *ids, size_t count, ganz_text *out,
+                                       ganz_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,61 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+const char *ganz_version(void) { return GANZ_VERSION; }
+
+const char *ganz_status_name(ganz_status status)
+{
+    static const char *const names[] = {
+        [GANZ_OK] = "ok",
+        [GANZ_EINVAL] = "invalid argument",
+        [GANZ_ENOMEM] = "out of memory",
+        [GANZ_EIO] = "input or output failed",
+        [GANZ_EFORMAT] = "malformed file",
+        [GANZ_EVERSION] = "unknown version",
+        [GANZ_ELIMIT] = "limit exceeded",
+        [GANZ_EUNSUPPORTED] = "not supported here",
+        [GANZ_ECUDA] = "GPU failure",
+        [GANZ_ESTOPPED] = "stopped",
+    };
+    const size_t at = (size_t)status;
+    return at < GANZ_COUNT(names) ? names[at] : "unknown status";
+}
+
+/* A sentence stays one line whatever bytes a name in it had. */
+static void flatten(char *message)
+{
+    for (unsigned char *s = (unsigned char *)message; *s; s++)
+        if (*s < 0x20 || *s == 0x7F) *s = '?';
+}
+
+ganz_status ganz_fail(ganz_error *err, ganz_status status, const char *format, ...)
+{
+    if (!err) return status;
+    va_list args;
+    va_start(args, format);
+    /* The arguments may point into err->message itself. */
+    char message[sizeof err->message];
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    flatten(message);
+    err->status = status;
+    memcpy(err->message, message, sizeof message);
+    return status;
+}
+
+ganz_status ganz_fail_errno(ganz_error *err, const char *what, const char *path)
+{
+    const int code = errno;
+    return ganz_fail(err, code == ENOMEM ? GANZ_ENOMEM : GANZ_EIO, "cannot %s %s: %s", what, path, strerror(code));
+}
+
+void ganz_assert_failed(const char *condition, const char *file, int line)
+{
+    fprintf(stderr, "%s:%d: assertion failed: %s\n", file, line, condition);
+    abort();
+}

@@ -1,0 +1,48 @@
+/* Files inside the library: mappings, a bounded reader, checksums. Lines and outputs: ganz/io.h. */
+#ifndef GANZ_BASE_IO_H
+#define GANZ_BASE_IO_H
+
+#include "base/base.h"
+#include "ganz/io.h"
+
+/* ---- a file mapped for reading ------------------------------------------------------------------ */
+
+typedef struct ganz_map {
+    const unsigned char *data; /* NULL for an empty file */
+    size_t bytes;
+} ganz_map;
+
+/* Regular files only. */
+ganz_status ganz_map_open(ganz_map *map, const char *path, ganz_error *err);
+void ganz_map_close(ganz_map *map);
+
+/* ---- reading numbers from a block that nobody vouches for --------------------------------------- */
+
+typedef struct ganz_reader {
+    const unsigned char *data;
+    size_t bytes, at;
+    bool failed; /* something was asked for beyond the end; all later reads give 0 */
+} ganz_reader;
+
+static inline ganz_reader ganz_reader_over(const void *data, size_t bytes)
+{
+    const ganz_reader r = {data, bytes, 0, false};
+    return r;
+}
+uint32_t ganz_read_u32(ganz_reader *r); /* little endian */
+uint64_t ganz_read_u64(ganz_reader *r);
+const void *ganz_read_bytes(ganz_reader *r, size_t bytes); /* NULL when there are fewer */
+
+/* ---- outputs whose beginning is known last ------------------------------------------------------ */
+
+/* Overwrites bytes already written at `offset` (plain regular files only; the container's header). */
+ganz_status ganz_output_patch(ganz_output *out, uint64_t offset, const void *data, size_t bytes, ganz_error *err);
+/* Bytes written so far. */
+uint64_t ganz_output_bytes(const ganz_output *out);
+
+/* ---- checksums ---------------------------------------------------------------------------------- */
+
+/* XXH3, 64 bits. */
+uint64_t ganz_checksum(const void *data, size_t bytes);
+
+#endif

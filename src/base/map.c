@@ -1,0 +1,62 @@
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/io.h"
+
+ganz_status ganz_map_open(ganz_map *map, const char *path, ganz_error *err)
+{
+    *map = (ganz_map){0};
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return ganz_fail_errno(err, "open", path);
+    ganz_status status = GANZ_OK;
+    struct stat info;
+    if (fstat(fd, &info) != 0) {
+        status = ganz_fail_errno(err, "read", path);
+    } else if (!S_ISREG(info.st_mode)) {
+        status = ganz_fail(err, GANZ_EIO, "cannot open %s: not a regular file", path);
+    } else if (info.st_size > 0) {
+        void *const data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (data == MAP_FAILED)
+            status = ganz_fail_errno(err, "map", path);
+        else
+            *map = (ganz_map){data, (size_t)info.st_size};
+    }
+    close(fd);
+    return status;
+}
+
+void ganz_map_close(ganz_map *map)
+{
+    if (map->data) munmap((void *)map->data, map->bytes);
+    *map = (ganz_map){0};
+}
+
+const void *ganz_read_bytes(ganz_reader *r, size_t bytes)
+{
+    if (r->failed || bytes > r->bytes - r->at) {
+        r->failed = true;
+        return NULL;
+    }
+    const void *const data = r->data + r->at;
+    r->at += bytes;
+    return data;
+}
+
+uint32_t ganz_read_u32(ganz_reader *r)
+{
+    const unsigned char *const b = ganz_read_bytes(r, 4);
+    return b ? (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24 : 0;
+}
+
+uint64_t ganz_read_u64(ganz_reader *r)
+{
+    const unsigned char *const b = ganz_read_bytes(r, 8);
+    uint64_t v = 0;
+    for (int i = 7; b && i >= 0; i--) v = v << 8 | b[i];
+    return v;
+}
+
+uint64_t ganz_checksum(const void *data, size_t bytes) { return XXH3_64bits(data, bytes); }

@@ -1,0 +1,260 @@
+/* Outputs: one buffer, one optional compressor, and a temporary file that becomes the real one at the end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/io.h"
+
+enum { BUFFER_BYTES = 1 << 16 };
+
+typedef enum { PLAIN, GZIP, ZSTD } packing;
+
+struct ganz_output {
+    char *name;      /* for messages */
+    char *path;      /* final name; NULL when written directly */
+    char *temporary; /* beside it */
+    int fd;
+    packing format;
+    z_stream gz;
+    ZSTD_CStream *zstd;
+    uint64_t bytes; /* before compression */
+    size_t used;
+    unsigned char buffer[BUFFER_BYTES];
+    unsigned char packed[BUFFER_BYTES];
+};
+
+static bool ends_with(const char *text, const char *tail)
+{
+    const size_t n = strlen(text), m = strlen(tail);
+    return n >= m && strcmp(text + n - m, tail) == 0;
+}
+
+static ganz_status write_all(const ganz_output *o, const unsigned char *data, size_t bytes, ganz_error *err)
+{
+    while (bytes > 0) {
+        const ssize_t done = write(o->fd, data, bytes);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return ganz_fail_errno(err, "write", o->name);
+        data += done;
+        bytes -= (size_t)done;
+    }
+    return GANZ_OK;
+}
+
+static ganz_status pack_gzip(ganz_output *o, int mode, ganz_error *err)
+{
+    o->gz.next_in = o->buffer;
+    o->gz.avail_in = (uInt)o->used;
+    int result;
+    do {
+        o->gz.next_out = o->packed;
+        o->gz.avail_out = sizeof o->packed;
+        result = deflate(&o->gz, mode);
+        GANZ_TRY(write_all(o, o->packed, sizeof o->packed - o->gz.avail_out, err));
+    } while (o->gz.avail_out == 0 || (mode == Z_FINISH && result != Z_STREAM_END));
+    return GANZ_OK;
+}
+
+static ganz_status pack_zstd(ganz_output *o, ZSTD_EndDirective mode, ganz_error *err)
+{
+    ZSTD_inBuffer in = {o->buffer, o->used, 0};
+    size_t left;
+    do {
+        ZSTD_outBuffer out = {o->packed, sizeof o->packed, 0};
+        left = ZSTD_compressStream2(o->zstd, &out, &in, mode);
+        if (ZSTD_isError(left)) return ganz_fail(err, GANZ_EIO, "%s: cannot compress", o->name);
+        GANZ_TRY(write_all(o, o->packed, out.pos, err));
+    } while (in.pos < in.size || (mode != ZSTD_e_continue && left > 0));
+    return GANZ_OK;
+}
+
+typedef enum { GO_ON, FLUSH, END } drain;
+
+static ganz_status empty_buffer(ganz_output *o, drain how, ganz_error *err)
+{
+    static const int gz_mode[] = {Z_NO_FLUSH, Z_SYNC_FLUSH, Z_FINISH};
+    static const ZSTD_EndDirective zstd_mode[] = {ZSTD_e_continue, ZSTD_e_flush, ZSTD_e_end};
+    ganz_status status;
+    if (o->format == GZIP)
+        status = pack_gzip(o, gz_mode[how], err);
+    else if (o->format == ZSTD)
+        status = pack_zstd(o, zstd_mode[how], err);
+    else
+        status = write_all(o, o->buffer, o->used, err);
+    o->used = 0;
+    return status;
+}
+
+/* A regular file, or one that does not exist yet, is replaced at the end; anything else is written at once. */
+static ganz_status open_file(ganz_output *o, const char *path, ganz_error *err)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        if (S_ISDIR(info.st_mode)) return ganz_fail(err, GANZ_EIO, "cannot write %s: it is a folder", path);
+        o->fd = open(path, O_WRONLY | O_CLOEXEC);
+        return o->fd < 0 ? ganz_fail_errno(err, "write", path) : GANZ_OK;
+    }
+    /* Through a symbolic link it is the file behind it that is replaced. */
+    char *const real_path = realpath(path, NULL);
+    const char *const target = real_path ? real_path : path;
+    const size_t bytes = strlen(target) + sizeof ".tmp.XXXXXX";
+    o->path = ganz_strdup(target);
+    o->temporary = ganz_alloc(bytes, 1);
+    if (o->temporary) snprintf(o->temporary, bytes, "%s.tmp.XXXXXX", target);
+    free(real_path);
+    if (!o->path || !o->temporary) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
+    o->fd = mkstemp(o->temporary);
+    if (o->fd < 0) {
+        ganz_free(o->temporary);
+        o->temporary = NULL;
+        return ganz_fail_errno(err, "create", path);
+    }
+    const mode_t mask = umask(0);
+    umask(mask);
+    if (fchmod(o->fd, 0666 & ~mask) != 0) return ganz_fail_errno(err, "create", path);
+    return GANZ_OK;
+}
+
+static ganz_status start_packer(ganz_output *o, const char *path, ganz_error *err)
+{
+    bool ready = true;
+    if (ends_with(path, ".gz")) {
+        ready = deflateInit2(&o->gz, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+        if (ready) o->format = GZIP;
+    } else if (ends_with(path, ".zst")) {
+        o->zstd = ZSTD_createCStream();
+        ready = o->zstd && !ZSTD_isError(ZSTD_CCtx_setParameter(o->zstd, ZSTD_c_checksumFlag, 1));
+        o->format = ZSTD;
+    }
+    return ready ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory to compress", path);
+}
+
+ganz_status ganz_output_open(ganz_output **out, const char *path, ganz_error *err)
+{
+    *out = NULL;
+    const bool is_stdout = strcmp(path, "-") == 0;
+    ganz_output *o = ganz_alloc(1, sizeof *o);
+    if (!o) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
+    o->fd = is_stdout ? STDOUT_FILENO : -1;
+    o->name = ganz_strdup(is_stdout ? "standard output" : path);
+    ganz_status status = o->name ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
+    if (status == GANZ_OK && !is_stdout) status = open_file(o, path, err);
+    if (status == GANZ_OK && !is_stdout) status = start_packer(o, path, err);
+    if (status != GANZ_OK) ganz_output_abandon(&o);
+    *out = o;
+    return status;
+}
+
+ganz_status ganz_output_write(ganz_output *o, const void *data, size_t bytes, ganz_error *err)
+{
+    const unsigned char *from = data;
+    o->bytes += bytes;
+    while (bytes > 0) {
+        const size_t room = BUFFER_BYTES - o->used;
+        const size_t take = bytes < room ? bytes : room;
+        memcpy(o->buffer + o->used, from, take);
+        o->used += take;
+        from += take;
+        bytes -= take;
+        if (o->used == BUFFER_BYTES) GANZ_TRY(empty_buffer(o, GO_ON, err));
+    }
+    return GANZ_OK;
+}
+
+ganz_status ganz_output_printf(ganz_output *o, ganz_error *err, const char *format, ...)
+{
+    char small[512];
+    va_list args;
+    va_start(args, format);
+    const int need = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    if (need < 0) return ganz_fail(err, GANZ_EIO, "%s: cannot format", o->name);
+    if ((size_t)need < sizeof small) return ganz_output_write(o, small, (size_t)need, err);
+    char *const large = ganz_alloc((size_t)need + 1, 1);
+    if (!large) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", o->name);
+    va_start(args, format);
+    vsnprintf(large, (size_t)need + 1, format, args);
+    va_end(args);
+    const ganz_status status = ganz_output_write(o, large, (size_t)need, err);
+    ganz_free(large);
+    return status;
+}
+
+ganz_status ganz_output_flush(ganz_output *o, ganz_error *err) { return empty_buffer(o, FLUSH, err); }
+
+ganz_status ganz_output_patch(ganz_output *o, uint64_t offset, const void *data, size_t bytes, ganz_error *err)
+{
+    GANZ_ASSERT(o->format == PLAIN && o->temporary && offset + bytes <= o->bytes);
+    GANZ_TRY(empty_buffer(o, GO_ON, err));
+    const unsigned char *from = data;
+    while (bytes > 0) {
+        const ssize_t done = pwrite(o->fd, from, bytes, (off_t)offset);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return ganz_fail_errno(err, "write", o->name);
+        from += done;
+        offset += (uint64_t)done;
+        bytes -= (size_t)done;
+    }
+    return GANZ_OK;
+}
+
+uint64_t ganz_output_bytes(const ganz_output *o) { return o->bytes; }
+
+/* A rename is durable only once its folder is. */
+static ganz_status sync_folder(const char *path, ganz_error *err)
+{
+    char *const copy = ganz_strdup(path);
+    if (!copy) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
+    const int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ganz_free(copy);
+    if (fd < 0) return ganz_fail_errno(err, "open the folder of", path);
+    /* Some file systems cannot sync a folder and say EINVAL: nothing more can be done there. */
+    const bool failed = fsync(fd) != 0 && errno != EINVAL;
+    const ganz_status status = failed ? ganz_fail_errno(err, "sync the folder of", path) : GANZ_OK;
+    close(fd);
+    return status;
+}
+
+static ganz_status replace_file(ganz_output *o, ganz_error *err)
+{
+    if (fsync(o->fd) != 0) return ganz_fail_errno(err, "write", o->name);
+    const int fd = o->fd;
+    o->fd = -1;
+    if (close(fd) != 0) return ganz_fail_errno(err, "write", o->name);
+    if (rename(o->temporary, o->path) != 0) return ganz_fail_errno(err, "replace", o->name);
+    ganz_free(o->temporary);
+    o->temporary = NULL; /* it is the file now: nothing to remove */
+    return sync_folder(o->path, err);
+}
+
+ganz_status ganz_output_finish(ganz_output **it, ganz_error *err)
+{
+    ganz_output *const o = *it;
+    ganz_status status = empty_buffer(o, END, err);
+    if (status == GANZ_OK && o->temporary) status = replace_file(o, err);
+    ganz_output_abandon(it);
+    return status;
+}
+
+void ganz_output_abandon(ganz_output **it)
+{
+    ganz_output *const o = *it;
+    *it = NULL;
+    if (!o) return;
+    if (o->format == GZIP) deflateEnd(&o->gz);
+    ZSTD_freeCStream(o->zstd);
+    if (o->fd > STDERR_FILENO) close(o->fd);
+    if (o->temporary) unlink(o->temporary);
+    ganz_free(o->temporary);
+    ganz_free(o->path);
+    ganz_free(o->name);
+    ganz_free(o);
+}

@@ -1,0 +1,25 @@
+#!/bin/bash
+# run.sh SCRIPT: runs one test of the program in an empty folder. $GANZ is the program, $HERE this folder.
+# A script uses the helpers below and ends with 0 when all was as it should be.
+HERE=$(cd "$(dirname "$0")" && pwd)
+export HERE
+DIR=$(mktemp -d) || exit 1
+trap 'rm -rf "$DIR"' EXIT
+cd "$DIR" || exit 1
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+# equal WHAT EXPECTED ACTUAL
+equal() { [ "$2" = "$3" ] || fail "$1: expected '$2', got '$3'"; }
+# refuses CODE PATTERN COMMAND...: exits with CODE, one sentence on stderr that matches, nothing on stdout
+refuses() {
+  local code=$1 pattern=$2 status
+  shift 2
+  "$@" >refuses.out 2>refuses.err </dev/null
+  status=$?
+  [ $status = "$code" ] || fail "$* exits with $status, not $code: $(cat refuses.err)"
+  [ "$(wc -l <refuses.err)" = 1 ] || fail "$* says more or less than one line: $(cat refuses.err)"
+  grep -qE -- "$pattern" refuses.err || fail "$* says: $(cat refuses.err)"
+  [ -s refuses.out ] && fail "$* wrote to standard output"
+  rm -f refuses.out refuses.err
+}
+. "$1"

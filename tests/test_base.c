@@ -1,0 +1,386 @@
+/* Base: arenas, pool, random numbers, UTF-8, files. */
+#include "test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/io.h"
+#include "base/rng.h"
+#include "base/thread.h"
+#include "base/utf8.h"
+
+static void fail_writes_one_line(void **state)
+{
+    (void)state;
+    ganz_error err;
+    assert_int_equal(ganz_fail(&err, GANZ_EIO, "a%sb", "\n\t"), GANZ_EIO);
+    assert_int_equal(err.status, GANZ_EIO);
+    assert_string_equal(err.message, "a??b");
+    assert_int_equal(ganz_fail(NULL, GANZ_EINVAL, "x"), GANZ_EINVAL);
+    assert_int_equal(ganz_fail(&err, GANZ_EIO, "again: %s", err.message), GANZ_EIO);
+    assert_string_equal(err.message, "again: a??b");
+    for (int i = GANZ_OK; i <= GANZ_ESTOPPED; i++) assert_non_null(ganz_status_name((ganz_status)i));
+    assert_string_equal(ganz_status_name((ganz_status)99), "unknown status");
+}
+
+static void arena_takes_and_rewinds(void **state)
+{
+    (void)state;
+    ganz_arena a;
+    assert_int_equal(ganz_arena_open(&a, 4096, NULL), GANZ_OK);
+    char *const first = ganz_arena_take(&a, 3, 7);
+    assert_non_null(first);
+    assert_int_equal((uintptr_t)first % GANZ_ALIGN, 0);
+    memset(first, 1, 21);
+    const size_t mark = ganz_arena_mark(&a);
+    char *const second = ganz_arena_take(&a, 1, 100);
+    assert_true(second >= first + 21);
+    ganz_arena_rewind(&a, mark);
+    assert_ptr_equal(ganz_arena_take(&a, 1, 1), second);
+    assert_null(ganz_arena_take(&a, 1, 5000));
+    assert_null(ganz_arena_take(&a, SIZE_MAX, 2));
+    assert_null(ganz_arena_take(&a, SIZE_MAX, 1));
+    assert_true(a.peak >= 128);
+    ganz_arena_close(&a);
+    assert_int_equal(ganz_arena_open(&a, SIZE_MAX, NULL), GANZ_ENOMEM);
+}
+
+static void allocation_fails_on_demand(void **state)
+{
+    (void)state;
+    ganz_alloc_fail_at(2);
+    void *const one = ganz_alloc(1, 8);
+    assert_non_null(one);
+    assert_null(ganz_alloc(1, 8));
+    assert_null(ganz_alloc_aligned(8));
+    ganz_alloc_fail_at(0);
+    ganz_free(one);
+    assert_null(ganz_realloc(NULL, SIZE_MAX, 2));
+}
+
+typedef struct sums {
+    int touched[1000];
+    int worker_of[1000];
+} sums;
+
+static void touch(void *context, int64_t begin, int64_t end, int worker)
+{
+    sums *const s = context;
+    for (int64_t i = begin; i < end; i++) {
+        s->touched[i]++;
+        s->worker_of[i] = worker;
+    }
+}
+
+static void pool_covers_each_item_once(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 5; threads++) {
+        ganz_pool *pool;
+        assert_int_equal(ganz_pool_open(&pool, threads, NULL), GANZ_OK);
+        for (int64_t n = 0; n <= 1000; n += n < 20 ? 1 : 97) {
+            sums s = {0};
+            ganz_pool_run(pool, n, 8, touch, &s);
+            for (int64_t i = 0; i < 1000; i++) assert_int_equal(s.touched[i], i < n);
+            for (int64_t i = 1; i < n; i++) { /* runs in order, cut at whole grains */
+                assert_true(s.worker_of[i] >= s.worker_of[i - 1]);
+                if (s.worker_of[i] != s.worker_of[i - 1]) assert_int_equal(i % 8, 0);
+            }
+        }
+        ganz_pool_close(&pool);
+        assert_null(pool);
+    }
+    ganz_pool *none;
+    assert_int_equal(ganz_pool_open(&none, 0, NULL), GANZ_EINVAL);
+    assert_true(ganz_cpu_count() >= 1);
+}
+
+/* Known answers of Philox4x32-10 (Random123's kat_vectors). */
+static void philox_known_answers(void **state)
+{
+    (void)state;
+    const ganz_random4 zero = ganz_philox(0, 0, 0);
+    const uint32_t expected[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
+    assert_memory_equal(zero.v, expected, sizeof expected);
+    const ganz_random4 ones = ganz_philox(UINT64_MAX, UINT64_MAX, UINT64_MAX);
+    const uint32_t expected_ones[4] = {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd};
+    assert_memory_equal(ones.v, expected_ones, sizeof expected_ones);
+    const ganz_random4 pi = ganz_philox(UINT64_C(0x299f31d0a4093822), UINT64_C(0x0370734413198a2e), UINT64_C(0x85a308d3243f6a88));
+    const uint32_t expected_pi[4] = {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1};
+    assert_memory_equal(pi.v, expected_pi, sizeof expected_pi);
+}
+
+static void random_numbers_are_spread(void **state)
+{
+    (void)state;
+    double sum = 0, normal_sum = 0, normal_square = 0;
+    for (int i = 0; i < 100000; i++) {
+        const float u = ganz_random_uniform(7, 3, (uint64_t)i);
+        assert_true(u >= 0 && u < 1);
+        sum += u;
+        const double x = ganz_random_normal(7, 4, (uint64_t)i);
+        normal_sum += x;
+        normal_square += x * x;
+        assert_true(ganz_random_below(1, 2, (uint64_t)i, 6) < 6);
+    }
+    assert_float_equal(sum / 1e5, 0.5, 0.005);
+    assert_float_equal(normal_sum / 1e5, 0, 0.015);
+    assert_float_equal(normal_square / 1e5, 1, 0.02);
+    uint32_t order[257], seen[257] = {0};
+    ganz_random_order(9, 1, order, 257);
+    for (int i = 0; i < 257; i++) seen[order[i]]++;
+    for (int i = 0; i < 257; i++) assert_int_equal(seen[i], 1);
+}
+
+static void utf8_accepts_only_valid(void **state)
+{
+    (void)state;
+    for (int32_t c = 0; c < 0x110000; c++) {
+        if (c >= 0xD800 && c <= 0xDFFF) continue;
+        char bytes[4];
+        int32_t back = -1;
+        const int n = ganz_utf8_encode(c, bytes);
+        assert_int_equal(ganz_utf8_decode(bytes, (size_t)n, &back), n);
+        assert_int_equal(back, c);
+        if (n > 1) assert_int_equal(ganz_utf8_decode(bytes, (size_t)n - 1, &back), 0);
+    }
+    static const char *const bad[] = {"\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
+                                      "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\x80", "\xFF", "\xE2\x82"};
+    for (size_t i = 0; i < GANZ_COUNT(bad); i++) assert_false(ganz_utf8_valid(bad[i], strlen(bad[i])));
+    const char good[] = "plain ascii, then \xC3\xA4 and \xF0\x9F\x98\x80";
+    assert_true(ganz_utf8_valid(good, sizeof good - 1));
+    assert_false(ganz_utf8_valid(good, sizeof good - 2));
+    assert_true(ganz_utf8_valid("a\0b", 3));
+    assert_true(ganz_utf8_valid("", 0));
+}
+
+static void utf8_repair_replaces_maximal_parts(void **state)
+{
+    (void)state;
+    char out[64];
+    size_t replaced;
+    /* The example of the Unicode standard, table 3-8. */
+    const size_t n = ganz_utf8_repair("a\xF1\x80\x80\xE1\x80\xC2" "b\x80" "c\x80\xBF" "d", 13, out, &replaced);
+    assert_int_equal(replaced, 6);
+    assert_int_equal(n, 4 + 6 * 3);
+    assert_memory_equal(out, "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD" "b\xEF\xBF\xBD" "c\xEF\xBF\xBD\xEF\xBF\xBD" "d", n);
+}
+
+/* ---- files, each test in a folder of its own ---------------------------------------------------- */
+
+static int enter_folder(void **state)
+{
+    char *const folder = strdup("/tmp/ganz_test_XXXXXX");
+    *state = folder;
+    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int leave_folder(void **state)
+{
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf %s", (const char *)*state);
+    const int result = chdir("/") == 0 ? system(command) : -1;
+    free(*state);
+    return result;
+}
+
+static void write_text(const char *path, const char *text, size_t bytes)
+{
+    ganz_output *out;
+    ganz_error err;
+    assert_int_equal(ganz_output_open(&out, path, &err), GANZ_OK);
+    assert_int_equal(ganz_output_write(out, text, bytes, &err), GANZ_OK);
+    assert_int_equal(ganz_output_finish(&out, &err), GANZ_OK);
+}
+
+static void expect_lines(const char *path, const char *const *lines, int count)
+{
+    ganz_lines *l;
+    ganz_error err;
+    assert_int_equal(ganz_lines_open(&l, path, &err), GANZ_OK);
+    const char *text;
+    size_t bytes;
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(ganz_lines_next(l, &text, &bytes, &err), GANZ_OK);
+        assert_non_null(text);
+        assert_int_equal(bytes, strlen(lines[i]));
+        assert_memory_equal(text, lines[i], bytes);
+        assert_int_equal(ganz_lines_number(l), i + 1);
+    }
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(ganz_lines_next(l, &text, &bytes, &err), GANZ_OK);
+        assert_null(text);
+    }
+    ganz_lines_close(&l);
+}
+
+static void lines_of_every_format(void **state)
+{
+    (void)state;
+    const char text[] = "one\n\nthree\r\nlast without end";
+    const char *const lines[] = {"one", "", "three\r", "last without end"};
+    const char *const names[] = {"a.txt", "a.gz", "a.zst"};
+    for (size_t i = 0; i < GANZ_COUNT(names); i++) {
+        write_text(names[i], text, sizeof text - 1);
+        expect_lines(names[i], lines, 4);
+    }
+    assert_int_equal(system("xz -k a.txt && cat a.gz a.gz > two.gz && cat a.zst a.zst > two.zst && cat a.txt.xz a.txt.xz > two.xz"), 0);
+    expect_lines("a.txt.xz", lines, 4);
+    const char *const twice[] = {"one", "", "three\r", "last without endone", "", "three\r", "last without end"};
+    expect_lines("two.gz", twice, 7);
+    expect_lines("two.zst", twice, 7);
+    expect_lines("two.xz", twice, 7);
+    write_text("empty", "", 0);
+    expect_lines("empty", NULL, 0);
+    write_text("empty.gz", "", 0);
+    expect_lines("empty.gz", NULL, 0);
+}
+
+static void long_lines_survive_every_format(void **state)
+{
+    (void)state;
+    const size_t bytes = 10u << 20;
+    char *const text = malloc(bytes + 1);
+    for (size_t i = 0; i < bytes; i++) text[i] = (char)('a' + ganz_random_below(1, 1, i, 26));
+    text[bytes] = '\0';
+    const char *const names[] = {"l.txt", "l.gz", "l.zst"};
+    for (size_t i = 0; i < GANZ_COUNT(names); i++) {
+        write_text(names[i], text, bytes);
+        const char *const lines[] = {text};
+        expect_lines(names[i], lines, 1);
+    }
+    free(text);
+}
+
+static void damaged_streams_are_refused(void **state)
+{
+    (void)state;
+    char text[100000];
+    for (size_t i = 0; i < sizeof text; i++) text[i] = (char)('a' + ganz_random_below(2, 1, i, 26));
+    write_text("d.gz", text, sizeof text);
+    write_text("d.zst", text, sizeof text);
+    write_text("d", text, sizeof text);
+    assert_int_equal(system("xz d && head -c 30000 d.gz > cut.gz && head -c 30000 d.zst > cut.zst && head -c 30000 d.xz > cut.xz"
+                            " && (head -c 20000 d.gz; head -c 100 /dev/zero; tail -c 20000 d.gz) > bad.gz"
+                            " && (head -c 20000 d.xz; head -c 100 /dev/zero; tail -c 20000 d.xz) > bad.xz"
+                            " && (cat d.gz; echo garbage) > tail.gz && (cat d.xz; echo garbage) > tail.xz && (cat d.zst; echo garbage) > tail.zst"), 0);
+    const char *const names[] = {"cut.gz", "cut.zst", "cut.xz", "bad.gz", "bad.xz", "tail.gz", "tail.xz", "tail.zst"};
+    for (size_t i = 0; i < GANZ_COUNT(names); i++) {
+        ganz_lines *l;
+        ganz_error err = {0};
+        assert_int_equal(ganz_lines_open(&l, names[i], &err), GANZ_OK);
+        const char *line;
+        size_t bytes;
+        ganz_status status;
+        do status = ganz_lines_next(l, &line, &bytes, &err);
+        while (status == GANZ_OK && line);
+        assert_int_equal(status, GANZ_EFORMAT);
+        assert_non_null(strstr(err.message, names[i]));
+        ganz_lines_close(&l);
+    }
+}
+
+static void outputs_are_whole_or_absent(void **state)
+{
+    (void)state;
+    ganz_error err;
+    ganz_output *out;
+    write_text("kept", "old", 3);
+    assert_int_equal(ganz_output_open(&out, "kept", &err), GANZ_OK);
+    assert_int_equal(ganz_output_printf(out, &err, "%s %d\n", "new", 1), GANZ_OK);
+    const char *const old[] = {"old"};
+    expect_lines("kept", old, 1);
+    ganz_output_abandon(&out);
+    expect_lines("kept", old, 1);
+    assert_int_equal(ganz_output_open(&out, "kept", &err), GANZ_OK);
+    assert_int_equal(ganz_output_write(out, "new1", 4, &err), GANZ_OK);
+    assert_int_equal(ganz_output_patch(out, 3, "2", 1, &err), GANZ_OK);
+    assert_int_equal(ganz_output_bytes(out), 4);
+    assert_int_equal(ganz_output_finish(&out, &err), GANZ_OK);
+    const char *const renewed[] = {"new2"};
+    expect_lines("kept", renewed, 1);
+    assert_int_equal(system("test $(ls | wc -l) = 1"), 0);
+
+    assert_int_equal(ganz_output_open(&out, "no/such/folder", &err), GANZ_EIO);
+    assert_non_null(strstr(err.message, "no/such/folder"));
+    assert_int_equal(ganz_output_open(&out, "/", &err), GANZ_EIO);
+    assert_int_equal(ganz_output_open(&out, "/dev/full", &err), GANZ_OK);
+    assert_int_equal(ganz_output_write(out, "x", 1, &err), GANZ_OK);
+    assert_int_equal(ganz_output_finish(&out, &err), GANZ_EIO);
+    assert_null(out);
+}
+
+static void a_link_stays_a_link(void **state)
+{
+    (void)state;
+    write_text("target", "old", 3);
+    assert_int_equal(symlink("target", "link"), 0);
+    write_text("link", "new", 3);
+    struct stat info;
+    assert_int_equal(lstat("link", &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    const char *const lines[] = {"new"};
+    expect_lines("target", lines, 1);
+}
+
+static void missing_files_have_a_sentence(void **state)
+{
+    (void)state;
+    ganz_error err;
+    ganz_lines *l;
+    ganz_map map;
+    assert_int_equal(ganz_lines_open(&l, "nowhere", &err), GANZ_EIO);
+    assert_null(l);
+    assert_string_equal(err.message, "cannot open nowhere: No such file or directory");
+    assert_int_equal(ganz_lines_open(&l, "/", &err), GANZ_EIO);
+    assert_int_equal(ganz_map_open(&map, "nowhere", &err), GANZ_EIO);
+    assert_int_equal(ganz_map_open(&map, "/dev/null", &err), GANZ_EIO);
+    write_text("nothing", "", 0);
+    assert_int_equal(ganz_map_open(&map, "nothing", &err), GANZ_OK);
+    assert_int_equal(map.bytes, 0);
+    ganz_map_close(&map);
+}
+
+static void reader_stops_at_the_end(void **state)
+{
+    (void)state;
+    const unsigned char data[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+    ganz_reader r = ganz_reader_over(data, sizeof data);
+    assert_int_equal(ganz_read_u32(&r), 0x04030201);
+    assert_true(ganz_read_u64(&r) == UINT64_C(0x0c0b0a0908070605));
+    assert_false(r.failed);
+    assert_int_equal(ganz_read_u32(&r), 0);
+    assert_true(r.failed);
+    assert_null(ganz_read_bytes(&r, 1));
+    r = ganz_reader_over(data, sizeof data);
+    assert_null(ganz_read_bytes(&r, SIZE_MAX));
+    assert_true(ganz_checksum("", 0) == UINT64_C(0x2d06800538d394c2)); /* XXH3 of nothing */
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fail_writes_one_line),
+        cmocka_unit_test(arena_takes_and_rewinds),
+        cmocka_unit_test(allocation_fails_on_demand),
+        cmocka_unit_test(pool_covers_each_item_once),
+        cmocka_unit_test(philox_known_answers),
+        cmocka_unit_test(random_numbers_are_spread),
+        cmocka_unit_test(utf8_accepts_only_valid),
+        cmocka_unit_test(utf8_repair_replaces_maximal_parts),
+        IN_FOLDER(lines_of_every_format),
+        IN_FOLDER(long_lines_survive_every_format),
+        IN_FOLDER(damaged_streams_are_refused),
+        IN_FOLDER(outputs_are_whole_or_absent),
+        IN_FOLDER(a_link_stays_a_link),
+        IN_FOLDER(missing_files_have_a_sentence),
+        cmocka_unit_test(reader_stops_at_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

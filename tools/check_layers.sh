@@ -1,0 +1,43 @@
+#!/bin/bash
+# Who may include whom (docs/ARCHITECTURE.md). Fails on the first layer that looks to its right.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+declare -A may=(
+  [base]="base"
+  [text]="base text"
+  [kernel]="base kernel"
+  [backend]="base kernel backend"
+  [nn]="base kernel backend nn"
+  [model]="base text kernel backend nn model"
+  [translate]="base text kernel backend nn model translate"
+  [train]="base text kernel backend nn model translate train"
+)
+bad=0
+say() { echo "layers: $*"; bad=1; }
+
+for layer in "${!may[@]}"; do
+  while IFS=: read -r file line include; do
+    [ -n "$file" ] || continue
+    target=$(sed -E 's/.*"([^"]+)".*/\1/' <<<"$include")
+    room=${target%%/*}
+    [ "$room" = ganz ] && continue
+    case " ${may[$layer]} " in *" $room "*) ;; *) say "$file:$line: $layer may not include $target" ;; esac
+  done < <(grep -rnE '^ *# *include "' "src/$layer" 2>/dev/null)
+done
+
+while IFS=: read -r file line include; do
+  [ -n "$file" ] || continue
+  target=$(sed -E 's/.*"([^"]+)".*/\1/' <<<"$include")
+  case "$target" in ganz/*|cli.h) ;; *) say "$file:$line: the program may not include $target" ;; esac
+done < <(grep -rnE '^ *# *include "' cli)
+
+while IFS= read -r hit; do say "intrinsics outside a kernel file of their own: $hit"; done \
+  < <(grep -rlE '#include <(immintrin|arm_neon|x86intrin)\.h>' src cli | grep -vE '^src/kernel/.*_(avx2|vnni|amx|neon|avx512)\.(c|h)$')
+while IFS= read -r hit; do say "CUDA outside backend/cuda_*: $hit"; done \
+  < <(grep -rlE '#include <cu(da|blas)' src cli | grep -vE '^src/backend/cuda_')
+while IFS= read -r hit; do say "the library prints or exits: $hit"; done \
+  < <(grep -rnE '\b(printf|puts|putchar|exit|abort)\(' src --include='*.c' | grep -vE 'snprintf|ganz_output_printf|vsnprintf|src/base/error\.c')
+
+[ $bad = 0 ] && echo "layers: clean"
+exit $bad
