@@ -1,0 +1,255 @@
+/* A device: memory, and the two dozen coarse operations a Transformer is made of.
+ *
+ * Every activation is a matrix, rows = tokens, sentences laid end to end without padding. What a query row may see is a
+ * span of key rows. All pointers inside calls are memory of the device (`alloc`), except the call structs themselves.
+ * Calls are ordered; none can fail by itself: a device that broke says so at the next `sync`.
+ *
+ * Three element types matter: REAL (float; double in the gradient tests) for the residual stream, statistics, master
+ * weights and all parameter gradients; `product`, the type of the operands of matrix products (REAL on the CPU; REAL or
+ * BF16 on CUDA); S8/U8 for integer codes.
+ *
+ * FAKE quantization is integer arithmetic in float clothes: operands hold integer codes in the product type (exact in
+ * BF16 up to 256) and the product is scaled once after the sum by step_x * step_w. Sums stay exact below 2^24. */
+#ifndef GANZ_BACKEND_BACKEND_H
+#define GANZ_BACKEND_BACKEND_H
+
+#include "base/base.h"
+
+typedef enum ganz_type { GANZ_REAL, GANZ_BF16, GANZ_S8, GANZ_U8, GANZ_I32 } ganz_type;
+
+static inline size_t ganz_type_bytes(ganz_type type)
+{
+    return type == GANZ_REAL ? sizeof(real) : type == GANZ_BF16 ? 2 : type == GANZ_I32 ? 4 : 1;
+}
+
+/* A matrix of the device with a row stride (in elements), so that [q|k|v] can be seen as three. */
+typedef struct ganz_matrix {
+    int rows, cols, ld;
+    ganz_type type;
+    void *data;
+} ganz_matrix;
+
+/* One side of a product: values, or codes with the step that turns them back into values. */
+typedef struct ganz_operand {
+    ganz_matrix m;
+    const real *step; /* (1) on the device; NULL: plain values */
+} ganz_operand;
+
+/* Dropout with masks made beforehand: 1 keep, 0 drop. Tensor2Tensor shares a mask over all tokens of a row, so a mask
+ * has one line for each group of tokens. */
+typedef struct ganz_drop {
+    const uint8_t *mask;  /* (groups, cols); NULL: no dropout */
+    const int32_t *group; /* (rows) line of the mask for each token; NULL: token i uses line i */
+    real scale;           /* 1 / keep probability */
+} ganz_drop;
+
+/* ---- embedding ---------------------------------------------------------------------------------- */
+
+/* out[i] = drop(table[ids[i]] * scale + extra + timing[positions[i]]); ids < 1 (start, pad) look up zero. */
+typedef struct ganz_embed_call {
+    int rows, cols, vocab;
+    const int32_t *ids, *positions; /* (rows) */
+    ganz_operand table;             /* (vocab, cols) */
+    real scale;
+    const real *timing; /* (positions, cols) */
+    const real *extra;  /* (cols) or NULL */
+    ganz_drop drop;
+    real *out; /* (rows, cols) */
+    /* backward */
+    const real *out_grad;
+    real *table_grad;     /* (vocab, cols), added to in an order that never varies */
+    real *extra_grad;     /* (cols), added to; NULL with extra */
+    const int32_t *by_id; /* (rows) token numbers sorted by id, equal ids in rising order */
+} ganz_embed_call;
+
+/* ---- residual add and layer norm ---------------------------------------------------------------- */
+
+/* sum = x + drop(delta);  y = (sum - mean) * rsqrt(var + eps) * scale + bias. Without delta, sum is x itself. */
+typedef struct ganz_norm_call {
+    int rows, cols;
+    const real *x;     /* (rows, cols) */
+    ganz_matrix delta; /* (rows, cols); data NULL: none */
+    ganz_drop drop;
+    real eps;
+    const real *scale, *bias; /* (cols) */
+    real *sum;                /* (rows, cols); not used when delta is none */
+    ganz_matrix y;            /* (rows, cols) */
+    real *stats;              /* (rows, 2): mean, 1/deviation; kept for the backward; NULL: not wanted */
+    /* backward: reads sum (or x), stats, y_grad, and what came back to sum from later layers */
+    ganz_matrix y_grad;           /* (rows, cols) */
+    const real *sum_grad;         /* (rows, cols) or NULL: nothing came back */
+    real *x_grad;                 /* (rows, cols) written; may be the same memory as sum_grad */
+    ganz_matrix delta_grad;       /* (rows, cols) written */
+    real *scale_grad, *bias_grad; /* (cols), added to; NULL: frozen */
+} ganz_norm_call;
+
+/* ---- dense products ----------------------------------------------------------------------------- */
+
+/* y = x w^T * (step_x * step_w) + bias, then relu and dropout if asked. w is (out, in). */
+typedef struct ganz_linear_call {
+    int rows, in, out;
+    ganz_operand x;   /* (rows, in) */
+    ganz_operand w;   /* (out, in) */
+    const real *bias; /* (out) or NULL */
+    bool relu;
+    ganz_drop drop; /* after the relu */
+    ganz_matrix y;  /* (rows, out) */
+    /* backward: y_grad is overwritten where relu asks for it (y > 0 says what passed both relu and dropout) */
+    ganz_matrix y_grad; /* (rows, out) */
+    ganz_matrix x_grad; /* (rows, in): gradient of the values x stands for; data NULL: not wanted */
+    bool x_grad_add;    /* add instead of write */
+    real *w_grad;       /* (out, in), added to; NULL: not wanted */
+    real *bias_grad;    /* (out), added to; NULL: not wanted */
+} ganz_linear_call;
+
+/* ---- attention ---------------------------------------------------------------------------------- */
+
+/* What query rows see. Training and encoding: `segments` pairs of ranges, all keys of the pair or, causally, those up
+ * to the query's own place. Decoding: a list of key rows for each query. */
+typedef struct ganz_spans {
+    int queries, keys;                      /* rows of q; rows of k and v */
+    int segments;                           /* 0: use the lists */
+    const int32_t *query_begin, *key_begin; /* (segments + 1) */
+    int longest_query, longest_key;         /* of one segment, or of the lists: for launches and scratch */
+    bool causal;
+    const int32_t *list_begin; /* (queries + 1) into list */
+    const int32_t *list;       /* key row numbers */
+} ganz_spans;
+
+/* out = U v with U = softmax(q k^T * scale) over each query's span, head by head. */
+typedef struct ganz_attention_call {
+    ganz_spans see;
+    int heads, width;     /* q, k, v, out have heads * width columns */
+    ganz_operand q, k, v; /* values, or codes with steps */
+    real scale;           /* 1 / sqrt(width) */
+    const real *u_step;   /* (1): U is rounded to unsigned codes of this step (before its dropout); NULL: not */
+    int u_max;            /* 2^bits - 1 */
+    const uint8_t *mask;  /* (mask_side, mask_side) dropout of U by [query slot][key slot], one for all rows and heads */
+    int mask_side;
+    real mask_scale;
+    const int32_t *query_slot, *key_slot; /* (rows) places in the packed row, for the mask */
+    ganz_matrix out;                      /* (queries, heads * width) */
+    real *stats; /* (queries, heads, 2): largest score, sum of exp; kept for the backward; NULL: not wanted */
+    /* backward: gradients of the values that q, k, v stand for */
+    ganz_matrix out_grad, q_grad, k_grad, v_grad; /* q, k, v: written */
+    real *u_z_grad;                               /* (1) gradient of log2 of u_step, added to; NULL: frozen */
+} ganz_attention_call;
+
+/* ---- loss --------------------------------------------------------------------------------------- */
+
+/* Cross entropy with label smoothing over vocab - 1 other classes, minus its constant. */
+typedef struct ganz_loss_call {
+    int rows, vocab;
+    ganz_matrix logits;    /* (rows, vocab); becomes its gradient when want_grad */
+    const int32_t *labels; /* (rows); rows with label 0 do not count */
+    real smoothing;
+    real grad_scale; /* usually 1 / tokens of the step */
+    bool want_grad;
+    double *sums; /* (3) on the device, added to: loss, rows whose best class is the label, rows counted */
+} ganz_loss_call;
+
+/* ---- quantization ------------------------------------------------------------------------------- */
+
+/* codes = clip(rint(x * (1 / step))), signed [-p, p] or unsigned [0, p]; step = 2^z. */
+typedef struct ganz_quantize_call {
+    ganz_matrix x;     /* values */
+    ganz_matrix codes; /* same shape; product type, S8 or U8 */
+    const real *z;     /* (1) */
+    real *step;        /* (1) written: 2^z */
+    int p;
+    bool is_signed;
+    int64_t *clipped; /* (1) count of clipped elements, added to; NULL */
+    /* backward: x_grad = code_grad inside the range, 0 outside; code_grad is the gradient of step * code */
+    ganz_matrix code_grad;
+    ganz_matrix x_grad; /* may be the memory of code_grad */
+    bool x_grad_add;
+    real *z_grad; /* (1) added to; NULL: frozen */
+} ganz_quantize_call;
+
+/* ---- parameters --------------------------------------------------------------------------------- */
+
+/* Makes the operand of a weight from its master: a copy in the product type (p = 0), or codes with
+ * step = max|w| / p (1 where all is zero). */
+typedef struct ganz_refresh_item {
+    const real *master; /* (count) */
+    size_t count;
+    void *copy; /* (count) */
+    real *step; /* (1), written for codes */
+    int p;
+} ganz_refresh_item;
+
+/* One tensor of an update. Slots of Adafactor: rows + cols numbers for a matrix, else one per element; of Adam: two per
+ * element. */
+typedef struct ganz_update_item {
+    real *value, *grad; /* (rows, cols); grad is zeroed by the update */
+    real *slots;
+    int rows, cols;
+    bool matrix; /* rank 2 in Tensor2Tensor */
+} ganz_update_item;
+
+typedef struct ganz_update_call {
+    const ganz_update_item *items; /* on the host; the same array for the whole life of an optimizer */
+    int count;
+    double rate;                  /* learning rate of this step */
+    double decay;                 /* Adafactor: 1 - (t+1)^-0.8 */
+    double beta1, beta2, epsilon; /* Adam */
+    int64_t step;                 /* Adam: from 1, for the bias correction */
+} ganz_update_call;
+
+/* Candidates of one beam step: of each row the `k` largest logits, and its log-sum-exp. */
+typedef struct ganz_topk_call {
+    ganz_matrix logits; /* (rows, vocab) */
+    int k;
+    float *value;     /* (rows, k) falling; ties to the lower index */
+    int32_t *index;   /* (rows, k) */
+    float *logsumexp; /* (rows) */
+} ganz_topk_call;
+
+/* ---- the table ---------------------------------------------------------------------------------- */
+
+typedef struct ganz_backend ganz_backend;
+struct ganz_backend {
+    const char *name;
+    ganz_type product; /* operands of float products */
+    bool host;         /* device memory is ordinary memory */
+
+    void (*close)(ganz_backend *be);
+    ganz_status (*alloc)(ganz_backend *be, void **memory, size_t bytes, ganz_error *err); /* GANZ_ALIGN, zeroed */
+    void (*free)(ganz_backend *be, void *memory);
+    void (*upload)(ganz_backend *be, void *to, const void *from, size_t bytes);   /* `from` may be reused at once */
+    void (*download)(ganz_backend *be, void *to, const void *from, size_t bytes); /* waits */
+    void (*copy)(ganz_backend *be, void *to, const void *from, size_t bytes);
+    void (*zero)(ganz_backend *be, void *memory, size_t bytes);
+    ganz_status (*sync)(ganz_backend *be, ganz_error *err); /* waits; reports what went wrong since the last one */
+
+    /* mask[i] = ganz_random_uniform(seed, stream, i) < keep */
+    void (*mask)(ganz_backend *be, uint8_t *mask, int64_t count, uint64_t seed, uint64_t stream, float keep);
+
+    void (*embed)(ganz_backend *be, const ganz_embed_call *c);
+    void (*embed_grad)(ganz_backend *be, const ganz_embed_call *c);
+    void (*norm)(ganz_backend *be, const ganz_norm_call *c);
+    void (*norm_grad)(ganz_backend *be, const ganz_norm_call *c);
+    void (*linear)(ganz_backend *be, const ganz_linear_call *c);
+    void (*linear_grad)(ganz_backend *be, const ganz_linear_call *c);
+    void (*attention)(ganz_backend *be, const ganz_attention_call *c);
+    void (*attention_grad)(ganz_backend *be, const ganz_attention_call *c); /* segments only */
+    void (*loss)(ganz_backend *be, const ganz_loss_call *c);
+    void (*quantize)(ganz_backend *be, const ganz_quantize_call *c);
+    void (*quantize_grad)(ganz_backend *be, const ganz_quantize_call *c);
+    void (*largest)(ganz_backend *be, const ganz_matrix *x, real *largest); /* *largest = max(*largest, max|x|) */
+    void (*refresh)(ganz_backend *be, const ganz_refresh_item *items, int count);
+    void (*adafactor)(ganz_backend *be, const ganz_update_call *c);
+    void (*adam)(ganz_backend *be, const ganz_update_call *c);
+    void (*topk)(ganz_backend *be, const ganz_topk_call *c);
+    /* to = to * keep + from * (1 - keep) over a block: running averages of parameters */
+    void (*average)(ganz_backend *be, real *to, const real *from, size_t count, double keep);
+};
+
+/* `threads` >= 1. The caller owns it and ends it by be->close(be). */
+ganz_status ganz_cpu_backend_open(ganz_backend **be, int threads, ganz_error *err);
+
+typedef enum ganz_precision { GANZ_FP32, GANZ_TF32, GANZ_BF16_PRODUCTS } ganz_precision;
+/* GANZ_EUNSUPPORTED in builds without CUDA and on machines without a GPU. */
+ganz_status ganz_cuda_backend_open(ganz_backend **be, int device, ganz_precision precision, ganz_error *err);
+
+#endif

@@ -1,0 +1,141 @@
+/* The Transformer, once: encoder, decoder, logits, for training, validation and translation, float or integer. */
+#ifndef GANZ_NN_NET_H
+#define GANZ_NN_NET_H
+
+#include "nn/op.h"
+#include "nn/param.h"
+#include "nn/quant.h"
+
+typedef struct ganz_config {
+    int width;          /* d: 512 Base, 1024 Big */
+    int ffn;            /* 2048, 4096 */
+    int heads;          /* 8, 16; width / heads is the head width */
+    int encoder_layers; /* 6 */
+    int decoder_layers; /* 6 */
+    int vocab;
+    int max_positions; /* length of the timing table */
+} ganz_config;
+
+/* GANZ_EINVAL with a sentence when the numbers make no network, or one beyond the limits. */
+ganz_status ganz_config_check(const ganz_config *config, ganz_error *err);
+
+typedef struct ganz_norm_layer {
+    int scale, bias; /* parameter numbers */
+} ganz_norm_layer;
+
+typedef struct ganz_attention_layer {
+    ganz_norm_layer norm; /* before it */
+    ganz_site q, k, v, o; /* self: q, k, v weights touch; cross: k, v weights touch */
+    ganz_pair pair;
+} ganz_attention_layer;
+
+typedef struct ganz_ffn_layer {
+    ganz_norm_layer norm;
+    ganz_site in, out;
+} ganz_ffn_layer;
+
+typedef struct ganz_encoder_layer {
+    ganz_attention_layer self;
+    ganz_ffn_layer ffn;
+} ganz_encoder_layer;
+
+typedef struct ganz_decoder_layer {
+    ganz_attention_layer self, cross;
+    ganz_ffn_layer ffn;
+} ganz_decoder_layer;
+
+/* Names, shapes and places of everything, and the state of every site; no numbers. */
+typedef struct ganz_net {
+    ganz_config config;
+    ganz_params params;
+    int embedding, target_space;                /* parameter numbers */
+    ganz_encoder_layer *encoder;                /* (encoder_layers) */
+    ganz_decoder_layer *decoder;                /* (decoder_layers) */
+    ganz_norm_layer encoder_norm, decoder_norm; /* the final ones */
+    ganz_site logits;                           /* its weight is the embedding */
+    int sites, pairs, steps;                    /* 97, 18, 169 for six and six layers */
+} ganz_net;
+
+/* Builds the registry, all states FLOAT, 8 bits; the arrays are the net's. */
+ganz_status ganz_net_open(ganz_net *net, const ganz_config *config, ganz_error *err);
+void ganz_net_close(ganz_net *net);
+
+/* Dense sites and pairs in canonical order (encoder, decoder, logits). */
+ganz_site *ganz_net_site(ganz_net *net, int place);
+ganz_pair *ganz_net_pair(ganz_net *net, int index);
+void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_state inputs);
+
+/* The numbers of a net on one device. */
+typedef struct ganz_weights {
+    ganz_backend *be;
+    real *master;      /* (params.block) */
+    real *grad;        /* (params.block) or NULL: no training */
+    void *copy;        /* (params.block) operands in the product type, made by refresh; NULL while masters serve */
+    real *weight_step; /* (sites) of FAKE weights */
+    real *bias_value;  /* (params.block) or NULL: FAKE biases, dequantized */
+    real *input_step;  /* (steps) 2^z, written when an input is quantized */
+    real *largest;     /* (steps) measured ranges */
+    int64_t *clipped;  /* (steps) */
+    real *timing;      /* (max_positions, width) */
+} ganz_weights;
+
+ganz_status ganz_weights_open(ganz_weights *w, const ganz_net *net, ganz_backend *be, bool training, ganz_error *err);
+void ganz_weights_close(ganz_weights *w);
+/* To be called after the masters or the states changed and before the next pass. */
+void ganz_weights_refresh(ganz_weights *w, const ganz_net *net);
+
+/* Tokens of one pass, on the device. Made from a batch by the trainer, from sentences by the search. */
+typedef struct ganz_tokens {
+    int rows;
+    const int32_t *ids, *positions; /* (rows); an id < 1 embeds as zero */
+    const int32_t *row, *slot;      /* (rows) packed row and slot: coordinates of shared masks; NULL without dropout */
+    int packed_rows, slots;         /* lines of a residual mask; side of an attention mask */
+    const int32_t *by_id;           /* (rows) for the embedding's gradient; NULL without a tape */
+} ganz_tokens;
+
+/* Encoder: (source rows, d) after the final norm. `see`: self attention of the source. */
+ganz_tensor *ganz_net_encode(ganz_pass *pass, const ganz_net *net, const ganz_tokens *source, const ganz_spans *see);
+
+/* Decoder over whole targets (teacher forcing): (target rows, d) after the final norm. */
+ganz_tensor *ganz_net_decode(ganz_pass *pass, const ganz_net *net, const ganz_tokens *target, const ganz_tokens *source,
+                             ganz_tensor *memory, const ganz_spans *self, const ganz_spans *cross);
+
+/* Loss of all rows and, when the pass records, its gradient: logits are made, used and forgotten in chunks of rows, so
+ * that (rows, vocab) never exists whole. */
+typedef struct ganz_goal {
+    const int32_t *labels; /* (rows) */
+    real smoothing, grad_scale;
+    double *sums; /* (3) on the device, added to: see ganz_loss_call */
+    int chunk;    /* rows at a time */
+} ganz_goal;
+void ganz_net_loss(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded, const ganz_goal *goal);
+
+/* ---- one token at a time ------------------------------------------------------------------------ */
+
+/* Key and value rows kept between steps, per decoder layer; rows are numbered alike in all layers. Hypotheses share
+ * rows by number: nothing is copied when beams are reordered. */
+typedef struct ganz_keys {
+    int layers, width, capacity, used; /* rows */
+    ganz_type type;                    /* REAL or product type; S8 where inputs are CODES */
+    void **self;                       /* per layer (capacity, 2 * width): k | v */
+    void **cross;                      /* per layer (source_rows, 2 * width): k | v of the memory */
+    int source_rows;
+} ganz_keys;
+
+/* Bytes of device memory a key store needs, and the store itself, from the arenas of the pass (NULL when full). */
+size_t ganz_keys_bytes(const ganz_net *net, const ganz_backend *be, int capacity, int source_rows);
+ganz_keys *ganz_keys_take(ganz_pass *pass, const ganz_net *net, int capacity, int source_rows);
+
+/* Fills the cross keys of all layers from the memory, once per batch. */
+void ganz_net_cross_keys(ganz_pass *pass, const ganz_net *net, ganz_tensor *memory, ganz_keys *keys);
+
+/* One decoder step for target->rows live hypotheses: row i's new key row is keys->used + i; then `used` grows by rows.
+ * self: lists of self key rows, the new one last; cross: lists over the source rows.
+ * Returns (rows, d) after the final norm. Scratch of earlier steps may be rewound by the caller, the keys not. */
+ganz_tensor *ganz_net_step(ganz_pass *pass, const ganz_net *net, const ganz_tokens *target, ganz_keys *keys,
+                           const ganz_spans *self, const ganz_spans *cross);
+
+/* (rows, vocab) in REAL or the product type. */
+ganz_tensor *ganz_net_logits(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded);
+
+#endif

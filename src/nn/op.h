@@ -1,0 +1,44 @@
+/* The operations the network is written in. Each computes at once through the backend and, when the pass records,
+ * leaves a node on the tape; walking the tape backwards is the gradient. Forward and backward stand side by side. */
+#ifndef GANZ_NN_OP_H
+#define GANZ_NN_OP_H
+
+#include "backend/backend.h"
+#include "base/arena.h"
+#include "nn/quant.h"
+
+struct ganz_weights;
+
+/* A value of the network: a matrix and, in training, its gradient. */
+typedef struct ganz_tensor {
+    ganz_matrix m;
+    ganz_matrix grad; /* data NULL until something flows back */
+    bool real_grad;   /* gradient in REAL whatever the value's type: several consumers add to it */
+} ganz_tensor;
+
+typedef struct ganz_tape ganz_tape;
+
+/* Dropout rates of one pass; all zero outside training. */
+typedef struct ganz_dropout {
+    real residual, relu, attention; /* residual is also the input's */
+} ganz_dropout;
+
+/* One run of the network. Memory that runs out sets `failed`: results are then void, nothing is overrun. */
+typedef struct ganz_pass {
+    ganz_backend *be;
+    const struct ganz_weights *weights;
+    ganz_arena *host;   /* tensors and nodes */
+    ganz_arena *device; /* their data */
+    ganz_tape *tape;    /* NULL: nothing is recorded */
+    ganz_dropout dropout;
+    uint64_t seed;                   /* of this step's masks */
+    uint64_t stream;                 /* counts masks within the pass */
+    bool train_weights, train_steps; /* which parameters get gradients */
+    bool failed;
+} ganz_pass;
+
+ganz_tape *ganz_tape_open(ganz_arena *host); /* NULL when the arena is full */
+/* Runs all nodes from last to first; parameter gradients are added to weights->grad. */
+void ganz_tape_backward(ganz_pass *pass);
+
+#endif

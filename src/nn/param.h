@@ -1,0 +1,48 @@
+/* The parameters of a network by name, in one block, so that gradients, optimizer slots and files are blocks too. */
+#ifndef GANZ_NN_PARAM_H
+#define GANZ_NN_PARAM_H
+
+#include "base/base.h"
+
+typedef enum ganz_param_kind {
+    GANZ_WEIGHT,     /* dense kernel (out, in): uniform +-sqrt(6 / (in + out)) */
+    GANZ_EMBEDDING,  /* (vocab, d): normal, deviation d^-0.5 */
+    GANZ_TABLE,      /* target-space rows (32, d): uniform like a kernel; row 0 is used */
+    GANZ_BIAS,       /* (1, out): 0 */
+    GANZ_NORM_SCALE, /* (1, d): 1 */
+    GANZ_NORM_BIAS,  /* (1, d): 0 */
+    GANZ_STEP        /* (1, 1): z = log2 of a learned step */
+} ganz_param_kind;
+
+typedef struct ganz_param {
+    char name[48]; /* "enc.0.self.q.weight" */
+    ganz_param_kind kind;
+    int rows, cols;
+    size_t offset; /* in elements, in the block; a multiple of 64 unless it touches the one before */
+} ganz_param;
+
+static inline size_t ganz_param_count(const ganz_param *p) { return (size_t)p->rows * (size_t)p->cols; }
+/* Rank 2 in Tensor2Tensor: factored by Adafactor. */
+static inline bool ganz_param_is_matrix(const ganz_param *p)
+{
+    return p->kind == GANZ_WEIGHT || p->kind == GANZ_EMBEDDING || p->kind == GANZ_TABLE;
+}
+
+typedef struct ganz_params {
+    ganz_param *list;
+    int count;
+    size_t capacity;
+    size_t block; /* elements of the whole block, padding included */
+} ganz_params;
+
+/* Adds one; *index is its place in the list. `touch`: starts right where the last one ended (q, k, v of one layer are
+ * also one matrix). */
+ganz_status ganz_params_add(ganz_params *params, const ganz_param *what, bool touch, int *index, ganz_error *err);
+void ganz_params_free(ganz_params *params);
+int ganz_params_find(const ganz_params *params, const char *name); /* -1: none */
+/* Numbers that FP32 training changes (no steps): 61,163,520 for Base with 33,288 entries. */
+size_t ganz_params_total(const ganz_params *params);
+/* Initial values into a host block, each tensor from its own stream of `seed`; steps start at 0. */
+void ganz_params_init(const ganz_params *params, uint64_t seed, real *block);
+
+#endif

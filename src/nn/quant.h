@@ -1,0 +1,49 @@
+/* Matmul sites: the one place where precision is decided.
+ *
+ * A dense site is one of the 97 products with a weight; a pair is one attention with its two products (18 x 2 = 36).
+ * 97 + 4 * 18 = 169 learned steps; the 18 of U are unsigned. */
+#ifndef GANZ_NN_QUANT_H
+#define GANZ_NN_QUANT_H
+
+#include "base/base.h"
+
+typedef enum ganz_weights_state {
+    GANZ_WEIGHTS_FLOAT,
+    GANZ_WEIGHTS_FAKE, /* codes with step = max|w| / p, made anew after each update */
+    GANZ_WEIGHTS_CODES /* integers from a model file, packed for this processor */
+} ganz_weights_state;
+
+typedef enum ganz_inputs_state {
+    GANZ_INPUTS_FLOAT,
+    GANZ_INPUTS_MEASURE, /* float, and the largest magnitude is kept */
+    GANZ_INPUTS_FAKE,    /* codes in the product type, step 2^z */
+    GANZ_INPUTS_CODES    /* int8 codes, integer product */
+} ganz_inputs_state;
+
+static inline int ganz_code_max(int bits, bool is_signed) { return is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1; }
+
+/* A learned step: parameter number of z, and its place in the blocks of steps, measured ranges and clip counts. */
+typedef struct ganz_step {
+    int z;
+    int place; /* 0 .. steps-1 */
+} ganz_step;
+
+typedef struct ganz_site {
+    char name[32]; /* "enc.0.self.q" */
+    int in, out;
+    int weight, bias; /* parameter numbers; bias -1: none */
+    int place;        /* 0 .. sites-1: place in the blocks of weight steps and bias steps */
+    ganz_step input;
+    int weight_bits, input_bits;
+    ganz_weights_state weights;
+    ganz_inputs_state inputs;
+} ganz_site;
+
+typedef struct ganz_pair {
+    char name[32]; /* "enc.0.self": its products are .qk and .uv */
+    ganz_step q, k, u, v;
+    int bits, u_bits;
+    ganz_inputs_state inputs; /* of all four operands */
+} ganz_pair;
+
+#endif
