@@ -1,0 +1,118 @@
+#include "text/trie.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_text(const void *left, const void *right)
+{
+    const ganz_entry *const a = left, *const b = right;
+    const int order = memcmp(a->text, b->text, a->bytes < b->bytes ? a->bytes : b->bytes);
+    if (order != 0) return order;
+    if (a->bytes != b->bytes) return a->bytes < b->bytes ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* What a node still has to share out among its children: sorted entries [begin, end), equal in `depth` bytes. */
+typedef struct share {
+    uint32_t begin, end, depth;
+} share;
+
+/* Each entry adds at most the bytes that it does not have in common with the one before it. */
+static size_t count_nodes(const ganz_entry *entries, size_t count)
+{
+    size_t nodes = 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t common = 0;
+        if (i > 0) {
+            const size_t most = entries[i - 1].bytes < entries[i].bytes ? entries[i - 1].bytes : entries[i].bytes;
+            while (common < most && entries[i - 1].text[common] == entries[i].text[common]) common++;
+        }
+        nodes += entries[i].bytes - common;
+    }
+    return nodes;
+}
+
+static void fill(ganz_trie *trie, const ganz_entry *entries, size_t count, share *shares)
+{
+    uint32_t made = 1;
+    shares[0] = (share){0, (uint32_t)count, 0};
+    for (uint32_t n = 0; n < trie->count; n++) {
+        const share s = shares[n];
+        uint32_t i = s.begin;
+        trie->nodes[n] = (ganz_trie_node){made, -1};
+        for (; i < s.end && entries[i].bytes == s.depth; i++) trie->nodes[n].id = entries[i].id;
+        while (i < s.end) {
+            const uint32_t begin = i;
+            const char label = entries[i].text[s.depth];
+            while (i < s.end && entries[i].text[s.depth] == label) i++;
+            trie->labels[made] = (unsigned char)label;
+            shares[made++] = (share){begin, i, s.depth + 1};
+        }
+    }
+    trie->nodes[trie->count] = (ganz_trie_node){made, -1};
+    GANZ_ASSERT_ALWAYS(made == trie->count);
+    for (uint32_t child = trie->nodes[0].first; child < trie->nodes[1].first; child++) trie->root[trie->labels[child]] = child;
+}
+
+ganz_status ganz_trie_open(ganz_trie *trie, ganz_entry *entries, size_t count, ganz_error *err)
+{
+    *trie = (ganz_trie){0};
+    qsort(entries, count, sizeof *entries, by_text);
+    const size_t nodes = count_nodes(entries, count);
+    if (nodes >= UINT32_MAX) return ganz_fail(err, GANZ_ELIMIT, "the vocabulary is too large");
+    trie->count = (uint32_t)nodes;
+    trie->nodes = ganz_alloc(nodes + 1, sizeof *trie->nodes);
+    trie->labels = ganz_alloc(nodes, 1);
+    share *const shares = ganz_alloc(nodes, sizeof *shares);
+    const bool ready = trie->nodes && trie->labels && shares;
+    if (ready) fill(trie, entries, count, shares);
+    ganz_free(shares);
+    if (ready) return GANZ_OK;
+    ganz_trie_close(trie);
+    return ganz_fail(err, GANZ_ENOMEM, "out of memory for a vocabulary");
+}
+
+void ganz_trie_close(ganz_trie *trie)
+{
+    ganz_free(trie->nodes);
+    ganz_free(trie->labels);
+    *trie = (ganz_trie){0};
+}
+
+/* The child of a node, or 0. Most nodes have one child; the root, which has most, is looked up in its table. */
+static uint32_t child_of(const ganz_trie *trie, uint32_t node, unsigned char label)
+{
+    const uint32_t first = trie->nodes[node].first, end = trie->nodes[node + 1].first;
+    if (end - first == 1) return trie->labels[first] == label ? first : 0;
+    if (first == end) return 0;
+    const unsigned char *const hit = memchr(trie->labels + first, label, end - first);
+    return hit ? (uint32_t)(hit - trie->labels) : 0;
+}
+
+int32_t ganz_trie_longest(const ganz_trie *trie, const char *text, size_t bytes, size_t *length)
+{
+    const unsigned char *const s = (const unsigned char *)text;
+    int32_t best = -1;
+    size_t at = 1;
+    uint32_t node = trie->root[bytes > 0 ? s[0] : '_'];
+    while (node != 0) {
+        if (trie->nodes[node].id >= 0) {
+            best = trie->nodes[node].id;
+            *length = at;
+        }
+        if (at > bytes) break;
+        node = child_of(trie, node, at < bytes ? s[at] : '_');
+        at++;
+    }
+    return best;
+}
+
+int32_t ganz_trie_find(const ganz_trie *trie, const char *text, size_t bytes)
+{
+    uint32_t node = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        node = i == 0 ? trie->root[(unsigned char)text[0]] : child_of(trie, node, (unsigned char)text[i]);
+        if (node == 0) return -1;
+    }
+    return trie->nodes[node].id;
+}

@@ -1,0 +1,40 @@
+/* Longest entry that starts a text, by a trie over bytes.
+ *
+ * Nodes are numbered breadth first, so the children of node n are first(n) .. first(n + 1) - 1, in the order
+ * of their labels, and two arrays hold it all. A valid UTF-8 entry can only match whole characters of valid
+ * UTF-8 text, so bytes give the same answer as code points. */
+#ifndef GANZ_TEXT_TRIE_H
+#define GANZ_TEXT_TRIE_H
+
+#include "base/base.h"
+
+typedef struct ganz_entry {
+    const char *text; /* not terminated */
+    uint32_t bytes;   /* > 0 */
+    int32_t id;       /* >= 0 */
+} ganz_entry;
+
+typedef struct ganz_trie_node {
+    uint32_t first;
+    int32_t id; /* -1: no entry ends here */
+} ganz_trie_node;
+
+typedef struct ganz_trie {
+    ganz_trie_node *nodes; /* (count + 1), the last only ends the one before it */
+    unsigned char *labels; /* (count) */
+    uint32_t count;
+    uint32_t root[256]; /* child of node 0 by label, 0: none */
+} ganz_trie;
+
+/* Sorts the entries; they are not needed afterwards. Of equal entries the one with the highest id counts. */
+ganz_status ganz_trie_open(ganz_trie *trie, ganz_entry *entries, size_t count, ganz_error *err);
+void ganz_trie_close(ganz_trie *trie);
+
+/* The longest entry that starts text[0..bytes) followed by one underscore: its id and its length, which may be
+ * bytes + 1; -1 when there is none. */
+int32_t ganz_trie_longest(const ganz_trie *trie, const char *text, size_t bytes, size_t *length);
+
+/* The id of exactly this entry, or -1. */
+int32_t ganz_trie_find(const ganz_trie *trie, const char *text, size_t bytes);
+
+#endif
