@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "base/thread.h"
 #include "base/utf8.h"
+#include "folder.h"
 
 static void fail_writes_one_line(void **state)
 {
@@ -171,22 +172,6 @@ static void utf8_repair_replaces_maximal_parts(void **state)
 }
 
 /* ---- files, each test in a folder of its own ---------------------------------------------------- */
-
-static int enter_folder(void **state)
-{
-    char *const folder = strdup("/tmp/ganz_test_XXXXXX");
-    *state = folder;
-    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
-}
-
-static int leave_folder(void **state)
-{
-    char command[64];
-    snprintf(command, sizeof command, "rm -rf %s", (const char *)*state);
-    const int result = chdir("/") == 0 ? system(command) : -1;
-    free(*state);
-    return result;
-}
 
 static void write_text(const char *path, const char *text, size_t bytes)
 {
@@ -360,8 +345,6 @@ static void reader_stops_at_the_end(void **state)
     assert_null(ganz_read_bytes(&r, SIZE_MAX));
     assert_true(ganz_checksum("", 0) == UINT64_C(0x2d06800538d394c2)); /* XXH3 of nothing */
 }
-
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
 int main(void)
 {

@@ -35,7 +35,9 @@ const void *ganz_read_bytes(ganz_reader *r, size_t bytes); /* NULL when there ar
 
 /* ---- outputs whose beginning is known last ------------------------------------------------------ */
 
-/* Overwrites bytes already written at `offset` (plain regular files only; the container's header). */
+/* True for an output whose written bytes can be overwritten: a plain regular file. */
+bool ganz_output_patchable(const ganz_output *out);
+/* Overwrites bytes already written at `offset` (patchable outputs only; the container's header). */
 ganz_status ganz_output_patch(ganz_output *out, uint64_t offset, const void *data, size_t bytes, ganz_error *err);
 /* Bytes written so far. */
 uint64_t ganz_output_bytes(const ganz_output *out);

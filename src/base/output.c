@@ -190,9 +190,11 @@ ganz_status ganz_output_printf(ganz_output *o, ganz_error *err, const char *form
 
 ganz_status ganz_output_flush(ganz_output *o, ganz_error *err) { return empty_buffer(o, FLUSH, err); }
 
+bool ganz_output_patchable(const ganz_output *o) { return o->format == PLAIN && o->temporary; }
+
 ganz_status ganz_output_patch(ganz_output *o, uint64_t offset, const void *data, size_t bytes, ganz_error *err)
 {
-    GANZ_ASSERT(o->format == PLAIN && o->temporary && offset + bytes <= o->bytes);
+    GANZ_ASSERT(ganz_output_patchable(o) && offset + bytes <= o->bytes);
     GANZ_TRY(empty_buffer(o, GO_ON, err));
     const unsigned char *from = data;
     while (bytes > 0) {
