@@ -72,7 +72,7 @@ typedef struct ganz_norm_call {
     ganz_drop drop;
     real eps;
     const real *scale, *bias; /* (cols) */
-    real *sum;                /* (rows, cols); not used when delta is none */
+    real *sum;                /* (rows, cols); may be x itself; not used when delta is none */
     ganz_matrix y;            /* (rows, cols) */
     real *stats;              /* (rows, 2): mean, 1/deviation; kept for the backward; NULL: not wanted */
     /* backward: reads sum (or x), stats, y_grad, and what came back to sum from later layers */
@@ -124,6 +124,7 @@ typedef struct ganz_attention_call {
     real scale;           /* 1 / sqrt(width) */
     const real *u_step;   /* (1): U is rounded to unsigned codes of this step (before its dropout); NULL: not */
     int u_max;            /* 2^bits - 1 */
+    real *u_largest;      /* (1) raised to the largest U seen (1 / smallest sum of exp); NULL: not wanted */
     const uint8_t *mask;  /* (mask_side, mask_side) dropout of U by [query slot][key slot], one for all rows and heads */
     int mask_side;
     real mask_scale;
@@ -150,12 +151,11 @@ typedef struct ganz_loss_call {
 
 /* ---- quantization ------------------------------------------------------------------------------- */
 
-/* codes = clip(rint(x * (1 / step))), signed [-p, p] or unsigned [0, p]; step = 2^z. */
+/* codes = clip(rint(x * (1 / step))), signed [-p, p] or unsigned [0, p]; 1 / step is divided once, in REAL. */
 typedef struct ganz_quantize_call {
     ganz_matrix x;     /* values */
     ganz_matrix codes; /* same shape; product type, S8 or U8 */
-    const real *z;     /* (1) */
-    real *step;        /* (1) written: 2^z */
+    const real *step;  /* (1) made by `steps` */
     int p;
     bool is_signed;
     int64_t *clipped; /* (1) count of clipped elements, added to; NULL */
@@ -163,19 +163,20 @@ typedef struct ganz_quantize_call {
     ganz_matrix code_grad;
     ganz_matrix x_grad; /* may be the memory of code_grad */
     bool x_grad_add;
-    real *z_grad; /* (1) added to; NULL: frozen */
+    real *z_grad; /* (1) gradient of log2 of step, added to; NULL: frozen */
 } ganz_quantize_call;
 
 /* ---- parameters --------------------------------------------------------------------------------- */
 
-/* Makes the operand of a weight from its master: a copy in the product type (p = 0), or codes with
- * step = max|w| / p (1 where all is zero). */
+/* Makes the operand of a weight from its master: a copy in the product type (p = 0), or codes clip(rint(w * (1 / step)))
+ * with step = max|w| / p (1 where all is zero). `values` (biases): codes turned back at once, code * step in REAL. */
 typedef struct ganz_refresh_item {
     const real *master; /* (count) */
     size_t count;
     void *copy; /* (count) */
     real *step; /* (1), written for codes */
     int p;
+    bool values;
 } ganz_refresh_item;
 
 /* One tensor of an update. Slots of Adafactor: rows + cols numbers for a matrix, else one per element; of Adam: two per
@@ -187,6 +188,8 @@ typedef struct ganz_update_item {
     bool matrix; /* rank 2 in Tensor2Tensor */
 } ganz_update_item;
 
+/* Adam: m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2, w -= rate * m^ / (sqrt(v^) + epsilon), m^ and v^ divided by
+ * 1 - b^step. */
 typedef struct ganz_update_call {
     const ganz_update_item *items; /* on the host; the same array for the whole life of an optimizer */
     int count;
@@ -237,6 +240,7 @@ struct ganz_backend {
     void (*quantize)(ganz_backend *be, const ganz_quantize_call *c);
     void (*quantize_grad)(ganz_backend *be, const ganz_quantize_call *c);
     void (*largest)(ganz_backend *be, const ganz_matrix *x, real *largest); /* *largest = max(*largest, max|x|) */
+    void (*steps)(ganz_backend *be, const real *z, real *step, int count);  /* step = 2^z */
     void (*refresh)(ganz_backend *be, const ganz_refresh_item *items, int count);
     void (*adafactor)(ganz_backend *be, const ganz_update_call *c);
     void (*adam)(ganz_backend *be, const ganz_update_call *c);

@@ -53,6 +53,7 @@ typedef struct ganz_net {
     ganz_decoder_layer *decoder;                /* (decoder_layers) */
     ganz_norm_layer encoder_norm, decoder_norm; /* the final ones */
     ganz_site logits;                           /* its weight is the embedding */
+    int first_step;                             /* parameter number of z 0; all z touch, in the order of their places */
     int sites, pairs, steps;                    /* 97, 18, 169 for six and six layers */
 } ganz_net;
 
@@ -72,8 +73,9 @@ typedef struct ganz_weights {
     real *grad;        /* (params.block) or NULL: no training */
     void *copy;        /* (params.block) operands in the product type, made by refresh; NULL while masters serve */
     real *weight_step; /* (sites) of FAKE weights */
-    real *bias_value;  /* (params.block) or NULL: FAKE biases, dequantized */
-    real *input_step;  /* (steps) 2^z, written when an input is quantized */
+    real *bias_step;   /* (sites) of FAKE biases */
+    real *bias_value;  /* (params.block) FAKE biases, dequantized; NULL while masters serve */
+    real *input_step;  /* (steps) 2^z, made by refresh */
     real *largest;     /* (steps) measured ranges */
     int64_t *clipped;  /* (steps) */
     real *timing;      /* (max_positions, width) */
@@ -81,8 +83,9 @@ typedef struct ganz_weights {
 
 ganz_status ganz_weights_open(ganz_weights *w, const ganz_net *net, ganz_backend *be, bool training, ganz_error *err);
 void ganz_weights_close(ganz_weights *w);
-/* To be called after the masters or the states changed and before the next pass. */
-void ganz_weights_refresh(ganz_weights *w, const ganz_net *net);
+/* To be called after the masters or the states changed and before the next pass. Fails only when it first needs memory
+ * for copies and there is none. */
+ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_error *err);
 
 /* Tokens of one pass, on the device. Made from a batch by the trainer, from sentences by the search. */
 typedef struct ganz_tokens {

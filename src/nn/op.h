@@ -12,8 +12,10 @@ struct ganz_weights;
 /* A value of the network: a matrix and, in training, its gradient. */
 typedef struct ganz_tensor {
     ganz_matrix m;
-    ganz_matrix grad; /* data NULL until something flows back */
-    bool real_grad;   /* gradient in REAL whatever the value's type: several consumers add to it */
+    const real *step;          /* of integer codes; NULL: plain values */
+    ganz_matrix grad;          /* data NULL until something flows back */
+    bool real_grad;            /* gradient in REAL whatever the value's type: several consumers add to it */
+    struct ganz_tensor *whole; /* this one is columns of that one, the gradient too; NULL: stands alone */
 } ganz_tensor;
 
 typedef struct ganz_tape ganz_tape;
