@@ -1,0 +1,100 @@
+/* The loops around the tiles: rows in blocks that stay in the second cache, a panel of weights at a time in
+ * the first, and the epilogue while the sums are there too. */
+#include <string.h>
+
+#include "kernel/kernel.h"
+
+enum {
+    SUMS = 2048,   /* int32 of a block's sums that wait for the epilogue: 8 KiB */
+    STRIP_MAX = 256, /* columns, when there are few rows */
+    ROW_PAD = 64   /* keeps rows of 2^n bytes out of the same cache set */
+};
+
+static size_t row_bytes(const ganz_gemm_isa *isa, int k)
+{
+    return ganz_round_up((size_t)k, (size_t)isa->k_step) + ROW_PAD;
+}
+
+static size_t input_bytes(const ganz_gemm_isa *isa, int k)
+{
+    return ganz_round_up((size_t)isa->m_block * row_bytes(isa, k), GANZ_ALIGN);
+}
+
+/* Columns whose sums are held at once: whole panels, at least one. */
+static int strip_columns(const ganz_gemm_isa *isa, int rows)
+{
+    const int fit = SUMS / rows < STRIP_MAX ? SUMS / rows : STRIP_MAX;
+    return fit < isa->nr ? isa->nr : fit / isa->nr * isa->nr;
+}
+
+size_t ganz_gemm_scratch(const ganz_kernel *kernel, int k)
+{
+    const ganz_gemm_isa *const isa = &kernel->gemm;
+    const size_t most = (size_t)isa->m_block * (size_t)isa->nr;
+    return input_bytes(isa, k) + (most > SUMS ? most : SUMS) * sizeof(int32_t);
+}
+
+/* Input codes as the tile wants them: shifted, with zeros up to the stored depth. */
+static void shift_rows(const ganz_packed *w, const uint8_t *a, size_t lda, int rows, uint8_t *out, size_t stride)
+{
+    const uint8_t shift = (uint8_t)w->shift;
+    for (int r = 0; r < rows; r++) {
+        const uint8_t *const from = a + (size_t)r * lda;
+        uint8_t *const to = out + (size_t)r * stride;
+        for (int i = 0; i < w->k; i++) to[i] = (uint8_t)(from[i] + shift);
+        memset(to + w->k, 0, (size_t)(w->k_stored - w->k));
+    }
+}
+
+/* The weights outside the panel; input bytes have the sign the route says. */
+static void apply_fixes(const ganz_packed *w, int panel, const uint8_t *a, size_t lda, int rows, int32_t *sums,
+                        size_t stride)
+{
+    for (uint32_t i = w->fix_at[panel]; i < w->fix_at[panel + 1]; i++) {
+        const ganz_fix fix = w->fix[i];
+        const uint8_t *from = a + fix.k;
+        int32_t *to = sums + fix.col;
+        for (int r = 0; r < rows; r++, from += lda, to += stride) *to += fix.rest * *from;
+    }
+}
+
+/* Sums of `rows` rows and one panel. */
+static void multiply_panel(const ganz_gemm_isa *isa, const ganz_packed *w, int panel, const uint8_t *a, size_t lda,
+                           int rows, int32_t *sums, size_t stride)
+{
+    const int8_t *const codes = w->codes + (size_t)panel * (size_t)isa->nr * (size_t)w->k_stored;
+    const int32_t *const base = w->base + (size_t)panel * (size_t)isa->nr;
+    for (int r = 0; r < rows; r++) memcpy(sums + (size_t)r * stride, base, (size_t)isa->nr * sizeof *sums);
+    for (int at = 0; at < w->k_stored; at += isa->k_block) {
+        const int k = w->k_stored - at < isa->k_block ? w->k_stored - at : isa->k_block;
+        for (int r = 0; r < rows; r += isa->mr)
+            w->route.tile(a + (size_t)r * lda + (size_t)at, lda, rows - r < isa->mr ? rows - r : isa->mr,
+                          codes + (size_t)at * (size_t)isa->nr, k, sums + (size_t)r * stride, stride);
+    }
+    apply_fixes(w, panel, a, lda, rows, sums, stride);
+}
+
+void ganz_gemm(const ganz_kernel *kernel, const ganz_packed *w, const void *a, size_t lda, int rows, int col,
+               int col_end, const ganz_epilogue *e, void *scratch)
+{
+    const ganz_gemm_isa *const isa = &kernel->gemm;
+    GANZ_ASSERT(col % isa->nr == 0 && (col_end % isa->nr == 0 || col_end == w->n));
+    uint8_t *const input = scratch;
+    int32_t *const sums = (int32_t *)(void *)(input + input_bytes(isa, w->k));
+    const bool direct = w->shift == 0 && w->k == w->k_stored;
+    const size_t stride_in = direct ? lda : row_bytes(isa, w->k);
+    if (isa->enter) isa->enter();
+    for (int row = 0; row < rows; row += isa->m_block) {
+        const int m = rows - row < isa->m_block ? rows - row : isa->m_block;
+        const int strip = strip_columns(isa, m);
+        const uint8_t *const from = (const uint8_t *)a + (size_t)row * lda;
+        if (!direct) shift_rows(w, from, lda, m, input, stride_in);
+        for (int c = col; c < col_end; c += strip) {
+            const int end = col_end - c < strip ? col_end : c + strip;
+            for (int at = c; at < end; at += isa->nr)
+                multiply_panel(isa, w, at / isa->nr, direct ? from : input, stride_in, m, sums + (at - c), (size_t)strip);
+            kernel->rows.epilogue(e, sums, (size_t)strip, row, m, c, end - c);
+        }
+    }
+    if (isa->leave) isa->leave();
+}

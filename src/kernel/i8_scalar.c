@@ -1,0 +1,47 @@
+/* The definition of the integer products. */
+#include "kernel/kernel_isa.h"
+
+enum { MR = 4, NR = 8, KR = 4 };
+
+/* Input codes as int8; weights [k / KR][NR][KR]. */
+static void tile(const uint8_t *a, size_t lda, int rows, const int8_t *b, int k, int32_t *sums, size_t stride)
+{
+    for (int r = 0; r < rows; r++) {
+        const int8_t *const codes = (const int8_t *)(a + (size_t)r * lda);
+        int32_t *const sum = sums + (size_t)r * stride;
+        for (int i = 0; i < k; i += KR)
+            for (int c = 0; c < NR; c++)
+                for (int q = 0; q < KR; q++) sum[c] += codes[i + q] * b[i * NR + c * KR + q];
+    }
+}
+
+static void dot_rows(const int8_t *q, int n, const int8_t *const *rows, size_t offset, int count, int32_t *scores)
+{
+    for (int i = 0; i < count; i++) {
+        const int8_t *const key = rows[i] + offset;
+        int32_t sum = 0;
+        for (int c = 0; c < n; c++) sum += q[c] * key[c];
+        scores[i] = sum;
+    }
+}
+
+static void weighted_rows(const uint8_t *u, const int8_t *const *rows, size_t offset, int count, int n, int32_t *sums)
+{
+    for (int c = 0; c < n; c++) sums[c] = 0;
+    for (int i = 0; i < count; i++) {
+        const int8_t *const value = rows[i] + offset;
+        for (int c = 0; c < n; c++) sums[c] += u[i] * value[c];
+    }
+}
+
+void ganz_kernel_init_i8_scalar(ganz_kernel *kernel)
+{
+    kernel->rows.dot_rows = dot_rows;
+    kernel->rows.weighted_rows = weighted_rows;
+    kernel->gemm = (ganz_gemm_isa){
+        .name = "scalar",
+        .mr = MR, .nr = NR, .kr = KR, .k_step = KR, .k_block = 2048, .m_block = 64,
+        .routes = 1,
+        .route = {{.name = "scalar", .tile = tile, .is_signed = true, .pairs = 0, .cost = 1.0f}},
+    };
+}

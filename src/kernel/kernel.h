@@ -1,0 +1,210 @@
+/* The CPU's functions: integer products, and the float rows around them.
+ *
+ * Every function here is pure: it knows no tensor, no thread and no allocation, and neither reads nor
+ * writes outside its arguments. Results are the same bits on every processor. The scalar code is the
+ * definition; what a processor has overrides it, entry by entry (ganz_kernel_init).
+ *
+ * Numbers
+ *   codes     int8 in [-p, p], p <= 127: -128 never occurs. Attention weights: uint8 in [0, umax].
+ *   quantize  code = clamp(rint(x * inv)), half to even, inv = 1 / step. NaN becomes the lower end.
+ *   sums      int32, exact: depth <= GANZ_DEPTH_MAX.
+ *   scaling   (float)sum * scale, the conversion rounding to nearest, scale = s_x * s_w in float.
+ *   row sums  eight lanes, element i in lane i % 8, lanes joined as
+ *             ((0+4) + (2+6)) + ((1+5) + (3+7)).
+ *   floats    + - * / and square root of IEEE single precision, each rounded, never contracted; exp is
+ *             ours (ganz_exp). A row function that reads x and writes y allows y == x. Rows are finite: a NaN
+ *             may come out with other bits on other processors, and that is all that may differ. */
+#ifndef GANZ_KERNEL_KERNEL_H
+#define GANZ_KERNEL_KERNEL_H
+
+#include "base/base.h"
+
+#define GANZ_DEPTH_MAX 65536 /* 65536 * 255 * 127 < 2^31 */
+#define GANZ_TOP_MAX 128     /* largest k of top_k */
+#define GANZ_NORM_EPSILON 1e-6f
+
+/* ---- processor ---------------------------------------------------------------------------------- */
+
+enum {
+    GANZ_CPU_AVX2 = 1 << 0,
+    GANZ_CPU_AVXVNNI = 1 << 1,    /* dpbusd on 256 bits, VEX */
+    GANZ_CPU_AVX512VNNI = 1 << 2, /* F, BW, VL and VNNI */
+    GANZ_CPU_AMX = 1 << 3,        /* int8 tiles, granted by the system */
+    GANZ_CPU_NEON = 1 << 4,
+    GANZ_CPU_NEONDOT = 1 << 5, /* sdot */
+    GANZ_CPU_ALL = (1 << 6) - 1
+};
+
+/* What this processor has and this build contains. */
+unsigned ganz_cpu_detect(void);
+
+/* Detected, less what the mask below and the environment take away: GANZ_FORCE_ISA is one of scalar,
+ * avx2, avxvnni, avx512vnni, amx, neon, neondot. Fails on an unknown name and on a missing ISA. */
+ganz_status ganz_cpu_choose(unsigned *flags, ganz_error *err);
+
+/* Takes features away from every later ganz_cpu_choose of the process. For tests and fuzzers. */
+void ganz_cpu_set_mask(unsigned mask);
+
+/* The features that GANZ_FORCE_ISA=name leaves; false when there is no such name. "scalar" gives 0. */
+bool ganz_cpu_isa(const char *name, unsigned *flags);
+
+/* The best of the ISAs above that lies in flags. */
+const char *ganz_cpu_isa_name(unsigned flags);
+
+/* ---- one number --------------------------------------------------------------------------------- */
+
+/* e^x, relative error under 1e-7 for -87 <= x <= 88; 0 below and for NaN, e^88 above. */
+float ganz_exp(float x);
+/* Natural logarithm of a positive normal x, rounded from double (error under 1e-7 relative). */
+float ganz_log(float x);
+
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+/* Where codes of a row go: codes[i] = clamp(rint(x[i] * inv), -p, p). */
+typedef struct ganz_codes {
+    int8_t *codes; /* (n) */
+    float inv;
+    int p;
+} ganz_codes;
+
+/* What becomes of integer sums (rows, n):
+ *   y = (float)sum * scale;  y = y + bias;  y = y > 0 ? y : 0 if relu;  y = add + y
+ * each step only where asked for. Strides count elements. Any mix of the three outputs. */
+typedef struct ganz_epilogue {
+    float scale;
+    const float *scales; /* (n) one a column, in place of scale; or NULL */
+    const float *bias;   /* (n) or NULL */
+    const float *add;    /* (rows, n) or NULL; may be out itself */
+    size_t add_stride;
+    bool relu;
+    float *out; /* (rows, n) y, or NULL */
+    size_t out_stride;
+    int8_t *codes; /* (rows, n) clamp(rint(y * inv), -p, p), or NULL */
+    size_t codes_stride;
+    float inv;
+    int p;
+    int32_t *sums; /* (rows, n) the sums themselves, or NULL */
+    size_t sums_stride;
+} ganz_epilogue;
+
+typedef struct ganz_rows {
+    /* Layer norm: mean = sum(x) / n, d = x - mean, r = 1 / sqrt(sum(d * d) / n + GANZ_NORM_EPSILON),
+     * y = (d * r) * scale + bias. Writes y where it is not NULL, and codes of y for each of `count` outs
+     * (one row feeds q, k and v). n >= 1. */
+    void (*norm)(const float *x, int n, const float *scale, const float *bias, float *y, const ganz_codes *outs,
+                 int count);
+    void (*quantize)(const float *x, int n, float inv, int p, int8_t *codes);
+    /* [0, umax], umax <= 255. */
+    void (*quantize_unsigned)(const float *x, int n, float inv, int umax, uint8_t *codes);
+    void (*exp)(const float *x, int n, float *y);
+    /* m = max(x), e = exp(x - m), y = e * (1 / sum(e)). n >= 1. */
+    void (*softmax)(const float *x, int n, float *y);
+    /* The same on x = (float)scores * scale; scale > 0. */
+    void (*softmax_scores)(const int32_t *scores, int n, float scale, float *y);
+    /* And its codes clamp(rint(y * inv), 0, umax); work: n floats, left undefined. */
+    void (*softmax_codes)(const int32_t *scores, int n, float scale, float inv, int umax, uint8_t *codes, float *work);
+    /* *max = max(x), *sum = sum(exp(x - max)): log-softmax of x[i] is (x[i] - max) - ganz_log(sum). n >= 1. */
+    void (*exp_sum)(const float *x, int n, float *max, float *sum);
+    /* The k largest of x, largest first, equal ones by lower index. 1 <= k <= min(n, GANZ_TOP_MAX). */
+    void (*top_k)(const float *x, int n, int k, float *values, int32_t *indices);
+    void (*add)(const float *a, const float *b, int n, float *y); /* a + b */
+    void (*scale)(const float *x, int n, float factor, float *y);
+    /* y = ((float)code * step) * root, then + first, then + second where not NULL. */
+    void (*embed)(const int8_t *codes, int n, float step, float root, const float *first, const float *second, float *y);
+    /* Applies e to sums of rows [row, row + rows) and columns [col, col + cols) of the whole result;
+     * sums points at the first of them, its rows are `stride` apart. */
+    void (*epilogue)(const ganz_epilogue *e, const int32_t *sums, size_t stride, int row, int rows, int col, int cols);
+    /* Attention, one query and one head: scores[i] = sum over c of q[c] * (rows[i] + offset)[c], c < n.
+     * Key rows hold all heads, so the list is made once and `offset` picks the head. */
+    void (*dot_rows)(const int8_t *q, int n, const int8_t *const *rows, size_t offset, int count, int32_t *scores);
+    /* sums[c] = sum over i of u[i] * (rows[i] + offset)[c], c < n; count <= GANZ_DEPTH_MAX. */
+    void (*weighted_rows)(const uint8_t *u, const int8_t *const *rows, size_t offset, int count, int n, int32_t *sums);
+} ganz_rows;
+
+/* Every entry of ganz_rows; the test has a check for each. */
+#define GANZ_ROWS_LIST(X)                                                                                     \
+    X(norm) X(quantize) X(quantize_unsigned) X(exp) X(softmax) X(softmax_scores) X(softmax_codes) X(exp_sum)  \
+    X(top_k) X(add) X(scale) X(embed) X(epilogue) X(dot_rows) X(weighted_rows)
+
+/* ---- integer products --------------------------------------------------------------------------- */
+
+/* sums[r][j] += sum over k of a[r][k] * b[k][j] for r < rows <= mr and the nr columns of one panel.
+ * a: bytes as the route says; b: [k / kr][nr][kr]; lda in bytes, stride in elements. */
+typedef void ganz_tile(const uint8_t *a, size_t lda, int rows, const int8_t *b, int k, int32_t *sums, size_t stride);
+
+/* One way to multiply. Routes with `pairs` add up `pairs` products of two in 16 bits before they widen:
+ * weights that could pass 16 bits there are taken out at load and applied on their own (ganz_fix). */
+typedef struct ganz_route {
+    const char *name;
+    ganz_tile *tile;
+    bool is_signed; /* the tile reads input codes as int8 and not as uint8 */
+    int pairs;      /* 0: cannot overflow */
+    float cost;     /* time for a weight, in units of its own; one extra weight costs GANZ_FIX_COST */
+} ganz_route;
+
+#define GANZ_ROUTES_MAX 6
+#define GANZ_FIX_COST 64.0f
+
+/* The integer product of one ISA. */
+typedef struct ganz_gemm_isa {
+    const char *name;
+    int mr, nr, kr; /* rows of a tile; columns of a panel; codes of one column that lie together */
+    int k_step;     /* stored depth is a multiple of this, and of every route's 4 * pairs */
+    int k_block;    /* depth a panel is worked through at a time, multiple of k_step */
+    int m_block;    /* rows worked through at a time, multiple of mr */
+    int routes;
+    ganz_route route[GANZ_ROUTES_MAX];
+    void (*enter)(void); /* around a whole product, or NULL: state that a tile needs */
+    void (*leave)(void);
+} ganz_gemm_isa;
+
+/* A weight (or what is left of it) outside the panels. */
+typedef struct ganz_fix {
+    uint16_t k;  /* depth */
+    uint8_t col; /* column in its panel */
+    int8_t rest;
+} ganz_fix;
+
+/* The weights of one product in the order of one table's tiles; points into the block it was packed to. */
+typedef struct ganz_packed {
+    int n, k;               /* columns of the result, depth: files hold codes as (n, k) */
+    int k_stored;           /* depth with padding */
+    int shift;              /* added to input codes, modulo 256 */
+    ganz_route route;       /* chosen for these weights */
+    const int8_t *codes;    /* [panel][k_stored / kr][nr][kr] */
+    const int32_t *base;    /* (panels * nr) what sums start from: takes the shift back out */
+    const uint32_t *fix_at; /* (panels + 1) */
+    const ganz_fix *fix;
+} ganz_packed;
+
+/* ---- the table ---------------------------------------------------------------------------------- */
+
+typedef struct ganz_kernel {
+    unsigned flags;
+    ganz_rows rows;
+    ganz_gemm_isa gemm;
+} ganz_kernel;
+
+/* Scalar first, then what is in flags (of ganz_cpu_detect). What a table packed, a table of the same flags reads. */
+void ganz_kernel_init(ganz_kernel *kernel, unsigned flags);
+
+/* Bytes of a block for weights (n, k), before their values are known. 0 when that overflows. */
+size_t ganz_pack_bytes(const ganz_kernel *kernel, int n, int k);
+
+/* Packs codes (n, k), rows of `k` codes in [-127, 127], into the block (aligned to GANZ_ALIGN, of
+ * ganz_pack_bytes). Input codes will lie in [low, high]: [-p, p], or [0, umax] for attention weights.
+ * The codes are not needed afterwards. */
+void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, const int8_t *codes, int n, int k, int low,
+               int high);
+
+/* Bytes of scratch a thread needs for products of depth up to k (aligned to GANZ_ALIGN). */
+size_t ganz_gemm_scratch(const ganz_kernel *kernel, int k);
+
+/* (rows, k) input codes times weights: columns [col, col_end) of the result, through the epilogue e, whose
+ * pointers are those of the whole result. a: int8 or uint8 codes as packed for, rows lda apart.
+ * col is a multiple of kernel->gemm.nr, and so is col_end unless it is n: that is how threads share out
+ * columns. They may share out rows by moving the pointers. Any split gives the same numbers. */
+void ganz_gemm(const ganz_kernel *kernel, const ganz_packed *w, const void *a, size_t lda, int rows, int col,
+               int col_end, const ganz_epilogue *e, void *scratch);
+
+#endif

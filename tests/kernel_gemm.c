@@ -1,0 +1,202 @@
+/* The integer product against three plain loops: every route, odd shapes, the worst numbers. */
+#include "kernel_check.h"
+
+#include <stdlib.h>
+
+enum { M_MAX = 70, N_MAX = 200, K_MAX = 2100 };
+
+typedef struct product {
+    int m, n, k, low, high; /* input codes in [low, high] */
+    int8_t a[M_MAX * K_MAX], w[N_MAX * K_MAX];
+    int32_t sums[M_MAX * N_MAX];
+    float bias[N_MAX], scales[N_MAX], add[M_MAX * N_MAX], out[M_MAX * N_MAX];
+    int8_t codes[M_MAX * N_MAX];
+} product;
+
+/* The definition of definitions: nothing of the library in it. */
+static void multiply(product *p)
+{
+    for (int i = 0; i < p->m; i++)
+        for (int j = 0; j < p->n; j++) {
+            int64_t sum = 0;
+            for (int k = 0; k < p->k; k++) {
+                const int8_t code = p->a[i * p->k + k];
+                sum += (int64_t)(p->low < 0 ? code : (uint8_t)code) * p->w[j * p->k + k];
+            }
+            p->sums[i * p->n + j] = (int32_t)sum;
+        }
+}
+
+static void fill(check *c, product *p, int input_kind, int weight_kind, int weight_max)
+{
+    if (p->low < 0) {
+        check_codes(c, p->a, p->m * p->k, p->low, p->high, input_kind);
+    } else {
+        for (int i = 0; i < p->m * p->k; i++)
+            p->a[i] = (int8_t)(uint8_t)(input_kind == 1 ? p->high : check_between(c, 0, p->high));
+    }
+    check_codes(c, p->w, p->n * p->k, -weight_max, weight_max, weight_kind);
+}
+
+static void *aligned(size_t bytes)
+{
+    void *const block = ganz_alloc_aligned(bytes);
+    if (!block) exit(1);
+    return block;
+}
+
+/* All columns, and the same in two shares as two threads would. */
+static void compare(check *c, const ganz_kernel *kernel, product *p)
+{
+    ganz_packed w;
+    void *const block = aligned(ganz_pack_bytes(kernel, p->n, p->k));
+    void *const scratch = aligned(ganz_gemm_scratch(kernel, p->k));
+    int8_t *const weights = check_in(c, 0, p->w, (size_t)(p->n * p->k));
+    const void *const a = check_in(c, 1, p->a, (size_t)(p->m * p->k));
+    ganz_pack(kernel, &w, block, weights, p->n, p->k, p->low, p->high);
+    memset(weights, 0, (size_t)(p->n * p->k)); /* not needed any more */
+    const size_t results = (size_t)(p->m * p->n);
+    ganz_epilogue e = {.sums = check_out(c, 2, results * sizeof(int32_t)), .sums_stride = (size_t)p->n};
+    ganz_gemm(kernel, &w, a, (size_t)p->k, p->m, 0, p->n, &e, scratch);
+    check_same(c, 2, p->sums, w.route.name, p->k);
+
+    e.sums = check_out(c, 2, results * sizeof(int32_t));
+    const int middle = p->n / 2 / kernel->gemm.nr * kernel->gemm.nr;
+    ganz_gemm(kernel, &w, a, (size_t)p->k, p->m, middle, p->n, &e, scratch);
+    ganz_gemm(kernel, &w, a, (size_t)p->k, p->m, 0, middle, &e, scratch);
+    check_same(c, 2, p->sums, "two shares", p->k);
+    ganz_free(scratch);
+    ganz_free(block);
+}
+
+/* Each route wherever it can be taken (the first always can), then the choice by cost. */
+static void each_route(check *c, product *p, int *taken)
+{
+    multiply(p);
+    const ganz_gemm_isa *const isa = &c->kernel.gemm;
+    for (int i = 0; i < isa->routes; i++) {
+        ganz_kernel kernel = c->kernel;
+        kernel.gemm.routes = i ? 2 : 1;
+        kernel.gemm.route[1] = isa->route[i];
+        kernel.gemm.route[1].cost = -1e6f;
+        void *const block = aligned(ganz_pack_bytes(&kernel, p->n, p->k));
+        ganz_packed w;
+        ganz_pack(&kernel, &w, block, p->w, p->n, p->k, p->low, p->high);
+        const bool chosen = !strcmp(w.route.name, isa->route[i].name);
+        ganz_free(block);
+        if (!chosen) continue;
+        taken[i]++;
+        compare(c, &kernel, p);
+    }
+    compare(c, &c->kernel, p);
+}
+
+/* Depth, columns, rows and ranges at random between bounds, kinds in turn. */
+static void random_products(check *c, product *p, int *taken)
+{
+    static const int ends[][2] = {{-127, 127}, {-63, 63}, {-31, 31}, {-7, 7}, {0, 255}, {0, 63}, {-1, 1}};
+    static const int depths[] = {1, 3, 4, 31, 32, 33, 63, 64, 65, 127, 128, 200};
+    for (int round = 0; round < 7 * 36; round++) {
+        const int *const range = ends[round % 7];
+        const int kinds = round / 7;
+        p->low = range[0];
+        p->high = range[1];
+        p->k = depths[check_random(c) % GANZ_COUNT(depths)];
+        p->n = check_between(c, 1, 70);
+        p->m = check_between(c, 1, 20);
+        fill(c, p, kinds % 6, kinds / 6, p->high > 127 ? 127 : p->high);
+        each_route(c, p, taken);
+    }
+}
+
+/* Past every block size, with the largest sums. */
+static void large_products(check *c, product *p, int *taken)
+{
+    static const int shapes[][3] = {{1, N_MAX, K_MAX}, {M_MAX, 33, 512}, {9, 65, K_MAX}, {M_MAX, 130, 97}, {33, 64, 1024}};
+    for (size_t i = 0; i < GANZ_COUNT(shapes); i++)
+        for (int kind = 0; kind < 5; kind += 2) {
+            p->m = shapes[i][0];
+            p->n = shapes[i][1];
+            p->k = shapes[i][2];
+            p->low = kind == 2 ? 0 : -127;
+            p->high = kind == 2 ? 255 : 127;
+            fill(c, p, kind == 4 ? 1 : kind / 2, kind, 127);
+            each_route(c, p, taken);
+        }
+}
+
+/* The greatest depth, where int32 is nearly full; sums known without a loop. */
+static void deepest(check *c)
+{
+    enum { K = GANZ_DEPTH_MAX, N = 3 };
+    int8_t *const w = aligned((size_t)K * N), *const a = aligned((size_t)2 * K);
+    void *const block = aligned(ganz_pack_bytes(&c->kernel, N, K));
+    void *const scratch = aligned(ganz_gemm_scratch(&c->kernel, K));
+    for (int side = 0; side < 2; side++) {
+        const int low = side ? 0 : -127, high = side ? 255 : 127;
+        memset(w, 127, K);
+        memset(w + K, -127, K);
+        memset(w + 2 * K, 1, K);
+        memset(a, side ? 255 : 127, K);
+        memset(a + K, side ? 254 : -127, K);
+        ganz_packed packed;
+        ganz_pack(&c->kernel, &packed, block, w, N, K, low, high);
+        int32_t sums[2 * N];
+        const ganz_epilogue e = {.sums = sums, .sums_stride = N};
+        ganz_gemm(&c->kernel, &packed, a, K, 2, 0, N, &e, scratch);
+        const int first = high, second = side ? 254 : -127;
+        CHECK(c, sums[0] == K * first * 127 && sums[1] == -K * first * 127 && sums[2] == K * first);
+        CHECK(c, sums[3] == K * second * 127 && sums[4] == -K * second * 127 && sums[5] == K * second);
+    }
+    ganz_free(scratch);
+    ganz_free(block);
+    ganz_free(a);
+    ganz_free(w);
+}
+
+/* The epilogue inside the product, at strides of its own, against the scalar epilogue of known sums. */
+static void through_epilogue(check *c, product *p)
+{
+    p->low = -127;
+    p->high = 127;
+    p->m = 37;
+    p->n = 75;
+    p->k = 130;
+    fill(c, p, 0, 4, 127);
+    multiply(p);
+    check_floats(c, p->bias, p->n, 0);
+    check_floats(c, p->scales, p->n, 2);
+    check_floats(c, p->add, p->m * p->n, 0);
+    for (int i = 0; i < p->n; i++) p->scales[i] = 1e-3f + p->scales[i] * 1e27f;
+    ganz_epilogue e = {.scales = p->scales, .bias = p->bias, .add = p->add, .add_stride = (size_t)p->n, .relu = true,
+                       .out = p->out, .out_stride = (size_t)p->n, .codes = p->codes, .codes_stride = (size_t)p->n,
+                       .inv = 3.0f, .p = 127};
+    c->scalar.rows.epilogue(&e, p->sums, (size_t)p->n, 0, p->m, 0, p->n);
+    void *const block = aligned(ganz_pack_bytes(&c->kernel, p->n, p->k));
+    void *const scratch = aligned(ganz_gemm_scratch(&c->kernel, p->k));
+    ganz_packed w;
+    ganz_pack(&c->kernel, &w, block, p->w, p->n, p->k, p->low, p->high);
+    const size_t results = (size_t)(p->m * p->n);
+    e.out = check_in(c, 3, p->add, results * sizeof(float)); /* the residual in place */
+    e.add = e.out;
+    e.codes = check_out(c, 4, results);
+    ganz_gemm(&c->kernel, &w, p->a, (size_t)p->k, p->m, 0, p->n, &e, scratch);
+    check_same(c, 3, p->out, "gemm out", p->k);
+    check_same(c, 4, p->codes, "gemm codes", p->k);
+    ganz_free(scratch);
+    ganz_free(block);
+}
+
+void check_gemm(check *c)
+{
+    static product p;
+    int taken[GANZ_ROUTES_MAX] = {0};
+    CHECK(c, c->kernel.gemm.route[0].pairs == 0);
+    random_products(c, &p, taken);
+    large_products(c, &p, taken);
+    deepest(c);
+    through_epilogue(c, &p);
+    for (int i = 0; i < c->kernel.gemm.routes; i++)
+        if (!taken[i]) check_fail(c, "route %s was never taken", c->kernel.gemm.route[i].name);
+    CHECK(c, ganz_pack_bytes(&c->kernel, INT32_MAX, 64) == 0 && ganz_pack_bytes(&c->kernel, 8, GANZ_DEPTH_MAX + 1) == 0);
+}
