@@ -65,7 +65,8 @@ void cli_progress_end(cli_progress *p, long long done);
 double cli_seconds(void);
 
 /* One function and one description for each command; the table is in main.c. */
-#define CLI_COMMANDS(X)
+#define CLI_COMMANDS(X) \
+    X(score)
 
 #define CLI_DECLARE(name)                        \
     extern const cli_command cli_about_##name;   \

@@ -1,0 +1,12 @@
+/* Words as BLEU counts them. */
+#ifndef GANZ_TEXT_WORDS_H
+#define GANZ_TEXT_WORDS_H
+
+#include "ganz/score.h"
+#include "text/codes.h"
+
+/* Cuts text into words: afterwards it holds them with white space between. `scratch` is overwritten.
+ * Out of memory shows in text->failed. */
+void ganz_words_split(ganz_score_words how, ganz_codes *text, ganz_codes *scratch);
+
+#endif
