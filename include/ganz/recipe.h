@@ -1,0 +1,86 @@
+/* Recipes: every setting of a training run, by one table that serves files, options and metadata alike. */
+#ifndef GANZ_RECIPE_H
+#define GANZ_RECIPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ganz/ganz.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { GANZ_OPTIMIZER_ADAFACTOR, GANZ_OPTIMIZER_ADAM };
+enum { GANZ_BATCH_PACKED, GANZ_BATCH_SENTENCES };
+enum { GANZ_PRECISION_AUTO, GANZ_PRECISION_FP32, GANZ_PRECISION_TF32, GANZ_PRECISION_BF16 };
+
+/* What each means is said in the table (recipe.c, or `ganz train --help`). */
+typedef struct ganz_recipe {
+    /* the network */
+    long long width, ffn, heads, encoder_layers, decoder_layers;
+    /* what keeps it from learning by heart */
+    double dropout, dropout_relu, dropout_attention, label_smoothing;
+    /* how it learns */
+    long long optimizer; /* GANZ_OPTIMIZER_* */
+    double learning_rate;
+    long long warmup, decay_start;
+    double cooldown;
+    double adam_beta1, adam_beta2, adam_epsilon;
+    /* a step */
+    long long batch; /* GANZ_BATCH_* */
+    long long rows, slots, batch_tokens, micro_tokens;
+    long long precision; /* GANZ_PRECISION_* */
+    long long seed;
+    /* the run */
+    long long steps;
+    double time; /* seconds */
+    long long log_every, validate_every, save_every, patience;
+    long long average_last;
+    double average_decay;
+    long long beam;
+    double alpha;
+} ganz_recipe;
+
+typedef enum ganz_setting_kind {
+    GANZ_SETTING_INT,    /* long long */
+    GANZ_SETTING_REAL,   /* double */
+    GANZ_SETTING_TIME,   /* double: seconds; written 90, 90s, 10m, 2h or 1d */
+    GANZ_SETTING_CHOICE, /* long long: place of the word among `choices` */
+    GANZ_SETTING_FLAG    /* bool: true or false */
+} ganz_setting_kind;
+
+typedef struct ganz_setting {
+    const char *name; /* as in a file and, after two dashes, as an option */
+    ganz_setting_kind kind;
+    size_t offset; /* in ganz_recipe */
+    double min, max;
+    const char *choices; /* words between "|" */
+    const char *standard; /* the default */
+    const char *help;
+} ganz_setting;
+
+/* The table, in the order of the struct. */
+GANZ_API const ganz_setting *ganz_recipe_table(int *count);
+
+/* Transformer Base as Tensor2Tensor trains it. */
+GANZ_API void ganz_recipe_defaults(ganz_recipe *recipe);
+
+/* Sets one by its name; GANZ_EINVAL with a sentence for an unknown name or a value that is none. */
+GANZ_API ganz_status ganz_recipe_set(ganz_recipe *recipe, const char *name, const char *value, ganz_error *err);
+/* Value of one as text that ganz_recipe_set takes back exactly; `text` has room for 32 bytes. */
+GANZ_API void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *setting, char text[32]);
+
+/* Reads a file of "name: value" lines (YAML) over what is in *recipe. A bare word (no "/", no ".") names one of the
+ * recipes that are built in: base, big, small, tiny. */
+GANZ_API ganz_status ganz_recipe_read(ganz_recipe *recipe, const char *path, ganz_error *err);
+/* The same from memory; `name` is for messages. */
+GANZ_API ganz_status ganz_recipe_parse(ganz_recipe *recipe, const char *text, size_t bytes, const char *name,
+                                       ganz_error *err);
+/* Settings that do not go together. */
+GANZ_API ganz_status ganz_recipe_check(const ganz_recipe *recipe, ganz_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

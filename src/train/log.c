@@ -1,0 +1,220 @@
+#include "train/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "train/chart.h"
+
+enum { LINE_BYTES = 512, FIELDS = (int)(sizeof(ganz_log_record) / sizeof(double)) };
+
+static const char heading[] =
+    "step\tepoch\ttokens\tseconds\trate\tloss\taccuracy\ttokens/s\tvalid_loss\tvalid_accuracy\tvalid_bleu\n";
+
+/* The record as a row of numbers, in the order of the heading. */
+static void to_fields(const ganz_log_record *r, double fields[FIELDS])
+{
+    const double row[FIELDS] = {r->step,     r->epoch, r->tokens,     r->seconds,        r->rate,      r->loss,
+                                r->accuracy, r->speed, r->valid_loss, r->valid_accuracy, r->valid_bleu};
+    memcpy(fields, row, sizeof row);
+}
+
+static ganz_log_record from_fields(const double f[FIELDS])
+{
+    const ganz_log_record r = {f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10]};
+    return r;
+}
+
+ganz_log_record ganz_log_blank(void)
+{
+    const double none[FIELDS] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    return from_fields(none);
+}
+
+static ganz_log_record parse_line(const char *line, const char *end)
+{
+    double fields[FIELDS];
+    for (int i = 0; i < FIELDS; i++) {
+        char text[32] = "";
+        const char *const tab = line < end ? memchr(line, '\t', (size_t)(end - line)) : NULL;
+        const size_t n = (size_t)((tab ? tab : end) - line);
+        if (n < sizeof text) memcpy(text, line, n);
+        fields[i] = text[0] ? strtod(text, NULL) : NAN;
+        line = tab ? tab + 1 : end;
+    }
+    return from_fields(fields);
+}
+
+/* Bytes of the heading and the first `keep` events (fewer when there are fewer), how many they are, and the last. */
+static ganz_status measure(const ganz_map *map, const char *path, int64_t keep, ganz_log *log, off_t *bytes,
+                           ganz_error *err)
+{
+    const char *const text = (const char *)map->data, *const end = text + map->bytes;
+    const size_t head = sizeof heading - 1;
+    if (map->bytes < head || memcmp(text, heading, head) != 0)
+        return ganz_fail(err, GANZ_EFORMAT, "%s: not a log of ganz", path);
+    const char *at = text + head;
+    while (log->lines < keep) {
+        const char *const newline = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+        if (!newline) break;
+        const ganz_log_record last = parse_line(at, newline);
+        if (isfinite(last.seconds)) log->seconds = last.seconds;
+        at = newline + 1;
+        log->lines++;
+    }
+    *bytes = (off_t)(at - text);
+    return GANZ_OK;
+}
+
+static ganz_status write_all(const ganz_log *log, const char *text, size_t bytes, ganz_error *err)
+{
+    while (bytes > 0) {
+        const ssize_t n = write(log->file, text, bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return ganz_fail_errno(err, "cannot write", log->path);
+        text += n;
+        bytes -= (size_t)n;
+    }
+    return GANZ_OK;
+}
+
+static ganz_status keep_lines(ganz_log *log, int64_t keep, ganz_error *err)
+{
+    ganz_map map;
+    off_t bytes = 0;
+    GANZ_TRY(ganz_map_open(&map, log->path, err));
+    ganz_status status = GANZ_OK;
+    if (map.bytes > 0) status = measure(&map, log->path, keep, log, &bytes, err);
+    ganz_map_close(&map);
+    GANZ_TRY(status);
+    if (ftruncate(log->file, bytes) != 0) return ganz_fail_errno(err, "cannot shorten", log->path);
+    return bytes > 0 ? GANZ_OK : write_all(log, heading, sizeof heading - 1, err);
+}
+
+ganz_status ganz_log_open(ganz_log *log, const char *path, int64_t keep, ganz_error *err)
+{
+    *log = (ganz_log){.file = -1, .path = ganz_strdup(path)};
+    if (!log->path) return ganz_fail(err, GANZ_ENOMEM, "out of memory");
+    log->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    ganz_status status = log->file < 0 ? ganz_fail_errno(err, "cannot open", path) : keep_lines(log, keep, err);
+    if (status != GANZ_OK) ganz_log_close(log);
+    return status;
+}
+
+void ganz_log_close(ganz_log *log)
+{
+    if (log->file >= 0 && log->path) close(log->file);
+    ganz_free(log->path);
+    *log = (ganz_log){.file = -1};
+}
+
+ganz_status ganz_log_add(ganz_log *log, const ganz_log_record *record, ganz_error *err)
+{
+    double fields[FIELDS];
+    char line[LINE_BYTES];
+    int n = 0;
+    to_fields(record, fields);
+    for (int i = 0; i < FIELDS; i++) {
+        if (!isnan(fields[i])) n += snprintf(line + n, sizeof line - (size_t)n, i < 3 ? "%.10g" : "%.6g", fields[i]);
+        line[n++] = i + 1 < FIELDS ? '\t' : '\n';
+    }
+    GANZ_TRY(write_all(log, line, (size_t)n, err));
+    log->lines++;
+    return GANZ_OK;
+}
+
+ganz_status ganz_log_read(const char *path, ganz_log_record **records, int *count, ganz_error *err)
+{
+    ganz_map map;
+    ganz_log counted = {0};
+    off_t bytes = 0;
+    *records = NULL;
+    *count = 0;
+    GANZ_TRY(ganz_map_open(&map, path, err));
+    ganz_status status = measure(&map, path, INT32_MAX, &counted, &bytes, err);
+    if (status == GANZ_OK) {
+        *records = ganz_alloc((size_t)counted.lines + 1, sizeof **records);
+        if (!*records) status = ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", path);
+    }
+    const char *at = (const char *)map.data + sizeof heading - 1;
+    for (; status == GANZ_OK && *count < (int)counted.lines; (*count)++) {
+        const char *const newline = memchr(at, '\n', map.bytes - (size_t)(at - (const char *)map.data));
+        (*records)[*count] = parse_line(at, newline);
+        at = newline + 1;
+    }
+    ganz_map_close(&map);
+    return status;
+}
+
+/* ---- the picture -------------------------------------------------------------------------------- */
+
+/* Columns of the chart: step, raw and smoothed training loss, validation loss, BLEU. */
+typedef struct columns {
+    double *step, *loss, *smooth, *valid, *bleu;
+} columns;
+
+/* An exponential mean over about a fiftieth of the points, without a bias towards the first. */
+static void fill_columns(const columns *c, const ganz_log_record *records, int count)
+{
+    const double keep = 1 - 1 / (1 + count / 50.0);
+    double sum = 0, weight = 0;
+    for (int i = 0; i < count; i++) {
+        c->step[i] = records[i].step;
+        c->loss[i] = records[i].loss;
+        c->valid[i] = records[i].valid_loss;
+        c->bleu[i] = records[i].valid_bleu;
+        if (isfinite(records[i].loss)) {
+            sum = sum * keep + records[i].loss;
+            weight = weight * keep + 1;
+        }
+        c->smooth[i] = isfinite(records[i].loss) ? sum / weight : NAN;
+    }
+}
+
+/* Events that lack a number leave no hole in its line. */
+static ganz_series compact(const char *name, const char *color, double *x, double *y, int count)
+{
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        if (!isfinite(y[i]) || !isfinite(x[i])) continue;
+        x[n] = x[i];
+        y[n++] = y[i];
+    }
+    const ganz_series s = {.label = name, .color = color, .x = x, .y = y, .count = n, .width = 2};
+    return s;
+}
+
+ganz_status ganz_log_plot(const char *log_path, const char *svg_path, const char *title, ganz_error *err)
+{
+    ganz_log_record *records;
+    int count;
+    GANZ_TRY(ganz_log_read(log_path, &records, &count, err));
+    const size_t n = (size_t)count + 1;
+    double *const block = ganz_alloc(n * 8, sizeof *block); /* five columns, and a copy of the steps for three */
+    ganz_status status = block ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", svg_path);
+    if (block) {
+        const columns c = {block, block + n, block + 2 * n, block + 3 * n, block + 4 * n};
+        fill_columns(&c, records, count);
+        for (int i = 5; i < 8; i++) memcpy(block + (size_t)i * n, c.step, sizeof(double) * (size_t)count);
+        ganz_series series[] = {
+            compact("training loss", "#c9d7e8", c.step, c.loss, count),
+            compact("smoothed", "#1f5fa8", block + 5 * n, c.smooth, count),
+            compact("validation loss", "#d1550a", block + 6 * n, c.valid, count),
+            compact("validation BLEU", "#2a8a3e", block + 7 * n, c.bleu, count),
+        };
+        series[0].width = 1;
+        series[2].dots = series[3].dots = true;
+        series[3].right = true;
+        const ganz_chart chart = {title, "step", "loss (nats per token)", series[3].count ? "BLEU" : NULL, series,
+                                  series[3].count ? 4 : 3};
+        status = ganz_chart_write(&chart, svg_path, err);
+    }
+    ganz_free(block);
+    ganz_free(records);
+    return status;
+}

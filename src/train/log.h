@@ -1,0 +1,36 @@
+/* log.tsv: a heading and one line for each event of a run. */
+#ifndef GANZ_TRAIN_LOG_H
+#define GANZ_TRAIN_LOG_H
+
+#include "base/base.h"
+
+/* Numbers that an event does not have are NaN, and nothing in the file. */
+typedef struct ganz_log_record {
+    double step, epoch, tokens, seconds, rate;
+    double loss, accuracy, speed;                      /* training, since the line before */
+    double valid_loss, valid_accuracy, valid_bleu;     /* validation */
+} ganz_log_record;
+ganz_log_record ganz_log_blank(void); /* all NaN */
+
+typedef struct ganz_log {
+    char *path;
+    int file;
+    int64_t lines;  /* events written */
+    double seconds; /* of the last line kept when it was opened */
+} ganz_log;
+
+/* Opens a log for appending with its first `keep` events; what follows them came after the checkpoint and is cut off.
+ * keep 0 starts anew. A file that is no log is refused. */
+ganz_status ganz_log_open(ganz_log *log, const char *path, int64_t keep, ganz_error *err);
+void ganz_log_close(ganz_log *log);
+
+/* Each line is one write. */
+ganz_status ganz_log_add(ganz_log *log, const ganz_log_record *record, ganz_error *err);
+
+/* All events of a file; the caller frees *records. */
+ganz_status ganz_log_read(const char *path, ganz_log_record **records, int *count, ganz_error *err);
+
+/* Draws the losses and BLEU of a log. */
+ganz_status ganz_log_plot(const char *log_path, const char *svg_path, const char *title, ganz_error *err);
+
+#endif

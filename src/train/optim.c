@@ -1,0 +1,84 @@
+#include "train/optim.h"
+
+#include <math.h>
+
+double ganz_rate(const ganz_recipe *recipe, int64_t t, double done)
+{
+    const double flat = (double)(t > recipe->decay_start ? t : recipe->decay_start);
+    double rate = recipe->learning_rate / sqrt(flat);
+    if (t < recipe->warmup) rate *= (double)(t + 1) / (double)recipe->warmup;
+    if (recipe->cooldown > 0 && done > 1 - recipe->cooldown) rate *= fmax(0, (1 - done) / recipe->cooldown);
+    return rate;
+}
+
+double ganz_adafactor_decay(int64_t t) { return 1 - pow((double)t + 1, -0.8); }
+
+static size_t slots_of(const ganz_param *p, bool adam)
+{
+    if (adam) return 2 * ganz_param_count(p);
+    return ganz_param_is_matrix(p) ? (size_t)p->rows + (size_t)p->cols : ganz_param_count(p);
+}
+
+static bool in_group(const ganz_param *p, bool steps) { return (p->kind == GANZ_STEP) == steps; }
+
+ganz_status ganz_optim_open(ganz_optim *optim, const ganz_net *net, const ganz_weights *weights,
+                            const ganz_recipe *recipe, bool steps, ganz_error *err)
+{
+    const size_t line = GANZ_ALIGN / sizeof(real);
+    const ganz_params *const params = &net->params;
+    *optim = (ganz_optim){.be = weights->be, .adam = recipe->optimizer == GANZ_OPTIMIZER_ADAM};
+    optim->beta1 = recipe->adam_beta1;
+    optim->beta2 = recipe->adam_beta2;
+    optim->epsilon = recipe->adam_epsilon;
+    optim->items = ganz_alloc((size_t)params->count, sizeof *optim->items);
+    if (!optim->items) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the optimizer");
+
+    for (int i = 0; i < params->count; i++)
+        if (in_group(&params->list[i], steps))
+            optim->slot_count += ganz_round_up(slots_of(&params->list[i], optim->adam), line);
+    void *block;
+    const size_t bytes = (optim->slot_count ? optim->slot_count : 1) * sizeof(real);
+    const ganz_status status = optim->be->alloc(optim->be, &block, bytes, err);
+    if (status != GANZ_OK) {
+        ganz_optim_close(optim);
+        return status;
+    }
+    optim->slots = block;
+
+    size_t at = 0;
+    for (int i = 0; i < params->count; i++) {
+        const ganz_param *const p = &params->list[i];
+        if (!in_group(p, steps)) continue;
+        optim->items[optim->count++] = (ganz_update_item){.value = weights->master + p->offset,
+                                                          .grad = weights->grad + p->offset,
+                                                          .slots = optim->slots + at,
+                                                          .rows = p->rows,
+                                                          .cols = p->cols,
+                                                          .matrix = ganz_param_is_matrix(p)};
+        at += ganz_round_up(slots_of(p, optim->adam), line);
+    }
+    return GANZ_OK;
+}
+
+void ganz_optim_close(ganz_optim *optim)
+{
+    if (optim->slots) optim->be->free(optim->be, optim->slots);
+    ganz_free(optim->items);
+    *optim = (ganz_optim){0};
+}
+
+void ganz_optim_step(const ganz_optim *optim, double rate, int64_t t)
+{
+    const ganz_update_call call = {.items = optim->items,
+                                   .count = optim->count,
+                                   .rate = rate,
+                                   .decay = ganz_adafactor_decay(t),
+                                   .beta1 = optim->beta1,
+                                   .beta2 = optim->beta2,
+                                   .epsilon = optim->epsilon,
+                                   .step = t + 1};
+    if (optim->adam)
+        optim->be->adam(optim->be, &call);
+    else
+        optim->be->adafactor(optim->be, &call);
+}

@@ -1,0 +1,208 @@
+/* The table of settings, and values from text and back. Files: recipe_file.c. */
+#include "ganz/recipe.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+#define INT(field, name, min, max, standard, help) \
+    {name, GANZ_SETTING_INT, offsetof(ganz_recipe, field), min, max, NULL, standard, help}
+#define REAL(field, name, min, max, standard, help) \
+    {name, GANZ_SETTING_REAL, offsetof(ganz_recipe, field), min, max, NULL, standard, help}
+#define TIME(field, name, standard, help) \
+    {name, GANZ_SETTING_TIME, offsetof(ganz_recipe, field), 0, 1e9, NULL, standard, help}
+#define CHOICE(field, name, choices, standard, help) \
+    {name, GANZ_SETTING_CHOICE, offsetof(ganz_recipe, field), 0, 0, choices, standard, help}
+#define FLAG(field, name, standard, help) \
+    {name, GANZ_SETTING_FLAG, offsetof(ganz_recipe, field), 0, 0, NULL, standard, help}
+
+static const ganz_setting table[] = {
+    INT(width, "width", 8, 8192, "512", "width of the residual stream"),
+    INT(ffn, "ffn", 8, 65536, "2048", "width inside the feed-forward layers"),
+    INT(heads, "heads", 1, 256, "8", "attention heads; divides the width"),
+    INT(encoder_layers, "encoder-layers", 1, 64, "6", "layers of the encoder"),
+    INT(decoder_layers, "decoder-layers", 1, 64, "6", "layers of the decoder"),
+
+    REAL(dropout, "dropout", 0, 0.9, "0.1", "dropout of embeddings and residual branches"),
+    REAL(dropout_relu, "dropout-relu", 0, 0.9, "0.1", "dropout inside the feed-forward layers"),
+    REAL(dropout_attention, "dropout-attention", 0, 0.9, "0.1", "dropout of attention weights"),
+    REAL(label_smoothing, "label-smoothing", 0, 0.9, "0.1", "probability spread over the wrong words"),
+
+    CHOICE(optimizer, "optimizer", "adafactor|adam", "adafactor", "how gradients become updates"),
+    REAL(learning_rate, "learning-rate", 0, 1000, "1", "factor of the rate 1/sqrt(max(step, decay-start))"),
+    INT(warmup, "warmup", 0, 100000000, "0", "steps over which the rate rises from 0"),
+    INT(decay_start, "decay-start", 1, 100000000, "10000", "step up to which the rate stays flat"),
+    REAL(cooldown, "cooldown", 0, 1, "0", "last part of the run over which the rate falls to 0"),
+    REAL(adam_beta1, "adam-beta1", 0, 0.99999, "0.9", "Adam: decay of the first moment"),
+    REAL(adam_beta2, "adam-beta2", 0, 0.9999999, "0.98", "Adam: decay of the second moment"),
+    REAL(adam_epsilon, "adam-epsilon", 1e-30, 1, "1e-9", "Adam: added to the root of the second moment"),
+
+    CHOICE(batch, "batch", "packed|sentences", "packed", "rows packed with sentences, or sentences of like length"),
+    INT(rows, "rows", 1, 65536, "64", "packed: rows of a step"),
+    INT(slots, "slots", 4, 4096, "256", "packed: tokens of a row; longer sentences are left out"),
+    INT(batch_tokens, "batch-tokens", 4, 16777216, "16384", "sentences: most tokens of a step on either side"),
+    INT(micro_tokens, "micro-tokens", 0, 16777216, "0", "tokens computed at a time; 0: 4096 on a CPU, 16384 on a GPU"),
+    CHOICE(precision, "precision", "auto|fp32|tf32|bf16", "auto", "of products; auto: bf16 on a GPU, fp32 on a CPU"),
+    INT(seed, "seed", 0, 9007199254740992, "1", "of everything random"),
+
+    INT(steps, "steps", 0, 1000000000, "300000", "length of the run; 0: no limit"),
+    TIME(time, "time", "0", "longest time of the run (90s, 10m, 2h); 0: no limit"),
+    INT(log_every, "log-every", 1, 1000000, "100", "steps between lines of log.tsv"),
+    INT(validate_every, "validate-every", 0, 1000000000, "1000", "steps between validations; 0: only at the end"),
+    INT(save_every, "save-every", 0, 1000000000, "1000", "steps between checkpoints; 0: only at the end"),
+    INT(patience, "patience", 0, 1000000, "0", "stop after so many validations without a better one; 0: never"),
+    INT(average_last, "average-last", 0, 1000, "0", "average the models of the last checkpoints; 0: off"),
+    REAL(average_decay, "average-decay", 0, 0.9999999, "0", "keep a running average with this decay; 0: off"),
+    INT(beam, "beam", 1, 64, "4", "validation: width of the beam"),
+    REAL(alpha, "alpha", 0, 10, "0.6", "validation: length penalty"),
+};
+
+const ganz_setting *ganz_recipe_table(int *count)
+{
+    *count = (int)GANZ_COUNT(table);
+    return table;
+}
+
+static const ganz_setting *find(const char *name)
+{
+    for (size_t i = 0; i < GANZ_COUNT(table); i++)
+        if (strcmp(table[i].name, name) == 0) return &table[i];
+    return NULL;
+}
+
+/* Place of a word in "a|b|c", or -1. */
+static int choice_place(const char *choices, const char *word)
+{
+    const size_t n = strlen(word);
+    int place = 0;
+    for (const char *at = choices; n > 0; place++) {
+        if (strncmp(at, word, n) == 0 && (at[n] == '|' || at[n] == '\0')) return place;
+        at = strchr(at, '|');
+        if (!at) break;
+        at++;
+    }
+    return -1;
+}
+
+static ganz_status fail_range(const ganz_setting *s, const char *value, ganz_error *err)
+{
+    return ganz_fail(err, GANZ_EINVAL, "%s must be %.10g to %.10g, not %s", s->name, s->min, s->max, value);
+}
+
+static ganz_status set_int(const ganz_setting *s, const char *value, long long *to, ganz_error *err)
+{
+    char *end;
+    errno = 0;
+    const long long number = strtoll(value, &end, 10);
+    if (end == value || *end || errno || isspace((unsigned char)value[0]))
+        return ganz_fail(err, GANZ_EINVAL, "%s needs a whole number, not %s", s->name, value);
+    if ((double)number < s->min || (double)number > s->max) return fail_range(s, value, err);
+    *to = number;
+    return GANZ_OK;
+}
+
+/* Seconds of a unit; 0 for a letter that is none. */
+static double unit_seconds(char letter)
+{
+    return letter == 's' ? 1 : letter == 'm' ? 60 : letter == 'h' ? 3600 : letter == 'd' ? 86400 : 0;
+}
+
+static ganz_status set_real(const ganz_setting *s, const char *value, double *to, ganz_error *err)
+{
+    char *end;
+    double number = strtod(value, &end);
+    bool good = end != value && !isspace((unsigned char)value[0]) && isfinite(number);
+    if (good && *end && s->kind == GANZ_SETTING_TIME && unit_seconds(*end) > 0) number *= unit_seconds(*end++);
+    good = good && *end == '\0';
+    const char *const what = s->kind == GANZ_SETTING_TIME ? "time like 90s, 10m or 2h" : "number";
+    if (!good) return ganz_fail(err, GANZ_EINVAL, "%s needs a %s, not %s", s->name, what, value);
+    if (number < s->min || number > s->max) return fail_range(s, value, err);
+    *to = number;
+    return GANZ_OK;
+}
+
+static ganz_status set_value(ganz_recipe *recipe, const ganz_setting *s, const char *value, ganz_error *err)
+{
+    void *const to = (char *)recipe + s->offset;
+    switch (s->kind) {
+    case GANZ_SETTING_INT: return set_int(s, value, to, err);
+    case GANZ_SETTING_REAL:
+    case GANZ_SETTING_TIME: return set_real(s, value, to, err);
+    case GANZ_SETTING_CHOICE: {
+        const int place = choice_place(s->choices, value);
+        if (place < 0) return ganz_fail(err, GANZ_EINVAL, "%s is one of %s, not %s", s->name, s->choices, value);
+        *(long long *)to = place;
+        return GANZ_OK;
+    }
+    case GANZ_SETTING_FLAG:
+        if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
+            return ganz_fail(err, GANZ_EINVAL, "%s is true or false, not %s", s->name, value);
+        *(bool *)to = value[0] == 't';
+        return GANZ_OK;
+    }
+    return GANZ_OK;
+}
+
+ganz_status ganz_recipe_set(ganz_recipe *recipe, const char *name, const char *value, ganz_error *err)
+{
+    const ganz_setting *const s = find(name);
+    if (!s) return ganz_fail(err, GANZ_EINVAL, "no setting is named %s", name);
+    return set_value(recipe, s, value, err);
+}
+
+void ganz_recipe_defaults(ganz_recipe *recipe)
+{
+    *recipe = (ganz_recipe){0};
+    for (size_t i = 0; i < GANZ_COUNT(table); i++) {
+        const ganz_status status = set_value(recipe, &table[i], table[i].standard, NULL);
+        GANZ_ASSERT(status == GANZ_OK);
+        (void)status;
+    }
+}
+
+/* The shortest text that reads back as the same number. */
+static void print_real(double number, char text[32])
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, 32, "%.*g", digits, number);
+        if (strtod(text, NULL) == number) return;
+    }
+}
+
+void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *s, char text[32])
+{
+    const void *const from = (const char *)recipe + s->offset;
+    switch (s->kind) {
+    case GANZ_SETTING_INT: snprintf(text, 32, "%lld", *(const long long *)from); break;
+    case GANZ_SETTING_REAL:
+    case GANZ_SETTING_TIME: print_real(*(const double *)from, text); break;
+    case GANZ_SETTING_FLAG: snprintf(text, 32, "%s", *(const bool *)from ? "true" : "false"); break;
+    case GANZ_SETTING_CHOICE: {
+        const char *word = s->choices;
+        for (long long i = *(const long long *)from; i > 0; i--) word = strchr(word, '|') + 1;
+        snprintf(text, 32, "%.*s", (int)strcspn(word, "|"), word);
+        break;
+    }
+    }
+}
+
+ganz_status ganz_recipe_check(const ganz_recipe *r, ganz_error *err)
+{
+    if (r->width % r->heads)
+        return ganz_fail(err, GANZ_EINVAL, "width %lld cannot be divided among %lld heads", r->width, r->heads);
+    if (r->steps == 0 && r->time == 0 && r->patience == 0)
+        return ganz_fail(err, GANZ_EINVAL, "a run needs an end: steps, time or patience");
+    if (r->cooldown > 0 && r->steps == 0 && r->time == 0)
+        return ganz_fail(err, GANZ_EINVAL, "a cooldown needs a known end: steps or time");
+    if (r->patience > 0 && r->validate_every == 0)
+        return ganz_fail(err, GANZ_EINVAL, "patience needs validations: validate-every");
+    if (r->batch == GANZ_BATCH_PACKED && r->micro_tokens > 0 && r->micro_tokens < r->slots)
+        return ganz_fail(err, GANZ_EINVAL, "micro-tokens %lld holds not one row of %lld slots", r->micro_tokens,
+                         r->slots);
+    return GANZ_OK;
+}

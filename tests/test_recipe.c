@@ -1,0 +1,343 @@
+/* Settings and their files, the learning rate, the log and its picture. */
+#include "test.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ganz/recipe.h"
+#include "train/chart.h"
+#include "train/log.h"
+#include "train/optim.h"
+
+static void near(double expected, double actual, double part)
+{
+    if (!(fabs(expected - actual) <= part * fabs(expected))) fail_msg("expected %.9g, got %.9g", expected, actual);
+}
+
+/* ---- the table ---------------------------------------------------------------------------------- */
+
+static void table_is_whole(void **state)
+{
+    (void)state;
+    ganz_recipe a, b;
+    int count;
+    const ganz_setting *const table = ganz_recipe_table(&count);
+    ganz_recipe_defaults(&a);
+    memset(&b, 0, sizeof b);
+    for (int i = 0; i < count; i++) { /* every value as text and back */
+        char text[32];
+        ganz_error err;
+        ganz_recipe_get(&a, &table[i], text);
+        assert_int_equal(GANZ_OK, ganz_recipe_set(&b, table[i].name, text, &err));
+        assert_true(table[i].offset < sizeof a);
+        for (int j = 0; j < i; j++) {
+            assert_string_not_equal(table[i].name, table[j].name);
+            assert_int_not_equal(table[i].offset, table[j].offset);
+        }
+    }
+    assert_memory_equal(&a, &b, sizeof a);
+    assert_int_equal(GANZ_OK, ganz_recipe_check(&a, NULL));
+}
+
+static void values_are_checked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value, *says;
+    } bad[] = {
+        {"widht", "512", "no setting is named widht"},
+        {"width", "many", "width needs a whole number, not many"},
+        {"width", "512.5", "width needs a whole number, not 512.5"},
+        {"width", "", "width needs a whole number"},
+        {"width", "99999999999999999999", "width needs a whole number"},
+        {"width", "0", "width must be 8 to 8192, not 0"},
+        {"dropout", "1", "dropout must be 0 to 0.9, not 1"},
+        {"dropout", "nan", "dropout needs a number, not nan"},
+        {"dropout", "0.1x", "dropout needs a number, not 0.1x"},
+        {"time", "10 minutes", "time needs a time like 90s, 10m or 2h"},
+        {"optimizer", "ada", "optimizer is one of adafactor|adam, not ada"},
+        {"optimizer", "", "optimizer is one of"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ganz_recipe r, before;
+        ganz_error err = {0};
+        ganz_recipe_defaults(&r);
+        before = r;
+        assert_int_equal(GANZ_EINVAL, ganz_recipe_set(&r, bad[i].name, bad[i].value, &err));
+        if (!strstr(err.message, bad[i].says)) fail_msg("%s", err.message);
+        assert_memory_equal(&before, &r, sizeof r);
+    }
+    ganz_recipe r;
+    ganz_recipe_defaults(&r);
+    assert_int_equal(GANZ_OK, ganz_recipe_set(&r, "time", "1.5h", NULL));
+    near(5400, r.time, 0);
+    r.heads = 7;
+    assert_int_equal(GANZ_EINVAL, ganz_recipe_check(&r, NULL));
+}
+
+/* ---- files -------------------------------------------------------------------------------------- */
+
+static ganz_status parse(ganz_recipe *r, const char *text, ganz_error *err)
+{
+    ganz_recipe_defaults(r);
+    return ganz_recipe_parse(r, text, strlen(text), "my.yaml", err);
+}
+
+static void files_are_read(void **state)
+{
+    (void)state;
+    ganz_recipe r;
+    assert_int_equal(GANZ_OK, parse(&r, "# all\nwidth: 256 # half\nheads: \"4\"\noptimizer: adam\ntime: 10m\n", NULL));
+    assert_int_equal(256, r.width);
+    assert_int_equal(4, r.heads);
+    assert_int_equal(GANZ_OPTIMIZER_ADAM, r.optimizer);
+    near(600, r.time, 0);
+    assert_int_equal(2048, r.ffn);
+    assert_int_equal(GANZ_OK, parse(&r, "", NULL));
+    assert_int_equal(GANZ_OK, parse(&r, "# nothing but a remark\n", NULL));
+}
+
+static void files_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"width: 256\nheight: 3\n", "my.yaml:2: no setting is named height"},
+        {"width: 256\n\nheads: 0\n", "my.yaml:3: heads must be 1 to 256, not 0"},
+        {"width: [1, 2]\n", "my.yaml:1: a value is one word"},
+        {"width:\n  deep: 2\n", "my.yaml:2: a value is one word"},
+        {"- width\n", "my.yaml:1: a recipe is a list"},
+        {"width: 256\nwidth: 256\n", "my.yaml:2: width is set twice"},
+        {"width: 256\n---\nheads: 2\n", "my.yaml:2: more than one document"},
+        {"width: 'open\n", "my.yaml:"},
+        {"width: *nothing\n", "my.yaml:1: "},
+        {"width\n", "my.yaml:1: a recipe is a list"},
+        {"width:\n", "my.yaml:1: width needs a whole number"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ganz_recipe r, defaults;
+        ganz_error err = {0};
+        ganz_recipe_defaults(&defaults);
+        assert_int_equal(GANZ_EFORMAT, parse(&r, bad[i].text, &err));
+        if (strncmp(err.message, bad[i].says, strlen(bad[i].says)) != 0) fail_msg("%s: %s", bad[i].text, err.message);
+        assert_memory_equal(&defaults, &r, sizeof r);
+    }
+}
+
+static void builtin_recipes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int width, ffn, heads, steps;
+        double dropout;
+    } known[] = {{"base", 512, 2048, 8, 300000, 0.1},
+                 {"big", 1024, 4096, 16, 600000, 0.3},
+                 {"small", 256, 2048, 4, 20000, 0.1},
+                 {"tiny", 32, 64, 2, 200, 0}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        ganz_recipe r;
+        ganz_error err;
+        ganz_recipe_defaults(&r);
+        assert_int_equal(GANZ_OK, ganz_recipe_read(&r, known[i].name, &err));
+        assert_int_equal(GANZ_OK, ganz_recipe_check(&r, &err));
+        assert_int_equal(known[i].width, r.width);
+        assert_int_equal(known[i].ffn, r.ffn);
+        assert_int_equal(known[i].heads, r.heads);
+        assert_int_equal(known[i].steps, r.steps);
+        near(known[i].dropout, r.dropout, 0);
+    }
+    ganz_recipe r;
+    ganz_error err = {0};
+    assert_int_equal(GANZ_EINVAL, ganz_recipe_read(&r, "huge", &err));
+    assert_non_null(strstr(err.message, "no recipe is named huge"));
+    assert_int_equal(GANZ_EIO, ganz_recipe_read(&r, "./absent.yaml", &err));
+}
+
+/* ---- schedule ----------------------------------------------------------------------------------- */
+
+static void rate_of_tensor2tensor(void **state)
+{
+    (void)state;
+    ganz_recipe r;
+    ganz_recipe_defaults(&r);
+    near(0.01, ganz_rate(&r, 0, 0), 1e-12);
+    near(0.01, ganz_rate(&r, 10000, 0), 1e-12);
+    near(0.00182574, ganz_rate(&r, 300000, 0.9), 1e-5);
+    near(0.00168073, ganz_rate(&r, 354000, 1), 1e-5);
+    near(0.00129099, ganz_rate(&r, 600000, 1), 1e-5);
+    assert_true(ganz_adafactor_decay(0) == 0);
+    near(0.574349, 1 - ganz_adafactor_decay(1), 1e-5);
+    near(6.309e-4, 1 - ganz_adafactor_decay(10000), 1e-3);
+    near(4.152e-5, 1 - ganz_adafactor_decay(300000), 1e-3);
+    near(2.385e-5, 1 - ganz_adafactor_decay(600000), 1e-3);
+}
+
+static void rate_with_both_ends(void **state)
+{
+    (void)state;
+    ganz_recipe r;
+    ganz_recipe_defaults(&r);
+    r.learning_rate = 2;
+    r.warmup = 100;
+    r.decay_start = 400;
+    r.cooldown = 0.5;
+    near(2.0 / 20 / 100, ganz_rate(&r, 0, 0), 1e-12);
+    near(2.0 / 20 / 2, ganz_rate(&r, 49, 0.1), 1e-12);
+    near(2.0 / 20, ganz_rate(&r, 99, 0.2), 1e-12);
+    near(2.0 / 20, ganz_rate(&r, 399, 0.5), 1e-12);
+    near(2.0 / 30 * 0.5, ganz_rate(&r, 900, 0.75), 1e-12);
+    assert_true(ganz_rate(&r, 1000, 1) == 0);
+    assert_true(ganz_rate(&r, 1000, 1.2) == 0);
+}
+
+/* ---- log and chart ------------------------------------------------------------------------------ */
+
+static char dir[] = "/tmp/ganz_recipe_XXXXXX";
+
+static const char *in_dir(const char *name)
+{
+    static char paths[4][128];
+    static int next;
+    char *const path = paths[next++ % 4];
+    snprintf(path, 128, "%s/%s", dir, name);
+    return path;
+}
+
+static void add_line(ganz_log *log, double step, double loss, double bleu)
+{
+    ganz_log_record r = ganz_log_blank();
+    r.step = step;
+    r.loss = loss;
+    r.seconds = step * 2;
+    r.valid_bleu = bleu;
+    r.valid_loss = isnan(bleu) ? NAN : loss * 1.1;
+    assert_int_equal(GANZ_OK, ganz_log_add(log, &r, NULL));
+}
+
+static void log_goes_on_where_the_checkpoint_is(void **state)
+{
+    (void)state;
+    const char *const path = in_dir("log.tsv");
+    ganz_log log;
+    ganz_error err;
+    assert_int_equal(GANZ_OK, ganz_log_open(&log, path, 0, &err));
+    for (int i = 1; i <= 5; i++) add_line(&log, i, 10.0 / i, i % 2 ? NAN : i);
+    assert_int_equal(5, log.lines);
+    ganz_log_close(&log);
+    FILE *const file = fopen(path, "a"); /* what a kill leaves behind */
+    fputs("6\t0.1", file);
+    fclose(file);
+
+    assert_int_equal(GANZ_OK, ganz_log_open(&log, path, 3, &err));
+    assert_int_equal(3, log.lines);
+    near(6, log.seconds, 0);
+    add_line(&log, 40, 1, 20);
+    ganz_log_close(&log);
+
+    ganz_log_record *records;
+    int count;
+    assert_int_equal(GANZ_OK, ganz_log_read(path, &records, &count, &err));
+    assert_int_equal(4, count);
+    near(3, records[2].step, 0);
+    near(40, records[3].step, 0);
+    near(20, records[3].valid_bleu, 0);
+    assert_true(isnan(records[2].valid_bleu));
+    free(records);
+
+    assert_int_equal(GANZ_OK, ganz_log_open(&log, path, 99, &err)); /* lines are missing: go on with what is there */
+    assert_int_equal(4, log.lines);
+    ganz_log_close(&log);
+    assert_int_equal(GANZ_OK, ganz_log_plot(path, in_dir("loss.svg"), "a <run> & more", &err));
+}
+
+static void log_of_others_is_refused(void **state)
+{
+    (void)state;
+    ganz_log log;
+    ganz_error err;
+    const char *const path = in_dir("other.tsv");
+    FILE *const file = fopen(path, "w");
+    fputs("my precious data\n", file);
+    fclose(file);
+    assert_int_equal(GANZ_EFORMAT, ganz_log_open(&log, path, 0, &err));
+    struct stat info;
+    assert_int_equal(0, stat(path, &info));
+    assert_int_equal(17, info.st_size);
+}
+
+static void ticks_are_round(void **state)
+{
+    (void)state;
+    static const struct {
+        double low, high, first, step;
+        int count;
+    } cases[] = {{0, 100, 0, 20, 6}, {0.13, 0.87, 0.2, 0.2, 4}, {-3, 5, -2, 2, 4}, {1234, 98765, 20000, 20000, 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double first, step;
+        assert_int_equal(cases[i].count, ganz_chart_ticks(cases[i].low, cases[i].high, 7, &first, &step));
+        near(cases[i].first, first, 1e-9);
+        near(cases[i].step, step, 1e-9);
+    }
+}
+
+/* The picture is read by a browser; here: it is whole, escaped and inside its page. */
+static void chart_is_whole(void **state)
+{
+    (void)state;
+    const double x[] = {1, 2, 3, 4}, y[] = {5, NAN, 3, 2};
+    const ganz_series s = {.label = "a&b", .color = "#123456", .x = x, .y = y, .count = 4, .dots = true, .width = 2};
+    const ganz_chart chart = {"<t>", "x", "y", NULL, &s, 1};
+    assert_int_equal(GANZ_OK, ganz_chart_write(&chart, in_dir("c.svg"), NULL));
+    char text[8192];
+    FILE *const file = fopen(in_dir("c.svg"), "r");
+    const size_t n = fread(text, 1, sizeof text - 1, file);
+    text[n] = '\0';
+    fclose(file);
+    assert_non_null(strstr(text, "&lt;t&gt;"));
+    assert_non_null(strstr(text, "a&amp;b"));
+    assert_null(strstr(text, "nan"));
+    assert_string_equal("</svg>\n", text + n - 7);
+    int dots = 0;
+    for (const char *at = text; (at = strstr(at, "<circle")); at++) dots++;
+    assert_int_equal(3, dots);
+    const ganz_chart empty = {"none", "x", "y", "z", NULL, 0};
+    assert_int_equal(GANZ_OK, ganz_chart_write(&empty, in_dir("e.svg"), NULL));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"log.tsv", "loss.svg", "other.tsv", "c.svg", "e.svg"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) unlink(in_dir(names[i]));
+    return rmdir(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table_is_whole),
+        cmocka_unit_test(values_are_checked),
+        cmocka_unit_test(files_are_read),
+        cmocka_unit_test(files_are_refused),
+        cmocka_unit_test(builtin_recipes),
+        cmocka_unit_test(rate_of_tensor2tensor),
+        cmocka_unit_test(rate_with_both_ends),
+        cmocka_unit_test(log_goes_on_where_the_checkpoint_is),
+        cmocka_unit_test(log_of_others_is_refused),
+        cmocka_unit_test(ticks_are_round),
+        cmocka_unit_test(chart_is_whole),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,13 @@
+# Writes OUT, a C file that holds the recipes IN (a list separated by ","): cmake -DIN=... -DOUT=... -P embed.cmake
+string(REPLACE "," ";" files "${IN}")
+set(text "#include \"train/recipes.h\"\n\n")
+set(list "")
+foreach(file ${files})
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} hex HEX)
+  string(REGEX REPLACE "(................................)" "\\1\n" hex "${hex}")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
+  string(APPEND text "static const unsigned char recipe_${name}[] = {\n${hex}};\n\n")
+  string(APPEND list "    {\"${name}\", recipe_${name}, sizeof recipe_${name}},\n")
+endforeach()
+file(WRITE ${OUT} "${text}const ganz_builtin_recipe ganz_builtin_recipes[] = {\n${list}    {NULL, NULL, 0},\n};\n")
