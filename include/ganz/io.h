@@ -28,8 +28,16 @@ GANZ_API ganz_status ganz_lines_next(ganz_lines *lines, const char **text, size_
 GANZ_API long long ganz_lines_number(const ganz_lines *lines);
 GANZ_API const char *ganz_lines_name(const ganz_lines *lines);
 
+/* True if the next line, or the end of the file, can be had without waiting for whoever writes it: a program that
+ * answers line by line flushes its output when this says no. */
+GANZ_API bool ganz_lines_ready(const ganz_lines *lines);
+
 /* True if a whole string is valid UTF-8 (no surrogates, no overlong forms). */
 GANZ_API bool ganz_utf8_valid(const char *text, size_t bytes);
+
+/* Copies text to out with every maximal invalid part replaced by U+FFFD; out has room for 3 * bytes.
+ * Returns the length written; *replaced counts the replacements. */
+GANZ_API size_t ganz_utf8_repair(const char *text, size_t bytes, char *out, size_t *replaced);
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 

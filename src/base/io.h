@@ -33,6 +33,11 @@ uint32_t ganz_read_u32(ganz_reader *r); /* little endian */
 uint64_t ganz_read_u64(ganz_reader *r);
 const void *ganz_read_bytes(ganz_reader *r, size_t bytes); /* NULL when there are fewer */
 
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+/* Bytes of text in a file, after decompression. GANZ_EINVAL for standard input and other things without a size. */
+ganz_status ganz_text_file_bytes(const char *path, unsigned long long *bytes, ganz_error *err);
+
 /* ---- outputs whose beginning is known last ------------------------------------------------------ */
 
 /* True for an output whose written bytes can be overwritten: a plain regular file. */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lzma.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -120,19 +121,31 @@ static ganz_status decode(ganz_lines *l, char *out, size_t room, size_t *made, g
     }
 }
 
-static format sniff(const unsigned char *raw, size_t bytes)
+/* The format by its first bytes. *open: so few bytes are there that it may still be another. */
+static format sniff(const unsigned char *raw, size_t bytes, bool *open)
 {
-    if (bytes >= 2 && memcmp(raw, "\x1F\x8B", 2) == 0) return GZIP;
-    if (bytes >= 6 && memcmp(raw, "\xFD" "7zXZ\0", 6) == 0) return XZ;
-    if (bytes >= 4 && memcmp(raw, "\x28\xB5\x2F\xFD", 4) == 0) return ZSTD;
+    static const struct {
+        format format;
+        size_t bytes;
+        const char *magic;
+    } known[] = {{GZIP, 2, "\x1F\x8B"}, {XZ, 6, "\xFD" "7zXZ\0"}, {ZSTD, 4, "\x28\xB5\x2F\xFD"}};
+    *open = false;
+    for (size_t i = 0; i < GANZ_COUNT(known); i++) {
+        const bool whole = bytes >= known[i].bytes;
+        if (memcmp(raw, known[i].magic, whole ? known[i].bytes : bytes) != 0) continue;
+        if (whole) return known[i].format;
+        *open = true;
+    }
     return PLAIN;
 }
 
 static ganz_status start_decoder(ganz_lines *l, ganz_error *err)
 {
-    bool ready = true;
-    while (l->raw_bytes < 6 && !l->raw_ended) GANZ_TRY(fill_raw(l, err));
-    l->format = sniff(l->raw, l->raw_bytes);
+    bool ready = true, open = true;
+    while (open && !l->raw_ended) {
+        GANZ_TRY(fill_raw(l, err));
+        l->format = sniff(l->raw, l->raw_bytes, &open);
+    }
     l->whole = l->format == PLAIN;
     if (l->format == GZIP) ready = inflateInit2(&l->gz, 15 + 16) == Z_OK;
     if (l->format == XZ) ready = lzma_stream_decoder(&l->xz, UINT64_C(1) << 30, LZMA_CONCATENATED) == LZMA_OK;
@@ -236,5 +249,36 @@ ganz_status ganz_lines_next(ganz_lines *l, const char **text, size_t *bytes, gan
     return GANZ_OK;
 }
 
+bool ganz_lines_ready(const ganz_lines *l)
+{
+    if (l->ended || l->raw_ended || l->raw_at < l->raw_bytes) return true;
+    if (l->end > l->scanned && memchr(l->text + l->scanned, '\n', l->end - l->scanned)) return true;
+    struct pollfd input = {.fd = l->fd, .events = POLLIN};
+    return poll(&input, 1, 0) != 0;
+}
+
 long long ganz_lines_number(const ganz_lines *l) { return l->number; }
 const char *ganz_lines_name(const ganz_lines *l) { return l->name; }
+
+ganz_status ganz_text_file_bytes(const char *path, unsigned long long *bytes, ganz_error *err)
+{
+    struct stat info;
+    if (strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))
+        return ganz_fail(err, GANZ_EINVAL, "%s has no size", strcmp(path, "-") == 0 ? "standard input" : path);
+    ganz_lines *l;
+    ganz_status status;
+    GANZ_TRY(ganz_lines_open(&l, path, err));
+    *bytes = 0;
+    if (l->format == PLAIN) {
+        status = fstat(l->fd, &info) == 0 ? GANZ_OK : ganz_fail_errno(err, "read", path);
+        if (status == GANZ_OK) *bytes = (unsigned long long)info.st_size;
+    } else {
+        do {
+            status = fill_text(l, err);
+            *bytes += l->end;
+            l->end = 0;
+        } while (status == GANZ_OK && !l->ended);
+    }
+    ganz_lines_close(&l);
+    return status;
+}

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "ganz/io.h"
-
 bool ganz_utf8_valid(const char *text, size_t bytes)
 {
     size_t at = 0;

@@ -1,8 +1,9 @@
-/* UTF-8, one code point at a time. */
+/* UTF-8, one code point at a time. Whole strings: ganz/io.h. */
 #ifndef GANZ_BASE_UTF8_H
 #define GANZ_BASE_UTF8_H
 
 #include "base/base.h"
+#include "ganz/io.h"
 
 /* Decodes the code point at text[0..bytes), bytes > 0. Returns its length in bytes (1 to 4), or 0 when
  * the bytes are not valid UTF-8 (overlong, surrogate, above U+10FFFF, cut short). */
@@ -50,9 +51,5 @@ static inline int ganz_utf8_encode(int32_t code, char out[4])
     out[3] = (char)(0x80 | (code & 0x3F));
     return 4;
 }
-
-/* Copies text to out with every maximal invalid part replaced by U+FFFD; out has room for 3 * bytes.
- * Returns the length written; *replaced counts the replacements. */
-size_t ganz_utf8_repair(const char *text, size_t bytes, char *out, size_t *replaced);
 
 #endif
