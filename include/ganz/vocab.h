@@ -45,6 +45,32 @@ GANZ_API ganz_status ganz_vocab_encode(const ganz_vocab *vocab, const char *text
 GANZ_API ganz_status ganz_vocab_decode(const ganz_vocab *vocab, const int32_t *ids, size_t count, ganz_text *out,
                                        ganz_error *err);
 
+/* ---- learning ----------------------------------------------------------------------------------- */
+
+/* What has been done so far: after each file, and after each vocabulary that was tried. */
+typedef struct ganz_vocab_progress {
+    long long lines, characters; /* taken as the sample */
+    long long tokens;            /* different ones among them */
+    int tried, min_count, size;  /* vocabularies tried; the last one's threshold and size; 0 while reading */
+} ganz_vocab_progress;
+
+typedef struct ganz_vocab_learning {
+    int target_size;        /* 32768 */
+    long long sample_chars; /* of each file: 1000000; 0 takes all text */
+    int max_length;         /* 200: the longest entry has one character less */
+    bool replace_invalid;   /* false: text that is not UTF-8 is an error; true: it becomes U+FFFD */
+    bool (*progress)(void *context, const ganz_vocab_progress *progress); /* or NULL; false stops */
+    void *context;
+} ganz_vocab_learning;
+
+GANZ_API void ganz_vocab_learning_defaults(ganz_vocab_learning *how);
+
+/* Learns a vocabulary as Tensor2Tensor does. From each file, in the order given, it takes every (k+1)-th line
+ * until sample_chars characters are together, where k = floor(file bytes / sample_chars / 2). The bytes of a
+ * compressed file are those of its text. Standard input and pipes have no size: they need sample_chars 0. */
+GANZ_API ganz_status ganz_vocab_learn(ganz_vocab **vocab, const char *const *paths, int count, const ganz_vocab_learning *how,
+                                      ganz_error *err);
+
 #ifdef __cplusplus
 }
 #endif
