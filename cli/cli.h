@@ -66,6 +66,9 @@ double cli_seconds(void);
 
 /* One function and one description for each command; the table is in main.c. */
 #define CLI_COMMANDS(X) \
+    X(vocab)             \
+    X(encode)            \
+    X(decode)            \
     X(score)
 
 #define CLI_DECLARE(name)                        \
