@@ -15,6 +15,8 @@ typedef struct ganz_map {
 /* Regular files only. */
 ganz_status ganz_map_open(ganz_map *map, const char *path, ganz_error *err);
 void ganz_map_close(ganz_map *map);
+/* Lets the system drop pages of a mapping from memory; they come back from the file when touched. */
+void ganz_map_forget(const void *data, size_t bytes);
 
 /* ---- reading numbers from a block that nobody vouches for --------------------------------------- */
 

@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE /* madvise */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -32,6 +33,14 @@ void ganz_map_close(ganz_map *map)
 {
     if (map->data) munmap((void *)map->data, map->bytes);
     *map = (ganz_map){0};
+}
+
+void ganz_map_forget(const void *data, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t begin = ((uintptr_t)data + page - 1) / page * page; /* whole pages inside */
+    const uintptr_t end = ((uintptr_t)data + bytes) / page * page;
+    if (begin < end) (void)madvise((void *)begin, end - begin, MADV_DONTNEED); /* a wish: may be ignored */
 }
 
 const void *ganz_read_bytes(ganz_reader *r, size_t bytes)
