@@ -1,7 +1,5 @@
 #include "text/tokenizer.h"
 
-#include <stdio.h>
-
 #include "base/utf8.h"
 
 bool ganz_tokens_next(ganz_tokens *t, const char **token, size_t *bytes)
@@ -35,6 +33,19 @@ bool ganz_tokens_join(ganz_text *line, const char *token, size_t bytes, bool *af
     return ganz_text_append(line, token, bytes);
 }
 
+/* A backslash, the code point in decimal, a semicolon; returns the length. */
+static size_t write_decimal(char out[16], int32_t code)
+{
+    char digits[8];
+    size_t count = 0, length = 0;
+    do digits[count++] = (char)('0' + code % 10);
+    while ((code /= 10) > 0);
+    out[length++] = '\\';
+    while (count > 0) out[length++] = digits[--count];
+    out[length++] = ';';
+    return length;
+}
+
 bool ganz_escape(ganz_text *out, const char *token, size_t bytes, const ganz_alphabet *alphabet)
 {
     for (size_t at = 0; at < bytes;) {
@@ -47,7 +58,7 @@ bool ganz_escape(ganz_text *out, const char *token, size_t bytes, const ganz_alp
             piece = code == '_' ? "\\u" : "\\\\";
             length = 2;
         } else if (code == '\n' || !ganz_alphabet_has(alphabet, code)) {
-            length = (size_t)snprintf(escape, sizeof escape, "\\%d;", (int)code);
+            length = write_decimal(escape, code);
             piece = escape;
         }
         if (!ganz_text_append(out, piece, length)) return false;
