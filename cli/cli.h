@@ -69,6 +69,7 @@ double cli_seconds(void);
     X(vocab)             \
     X(encode)            \
     X(decode)            \
+    X(prepare)           \
     X(score)
 
 #define CLI_DECLARE(name)                        \

@@ -210,22 +210,17 @@ ganz_status ganz_output_patch(ganz_output *o, uint64_t offset, const void *data,
 
 uint64_t ganz_output_bytes(const ganz_output *o) { return o->bytes; }
 
-/* A rename is durable only once its folder is. */
-static ganz_status sync_folder(const char *path, ganz_error *err)
+/* The folder of the file, to be synced after the rename; all that can fail without a disk fails before it. */
+static ganz_status open_folder(const char *path, int *fd, ganz_error *err)
 {
     char *const copy = ganz_strdup(path);
     if (!copy) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
-    const int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     ganz_free(copy);
-    if (fd < 0) return ganz_fail_errno(err, "open the folder of", path);
-    /* Some file systems cannot sync a folder and say EINVAL: nothing more can be done there. */
-    const bool failed = fsync(fd) != 0 && errno != EINVAL;
-    const ganz_status status = failed ? ganz_fail_errno(err, "sync the folder of", path) : GANZ_OK;
-    close(fd);
-    return status;
+    return *fd < 0 ? ganz_fail_errno(err, "open the folder of", path) : GANZ_OK;
 }
 
-static ganz_status replace_file(ganz_output *o, ganz_error *err)
+static ganz_status rename_synced(ganz_output *o, int folder, ganz_error *err)
 {
     if (fsync(o->fd) != 0) return ganz_fail_errno(err, "write", o->name);
     const int fd = o->fd;
@@ -234,7 +229,19 @@ static ganz_status replace_file(ganz_output *o, ganz_error *err)
     if (rename(o->temporary, o->path) != 0) return ganz_fail_errno(err, "replace", o->name);
     ganz_free(o->temporary);
     o->temporary = NULL; /* it is the file now: nothing to remove */
-    return sync_folder(o->path, err);
+    /* A rename is durable only once its folder is. Some file systems cannot sync a folder and say EINVAL:
+     * nothing more can be done there. */
+    if (fsync(folder) != 0 && errno != EINVAL) return ganz_fail_errno(err, "sync the folder of", o->name);
+    return GANZ_OK;
+}
+
+static ganz_status replace_file(ganz_output *o, ganz_error *err)
+{
+    int folder = -1;
+    GANZ_TRY(open_folder(o->path, &folder, err));
+    const ganz_status status = rename_synced(o, folder, err);
+    close(folder);
+    return status;
 }
 
 ganz_status ganz_output_finish(ganz_output **it, ganz_error *err)

@@ -1,0 +1,256 @@
+/* ganz prepare: parallel text to a training corpus. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "ganz/corpus.h"
+#include "ganz/io.h"
+
+const cli_command cli_about_prepare = {
+    .name = "prepare",
+    .usage = "--vocab V --source FILE... --target FILE... --out CORPUS [OPTIONS]",
+    .summary = "turn parallel text into a training corpus",
+    .details =
+        "Line i of a source file and line i of its target file are a pair: the first source goes with the first target,\n"
+        "and so on. .gz, .xz and .zst files are decompressed; one of the files may be -, standard input. Both sides are\n"
+        "stripped; a pair with an empty side is dropped. Lengths are in tokens and count the end mark.\n"
+        "\n"
+        "Weights say how often each pair comes in an epoch of training: with 6 it comes six times, with 0.5 in every\n"
+        "other epoch. There is one for each pair of files; without --weight all are 1. The list of --list has a line\n"
+        "\"SOURCE TARGET [WEIGHT]\" for each pair of files; lines that begin with # are comments.\n",
+};
+
+/* The pairs of files, from --source and --target or from --list. */
+typedef struct sets {
+    ganz_corpus_input *inputs;
+    int count;
+    char *list; /* text that the inputs of --list point into */
+} sets;
+
+static volatile sig_atomic_t stop;
+static void on_signal(int number) { (void)number, stop = 1; }
+
+static bool show_progress(void *context, long long pairs)
+{
+    cli_progress_show(context, pairs);
+    return !stop;
+}
+
+static bool parse_weight(const char *word, double *weight)
+{
+    char *end;
+    *weight = strtod(word, &end);
+    return end != word && !*end && *weight > 0 && *weight <= 1000;
+}
+
+/* ---- which files -------------------------------------------------------------------------------- */
+
+static bool add_set(sets *s, const char *source, const char *target, double weight)
+{
+    ganz_corpus_input *const grown = realloc(s->inputs, sizeof *grown * ((size_t)s->count + 1));
+    if (!grown) return false;
+    s->inputs = grown;
+    s->inputs[s->count++] = (ganz_corpus_input){source, target, weight};
+    return true;
+}
+
+static int sets_of_options(sets *s, const cli_list *sources, const cli_list *targets, const cli_list *weights)
+{
+    const cli_command *const about = &cli_about_prepare;
+    if (sources->count == 0) return cli_usage(about, "--source and --target, or --list, are needed");
+    if (sources->count != targets->count)
+        return cli_usage(about, "%d source files, but %d target files", sources->count, targets->count);
+    if (weights->count != 0 && weights->count != sources->count)
+        return cli_usage(about, "%d weights for %d pairs of files", weights->count, sources->count);
+    for (int i = 0; i < sources->count; i++) {
+        double weight = 1;
+        if (weights->count && !parse_weight(weights->items[i], &weight))
+            return cli_usage(about, "--weight needs numbers over 0, up to 1000, not %s", weights->items[i]);
+        if (!add_set(s, sources->items[i], targets->items[i], weight)) return CLI_FAILED;
+    }
+    return -1;
+}
+
+/* All of a text file, with an end; NULL and a sentence when it cannot be read. */
+static char *read_text(const char *path, ganz_error *err)
+{
+    ganz_lines *lines;
+    char *text = NULL;
+    size_t bytes = 0, n;
+    const char *line;
+    if (ganz_lines_open(&lines, path, err) != GANZ_OK) return NULL;
+    while (ganz_lines_next(lines, &line, &n, err) == GANZ_OK) {
+        char *const grown = realloc(text, bytes + (line ? n + 1 : 1));
+        if (!grown) break;
+        text = grown;
+        text[bytes] = '\0';
+        if (!line) {
+            ganz_lines_close(&lines);
+            return text;
+        }
+        memcpy(text + bytes, line, n);
+        bytes += n;
+        text[bytes++] = '\n';
+    }
+    ganz_lines_close(&lines);
+    free(text);
+    return NULL;
+}
+
+static int sets_of_list(sets *s, const char *path)
+{
+    const cli_command *const about = &cli_about_prepare;
+    ganz_error err = {.message = "out of memory for the list"};
+    s->list = read_text(path, &err);
+    if (!s->list) return cli_fail(about, &err);
+    char *line_state, *word_state;
+    for (char *line = strtok_r(s->list, "\n", &line_state); line; line = strtok_r(NULL, "\n", &line_state)) {
+        const char *const source = strtok_r(line, " \t\r", &word_state);
+        const char *const target = source ? strtok_r(NULL, " \t\r", &word_state) : NULL;
+        const char *const word = target ? strtok_r(NULL, " \t\r", &word_state) : NULL;
+        double weight = 1;
+        if (!source || source[0] == '#') continue;
+        if (!target || (word && (!parse_weight(word, &weight) || strtok_r(NULL, " \t\r", &word_state)))) {
+            snprintf(err.message, sizeof err.message, "%s: not \"SOURCE TARGET [WEIGHT]\" with a weight over 0, up to 1000, after %s",
+                     path, source);
+            return cli_fail(about, &err);
+        }
+        if (!add_set(s, source, target, weight)) return CLI_FAILED;
+    }
+    return s->count ? -1 : cli_usage(about, "%s names no files", path);
+}
+
+/* ---- the closing table -------------------------------------------------------------------------- */
+
+static void add_counts(ganz_prepare_counts *sum, const ganz_prepare_counts *c)
+{
+    sum->read += c->read;
+    sum->invalid += c->invalid;
+    sum->empty += c->empty;
+    sum->identical += c->identical;
+    sum->too_short += c->too_short;
+    sum->too_long += c->too_long;
+    sum->ratio += c->ratio;
+    sum->duplicate += c->duplicate;
+    sum->kept += c->kept;
+    sum->repaired += c->repaired;
+    sum->source_tokens += c->source_tokens;
+    sum->target_tokens += c->target_tokens;
+}
+
+static void print_row(const char *label, long long count, long long read)
+{
+    printf("%-28s%14lld%9.2f%%\n", label, count, read ? 100.0 * (double)count / (double)read : 0.0);
+}
+
+static void print_table(const sets *s, const ganz_prepare_counts *counts)
+{
+    ganz_prepare_counts sum = {0};
+    for (int i = 0; i < s->count; i++) add_counts(&sum, &counts[i]);
+    if (s->count > 1) {
+        printf("%14s%14s%10s  %s\n", "pairs", "kept", "weight", "source");
+        for (int i = 0; i < s->count; i++)
+            printf("%14lld%14lld%10g  %s\n", counts[i].read, counts[i].kept, s->inputs[i].weight, s->inputs[i].source);
+        putchar('\n');
+    }
+    print_row("pairs read", sum.read, sum.read);
+    print_row("  dropped, not UTF-8", sum.invalid, sum.read);
+    print_row("  dropped, empty side", sum.empty, sum.read);
+    print_row("  dropped, identical sides", sum.identical, sum.read);
+    print_row("  dropped, too short", sum.too_short, sum.read);
+    print_row("  dropped, too long", sum.too_long, sum.read);
+    print_row("  dropped, length ratio", sum.ratio, sum.read);
+    print_row("  dropped, duplicate", sum.duplicate, sum.read);
+    print_row("pairs kept", sum.kept, sum.read);
+    if (sum.repaired) print_row("  of them repaired", sum.repaired, sum.read);
+    printf("%-28s%14lld\n%-28s%14lld\n", "source tokens", sum.source_tokens, "target tokens", sum.target_tokens);
+}
+
+/* ---- the command -------------------------------------------------------------------------------- */
+
+static int prepare(const sets *s, const char *vocab_path, const char *out, ganz_prepare_options *how, bool quiet)
+{
+    const cli_command *const about = &cli_about_prepare;
+    ganz_error err = {.message = "out of memory"};
+    ganz_vocab *vocab = NULL;
+    cli_progress progress;
+    ganz_prepare_counts *const counts = calloc((size_t)s->count, sizeof *counts);
+    ganz_status status = counts ? ganz_vocab_open(&vocab, vocab_path, &err) : GANZ_ENOMEM;
+    if (status == GANZ_OK) {
+        signal(SIGINT, on_signal); /* the temporary file goes before we do */
+        signal(SIGTERM, on_signal);
+        cli_progress_start(&progress, "prepare", "pairs", 0, quiet);
+        how->progress = show_progress;
+        how->context = &progress;
+        status = ganz_corpus_prepare(out, vocab, s->inputs, s->count, how, counts, &err);
+    }
+    if (status == GANZ_OK) {
+        long long read = 0;
+        for (int i = 0; i < s->count; i++) read += counts[i].read;
+        cli_progress_end(&progress, read);
+        if (!quiet) print_table(s, counts);
+    }
+    ganz_vocab_close(&vocab);
+    free(counts);
+    return status == GANZ_OK ? CLI_OK : cli_fail(about, &err);
+}
+
+static int choose_sets(sets *s, const cli_list *sources, const cli_list *targets, const cli_list *weights,
+                       const char *list)
+{
+    if (!list) return sets_of_options(s, sources, targets, weights);
+    if (sources->count || targets->count || weights->count)
+        return cli_usage(&cli_about_prepare, "--list stands for --source, --target and --weight");
+    return sets_of_list(s, list);
+}
+
+int cli_run_prepare(int argc, char **argv)
+{
+    const char *vocab = NULL, *out = NULL, *list = NULL, *invalid = "error";
+    cli_list sources = {0}, targets = {0}, weights = {0}, rest = {0};
+    ganz_prepare_options how;
+    ganz_prepare_defaults(&how);
+    long long min_length = how.min_length, max_length = how.max_length, threads = how.threads;
+    bool quiet = false;
+    const cli_option options[] = {
+        {"vocab", 0, CLI_TEXT, &vocab, "FILE", "the vocabulary", 0, 0},
+        {"source", 's', CLI_LIST, &sources, "FILE...", "source text", 0, 0},
+        {"target", 't', CLI_LIST, &targets, "FILE...", "its translation, line by line", 0, 0},
+        {"weight", 'w', CLI_LIST, &weights, "X...", "how often each pair of the files comes in an epoch", 0, 0},
+        {"list", 'l', CLI_TEXT, &list, "FILE", "sources, targets and weights from a list", 0, 0},
+        {"out", 'o', CLI_TEXT, &out, "FILE", "the corpus to write", 0, 0},
+        {"min-length", 0, CLI_INT, &min_length, "N", "drop pairs with fewer tokens on a side", 0, 1e9},
+        {"max-length", 0, CLI_INT, &max_length, "N", "drop pairs with more tokens on a side, 0: keep all", 0, 1e9},
+        {"max-ratio", 0, CLI_REAL, &how.max_ratio, "X", "drop pairs whose longer side has over X times the tokens of the other, 0: keep all", 0, 1e9},
+        {"dedupe", 0, CLI_FLAG, &how.dedupe, NULL, "drop pairs that came before", 0, 0},
+        {"drop-identical", 0, CLI_FLAG, &how.drop_identical, NULL, "drop pairs whose target is their source", 0, 0},
+        {"invalid", 0, CLI_CHOICE, &invalid, "error|drop|replace", "what text that is not UTF-8 does: stop, drop its pair, or become U+FFFD", 0, 0},
+        {"threads", 0, CLI_INT, &threads, "N", "threads, 0: one for each core; the corpus is the same for any number", 0, 1024},
+        {"quiet", 'q', CLI_FLAG, &quiet, NULL, "no progress and no table", 0, 0},
+        {0},
+    };
+    const cli_command *const about = &cli_about_prepare;
+    sets s = {0};
+    int code = cli_parse(about, options, argc, argv, &rest);
+    if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
+    if (code < 0 && !vocab) code = cli_usage(about, "--vocab is needed");
+    if (code < 0 && !out) code = cli_usage(about, "--out is needed");
+    if (code < 0) code = choose_sets(&s, &sources, &targets, &weights, list);
+    if (code < 0) {
+        how.min_length = (int)min_length;
+        how.max_length = (int)max_length;
+        how.threads = (int)threads;
+        how.invalid = invalid[0] == 'd' ? GANZ_INVALID_DROP : invalid[0] == 'r' ? GANZ_INVALID_REPLACE : GANZ_INVALID_ERROR;
+        code = prepare(&s, vocab, out, &how, quiet);
+    }
+    free(s.inputs);
+    free(s.list);
+    cli_list_free(&sources);
+    cli_list_free(&targets);
+    cli_list_free(&weights);
+    cli_list_free(&rest);
+    return code;
+}

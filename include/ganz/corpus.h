@@ -1,0 +1,56 @@
+/* Parallel text to a training corpus: encoded once, then mapped by every training run. */
+#ifndef GANZ_CORPUS_H
+#define GANZ_CORPUS_H
+
+#include <stdbool.h>
+
+#include "ganz/vocab.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One pair of files, line by line translations of each other; plain or compressed, "-" is standard input. */
+typedef struct ganz_corpus_input {
+    const char *source, *target;
+    double weight; /* how often each of its pairs comes in an epoch, on average: 1, 6, 0.5; over 0, to 1000 */
+} ganz_corpus_input;
+
+typedef enum ganz_invalid {
+    GANZ_INVALID_ERROR,  /* text that is not UTF-8 ends the work */
+    GANZ_INVALID_DROP,   /* the pair is dropped */
+    GANZ_INVALID_REPLACE /* each invalid part becomes U+FFFD */
+} ganz_invalid;
+
+typedef struct ganz_prepare_options {
+    int min_length, max_length; /* tokens of each side with its end mark; a max_length of 0 is no limit */
+    double max_ratio;           /* of the longer side to the shorter, in tokens; 0 is no limit */
+    bool dedupe;                /* drop a pair whose two texts came before */
+    bool drop_identical;        /* drop a pair whose target is its source */
+    ganz_invalid invalid;
+    int threads;                /* 0: one for each core; the file is the same for any number */
+    /* Called now and then with the pairs read so far; false stops with GANZ_ESTOPPED. May be NULL. */
+    bool (*progress)(void *context, long long pairs);
+    void *context;
+} ganz_prepare_options;
+
+/* Each pair that is read is counted once more: under the first reason to drop it, or as kept. */
+typedef struct ganz_prepare_counts {
+    long long read, invalid, empty, identical, too_short, too_long, ratio, duplicate, kept;
+    long long repaired;                     /* kept pairs with replaced parts */
+    long long source_tokens, target_tokens; /* kept, end marks included */
+} ganz_prepare_counts;
+
+/* Only pairs with an empty side are dropped. */
+GANZ_API void ganz_prepare_defaults(ganz_prepare_options *options);
+
+/* Reads the inputs in order, strips both sides, cleans, encodes, and writes a corpus file. counts has a
+ * place for each input. On failure no file appears. */
+GANZ_API ganz_status ganz_corpus_prepare(const char *path, const ganz_vocab *vocab, const ganz_corpus_input *inputs,
+                                         int count, const ganz_prepare_options *options, ganz_prepare_counts *counts,
+                                         ganz_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,91 @@
+# ganz prepare: the closing table, lists and weights, and every way to get it wrong.
+DATA=$HERE/../data
+V=$HERE/../golden/text/tatoeba.vocab
+P="$GANZ prepare --vocab $V"
+
+# row LABEL: the count of a row of the table
+row() { sed -nE "s/^ *(dropped, )?$1 +([0-9]+).*/\2/p" table; }
+# absent FILE...: neither the files nor anything temporary beside them
+absent() { for f in "$@"; do ls "$f"* >/dev/null 2>&1 && fail "a refusal left $(ls "$f"*)"; done; true; }
+
+# ---- results
+$P --source "$DATA/tatoeba.en" --target "$DATA/tatoeba.de" --out plain.st >table 2>err || fail "prepare: $(cat err)"
+[ -s err ] && fail "short work should say nothing on standard error"
+equal read 1000 "$(row 'pairs read')"
+equal kept 1000 "$(row 'pairs kept')"
+equal tokens "$($GANZ encode --vocab "$V" --eos "$DATA/tatoeba.en" | wc -w)" "$(row 'source tokens')"
+for packed in gz xz zst; do
+  case $packed in gz) pack=gzip ;; xz) pack=xz ;; zst) pack='zstd -q' ;; esac
+  $pack -c <"$DATA/tatoeba.en" >en.$packed
+  $P --source en.$packed --target "$DATA/tatoeba.de" --out packed.st --threads 1 >/dev/null || fail "prepare of .$packed"
+  cmp -s plain.st packed.st || fail "the corpus of .$packed text differs"
+done
+$P -s - -t "$DATA/tatoeba.de" -o stdin.st -q <"$DATA/tatoeba.en" >out || fail "prepare of standard input"
+[ -s out ] && fail "--quiet prints"
+cmp -s plain.st stdin.st || fail "the corpus of standard input differs"
+
+printf 'Tom\nTom\n \nMary\nTom\377\nTom\n' >s
+printf 'Tom ist da.\nTom ist da.\nTom\nMary\nMary\n1 2 3 4 5 6 7 8 9 0\n' >t
+$P -s s -t t -o clean.st --dedupe --drop-identical --max-ratio 3 --invalid drop >table || fail "cleaning"
+for expected in 'pairs read=6' 'duplicate=1' 'empty side=1' 'identical sides=1' 'not UTF-8=1' 'length ratio=1' 'too long=0' 'pairs kept=1'; do
+  equal "${expected%=*}" "${expected#*=}" "$(row "${expected%=*}")"
+done
+$P -s s -t t -o clean.st --invalid replace >table || fail "cleaning"
+equal repaired 1 "$(row 'of them repaired')"
+
+$P -s "$DATA/tatoeba.en" "$DATA/tatoeba.de" -t "$DATA/tatoeba.de" "$DATA/tatoeba.en" -w 6 0.5 -o two.st >table || fail "two pairs"
+equal "rows of inputs" "6 0.5" "$(awk '$1 == 1000 && $2 == 1000 {print $3}' table | xargs)"
+printf '# a list\n%s\t%s 6\n\n%s %s 0.5\n' "$DATA/tatoeba.en" "$DATA/tatoeba.de" "$DATA/tatoeba.de" "$DATA/tatoeba.en" >list
+$P --list list -o list.st -q || fail "prepare of a list"
+cmp -s two.st list.st || fail "the corpus of a list differs"
+
+# ---- wrong words
+refuses 2 'unknown option --fast' $P --fast
+refuses 2 'what is extra' $P -o x.st extra
+refuses 2 '--vocab is needed' $GANZ prepare -s s -t t -o x.st
+refuses 2 '--out is needed' $P -s s -t t
+refuses 2 '--source and --target' $P -o x.st
+refuses 2 '2 source files, but 1 target' $P -s s s -t t -o x.st
+refuses 2 '1 weights for 2 pairs' $P -s s s -t t t -w 1 -o x.st
+refuses 2 'numbers over 0' $P -s s -t t -w -1 -o x.st
+refuses 2 'numbers over 0' $P -s s -t t -w 1x -o x.st
+refuses 2 'stands for' $P --list list -s s -o x.st
+refuses 2 'error.drop.replace' $P -s s -t t -o x.st --invalid maybe
+refuses 1 'only one of the files' $P -s - -t - -o x.st
+refuses 1 'leave no pair' $P -s s -t t -o x.st --min-length 9 --max-length 8
+echo 'only-one' >bad.list
+refuses 1 'SOURCE TARGET' $P --list bad.list -o x.st
+echo 's t much' >bad.list
+refuses 1 'SOURCE TARGET' $P --list bad.list -o x.st
+refuses 1 'cannot open nowhere' $P --list nowhere -o x.st
+
+# ---- wrong files
+refuses 1 's:5: not valid UTF-8' $P -s s -t t -o x.st
+head -3 t >short
+refuses 1 'short has 3 lines, but s has more' $P -s s -t short -o x.st
+refuses 1 'cannot open nowhere' $P -s s -t nowhere -o x.st
+refuses 1 'cannot open nowhere' $GANZ prepare --vocab nowhere -s t -t t -o x.st
+head -c 2000 "$DATA/tatoeba.en" | xz -c | head -c 500 >cut.xz
+refuses 1 'cut.xz: compressed data ends too early' $P -s cut.xz -t cut.xz -o x.st
+(head -20 "$V"; echo; tail -n +21 "$V") >bad.vocab
+refuses 1 'bad.vocab:21: ' $GANZ prepare --vocab bad.vocab -s t -t t -o x.st
+absent x.st
+
+# ---- outputs that cannot be written
+refuses 1 'cannot create no/x.st' $P -s t -t t -o no/x.st
+refuses 1 'it is a folder' $P -s t -t t -o .
+refuses 1 'not a regular file' $P -s t -t t -o /dev/full
+refuses 1 'not compressed' $P -s t -t t -o x.st.gz
+absent x.st
+cp plain.st kept.st
+(ulimit -f 8; trap '' XFSZ; refuses 1 'cannot write kept.st' $P -s "$DATA/tatoeba.en" -t "$DATA/tatoeba.de" -o kept.st) || exit 1
+cmp -s plain.st kept.st || fail "a failed write changed the old file"
+mkdir disk
+if mount -t tmpfs -o size=32k none disk 2>/dev/null; then
+  (refuses 1 'cannot write disk/x.st: No space left' $P -s "$DATA/tatoeba.en" -t "$DATA/tatoeba.de" -o disk/x.st; absent disk/x.st)
+  status=$?
+  umount disk
+  [ $status = 0 ] || exit 1
+else
+  echo "no full disk tried: only root can mount one"
+fi
