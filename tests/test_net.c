@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "nn/net.h"
+#include "nn_case.h"
 
 static const ganz_config base = {512, 2048, 8, 6, 6, 33288, 256}, big = {1024, 4096, 16, 6, 6, 33288, 256};
 
@@ -170,6 +171,204 @@ static void initial_values(void **state)
     ganz_net_close(&net);
 }
 
+/* ---- passes ------------------------------------------------------------------------------------- */
+
+static const ganz_config small = {64, 96, 4, 2, 2, 50, 64};
+static const nn_segment batch[] = {{0, 9, 7}, {0, 5, 8}, {0, 1, 1}, {1, 17, 20}, {2, 12, 3}, {2, 3, 11}};
+enum { SEGMENTS = 6 };
+
+/* Steps wide enough for most, narrow enough that some is clipped. */
+static void set_fake(nn_case *c)
+{
+    for (int i = 0; i < c->net.steps; i++) c->weights.master[c->net.params.list[c->net.first_step + i].offset] = -5.3f;
+    for (int i = 0; i < c->net.pairs; i++) {
+        const int z = ganz_net_pair(&c->net, i)->u.z;
+        c->weights.master[c->net.params.list[z].offset] = -8.1f;
+    }
+    ganz_net_set_states(&c->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
+    nn_case_refresh(c);
+}
+
+static void open_small(nn_case *c, int threads, bool fake, const nn_segment *segments, int count, int first)
+{
+    nn_case_open(c, &small, threads, segments, count, first);
+    nn_case_init(c, 3);
+    if (fake) set_fake(c);
+}
+
+static void timing_table(void **state)
+{
+    (void)state;
+    const struct {
+        int width, channel;
+        double value;
+    } want[] = {{512, 0, 0.84147098},   {512, 1, 0.82177865},  {512, 255, 9.9999999833e-05}, {512, 256, 0.54030231},
+                {512, 257, 0.56980685}, {1024, 1, 0.83168600}, {1024, 513, 0.55524624}};
+    ganz_backend *be;
+    assert_int_equal(ganz_cpu_backend_open(&be, 1, NULL), GANZ_OK);
+    for (size_t i = 0; i < GANZ_COUNT(want); i++) {
+        const ganz_config c = {want[i].width, 8, 8, 1, 1, 8, 2};
+        ganz_net net;
+        ganz_weights w;
+        assert_int_equal(ganz_net_open(&net, &c, NULL), GANZ_OK);
+        assert_int_equal(ganz_weights_open(&w, &net, be, false, NULL), GANZ_OK);
+        assert_true(fabs((double)w.timing[c.width + want[i].channel] - want[i].value) < 1e-7);
+        assert_true(w.timing[c.width / 2 - 1] == 0 && w.timing[c.width - 1] == 1); /* position 0 */
+        ganz_weights_close(&w);
+        ganz_net_close(&net);
+    }
+    be->close(be);
+}
+
+static void threads_do_not_show(void **state)
+{
+    (void)state;
+    for (int fake = 0; fake < 2; fake++) {
+        nn_case one, three;
+        open_small(&one, 1, fake, batch, SEGMENTS, 0);
+        open_small(&three, 3, fake, batch, SEGMENTS, 0);
+        nn_case *const both[] = {&one, &three};
+        double loss[2];
+        for (int i = 0; i < 2; i++) {
+            both[i]->dropout = (ganz_dropout){0.1f, 0.1f, 0.1f};
+            both[i]->train_steps = fake;
+            loss[i] = nn_case_loss(both[i], true);
+        }
+        assert_true(loss[0] == loss[1]);
+        assert_memory_equal(one.weights.grad, three.weights.grad, one.net.params.block * sizeof(real));
+        nn_case_close(&one);
+        nn_case_close(&three);
+    }
+}
+
+static void compare(const real *got, const real *want, size_t count, bool exact)
+{
+    for (size_t i = 0; i < count; i++)
+        if (exact ? got[i] != want[i] : fabsf(got[i] - want[i]) > 1e-4f)
+            fail_msg("element %zu: %.9g, not %.9g", i, (double)got[i], (double)want[i]);
+}
+
+static void company_does_not_show(void **state)
+{
+    (void)state;
+    for (int fake = 0; fake < 2; fake++) {
+        nn_case all, alone;
+        open_small(&all, 2, fake, batch, SEGMENTS, 0);
+        real *const together = nn_case_logits(&all);
+        const nn_segment only = {0, batch[3].source, batch[3].target};
+        open_small(&alone, 1, fake, &only, 1, 3);
+        real *const single = nn_case_logits(&alone);
+        compare(single, together + (size_t)all.target.begin[3] * 50, (size_t)batch[3].target * 50, fake);
+        ganz_free(together);
+        ganz_free(single);
+        nn_case_close(&all);
+        nn_case_close(&alone);
+    }
+}
+
+/* ---- one token at a time ------------------------------------------------------------------------ */
+
+typedef struct stepper {
+    nn_case *c;
+    ganz_keys *keys;
+    int32_t ids[SEGMENTS], positions[SEGMENTS], segment[SEGMENTS]; /* of live rows */
+    int32_t self_begin[SEGMENTS + 1], cross_begin[SEGMENTS + 1], self[512], cross[512];
+    int32_t row_of[SEGMENTS][32]; /* key row of each place */
+} stepper;
+
+/* Rows of the segments that have a token at place t, and what each sees. Live rows shrink as sentences end. */
+static int gather(stepper *s, int t)
+{
+    const nn_case *const c = s->c;
+    int live = 0, self = 0, cross = 0;
+    for (int g = 0; g < c->segments; g++) {
+        if (c->target.begin[g] + t >= c->target.begin[g + 1]) continue;
+        s->segment[live] = g;
+        s->ids[live] = c->target.ids[c->target.begin[g] + t];
+        s->positions[live] = t;
+        s->row_of[g][t] = s->keys->used + live;
+        s->self_begin[live] = self;
+        s->cross_begin[live] = cross;
+        for (int i = 0; i <= t; i++) s->self[self++] = s->row_of[g][i];
+        for (int i = c->source.begin[g]; i < c->source.begin[g + 1]; i++) s->cross[cross++] = i;
+        live++;
+    }
+    s->self_begin[live] = self;
+    s->cross_begin[live] = cross;
+    return live;
+}
+
+static void step(stepper *s, ganz_pass *pass, int t, const real *want, bool exact)
+{
+    const int live = gather(s, t), vocab = s->c->net.config.vocab;
+    const ganz_tokens tokens = {.rows = live, .ids = s->ids, .positions = s->positions};
+    const ganz_spans self = {.queries = live, .keys = s->keys->used + live, .longest_query = 1, .longest_key = t + 1,
+                             .list_begin = s->self_begin, .list = s->self};
+    const ganz_spans cross = {.queries = live, .keys = s->c->source.tokens.rows, .longest_query = 1,
+                              .longest_key = s->c->source.longest, .list_begin = s->cross_begin, .list = s->cross};
+    const size_t host = ganz_arena_mark(pass->host), device = ganz_arena_mark(pass->device);
+    ganz_tensor *const decoded = ganz_net_step(pass, &s->c->net, &tokens, s->keys, &self, &cross);
+    ganz_tensor *const logits = ganz_net_logits(pass, &s->c->net, decoded);
+    assert_false(pass->failed);
+    for (int i = 0; i < live; i++) {
+        const size_t row = (size_t)(s->c->target.begin[s->segment[i]] + t);
+        compare((const real *)logits->m.data + (size_t)i * (size_t)vocab, want + row * (size_t)vocab, (size_t)vocab, exact);
+    }
+    ganz_arena_rewind(pass->host, host);
+    ganz_arena_rewind(pass->device, device);
+}
+
+static void steps_equal_the_whole(void **state)
+{
+    (void)state;
+    for (int fake = 0; fake < 2; fake++) {
+        nn_case c;
+        open_small(&c, 2, fake, batch, SEGMENTS, 0);
+        real *const want = nn_case_logits(&c);
+        ganz_pass pass = nn_case_pass(&c);
+        static stepper s;
+        s = (stepper){.c = &c};
+        s.keys = ganz_keys_take(&pass, &c.net, c.target.tokens.rows, c.source.tokens.rows);
+        assert_non_null(s.keys);
+        assert_true(pass.device->used <= ganz_keys_bytes(&c.net, c.be, c.target.tokens.rows, c.source.tokens.rows));
+        ganz_tensor *const memory = ganz_net_encode(&pass, &c.net, &c.source.tokens, &c.see_source);
+        ganz_net_cross_keys(&pass, &c.net, memory, s.keys);
+        for (int t = 0; t < c.target.longest; t++) step(&s, &pass, t, want, fake);
+        assert_int_equal(s.keys->used, c.target.tokens.rows);
+        ganz_free(want);
+        nn_case_close(&c);
+    }
+}
+
+static void memory_that_runs_out_fails_the_pass(void **state)
+{
+    (void)state;
+    nn_case c;
+    open_small(&c, 1, true, batch, SEGMENTS, 0);
+    nn_case_loss(&c, true);
+    const size_t need[] = {c.host.used, c.device.used};
+    ganz_arena *const arenas[] = {&c.host, &c.device};
+    for (int which = 0; which < 2; which++) {
+        const size_t size = arenas[which]->size;
+        for (size_t bytes = 0; bytes < need[which]; bytes += need[which] / 40 + 1) {
+            double sums[3] = {0};
+            ganz_pass pass = nn_case_pass(&c);
+            arenas[which]->size = bytes;
+            pass.tape = ganz_tape_open(&c.host);
+            if (!pass.tape) continue;
+            ganz_tensor *const memory = ganz_net_encode(&pass, &c.net, &c.source.tokens, &c.see_source);
+            ganz_tensor *const decoded = ganz_net_decode(&pass, &c.net, &c.target.tokens, &c.source.tokens, memory,
+                                                         &c.see_target, &c.see_cross);
+            const ganz_goal goal = {c.target.labels, 0.1f, 1, sums, 10};
+            ganz_net_loss(&pass, &c.net, decoded, &goal);
+            ganz_tape_backward(&pass);
+            assert_true(pass.failed);
+        }
+        arenas[which]->size = size;
+    }
+    nn_case_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +377,11 @@ int main(void)
         cmocka_unit_test(names_and_neighbours),
         cmocka_unit_test(bad_configurations_are_refused),
         cmocka_unit_test(initial_values),
+        cmocka_unit_test(timing_table),
+        cmocka_unit_test(threads_do_not_show),
+        cmocka_unit_test(company_does_not_show),
+        cmocka_unit_test(steps_equal_the_whole),
+        cmocka_unit_test(memory_that_runs_out_fails_the_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,7 @@ void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_
 /* The numbers of a net on one device. */
 typedef struct ganz_weights {
     ganz_backend *be;
+    const ganz_params *params; /* the net's: it must stay where it is */
     real *master;      /* (params.block) */
     real *grad;        /* (params.block) or NULL: no training */
     void *copy;        /* (params.block) operands in the product type, made by refresh; NULL while masters serve */
@@ -79,6 +80,7 @@ typedef struct ganz_weights {
     real *largest;     /* (steps) measured ranges */
     int64_t *clipped;  /* (steps) */
     real *timing;      /* (max_positions, width) */
+    ganz_refresh_item *items; /* (2 * sites) on the host, for refresh */
 } ganz_weights;
 
 ganz_status ganz_weights_open(ganz_weights *w, const ganz_net *net, ganz_backend *be, bool training, ganz_error *err);

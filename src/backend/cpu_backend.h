@@ -1,0 +1,58 @@
+/* Inside the CPU backend: its state, scratch memory, and the functions of its table by file. */
+#ifndef GANZ_BACKEND_CPU_BACKEND_H
+#define GANZ_BACKEND_CPU_BACKEND_H
+
+#include "backend/backend.h"
+#include "base/thread.h"
+
+typedef struct ganz_cpu {
+    ganz_backend table; /* first: a ganz_backend * is a ganz_cpu * */
+    ganz_pool *pool;
+    int threads;
+    void *scratch; /* of the call that runs; kept and grown */
+    size_t scratch_bytes;
+    bool out_of_memory; /* told at the next sync */
+} ganz_cpu;
+
+static inline ganz_cpu *ganz_cpu_of(ganz_backend *be) { return (ganz_cpu *)be; }
+
+/* Scratch for one call: `count` elements, not zeroed. NULL: the call does nothing, sync will tell. */
+void *ganz_cpu_scratch(ganz_cpu *cpu, size_t count, size_t element);
+
+/* Rows are handed out in grains of about this many numbers: a thread's wake-up costs some microseconds. */
+enum { GANZ_CPU_GRAIN = 1 << 14 };
+static inline int64_t ganz_cpu_grain(int cols) { return cols >= GANZ_CPU_GRAIN ? 1 : GANZ_CPU_GRAIN / cols; }
+
+/* Sums over rows are made block by block, and then over the blocks in their order: so they are the same for any
+ * number of threads. */
+enum { GANZ_CPU_BLOCK = 64 };
+static inline int ganz_cpu_blocks(int rows) { return (rows + GANZ_CPU_BLOCK - 1) / GANZ_CPU_BLOCK; }
+/* sums[c] += sum over blocks of partial[block][c], for c < cols; blocks lie `stride` apart. */
+void ganz_cpu_join(ganz_cpu *cpu, const real *partial, int blocks, size_t stride, int cols, real *sums);
+
+/* cpu_rows.c */
+void ganz_cpu_embed(ganz_backend *be, const ganz_embed_call *c);
+void ganz_cpu_embed_grad(ganz_backend *be, const ganz_embed_call *c);
+void ganz_cpu_norm(ganz_backend *be, const ganz_norm_call *c);
+void ganz_cpu_norm_grad(ganz_backend *be, const ganz_norm_call *c);
+/* cpu_loss.c */
+void ganz_cpu_loss(ganz_backend *be, const ganz_loss_call *c);
+void ganz_cpu_topk(ganz_backend *be, const ganz_topk_call *c);
+/* cpu_quantize.c */
+void ganz_cpu_quantize(ganz_backend *be, const ganz_quantize_call *c);
+void ganz_cpu_quantize_grad(ganz_backend *be, const ganz_quantize_call *c);
+void ganz_cpu_largest(ganz_backend *be, const ganz_matrix *x, real *largest);
+void ganz_cpu_steps(ganz_backend *be, const real *z, real *step, int count);
+void ganz_cpu_refresh(ganz_backend *be, const ganz_refresh_item *items, int count);
+/* cpu_linear.c */
+void ganz_cpu_linear(ganz_backend *be, const ganz_linear_call *c);
+void ganz_cpu_linear_grad(ganz_backend *be, const ganz_linear_call *c);
+/* cpu_attention.c, cpu_attention_grad.c */
+void ganz_cpu_attention(ganz_backend *be, const ganz_attention_call *c);
+void ganz_cpu_attention_grad(ganz_backend *be, const ganz_attention_call *c);
+/* cpu_optim.c */
+void ganz_cpu_adafactor(ganz_backend *be, const ganz_update_call *c);
+void ganz_cpu_adam(ganz_backend *be, const ganz_update_call *c);
+void ganz_cpu_average(ganz_backend *be, real *to, const real *from, size_t count, double keep);
+
+#endif

@@ -1,0 +1,123 @@
+/* What is done with logits: the loss and its gradient, and the candidates of a beam. */
+#include <math.h>
+
+#include "backend/cpu_backend.h"
+#include "backend/cpu_math.h"
+
+/* *max = max(x), returns sum(exp(x - max)). */
+GANZ_CLONES static real exp_sum(const real *x, int n, real *max)
+{
+    real lane[LANES], sum, m;
+    for (int l = 0; l < LANES; l++) lane[l] = x[0];
+    int at = 0;
+    for (; at + LANES <= n; at += LANES)
+        for (int l = 0; l < LANES; l++) lane[l] = x[at + l] > lane[l] ? x[at + l] : lane[l];
+    for (; at < n; at++) lane[0] = x[at] > lane[0] ? x[at] : lane[0];
+    m = lane[0];
+    for (int l = 1; l < LANES; l++) m = lane[l] > m ? lane[l] : m;
+    LANE_SUM(sum, n, i, real_exp(x[i] - m));
+    *max = m;
+    return sum;
+}
+
+/* ---- loss --------------------------------------------------------------------------------------- */
+
+typedef struct loss_job {
+    const ganz_loss_call *c;
+    double constant;
+    double *sums; /* (rows, 3) */
+} loss_job;
+
+/* Cross entropy of soft targets (1 - s on the label, s / (vocab - 1) elsewhere) against the minimum it can reach. */
+static double loss_constant(double smoothing, int vocab)
+{
+    const double right = 1 - smoothing, other = smoothing / (vocab - 1);
+    return -(right * log(right) + (vocab - 1) * other * log(other + 1e-20));
+}
+
+GANZ_CLONES static double loss_row(const ganz_loss_call *c, const real *x, int label, bool *best)
+{
+    const int n = c->vocab;
+    real max, sum;
+    const double exps = (double)exp_sum(x, n, &max);
+    LANE_SUM(sum, n, i, x[i]);
+    const double other = (double)c->smoothing / (n - 1), right = 1 - (double)c->smoothing;
+    int first = 0;
+    while (x[first] < max) first++;
+    *best = first == label;
+    return (double)max + log(exps) - (right - other) * (double)x[label] - other * (double)sum;
+}
+
+/* logits become (softmax - soft targets) * grad_scale */
+GANZ_CLONES static void loss_grad_row(const ganz_loss_call *c, real *x, int label)
+{
+    const int n = c->vocab;
+    real max;
+    const real scale = c->grad_scale / exp_sum(x, n, &max), other = c->smoothing / (real)(n - 1) * c->grad_scale;
+    const real right = (1 - c->smoothing) * c->grad_scale;
+    const real at_label = real_exp(x[label] - max) * scale - right;
+    for (int i = 0; i < n; i++) x[i] = real_exp(x[i] - max) * scale - other;
+    x[label] = at_label;
+}
+
+static void loss_rows(void *context, int64_t begin, int64_t end, int worker)
+{
+    const loss_job *const job = context;
+    const ganz_loss_call *const c = job->c;
+    (void)worker;
+    for (int row = (int)begin; row < (int)end; row++) {
+        real *const x = real_row(&c->logits, row);
+        double *const sums = job->sums + 3 * (size_t)row;
+        const int label = c->labels[row];
+        bool best = false;
+        GANZ_ASSERT(label < c->vocab);
+        sums[2] = label > 0;
+        sums[0] = label > 0 ? loss_row(c, x, label, &best) - job->constant : 0;
+        sums[1] = best;
+        if (!c->want_grad) continue;
+        if (label > 0) loss_grad_row(c, x, label);
+        else for (int i = 0; i < c->vocab; i++) x[i] = 0;
+    }
+}
+
+void ganz_cpu_loss(ganz_backend *be, const ganz_loss_call *c)
+{
+    ganz_cpu *const cpu = ganz_cpu_of(be);
+    loss_job job = {c, loss_constant((double)c->smoothing, c->vocab), ganz_cpu_scratch(cpu, 3 * (size_t)c->rows, sizeof(double))};
+    if (!job.sums) return;
+    ganz_pool_run(cpu->pool, c->rows, ganz_cpu_grain(c->vocab), loss_rows, &job);
+    for (int row = 0; row < c->rows; row++)
+        for (int i = 0; i < 3; i++) c->sums[i] += job.sums[3 * (size_t)row + (size_t)i];
+}
+
+/* ---- candidates --------------------------------------------------------------------------------- */
+
+static void topk_row(const ganz_topk_call *c, int row)
+{
+    const real *const x = real_row(&c->logits, row);
+    float *const value = c->value + (size_t)row * (size_t)c->k;
+    int32_t *const index = c->index + (size_t)row * (size_t)c->k;
+    int count = 0;
+    for (int i = 0; i < c->logits.cols; i++) {
+        const float v = (float)x[i];
+        if (count < c->k) top_insert(value, index, count++, v, i);
+        else if (v > value[c->k - 1]) top_insert(value, index, c->k - 1, v, i);
+    }
+    real max;
+    const real sum = exp_sum(x, c->logits.cols, &max);
+    c->logsumexp[row] = (float)max + ganz_log((float)sum);
+}
+
+static void topk_rows(void *context, int64_t begin, int64_t end, int worker)
+{
+    const ganz_topk_call *const c = context;
+    (void)worker;
+    for (int64_t row = begin; row < end; row++) topk_row(c, (int)row);
+}
+
+void ganz_cpu_topk(ganz_backend *be, const ganz_topk_call *c)
+{
+    ganz_topk_call call = *c;
+    GANZ_ASSERT(c->k <= c->logits.cols);
+    ganz_pool_run(ganz_cpu_of(be)->pool, c->logits.rows, ganz_cpu_grain(c->logits.cols), topk_rows, &call);
+}

@@ -1,0 +1,178 @@
+/* Codes: of activations with learned steps, of weights with derived ones. */
+#include <string.h>
+
+#include "backend/cpu_backend.h"
+#include "backend/cpu_math.h"
+
+/* p is odd, so p + 1/2 rounds to the even p + 1: what is inside the range is what lies strictly below. */
+#define EDGE(p) ((real)(p) + (real)0.5)
+
+/* ---- activations -------------------------------------------------------------------------------- */
+
+typedef struct quantize_job {
+    const ganz_quantize_call *c;
+    real inv, low, high;
+    int64_t *clipped; /* (blocks) or NULL */
+    real *z;          /* (blocks) or NULL: sums for the gradient of z */
+} quantize_job;
+
+static quantize_job quantize_of(const ganz_quantize_call *c)
+{
+    return (quantize_job){.c = c, .inv = 1 / *c->step, .low = c->is_signed ? -(real)c->p : 0, .high = (real)c->p};
+}
+
+GANZ_CLONES static void codes_row(const real *x, int n, real inv, real low, real high, real *codes)
+{
+    for (int i = 0; i < n; i++) codes[i] = real_code(x[i] * inv, low, high);
+}
+
+GANZ_CLONES static int clipped_row(const real *x, int n, real inv, real low, real high)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++) count += !(x[i] * inv < EDGE(high) && x[i] * inv > low - (real)0.5);
+    return count;
+}
+
+static void quantize_blocks(void *context, int64_t begin, int64_t end, int worker)
+{
+    const quantize_job *const job = context;
+    const ganz_quantize_call *const c = job->c;
+    (void)worker;
+    for (int block = (int)begin; block < (int)end; block++) {
+        int64_t count = 0;
+        for (int row = block * GANZ_CPU_BLOCK; row < c->x.rows && row < (block + 1) * GANZ_CPU_BLOCK; row++) {
+            const real *const x = real_row(&c->x, row);
+            codes_row(x, c->x.cols, job->inv, job->low, job->high, real_row(&c->codes, row));
+            if (job->clipped) count += clipped_row(x, c->x.cols, job->inv, job->low, job->high);
+        }
+        if (job->clipped) job->clipped[block] = count;
+    }
+}
+
+void ganz_cpu_quantize(ganz_backend *be, const ganz_quantize_call *c)
+{
+    ganz_cpu *const cpu = ganz_cpu_of(be);
+    const int blocks = ganz_cpu_blocks(c->x.rows);
+    quantize_job job = quantize_of(c);
+    if (c->clipped && !(job.clipped = ganz_cpu_scratch(cpu, (size_t)blocks, sizeof *job.clipped))) return;
+    ganz_pool_run(cpu->pool, blocks, 1, quantize_blocks, &job);
+    for (int b = 0; job.clipped && b < blocks; b++) *c->clipped += job.clipped[b];
+}
+
+/* x_grad (+)= g inside the range; returns the sum of g * d(code) / d(log2 step), still to be scaled by step * ln 2. */
+GANZ_CLONES static real quantize_grad_row(const quantize_job *job, const real *x, const real *g, real *x_grad)
+{
+    const int n = job->c->x.cols;
+    const real inv = job->inv, low = job->low, high = job->high;
+    real sum;
+    LANE_SUM(sum, n, i,
+             g[i] * (real_code(x[i] * inv, low, high) -
+                     (x[i] * inv < EDGE(high) && x[i] * inv > low - (real)0.5 ? x[i] * inv : 0)));
+    if (job->c->x_grad_add) {
+        for (int i = 0; i < n; i++)
+            x_grad[i] += x[i] * inv < EDGE(high) && x[i] * inv > low - (real)0.5 ? g[i] : 0;
+    } else {
+        for (int i = 0; i < n; i++)
+            x_grad[i] = x[i] * inv < EDGE(high) && x[i] * inv > low - (real)0.5 ? g[i] : 0;
+    }
+    return sum;
+}
+
+static void quantize_grad_blocks(void *context, int64_t begin, int64_t end, int worker)
+{
+    const quantize_job *const job = context;
+    const ganz_quantize_call *const c = job->c;
+    (void)worker;
+    for (int block = (int)begin; block < (int)end; block++) {
+        real sum = 0;
+        for (int row = block * GANZ_CPU_BLOCK; row < c->x.rows && row < (block + 1) * GANZ_CPU_BLOCK; row++)
+            sum += quantize_grad_row(job, real_row(&c->x, row), real_row(&c->code_grad, row), real_row(&c->x_grad, row));
+        if (job->z) job->z[block] = sum * *c->step * (real)0.693147180559945309417;
+    }
+}
+
+void ganz_cpu_quantize_grad(ganz_backend *be, const ganz_quantize_call *c)
+{
+    ganz_cpu *const cpu = ganz_cpu_of(be);
+    const int blocks = ganz_cpu_blocks(c->x.rows);
+    quantize_job job = quantize_of(c);
+    if (c->z_grad && !(job.z = ganz_cpu_scratch(cpu, (size_t)blocks, sizeof *job.z))) return;
+    ganz_pool_run(cpu->pool, blocks, 1, quantize_grad_blocks, &job);
+    if (c->z_grad) ganz_cpu_join(cpu, job.z, blocks, 1, 1, c->z_grad);
+}
+
+void ganz_cpu_steps(ganz_backend *be, const real *z, real *step, int count)
+{
+    (void)be;
+    for (int i = 0; i < count; i++) step[i] = real_exp2(z[i]);
+}
+
+/* ---- largest magnitude -------------------------------------------------------------------------- */
+
+GANZ_CLONES static real largest_row(const real *x, int64_t n)
+{
+    real lane[LANES] = {0}, m = 0;
+    int64_t at = 0;
+    for (; at + LANES <= n; at += LANES)
+        for (int l = 0; l < LANES; l++) lane[l] = real_abs(x[at + l]) > lane[l] ? real_abs(x[at + l]) : lane[l];
+    for (; at < n; at++) m = real_abs(x[at]) > m ? real_abs(x[at]) : m;
+    for (int l = 0; l < LANES; l++) m = lane[l] > m ? lane[l] : m;
+    return m;
+}
+
+typedef struct largest_job {
+    const ganz_matrix *x;
+    real *found; /* (blocks) */
+} largest_job;
+
+static void largest_blocks(void *context, int64_t begin, int64_t end, int worker)
+{
+    const largest_job *const job = context;
+    (void)worker;
+    for (int block = (int)begin; block < (int)end; block++) {
+        real m = 0;
+        for (int row = block * GANZ_CPU_BLOCK; row < job->x->rows && row < (block + 1) * GANZ_CPU_BLOCK; row++) {
+            const real found = largest_row(real_row(job->x, row), job->x->cols);
+            m = found > m ? found : m;
+        }
+        job->found[block] = m;
+    }
+}
+
+void ganz_cpu_largest(ganz_backend *be, const ganz_matrix *x, real *largest)
+{
+    ganz_cpu *const cpu = ganz_cpu_of(be);
+    const int blocks = ganz_cpu_blocks(x->rows);
+    largest_job job = {x, ganz_cpu_scratch(cpu, (size_t)blocks, sizeof(real))};
+    if (!job.found) return;
+    ganz_pool_run(cpu->pool, blocks, 1, largest_blocks, &job);
+    for (int b = 0; b < blocks; b++) *largest = job.found[b] > *largest ? job.found[b] : *largest;
+}
+
+/* ---- weights ------------------------------------------------------------------------------------ */
+
+GANZ_CLONES static void refresh_codes(const ganz_refresh_item *item)
+{
+    const real high = (real)item->p, found = largest_row(item->master, (int64_t)item->count);
+    const real step = found > 0 ? found / high : 1, inv = 1 / step;
+    real *const copy = item->copy;
+    *item->step = step;
+    for (size_t i = 0; i < item->count; i++) copy[i] = real_code(item->master[i] * inv, -high, high);
+    if (item->values)
+        for (size_t i = 0; i < item->count; i++) copy[i] = copy[i] * step;
+}
+
+static void refresh_items(void *context, int64_t begin, int64_t end, int worker)
+{
+    const ganz_refresh_item *const items = context;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        if (items[i].p > 0) refresh_codes(&items[i]);
+        else memcpy(items[i].copy, items[i].master, items[i].count * sizeof(real));
+    }
+}
+
+void ganz_cpu_refresh(ganz_backend *be, const ganz_refresh_item *items, int count)
+{
+    ganz_pool_run(ganz_cpu_of(be)->pool, count, 1, refresh_items, (void *)(uintptr_t)items);
+}

@@ -1,0 +1,121 @@
+/* The Transformer: encoder and decoder over whole sentences. */
+#include "nn/net_parts.h"
+
+/* ---- parts -------------------------------------------------------------------------------------- */
+
+ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer *norm, ganz_inputs_state next)
+{
+    ganz_tensor *const y = ganz_tensor_new(pass, s->tokens->rows, s->width, ganz_input_type(pass, next));
+    if (y) y->real_grad = true; /* several sites read it */
+    ganz_op_norm(pass, &s->x, s->delta, norm, s->tokens, y);
+    return y;
+}
+
+/* Heads of one attention, from inputs that are what it asks for, through the output projection. */
+void ganz_net_heads(ganz_pass *pass, const ganz_attention_layer *a, const ganz_attend *what, ganz_tensor *delta)
+{
+    if (pass->failed) return;
+    ganz_tensor *const mixed = ganz_tensor_new(pass, delta->m.rows, delta->m.cols, ganz_input_type(pass, a->o.inputs));
+    ganz_op_attention(pass, what, mixed);
+    ganz_op_linear(pass, mixed, &a->o, delta);
+}
+
+/* Queries, keys and values of whole sentences. Self attention reads y three times, cross attention the memory twice. */
+static void project(ganz_pass *pass, const ganz_attention_layer *a, ganz_tensor *y, ganz_tensor *memory, ganz_attend *what)
+{
+    const ganz_site *const all[] = {&a->q, &a->k, &a->v};
+    const ganz_type type = ganz_input_type(pass, a->pair.inputs);
+    const int d = a->q.out, first = memory ? 1 : 0; /* of the sites that are projected together */
+    ganz_tensor *const source = memory ? memory : y;
+    if (pass->failed) return;
+    ganz_tensor *const together = ganz_tensor_new(pass, source->m.rows, (3 - first) * d, type);
+    ganz_op_project(pass, source, all + first, 3 - first, together);
+    ganz_tensor *const q = memory ? ganz_tensor_new(pass, y->m.rows, d, type) : ganz_tensor_columns(pass, together, 0, d);
+    if (memory) ganz_op_linear(pass, y, &a->q, q);
+    what->q = ganz_op_pair_input(pass, q, &a->pair, &a->pair.q, NULL);
+    what->k = ganz_op_pair_input(pass, ganz_tensor_columns(pass, together, (1 - first) * d, d), &a->pair, &a->pair.k, NULL);
+    what->v = ganz_op_pair_input(pass, ganz_tensor_columns(pass, together, (2 - first) * d, d), &a->pair, &a->pair.v, NULL);
+}
+
+/* What the residual stream gets next; taken before the scratch of the layer that makes it. */
+ganz_tensor *ganz_net_delta(ganz_pass *pass, const ganz_stream *s, const ganz_site *last)
+{
+    return ganz_tensor_new(pass, s->tokens->rows, s->width, ganz_input_type(pass, last->inputs));
+}
+
+typedef struct other_side {
+    const ganz_tokens *tokens;
+    ganz_tensor *memory;
+} other_side;
+
+/* x + drop(attention(norm(x))), over itself or over the memory of the other side. */
+static void attend(ganz_pass *pass, ganz_stream *s, const ganz_attention_layer *a, const ganz_spans *see, const other_side *other)
+{
+    ganz_tensor *const delta = ganz_net_delta(pass, s, &a->o);
+    const ganz_scope scope = ganz_scope_begin(pass);
+    ganz_attend what = {.pair = &a->pair, .heads = s->heads, .see = see, .queries = s->tokens};
+    what.keys = other ? other->tokens : s->tokens;
+    ganz_tensor *const y = ganz_net_norm(pass, s, &a->norm, a->q.inputs);
+    project(pass, a, y, other ? other->memory : NULL, &what);
+    ganz_net_heads(pass, a, &what, delta);
+    ganz_scope_end(pass, scope);
+    s->delta = delta;
+}
+
+void ganz_net_ffn(ganz_pass *pass, ganz_stream *s, const ganz_ffn_layer *f)
+{
+    ganz_tensor *const delta = ganz_net_delta(pass, s, &f->out);
+    const ganz_scope scope = ganz_scope_begin(pass);
+    ganz_tensor *const y = ganz_net_norm(pass, s, &f->norm, f->in.inputs);
+    ganz_tensor *const wide = ganz_tensor_new(pass, s->tokens->rows, f->in.out, ganz_input_type(pass, f->out.inputs));
+    ganz_op_linear_relu(pass, y, &f->in, s->tokens, wide);
+    ganz_op_linear(pass, wide, &f->out, delta);
+    ganz_scope_end(pass, scope);
+    s->delta = delta;
+}
+
+ganz_stream ganz_net_start(ganz_pass *pass, const ganz_net *net, const ganz_tokens *tokens, bool source)
+{
+    return (ganz_stream){.x = ganz_op_embed(pass, net, tokens, source),
+                         .tokens = tokens,
+                         .width = net->config.width,
+                         .heads = net->config.heads};
+}
+
+/* ---- the network -------------------------------------------------------------------------------- */
+
+ganz_tensor *ganz_net_encode(ganz_pass *pass, const ganz_net *net, const ganz_tokens *source, const ganz_spans *see)
+{
+    ganz_stream s = ganz_net_start(pass, net, source, true);
+    for (int i = 0; i < net->config.encoder_layers; i++) {
+        attend(pass, &s, &net->encoder[i].self, see, NULL);
+        ganz_net_ffn(pass, &s, &net->encoder[i].ffn);
+    }
+    return ganz_net_norm(pass, &s, &net->encoder_norm, net->decoder[0].cross.k.inputs);
+}
+
+ganz_tensor *ganz_net_decode(ganz_pass *pass, const ganz_net *net, const ganz_tokens *target, const ganz_tokens *source,
+                             ganz_tensor *memory, const ganz_spans *self, const ganz_spans *cross)
+{
+    const other_side other = {source, memory};
+    ganz_stream s = ganz_net_start(pass, net, target, false);
+    for (int i = 0; i < net->config.decoder_layers; i++) {
+        attend(pass, &s, &net->decoder[i].self, self, NULL);
+        attend(pass, &s, &net->decoder[i].cross, cross, &other);
+        ganz_net_ffn(pass, &s, &net->decoder[i].ffn);
+    }
+    return ganz_net_norm(pass, &s, &net->decoder_norm, net->logits.inputs);
+}
+
+void ganz_net_loss(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded, const ganz_goal *goal)
+{
+    ganz_op_loss(pass, decoded, &net->logits, goal);
+}
+
+ganz_tensor *ganz_net_logits(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded)
+{
+    if (pass->failed) return NULL;
+    ganz_tensor *const y = ganz_tensor_new(pass, decoded->m.rows, net->config.vocab, ganz_input_type(pass, net->logits.inputs));
+    ganz_op_linear(pass, decoded, &net->logits, y);
+    return pass->failed ? NULL : y;
+}

@@ -1,0 +1,68 @@
+/* Attention between inputs that are projected (and rounded) already, forward and backward side by side. */
+#include <math.h>
+
+#include "nn/ops.h"
+
+typedef struct attention_node {
+    ganz_node node;
+    ganz_attention_call call;
+    ganz_tensor *q, *k, *v, *y;
+} attention_node;
+
+static void attention_backward(ganz_pass *pass, ganz_node *node)
+{
+    attention_node *const n = (attention_node *)node;
+    bool add;
+    if (!n->y->grad.data || !ganz_tensor_grad(pass, n->q, &add) || !ganz_tensor_grad(pass, n->k, &add) ||
+        !ganz_tensor_grad(pass, n->v, &add))
+        return;
+    n->call.out_grad = n->y->grad;
+    n->call.q_grad = n->q->grad;
+    n->call.k_grad = n->k->grad;
+    n->call.v_grad = n->v->grad;
+    pass->be->attention_grad(pass->be, &n->call);
+}
+
+/* One mask for all rows and heads, by slots. */
+static void attention_mask(ganz_pass *pass, const ganz_attend *what, ganz_attention_call *call)
+{
+    if (!(pass->dropout.attention > 0)) return;
+    const int side = what->queries->slots > what->keys->slots ? what->queries->slots : what->keys->slots;
+    const ganz_drop drop = ganz_pass_drop(pass, pass->dropout.attention, side, side, NULL);
+    call->mask = drop.mask;
+    call->mask_side = side;
+    call->mask_scale = drop.scale;
+    call->query_slot = what->queries->slot;
+    call->key_slot = what->keys->slot;
+}
+
+void ganz_op_attention(ganz_pass *pass, const ganz_attend *what, ganz_tensor *y)
+{
+    if (pass->failed) return;
+    const ganz_tensor *const q = what->q, *const k = what->k, *const v = what->v;
+    const ganz_pair_u u = ganz_pair_u_of(pass, what->pair);
+    const int width = q->m.cols / what->heads;
+    ganz_attention_call call = {.see = *what->see,
+                                .heads = what->heads,
+                                .width = width,
+                                .q = {q->m, q->step},
+                                .k = {k->m, k->step},
+                                .v = {v->m, v->step},
+                                .scale = (real)(1 / sqrt((double)width)),
+                                .u_step = u.step,
+                                .u_max = u.max,
+                                .u_largest = u.largest,
+                                .out = y->m,
+                                .u_z_grad = ganz_pass_param_grad(pass, what->pair->u.z)};
+    attention_mask(pass, what, &call);
+    if (pass->tape) call.stats = ganz_pass_take(pass, (size_t)q->m.rows * (size_t)what->heads * 2, sizeof(real));
+    if (pass->failed) return;
+    pass->be->attention(pass->be, &call);
+    attention_node *const n = ganz_record(pass, sizeof *n, attention_backward);
+    if (!n) return;
+    n->call = call;
+    n->q = what->q;
+    n->k = what->k;
+    n->v = what->v;
+    n->y = y;
+}

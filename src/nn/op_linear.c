@@ -1,0 +1,140 @@
+/* Dense products, and the loss, whose logits are one: forward and backward side by side. */
+#include "nn/ops.h"
+
+typedef struct linear_node {
+    ganz_node node;
+    ganz_linear_call call;
+    ganz_tensor *x, *y;
+} linear_node;
+
+static void linear_backward(ganz_pass *pass, ganz_node *node)
+{
+    linear_node *const n = (linear_node *)node;
+    if (!n->y->grad.data || !ganz_tensor_grad(pass, n->x, &n->call.x_grad_add)) return;
+    n->call.y_grad = n->y->grad;
+    n->call.x_grad = n->x->grad;
+    pass->be->linear_grad(pass->be, &n->call);
+}
+
+/* A call for `count` sites that touch; x is an input already. */
+static ganz_linear_call linear_call(const ganz_pass *pass, const ganz_tensor *x, const ganz_site *site, int count)
+{
+    return (ganz_linear_call){.rows = x->m.rows,
+                              .in = site->in,
+                              .out = site->out * count,
+                              .x = {x->m, x->step},
+                              .w = ganz_site_weight(pass, site, count),
+                              .bias = ganz_site_bias(pass, site),
+                              .w_grad = ganz_pass_param_grad(pass, site->weight),
+                              .bias_grad = site->bias < 0 ? NULL : ganz_pass_param_grad(pass, site->bias)};
+}
+
+static void linear(ganz_pass *pass, const ganz_linear_call *what, ganz_tensor *x, ganz_tensor *y)
+{
+    ganz_linear_call call = *what;
+    call.y = y->m;
+    pass->be->linear(pass->be, &call);
+    linear_node *const n = ganz_record(pass, sizeof *n, linear_backward);
+    if (!n) return;
+    n->call = call;
+    n->x = x;
+    n->y = y;
+}
+
+void ganz_op_linear(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, ganz_tensor *y)
+{
+    ganz_tensor *const in = ganz_op_site_input(pass, x, site);
+    if (pass->failed) return;
+    const ganz_linear_call call = linear_call(pass, in, site, 1);
+    linear(pass, &call, in, y);
+}
+
+void ganz_op_linear_relu(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_tokens *tokens, ganz_tensor *y)
+{
+    ganz_tensor *const in = ganz_op_site_input(pass, x, site);
+    const ganz_drop drop = ganz_pass_drop(pass, pass->dropout.relu, tokens->packed_rows, site->out, tokens->row);
+    if (pass->failed) return;
+    ganz_linear_call call = linear_call(pass, in, site, 1);
+    call.relu = true;
+    call.drop = drop;
+    linear(pass, &call, in, y);
+}
+
+/* Sites are one matrix when nothing is rounded: codes have a step for each. */
+static bool one_matrix(const ganz_pass *pass, const ganz_site *const *sites, int count)
+{
+    const ganz_param *const list = pass->weights->params->list;
+    for (int i = 0; i < count; i++) {
+        if (sites[i]->weights != GANZ_WEIGHTS_FLOAT || sites[i]->inputs != GANZ_INPUTS_FLOAT) return false;
+        if (i > 0 && list[sites[i]->weight].offset !=
+                         list[sites[i - 1]->weight].offset + ganz_param_count(&list[sites[i - 1]->weight]))
+            return false;
+    }
+    return true;
+}
+
+void ganz_op_project(ganz_pass *pass, ganz_tensor *x, const ganz_site *const *sites, int count, ganz_tensor *y)
+{
+    if (pass->failed) return;
+    if (one_matrix(pass, sites, count)) {
+        const ganz_linear_call call = linear_call(pass, x, sites[0], count);
+        linear(pass, &call, x, y);
+        return;
+    }
+    int col = 0;
+    for (int i = 0; i < count; col += sites[i]->out, i++) {
+        ganz_tensor *const part = ganz_tensor_columns(pass, y, col, sites[i]->out);
+        ganz_op_linear(pass, x, sites[i], part);
+    }
+}
+
+/* ---- loss --------------------------------------------------------------------------------------- */
+
+static ganz_matrix rows_of(const ganz_matrix *m, int row, int rows)
+{
+    ganz_matrix part = *m;
+    part.rows = rows;
+    part.data = (char *)m->data + (size_t)row * (size_t)m->ld * ganz_type_bytes(m->type);
+    return part;
+}
+
+/* Logits of some rows: made, judged and, with a tape, turned into gradients of input and weight. */
+static void loss_chunk(ganz_pass *pass, const ganz_linear_call *whole, const ganz_goal *goal, int row)
+{
+    ganz_linear_call call = *whole;
+    call.x.m = rows_of(&whole->x.m, row, whole->y.rows);
+    call.rows = whole->y.rows;
+    pass->be->linear(pass->be, &call);
+    const ganz_loss_call loss = {.rows = call.rows,
+                                 .vocab = call.out,
+                                 .logits = call.y,
+                                 .labels = goal->labels + row,
+                                 .smoothing = goal->smoothing,
+                                 .grad_scale = goal->grad_scale,
+                                 .want_grad = pass->tape != NULL,
+                                 .sums = goal->sums};
+    pass->be->loss(pass->be, &loss);
+    if (!pass->tape) return;
+    call.y_grad = call.y;
+    call.x_grad = rows_of(&whole->x_grad, row, call.rows);
+    pass->be->linear_grad(pass->be, &call);
+}
+
+void ganz_op_loss(ganz_pass *pass, ganz_tensor *decoded, const ganz_site *site, const ganz_goal *goal)
+{
+    ganz_tensor *const in = ganz_op_site_input(pass, decoded, site);
+    bool add = false;
+    if (pass->failed || (pass->tape && !ganz_tensor_grad(pass, in, &add))) return;
+    const ganz_type type = ganz_input_type(pass, site->inputs);
+    const int rows = in->m.rows, chunk = goal->chunk < rows ? goal->chunk : rows;
+    const size_t mark = ganz_arena_mark(pass->device);
+    ganz_linear_call call = linear_call(pass, in, site, 1);
+    call.x_grad = in->grad;
+    call.x_grad_add = add;
+    call.y = (ganz_matrix){chunk, site->out, site->out, type, ganz_pass_take(pass, (size_t)chunk * (size_t)site->out, ganz_type_bytes(type))};
+    for (int row = 0; row < rows && !pass->failed; row += chunk) {
+        if (call.y.rows > rows - row) call.y.rows = rows - row;
+        loss_chunk(pass, &call, goal, row);
+    }
+    ganz_arena_rewind(pass->device, mark); /* the gradient is where it belongs: the logits can go */
+}

@@ -1,0 +1,116 @@
+/* Memory of a pass, and the tape. */
+#include "nn/ops.h"
+
+struct ganz_tape {
+    ganz_node *last;
+};
+
+void *ganz_pass_take(ganz_pass *pass, size_t count, size_t element)
+{
+    if (pass->failed) return NULL;
+    void *const memory = ganz_arena_take(pass->device, count, element);
+    if (!memory) pass->failed = true;
+    return memory;
+}
+
+static ganz_tensor *new_tensor(ganz_pass *pass)
+{
+    ganz_tensor *const t = pass->failed ? NULL : ganz_arena_take(pass->host, 1, sizeof *t);
+    if (!t) pass->failed = true;
+    else *t = (ganz_tensor){0};
+    return t;
+}
+
+static ganz_matrix new_matrix(ganz_pass *pass, int rows, int cols, ganz_type type)
+{
+    void *const data = ganz_pass_take(pass, (size_t)rows * (size_t)cols, ganz_type_bytes(type));
+    return (ganz_matrix){rows, cols, cols, type, data};
+}
+
+static ganz_matrix columns_of(const ganz_matrix *m, int col, int cols)
+{
+    ganz_matrix part = *m;
+    part.cols = cols;
+    part.data = (char *)m->data + (size_t)col * ganz_type_bytes(m->type);
+    return part;
+}
+
+ganz_tensor *ganz_tensor_new(ganz_pass *pass, int rows, int cols, ganz_type type)
+{
+    ganz_tensor *const t = new_tensor(pass);
+    if (t) t->m = new_matrix(pass, rows, cols, type);
+    return pass->failed ? NULL : t;
+}
+
+ganz_tensor *ganz_tensor_over(ganz_pass *pass, const ganz_matrix *m, const real *step)
+{
+    ganz_tensor *const t = new_tensor(pass);
+    if (!t) return NULL;
+    t->m = *m;
+    t->step = step;
+    return t;
+}
+
+ganz_tensor *ganz_tensor_columns(ganz_pass *pass, ganz_tensor *whole, int col, int cols)
+{
+    ganz_tensor *const t = new_tensor(pass);
+    if (!t) return NULL;
+    t->m = columns_of(&whole->m, col, cols);
+    t->step = whole->step;
+    t->whole = whole;
+    return t;
+}
+
+bool ganz_tensor_grad(ganz_pass *pass, ganz_tensor *t, bool *add)
+{
+    bool of_whole;
+    *add = t->grad.data != NULL;
+    if (*add) return true;
+    if (!t->whole) {
+        t->grad = new_matrix(pass, t->m.rows, t->m.cols, t->real_grad ? GANZ_REAL : t->m.type);
+        return t->grad.data != NULL;
+    }
+    if (!ganz_tensor_grad(pass, t->whole, &of_whole)) return false;
+    const size_t col = (size_t)((char *)t->m.data - (char *)t->whole->m.data) / ganz_type_bytes(t->m.type);
+    t->grad = columns_of(&t->whole->grad, (int)col, t->m.cols);
+    return true;
+}
+
+ganz_scope ganz_scope_begin(const ganz_pass *pass)
+{
+    return (ganz_scope){ganz_arena_mark(pass->host), ganz_arena_mark(pass->device)};
+}
+
+void ganz_scope_end(ganz_pass *pass, ganz_scope scope)
+{
+    if (pass->tape) return;
+    ganz_arena_rewind(pass->host, scope.host);
+    ganz_arena_rewind(pass->device, scope.device);
+}
+
+ganz_tape *ganz_tape_open(ganz_arena *host)
+{
+    ganz_tape *const tape = ganz_arena_take(host, 1, sizeof *tape);
+    if (tape) tape->last = NULL;
+    return tape;
+}
+
+void *ganz_record(ganz_pass *pass, size_t bytes, void (*backward)(ganz_pass *pass, ganz_node *node))
+{
+    if (!pass->tape || pass->failed) return NULL;
+    ganz_node *const node = ganz_arena_take(pass->host, 1, bytes);
+    if (!node) {
+        pass->failed = true;
+        return NULL;
+    }
+    *node = (ganz_node){backward, pass->tape->last};
+    pass->tape->last = node;
+    return node;
+}
+
+void ganz_tape_backward(ganz_pass *pass)
+{
+    ganz_node *node = pass->tape->last;
+    for (; node && !pass->failed; node = node->before) node->backward(pass, node);
+    pass->tape->last = NULL;
+}

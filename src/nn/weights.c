@@ -1,0 +1,114 @@
+/* The numbers of a net on a device. */
+#include <math.h>
+#include <string.h>
+
+#include "nn/net.h"
+
+/* Sines fill the first half of a row, cosines the second: wavelengths from 2 pi to 10000 * 2 pi. */
+static void fill_timing(real *timing, int positions, int width)
+{
+    const int half = width / 2;
+    const double increment = log(10000.0) / (half > 1 ? half - 1 : 1);
+    for (int pos = 0; pos < positions; pos++)
+        for (int i = 0; i < half; i++) {
+            const double angle = pos * exp(-i * increment);
+            timing[(size_t)pos * (size_t)width + (size_t)i] = (real)sin(angle);
+            timing[(size_t)pos * (size_t)width + (size_t)(half + i)] = (real)cos(angle);
+        }
+}
+
+static ganz_status upload_timing(ganz_weights *w, const ganz_config *c, ganz_error *err)
+{
+    const size_t bytes = (size_t)c->max_positions * (size_t)c->width * sizeof(real);
+    real *const timing = ganz_alloc(1, bytes);
+    if (!timing) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the timing table");
+    fill_timing(timing, c->max_positions, c->width);
+    w->be->upload(w->be, w->timing, timing, bytes);
+    ganz_free(timing);
+    return GANZ_OK;
+}
+
+static ganz_status take(ganz_weights *w, void *pointer, size_t count, size_t element, ganz_error *err)
+{
+    void *memory;
+    GANZ_TRY(w->be->alloc(w->be, &memory, count * element, err));
+    memcpy(pointer, &memory, sizeof memory);
+    return GANZ_OK;
+}
+
+ganz_status ganz_weights_open(ganz_weights *w, const ganz_net *net, ganz_backend *be, bool training, ganz_error *err)
+{
+    const size_t sites = (size_t)net->sites, steps = (size_t)net->steps;
+    const size_t timing = (size_t)net->config.max_positions * (size_t)net->config.width;
+    ganz_status status;
+    *w = (ganz_weights){.be = be, .params = &net->params};
+    GANZ_CHECK(take(w, &w->master, net->params.block, sizeof *w->master, err));
+    if (training) GANZ_CHECK(take(w, &w->grad, net->params.block, sizeof *w->grad, err));
+    GANZ_CHECK(take(w, &w->weight_step, sites, sizeof *w->weight_step, err));
+    GANZ_CHECK(take(w, &w->bias_step, sites, sizeof *w->bias_step, err));
+    GANZ_CHECK(take(w, &w->input_step, steps, sizeof *w->input_step, err));
+    GANZ_CHECK(take(w, &w->largest, steps, sizeof *w->largest, err));
+    GANZ_CHECK(take(w, &w->clipped, steps, sizeof *w->clipped, err));
+    GANZ_CHECK(take(w, &w->timing, timing, sizeof *w->timing, err));
+    GANZ_CHECK(upload_timing(w, &net->config, err));
+    GANZ_CHECK(ganz_weights_refresh(w, net, err));
+out:
+    if (status != GANZ_OK) ganz_weights_close(w);
+    return status;
+}
+
+void ganz_weights_close(ganz_weights *w)
+{
+    if (!w->be) return;
+    void *const all[] = {w->master,     w->grad,       w->copy,    w->weight_step, w->bias_step,
+                         w->bias_value, w->input_step, w->largest, w->clipped,     w->timing};
+    for (size_t i = 0; i < GANZ_COUNT(all); i++) w->be->free(w->be, all[i]);
+    ganz_free(w->items);
+    *w = (ganz_weights){0};
+}
+
+/* ---- refresh ------------------------------------------------------------------------------------ */
+
+static ganz_refresh_item weight_item(const ganz_weights *w, const ganz_site *site)
+{
+    const ganz_param *const p = &w->params->list[site->weight];
+    const bool fake = site->weights == GANZ_WEIGHTS_FAKE;
+    return (ganz_refresh_item){.master = w->master + p->offset,
+                               .count = ganz_param_count(p),
+                               .copy = (char *)w->copy + p->offset * ganz_type_bytes(w->be->product),
+                               .step = w->weight_step + site->place,
+                               .p = fake ? ganz_code_max(site->weight_bits, true) : 0};
+}
+
+static ganz_refresh_item bias_item(const ganz_weights *w, const ganz_site *site)
+{
+    const ganz_param *const p = &w->params->list[site->bias];
+    return (ganz_refresh_item){.master = w->master + p->offset,
+                               .count = ganz_param_count(p),
+                               .copy = w->bias_value + p->offset,
+                               .step = w->bias_step + site->place,
+                               .p = ganz_code_max(site->weight_bits, true),
+                               .values = true};
+}
+
+ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_error *err)
+{
+    ganz_backend *const be = w->be;
+    ganz_net *const changeless = (ganz_net *)(uintptr_t)net; /* ganz_net_site is for changing too */
+    bool copies = be->product != GANZ_REAL, fakes = false;
+    int count = 0;
+    for (int i = 0; i < net->sites; i++) fakes = fakes || ganz_net_site(changeless, i)->weights == GANZ_WEIGHTS_FAKE;
+    if ((copies || fakes) && !w->copy) GANZ_TRY(take(w, &w->copy, net->params.block, ganz_type_bytes(be->product), err));
+    if (fakes && !w->bias_value) GANZ_TRY(take(w, &w->bias_value, net->params.block, sizeof *w->bias_value, err));
+    if (!w->items && !(w->items = ganz_alloc(2 * (size_t)net->sites, sizeof *w->items)))
+        return ganz_fail(err, GANZ_ENOMEM, "out of memory for the list of copies");
+    for (int i = 0; i < net->sites; i++) {
+        const ganz_site *const site = ganz_net_site(changeless, i);
+        const bool fake = site->weights == GANZ_WEIGHTS_FAKE;
+        if (copies || fake) w->items[count++] = weight_item(w, site);
+        if (fake && site->bias >= 0) w->items[count++] = bias_item(w, site);
+    }
+    if (count > 0) be->refresh(be, w->items, count);
+    be->steps(be, w->master + net->params.list[net->first_step].offset, w->input_step, net->steps);
+    return GANZ_OK;
+}

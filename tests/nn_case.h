@@ -1,0 +1,52 @@
+/* A small network with a packed batch on the CPU, for tests in float and in double. */
+#ifndef GANZ_TESTS_NN_CASE_H
+#define GANZ_TESTS_NN_CASE_H
+
+#include "nn/net.h"
+
+/* One sentence pair of a packed row; lengths count the end mark. Segments of one row follow each other. */
+typedef struct nn_segment {
+    int row, source, target;
+} nn_segment;
+
+/* Tokens of one side, on the host, which on the CPU is the device. */
+typedef struct nn_side {
+    ganz_tokens tokens;
+    int32_t *ids, *positions, *row, *slot, *by_id, *labels, *begin; /* labels: unshifted ids */
+    int longest;
+} nn_side;
+
+typedef struct nn_case {
+    ganz_net net;
+    ganz_weights weights;
+    ganz_backend *be;
+    ganz_arena host, device;
+    nn_side source, target;
+    ganz_spans see_source, see_target, see_cross;
+    int segments;
+    /* of the passes that nn_case_loss makes */
+    ganz_dropout dropout;
+    uint64_t seed;
+    real smoothing;
+    bool train_weights, train_steps;
+    int chunk;
+} nn_case;
+
+/* Token ids are drawn from `seed` and the segment's number alone, so that a sentence is the same in any company.
+ * `first`: number of the first segment. */
+void nn_case_open(nn_case *c, const ganz_config *config, int threads, const nn_segment *segments, int count, int first);
+void nn_case_close(nn_case *c);
+
+/* Initial values, then everything that starts at a constant made uneven. Refreshes. */
+void nn_case_init(nn_case *c, uint64_t seed);
+void nn_case_refresh(nn_case *c);
+
+/* Encoder, decoder and loss: mean over tokens. With `grad`: zeroes weights.grad first and adds the mean's gradient. */
+double nn_case_loss(nn_case *c, bool grad);
+/* Decoded rows (target rows, width) and the logits (target rows, vocab), without a tape. Copies for the caller to free. */
+real *nn_case_logits(nn_case *c);
+
+/* A pass over the arenas of the case, rewound; no tape. */
+ganz_pass nn_case_pass(nn_case *c);
+
+#endif
