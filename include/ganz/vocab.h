@@ -27,7 +27,9 @@ typedef struct ganz_text {
 GANZ_API void ganz_ids_free(ganz_ids *ids);
 GANZ_API void ganz_text_free(ganz_text *text);
 
-/* Reads a vocabulary file: one quoted entry a line, in the order of the ids. */
+/* Reads a vocabulary file: one entry a line, in the order of the ids, in quotes as Tensor2Tensor writes it or without.
+ * The first two are '<pad>_' and '<EOS>_'. Every character that occurs is an entry itself, and so is each of
+ * \ _ u ; 0-9, so that any text can be encoded. Of two equal entries the later id is used. At most 16 MiB. */
 GANZ_API ganz_status ganz_vocab_open(ganz_vocab **vocab, const char *path, ganz_error *err);
 /* The same from memory; `name` is for messages. The text need not outlive the call. */
 GANZ_API ganz_status ganz_vocab_parse(ganz_vocab **vocab, const char *text, size_t bytes, const char *name,

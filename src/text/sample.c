@@ -16,22 +16,19 @@ typedef struct sampling {
     ganz_text repaired;
 } sampling;
 
-/* The line itself, or its repaired copy; NULL and an error when it is not UTF-8 or memory is out. */
-static const char *valid_line(sampling *s, const ganz_lines *lines, const char *line, size_t *bytes, ganz_error *err)
+/* Leaves a valid line as it is; turns another one into its repaired copy, or refuses it. */
+static ganz_status make_valid(sampling *s, const ganz_lines *lines, const char **line, size_t *bytes, ganz_error *err)
 {
-    if (ganz_utf8_valid(line, *bytes)) return line;
+    if (ganz_utf8_valid(*line, *bytes)) return GANZ_OK;
     const char *const name = ganz_lines_name(lines);
     const long long number = ganz_lines_number(lines);
+    if (!s->how->replace_invalid) return ganz_fail(err, GANZ_EFORMAT, "%s:%lld: not UTF-8", name, number);
+    if (!ganz_grow((void **)&s->repaired.text, &s->repaired.capacity, *bytes * 3, 1))
+        return ganz_fail(err, GANZ_ENOMEM, "%s:%lld: out of memory", name, number);
     size_t replaced;
-    if (!s->how->replace_invalid) {
-        ganz_fail(err, GANZ_EFORMAT, "%s:%lld: not UTF-8", name, number);
-    } else if (!ganz_grow((void **)&s->repaired.text, &s->repaired.capacity, *bytes * 3, 1)) {
-        ganz_fail(err, GANZ_ENOMEM, "%s:%lld: out of memory", name, number);
-    } else {
-        *bytes = ganz_utf8_repair(line, *bytes, s->repaired.text, &replaced);
-        return s->repaired.text;
-    }
-    return NULL;
+    *bytes = ganz_utf8_repair(*line, *bytes, s->repaired.text, &replaced);
+    *line = s->repaired.text;
+    return GANZ_OK;
 }
 
 static bool count_tokens(sampling *s, const char *line, size_t bytes)
@@ -63,9 +60,7 @@ static ganz_status take_lines(sampling *s, ganz_lines *lines, unsigned long long
         }
         if (s->how->sample_chars > 0 && s->progress.characters >= limit) return GANZ_OK;
         passed = 0;
-        ganz_error why = {0};
-        line = valid_line(s, lines, line, &bytes, &why);
-        if (!line) return ganz_fail(err, why.status, "%s", why.message);
+        GANZ_TRY(make_valid(s, lines, &line, &bytes, err));
         line = ganz_strip(line, &bytes);
         if (!count_tokens(s, line, bytes)) return ganz_fail(err, GANZ_ENOMEM, "out of memory to count tokens");
     }
