@@ -1,5 +1,4 @@
 /* ganz prepare: parallel text to a training corpus. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +56,12 @@ static bool add_set(sets *s, const char *source, const char *target, double weig
     return true;
 }
 
+static int no_memory(void)
+{
+    const ganz_error err = {GANZ_ENOMEM, "out of memory for the names of the files"};
+    return cli_fail(&cli_about_prepare, &err);
+}
+
 static int sets_of_options(sets *s, const cli_list *sources, const cli_list *targets, const cli_list *weights)
 {
     const cli_command *const about = &cli_about_prepare;
@@ -69,7 +74,7 @@ static int sets_of_options(sets *s, const cli_list *sources, const cli_list *tar
         double weight = 1;
         if (weights->count && !parse_weight(weights->items[i], &weight))
             return cli_usage(about, "--weight needs numbers over 0, up to 1000, not %s", weights->items[i]);
-        if (!add_set(s, sources->items[i], targets->items[i], weight)) return CLI_FAILED;
+        if (!add_set(s, sources->items[i], targets->items[i], weight)) return no_memory();
     }
     return -1;
 }
@@ -118,7 +123,7 @@ static int sets_of_list(sets *s, const char *path)
                      path, source);
             return cli_fail(about, &err);
         }
-        if (!add_set(s, source, target, weight)) return CLI_FAILED;
+        if (!add_set(s, source, target, weight)) return no_memory();
     }
     return s->count ? -1 : cli_usage(about, "%s names no files", path);
 }
