@@ -177,7 +177,7 @@ static void escapes_are_tensor2tensors(void **state)
 static void trie_finds_the_longest(void **state)
 {
     (void)state;
-    ganz_entry entries[] = {{"a", 1, 5}, {"ab", 2, 3}, {"abcd", 4, 7}, {"ab", 2, 9}, {"b", 1, 0}, {"b_", 2, 4}, {"_", 1, 6}};
+    ganz_trie_entry entries[] = {{"a", 1, 5}, {"ab", 2, 3}, {"abcd", 4, 7}, {"ab", 2, 9}, {"b", 1, 0}, {"b_", 2, 4}, {"_", 1, 6}};
     ganz_trie trie;
     assert_int_equal(ganz_trie_open(&trie, entries, GANZ_COUNT(entries), NULL), GANZ_OK);
     size_t length = 0;

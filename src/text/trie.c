@@ -5,7 +5,7 @@
 
 static int by_text(const void *left, const void *right)
 {
-    const ganz_entry *const a = left, *const b = right;
+    const ganz_trie_entry *const a = left, *const b = right;
     const int order = memcmp(a->text, b->text, a->bytes < b->bytes ? a->bytes : b->bytes);
     if (order != 0) return order;
     if (a->bytes != b->bytes) return a->bytes < b->bytes ? -1 : 1;
@@ -18,7 +18,7 @@ typedef struct share {
 } share;
 
 /* Each entry adds at most the bytes that it does not have in common with the one before it. */
-static size_t count_nodes(const ganz_entry *entries, size_t count)
+static size_t count_nodes(const ganz_trie_entry *entries, size_t count)
 {
     size_t nodes = 1;
     for (size_t i = 0; i < count; i++) {
@@ -32,7 +32,7 @@ static size_t count_nodes(const ganz_entry *entries, size_t count)
     return nodes;
 }
 
-static void fill(ganz_trie *trie, const ganz_entry *entries, size_t count, share *shares)
+static void fill(ganz_trie *trie, const ganz_trie_entry *entries, size_t count, share *shares)
 {
     uint32_t made = 1;
     shares[0] = (share){0, (uint32_t)count, 0};
@@ -54,7 +54,7 @@ static void fill(ganz_trie *trie, const ganz_entry *entries, size_t count, share
     for (uint32_t child = trie->nodes[0].first; child < trie->nodes[1].first; child++) trie->root[trie->labels[child]] = child;
 }
 
-ganz_status ganz_trie_open(ganz_trie *trie, ganz_entry *entries, size_t count, ganz_error *err)
+ganz_status ganz_trie_open(ganz_trie *trie, ganz_trie_entry *entries, size_t count, ganz_error *err)
 {
     *trie = (ganz_trie){0};
     qsort(entries, count, sizeof *entries, by_text);

@@ -8,11 +8,11 @@
 
 #include "base/base.h"
 
-typedef struct ganz_entry {
+typedef struct ganz_trie_entry {
     const char *text; /* not terminated */
     uint32_t bytes;   /* > 0 */
     int32_t id;       /* >= 0 */
-} ganz_entry;
+} ganz_trie_entry;
 
 typedef struct ganz_trie_node {
     uint32_t first;
@@ -27,7 +27,7 @@ typedef struct ganz_trie {
 } ganz_trie;
 
 /* Sorts the entries; they are not needed afterwards. Of equal entries the one with the highest id counts. */
-ganz_status ganz_trie_open(ganz_trie *trie, ganz_entry *entries, size_t count, ganz_error *err);
+ganz_status ganz_trie_open(ganz_trie *trie, ganz_trie_entry *entries, size_t count, ganz_error *err);
 void ganz_trie_close(ganz_trie *trie);
 
 /* The longest entry that starts text[0..bytes) followed by one underscore: its id and its length, which may be

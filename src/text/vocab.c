@@ -102,9 +102,9 @@ static ganz_status check_alphabet(ganz_vocab *v, ganz_error *err)
 static ganz_status index_entries(ganz_vocab *v, ganz_error *err)
 {
     if (v->size < 2) return ganz_fail(err, GANZ_EFORMAT, "%s: not a vocabulary (%zu lines)", v->name, v->size);
-    ganz_entry *const entries = ganz_alloc(v->size, sizeof *entries);
+    ganz_trie_entry *const entries = ganz_alloc(v->size, sizeof *entries);
     if (!entries) return no_memory(v, err);
-    for (size_t id = 0; id < v->size; id++) entries[id] = (ganz_entry){entry_text(v, id), v->bytes[id], (int32_t)id};
+    for (size_t id = 0; id < v->size; id++) entries[id] = (ganz_trie_entry){entry_text(v, id), v->bytes[id], (int32_t)id};
     const ganz_status status = ganz_trie_open(&v->trie, entries, v->size, err);
     ganz_free(entries);
     GANZ_TRY(status);
