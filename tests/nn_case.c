@@ -31,9 +31,11 @@ static void sort_by_id(nn_side *s)
 }
 
 /* The decoder reads the whole row shifted by one: a later segment begins with the end mark before it. */
-static void shift(nn_side *s)
+static void finish_ids(nn_side *s, bool target)
 {
-    for (int i = 0; i < s->tokens.rows; i++) s->ids[i] = s->slot[i] == 0 ? 0 : s->labels[i - 1];
+    for (int i = 0; i < s->tokens.rows; i++)
+        s->ids[i] = !target ? s->labels[i] : s->slot[i] == 0 ? 0 : s->labels[i - 1];
+    sort_by_id(s);
 }
 
 static void fill_side(nn_side *s, const nn_segment *segments, int count, int first, int vocab, bool target)
@@ -52,7 +54,6 @@ static void fill_side(nn_side *s, const nn_segment *segments, int count, int fir
         s->begin[i] = at;
         draw(s->labels + at, length, vocab, first + i, target);
         for (int j = 0; j < length; j++, at++) {
-            s->ids[at] = s->labels[at];
             s->positions[at] = j;
             s->row[at] = segments[i].row;
             s->slot[at] = used++;
@@ -61,8 +62,7 @@ static void fill_side(nn_side *s, const nn_segment *segments, int count, int fir
         if (length > s->longest) s->longest = length;
     }
     s->begin[count] = at;
-    if (target) shift(s);
-    sort_by_id(s);
+    finish_ids(s, target);
     s->tokens.ids = s->ids;
     s->tokens.positions = s->positions;
     s->tokens.row = s->row;
@@ -96,6 +96,17 @@ void nn_case_open(nn_case *c, const ganz_config *config, int threads, const nn_s
     c->see_source = spans(c, &c->source, &c->source, false);
     c->see_target = spans(c, &c->target, &c->target, true);
     c->see_cross = spans(c, &c->target, &c->source, false);
+}
+
+void nn_case_tokens(nn_case *c, nn_token *token, int step)
+{
+    nn_side *const sides[] = {&c->source, &c->target};
+    for (int side = 0; side < 2; side++) {
+        nn_side *const s = sides[side];
+        for (int g = 0; g < c->segments; g++)
+            for (int i = s->begin[g]; i + 1 < s->begin[g + 1]; i++) s->labels[i] = token(step, g, i - s->begin[g], side);
+        finish_ids(s, side == 1);
+    }
 }
 
 static void close_side(nn_side *s)

@@ -37,6 +37,10 @@ typedef struct nn_case {
 void nn_case_open(nn_case *c, const ganz_config *config, int threads, const nn_segment *segments, int count, int first);
 void nn_case_close(nn_case *c);
 
+/* Other tokens in the same places: token(step, segment, place, side) where no end mark stands. */
+typedef int32_t nn_token(int step, int segment, int place, int side);
+void nn_case_tokens(nn_case *c, nn_token *token, int step);
+
 /* Initial values, then everything that starts at a constant made uneven. Refreshes. */
 void nn_case_init(nn_case *c, uint64_t seed);
 void nn_case_refresh(nn_case *c);

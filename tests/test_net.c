@@ -369,6 +369,94 @@ static void memory_that_runs_out_fails_the_pass(void **state)
     nn_case_close(&c);
 }
 
+/* ---- against PyTorch ---------------------------------------------------------------------------- */
+
+/* The formulas of tests/golden/torch_transformer.py. */
+static int32_t golden_token(int step, int segment, int place, int side)
+{
+    return 2 + (7 * segment + 3 * place * place + 5 * side * place + 11 * step + side) % 38;
+}
+
+static void golden_parameters(nn_case *c)
+{
+    for (int p = 0; p < c->net.params.count; p++) {
+        const ganz_param *const param = &c->net.params.list[p];
+        int letters = 0;
+        for (const char *at = param->name; *at; at++) letters += *at;
+        const bool bias = param->kind == GANZ_BIAS || param->kind == GANZ_NORM_BIAS, scale = param->kind == GANZ_NORM_SCALE;
+        const double size = param->kind == GANZ_EMBEDDING ? 0.25 : scale ? 0.1 : bias ? 0.05 : 0.15;
+        for (size_t i = 0; i < ganz_param_count(param); i++)
+            c->weights.master[param->offset + i] = (real)((scale ? 1 : 0) + size * sin(1.7 * (double)i + 0.3 * letters));
+    }
+    nn_case_refresh(c);
+}
+
+typedef struct optimizer {
+    ganz_update_item items[128];
+    real *slots;
+    int count;
+} optimizer;
+
+static void open_optimizer(optimizer *o, nn_case *c)
+{
+    size_t at = 0;
+    *o = (optimizer){.slots = ganz_alloc(2 * c->net.params.block, sizeof(real))};
+    assert_non_null(o->slots);
+    for (int p = 0; p < c->net.params.count; p++) {
+        const ganz_param *const param = &c->net.params.list[p];
+        if (param->kind == GANZ_STEP) continue;
+        assert_true(o->count < 128);
+        o->items[o->count++] = (ganz_update_item){c->weights.master + param->offset, c->weights.grad + param->offset,
+                                                  o->slots + at, param->rows, param->cols, ganz_param_is_matrix(param)};
+        at += ganz_param_is_matrix(param) ? (size_t)(param->rows + param->cols) : ganz_param_count(param);
+    }
+}
+
+static FILE *golden(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/golden/%s", GANZ_TESTS_DIR, name);
+    FILE *const f = fopen(path, "r");
+    if (!f) fail_msg("cannot open %s", path);
+    return f;
+}
+
+static void ten_losses_of_pytorch(void **state)
+{
+    (void)state;
+    const ganz_config config = {32, 64, 4, 2, 2, 40, 16};
+    const nn_segment segments[] = {{0, 5, 4}, {0, 3, 6}, {0, 2, 2}, {1, 8, 7}, {2, 1, 3}, {2, 4, 1}};
+    nn_case c;
+    optimizer o;
+    nn_case_open(&c, &config, 2, segments, 6, 0);
+    golden_parameters(&c);
+    open_optimizer(&o, &c);
+    c.smoothing = 0.1f;
+    nn_case_tokens(&c, golden_token, 0);
+    real *const logits = nn_case_logits(&c);
+    FILE *f = golden("first_logits.tsv");
+    double want;
+    size_t count = 0;
+    for (; fscanf(f, "%lf", &want) == 1; count++) assert_true(fabs((double)logits[count] - want) < 2e-5);
+    assert_int_equal(count, 23 * 40);
+    fclose(f);
+    ganz_free(logits);
+    f = golden("ten_losses.tsv");
+    int step, steps = 0;
+    for (; fscanf(f, "%d%lf", &step, &want) == 2; steps++) {
+        assert_int_equal(step, steps);
+        nn_case_tokens(&c, golden_token, step);
+        const double loss = nn_case_loss(&c, true);
+        if (fabs(loss / want - 1) > 1e-5) fail_msg("step %d: loss %.7f, PyTorch %.7f", step, loss, want);
+        const ganz_update_call update = {.items = o.items, .count = o.count, .rate = 0.01, .decay = 1 - pow(step + 1, -0.8)};
+        c.be->adafactor(c.be, &update);
+    }
+    assert_int_equal(steps, 10);
+    fclose(f);
+    ganz_free(o.slots);
+    nn_case_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +470,7 @@ int main(void)
         cmocka_unit_test(company_does_not_show),
         cmocka_unit_test(steps_equal_the_whole),
         cmocka_unit_test(memory_that_runs_out_fails_the_pass),
+        cmocka_unit_test(ten_losses_of_pytorch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
