@@ -17,7 +17,7 @@ struct ganz_vocab {
     uint32_t *bytes; /* (size) */
     size_t size, begin_capacity, bytes_capacity;
     ganz_trie trie;
-    ganz_alphabet alphabet;
+    ganz_alphabet *alphabet;
     bool plain[128]; /* ASCII that needs no escape */
 };
 
@@ -82,17 +82,17 @@ static ganz_status check_alphabet(ganz_vocab *v, ganz_error *err)
     for (const char *c = GANZ_ESCAPE_CHARACTERS; *c; c++) {
         if (ganz_trie_find(&v->trie, c, 1) < 0)
             return ganz_fail(err, GANZ_EFORMAT, "%s: no vocabulary entry for the character %c", v->name, *c);
-        ganz_alphabet_add(&v->alphabet, *c);
+        ganz_alphabet_add(v->alphabet, *c);
     }
     for (size_t id = 0; id < v->size; id++) {
         const char *const entry = entry_text(v, id);
         for (size_t at = 0; at < v->bytes[id];) {
             int32_t code;
             const size_t step = ganz_next_character(entry + at, &code);
-            if (!ganz_alphabet_has(&v->alphabet, code) && ganz_trie_find(&v->trie, entry + at, step) < 0)
+            if (!ganz_alphabet_has(v->alphabet, code) && ganz_trie_find(&v->trie, entry + at, step) < 0)
                 return ganz_fail(err, GANZ_EFORMAT, "%s:%zu: U+%04X occurs here but is no vocabulary entry itself", v->name,
                                  id + 1, (unsigned)code);
-            ganz_alphabet_add(&v->alphabet, code);
+            ganz_alphabet_add(v->alphabet, code);
             at += step;
         }
     }
@@ -108,8 +108,10 @@ static ganz_status index_entries(ganz_vocab *v, ganz_error *err)
     const ganz_status status = ganz_trie_open(&v->trie, entries, v->size, err);
     ganz_free(entries);
     GANZ_TRY(status);
+    v->alphabet = ganz_alloc(1, sizeof *v->alphabet);
+    if (!v->alphabet) return no_memory(v, err);
     GANZ_TRY(check_alphabet(v, err));
-    for (int c = 0; c < 128; c++) v->plain[c] = c != '\\' && c != '_' && c != '\n' && ganz_alphabet_has(&v->alphabet, c);
+    for (int c = 0; c < 128; c++) v->plain[c] = c != '\\' && c != '_' && c != '\n' && ganz_alphabet_has(v->alphabet, c);
     return GANZ_OK;
 }
 
@@ -165,6 +167,7 @@ void ganz_vocab_close(ganz_vocab **vocab)
     if (!v) return;
     ganz_trie_close(&v->trie);
     ganz_text_free(&v->file);
+    ganz_free(v->alphabet);
     ganz_free(v->begin);
     ganz_free(v->bytes);
     ganz_free(v->name);
@@ -183,7 +186,7 @@ static bool needs_escape(const ganz_vocab *v, const char *token, size_t bytes)
         } else {
             int32_t code;
             at += ganz_next_character(token + at, &code);
-            if (!ganz_alphabet_has(&v->alphabet, code)) return true;
+            if (!ganz_alphabet_has(v->alphabet, code)) return true;
         }
     }
     return false;
@@ -216,7 +219,7 @@ ganz_status ganz_vocab_encode(const ganz_vocab *v, const char *text, size_t byte
     while (good && ganz_tokens_next(&tokens, &token, &length)) {
         if (needs_escape(v, token, length)) {
             escaped.bytes = 0;
-            good = ganz_escape(&escaped, token, length, &v->alphabet);
+            good = ganz_escape(&escaped, token, length, v->alphabet);
             token = escaped.text;
             length = escaped.bytes;
         }
