@@ -67,9 +67,7 @@ static void multiply_panel(const ganz_gemm_isa *isa, const ganz_packed *w, int p
     for (int r = 0; r < rows; r++) memcpy(sums + (size_t)r * stride, base, (size_t)isa->nr * sizeof *sums);
     for (int at = 0; at < w->k_stored; at += isa->k_block) {
         const int k = w->k_stored - at < isa->k_block ? w->k_stored - at : isa->k_block;
-        for (int r = 0; r < rows; r += isa->mr)
-            w->route.tile(a + (size_t)r * lda + (size_t)at, lda, rows - r < isa->mr ? rows - r : isa->mr,
-                          codes + (size_t)at * (size_t)isa->nr, k, sums + (size_t)r * stride, stride);
+        w->route.tile(a + at, lda, rows, codes + (size_t)at * (size_t)isa->nr, k, sums, stride);
     }
     apply_fixes(w, panel, a, lda, rows, sums, stride);
 }

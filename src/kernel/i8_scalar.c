@@ -1,7 +1,7 @@
 /* The definition of the integer products. */
 #include "kernel/kernel_isa.h"
 
-enum { MR = 4, NR = 8, KR = 4 };
+enum { NR = 8, KR = 4 };
 
 /* Input codes as int8; weights [k / KR][NR][KR]. */
 static void tile(const uint8_t *a, size_t lda, int rows, const int8_t *b, int k, int32_t *sums, size_t stride)
@@ -40,7 +40,7 @@ void ganz_kernel_init_i8_scalar(ganz_kernel *kernel)
     kernel->rows.weighted_rows = weighted_rows;
     kernel->gemm = (ganz_gemm_isa){
         .name = "scalar",
-        .mr = MR, .nr = NR, .kr = KR, .k_step = KR, .k_block = 2048, .m_block = 64,
+        .nr = NR, .kr = KR, .k_step = KR, .k_block = 2048, .m_block = 64,
         .routes = 1,
         .route = {{.name = "scalar", .tile = tile, .is_signed = true, .pairs = 0, .cost = 1.0f}},
     };

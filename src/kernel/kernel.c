@@ -44,7 +44,16 @@ const char *ganz_cpu_isa_name(unsigned flags)
     return name;
 }
 
+#if defined(__x86_64__)
+unsigned ganz_cpu_detect(void)
+{
+    unsigned flags = 0;
+    if (__builtin_cpu_supports("avx2")) flags |= GANZ_CPU_AVX2;
+    return flags;
+}
+#else
 unsigned ganz_cpu_detect(void) { return 0; }
+#endif
 
 ganz_status ganz_cpu_choose(unsigned *flags, ganz_error *err)
 {
@@ -68,4 +77,10 @@ void ganz_kernel_init(ganz_kernel *kernel, unsigned flags)
     kernel->flags = flags;
     ganz_kernel_init_rows_scalar(kernel);
     ganz_kernel_init_i8_scalar(kernel);
+#if defined(__x86_64__)
+    if (flags & GANZ_CPU_AVX2) {
+        ganz_kernel_init_rows_avx2(kernel);
+        ganz_kernel_init_i8_avx2(kernel);
+    }
+#endif
 }

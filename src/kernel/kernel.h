@@ -128,7 +128,7 @@ typedef struct ganz_rows {
 
 /* ---- integer products --------------------------------------------------------------------------- */
 
-/* sums[r][j] += sum over k of a[r][k] * b[k][j] for r < rows <= mr and the nr columns of one panel.
+/* sums[r][j] += sum over k of a[r][k] * b[k][j] for r < rows and the nr columns of one panel.
  * a: bytes as the route says; b: [k / kr][nr][kr]; lda in bytes, stride in elements. */
 typedef void ganz_tile(const uint8_t *a, size_t lda, int rows, const int8_t *b, int k, int32_t *sums, size_t stride);
 
@@ -148,11 +148,11 @@ typedef struct ganz_route {
 /* The integer product of one ISA. */
 typedef struct ganz_gemm_isa {
     const char *name;
-    int mr, nr, kr; /* rows of a tile; columns of a panel; codes of one column that lie together */
+    int nr, kr;     /* columns of a panel; codes of one column that lie together */
     int k_step;     /* stored depth is a multiple of this, and of every route's 4 * pairs */
     int k_block;    /* depth a panel is worked through at a time, multiple of k_step */
-    int m_block;    /* rows worked through at a time, multiple of mr */
-    int routes;
+    int m_block;    /* rows worked through at a time */
+    int routes;     /* the first has no pairs: it takes any weights */
     ganz_route route[GANZ_ROUTES_MAX];
     void (*enter)(void); /* around a whole product, or NULL: state that a tile needs */
     void (*leave)(void);

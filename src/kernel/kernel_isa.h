@@ -4,7 +4,18 @@
 
 #include "kernel/kernel.h"
 
+/* Before a loop with a small constant count over registers: without it they land in memory. */
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
 void ganz_kernel_init_rows_scalar(ganz_kernel *kernel);
 void ganz_kernel_init_i8_scalar(ganz_kernel *kernel);
+#if defined(__x86_64__)
+void ganz_kernel_init_rows_avx2(ganz_kernel *kernel);
+void ganz_kernel_init_i8_avx2(ganz_kernel *kernel);
+#endif
 
 #endif

@@ -1,0 +1,380 @@
+/* The float rows, eight lanes in one register: the same operations in the same order as rows_scalar.c.
+ *
+ * max(x, y) and min(x, y) give y when x is NaN, as the comparisons of the definition do. Ends of rows go through
+ * masked loads and stores, their missing lanes filled with what changes no result. */
+#include <immintrin.h>
+
+#include "kernel/kernel_isa.h"
+#include "kernel/kernel_math.h"
+
+static const int32_t mask_bits[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+
+/* The first `lanes` of eight. */
+static inline __m256i lane_mask(int lanes) { return _mm256_loadu_si256((const void *)(mask_bits + 8 - lanes)); }
+
+static inline float join8(__m256 s)
+{
+    const __m128 quarter = _mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1));
+    const __m128 half = _mm_add_ps(quarter, _mm_movehl_ps(quarter, quarter));
+    return _mm_cvtss_f32(_mm_add_ss(half, _mm_movehdup_ps(half)));
+}
+
+static inline float join8_max(__m256 m)
+{
+    __m128 x = _mm_max_ps(_mm256_castps256_ps128(m), _mm256_extractf128_ps(m, 1));
+    x = _mm_max_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x))) + 0.0f;
+}
+
+/* exp_of of eight numbers. */
+static inline __m256 exp8(__m256 x)
+{
+    const __m256 valid = _mm256_cmp_ps(x, _mm256_set1_ps(EXP_LOW), _CMP_GE_OQ);
+    const __m256 magic = _mm256_set1_ps(ROUND_MAGIC);
+    x = _mm256_min_ps(x, _mm256_set1_ps(EXP_HIGH));
+    const __m256 shifted = _mm256_add_ps(_mm256_mul_ps(x, _mm256_set1_ps(EXP_LOG2E)), magic);
+    const __m256 n = _mm256_sub_ps(shifted, magic);
+    const __m256 r = _mm256_sub_ps(_mm256_sub_ps(x, _mm256_mul_ps(n, _mm256_set1_ps(EXP_LN2_HIGH))),
+                                   _mm256_mul_ps(n, _mm256_set1_ps(EXP_LN2_LOW)));
+    __m256 q = _mm256_set1_ps(EXP_6);
+    q = _mm256_add_ps(_mm256_mul_ps(q, r), _mm256_set1_ps(EXP_5));
+    q = _mm256_add_ps(_mm256_mul_ps(q, r), _mm256_set1_ps(EXP_4));
+    q = _mm256_add_ps(_mm256_mul_ps(q, r), _mm256_set1_ps(EXP_3));
+    q = _mm256_add_ps(_mm256_mul_ps(q, r), _mm256_set1_ps(EXP_2));
+    const __m256 y = _mm256_add_ps(_mm256_add_ps(_mm256_mul_ps(_mm256_mul_ps(q, r), r), r), _mm256_set1_ps(1.0f));
+    const __m256i power = _mm256_sub_epi32(_mm256_castps_si256(shifted), _mm256_set1_epi32((int)(ROUND_BITS - 127u)));
+    return _mm256_and_ps(_mm256_mul_ps(y, _mm256_castsi256_ps(_mm256_slli_epi32(power, 23))), valid);
+}
+
+/* ---- codes -------------------------------------------------------------------------------------- */
+
+typedef struct limits {
+    __m256 inv, low, high;
+} limits;
+
+static inline limits limits_of(float inv, int low, int high)
+{
+    const limits l = {_mm256_set1_ps(inv), _mm256_set1_ps((float)low), _mm256_set1_ps((float)high)};
+    return l;
+}
+
+static inline __m256i codes8(__m256 x, limits l)
+{
+    return _mm256_cvtps_epi32(_mm256_min_ps(_mm256_max_ps(_mm256_mul_ps(x, l.inv), l.low), l.high));
+}
+
+/* Eight int32 to bytes; nothing saturates, as codes are in range. */
+static inline void store8(void *to, __m256i c, bool is_unsigned)
+{
+    const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(c), _mm256_extracti128_si256(c, 1));
+    _mm_storel_epi64(to, is_unsigned ? _mm_packus_epi16(words, words) : _mm_packs_epi16(words, words));
+}
+
+static inline void store32(void *to, const __m256i c[4], bool is_unsigned)
+{
+    const __m256i low = _mm256_packs_epi32(c[0], c[1]), high = _mm256_packs_epi32(c[2], c[3]);
+    const __m256i mixed = is_unsigned ? _mm256_packus_epi16(low, high) : _mm256_packs_epi16(low, high);
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    _mm256_storeu_si256(to, _mm256_permutevar8x32_epi32(mixed, order));
+}
+
+static inline void store_some(void *to, __m256i c, int lanes, bool is_unsigned)
+{
+    uint8_t bytes[8], *const out = to;
+    store8(bytes, c, is_unsigned);
+    for (int i = 0; i < lanes; i++) out[i] = bytes[i];
+}
+
+static inline void codes_row(const float *x, int n, limits l, void *codes, bool is_unsigned)
+{
+    uint8_t *const out = codes;
+    int i = 0;
+    for (; i + 32 <= n; i += 32) {
+        __m256i c[4];
+        UNROLL
+        for (int v = 0; v < 4; v++) c[v] = codes8(_mm256_loadu_ps(x + i + 8 * v), l);
+        store32(out + i, c, is_unsigned);
+    }
+    for (; i + 8 <= n; i += 8) store8(out + i, codes8(_mm256_loadu_ps(x + i), l), is_unsigned);
+    if (i < n) store_some(out + i, codes8(_mm256_maskload_ps(x + i, lane_mask(n - i)), l), n - i, is_unsigned);
+}
+
+static void quantize(const float *x, int n, float inv, int p, int8_t *codes)
+{
+    codes_row(x, n, limits_of(inv, -p, p), codes, false);
+}
+
+static void quantize_unsigned(const float *x, int n, float inv, int umax, uint8_t *codes)
+{
+    codes_row(x, n, limits_of(inv, 0, umax), codes, true);
+}
+
+/* ---- norm --------------------------------------------------------------------------------------- */
+
+typedef struct moments {
+    __m256 mean, r;
+} moments;
+
+static inline moments moments_of(const float *x, int n)
+{
+    const int whole = n & ~7;
+    const __m256i mask = lane_mask(n - whole);
+    __m256 sum = _mm256_setzero_ps();
+    for (int i = 0; i < whole; i += 8) sum = _mm256_add_ps(sum, _mm256_loadu_ps(x + i));
+    if (whole < n) sum = _mm256_add_ps(sum, _mm256_maskload_ps(x + whole, mask));
+    const __m256 mean = _mm256_set1_ps(join8(sum) / (float)n);
+    sum = _mm256_setzero_ps();
+    for (int i = 0; i < whole; i += 8) {
+        const __m256 d = _mm256_sub_ps(_mm256_loadu_ps(x + i), mean);
+        sum = _mm256_add_ps(sum, _mm256_mul_ps(d, d));
+    }
+    if (whole < n) {
+        const __m256 d = _mm256_sub_ps(_mm256_maskload_ps(x + whole, mask), mean);
+        sum = _mm256_add_ps(sum, _mm256_and_ps(_mm256_mul_ps(d, d), _mm256_castsi256_ps(mask)));
+    }
+    const __m128 variance = _mm_set_ss(join8(sum) / (float)n + GANZ_NORM_EPSILON);
+    const moments m = {mean, _mm256_set1_ps(1.0f / _mm_cvtss_f32(_mm_sqrt_ss(variance)))};
+    return m;
+}
+
+static inline __m256 normed(__m256 x, moments m, __m256 scale, __m256 bias)
+{
+    return _mm256_add_ps(_mm256_mul_ps(_mm256_mul_ps(_mm256_sub_ps(x, m.mean), m.r), scale), bias);
+}
+
+static void norm(const float *x, int n, const float *scale, const float *bias, float *y, const ganz_codes *outs,
+                 int count)
+{
+    const moments m = moments_of(x, n);
+    int i = 0;
+    for (; i + 32 <= n; i += 32) {
+        __m256 v[4];
+        UNROLL
+        for (int q = 0; q < 4; q++) {
+            const int at = i + 8 * q;
+            v[q] = normed(_mm256_loadu_ps(x + at), m, _mm256_loadu_ps(scale + at), _mm256_loadu_ps(bias + at));
+            if (y) _mm256_storeu_ps(y + at, v[q]);
+        }
+        for (int o = 0; o < count; o++) {
+            const limits l = limits_of(outs[o].inv, -outs[o].p, outs[o].p);
+            __m256i c[4];
+            UNROLL
+            for (int q = 0; q < 4; q++) c[q] = codes8(v[q], l);
+            store32(outs[o].codes + i, c, false);
+        }
+    }
+    for (; i < n; i += 8) {
+        const int lanes = n - i < 8 ? n - i : 8;
+        const __m256i mask = lane_mask(lanes);
+        const __m256 v = normed(_mm256_maskload_ps(x + i, mask), m, _mm256_maskload_ps(scale + i, mask),
+                                _mm256_maskload_ps(bias + i, mask));
+        if (y) _mm256_maskstore_ps(y + i, mask, v);
+        for (int o = 0; o < count; o++)
+            store_some(outs[o].codes + i, codes8(v, limits_of(outs[o].inv, -outs[o].p, outs[o].p)), lanes, false);
+    }
+}
+
+/* ---- softmax ------------------------------------------------------------------------------------ */
+
+static void exp_row(const float *x, int n, float *y)
+{
+    int i = 0;
+    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, exp8(_mm256_loadu_ps(x + i)));
+    if (i == n) return;
+    const __m256i mask = lane_mask(n - i);
+    _mm256_maskstore_ps(y + i, mask, exp8(_mm256_maskload_ps(x + i, mask)));
+}
+
+static inline float max_row(const float *x, int n)
+{
+    const __m256 least = _mm256_set1_ps(-__builtin_inff());
+    __m256 max = least, other = least;
+    int i = 0;
+    for (; i + 16 <= n; i += 16) {
+        max = _mm256_max_ps(_mm256_loadu_ps(x + i), max);
+        other = _mm256_max_ps(_mm256_loadu_ps(x + i + 8), other);
+    }
+    if (i + 8 <= n) {
+        max = _mm256_max_ps(_mm256_loadu_ps(x + i), max);
+        i += 8;
+    }
+    if (i < n) {
+        const __m256i mask = lane_mask(n - i);
+        const __m256 end = _mm256_maskload_ps(x + i, mask);
+        other = _mm256_max_ps(_mm256_blendv_ps(least, end, _mm256_castsi256_ps(mask)), other);
+    }
+    return join8_max(_mm256_max_ps(max, other));
+}
+
+/* Sum of e^(x - max), which is also left in y where y is not NULL. */
+static inline float exp_and_sum(const float *x, int n, float max, float *y)
+{
+    const __m256 shift = _mm256_set1_ps(max);
+    __m256 sum = _mm256_setzero_ps();
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const __m256 e = exp8(_mm256_sub_ps(_mm256_loadu_ps(x + i), shift));
+        sum = _mm256_add_ps(sum, e);
+        if (y) _mm256_storeu_ps(y + i, e);
+    }
+    if (i < n) {
+        const __m256i mask = lane_mask(n - i);
+        const __m256 e = exp8(_mm256_sub_ps(_mm256_maskload_ps(x + i, mask), shift));
+        sum = _mm256_add_ps(sum, _mm256_and_ps(e, _mm256_castsi256_ps(mask)));
+        if (y) _mm256_maskstore_ps(y + i, mask, e);
+    }
+    return join8(sum);
+}
+
+static void scale_row(const float *x, int n, float factor, float *y)
+{
+    const __m256 f = _mm256_set1_ps(factor);
+    int i = 0;
+    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, _mm256_mul_ps(_mm256_loadu_ps(x + i), f));
+    if (i == n) return;
+    const __m256i mask = lane_mask(n - i);
+    _mm256_maskstore_ps(y + i, mask, _mm256_mul_ps(_mm256_maskload_ps(x + i, mask), f));
+}
+
+static void softmax(const float *x, int n, float *y)
+{
+    scale_row(y, n, 1.0f / exp_and_sum(x, n, max_row(x, n), y), y);
+}
+
+static inline void scale_scores(const int32_t *scores, int n, float scale, float *y)
+{
+    const __m256 f = _mm256_set1_ps(scale);
+    int i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(y + i, _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_loadu_si256((const void *)(scores + i))), f));
+    if (i == n) return;
+    const __m256i mask = lane_mask(n - i);
+    _mm256_maskstore_ps(y + i, mask, _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_maskload_epi32(scores + i, mask)), f));
+}
+
+static void softmax_scores(const int32_t *scores, int n, float scale, float *y)
+{
+    scale_scores(scores, n, scale, y);
+    softmax(y, n, y);
+}
+
+static void softmax_codes(const int32_t *scores, int n, float scale, float inv, int umax, uint8_t *codes, float *work)
+{
+    softmax_scores(scores, n, scale, work);
+    quantize_unsigned(work, n, inv, umax, codes);
+}
+
+static void exp_sum(const float *x, int n, float *max, float *sum)
+{
+    *max = max_row(x, n);
+    *sum = exp_and_sum(x, n, *max, NULL);
+}
+
+/* ---- selection ---------------------------------------------------------------------------------- */
+
+/* Hardly any number of a long row beats the worst that is kept: 32 are refused with one test. */
+static void top_k(const float *x, int n, int k, float *values, int32_t *indices)
+{
+    int i = 0;
+    for (; i < k; i++) top_insert(values, indices, i, x[i], i);
+    for (; i + 32 <= n; i += 32) {
+        const __m256 worst = _mm256_set1_ps(values[k - 1]);
+        uint32_t better = 0;
+        UNROLL
+        for (int v = 0; v < 4; v++) {
+            const __m256 above = _mm256_cmp_ps(_mm256_loadu_ps(x + i + 8 * v), worst, _CMP_GT_OQ);
+            better |= (uint32_t)_mm256_movemask_ps(above) << (8 * v);
+        }
+        for (; better; better &= better - 1) {
+            const int at = i + __builtin_ctz(better);
+            if (x[at] > values[k - 1]) top_insert(values, indices, k - 1, x[at], at);
+        }
+    }
+    for (; i < n; i++)
+        if (x[i] > values[k - 1]) top_insert(values, indices, k - 1, x[i], i);
+}
+
+/* ---- plain rows --------------------------------------------------------------------------------- */
+
+static void add(const float *a, const float *b, int n, float *y)
+{
+    int i = 0;
+    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, _mm256_add_ps(_mm256_loadu_ps(a + i), _mm256_loadu_ps(b + i)));
+    for (; i < n; i++) y[i] = a[i] + b[i];
+}
+
+static void embed(const int8_t *codes, int n, float step, float root, const float *first, const float *second, float *y)
+{
+    const __m256 s = _mm256_set1_ps(step), f = _mm256_set1_ps(root);
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const __m256i c = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)(codes + i)));
+        __m256 v = _mm256_mul_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(c), s), f);
+        if (first) v = _mm256_add_ps(v, _mm256_loadu_ps(first + i));
+        if (second) v = _mm256_add_ps(v, _mm256_loadu_ps(second + i));
+        _mm256_storeu_ps(y + i, v);
+    }
+    for (; i < n; i++) {
+        float v = ((float)codes[i] * step) * root;
+        if (first) v = v + first[i];
+        if (second) v = v + second[i];
+        y[i] = v;
+    }
+}
+
+/* ---- epilogue ----------------------------------------------------------------------------------- */
+
+/* `vectors` times eight columns of one row; 1 and 4 are compiled. */
+static inline __attribute__((always_inline)) void epilogue_columns(const ganz_epilogue *e, limits l, const int32_t *sums,
+                                                                   size_t row, size_t col, int vectors)
+{
+    __m256i s[4];
+    __m256 y[4];
+#define EACH UNROLL for (int v = 0; v < vectors; v++)
+    EACH s[v] = _mm256_loadu_si256((const void *)(sums + 8 * v));
+    if (e->sums) EACH _mm256_storeu_si256((void *)(e->sums + row * e->sums_stride + col + 8 * v), s[v]);
+    if (!e->out && !e->codes) return;
+    if (e->scales) EACH y[v] = _mm256_mul_ps(_mm256_cvtepi32_ps(s[v]), _mm256_loadu_ps(e->scales + col + 8 * v));
+    else EACH y[v] = _mm256_mul_ps(_mm256_cvtepi32_ps(s[v]), _mm256_set1_ps(e->scale));
+    if (e->bias) EACH y[v] = _mm256_add_ps(y[v], _mm256_loadu_ps(e->bias + col + 8 * v));
+    if (e->relu) EACH y[v] = _mm256_max_ps(y[v], _mm256_setzero_ps());
+    if (e->add) EACH y[v] = _mm256_add_ps(_mm256_loadu_ps(e->add + row * e->add_stride + col + 8 * v), y[v]);
+    if (e->out) EACH _mm256_storeu_ps(e->out + row * e->out_stride + col + 8 * v, y[v]);
+    if (!e->codes) return;
+    EACH s[v] = codes8(y[v], l);
+#undef EACH
+    int8_t *const to = e->codes + row * e->codes_stride + col;
+    if (vectors == 4) store32(to, s, false);
+    else store8(to, s[0], false);
+}
+
+static void epilogue(const ganz_epilogue *e, const int32_t *sums, size_t stride, int row, int rows, int col, int cols)
+{
+    const limits l = limits_of(e->inv, -e->p, e->p);
+    for (int r = 0; r < rows; r++) {
+        const int32_t *const s = sums + (size_t)r * stride;
+        const size_t at = (size_t)(row + r);
+        int c = 0;
+        for (; c + 32 <= cols; c += 32) epilogue_columns(e, l, s + c, at, (size_t)(col + c), 4);
+        for (; c + 8 <= cols; c += 8) epilogue_columns(e, l, s + c, at, (size_t)(col + c), 1);
+        for (; c < cols; c++) epilogue_one(e, s[c], at, (size_t)(col + c));
+    }
+}
+
+void ganz_kernel_init_rows_avx2(ganz_kernel *kernel)
+{
+    ganz_rows *const rows = &kernel->rows;
+    rows->norm = norm;
+    rows->quantize = quantize;
+    rows->quantize_unsigned = quantize_unsigned;
+    rows->exp = exp_row;
+    rows->softmax = softmax;
+    rows->softmax_scores = softmax_scores;
+    rows->softmax_codes = softmax_codes;
+    rows->exp_sum = exp_sum;
+    rows->top_k = top_k;
+    rows->add = add;
+    rows->scale = scale_row;
+    rows->embed = embed;
+    rows->epilogue = epilogue;
+}
