@@ -27,92 +27,133 @@ INLINE __m256i weights(const int8_t *b, int quad, int half)
     return _mm256_load_si256((const void *)(b + quad * (NR * KR) + half * 32));
 }
 
-/* Sum over `pairs` quads of products, 16 bits, added as a tree. */
-INLINE __m256i sum16(const uint8_t *a, const int8_t *b, int half, int pairs)
+/* The value, hidden from the optimizer: left alone it reorders the 16-bit sums and runs out of registers. */
+INLINE __m256i keep(__m256i x)
 {
-    __m256i t[8];
-    UNROLL
-    for (int q = 0; q < pairs; q++) t[q] = _mm256_maddubs_epi16(four(a + KR * q), weights(b, q, half));
-    UNROLL
-    for (int width = 1; width < 8; width *= 2)
-        UNROLL
-        for (int q = 0; q + width < pairs; q += 2 * width) t[q] = _mm256_add_epi16(t[q], t[q + width]);
-    return t[0];
+    __asm__("" : "+x"(x));
+    return x;
 }
 
-/* rows (a constant) times 16 columns. */
-INLINE void pairs_rows(const uint8_t *a, size_t lda, const int8_t *b, int k, int32_t *sums, size_t stride, int rows,
-                       int pairs)
+INLINE __m256i widen(__m256i sums16) { return _mm256_madd_epi16(sums16, _mm256_set1_epi16(1)); }
+
+INLINE __m256i load_sums(const int32_t *sums, int half) { return _mm256_loadu_si256((const void *)(sums + 8 * half)); }
+INLINE void store_sums(int32_t *sums, int half, __m256i x) { _mm256_storeu_si256((void *)(sums + 8 * half), x); }
+
+/* Where a group of rows of a tile begins. */
+INLINE ganz_tile_args from_row(const ganz_tile_args *t, int row)
 {
-    const __m256i ones = _mm256_set1_epi16(1);
-    __m256i sum[6][2];
-    UNROLL
-    for (int r = 0; r < rows; r++)
-        UNROLL
-        for (int h = 0; h < 2; h++) sum[r][h] = _mm256_loadu_si256((const void *)(sums + (size_t)r * stride + 8 * h));
-    for (int i = 0; i < k; i += KR * pairs, b += NR * KR * pairs)
-        UNROLL
-        for (int r = 0; r < rows; r++)
-            UNROLL
-            for (int h = 0; h < 2; h++) {
-                const __m256i wide = _mm256_madd_epi16(sum16(a + (size_t)r * lda + i, b, h, pairs), ones);
-                sum[r][h] = _mm256_add_epi32(sum[r][h], wide);
-            }
-    UNROLL
-    for (int r = 0; r < rows; r++)
-        UNROLL
-        for (int h = 0; h < 2; h++) _mm256_storeu_si256((void *)(sums + (size_t)r * stride + 8 * h), sum[r][h]);
+    ganz_tile_args part = *t;
+    part.a += (size_t)row * t->lda;
+    part.start += (size_t)row * t->start_stride;
+    part.sums += (size_t)row * t->stride;
+    return part;
 }
 
-INLINE void sign_rows(const uint8_t *a, size_t lda, const int8_t *b, int k, int32_t *sums, size_t stride, int rows)
+#define EACH_ROW UNROLL for (int r = 0; r < rows; r++)
+#define EACH_HALF UNROLL for (int h = 0; h < 2; h++)
+
+/* One or two pairs: the 32-bit sums stay in registers. rows is a constant. */
+INLINE void short_pairs(const ganz_tile_args *t, int rows, int pairs)
 {
-    const __m256i ones = _mm256_set1_epi16(1);
     __m256i sum[4][2];
-    UNROLL
-    for (int r = 0; r < rows; r++)
-        UNROLL
-        for (int h = 0; h < 2; h++) sum[r][h] = _mm256_loadu_si256((const void *)(sums + (size_t)r * stride + 8 * h));
-    for (int i = 0; i < k; i += KR, b += NR * KR)
-        UNROLL
-        for (int r = 0; r < rows; r++) {
-            const __m256i x = four(a + (size_t)r * lda + i), size = _mm256_abs_epi8(x);
-            UNROLL
-            for (int h = 0; h < 2; h++) {
+    EACH_ROW EACH_HALF sum[r][h] = load_sums(t->start + (size_t)r * t->start_stride, h);
+    const int8_t *b = t->b;
+    for (int i = 0; i < t->k; i += KR * pairs, b += NR * KR * pairs)
+        EACH_ROW {
+            const uint8_t *const a = t->a + (size_t)r * t->lda + i;
+            const __m256i x = four(a);
+            __m256i s[2];
+            EACH_HALF s[h] = _mm256_maddubs_epi16(x, weights(b, 0, h));
+            if (pairs == 2) {
+                const __m256i next = four(a + KR);
+                EACH_HALF s[h] = _mm256_add_epi16(s[h], _mm256_maddubs_epi16(next, weights(b, 1, h)));
+            }
+            EACH_HALF sum[r][h] = _mm256_add_epi32(sum[r][h], widen(keep(s[h])));
+        }
+    EACH_ROW EACH_HALF store_sums(t->sums + (size_t)r * t->stride, h, sum[r][h]);
+}
+
+/* One quad of depth into the 16-bit sums of all rows. */
+INLINE void add_quad(const ganz_tile_args *t, const int8_t *b, int i, int quad, int rows, __m256i s[6][2])
+{
+    const __m256i w[2] = {weights(b, quad, 0), weights(b, quad, 1)};
+    EACH_ROW {
+        const __m256i x = four(t->a + (size_t)r * t->lda + i + KR * quad);
+        EACH_HALF {
+            const __m256i products = _mm256_maddubs_epi16(x, w[h]);
+            s[r][h] = keep(quad ? _mm256_add_epi16(s[r][h], products) : products);
+        }
+    }
+}
+
+/* Four or eight pairs: the 16-bit sums have the registers, the 32-bit ones are in memory. */
+INLINE void long_pairs(const ganz_tile_args *t, int rows, int pairs)
+{
+    EACH_ROW EACH_HALF store_sums(t->sums + (size_t)r * t->stride, h, load_sums(t->start + (size_t)r * t->start_stride, h));
+    const int8_t *b = t->b;
+    for (int i = 0; i < t->k; i += KR * pairs, b += NR * KR * pairs) {
+        __m256i s[6][2];
+        add_quad(t, b, i, 0, rows, s);
+        add_quad(t, b, i, 1, rows, s);
+        add_quad(t, b, i, 2, rows, s);
+        add_quad(t, b, i, 3, rows, s);
+        if (pairs == 8) {
+            add_quad(t, b, i, 4, rows, s);
+            add_quad(t, b, i, 5, rows, s);
+            add_quad(t, b, i, 6, rows, s);
+            add_quad(t, b, i, 7, rows, s);
+        }
+        EACH_ROW {
+            int32_t *const sums = t->sums + (size_t)r * t->stride;
+            EACH_HALF store_sums(sums, h, _mm256_add_epi32(load_sums(sums, h), widen(s[r][h])));
+        }
+    }
+}
+
+INLINE void sign_rows(const ganz_tile_args *t, int rows)
+{
+    __m256i sum[4][2];
+    EACH_ROW EACH_HALF sum[r][h] = load_sums(t->start + (size_t)r * t->start_stride, h);
+    const int8_t *b = t->b;
+    for (int i = 0; i < t->k; i += KR, b += NR * KR)
+        EACH_ROW {
+            const __m256i x = four(t->a + (size_t)r * t->lda + i), size = _mm256_abs_epi8(x);
+            EACH_HALF {
                 const __m256i products = _mm256_maddubs_epi16(size, _mm256_sign_epi8(weights(b, 0, h), x));
-                sum[r][h] = _mm256_add_epi32(sum[r][h], _mm256_madd_epi16(products, ones));
+                sum[r][h] = _mm256_add_epi32(sum[r][h], widen(keep(products)));
             }
         }
-    UNROLL
-    for (int r = 0; r < rows; r++)
-        UNROLL
-        for (int h = 0; h < 2; h++) _mm256_storeu_si256((void *)(sums + (size_t)r * stride + 8 * h), sum[r][h]);
+    EACH_ROW EACH_HALF store_sums(t->sums + (size_t)r * t->stride, h, sum[r][h]);
 }
 
-/* A tile of any number of rows out of one for 1 .. most rows. */
-#define TILE(name, most, ROWS)                                                                                       \
-    static void name(const uint8_t *a, size_t lda, int rows, const int8_t *b, int k, int32_t *sums, size_t stride)   \
-    {                                                                                                                \
-        for (; rows >= most; rows -= most, a += most * lda, sums += most * stride) ROWS(most);                       \
-        switch (rows) {                                                                                              \
-        case 5: ROWS(5 < most ? 5 : 1); break;                                                                       \
-        case 4: ROWS(4 < most ? 4 : 1); break;                                                                       \
-        case 3: ROWS(3); break;                                                                                      \
-        case 2: ROWS(2); break;                                                                                      \
-        case 1: ROWS(1); break;                                                                                      \
-        default: break;                                                                                              \
-        }                                                                                                            \
+/* Rows in sixes or fours; what is left over, in fours and fewer. */
+#define TILE(name, most, ROWS)                                                          \
+    static void name(const ganz_tile_args *whole)                                       \
+    {                                                                                   \
+        int row = 0;                                                                    \
+        for (int left = whole->rows; left > 0; left = whole->rows - row) {              \
+            const ganz_tile_args t = from_row(whole, row);                              \
+            const int take = left >= most && left != 7 && left != 8 ? most : left > 4 ? 4 : left; \
+            switch (take) {                                                             \
+            case 1: ROWS(&t, 1); break;                                                 \
+            case 2: ROWS(&t, 2); break;                                                 \
+            case 3: ROWS(&t, 3); break;                                                 \
+            case 4: ROWS(&t, 4); break;                                                 \
+            default: ROWS(&t, most); break;                                             \
+            }                                                                           \
+            row += take;                                                                \
+        }                                                                               \
     }
 
-#define SIGN_ROWS(rows) sign_rows(a, lda, b, k, sums, stride, rows)
-#define PAIRS1_ROWS(rows) pairs_rows(a, lda, b, k, sums, stride, rows, 1)
-#define PAIRS2_ROWS(rows) pairs_rows(a, lda, b, k, sums, stride, rows, 2)
-#define PAIRS4_ROWS(rows) pairs_rows(a, lda, b, k, sums, stride, rows, 4)
-#define PAIRS8_ROWS(rows) pairs_rows(a, lda, b, k, sums, stride, rows, 8)
-TILE(tile_sign, 4, SIGN_ROWS)
-TILE(tile_pairs1, 6, PAIRS1_ROWS)
+#define PAIRS1_ROWS(t, rows) short_pairs(t, rows, 1)
+#define PAIRS2_ROWS(t, rows) short_pairs(t, rows, 2)
+#define PAIRS4_ROWS(t, rows) long_pairs(t, rows, 4)
+#define PAIRS8_ROWS(t, rows) long_pairs(t, rows, 8)
+TILE(tile_sign, 4, sign_rows)
+TILE(tile_pairs1, 4, PAIRS1_ROWS)
 TILE(tile_pairs2, 4, PAIRS2_ROWS)
-TILE(tile_pairs4, 4, PAIRS4_ROWS)
-TILE(tile_pairs8, 4, PAIRS8_ROWS)
+TILE(tile_pairs4, 6, PAIRS4_ROWS)
+TILE(tile_pairs8, 6, PAIRS8_ROWS)
 
 /* ---- attention ---------------------------------------------------------------------------------- */
 
@@ -230,11 +271,11 @@ void ganz_kernel_init_i8_avx2(ganz_kernel *kernel)
         .nr = NR, .kr = KR, .k_step = K_STEP, .k_block = 1024, .m_block = 60,
         .routes = 5,
         .route = {
-            {.name = "sign", .tile = tile_sign, .is_signed = true, .pairs = 0, .cost = 1.45f},
+            {.name = "sign", .tile = tile_sign, .is_signed = true, .pairs = 0, .cost = 1.65f},
             {.name = "pairs1", .tile = tile_pairs1, .pairs = 1, .cost = 1.0f},
-            {.name = "pairs2", .tile = tile_pairs2, .pairs = 2, .cost = 0.75f},
-            {.name = "pairs4", .tile = tile_pairs4, .pairs = 4, .cost = 0.65f},
-            {.name = "pairs8", .tile = tile_pairs8, .pairs = 8, .cost = 0.62f},
+            {.name = "pairs2", .tile = tile_pairs2, .pairs = 2, .cost = 0.77f},
+            {.name = "pairs4", .tile = tile_pairs4, .pairs = 4, .cost = 0.69f},
+            {.name = "pairs8", .tile = tile_pairs8, .pairs = 8, .cost = 0.65f},
         },
     };
 }

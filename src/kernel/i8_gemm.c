@@ -34,8 +34,9 @@ size_t ganz_gemm_scratch(const ganz_kernel *kernel, int k)
     return input_bytes(isa, k) + (most > SUMS ? most : SUMS) * sizeof(int32_t);
 }
 
-/* Input codes as the tile wants them: shifted, with zeros up to the stored depth. */
-static void shift_rows(const ganz_packed *w, const uint8_t *a, size_t lda, int rows, uint8_t *out, size_t stride)
+/* Input codes as the tile wants them: shifted, with zeros up to the stored depth, and zero rows up to the step. */
+static void shift_rows(const ganz_packed *w, const uint8_t *a, size_t lda, int rows, int rows_tile, uint8_t *out,
+                       size_t stride)
 {
     const uint8_t shift = (uint8_t)w->shift;
     for (int r = 0; r < rows; r++) {
@@ -44,6 +45,7 @@ static void shift_rows(const ganz_packed *w, const uint8_t *a, size_t lda, int r
         for (int i = 0; i < w->k; i++) to[i] = (uint8_t)(from[i] + shift);
         memset(to + w->k, 0, (size_t)(w->k_stored - w->k));
     }
+    for (int r = rows; r < rows_tile; r++) memset(out + (size_t)r * stride, 0, (size_t)w->k_stored);
 }
 
 /* The weights outside the panel; input bytes have the sign the route says. */
@@ -64,10 +66,14 @@ static void multiply_panel(const ganz_gemm_isa *isa, const ganz_packed *w, int p
 {
     const int8_t *const codes = w->codes + (size_t)panel * (size_t)isa->nr * (size_t)w->k_stored;
     const int32_t *const base = w->base + (size_t)panel * (size_t)isa->nr;
-    for (int r = 0; r < rows; r++) memcpy(sums + (size_t)r * stride, base, (size_t)isa->nr * sizeof *sums);
-    for (int at = 0; at < w->k_stored; at += isa->k_block) {
-        const int k = w->k_stored - at < isa->k_block ? w->k_stored - at : isa->k_block;
-        w->route.tile(a + at, lda, rows, codes + (size_t)at * (size_t)isa->nr, k, sums, stride);
+    ganz_tile_args t = {.a = a, .lda = lda, .rows = rows, .b = codes, .start = base, .sums = sums, .stride = stride};
+    for (int left = w->k_stored; left > 0; left -= isa->k_block) {
+        t.k = left < isa->k_block ? left : isa->k_block;
+        w->route.tile(&t);
+        t.a += t.k;
+        t.b += (size_t)t.k * (size_t)isa->nr;
+        t.start = sums;
+        t.start_stride = stride;
     }
     apply_fixes(w, panel, a, lda, rows, sums, stride);
 }
@@ -79,18 +85,19 @@ void ganz_gemm(const ganz_kernel *kernel, const ganz_packed *w, const void *a, s
     GANZ_ASSERT(col % isa->nr == 0 && (col_end % isa->nr == 0 || col_end == w->n));
     uint8_t *const input = scratch;
     int32_t *const sums = (int32_t *)(void *)(input + input_bytes(isa, w->k));
-    const bool direct = w->shift == 0 && w->k == w->k_stored;
+    const bool direct = w->shift == 0 && w->k == w->k_stored && !isa->row_step;
     const size_t stride_in = direct ? lda : row_bytes(isa, w->k);
     if (isa->enter) isa->enter();
     for (int row = 0; row < rows; row += isa->m_block) {
         const int m = rows - row < isa->m_block ? rows - row : isa->m_block;
-        const int strip = strip_columns(isa, m);
+        const int m_tile = isa->row_step ? (int)ganz_round_up((size_t)m, (size_t)isa->row_step) : m;
+        const int strip = strip_columns(isa, m_tile);
         const uint8_t *const from = (const uint8_t *)a + (size_t)row * lda;
-        if (!direct) shift_rows(w, from, lda, m, input, stride_in);
+        if (!direct) shift_rows(w, from, lda, m, m_tile, input, stride_in);
         for (int c = col; c < col_end; c += strip) {
             const int end = col_end - c < strip ? col_end : c + strip;
             for (int at = c; at < end; at += isa->nr)
-                multiply_panel(isa, w, at / isa->nr, direct ? from : input, stride_in, m, sums + (at - c), (size_t)strip);
+                multiply_panel(isa, w, at / isa->nr, direct ? from : input, stride_in, m_tile, sums + (at - c), (size_t)strip);
             kernel->rows.epilogue(e, sums, (size_t)strip, row, m, c, end - c);
         }
     }

@@ -74,59 +74,53 @@ static void split_group(splitter *s, int start, int half)
     split_side(s, group, count, -1);
 }
 
-/* Blocks of 32 codes are looked at as a whole first: hardly any has a group above the limit. */
-static void split_column(splitter *s)
+/* A stretch of codes is looked at as a whole first, in loops that compilers turn into vectors. */
+enum { STRETCH = 256, PAIRS = STRETCH / 2 };
+
+static void split_stretch(splitter *s, int from)
 {
-    for (int block = 0; block < s->k; block += 32) {
-        int8_t w[32] = {0};
-        memcpy(w, s->codes + block, s->k - block < 32 ? (size_t)(s->k - block) : 32);
-        int16_t up[16], down[16];
-        for (int i = 0; i < 16; i++) {
-            const int16_t a = w[2 * i], b = w[2 * i + 1];
-            up[i] = (int16_t)((a > 0 ? a : 0) + (b > 0 ? b : 0));
-            down[i] = (int16_t)(up[i] - a - b);
-        }
-        for (int step = 1; step < s->pairs; step *= 2)
-            for (int i = 0; i + 2 * step < 16; i++) {
-                up[i] = (int16_t)(up[i] + up[i + 2 * step]);
-                down[i] = (int16_t)(down[i] + down[i + 2 * step]);
-            }
-        for (int start = 0; start < 32; start += 4 * s->pairs)
-            for (int half = 0; half < 2; half++) {
-                const int at = start / 2 + half;
-                if (up[at] > s->limit || down[at] > s->limit) split_group(s, block + start, half);
-            }
+    int8_t w[STRETCH] = {0};
+    memcpy(w, s->codes + from, s->k - from < STRETCH ? (size_t)(s->k - from) : STRETCH);
+    int16_t two[PAIRS], up[PAIRS + 8] = {0}, down[PAIRS + 8] = {0}; /* sums of a pair's positive and negative weights */
+    memcpy(two, w, sizeof two);
+    for (int i = 0; i < PAIRS; i++) {
+        const int16_t a = (int16_t)((uint16_t)two[i] << 8) >> 8, b = two[i] >> 8;
+        up[i] = (int16_t)((a > 0 ? a : 0) + (b > 0 ? b : 0));
+        down[i] = (int16_t)(up[i] - a - b);
     }
+    for (int step = 1; step < s->pairs; step *= 2)
+        for (int i = 0; i < PAIRS; i++) {
+            up[i] = (int16_t)(up[i] + up[i + 2 * step]);
+            down[i] = (int16_t)(down[i] + down[i + 2 * step]);
+        }
+    for (int start = 0; start < PAIRS; start += 2 * s->pairs)
+        for (int at = start; at < start + 2; at++)
+            if (up[at] > s->limit || down[at] > s->limit) split_group(s, from + 2 * start, at & 1);
+}
+
+static void split_column(splitter *s, const int8_t *codes)
+{
+    s->codes = codes;
+    for (int from = 0; from < s->k; from += STRETCH) split_stretch(s, from);
 }
 
 /* ---- choosing ----------------------------------------------------------------------------------- */
 
-static size_t count_fixes(const int8_t *codes, int n, int k, int pairs, int limit)
-{
-    const size_t most = most_fixes(n, k);
-    splitter s = {.k = k, .pairs = pairs, .limit = limit};
-    for (int j = 0; j < n && s.fixes <= most; j++) {
-        s.codes = codes + (size_t)j * (size_t)k;
-        split_column(&s);
-    }
-    return s.fixes;
-}
-
+/* From a sample of the columns: the choice is about speed only. */
 static ganz_route choose_route(const ganz_gemm_isa *isa, const int8_t *codes, int n, int k, int limit)
 {
-    const float weights = (float)n * (float)k;
+    const int every = n < 64 ? 1 : 16;
     ganz_route best = isa->route[0];
-    float best_cost = 0.0f;
-    for (int i = 0; i < isa->routes; i++) {
+    float best_cost = best.cost * (float)k;
+    for (int i = 1; i < isa->routes; i++) {
         const ganz_route *const route = &isa->route[i];
-        float cost = route->cost * weights;
-        if (i > 0 && cost >= best_cost) continue;
-        if (route->pairs) {
-            const size_t fixes = count_fixes(codes, n, k, route->pairs, limit);
-            if (fixes > most_fixes(n, k)) continue;
-            cost += GANZ_FIX_COST * (float)fixes;
-        }
-        if (i == 0 || cost < best_cost) {
+        splitter s = {.k = k, .pairs = route->pairs, .limit = limit};
+        int columns = 0;
+        const size_t most = most_fixes(n, k) / (size_t)every;
+        for (int j = 0; route->pairs && j < n && s.fixes <= most; j += every, columns++)
+            split_column(&s, codes + (size_t)j * (size_t)k);
+        const float cost = route->cost * (float)k + (columns ? GANZ_FIX_COST * (float)s.fixes / (float)columns : 0.0f);
+        if (cost < best_cost && s.fixes <= most) {
             best = *route;
             best_cost = cost;
         }
@@ -140,17 +134,15 @@ static ganz_route choose_route(const ganz_gemm_isa *isa, const int8_t *codes, in
 static void pack_panel(const ganz_gemm_isa *isa, const ganz_packed *p, const int8_t *codes, int col, int8_t *out)
 {
     const int columns = p->n - col < isa->nr ? p->n - col : isa->nr, kr = isa->kr;
-    for (int at = 0; at < p->k_stored; at += kr) {
+    const int8_t *const first = codes + (size_t)col * (size_t)p->k;
+    const int whole = kr == 4 && columns == isa->nr ? p->k / 4 * 4 : 0;
+    for (int at = 0; at < whole; at += 4)
+        for (int c = 0; c < columns; c++, out += 4) memcpy(out, first + (size_t)c * (size_t)p->k + at, 4);
+    for (int at = whole; at < p->k_stored; at += kr) {
         const int have = p->k - at < kr ? (p->k > at ? p->k - at : 0) : kr;
         for (int c = 0; c < isa->nr; c++, out += kr) {
-            const int used = c < columns ? have : 0;
-            const int8_t *const from = codes + (size_t)(used ? col + c : 0) * (size_t)p->k + (used ? at : 0);
-            if (used == 4 && kr == 4) {
-                memcpy(out, from, 4);
-            } else {
-                memset(out, 0, (size_t)kr);
-                memcpy(out, from, (size_t)used);
-            }
+            memset(out, 0, (size_t)kr);
+            if (c < columns && have) memcpy(out, first + (size_t)c * (size_t)p->k + at, (size_t)have);
         }
     }
 }
@@ -171,41 +163,61 @@ static int32_t column_sum(const int8_t *codes, int k)
     return sum;
 }
 
+/* Where the parts of a packed block lie. */
+typedef struct parts {
+    int8_t *codes;
+    int32_t *base;
+    uint32_t *fix_at;
+    ganz_fix *fix;
+} parts;
+
+static parts parts_of(void *block, size_t columns, int depth)
+{
+    char *const start = block;
+    const size_t base = ganz_round_up(columns * (size_t)depth, GANZ_ALIGN);
+    const size_t fix_at = base + ganz_round_up(columns * sizeof(int32_t), GANZ_ALIGN);
+    const size_t fix = fix_at + ganz_round_up((columns + 1) * sizeof(uint32_t), GANZ_ALIGN);
+    const parts p = {block, (int32_t *)(void *)(start + base), (uint32_t *)(void *)(start + fix_at),
+                     (ganz_fix *)(void *)(start + fix)};
+    return p;
+}
+
+/* False when the route needs more fixes than there is room for. */
+static bool pack_by(const ganz_gemm_isa *isa, ganz_packed *packed, const parts *to, const int8_t *codes, int limit)
+{
+    const int panels = panels_of(isa, packed->n), k = packed->k;
+    const size_t panel_bytes = (size_t)isa->nr * (size_t)packed->k_stored, room = most_fixes(packed->n, k);
+    splitter s = {.k = k, .pairs = packed->route.pairs, .limit = limit, .fix = to->fix, .room = room};
+    for (int p = 0; p < panels; p++) {
+        int8_t *const panel = to->codes + (size_t)p * panel_bytes;
+        to->fix_at[p] = (uint32_t)s.fixes;
+        for (int c = 0; c < isa->nr; c++) {
+            const int j = p * isa->nr + c;
+            const int8_t *const column = codes + (size_t)j * (size_t)k;
+            s.col = (uint8_t)c;
+            to->base[j] = j < packed->n && packed->shift ? -packed->shift * column_sum(column, k) : 0;
+            if (j < packed->n && s.pairs) split_column(&s, column);
+        }
+        if (s.fixes > room) return false;
+        pack_panel(isa, packed, codes, p * isa->nr, panel);
+        take_out(isa, panel, to->fix + to->fix_at[p], s.fixes - to->fix_at[p]);
+    }
+    to->fix_at[panels] = (uint32_t)s.fixes;
+    return true;
+}
+
 void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, const int8_t *codes, int n, int k, int low,
                int high)
 {
     const ganz_gemm_isa *const isa = &kernel->gemm;
     GANZ_ASSERT(n >= 1 && k >= 1 && k <= GANZ_DEPTH_MAX && low <= 0 && low >= -127 && high >= 1 && high - low <= 255);
-    const int panels = panels_of(isa, n), limit = 32767 / (high - low);
-    const size_t columns = (size_t)panels * (size_t)isa->nr;
-    *packed = (ganz_packed){.n = n, .k = k, .k_stored = stored_depth(isa, k)};
-    packed->route = choose_route(isa, codes, n, k, limit);
-    packed->shift = !packed->route.is_signed ? -low : low < 0 ? 0 : -128;
-
-    const size_t panel_bytes = (size_t)isa->nr * (size_t)packed->k_stored;
-    int8_t *const out = block;
-    int32_t *const base = (int32_t *)(void *)(out + ganz_round_up(panel_bytes * (size_t)panels, GANZ_ALIGN));
-    uint32_t *const fix_at = (uint32_t *)(void *)((char *)base + ganz_round_up(columns * sizeof *base, GANZ_ALIGN));
-    ganz_fix *const fix = (ganz_fix *)(void *)((char *)fix_at + ganz_round_up((columns + 1) * sizeof *fix_at, GANZ_ALIGN));
-    splitter s = {.k = k, .pairs = packed->route.pairs, .limit = limit, .fix = fix, .room = most_fixes(n, k)};
-    for (int p = 0; p < panels; p++) {
-        int8_t *const panel = out + (size_t)p * panel_bytes;
-        fix_at[p] = (uint32_t)s.fixes;
-        pack_panel(isa, packed, codes, p * isa->nr, panel);
-        for (int c = 0; c < isa->nr; c++) {
-            const int j = p * isa->nr + c;
-            base[j] = 0;
-            if (j >= n) continue;
-            s.codes = codes + (size_t)j * (size_t)k;
-            s.col = (uint8_t)c;
-            base[j] = -packed->shift * column_sum(s.codes, k);
-            if (s.pairs) split_column(&s);
-        }
-        take_out(isa, panel, fix + fix_at[p], s.fixes - fix_at[p]);
-    }
-    fix_at[panels] = (uint32_t)s.fixes;
-    packed->codes = out;
-    packed->base = base;
-    packed->fix_at = fix_at;
-    packed->fix = fix;
+    const int limit = 32767 / (high - low), depth = stored_depth(isa, k);
+    const parts to = parts_of(block, (size_t)panels_of(isa, n) * (size_t)isa->nr, depth);
+    *packed = (ganz_packed){.n = n, .k = k, .k_stored = depth, .codes = to.codes, .base = to.base, .fix_at = to.fix_at,
+                            .fix = to.fix, .route = choose_route(isa, codes, n, k, limit)};
+    do {
+        packed->shift = !packed->route.is_signed ? -low : low < 0 ? 0 : -128;
+        if (pack_by(isa, packed, &to, codes, limit)) return;
+        packed->route = isa->route[0]; /* the sample was too good to be true */
+    } while (true);
 }

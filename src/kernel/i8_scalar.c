@@ -4,14 +4,17 @@
 enum { NR = 8, KR = 4 };
 
 /* Input codes as int8; weights [k / KR][NR][KR]. */
-static void tile(const uint8_t *a, size_t lda, int rows, const int8_t *b, int k, int32_t *sums, size_t stride)
+static void tile(const ganz_tile_args *t)
 {
-    for (int r = 0; r < rows; r++) {
-        const int8_t *const codes = (const int8_t *)(a + (size_t)r * lda);
-        int32_t *const sum = sums + (size_t)r * stride;
-        for (int i = 0; i < k; i += KR)
-            for (int c = 0; c < NR; c++)
-                for (int q = 0; q < KR; q++) sum[c] += codes[i + q] * b[i * NR + c * KR + q];
+    for (int r = 0; r < t->rows; r++) {
+        const int8_t *const codes = (const int8_t *)(t->a + (size_t)r * t->lda);
+        int32_t *const sums = t->sums + (size_t)r * t->stride;
+        for (int c = 0; c < NR; c++) {
+            int32_t sum = t->start[(size_t)r * t->start_stride + (size_t)c];
+            for (int i = 0; i < t->k; i += KR)
+                for (int q = 0; q < KR; q++) sum += codes[i + q] * t->b[i * NR + c * KR + q];
+            sums[c] = sum;
+        }
     }
 }
 

@@ -4,6 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include "kernel/kernel_isa.h"
 
@@ -45,10 +50,38 @@ const char *ganz_cpu_isa_name(unsigned flags)
 }
 
 #if defined(__x86_64__)
+#ifdef GANZ_SIMDE
+static unsigned detect_vnni(void) { return GANZ_CPU_AVXVNNI | GANZ_CPU_AVX512VNNI; } /* compiled to plain code */
+#else
+/* Leaf 7, subleaf 1, and what the compiler's own detection knows, which also asks the system. */
+static unsigned detect_vnni(void)
+{
+    unsigned flags = 0, a, b, c, d;
+    if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1)) flags |= GANZ_CPU_AVXVNNI;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512vnni"))
+        flags |= GANZ_CPU_AVX512VNNI;
+    return flags;
+}
+#endif
+
+/* Leaf 7: AMX-TILE and AMX-INT8. The system must save the tiles (XCR0 bits 17 and 18) and let this process use them. */
+static bool detect_amx(void)
+{
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    unsigned a, b, c, d, low, high;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d >> 24 & 3) != 3) return false;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) return false; /* OSXSAVE */
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    (void)high;
+    return (low >> 17 & 3) == 3 && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
 unsigned ganz_cpu_detect(void)
 {
-    unsigned flags = 0;
-    if (__builtin_cpu_supports("avx2")) flags |= GANZ_CPU_AVX2;
+    if (!__builtin_cpu_supports("avx2")) return 0;
+    unsigned flags = GANZ_CPU_AVX2 | detect_vnni();
+    if ((flags & GANZ_CPU_AVX512VNNI) && detect_amx()) flags |= GANZ_CPU_AMX;
     return flags;
 }
 #else
@@ -82,5 +115,10 @@ void ganz_kernel_init(ganz_kernel *kernel, unsigned flags)
         ganz_kernel_init_rows_avx2(kernel);
         ganz_kernel_init_i8_avx2(kernel);
     }
+    if (flags & GANZ_CPU_AVXVNNI) ganz_kernel_init_avx_vnni(kernel);
+    if (flags & GANZ_CPU_AVX512VNNI) ganz_kernel_init_avx512_vnni(kernel);
+#ifndef GANZ_SIMDE
+    if (flags & GANZ_CPU_AMX) ganz_kernel_init_amx(kernel);
+#endif
 #endif
 }

@@ -3,6 +3,11 @@ set(GANZ_KERNEL
   kernel/i8_gemm.c kernel/i8_pack.c kernel/i8_scalar.c kernel/kernel.c kernel/rows_scalar.c)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  list(APPEND GANZ_KERNEL kernel/i8_avx2.c kernel/rows_avx2.c)
+  list(APPEND GANZ_KERNEL
+    kernel/i8_amx.c kernel/i8_avx2.c kernel/i8_avx_vnni.c kernel/i8_avx512_vnni.c kernel/rows_avx2.c)
+  set(vnni512 -mavx2 -mavx512f -mavx512bw -mavx512vl -mavx512vnni)
   set_source_files_properties(kernel/i8_avx2.c kernel/rows_avx2.c PROPERTIES COMPILE_OPTIONS "-mavx2")
+  set_source_files_properties(kernel/i8_avx_vnni.c PROPERTIES COMPILE_OPTIONS "-mavx2;-mavxvnni")
+  set_source_files_properties(kernel/i8_avx512_vnni.c PROPERTIES COMPILE_OPTIONS "${vnni512}")
+  set_source_files_properties(kernel/i8_amx.c PROPERTIES COMPILE_OPTIONS "-mamx-tile;-mamx-int8")
 endif()

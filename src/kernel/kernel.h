@@ -128,9 +128,20 @@ typedef struct ganz_rows {
 
 /* ---- integer products --------------------------------------------------------------------------- */
 
-/* sums[r][j] += sum over k of a[r][k] * b[k][j] for r < rows and the nr columns of one panel.
- * a: bytes as the route says; b: [k / kr][nr][kr]; lda in bytes, stride in elements. */
-typedef void ganz_tile(const uint8_t *a, size_t lda, int rows, const int8_t *b, int k, int32_t *sums, size_t stride);
+/* Rows of input bytes times (part of the depth of) one panel:
+ *   sums[r][j] = start[r][j] + sum over i < k of a[r][i] * b[i][j],  r < rows, j < nr */
+typedef struct ganz_tile_args {
+    const uint8_t *a; /* uint8 or int8, as the route says */
+    size_t lda;
+    int rows, k;
+    const int8_t *b;      /* [k / kr][nr][kr] */
+    const int32_t *start; /* may be sums itself */
+    size_t start_stride;  /* 0: one row for all */
+    int32_t *sums;
+    size_t stride;
+} ganz_tile_args;
+
+typedef void ganz_tile(const ganz_tile_args *t);
 
 /* One way to multiply. Routes with `pairs` add up `pairs` products of two in 16 bits before they widen:
  * weights that could pass 16 bits there are taken out at load and applied on their own (ganz_fix). */
@@ -143,7 +154,7 @@ typedef struct ganz_route {
 } ganz_route;
 
 #define GANZ_ROUTES_MAX 6
-#define GANZ_FIX_COST 64.0f
+#define GANZ_FIX_COST 48.0f
 
 /* The integer product of one ISA. */
 typedef struct ganz_gemm_isa {
@@ -151,7 +162,8 @@ typedef struct ganz_gemm_isa {
     int nr, kr;     /* columns of a panel; codes of one column that lie together */
     int k_step;     /* stored depth is a multiple of this, and of every route's 4 * pairs */
     int k_block;    /* depth a panel is worked through at a time, multiple of k_step */
-    int m_block;    /* rows worked through at a time */
+    int row_step;   /* a tile gets multiples of this many rows, the last ones without meaning; 0: any number */
+    int m_block;    /* rows worked through at a time, multiple of row_step */
     int routes;     /* the first has no pairs: it takes any weights */
     ganz_route route[GANZ_ROUTES_MAX];
     void (*enter)(void); /* around a whole product, or NULL: state that a tile needs */

@@ -16,6 +16,9 @@ void ganz_kernel_init_i8_scalar(ganz_kernel *kernel);
 #if defined(__x86_64__)
 void ganz_kernel_init_rows_avx2(ganz_kernel *kernel);
 void ganz_kernel_init_i8_avx2(ganz_kernel *kernel);
+void ganz_kernel_init_avx_vnni(ganz_kernel *kernel);
+void ganz_kernel_init_avx512_vnni(ganz_kernel *kernel);
+void ganz_kernel_init_amx(ganz_kernel *kernel); /* after avx512_vnni: it keeps that one's panels */
 #endif
 
 #endif
