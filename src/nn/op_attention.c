@@ -13,7 +13,7 @@ static void attention_backward(ganz_pass *pass, ganz_node *node)
 {
     attention_node *const n = (attention_node *)node;
     bool add;
-    if (!n->y->grad.data || !ganz_tensor_grad(pass, n->q, &add) || !ganz_tensor_grad(pass, n->k, &add) ||
+    if (!ganz_tensor_has_grad(n->y) || !ganz_tensor_grad(pass, n->q, &add) || !ganz_tensor_grad(pass, n->k, &add) ||
         !ganz_tensor_grad(pass, n->v, &add))
         return;
     n->call.out_grad = n->y->grad;

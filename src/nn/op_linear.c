@@ -10,7 +10,7 @@ typedef struct linear_node {
 static void linear_backward(ganz_pass *pass, ganz_node *node)
 {
     linear_node *const n = (linear_node *)node;
-    if (!n->y->grad.data || !ganz_tensor_grad(pass, n->x, &n->call.x_grad_add)) return;
+    if (!ganz_tensor_has_grad(n->y) || !ganz_tensor_grad(pass, n->x, &n->call.x_grad_add)) return;
     n->call.y_grad = n->y->grad;
     n->call.x_grad = n->x->grad;
     pass->be->linear_grad(pass->be, &n->call);

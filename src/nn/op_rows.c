@@ -23,7 +23,7 @@ typedef struct embed_node {
 static void embed_backward(ganz_pass *pass, ganz_node *node)
 {
     embed_node *const n = (embed_node *)node;
-    if (!n->y->grad.data) return;
+    if (!ganz_tensor_has_grad(n->y)) return;
     n->call.out_grad = n->y->grad.data;
     pass->be->embed_grad(pass->be, &n->call);
 }
@@ -70,7 +70,7 @@ static void norm_backward(ganz_pass *pass, ganz_node *node)
 {
     norm_node *const n = (norm_node *)node;
     bool add;
-    if (!n->y->grad.data) return;
+    if (!ganz_tensor_has_grad(n->y)) return;
     n->call.y_grad = n->y->grad;
     n->call.sum_grad = n->sum->grad.data;
     if (n->sum->grad.data) n->x->grad = n->sum->grad;

@@ -20,7 +20,7 @@ typedef struct quantize_node {
 static void quantize_backward(ganz_pass *pass, ganz_node *node)
 {
     quantize_node *const n = (quantize_node *)node;
-    if (!n->codes->grad.data) return;
+    if (!ganz_tensor_has_grad(n->codes)) return;
     const ganz_type type = n->x->real_grad ? GANZ_REAL : n->x->m.type;
     const bool inherit = !n->x->grad.data && !n->x->whole && type == n->codes->grad.type;
     n->call.x_grad_add = false;

@@ -16,6 +16,8 @@ ganz_tensor *ganz_tensor_columns(ganz_pass *pass, ganz_tensor *whole, int col, i
 
 /* Makes sure t->grad has memory. *add: something is there already. False: failed. */
 bool ganz_tensor_grad(ganz_pass *pass, ganz_tensor *t, bool *add);
+/* Whether anything has flowed back to it, or to the whole it is columns of. */
+bool ganz_tensor_has_grad(ganz_tensor *t);
 
 /* What is taken between begin and end is given back at the end, unless a tape may still ask for it. */
 typedef struct ganz_scope {

@@ -61,6 +61,12 @@ ganz_tensor *ganz_tensor_columns(ganz_pass *pass, ganz_tensor *whole, int col, i
     return t;
 }
 
+static ganz_matrix part_of_grad(const ganz_tensor *t)
+{
+    const size_t col = (size_t)((char *)t->m.data - (char *)t->whole->m.data) / ganz_type_bytes(t->m.type);
+    return columns_of(&t->whole->grad, (int)col, t->m.cols);
+}
+
 bool ganz_tensor_grad(ganz_pass *pass, ganz_tensor *t, bool *add)
 {
     bool of_whole;
@@ -71,9 +77,14 @@ bool ganz_tensor_grad(ganz_pass *pass, ganz_tensor *t, bool *add)
         return t->grad.data != NULL;
     }
     if (!ganz_tensor_grad(pass, t->whole, &of_whole)) return false;
-    const size_t col = (size_t)((char *)t->m.data - (char *)t->whole->m.data) / ganz_type_bytes(t->m.type);
-    t->grad = columns_of(&t->whole->grad, (int)col, t->m.cols);
+    t->grad = part_of_grad(t);
     return true;
+}
+
+bool ganz_tensor_has_grad(ganz_tensor *t)
+{
+    if (!t->grad.data && t->whole && t->whole->grad.data) t->grad = part_of_grad(t);
+    return t->grad.data != NULL;
 }
 
 ganz_scope ganz_scope_begin(const ganz_pass *pass)
