@@ -20,3 +20,16 @@ if(SIMDE_INCLUDE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_link_libraries(test_kernel_simde PRIVATE m)
   add_test(NAME test_kernel_simde COMMAND test_kernel_simde avxvnni avx512vnni)
 endif()
+
+# NEON on processors without it: cross-compiled and run by qemu. -cpu max has sdot, cortex-a53 has not.
+find_program(AARCH64_CC aarch64-linux-gnu-gcc)
+find_program(QEMU_AARCH64 NAMES qemu-aarch64 qemu-aarch64-static)
+if(AARCH64_CC AND QEMU_AARCH64 AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernel/*.[ch] ${CMAKE_CURRENT_SOURCE_DIR}/*kernel*.[ch])
+  add_custom_command(OUTPUT test_kernel_neon
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/kernel_neon.sh ${AARCH64_CC} ${CMAKE_CURRENT_BINARY_DIR}/test_kernel_neon
+    DEPENDS ${sources} kernel_neon.sh VERBATIM)
+  add_custom_target(kernel_neon ALL DEPENDS test_kernel_neon)
+  add_test(NAME test_kernel_neon COMMAND ${QEMU_AARCH64} -cpu max test_kernel_neon scalar neon neondot)
+  add_test(NAME test_kernel_neon_old COMMAND ${QEMU_AARCH64} -cpu cortex-a53 test_kernel_neon)
+endif()

@@ -8,6 +8,8 @@
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 #include "kernel/kernel_isa.h"
@@ -84,6 +86,12 @@ unsigned ganz_cpu_detect(void)
     if ((flags & GANZ_CPU_AVX512VNNI) && detect_amx()) flags |= GANZ_CPU_AMX;
     return flags;
 }
+#elif defined(__aarch64__)
+unsigned ganz_cpu_detect(void)
+{
+    enum { HAS_DOT = 1 << 20 }; /* HWCAP_ASIMDDP */
+    return GANZ_CPU_NEON | (getauxval(AT_HWCAP) & HAS_DOT ? GANZ_CPU_NEONDOT : 0);
+}
 #else
 unsigned ganz_cpu_detect(void) { return 0; }
 #endif
@@ -120,5 +128,11 @@ void ganz_kernel_init(ganz_kernel *kernel, unsigned flags)
 #ifndef GANZ_SIMDE
     if (flags & GANZ_CPU_AMX) ganz_kernel_init_amx(kernel);
 #endif
+#elif defined(__aarch64__)
+    if (flags & GANZ_CPU_NEON) {
+        ganz_kernel_init_rows_neon(kernel);
+        ganz_kernel_init_i8_neon(kernel);
+    }
+    if (flags & GANZ_CPU_NEONDOT) ganz_kernel_init_i8_dot_neon(kernel);
 #endif
 }

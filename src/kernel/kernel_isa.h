@@ -19,6 +19,10 @@ void ganz_kernel_init_i8_avx2(ganz_kernel *kernel);
 void ganz_kernel_init_avx_vnni(ganz_kernel *kernel);
 void ganz_kernel_init_avx512_vnni(ganz_kernel *kernel);
 void ganz_kernel_init_amx(ganz_kernel *kernel); /* after avx512_vnni: it keeps that one's panels */
+#elif defined(__aarch64__)
+void ganz_kernel_init_rows_neon(ganz_kernel *kernel);
+void ganz_kernel_init_i8_neon(ganz_kernel *kernel);
+void ganz_kernel_init_i8_dot_neon(ganz_kernel *kernel);
 #endif
 
 #endif
