@@ -266,6 +266,47 @@ static void company_does_not_show(void **state)
     }
 }
 
+static void near_loss(double got, double want, double relative)
+{
+    if (!(fabs(got / want - 1) <= relative)) fail_msg("loss %.8f, not %.8f", got, want);
+}
+
+/* Ranges are measured, steps set to just hold them: then integers lose little, and hardly anything is clipped. */
+static void measured_steps_hold_the_range(void **state)
+{
+    (void)state;
+    nn_case c;
+    open_small(&c, 2, false, batch, SEGMENTS, 0);
+    const double plain = nn_case_loss(&c, false);
+    ganz_net_set_states(&c.net, GANZ_WEIGHTS_FLOAT, GANZ_INPUTS_MEASURE);
+    nn_case_refresh(&c);
+    near_loss(nn_case_loss(&c, false), plain, 1e-5); /* as float: three products instead of one */
+    for (int i = 0; i < c.net.steps; i++) assert_true(c.weights.largest[i] > 0);
+    for (int i = 0; i < c.net.pairs; i++) {
+        const real u = c.weights.largest[ganz_net_pair(&c.net, i)->u.place];
+        assert_true(u <= 1.000001f && u > 1.0f / 20);
+    }
+    for (int i = 0; i < c.net.steps; i++)
+        c.weights.master[c.net.params.list[c.net.first_step + i].offset] = log2f(c.weights.largest[i] / 127);
+    for (int i = 0; i < c.net.pairs; i++) {
+        const ganz_step u = ganz_net_pair(&c.net, i)->u;
+        c.weights.master[c.net.params.list[u.z].offset] = log2f(c.weights.largest[u.place] / 255);
+    }
+    ganz_net_set_states(&c.net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
+    nn_case_refresh(&c);
+    near_loss(nn_case_loss(&c, false), plain, 0.01);
+    int64_t clipped = 0;
+    for (int i = 0; i < c.net.steps; i++) clipped += c.weights.clipped[i];
+    assert_true(clipped < 200);
+    for (int i = 0; i < c.net.steps; i++) /* steps half as wide clip a good deal */
+        c.weights.master[c.net.params.list[c.net.first_step + i].offset] -= 1;
+    nn_case_refresh(&c);
+    nn_case_loss(&c, false);
+    for (int i = 0; i < c.net.steps; i++) clipped -= c.weights.clipped[i];
+    assert_true(clipped < -500);
+    nn_case_close(&c);
+}
+
 /* ---- one token at a time ------------------------------------------------------------------------ */
 
 typedef struct stepper {
@@ -468,6 +509,7 @@ int main(void)
         cmocka_unit_test(timing_table),
         cmocka_unit_test(threads_do_not_show),
         cmocka_unit_test(company_does_not_show),
+        cmocka_unit_test(measured_steps_hold_the_range),
         cmocka_unit_test(steps_equal_the_whole),
         cmocka_unit_test(memory_that_runs_out_fails_the_pass),
         cmocka_unit_test(ten_losses_of_pytorch),
