@@ -2,9 +2,23 @@
 #include "backend/cpu_backend.h"
 
 #include <cblas.h>
+#include <pthread.h>
 #include <string.h>
 
+#include "backend/cpu_gemm.h"
 #include "base/rng.h"
+
+static pthread_mutex_t blas_door = PTHREAD_MUTEX_INITIALIZER;
+
+void ganz_cpu_blas_enter(void)
+{
+    if (openblas_get_parallel() == OPENBLAS_SEQUENTIAL) pthread_mutex_lock(&blas_door);
+}
+
+void ganz_cpu_blas_leave(void)
+{
+    if (openblas_get_parallel() == OPENBLAS_SEQUENTIAL) pthread_mutex_unlock(&blas_door);
+}
 
 void *ganz_cpu_scratch(ganz_cpu *cpu, size_t count, size_t element)
 {
