@@ -48,6 +48,16 @@ GANZ_API const char *ganz_status_name(ganz_status status);
 /* "0.1.0" */
 GANZ_API const char *ganz_version(void);
 
+/* ---- models ------------------------------------------------------------------------------------- */
+
+/* A trained model: network, parameters, vocabulary. Immutable: any number of threads may share one. */
+typedef struct ganz_model ganz_model;
+
+/* Opens a model file. All of it is checked before any of it is used. */
+GANZ_API ganz_status ganz_model_open(ganz_model **model, const char *path, ganz_error *err);
+/* To be closed after all its translators. */
+GANZ_API void ganz_model_close(ganz_model **model);
+
 #ifdef __cplusplus
 }
 #endif

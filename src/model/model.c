@@ -1,0 +1,276 @@
+/* Model files: write, open, check. */
+#include "model/model.h"
+
+#include <string.h>
+
+static bool in_float_file(const ganz_param *p) { return p->kind != GANZ_STEP; }
+
+/* A matrix keeps its two dimensions, anything else is a vector. */
+static int file_shape(const ganz_param *p, int64_t dims[2])
+{
+    dims[0] = p->rows;
+    dims[1] = p->cols;
+    if (ganz_param_is_matrix(p)) return 2;
+    dims[0] = p->cols;
+    return 1;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+static ganz_status write_text(ganz_writer *w, const char *key, const char *text, ganz_error *err)
+{
+    return text ? ganz_writer_text(w, key, text, err) : GANZ_OK;
+}
+
+static ganz_status write_config(ganz_writer *w, const ganz_config *c, ganz_error *err)
+{
+    GANZ_TRY(ganz_writer_int(w, "width", c->width, err));
+    GANZ_TRY(ganz_writer_int(w, "ffn", c->ffn, err));
+    GANZ_TRY(ganz_writer_int(w, "heads", c->heads, err));
+    GANZ_TRY(ganz_writer_int(w, "encoder_layers", c->encoder_layers, err));
+    GANZ_TRY(ganz_writer_int(w, "decoder_layers", c->decoder_layers, err));
+    GANZ_TRY(ganz_writer_int(w, "vocab_size", c->vocab, err));
+    return ganz_writer_int(w, "max_positions", c->max_positions, err);
+}
+
+ganz_status ganz_model_declare(ganz_writer *w, const ganz_model_info *info, const ganz_net *net, const ganz_vocab *vocab,
+                               ganz_error *err)
+{
+    size_t bytes;
+    ganz_vocab_file(vocab, &bytes);
+    GANZ_ASSERT(ganz_vocab_size(vocab) == info->config.vocab);
+    GANZ_TRY(ganz_writer_text(w, "format", "ganz", err));
+    GANZ_TRY(ganz_writer_int(w, "version", GANZ_MODEL_VERSION, err));
+    GANZ_TRY(ganz_writer_text(w, "weights", "float", err));
+    GANZ_TRY(write_config(w, &info->config, err));
+    GANZ_TRY(write_text(w, "source_language", info->source_language, err));
+    GANZ_TRY(write_text(w, "target_language", info->target_language, err));
+    GANZ_TRY(write_text(w, "command", info->command, err));
+    for (int i = 0; i < net->params.count; i++) {
+        const ganz_param *const p = &net->params.list[i];
+        int64_t dims[2];
+        const int rank = file_shape(p, dims);
+        if (in_float_file(p)) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_F32, rank, dims, err));
+    }
+    return ganz_writer_declare(w, "vocabulary", GANZ_DTYPE_U8, 1, (const int64_t[]){(int64_t)bytes}, err);
+}
+
+static ganz_status write_param(ganz_writer *w, const real *values, size_t count, ganz_error *err)
+{
+    float chunk[4096]; /* files hold float whatever `real` is */
+    for (size_t at = 0; at < count; at += GANZ_COUNT(chunk)) {
+        const size_t n = count - at < GANZ_COUNT(chunk) ? count - at : GANZ_COUNT(chunk);
+        for (size_t i = 0; i < n; i++) chunk[i] = (float)values[at + i];
+        GANZ_TRY(ganz_writer_write(w, chunk, n * sizeof chunk[0], err));
+    }
+    return GANZ_OK;
+}
+
+ganz_status ganz_model_write(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, const real *block,
+                             ganz_error *err)
+{
+    for (int i = 0; i < net->params.count; i++) {
+        const ganz_param *const p = &net->params.list[i];
+        if (in_float_file(p)) GANZ_TRY(write_param(w, block + p->offset, ganz_param_count(p), err));
+    }
+    size_t bytes;
+    const char *const text = ganz_vocab_file(vocab, &bytes);
+    return ganz_writer_write(w, text, bytes, err);
+}
+
+ganz_status ganz_model_save(const char *path, const ganz_model_info *info, const ganz_net *net, const ganz_vocab *vocab,
+                            const real *block, ganz_error *err)
+{
+    ganz_writer *w;
+    ganz_status status;
+    GANZ_TRY(ganz_writer_open(&w, path, true, err));
+    GANZ_CHECK(ganz_model_declare(w, info, net, vocab, err));
+    GANZ_CHECK(ganz_model_write(w, net, vocab, block, err));
+    return ganz_writer_finish(&w, err);
+out:
+    ganz_writer_abandon(&w);
+    return status;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+static ganz_status read_number(const ganz_container *file, const char *key, int64_t most, int *value, ganz_error *err)
+{
+    int64_t number;
+    GANZ_TRY(ganz_container_get_int(file, key, 1, most, &number, err));
+    *value = (int)number;
+    return GANZ_OK;
+}
+
+static ganz_status read_config(const ganz_container *file, ganz_config *c, ganz_error *err)
+{
+    GANZ_TRY(read_number(file, "width", INT32_MAX, &c->width, err));
+    GANZ_TRY(read_number(file, "ffn", INT32_MAX, &c->ffn, err));
+    GANZ_TRY(read_number(file, "heads", INT32_MAX, &c->heads, err));
+    GANZ_TRY(read_number(file, "encoder_layers", INT32_MAX, &c->encoder_layers, err));
+    GANZ_TRY(read_number(file, "decoder_layers", INT32_MAX, &c->decoder_layers, err));
+    GANZ_TRY(read_number(file, "vocab_size", INT32_MAX, &c->vocab, err));
+    GANZ_TRY(read_number(file, "max_positions", GANZ_MODEL_POSITIONS, &c->max_positions, err));
+    ganz_error why;
+    if (ganz_config_check(c, &why) == GANZ_OK) return GANZ_OK;
+    return ganz_fail(err, GANZ_EFORMAT, "%s: %s", ganz_container_name(file), why.message);
+}
+
+ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *info, ganz_error *err)
+{
+    *info = (ganz_model_info){0};
+    const char *const name = ganz_container_name(file);
+    const char *const format = ganz_container_text(file, "format");
+    if (!format || strcmp(format, "ganz") != 0) return ganz_fail(err, GANZ_EFORMAT, "%s: not a ganz model", name);
+    int version;
+    GANZ_TRY(read_number(file, "version", INT32_MAX, &version, err));
+    if (version != GANZ_MODEL_VERSION)
+        return ganz_fail(err, GANZ_EVERSION, "%s: model file of version %d, this build knows version %d", name, version,
+                         GANZ_MODEL_VERSION);
+    const char *weights;
+    GANZ_TRY(ganz_container_get_text(file, "weights", &weights, err));
+    if (strcmp(weights, "float") != 0)
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: weights are \"%.40s\", this build knows \"float\"", name, weights);
+    info->source_language = ganz_container_text(file, "source_language");
+    info->target_language = ganz_container_text(file, "target_language");
+    info->command = ganz_container_text(file, "command");
+    return read_config(file, &info->config, err);
+}
+
+ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config *config, ganz_vocab **vocab,
+                                  ganz_error *err)
+{
+    const ganz_entry *e;
+    *vocab = NULL;
+    GANZ_TRY(ganz_container_get(file, "vocabulary", GANZ_DTYPE_U8, 1, (const int64_t[]){-1}, &e, err));
+    GANZ_TRY(ganz_vocab_parse(vocab, e->data, e->bytes, ganz_container_name(file), err));
+    const int size = ganz_vocab_size(*vocab);
+    if (size == config->vocab) return GANZ_OK;
+    ganz_vocab_close(vocab);
+    return ganz_fail(err, GANZ_EFORMAT, "%s: the vocabulary has %d entries, the model %d", ganz_container_name(file), size,
+                     config->vocab);
+}
+
+static ganz_status get_param(const ganz_container *file, const ganz_param *p, const ganz_entry **e, ganz_error *err)
+{
+    int64_t dims[2];
+    const int rank = file_shape(p, dims);
+    return ganz_container_get(file, p->name, GANZ_DTYPE_F32, rank, dims, e, err);
+}
+
+ganz_status ganz_model_check_params(const ganz_container *file, const ganz_net *net, ganz_error *err)
+{
+    for (int i = 0; i < net->params.count; i++) {
+        const ganz_entry *e;
+        if (in_float_file(&net->params.list[i])) GANZ_TRY(get_param(file, &net->params.list[i], &e, err));
+    }
+    return GANZ_OK;
+}
+
+/* NaN and infinity have the largest exponent, so one integer maximum finds them, and it vectorises. */
+static bool all_finite(const void *floats, size_t count)
+{
+    const uint32_t *const bits = floats;
+    uint32_t largest = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t magnitude = bits[i] & 0x7FFFFFFFu;
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    return largest < 0x7F800000u;
+}
+
+ganz_status ganz_model_read_params(const ganz_container *file, const ganz_net *net, real *block, ganz_error *err)
+{
+    for (int i = 0; i < net->params.count; i++) {
+        const ganz_param *const p = &net->params.list[i];
+        const ganz_entry *e;
+        if (!in_float_file(p)) continue;
+        GANZ_TRY(get_param(file, p, &e, err));
+        const size_t count = ganz_param_count(p);
+        if (!all_finite(e->data, count))
+            return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds numbers that are not finite",
+                             ganz_container_name(file), p->name);
+        const float *const values = e->data;
+        for (size_t j = 0; j < count; j++) block[p->offset + j] = values[j];
+    }
+    return GANZ_OK;
+}
+
+/* ---- a model in memory -------------------------------------------------------------------------- */
+
+static const char *copy_text(const char *text, bool *failed)
+{
+    char *const copy = text ? ganz_strdup(text) : NULL;
+    if (text && !copy) *failed = true;
+    return copy;
+}
+
+/* The texts are the container's until here. */
+static ganz_status own_texts(ganz_model_info *info, ganz_error *err)
+{
+    bool failed = false;
+    info->source_language = copy_text(info->source_language, &failed);
+    info->target_language = copy_text(info->target_language, &failed);
+    info->command = copy_text(info->command, &failed);
+    return failed ? ganz_fail(err, GANZ_ENOMEM, "out of memory") : GANZ_OK;
+}
+
+static ganz_status read_model(ganz_model *m, const ganz_container *file, ganz_error *err)
+{
+    ganz_model_info info;
+    GANZ_TRY(ganz_model_read_info(file, &info, err));
+    m->info = info;
+    GANZ_TRY(own_texts(&m->info, err));
+    GANZ_TRY(ganz_model_read_vocab(file, &info.config, &m->vocab, err));
+    info.config.max_positions = 2 * info.config.max_positions + 50;
+    GANZ_TRY(ganz_net_open(&m->net, &info.config, err));
+    GANZ_TRY(ganz_model_check_params(file, &m->net, err));
+    GANZ_TRY(ganz_cpu_backend_open(&m->be, 1, err));
+    GANZ_TRY(ganz_weights_open(&m->weights, &m->net, m->be, false, err));
+    GANZ_TRY(ganz_model_read_params(file, &m->net, m->weights.master, err));
+    GANZ_TRY(ganz_weights_refresh(&m->weights, &m->net, err));
+    return m->be->sync(m->be, err);
+}
+
+/* Ends the container, which is not needed once all is copied. */
+static ganz_status open_model(ganz_model **model, ganz_container *file, ganz_error *err)
+{
+    ganz_model *m = ganz_alloc(1, sizeof *m);
+    ganz_status status = m ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", ganz_container_name(file));
+    if (m) status = read_model(m, file, err);
+    ganz_container_close(&file);
+    if (status != GANZ_OK) ganz_model_close(&m);
+    *model = m;
+    return status;
+}
+
+ganz_status ganz_model_open(ganz_model **model, const char *path, ganz_error *err)
+{
+    *model = NULL;
+    ganz_container *file;
+    GANZ_TRY(ganz_container_open(&file, path, err));
+    return open_model(model, file, err);
+}
+
+ganz_status ganz_model_parse(ganz_model **model, const void *data, size_t bytes, const char *name, ganz_error *err)
+{
+    *model = NULL;
+    ganz_container *file;
+    GANZ_TRY(ganz_container_parse(&file, data, bytes, name, err));
+    return open_model(model, file, err);
+}
+
+void ganz_model_close(ganz_model **model)
+{
+    ganz_model *const m = *model;
+    *model = NULL;
+    if (!m) return;
+    if (m->weights.be) ganz_weights_close(&m->weights);
+    ganz_net_close(&m->net);
+    if (m->be) m->be->close(m->be);
+    ganz_vocab_close(&m->vocab);
+    ganz_free((char *)m->info.source_language);
+    ganz_free((char *)m->info.target_language);
+    ganz_free((char *)m->info.command);
+    ganz_free(m);
+}

@@ -1,0 +1,57 @@
+/* What one model file holds: configuration, vocabulary, parameters. docs/FORMAT.md describes the file.
+ *
+ * A float model has every parameter of the net (but no steps) as F32 under its registry name. An integer model has I8
+ * codes under the names of weights and biases, an F32 step beside each (NAME.step), and the input steps (NAME.z); its
+ * metadata says "weights": "codes" and "bits". Names the reader does not know are passed over, so a checkpoint is a
+ * model file with more in it. */
+#ifndef GANZ_MODEL_MODEL_H
+#define GANZ_MODEL_MODEL_H
+
+#include "ganz/vocab.h"
+#include "model/container.h"
+#include "nn/net.h"
+
+enum { GANZ_MODEL_VERSION = 1, GANZ_MODEL_POSITIONS = 4096 /* most */ };
+
+/* Texts may be NULL; in a file opened they are the model's. */
+typedef struct ganz_model_info {
+    ganz_config config; /* max_positions: longest input the model takes, in ids with the end mark */
+    const char *source_language, *target_language; /* "en", "de" */
+    const char *command;                           /* what made it */
+} ganz_model_info;
+
+/* Immutable once open: any number of threads may share it. */
+struct ganz_model {
+    ganz_model_info info;
+    ganz_vocab *vocab;
+    ganz_net net; /* its timing table reaches to the longest output of the longest input */
+    ganz_backend *be;
+    ganz_weights weights; /* in ordinary memory */
+};
+
+/* Opens a model from a block, which need not outlive the call; `name` is for messages. */
+ganz_status ganz_model_parse(ganz_model **model, const void *data, size_t bytes, const char *name, ganz_error *err);
+
+/* Writes a float model whole or not at all. `block`: the parameters, in ordinary memory. */
+ganz_status ganz_model_save(const char *path, const ganz_model_info *info, const ganz_net *net, const ganz_vocab *vocab,
+                            const real *block, ganz_error *err);
+
+/* ---- the parts, for files that hold a model and more -------------------------------------------- */
+
+/* Metadata and tensors of a float model; its last tensor is of bytes, so what is wider is to be declared before. */
+ganz_status ganz_model_declare(ganz_writer *writer, const ganz_model_info *info, const ganz_net *net,
+                               const ganz_vocab *vocab, ganz_error *err);
+/* Their data, in the same order. */
+ganz_status ganz_model_write(ganz_writer *writer, const ganz_net *net, const ganz_vocab *vocab, const real *block,
+                             ganz_error *err);
+
+/* Checks format and version, and reads the configuration. The texts live as long as the container. */
+ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *info, ganz_error *err);
+ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config *config, ganz_vocab **vocab,
+                                  ganz_error *err);
+/* Checks that every parameter of a float model is there, in the shape of the net, before memory is asked for. */
+ganz_status ganz_model_check_params(const ganz_container *file, const ganz_net *net, ganz_error *err);
+/* Copies them into a block in ordinary memory; refuses NaN and infinity. Steps are left as they are. */
+ganz_status ganz_model_read_params(const ganz_container *file, const ganz_net *net, real *block, ganz_error *err);
+
+#endif
