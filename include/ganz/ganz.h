@@ -58,6 +58,59 @@ GANZ_API ganz_status ganz_model_open(ganz_model **model, const char *path, ganz_
 /* To be closed after all its translators. */
 GANZ_API void ganz_model_close(ganz_model **model);
 
+/* ---- translation -------------------------------------------------------------------------------- */
+
+typedef struct ganz_translator_options {
+    int beam;         /* hypotheses kept at each step, 1 to 64; 1 is greedy */
+    int n_best;       /* results for each line, 1 to beam */
+    double alpha;     /* length penalty: scores are log-probability / ((5 + length) / 6)^alpha; 0 to 10 */
+    int batch_tokens; /* size of a batch; each sentence counts its tokens and 25 more */
+    int max_input;    /* longest input in tokens, end mark included, at least 16; 0: 256, or the model's limit if lower.
+                         Longer lines are split, see ganz_translate */
+    int max_length;   /* most tokens of one translation; 0: twice the input's and 50 */
+    int threads;      /* inside one call; for throughput rather open one translator for each thread */
+} ganz_translator_options;
+
+/* beam 4, n_best 1, alpha 0.6, batch_tokens 2048, one thread. */
+GANZ_API void ganz_translator_defaults(ganz_translator_options *options);
+
+/* Workspace and results of one timeline: one thread at a time. The model is borrowed. */
+typedef struct ganz_translator ganz_translator;
+
+/* options may be NULL: the defaults. */
+GANZ_API ganz_status ganz_translator_open(ganz_translator **translator, const ganz_model *model,
+                                          const ganz_translator_options *options, ganz_error *err);
+GANZ_API void ganz_translator_close(ganz_translator **translator);
+
+/* A line to translate. The texts are the caller's and need no terminator. */
+typedef struct ganz_line {
+    const char *text;
+    size_t bytes;
+    const char *prefix; /* what the translation must begin with, in whole words; NULL: anything */
+    size_t prefix_bytes;
+} ganz_line;
+
+typedef struct ganz_translation {
+    const char *text; /* one line of UTF-8, terminated */
+    size_t bytes;
+    double score;
+} ganz_translation;
+
+typedef struct ganz_result {
+    const ganz_translation *best; /* (count), falling scores */
+    int count;                    /* 1 to n_best */
+} ganz_result;
+
+/* Translates lines; text that is not UTF-8 is GANZ_EINVAL (ganz_utf8_repair of ganz/io.h helps). *results has one for each, in their order, and belongs to the translator: it lives until its next
+ * call or its end. A line of nothing but white space gives one empty translation with score 0.
+ *
+ * A line of more than max_input tokens is translated in pieces, never cut. Of the bytes that fit (judged by how many
+ * tokens the bytes before gave), a piece takes those up to the last sentence end, else the last comma, semicolon, colon
+ * or dash, else the last space, each only in their second half, else all up to a whole character. The translations are
+ * joined by spaces, their scores added; a prefix belongs to the first piece. */
+GANZ_API ganz_status ganz_translate(ganz_translator *translator, const ganz_line *lines, int count,
+                                    const ganz_result **results, ganz_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,496 @@
+/* Groups of sentences through the network. */
+#include "translate/decode.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    EXTRA_TOKENS = 25,  /* what a sentence counts in a group beside its tokens: limit = 2 * (tokens + 25) */
+    LOGIT_ROWS = 128,   /* rows of logits that exist at a time */
+    KEYS_HOST = 1 << 14,
+    HOST_SCRATCH = 1 << 18
+};
+
+/* One sentence of the group at work. */
+typedef struct lane {
+    ganz_beam beam;
+    int sentence;               /* place in the caller's list */
+    int32_t first_row;          /* of its source in the memory of the group */
+    int source_rows;
+} lane;
+
+/* Numbers of one step, in ordinary memory and as offsets into the block on the device. */
+typedef struct lists {
+    int32_t *ids, *positions, *self_begin, *self, *cross_begin, *cross;
+} lists;
+
+struct ganz_decoder {
+    ganz_backend *be;
+    const ganz_net *net;
+    const ganz_weights *weights;
+    ganz_decoder_options options;
+    int capacity;                      /* largest count of a group: sum of tokens + 25 */
+    int most_lanes, most_rows, k;      /* of a group; candidates a row */
+    lane *lanes;                       /* (most_lanes) live ones first */
+    int live;
+    ganz_arena beams;
+    /* numbers that go to the device at each step, and candidates that come back */
+    size_t numbers;                    /* capacity of the next two */
+    int32_t *host_numbers, *device_numbers;
+    int32_t *forced;                   /* (most_rows) token a row must take, or -1 */
+    float *value, *logsumexp;          /* (most_rows, k), (most_rows): parts of one block */
+    int32_t *index;                    /* (most_rows, k) */
+    unsigned char *device_found;       /* the same block on the device */
+    /* memory of the network */
+    void *key_block, *scratch_block;
+    ganz_arena keys_memory, scratch, host_scratch;
+    ganz_keys *keys;
+    /* results */
+    ganz_found *found;
+    int *counts;
+    size_t *offsets, *order;
+    size_t found_capacity, counts_capacity, offsets_capacity, order_capacity;
+    int32_t *pool;
+    size_t pool_used, pool_capacity;
+};
+
+/* ---- open and close ----------------------------------------------------------------------------- */
+
+static size_t found_bytes(const ganz_decoder *d)
+{
+    return (size_t)d->most_rows * ((size_t)d->k * (sizeof(float) + sizeof(int32_t)) + sizeof(float));
+}
+
+/* Memory of the device. A host backend would clear it all, and so make pages real that may never be used. */
+static ganz_status take_block(ganz_decoder *d, void **memory, size_t bytes, ganz_error *err)
+{
+    if (!d->be->host) return d->be->alloc(d->be, memory, bytes, err);
+    *memory = ganz_alloc_aligned(bytes);
+    return *memory ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory: %zu bytes of workspace", bytes);
+}
+
+static void free_block(ganz_decoder *d, void *memory)
+{
+    if (memory && d->be->host) ganz_free(memory);
+    else if (memory) d->be->free(d->be, memory);
+}
+
+static ganz_status set_scratch(ganz_decoder *d, size_t device_bytes, size_t host_bytes, ganz_error *err)
+{
+    ganz_arena_close(&d->scratch);
+    ganz_arena_close(&d->host_scratch);
+    free_block(d, d->scratch_block);
+    d->scratch_block = NULL;
+    GANZ_TRY(take_block(d, &d->scratch_block, device_bytes, err));
+    ganz_arena_over(&d->scratch, d->scratch_block, device_bytes, d->be->host);
+    return ganz_arena_open(&d->host_scratch, host_bytes, err);
+}
+
+/* Largest group: rows of keys, numbers and beams follow from its count. */
+static void size_group(ganz_decoder *d)
+{
+    const ganz_decoder_options *const o = &d->options;
+    const int alone = o->max_input + EXTRA_TOKENS;
+    d->capacity = o->batch_tokens > alone ? o->batch_tokens : alone;
+    d->most_lanes = d->capacity / (EXTRA_TOKENS + 1);
+    d->most_rows = d->most_lanes * o->search.beam;
+    d->k = ganz_search_candidates(&o->search);
+    if (d->k > d->net->config.vocab) d->k = d->net->config.vocab;
+    const size_t list_rows = (size_t)o->search.beam * (size_t)d->capacity;
+    d->numbers = 4 * (size_t)d->most_rows + 2 + 3 * list_rows; /* self lists: 2 * capacity a beam, cross: capacity */
+}
+
+/* Numbers a row needs in a pass, about: what each layer adds to the stream stays, the scratch of one layer comes on top. */
+static int row_width(const ganz_net *net)
+{
+    const int encoder = 2 * net->config.encoder_layers, decoder = 3 * net->config.decoder_layers;
+    return ((encoder > decoder ? encoder : decoder) + 12) * net->config.width + net->config.ffn;
+}
+
+static ganz_status take_memory(ganz_decoder *d, ganz_error *err)
+{
+    const ganz_search_options *const o = &d->options.search;
+    const size_t fixed = ganz_beam_bytes(o, 0), lengths = ganz_beam_bytes(o, 2 * d->capacity) - fixed;
+    GANZ_TRY(ganz_arena_open(&d->beams, (size_t)d->most_lanes * fixed + lengths + KEYS_HOST, err));
+    d->lanes = ganz_alloc((size_t)d->most_lanes, sizeof *d->lanes);
+    d->host_numbers = ganz_alloc(d->numbers, sizeof *d->host_numbers);
+    d->forced = ganz_alloc((size_t)d->most_rows, sizeof *d->forced);
+    d->value = ganz_alloc(1, found_bytes(d));
+    if (!d->lanes || !d->host_numbers || !d->forced || !d->value)
+        return ganz_fail(err, GANZ_ENOMEM, "out of memory for a batch of %d tokens", d->capacity);
+    d->logsumexp = d->value + (size_t)d->most_rows * (size_t)d->k;
+    d->index = (int32_t *)(d->logsumexp + d->most_rows);
+
+    GANZ_TRY(take_block(d, (void **)&d->device_numbers, d->numbers * sizeof *d->device_numbers, err));
+    GANZ_TRY(take_block(d, (void **)&d->device_found, found_bytes(d), err));
+    const int key_rows = 2 * o->beam * d->capacity;
+    const size_t key_bytes = ganz_keys_bytes(d->net, d->be, key_rows, d->capacity);
+    GANZ_TRY(take_block(d, &d->key_block, key_bytes, err));
+    ganz_arena_over(&d->keys_memory, d->key_block, key_bytes, d->be->host);
+    const size_t logits = (size_t)LOGIT_ROWS * (size_t)d->net->config.vocab * sizeof(real);
+    const size_t rows = (size_t)d->capacity * (size_t)row_width(d->net) * sizeof(real);
+    return set_scratch(d, logits + rows + (1 << 20), HOST_SCRATCH, err);
+}
+
+ganz_status ganz_decoder_open(ganz_decoder **decoder, ganz_backend *be, const ganz_net *net, const ganz_weights *weights,
+                              const ganz_decoder_options *options, ganz_error *err)
+{
+    GANZ_ASSERT(options->max_input >= 1 && options->max_input <= net->config.max_positions);
+    *decoder = NULL;
+    ganz_decoder *d = ganz_alloc(1, sizeof *d);
+    if (!d) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a decoder");
+    d->be = be;
+    d->net = net;
+    d->weights = weights;
+    d->options = *options;
+    size_group(d);
+    const ganz_status status = take_memory(d, err);
+    if (status != GANZ_OK) ganz_decoder_close(&d);
+    *decoder = d;
+    return status;
+}
+
+void ganz_decoder_close(ganz_decoder **decoder)
+{
+    ganz_decoder *const d = *decoder;
+    *decoder = NULL;
+    if (!d) return;
+    ganz_arena_close(&d->beams);
+    ganz_arena_close(&d->keys_memory);
+    ganz_arena_close(&d->scratch);
+    ganz_arena_close(&d->host_scratch);
+    free_block(d, d->key_block);
+    free_block(d, d->scratch_block);
+    free_block(d, d->device_numbers);
+    free_block(d, d->device_found);
+    ganz_free(d->lanes);
+    ganz_free(d->host_numbers);
+    ganz_free(d->forced);
+    ganz_free(d->value);
+    ganz_free(d->found);
+    ganz_free(d->counts);
+    ganz_free(d->offsets);
+    ganz_free(d->order);
+    ganz_free(d->pool);
+    ganz_free(d);
+}
+
+int ganz_decoder_limit(const ganz_decoder *d, int source_tokens)
+{
+    int limit = ganz_search_limit(source_tokens);
+    if (d->options.max_length > 0 && d->options.max_length < limit) limit = d->options.max_length;
+    return d->net->config.max_positions < limit ? d->net->config.max_positions : limit;
+}
+
+/* ---- results ------------------------------------------------------------------------------------ */
+
+static ganz_status keep_results(ganz_decoder *d, const lane *l, ganz_error *err)
+{
+    const ganz_hypothesis *h;
+    const int count = ganz_beam_results(&l->beam, &h);
+    const size_t first = (size_t)l->sentence * (size_t)d->options.search.n_best;
+    for (int i = 0; i < count; i++) {
+        const size_t n = (size_t)h[i].length;
+        if (!ganz_grow((void **)&d->pool, &d->pool_capacity, d->pool_used + n, sizeof *d->pool))
+            return ganz_fail(err, GANZ_ENOMEM, "out of memory for results");
+        memcpy(d->pool + d->pool_used, h[i].tokens, n * sizeof *d->pool);
+        d->offsets[first + (size_t)i] = d->pool_used;
+        d->found[first + (size_t)i] =
+            (ganz_found){.count = h[i].length, .score = h[i].score, .finished = l->beam.finished > 0};
+        d->pool_used += n;
+    }
+    d->counts[l->sentence] = count;
+    return GANZ_OK;
+}
+
+static ganz_status make_room(ganz_decoder *d, size_t count, ganz_error *err)
+{
+    const size_t results = count * (size_t)d->options.search.n_best;
+    d->pool_used = 0;
+    if (ganz_grow((void **)&d->found, &d->found_capacity, results, sizeof *d->found) &&
+        ganz_grow((void **)&d->offsets, &d->offsets_capacity, results, sizeof *d->offsets) &&
+        ganz_grow((void **)&d->counts, &d->counts_capacity, count, sizeof *d->counts) &&
+        ganz_grow((void **)&d->order, &d->order_capacity, count, sizeof *d->order) &&
+        ganz_grow((void **)&d->pool, &d->pool_capacity, 1, sizeof *d->pool))
+        return GANZ_OK;
+    return ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu sentences", count);
+}
+
+/* ---- one group ---------------------------------------------------------------------------------- */
+
+static ganz_pass new_pass(ganz_decoder *d)
+{
+    return (ganz_pass){.be = d->be, .weights = d->weights, .host = &d->host_scratch, .device = &d->scratch};
+}
+
+/* One beam for each sentence, and the sentences end to end as one source. False when memory is short. */
+static bool start_lanes(ganz_decoder *d, const ganz_sentence *sentences, const size_t *group, int count)
+{
+    int32_t row = 0;
+    ganz_arena_rewind(&d->beams, 0);
+    d->live = count;
+    for (int i = 0; i < count; i++) {
+        const ganz_sentence *const s = &sentences[group[i]];
+        lane *const l = &d->lanes[i];
+        *l = (lane){.sentence = (int)group[i], .first_row = row, .source_rows = s->count};
+        if (!ganz_beam_start(&l->beam, &d->beams, &d->options.search, d->net->config.vocab,
+                             ganz_decoder_limit(d, s->count), s->prefix, s->prefix_count))
+            return false;
+        row += s->count;
+    }
+    return true;
+}
+
+/* Encoder and cross keys. False when scratch is short. */
+static bool encode_group(ganz_decoder *d, const ganz_sentence *sentences, int count)
+{
+    const int rows = d->lanes[count - 1].first_row + d->lanes[count - 1].source_rows;
+    int32_t *const ids = d->host_numbers, *const positions = ids + rows, *const begin = positions + rows;
+    int longest = 0;
+    for (int i = 0; i < count; i++) {
+        const ganz_sentence *const s = &sentences[d->lanes[i].sentence];
+        begin[i] = d->lanes[i].first_row;
+        memcpy(ids + begin[i], s->ids, (size_t)s->count * sizeof *ids);
+        for (int j = 0; j < s->count; j++) positions[begin[i] + j] = j;
+        if (s->count > longest) longest = s->count;
+    }
+    begin[count] = rows;
+    d->be->upload(d->be, d->device_numbers, d->host_numbers, (size_t)(2 * rows + count + 1) * sizeof *ids);
+
+    const int32_t *const device_begin = d->device_numbers + 2 * rows;
+    const ganz_tokens source = {.rows = rows, .ids = d->device_numbers, .positions = d->device_numbers + rows};
+    const ganz_spans see = {.queries = rows, .keys = rows, .segments = count, .query_begin = device_begin,
+                            .key_begin = device_begin, .longest_query = longest, .longest_key = longest};
+    ganz_pass pass = new_pass(d);
+    ganz_tensor *const memory = ganz_net_encode(&pass, d->net, &source, &see);
+    if (!pass.failed) ganz_net_cross_keys(&pass, d->net, memory, d->keys);
+    ganz_arena_rewind(&d->scratch, 0);
+    ganz_arena_rewind(&d->host_scratch, 0);
+    return !pass.failed;
+}
+
+/* Lays out ids, positions and key lists of all live rows; returns how many rows. */
+static int fill_lists(ganz_decoder *d, lists *at, ganz_spans *self, ganz_spans *cross, size_t *numbers)
+{
+    int rows = 0, longest_source = 0;
+    for (int i = 0; i < d->live; i++) rows += d->lanes[i].beam.alive;
+    const int step = d->lanes[0].beam.step;
+    at->ids = d->host_numbers;
+    at->positions = at->ids + rows;
+    at->self_begin = at->positions + rows;
+    at->cross_begin = at->self_begin + rows + 1;
+    at->self = at->cross_begin + rows + 1;
+    at->cross = at->self + (size_t)rows * (size_t)(step + 1);
+    int32_t *self_at = at->self, *cross_at = at->cross;
+    int row = 0;
+    for (int i = 0; i < d->live; i++) {
+        const lane *const l = &d->lanes[i];
+        if (l->source_rows > longest_source) longest_source = l->source_rows;
+        for (int j = 0; j < l->beam.alive; j++, row++) {
+            at->ids[row] = ganz_beam_input(&l->beam, j);
+            at->positions[row] = step;
+            d->forced[row] = ganz_beam_forced(&l->beam);
+            at->self_begin[row] = (int32_t)(self_at - at->self);
+            at->cross_begin[row] = (int32_t)(cross_at - at->cross);
+            memcpy(self_at, l->beam.live[j].keys, (size_t)step * sizeof *self_at);
+            self_at[step] = d->keys->used + row;
+            self_at += step + 1;
+            for (int s = 0; s < l->source_rows; s++) *cross_at++ = l->first_row + s;
+        }
+    }
+    at->self_begin[rows] = (int32_t)(self_at - at->self);
+    at->cross_begin[rows] = (int32_t)(cross_at - at->cross);
+    *self = (ganz_spans){.queries = rows, .keys = d->keys->used + rows, .longest_query = 1, .longest_key = step + 1};
+    *cross = (ganz_spans){.queries = rows, .keys = d->keys->source_rows, .longest_query = 1, .longest_key = longest_source};
+    *numbers = (size_t)(cross_at - d->host_numbers);
+    return rows;
+}
+
+static const int32_t *on_device(const ganz_decoder *d, const int32_t *host)
+{
+    return d->device_numbers + (host - d->host_numbers);
+}
+
+static float logit_at(const ganz_decoder *d, const ganz_matrix *m, int row, int col)
+{
+    const size_t bytes = ganz_type_bytes(m->type);
+    const unsigned char *const from = (const unsigned char *)m->data + ((size_t)row * (size_t)m->ld + (size_t)col) * bytes;
+    union {
+        real value;
+        uint16_t half;
+    } number;
+    d->be->download(d->be, &number, from, bytes);
+    if (m->type == GANZ_REAL) return (float)number.value;
+    const uint32_t bits = (uint32_t)number.half << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Logits and candidates of rows [first, first + rows); forced tokens take the place of a row's first candidate. */
+static void find_candidates(ganz_decoder *d, ganz_pass *pass, const ganz_tensor *decoded, int first, int rows)
+{
+    ganz_tensor part = *decoded;
+    part.m.rows = rows;
+    part.m.data = (unsigned char *)part.m.data + (size_t)first * (size_t)part.m.ld * ganz_type_bytes(part.m.type);
+    const ganz_tensor *const logits = ganz_net_logits(pass, d->net, &part);
+    if (pass->failed) return;
+    float *const value = (float *)d->device_found, *const lse = value + (size_t)d->most_rows * (size_t)d->k;
+    int32_t *const index = (int32_t *)(lse + d->most_rows);
+    const size_t at = (size_t)first * (size_t)d->k;
+    const ganz_topk_call call = {.logits = logits->m, .k = d->k, .value = value + at, .index = index + at,
+                                 .logsumexp = lse + first};
+    d->be->topk(d->be, &call);
+    d->be->download(d->be, d->value + at, call.value, (size_t)rows * (size_t)d->k * sizeof *d->value);
+    d->be->download(d->be, d->index + at, call.index, (size_t)rows * (size_t)d->k * sizeof *d->index);
+    d->be->download(d->be, d->logsumexp + first, call.logsumexp, (size_t)rows * sizeof *d->logsumexp);
+    for (int i = 0; i < rows; i++) {
+        if (d->forced[first + i] < 0) continue;
+        d->value[at + (size_t)i * (size_t)d->k] = logit_at(d, &logits->m, i, d->forced[first + i]);
+        d->index[at + (size_t)i * (size_t)d->k] = d->forced[first + i];
+    }
+}
+
+/* The network's word on all live rows: candidates in ordinary memory. False when scratch is short. */
+static bool run_network(ganz_decoder *d, int *rows)
+{
+    lists at;
+    ganz_spans self, cross;
+    size_t numbers;
+    *rows = fill_lists(d, &at, &self, &cross, &numbers);
+    GANZ_ASSERT(numbers <= d->numbers);
+    d->be->upload(d->be, d->device_numbers, d->host_numbers, numbers * sizeof *d->host_numbers);
+    const ganz_tokens target = {.rows = *rows, .ids = d->device_numbers, .positions = on_device(d, at.positions)};
+    self.list_begin = on_device(d, at.self_begin);
+    self.list = on_device(d, at.self);
+    cross.list_begin = on_device(d, at.cross_begin);
+    cross.list = on_device(d, at.cross);
+
+    ganz_pass pass = new_pass(d);
+    const ganz_tensor *const decoded = ganz_net_step(&pass, d->net, &target, d->keys, &self, &cross);
+    const size_t mark = ganz_arena_mark(&d->scratch), host_mark = ganz_arena_mark(&d->host_scratch);
+    for (int first = 0; first < *rows && !pass.failed; first += LOGIT_ROWS) {
+        find_candidates(d, &pass, decoded, first, *rows - first < LOGIT_ROWS ? *rows - first : LOGIT_ROWS);
+        ganz_arena_rewind(&d->scratch, mark);
+        ganz_arena_rewind(&d->host_scratch, host_mark);
+    }
+    ganz_arena_rewind(&d->scratch, 0);
+    ganz_arena_rewind(&d->host_scratch, 0);
+    return !pass.failed;
+}
+
+static ganz_status check_candidates(const ganz_decoder *d, int rows, ganz_error *err)
+{
+    bool fine = true;
+    for (int i = 0; i < rows; i++) fine = fine && isfinite(d->logsumexp[i]);
+    for (int i = 0; i < rows * d->k; i++) fine = fine && d->index[i] >= 0 && d->index[i] < d->net->config.vocab;
+    return fine ? GANZ_OK : ganz_fail(err, GANZ_EFORMAT, "the model's numbers overflow: it gives no probabilities");
+}
+
+/* Every beam takes its step; those that are done hand over their results and leave. */
+static ganz_status advance_lanes(ganz_decoder *d, int32_t first_key, ganz_error *err)
+{
+    int row = 0, live = 0;
+    for (int i = 0; i < d->live; i++) {
+        lane *const l = &d->lanes[i];
+        const size_t at = (size_t)row * (size_t)d->k;
+        const ganz_candidates c = {.k = ganz_beam_forced(&l->beam) >= 0 ? 1 : d->k, .value = d->value + at,
+                                   .index = d->index + at, .logsumexp = d->logsumexp + row,
+                                   .first_key = first_key + row};
+        row += l->beam.alive;
+        ganz_beam_advance(&l->beam, &c);
+        if (l->beam.done) GANZ_TRY(keep_results(d, l, err));
+        else d->lanes[live++] = *l;
+    }
+    d->live = live;
+    return GANZ_OK;
+}
+
+/* *short_of_memory: nothing else is wrong, the group may be tried again with more scratch. */
+static ganz_status try_group(ganz_decoder *d, const ganz_sentence *sentences, const size_t *group, int count,
+                             bool *short_of_memory, ganz_error *err)
+{
+    if (!start_lanes(d, sentences, group, count)) return ganz_fail(err, GANZ_ENOMEM, "out of memory for beams");
+    const lane *const last = &d->lanes[count - 1];
+    ganz_arena_rewind(&d->keys_memory, 0);
+    ganz_pass pass = new_pass(d);
+    pass.host = &d->beams; /* both live as long as the group */
+    pass.device = &d->keys_memory;
+    int key_rows = 0;
+    for (int i = 0; i < count; i++) key_rows += d->options.search.beam * d->lanes[i].beam.limit;
+    d->keys = ganz_keys_take(&pass, d->net, key_rows, last->first_row + last->source_rows);
+    if (!d->keys) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %d key rows", key_rows);
+    *short_of_memory = !encode_group(d, sentences, count);
+    while (!*short_of_memory && d->live > 0) {
+        const int32_t first_key = d->keys->used;
+        int rows;
+        *short_of_memory = !run_network(d, &rows);
+        if (*short_of_memory) break;
+        GANZ_TRY(d->be->sync(d->be, err));
+        GANZ_TRY(check_candidates(d, rows, err));
+        GANZ_TRY(advance_lanes(d, first_key, err));
+    }
+    return d->be->sync(d->be, err);
+}
+
+/* Scratch is guessed at open; a network that wants more gets twice as much and starts the group again. */
+static ganz_status run_group(ganz_decoder *d, const ganz_sentence *sentences, const size_t *group, int count,
+                             ganz_error *err)
+{
+    for (;;) {
+        bool short_of_memory = false;
+        GANZ_TRY(try_group(d, sentences, group, count, &short_of_memory, err));
+        if (!short_of_memory) return GANZ_OK;
+        GANZ_TRY(set_scratch(d, 2 * d->scratch.size, 2 * d->host_scratch.size, err));
+    }
+}
+
+/* ---- all of them -------------------------------------------------------------------------------- */
+
+typedef struct place {
+    int length;
+    size_t sentence;
+} place;
+
+static int longest_first(const void *left, const void *right)
+{
+    const place *const a = left, *const b = right;
+    if (a->length != b->length) return a->length > b->length ? -1 : 1;
+    return (a->sentence > b->sentence) - (a->sentence < b->sentence);
+}
+
+static ganz_status sort_sentences(ganz_decoder *d, const ganz_sentence *sentences, size_t count, ganz_error *err)
+{
+    place *const places = ganz_alloc(count, sizeof *places);
+    if (!places) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu sentences", count);
+    for (size_t i = 0; i < count; i++) places[i] = (place){sentences[i].count, i};
+    qsort(places, count, sizeof *places, longest_first);
+    for (size_t i = 0; i < count; i++) d->order[i] = places[i].sentence;
+    ganz_free(places);
+    return GANZ_OK;
+}
+
+ganz_status ganz_decoder_run(ganz_decoder *d, const ganz_sentence *sentences, int count, const ganz_found **found,
+                             const int **counts, ganz_error *err)
+{
+    const size_t n = (size_t)count;
+    GANZ_TRY(make_room(d, n, err));
+    GANZ_TRY(sort_sentences(d, sentences, n, err));
+    for (size_t first = 0, end; first < n; first = end) {
+        int size = 0;
+        for (end = first; end < n; end++) {
+            const int more = sentences[d->order[end]].count + EXTRA_TOKENS;
+            GANZ_ASSERT(more - EXTRA_TOKENS >= 1 && more - EXTRA_TOKENS <= d->options.max_input);
+            if (size + more > d->capacity) break;
+            size += more;
+        }
+        GANZ_TRY(run_group(d, sentences, d->order + first, (int)(end - first), err));
+    }
+    const size_t n_best = (size_t)d->options.search.n_best;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < (size_t)d->counts[i]; j++) d->found[i * n_best + j].ids = d->pool + d->offsets[i * n_best + j];
+    *found = d->found;
+    *counts = d->counts;
+    return GANZ_OK;
+}
