@@ -70,6 +70,7 @@ double cli_seconds(void);
     X(encode)            \
     X(decode)            \
     X(prepare)           \
+    X(translate)         \
     X(score)
 
 #define CLI_DECLARE(name)                        \

@@ -1,0 +1,365 @@
+/* ganz translate: lines in, translations out, in order, on several threads. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "ganz/io.h"
+
+const cli_command cli_about_translate = {
+    "translate", "--model MODEL [FILE...]", "Translate text, one line each",
+    "Reads the files, or standard input, and writes one line for each line, in the same order; a blank line for a\n"
+    "blank line. Compressed files are recognised; an output named .gz or .zst is compressed. Answers as soon as the\n"
+    "input pauses, so that it can be talked to through pipes.\n"
+    "\n"
+    "The model is --model, else the file that GANZ_MODEL names.\n"
+    "\n"
+    "--scores puts the score and a tab before each translation: log-probability / ((5 + length) / 6)^alpha.\n"
+    "--n-best N writes up to N lines for each line, with the line's number and a tab before them.\n"
+    "--prefix names a file with one line for each line of input: what its translation must begin with, or nothing.\n"
+    "Lines longer than --max-input tokens are translated in pieces that end at sentence ends where possible.\n",
+};
+
+enum { FIRST_LINES = 16, MOST_LINES = 256, BLOCK_BYTES = 1 << 20, MOST_THREADS = 256 };
+
+typedef struct buffer {
+    char *data;
+    size_t bytes, capacity;
+} buffer;
+
+/* Lines that go through one translator together. Which lines share a block depends on the input alone, not on threads. */
+typedef struct block {
+    buffer text, out;
+    ganz_line lines[MOST_LINES];
+    size_t begin[MOST_LINES], prefix[MOST_LINES]; /* in text, while it may still move */
+    int count;
+    long long first; /* number of the first line */
+    bool done;
+} block;
+
+typedef struct job {
+    ganz_translator_options options;
+    const char *model_path, *out_path, *prefix_path, *invalid;
+    bool scores, quiet;
+    long long threads;
+    ganz_model *model;
+    ganz_output *out;
+    ganz_lines *lines, *prefixes;
+    long long lines_read;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    block *ring; /* block n lives in ring[n % slots] */
+    long long slots, filled, taken, written;
+    bool ended, failed;
+    ganz_error err; /* of the first failure */
+    cli_progress progress;
+    long long lines_written;
+} job;
+
+/* ---- buffers ------------------------------------------------------------------------------------ */
+
+static ganz_status out_of_memory(ganz_error *err)
+{
+    err->status = GANZ_ENOMEM;
+    snprintf(err->message, sizeof err->message, "out of memory");
+    return GANZ_ENOMEM;
+}
+
+static ganz_status make_room(buffer *b, size_t more, ganz_error *err)
+{
+    if (b->capacity - b->bytes >= more) return GANZ_OK;
+    const size_t capacity = 2 * (b->bytes + more);
+    char *const data = realloc(b->data, capacity);
+    if (!data) return out_of_memory(err);
+    b->data = data;
+    b->capacity = capacity;
+    return GANZ_OK;
+}
+
+static ganz_status add(buffer *b, const char *text, size_t bytes, ganz_error *err)
+{
+    const ganz_status status = make_room(b, bytes, err);
+    if (status != GANZ_OK) return status;
+    if (bytes > 0) memcpy(b->data + b->bytes, text, bytes);
+    b->bytes += bytes;
+    return GANZ_OK;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+/* Appends a line to the block's text; text that is not UTF-8 is repaired or refused, as the user wants. */
+static ganz_status add_line(const job *j, block *b, const ganz_lines *from, const char *text, size_t bytes, ganz_error *err)
+{
+    if (ganz_utf8_valid(text, bytes)) return add(&b->text, text, bytes, err);
+    if (strcmp(j->invalid, "replace") == 0) {
+        const ganz_status status = make_room(&b->text, 3 * bytes, err);
+        size_t replaced;
+        if (status == GANZ_OK) b->text.bytes += ganz_utf8_repair(text, bytes, b->text.data + b->text.bytes, &replaced);
+        return status;
+    }
+    err->status = GANZ_EINVAL;
+    snprintf(err->message, sizeof err->message, "%s:%lld: not UTF-8", ganz_lines_name(from), ganz_lines_number(from));
+    return GANZ_EINVAL;
+}
+
+static ganz_status add_prefix(const job *j, block *b, ganz_error *err)
+{
+    const char *text;
+    size_t bytes;
+    const ganz_status status = ganz_lines_next(j->prefixes, &text, &bytes, err);
+    if (status != GANZ_OK) return status;
+    if (text) return add_line(j, b, j->prefixes, text, bytes, err);
+    err->status = GANZ_EINVAL;
+    snprintf(err->message, sizeof err->message, "%s has fewer lines than the input", j->prefix_path);
+    return GANZ_EINVAL;
+}
+
+/* Fills a block from the open file; *more: the file has not ended. */
+static ganz_status fill_block(job *j, block *b, bool *more, ganz_error *err)
+{
+    long long size = FIRST_LINES << (j->filled < 4 ? j->filled : 4); /* the first results come soon */
+    if (size > MOST_LINES) size = MOST_LINES;
+    b->first = j->lines_read + 1;
+    b->text.bytes = 0;
+    for (b->count = 0; b->count < size && b->text.bytes < BLOCK_BYTES; b->count++) {
+        const char *text;
+        size_t bytes;
+        if (b->count > 0 && !ganz_lines_ready(j->lines)) break;
+        ganz_status status = ganz_lines_next(j->lines, &text, &bytes, err);
+        *more = status == GANZ_OK && text;
+        if (!*more) return status;
+        b->begin[b->count] = b->text.bytes;
+        status = add_line(j, b, j->lines, text, bytes, err);
+        b->prefix[b->count] = b->text.bytes;
+        if (status == GANZ_OK && j->prefixes) status = add_prefix(j, b, err);
+        if (status != GANZ_OK) return status;
+    }
+    return GANZ_OK;
+}
+
+static void point_lines(block *b, bool prefixes)
+{
+    for (int i = 0; i < b->count; i++) {
+        const size_t end = i + 1 < b->count ? b->begin[i + 1] : b->text.bytes;
+        b->lines[i] = (ganz_line){.text = b->text.data + b->begin[i], .bytes = b->prefix[i] - b->begin[i]};
+        if (prefixes && end > b->prefix[i]) {
+            b->lines[i].prefix = b->text.data + b->prefix[i];
+            b->lines[i].prefix_bytes = end - b->prefix[i];
+        }
+    }
+}
+
+/* ---- translating -------------------------------------------------------------------------------- */
+
+static ganz_status add_result(const job *j, block *b, int line, const ganz_translation *t, ganz_error *err)
+{
+    char head[96] = "";
+    size_t bytes = 0;
+    if (j->options.n_best > 1) bytes = (size_t)snprintf(head, sizeof head, "%lld\t", b->first + line);
+    if (j->scores) bytes += (size_t)snprintf(head + bytes, sizeof head - bytes, "%.6f\t", t->score);
+    ganz_status status = add(&b->out, head, bytes, err);
+    if (status == GANZ_OK) status = add(&b->out, t->text, t->bytes, err);
+    return status == GANZ_OK ? add(&b->out, "\n", 1, err) : status;
+}
+
+static ganz_status translate_block(const job *j, ganz_translator *t, block *b, ganz_error *err)
+{
+    const ganz_result *results;
+    point_lines(b, j->prefixes != NULL);
+    b->out.bytes = 0;
+    ganz_status status = ganz_translate(t, b->lines, b->count, &results, err);
+    for (int i = 0; i < b->count && status == GANZ_OK; i++)
+        for (int k = 0; k < results[i].count && status == GANZ_OK; k++)
+            status = add_result(j, b, i, &results[i].best[k], err);
+    return status;
+}
+
+/* Under the lock: writes what is next in order. */
+static ganz_status write_blocks(job *j, ganz_error *err)
+{
+    ganz_status status = GANZ_OK;
+    while (status == GANZ_OK && j->written < j->filled && j->ring[j->written % j->slots].done) {
+        block *const b = &j->ring[j->written % j->slots];
+        status = ganz_output_write(j->out, b->out.data, b->out.bytes, err);
+        if (status == GANZ_OK && strcmp(j->out_path, "-") == 0) status = ganz_output_flush(j->out, err);
+        b->done = false;
+        j->written++;
+        j->lines_written += b->count;
+        cli_progress_show(&j->progress, j->lines_written);
+    }
+    return status;
+}
+
+static void fail_job(job *j, const ganz_error *err)
+{
+    if (!j->failed) j->err = *err;
+    j->failed = true;
+}
+
+static void *work(void *context)
+{
+    job *const j = context;
+    ganz_translator *t;
+    ganz_error err;
+    ganz_status status = ganz_translator_open(&t, j->model, &j->options, &err);
+    pthread_mutex_lock(&j->lock);
+    for (;;) {
+        if (status != GANZ_OK) fail_job(j, &err);
+        pthread_cond_broadcast(&j->changed);
+        while (j->taken == j->filled && !j->ended && !j->failed) pthread_cond_wait(&j->changed, &j->lock);
+        if (j->failed || j->taken == j->filled) break;
+        block *const b = &j->ring[j->taken++ % j->slots];
+        pthread_mutex_unlock(&j->lock);
+        status = translate_block(j, t, b, &err);
+        pthread_mutex_lock(&j->lock);
+        b->done = true;
+        if (status == GANZ_OK && !j->failed) status = write_blocks(j, &err);
+    }
+    pthread_mutex_unlock(&j->lock);
+    ganz_translator_close(&t);
+    return NULL;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+/* Reads blocks into free places of the ring until the file ends or something fails. */
+static ganz_status read_file(job *j, const char *path, ganz_error *err)
+{
+    ganz_status status = ganz_lines_open(&j->lines, path, err);
+    bool more = status == GANZ_OK;
+    while (more) {
+        pthread_mutex_lock(&j->lock);
+        while (j->filled - j->written == j->slots && !j->failed) pthread_cond_wait(&j->changed, &j->lock);
+        const bool failed = j->failed;
+        pthread_mutex_unlock(&j->lock);
+        if (failed) break;
+        block *const b = &j->ring[j->filled % j->slots];
+        status = fill_block(j, b, &more, err);
+        if (status != GANZ_OK) break;
+        if (b->count == 0) continue;
+        j->lines_read += b->count;
+        pthread_mutex_lock(&j->lock);
+        j->filled++;
+        pthread_cond_broadcast(&j->changed);
+        pthread_mutex_unlock(&j->lock);
+    }
+    ganz_lines_close(&j->lines);
+    return status;
+}
+
+static ganz_status end_prefixes(const job *j, ganz_error *err)
+{
+    const char *text = NULL;
+    size_t bytes;
+    const ganz_status status = j->prefixes ? ganz_lines_next(j->prefixes, &text, &bytes, err) : GANZ_OK;
+    if (status != GANZ_OK || !text) return status;
+    err->status = GANZ_EINVAL;
+    snprintf(err->message, sizeof err->message, "%s has more lines than the input", j->prefix_path);
+    return GANZ_EINVAL;
+}
+
+static ganz_status read_files(job *j, const cli_list *files, ganz_error *err)
+{
+    ganz_status status = GANZ_OK;
+    if (j->prefix_path) status = ganz_lines_open(&j->prefixes, j->prefix_path, err);
+    if (status == GANZ_OK && files->count == 0) status = read_file(j, "-", err);
+    for (int i = 0; i < files->count && status == GANZ_OK; i++) status = read_file(j, files->items[i], err);
+    return status == GANZ_OK && !j->failed ? end_prefixes(j, err) : status;
+}
+
+/* Workers translate and write while this thread reads. */
+static ganz_status run_workers(job *j, const cli_list *files, ganz_error *err)
+{
+    pthread_t threads[MOST_THREADS];
+    int started = 0;
+    while (started < j->threads && pthread_create(&threads[started], NULL, work, j) == 0) started++;
+    ganz_status status = started > 0 ? read_files(j, files, err) : out_of_memory(err);
+    pthread_mutex_lock(&j->lock);
+    if (status != GANZ_OK) fail_job(j, err);
+    j->ended = true;
+    pthread_cond_broadcast(&j->changed);
+    pthread_mutex_unlock(&j->lock);
+    for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    if (j->failed) *err = j->err;
+    return j->failed ? err->status : GANZ_OK;
+}
+
+static ganz_status run_job(job *j, const cli_list *files, ganz_error *err)
+{
+    j->slots = 2 * j->threads + 2;
+    j->ring = calloc((size_t)j->slots, sizeof *j->ring);
+    if (!j->ring) return out_of_memory(err);
+    ganz_status status = ganz_model_open(&j->model, j->model_path, err);
+    if (status == GANZ_OK) status = ganz_output_open(&j->out, j->out_path, err);
+    if (status == GANZ_OK) status = run_workers(j, files, err);
+    cli_progress_end(&j->progress, j->lines_written);
+    if (status == GANZ_OK) return ganz_output_finish(&j->out, err);
+    ganz_output_abandon(&j->out);
+    return status;
+}
+
+static void free_job(job *j)
+{
+    for (long long i = 0; j->ring && i < j->slots; i++) {
+        free(j->ring[i].text.data);
+        free(j->ring[i].out.data);
+    }
+    free(j->ring);
+    ganz_lines_close(&j->prefixes);
+    ganz_model_close(&j->model);
+    pthread_cond_destroy(&j->changed);
+    pthread_mutex_destroy(&j->lock);
+}
+
+static int start_job(job *j, const cli_list *files)
+{
+    ganz_error err;
+    if (!j->model_path) j->model_path = getenv("GANZ_MODEL");
+    if (!j->model_path || !*j->model_path)
+        return cli_usage(&cli_about_translate, "which model? give --model, or its name in GANZ_MODEL");
+    if (j->threads == 0) j->threads = sysconf(_SC_NPROCESSORS_ONLN);
+    if (j->threads < 1 || j->threads > MOST_THREADS) j->threads = j->threads < 1 ? 1 : MOST_THREADS;
+    const bool talking = strcmp(j->out_path, "-") == 0 && isatty(STDOUT_FILENO);
+    cli_progress_start(&j->progress, "translated", "lines", 0, j->quiet || talking || !isatty(STDERR_FILENO));
+    return run_job(j, files, &err) == GANZ_OK ? CLI_OK : cli_fail(&cli_about_translate, &err);
+}
+
+int cli_run_translate(int argc, char **argv)
+{
+    job j = {.out_path = "-", .invalid = "error", .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    ganz_translator_defaults(&j.options);
+    long long beam = j.options.beam, n_best = 1, batch = j.options.batch_tokens, max_input = 0, max_length = 0;
+    const cli_option options[] = {
+        {"model", 'm', CLI_TEXT, &j.model_path, "FILE", "the model", 0, 0},
+        {"output", 'o', CLI_TEXT, &j.out_path, "FILE", "where to write", 0, 0},
+        {"beam", 'b', CLI_INT, &beam, "N", "hypotheses kept at each step; 1: greedy", 1, 64},
+        {"alpha", 0, CLI_REAL, &j.options.alpha, "A", "length penalty", 0, 10},
+        {"n-best", 0, CLI_INT, &n_best, "N", "translations for each line, at most the beam", 1, 64},
+        {"scores", 0, CLI_FLAG, &j.scores, NULL, "put scores before the translations", 0, 0},
+        {"prefix", 0, CLI_TEXT, &j.prefix_path, "FILE", "beginnings that the translations must have", 0, 0},
+        {"threads", 't', CLI_INT, &j.threads, "N", "lines are shared among N threads; 0: one for each core", 0, MOST_THREADS},
+        {"batch-tokens", 0, CLI_INT, &batch, "N", "size of a batch; a line counts its tokens and 25 more", 1, 1 << 20},
+        {"max-length", 0, CLI_INT, &max_length, "N", "most tokens of a translation; 0: 2 * input + 50", 0, 1 << 20},
+        {"max-input", 0, CLI_INT, &max_input, "N", "longest input in tokens; 0: 256 or the model's limit", 0, 1 << 20},
+        {"invalid", 0, CLI_CHOICE, &j.invalid, "error|replace", "what to do with text that is not UTF-8", 0, 0},
+        {"quiet", 'q', CLI_FLAG, &j.quiet, NULL, "no progress", 0, 0},
+        {0},
+    };
+    cli_list files = {0};
+    int code = cli_parse(&cli_about_translate, options, argc, argv, &files);
+    if (code < 0 && n_best > beam) code = cli_usage(&cli_about_translate, "--n-best must be at most --beam (%lld)", beam);
+    if (code < 0) {
+        j.options.beam = (int)beam;
+        j.options.n_best = (int)n_best;
+        j.options.batch_tokens = (int)batch;
+        j.options.max_input = (int)max_input;
+        j.options.max_length = (int)max_length;
+        code = start_job(&j, &files);
+    }
+    free_job(&j);
+    cli_list_free(&files);
+    return code;
+}

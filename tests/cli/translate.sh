@@ -1,0 +1,89 @@
+# ganz translate: one line for each line, in order, for any number of threads; files, pipes, refusals.
+# MAKE_MODEL writes a small random model.
+$MAKE_MODEL m.safetensors 5 || fail "no model"
+$MAKE_MODEL other.safetensors 6 || fail "no model"
+T="$GANZ translate --model m.safetensors --max-length 16"
+head -n 150 "$HERE/../data/tatoeba.en" >in
+{ head -n 20 in; echo; echo "   "; tail -n 20 in; printf 'no newline'; } >small
+
+$T in >out || fail "it fails"
+equal "lines" 150 "$(wc -l <out)"
+for threads in 1 2 3; do
+  $T --threads $threads <in | cmp - out || fail "$threads threads give something else"
+done
+$T small >small.out || fail "it fails"
+equal "lines with blanks" 43 "$(wc -l <small.out)"
+equal "blank for blank" "" "$(sed -n '21,22p' small.out)"
+sed -n 1,20p out | cmp - <(sed -n 1,20p small.out) || fail "a line depends on its neighbours"
+
+# several files, compressed in and out
+gzip -k small && zstd -q small -o small.zst
+$T small.gz small.zst -o two.gz || fail "compressed files"
+zcat two.gz | cmp - <(cat small.out small.out) || fail "compressed files give something else"
+$T -o two.zst in && zstd -dcq two.zst | cmp - out || fail "zstd output"
+
+# the model from the environment, and another one
+GANZ_MODEL=m.safetensors $GANZ translate --max-length 16 in | cmp - out || fail "GANZ_MODEL"
+$GANZ translate -m other.safetensors --max-length 16 in | cmp -s - out && fail "two models say the same"
+$T --beam 1 in | cmp -s - out && fail "greedy says the same as a beam"
+
+# scores and n-best
+$T --scores in >scored || fail "--scores"
+cut -f2- scored | cmp - out || fail "scores change the text"
+cut -f1 scored | grep -qvE '^-[0-9]+\.[0-9]{6}$' && fail "scores are no numbers"
+$T --n-best 3 --scores small >best || fail "--n-best"
+awk -F'\t' '$1 != last {last = $1; n = 0; lines++} {n++; if (n > 3 || (n > 1 && $2 > score)) bad = 1; score = $2}
+  END {exit bad || lines != 43}' best || fail "n-best lists are out of order"
+grep -qP '^21\t0.000000\t$' best || fail "a blank line in an n-best list"
+
+# beginnings
+yes 'the dog' | head -n 43 | sed '2s/.*//' >beginnings
+$T --prefix beginnings small >begun || fail "--prefix"
+equal "prefixes kept" 40 "$(grep -c '^the dog' begun)"
+equal "no prefix" "$(sed -n 2p small.out)" "$(sed -n 2p begun)"
+head -n 5 beginnings >few
+refuses 1 'few has fewer lines than the input' $T --prefix few small
+refuses 1 'beginnings has more lines than the input' $T --prefix beginnings few
+
+# it answers while the input goes on
+mkfifo ask answer
+$T <ask >answer & translating=$!
+exec 7>ask 8<answer
+for line in 3 7; do
+  sed -n ${line}p in >&7
+  read -r -t 20 said <&8 || fail "no answer before the end of the input"
+  equal "answer $line" "$(sed -n ${line}p out)" "$said"
+done
+exec 7>&- 8<&-
+wait $translating || fail "it fails after the talk"
+
+# the example program says the same
+head -n 10 small | $EXAMPLE m.safetensors | cmp - <(head -n 10 small | $GANZ translate -m m.safetensors) || fail "the example says something else"
+$EXAMPLE half 2>/dev/null </dev/null && fail "the example opens anything"
+
+# empty input
+$T </dev/null >none || fail "empty input fails"
+[ -s none ] && fail "something out of nothing"
+
+# text that is not UTF-8
+printf 'fine\nb\xffd\n' >bad
+refuses 1 'bad:2: not UTF-8' $T bad
+$T --invalid replace bad >replaced || fail "--invalid replace"
+equal "replaced" 2 "$(wc -l <replaced)"
+
+# refusals leave no output behind
+refuses 2 'which model' $GANZ translate in
+refuses 1 'nothing: ' $GANZ translate --model nothing in
+refuses 1 'nothing' $T nothing
+refuses 2 'n-best' $T --n-best 5 in
+refuses 2 'beam' $T --beam 0 in
+refuses 1 '16 to 64 tokens' $T --max-input 100 in
+head -c 3000 m.safetensors >half
+refuses 1 'half: ' $GANZ translate --model half in
+refuses 1 'in: ' $GANZ translate --model in in
+refuses 1 'bad:2' $T -o made in bad
+[ -e made ] && fail "a failed run left an output"
+ls | grep -q '^\.\?made' && fail "a failed run left something"
+$T in >/dev/full 2>err && fail "a full disk looks like success"
+grep -q 'No space left' err || fail "a full disk says: $(cat err)"
+exit 0
