@@ -35,6 +35,17 @@ typedef struct ganz_operand {
     const real *step; /* (1) on the device; NULL: plain values */
 } ganz_operand;
 
+/* Where codes of a result go while it is made: clip(rint(y * (1 / step))) in [-p, p]. */
+typedef struct ganz_code_out {
+    ganz_matrix m;    /* S8, of the result's shape; data NULL: none */
+    const real *step; /* (1) on the device */
+    int p;
+} ganz_code_out;
+enum { GANZ_CODE_OUTS = 3 }; /* of one result: q, k and v read the same rows */
+
+/* Weights in the order of a device's integer kernels; what is inside, it alone knows. */
+typedef struct ganz_packed ganz_packed;
+
 /* Dropout with masks made beforehand: 1 keep, 0 drop. Tensor2Tensor shares a mask over all tokens of a row, so a mask
  * has one line for each group of tokens. */
 typedef struct ganz_drop {
@@ -54,7 +65,8 @@ typedef struct ganz_embed_call {
     const real *timing; /* (positions, cols) */
     const real *extra;  /* (cols) or NULL */
     ganz_drop drop;
-    real *out; /* (rows, cols) */
+    const ganz_packed *packed; /* embed_codes: the table in the order of the kernels; table.step holds for it */
+    real *out;                 /* (rows, cols) */
     /* backward */
     const real *out_grad;
     real *table_grad;     /* (vocab, cols), added to in an order that never varies */
@@ -73,7 +85,8 @@ typedef struct ganz_norm_call {
     real eps;
     const real *scale, *bias; /* (cols) */
     real *sum;                /* (rows, cols); may be x itself; not used when delta is none */
-    ganz_matrix y;            /* (rows, cols) */
+    ganz_matrix y;            /* (rows, cols); norm_codes: data NULL where only codes are wanted */
+    ganz_code_out codes[GANZ_CODE_OUTS]; /* norm_codes: those with data are written */
     real *stats;              /* (rows, 2): mean, 1/deviation; kept for the backward; NULL: not wanted */
     /* backward: reads sum (or x), stats, y_grad, and what came back to sum from later layers */
     ganz_matrix y_grad;           /* (rows, cols) */
@@ -93,7 +106,11 @@ typedef struct ganz_linear_call {
     const real *bias; /* (out) or NULL */
     bool relu;
     ganz_drop drop; /* after the relu */
-    ganz_matrix y;  /* (rows, out) */
+    ganz_matrix y;  /* (rows, out); linear_codes: data NULL where only codes are wanted */
+    /* linear_codes: x is S8, w has no data but a step */
+    const ganz_packed *packed;
+    ganz_code_out codes;
+    int32_t *largest; /* (1) raised to the largest |sum|; NULL: not wanted */
     /* backward: y_grad is overwritten where relu asks for it (y > 0 says what passed both relu and dropout) */
     ganz_matrix y_grad; /* (rows, out) */
     ganz_matrix x_grad; /* (rows, in): gradient of the values x stands for; data NULL: not wanted */
@@ -129,7 +146,12 @@ typedef struct ganz_attention_call {
     int mask_side;
     real mask_scale;
     const int32_t *query_slot, *key_slot; /* (rows) places in the packed row, for the mask */
-    ganz_matrix out;                      /* (queries, heads * width) */
+    ganz_matrix out;                      /* (queries, heads * width); attention_codes: data NULL where only codes are wanted */
+    /* attention_codes: q, k, v are S8; the rest only where not NULL, all (1): largest |sum| of both products, codes of U
+     * that were clipped, codes of U */
+    ganz_code_out codes;
+    int32_t *largest_qk, *largest_uv;
+    int64_t *u_clipped, *u_codes;
     real *stats; /* (queries, heads, 2): largest score, sum of exp; kept for the backward; NULL: not wanted */
     /* backward: gradients of the values that q, k, v stand for */
     ganz_matrix out_grad, q_grad, k_grad, v_grad; /* q, k, v: written */
@@ -247,6 +269,17 @@ struct ganz_backend {
     void (*topk)(ganz_backend *be, const ganz_topk_call *c);
     /* to = to * keep + from * (1 - keep) over a block: running averages of parameters */
     void (*average)(ganz_backend *be, real *to, const real *from, size_t count, double keep);
+
+    /* Integer translation: all of these or none (NULL). Sums are exact; what follows them is the arithmetic of the float
+     * operations above on codes, so that both give the same bits. Forward only, no dropout. */
+    size_t (*pack_bytes)(const ganz_backend *be, int out, int in); /* 0: too large */
+    /* Weights (out, in) into a block of pack_bytes, aligned to GANZ_ALIGN; input codes will be in [-p, p]. A backend opened
+     * under the same choice of processor features reads what another one packed. */
+    const ganz_packed *(*pack)(const ganz_backend *be, void *block, const int8_t *codes, int out, int in, int p);
+    void (*embed_codes)(ganz_backend *be, const ganz_embed_call *c);
+    void (*norm_codes)(ganz_backend *be, const ganz_norm_call *c);
+    void (*linear_codes)(ganz_backend *be, const ganz_linear_call *c);
+    void (*attention_codes)(ganz_backend *be, const ganz_attention_call *c);
 };
 
 /* `threads` >= 1. The caller owns it and ends it by be->close(be). */

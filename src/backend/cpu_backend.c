@@ -163,17 +163,28 @@ static const ganz_backend cpu_table = {
     .refresh = ganz_cpu_refresh,
     .adafactor = ganz_cpu_adafactor,
     .adam = ganz_cpu_adam,
-    .topk = ganz_cpu_topk,
     .average = ganz_cpu_average,
+#ifndef GANZ_F64 /* the kernels are float */
+    .topk = ganz_cpu_topk,
+    .pack_bytes = ganz_cpu_pack_bytes,
+    .pack = ganz_cpu_pack,
+    .embed_codes = ganz_cpu_embed_codes,
+    .norm_codes = ganz_cpu_norm_codes,
+    .linear_codes = ganz_cpu_linear_codes,
+    .attention_codes = ganz_cpu_attention_codes,
+#endif
 };
 
 ganz_status ganz_cpu_backend_open(ganz_backend **be, int threads, ganz_error *err)
 {
+    unsigned features;
     *be = NULL;
+    GANZ_TRY(ganz_cpu_choose(&features, err));
     ganz_cpu *const cpu = ganz_alloc(1, sizeof *cpu);
     if (!cpu) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a backend");
     cpu->table = cpu_table;
     cpu->threads = threads;
+    ganz_kernel_init(&cpu->kernel, features);
     const ganz_status status = ganz_pool_open(&cpu->pool, threads, err);
     if (status != GANZ_OK) {
         ganz_free(cpu);

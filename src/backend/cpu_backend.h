@@ -4,11 +4,13 @@
 
 #include "backend/backend.h"
 #include "base/thread.h"
+#include "kernel/kernel.h"
 
 typedef struct ganz_cpu {
     ganz_backend table; /* first: a ganz_backend * is a ganz_cpu * */
     ganz_pool *pool;
     int threads;
+    ganz_kernel kernel; /* for the processor as it was when the backend was opened */
     void *scratch; /* of the call that runs; kept and grown */
     size_t scratch_bytes;
     bool out_of_memory; /* told at the next sync */
@@ -37,6 +39,7 @@ void ganz_cpu_norm(ganz_backend *be, const ganz_norm_call *c);
 void ganz_cpu_norm_grad(ganz_backend *be, const ganz_norm_call *c);
 /* cpu_loss.c */
 void ganz_cpu_loss(ganz_backend *be, const ganz_loss_call *c);
+/* cpu_topk.c */
 void ganz_cpu_topk(ganz_backend *be, const ganz_topk_call *c);
 /* cpu_quantize.c */
 void ganz_cpu_quantize(ganz_backend *be, const ganz_quantize_call *c);
@@ -50,6 +53,13 @@ void ganz_cpu_linear_grad(ganz_backend *be, const ganz_linear_call *c);
 /* cpu_attention.c, cpu_attention_grad.c */
 void ganz_cpu_attention(ganz_backend *be, const ganz_attention_call *c);
 void ganz_cpu_attention_grad(ganz_backend *be, const ganz_attention_call *c);
+/* cpu_codes.c, cpu_codes_attention.c */
+size_t ganz_cpu_pack_bytes(const ganz_backend *be, int out, int in);
+const ganz_packed *ganz_cpu_pack(const ganz_backend *be, void *block, const int8_t *codes, int out, int in, int p);
+void ganz_cpu_embed_codes(ganz_backend *be, const ganz_embed_call *c);
+void ganz_cpu_norm_codes(ganz_backend *be, const ganz_norm_call *c);
+void ganz_cpu_linear_codes(ganz_backend *be, const ganz_linear_call *c);
+void ganz_cpu_attention_codes(ganz_backend *be, const ganz_attention_call *c);
 /* cpu_optim.c */
 void ganz_cpu_adafactor(ganz_backend *be, const ganz_update_call *c);
 void ganz_cpu_adam(ganz_backend *be, const ganz_update_call *c);

@@ -1,4 +1,4 @@
-/* What is done with logits: the loss and its gradient, and the candidates of a beam. */
+/* The loss and its gradient. */
 #include <math.h>
 
 #include "backend/cpu_backend.h"
@@ -88,36 +88,4 @@ void ganz_cpu_loss(ganz_backend *be, const ganz_loss_call *c)
     ganz_pool_run(cpu->pool, c->rows, ganz_cpu_grain(c->vocab), loss_rows, &job);
     for (int row = 0; row < c->rows; row++)
         for (int i = 0; i < 3; i++) c->sums[i] += job.sums[3 * (size_t)row + (size_t)i];
-}
-
-/* ---- candidates --------------------------------------------------------------------------------- */
-
-static void topk_row(const ganz_topk_call *c, int row)
-{
-    const real *const x = real_row(&c->logits, row);
-    float *const value = c->value + (size_t)row * (size_t)c->k;
-    int32_t *const index = c->index + (size_t)row * (size_t)c->k;
-    int count = 0;
-    for (int i = 0; i < c->logits.cols; i++) {
-        const float v = (float)x[i];
-        if (count < c->k) top_insert(value, index, count++, v, i);
-        else if (v > value[c->k - 1]) top_insert(value, index, c->k - 1, v, i);
-    }
-    real max;
-    const real sum = exp_sum(x, c->logits.cols, &max);
-    c->logsumexp[row] = (float)max + ganz_log((float)sum);
-}
-
-static void topk_rows(void *context, int64_t begin, int64_t end, int worker)
-{
-    const ganz_topk_call *const c = context;
-    (void)worker;
-    for (int64_t row = begin; row < end; row++) topk_row(c, (int)row);
-}
-
-void ganz_cpu_topk(ganz_backend *be, const ganz_topk_call *c)
-{
-    ganz_topk_call call = *c;
-    GANZ_ASSERT(c->k <= c->logits.cols);
-    ganz_pool_run(ganz_cpu_of(be)->pool, c->logits.rows, ganz_cpu_grain(c->logits.cols), topk_rows, &call);
 }

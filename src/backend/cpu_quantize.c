@@ -11,14 +11,15 @@
 
 typedef struct quantize_job {
     const ganz_quantize_call *c;
+    const ganz_rows *rows;
     real inv, low, high;
     int64_t *clipped; /* (blocks) or NULL */
     real *z;          /* (blocks) or NULL: sums for the gradient of z */
 } quantize_job;
 
-static quantize_job quantize_of(const ganz_quantize_call *c)
+static quantize_job quantize_of(const ganz_cpu *cpu, const ganz_quantize_call *c)
 {
-    return (quantize_job){.c = c, .inv = 1 / *c->step, .low = c->is_signed ? -(real)c->p : 0, .high = (real)c->p};
+    return (quantize_job){.c = c, .rows = &cpu->kernel.rows, .inv = 1 / *c->step, .low = c->is_signed ? -(real)c->p : 0, .high = (real)c->p};
 }
 
 GANZ_CLONES static void codes_row(const real *x, int n, real inv, real low, real high, real *codes)
@@ -33,6 +34,20 @@ GANZ_CLONES static int clipped_row(const real *x, int n, real inv, real low, rea
     return count;
 }
 
+/* Codes in the type asked for. */
+static void quantize_row(const quantize_job *job, int row)
+{
+    const ganz_quantize_call *const c = job->c;
+    const real *const x = real_row(&c->x, row);
+#ifndef GANZ_F64
+    if (c->codes.type == GANZ_S8) {
+        job->rows->quantize(x, c->x.cols, job->inv, c->p, (int8_t *)c->codes.data + (size_t)row * (size_t)c->codes.ld);
+        return;
+    }
+#endif
+    codes_row(x, c->x.cols, job->inv, job->low, job->high, real_row(&c->codes, row));
+}
+
 static void quantize_blocks(void *context, int64_t begin, int64_t end, int worker)
 {
     const quantize_job *const job = context;
@@ -42,7 +57,7 @@ static void quantize_blocks(void *context, int64_t begin, int64_t end, int worke
         int64_t count = 0;
         for (int row = block * GANZ_CPU_BLOCK; row < c->x.rows && row < (block + 1) * GANZ_CPU_BLOCK; row++) {
             const real *const x = real_row(&c->x, row);
-            codes_row(x, c->x.cols, job->inv, job->low, job->high, real_row(&c->codes, row));
+            quantize_row(job, row);
             if (job->clipped) count += clipped_row(x, c->x.cols, job->inv, job->low, job->high);
         }
         if (job->clipped) job->clipped[block] = count;
@@ -53,7 +68,7 @@ void ganz_cpu_quantize(ganz_backend *be, const ganz_quantize_call *c)
 {
     ganz_cpu *const cpu = ganz_cpu_of(be);
     const int blocks = ganz_cpu_blocks(c->x.rows);
-    quantize_job job = quantize_of(c);
+    quantize_job job = quantize_of(cpu, c);
     if (c->clipped && !(job.clipped = ganz_cpu_scratch(cpu, (size_t)blocks, sizeof *job.clipped))) return;
     ganz_pool_run(cpu->pool, blocks, 1, quantize_blocks, &job);
     for (int b = 0; job.clipped && b < blocks; b++) *c->clipped += job.clipped[b];
@@ -95,7 +110,7 @@ void ganz_cpu_quantize_grad(ganz_backend *be, const ganz_quantize_call *c)
 {
     ganz_cpu *const cpu = ganz_cpu_of(be);
     const int blocks = ganz_cpu_blocks(c->x.rows);
-    quantize_job job = quantize_of(c);
+    quantize_job job = quantize_of(cpu, c);
     if (c->z_grad && !(job.z = ganz_cpu_scratch(cpu, (size_t)blocks, sizeof *job.z))) return;
     ganz_pool_run(cpu->pool, blocks, 1, quantize_grad_blocks, &job);
     if (c->z_grad) ganz_cpu_join(cpu, job.z, blocks, 1, 1, c->z_grad);

@@ -1,6 +1,6 @@
 # The kernel layer: one file for each ISA, compiled with its own flags.
 set(GANZ_KERNEL
-  kernel/i8_gemm.c kernel/i8_pack.c kernel/i8_scalar.c kernel/kernel.c kernel/rows_scalar.c)
+  kernel/i8_gemm.c kernel/i8_pack.c kernel/i8_scalar.c kernel/i8_unpack.c kernel/kernel.c kernel/rows_scalar.c)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND GANZ_KERNEL

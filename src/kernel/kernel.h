@@ -209,6 +209,9 @@ size_t ganz_pack_bytes(const ganz_kernel *kernel, int n, int k);
 void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, const int8_t *codes, int n, int k, int low,
                int high);
 
+/* Codes of one row of what was packed (k of them). */
+void ganz_unpack_row(const ganz_kernel *kernel, const ganz_packed *packed, int row, int8_t *codes);
+
 /* Bytes of scratch a thread needs for products of depth up to k (aligned to GANZ_ALIGN). */
 size_t ganz_gemm_scratch(const ganz_kernel *kernel, int k);
 

@@ -3,9 +3,10 @@
 
 /* ---- parts -------------------------------------------------------------------------------------- */
 
-ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer *norm, ganz_inputs_state next)
+ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer *norm, const ganz_site *const *readers,
+                           int count)
 {
-    ganz_tensor *const y = ganz_tensor_new(pass, s->tokens->rows, s->width, ganz_input_type(pass, next));
+    ganz_tensor *const y = ganz_tensor_for_sites(pass, s->tokens->rows, s->width, readers, count);
     if (y) y->real_grad = true; /* several sites read it */
     ganz_op_norm(pass, &s->x, s->delta, norm, s->tokens, y);
     return y;
@@ -15,9 +16,19 @@ ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_laye
 void ganz_net_heads(ganz_pass *pass, const ganz_attention_layer *a, const ganz_attend *what, ganz_tensor *delta)
 {
     if (pass->failed) return;
-    ganz_tensor *const mixed = ganz_tensor_new(pass, delta->m.rows, delta->m.cols, ganz_input_type(pass, a->o.inputs));
+    ganz_tensor *const mixed = ganz_tensor_for_sites(pass, delta->m.rows, delta->m.cols, (const ganz_site *[]){&a->o}, 1);
     ganz_op_attention(pass, what, mixed);
     ganz_op_linear(pass, mixed, &a->o, delta);
+}
+
+ganz_tensor *ganz_net_operand(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_pair *pair,
+                              const ganz_step *step, const ganz_matrix *into)
+{
+    if (pass->failed) return NULL;
+    ganz_tensor *const y = ganz_tensor_for_pair(pass, x->m.rows, site->out, pair, step, into);
+    ganz_op_linear(pass, x, site, y);
+    if (pass->failed) return NULL;
+    return ganz_op_pair_input(pass, y, pair, step, into ? ganz_tensor_over(pass, into, NULL) : NULL);
 }
 
 /* Queries, keys and values of whole sentences. Self attention reads y three times, cross attention the memory twice. */
@@ -28,6 +39,12 @@ static void project(ganz_pass *pass, const ganz_attention_layer *a, ganz_tensor 
     const int d = a->q.out, first = memory ? 1 : 0; /* of the sites that are projected together */
     ganz_tensor *const source = memory ? memory : y;
     if (pass->failed) return;
+    if (a->pair.inputs == GANZ_INPUTS_CODES) {
+        what->q = ganz_net_operand(pass, y, &a->q, &a->pair, &a->pair.q, NULL);
+        what->k = ganz_net_operand(pass, source, &a->k, &a->pair, &a->pair.k, NULL);
+        what->v = ganz_net_operand(pass, source, &a->v, &a->pair, &a->pair.v, NULL);
+        return;
+    }
     ganz_tensor *const together = ganz_tensor_new(pass, source->m.rows, (3 - first) * d, type);
     ganz_op_project(pass, source, all + first, 3 - first, together);
     ganz_tensor *const q = memory ? ganz_tensor_new(pass, y->m.rows, d, type) : ganz_tensor_columns(pass, together, 0, d);
@@ -55,7 +72,7 @@ static void attend(ganz_pass *pass, ganz_stream *s, const ganz_attention_layer *
     const ganz_scope scope = ganz_scope_begin(pass);
     ganz_attend what = {.pair = &a->pair, .heads = s->heads, .see = see, .queries = s->tokens};
     what.keys = other ? other->tokens : s->tokens;
-    ganz_tensor *const y = ganz_net_norm(pass, s, &a->norm, a->q.inputs);
+    ganz_tensor *const y = ganz_net_norm(pass, s, &a->norm, (const ganz_site *[]){&a->q, &a->k, &a->v}, other ? 1 : 3);
     project(pass, a, y, other ? other->memory : NULL, &what);
     ganz_net_heads(pass, a, &what, delta);
     ganz_scope_end(pass, scope);
@@ -66,8 +83,8 @@ void ganz_net_ffn(ganz_pass *pass, ganz_stream *s, const ganz_ffn_layer *f)
 {
     ganz_tensor *const delta = ganz_net_delta(pass, s, &f->out);
     const ganz_scope scope = ganz_scope_begin(pass);
-    ganz_tensor *const y = ganz_net_norm(pass, s, &f->norm, f->in.inputs);
-    ganz_tensor *const wide = ganz_tensor_new(pass, s->tokens->rows, f->in.out, ganz_input_type(pass, f->out.inputs));
+    ganz_tensor *const y = ganz_net_norm(pass, s, &f->norm, (const ganz_site *[]){&f->in}, 1);
+    ganz_tensor *const wide = ganz_tensor_for_sites(pass, s->tokens->rows, f->in.out, (const ganz_site *[]){&f->out}, 1);
     ganz_op_linear_relu(pass, y, &f->in, s->tokens, wide);
     ganz_op_linear(pass, wide, &f->out, delta);
     ganz_scope_end(pass, scope);
@@ -84,6 +101,15 @@ ganz_stream ganz_net_start(ganz_pass *pass, const ganz_net *net, const ganz_toke
 
 /* ---- the network -------------------------------------------------------------------------------- */
 
+/* Two sites of each decoder layer read the memory: each with a step of its own, so it stays as values. */
+static ganz_tensor *memory_of(ganz_pass *pass, ganz_stream *s, const ganz_net *net)
+{
+    ganz_tensor *const y = ganz_tensor_new(pass, s->tokens->rows, s->width, ganz_input_type(pass, net->decoder[0].cross.k.inputs));
+    if (y) y->real_grad = true;
+    ganz_op_norm(pass, &s->x, s->delta, &net->encoder_norm, s->tokens, y);
+    return y;
+}
+
 ganz_tensor *ganz_net_encode(ganz_pass *pass, const ganz_net *net, const ganz_tokens *source, const ganz_spans *see)
 {
     ganz_stream s = ganz_net_start(pass, net, source, true);
@@ -91,7 +117,7 @@ ganz_tensor *ganz_net_encode(ganz_pass *pass, const ganz_net *net, const ganz_to
         attend(pass, &s, &net->encoder[i].self, see, NULL);
         ganz_net_ffn(pass, &s, &net->encoder[i].ffn);
     }
-    return ganz_net_norm(pass, &s, &net->encoder_norm, net->decoder[0].cross.k.inputs);
+    return memory_of(pass, &s, net);
 }
 
 ganz_tensor *ganz_net_decode(ganz_pass *pass, const ganz_net *net, const ganz_tokens *target, const ganz_tokens *source,
@@ -104,7 +130,7 @@ ganz_tensor *ganz_net_decode(ganz_pass *pass, const ganz_net *net, const ganz_to
         attend(pass, &s, &net->decoder[i].cross, cross, &other);
         ganz_net_ffn(pass, &s, &net->decoder[i].ffn);
     }
-    return ganz_net_norm(pass, &s, &net->decoder_norm, net->logits.inputs);
+    return ganz_net_norm(pass, &s, &net->decoder_norm, (const ganz_site *[]){&net->logits}, 1);
 }
 
 void ganz_net_loss(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded, const ganz_goal *goal)

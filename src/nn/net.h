@@ -64,13 +64,15 @@ void ganz_net_close(ganz_net *net);
 /* Dense sites and pairs in canonical order (encoder, decoder, logits). */
 ganz_site *ganz_net_site(ganz_net *net, int place);
 ganz_pair *ganz_net_pair(ganz_net *net, int index);
+/* Width of all codes: weights, inputs, U. */
+void ganz_net_set_bits(ganz_net *net, int bits);
 void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_state inputs);
 
 /* The numbers of a net on one device. */
 typedef struct ganz_weights {
     ganz_backend *be;
     const ganz_params *params; /* the net's: it must stay where it is */
-    real *master;      /* (params.block) */
+    real *master;      /* (params.block); NULL for CODES */
     real *grad;        /* (params.block) or NULL: no training */
     void *copy;        /* (params.block) operands in the product type, made by refresh; NULL while masters serve */
     real *weight_step; /* (sites) of FAKE weights */
@@ -81,6 +83,11 @@ typedef struct ganz_weights {
     int64_t *clipped;  /* (steps) */
     real *timing;      /* (max_positions, width) */
     ganz_refresh_item *items; /* (2 * sites) on the host, for refresh */
+    real **value; /* (params.count) on the host, for CODES: where a parameter that stays a value lies, NULL for weights */
+    real *value_block;
+    const ganz_packed **packed; /* (sites) on the host, for CODES */
+    void *packed_block;
+    size_t packed_used;
 } ganz_weights;
 
 ganz_status ganz_weights_open(ganz_weights *w, const ganz_net *net, ganz_backend *be, bool training, ganz_error *err);
@@ -88,6 +95,22 @@ void ganz_weights_close(ganz_weights *w);
 /* To be called after the masters or the states changed and before the next pass. Fails only when it first needs memory
  * for copies and there is none. */
 ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_error *err);
+
+/* First steps from measured ranges (w->largest): largest / p of each input, 1 / (2^bits - 1) of U, kept within 2^-24 and
+ * 2^8. Writes the z in the masters; to be refreshed. GANZ_ENOMEM. */
+ganz_status ganz_weights_set_steps(ganz_weights *w, const ganz_net *net, ganz_error *err);
+
+/* Weights of a net whose states are all CODES: packed codes, norms, biases and the target space as values, no masters.
+ * GANZ_EUNSUPPORTED on a device without integer kernels. The caller then fills them in: each site by ganz_weights_pack,
+ * w->value of what is not a weight, w->input_step (all positive). Never refreshed. */
+ganz_status ganz_weights_open_codes(ganz_weights *w, const ganz_net *net, ganz_backend *be, ganz_error *err);
+/* codes (out, in) in ordinary memory, not needed afterwards. */
+void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *codes, real step);
+
+/* Codes of FAKE weights (site->out * site->in) or of its bias (site->out), brought to ordinary memory; the step that makes
+ * values of them. `work`: as many `real`. */
+real ganz_weights_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *work);
+real ganz_weights_bias_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *work);
 
 /* Tokens of one pass, on the device. Made from a batch by the trainer, from sentences by the search. */
 typedef struct ganz_tokens {

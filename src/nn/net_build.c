@@ -94,6 +94,7 @@ static ganz_attention_layer add_attention(builder *b, const char *side, int laye
     a.pair.v = next_step(b);
     a.pair.bits = a.pair.u_bits = BITS;
     snprintf(a.pair.name, sizeof a.pair.name, "%s", where);
+    a.pair.place = b->net->pairs;
     a.o = add_dense(b, where, "o", d, d, false);
     b->net->pairs++;
     return a;
@@ -240,4 +241,16 @@ void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_
         site->inputs = inputs;
     }
     for (int i = 0; i < net->pairs; i++) ganz_net_pair(net, i)->inputs = inputs;
+}
+
+void ganz_net_set_bits(ganz_net *net, int bits)
+{
+    for (int i = 0; i < net->sites; i++) {
+        ganz_site *const site = ganz_net_site(net, i);
+        site->weight_bits = site->input_bits = bits;
+    }
+    for (int i = 0; i < net->pairs; i++) {
+        ganz_pair *const pair = ganz_net_pair(net, i);
+        pair->bits = pair->u_bits = bits;
+    }
 }

@@ -5,7 +5,8 @@
 
 static ganz_type keys_type(const ganz_net *net, const ganz_backend *be)
 {
-    return net->decoder[0].self.pair.inputs == GANZ_INPUTS_MEASURE ? GANZ_REAL : be->product;
+    const ganz_inputs_state state = net->decoder[0].self.pair.inputs;
+    return state == GANZ_INPUTS_CODES ? GANZ_S8 : state == GANZ_INPUTS_MEASURE ? GANZ_REAL : be->product;
 }
 
 size_t ganz_keys_bytes(const ganz_net *net, const ganz_backend *be, int capacity, int source_rows)
@@ -53,6 +54,11 @@ static void keep(ganz_pass *pass, const ganz_attention_layer *a, ganz_tensor *x,
     const ganz_step *const steps[] = {&a->pair.k, &a->pair.v};
     if (pass->failed) return;
     const int rows = x->m.rows, d = keys->width;
+    for (int part = 0; part < 2 && a->pair.inputs == GANZ_INPUTS_CODES; part++) {
+        const ganz_matrix place = stored(keys, layer, row, rows, part);
+        ganz_net_operand(pass, x, sites[part], &a->pair, steps[part], &place);
+    }
+    if (a->pair.inputs == GANZ_INPUTS_CODES) return;
     const ganz_matrix both = stored(keys, layer, row, rows, -1);
     const bool straight = a->pair.inputs != GANZ_INPUTS_FAKE;
     ganz_tensor *const made = straight ? ganz_tensor_over(pass, &both, NULL) : ganz_tensor_new(pass, rows, 2 * d, GANZ_REAL);
@@ -82,14 +88,12 @@ static void attend_kept(ganz_pass *pass, ganz_stream *s, const ganz_attention_la
     ganz_tensor *const delta = ganz_net_delta(pass, s, &a->o);
     const ganz_scope scope = ganz_scope_begin(pass);
     ganz_attend what = {.pair = &a->pair, .heads = s->heads, .see = see};
-    ganz_tensor *const y = ganz_net_norm(pass, s, &a->norm, a->q.inputs);
+    ganz_tensor *const y = ganz_net_norm(pass, s, &a->norm, (const ganz_site *[]){&a->q, &a->k, &a->v}, new_row < 0 ? 1 : 3);
     if (new_row >= 0) keep(pass, a, y, keys, layer, new_row);
-    ganz_tensor *const q = ganz_tensor_new(pass, s->tokens->rows, s->width, ganz_input_type(pass, a->pair.inputs));
-    ganz_op_linear(pass, y, &a->q, q);
-    const bool codes = a->pair.inputs == GANZ_INPUTS_FAKE;
+    const bool codes = a->pair.inputs == GANZ_INPUTS_FAKE || a->pair.inputs == GANZ_INPUTS_CODES;
     const real *const steps = pass->weights->input_step;
     const ganz_matrix k = stored(keys, layer, 0, see->keys, 0), v = stored(keys, layer, 0, see->keys, 1);
-    what.q = ganz_op_pair_input(pass, q, &a->pair, &a->pair.q, NULL);
+    what.q = ganz_net_operand(pass, y, &a->q, &a->pair, &a->pair.q, NULL);
     what.k = ganz_tensor_over(pass, &k, codes ? steps + a->pair.k.place : NULL);
     what.v = ganz_tensor_over(pass, &v, codes ? steps + a->pair.v.place : NULL);
     ganz_net_heads(pass, a, &what, delta);
@@ -109,5 +113,5 @@ ganz_tensor *ganz_net_step(ganz_pass *pass, const ganz_net *net, const ganz_toke
         ganz_net_ffn(pass, &s, &layer->ffn);
     }
     keys->used += target->rows;
-    return ganz_net_norm(pass, &s, &net->decoder_norm, net->logits.inputs);
+    return ganz_net_norm(pass, &s, &net->decoder_norm, (const ganz_site *[]){&net->logits}, 1);
 }

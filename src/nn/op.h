@@ -5,13 +5,22 @@
 
 #include "backend/backend.h"
 #include "base/arena.h"
+#include "nn/audit.h"
 #include "nn/quant.h"
 
 struct ganz_weights;
 
+/* A use of a value as integer codes; whoever makes the value writes them with it. */
+typedef struct ganz_use {
+    ganz_code_out out;
+    int place; /* of the step */
+} ganz_use;
+
 /* A value of the network: a matrix and, in training, its gradient. */
 typedef struct ganz_tensor {
-    ganz_matrix m;
+    ganz_matrix m;             /* data NULL: only the codes of its uses exist */
+    ganz_use use[GANZ_CODE_OUTS];
+    int uses;
     const real *step;          /* of integer codes; NULL: plain values */
     ganz_matrix grad;          /* data NULL until something flows back */
     bool real_grad;            /* gradient in REAL whatever the value's type: several consumers add to it */
@@ -36,6 +45,7 @@ typedef struct ganz_pass {
     uint64_t seed;                   /* of this step's masks */
     uint64_t stream;                 /* counts masks within the pass */
     bool train_weights, train_steps; /* which parameters get gradients */
+    ganz_audit *audit;               /* NULL: nothing is counted */
     bool failed;
 } ganz_pass;
 

@@ -36,6 +36,25 @@ static void attention_mask(ganz_pass *pass, const ganz_attend *what, ganz_attent
     call->key_slot = what->keys->slot;
 }
 
+/* Counts both products, and asks for largest sums and for what is clipped of U. */
+static void audit(const ganz_pass *pass, const ganz_pair *pair, bool integers, ganz_attention_call *call)
+{
+    if (!pass->audit) return;
+    ganz_audit_product *const qk = &pass->audit->qk[pair->place], *const uv = &pass->audit->uv[pair->place];
+    ganz_audit_input *const u = &pass->audit->input[pair->u.place];
+    if (!integers) {
+        qk->float_runs++;
+        uv->float_runs++;
+        return;
+    }
+    qk->integer_runs++;
+    uv->integer_runs++;
+    call->largest_qk = &qk->largest;
+    call->largest_uv = &uv->largest;
+    call->u_codes = &u->codes;
+    call->u_clipped = &u->clipped;
+}
+
 void ganz_op_attention(ganz_pass *pass, const ganz_attend *what, ganz_tensor *y)
 {
     if (pass->failed) return;
@@ -55,9 +74,12 @@ void ganz_op_attention(ganz_pass *pass, const ganz_attend *what, ganz_tensor *y)
                                 .out = y->m,
                                 .u_z_grad = ganz_pass_param_grad(pass, what->pair->u.z)};
     attention_mask(pass, what, &call);
+    audit(pass, what->pair, u.integers, &call);
+    if (y->uses) call.codes = y->use[0].out;
     if (pass->tape) call.stats = ganz_pass_take(pass, (size_t)q->m.rows * (size_t)what->heads * 2, sizeof(real));
     if (pass->failed) return;
-    pass->be->attention(pass->be, &call);
+    if (u.integers) pass->be->attention_codes(pass->be, &call);
+    else pass->be->attention(pass->be, &call);
     attention_node *const n = ganz_record(pass, sizeof *n, attention_backward);
     if (!n) return;
     n->call = call;

@@ -24,16 +24,24 @@ static ganz_linear_call linear_call(const ganz_pass *pass, const ganz_tensor *x,
                               .out = site->out * count,
                               .x = {x->m, x->step},
                               .w = ganz_site_weight(pass, site, count),
+                              .packed = ganz_site_packed(pass, site),
                               .bias = ganz_site_bias(pass, site),
                               .w_grad = ganz_pass_param_grad(pass, site->weight),
                               .bias_grad = site->bias < 0 ? NULL : ganz_pass_param_grad(pass, site->bias)};
+}
+
+static void run(ganz_pass *pass, const ganz_linear_call *call)
+{
+    if (call->packed) pass->be->linear_codes(pass->be, call);
+    else pass->be->linear(pass->be, call);
 }
 
 static void linear(ganz_pass *pass, const ganz_linear_call *what, ganz_tensor *x, ganz_tensor *y)
 {
     ganz_linear_call call = *what;
     call.y = y->m;
-    pass->be->linear(pass->be, &call);
+    if (y->uses) call.codes = y->use[0].out;
+    run(pass, &call);
     linear_node *const n = ganz_record(pass, sizeof *n, linear_backward);
     if (!n) return;
     n->call = call;
@@ -41,11 +49,25 @@ static void linear(ganz_pass *pass, const ganz_linear_call *what, ganz_tensor *x
     n->y = y;
 }
 
+/* Counts a product, and asks for its largest sum. */
+static void audit(const ganz_pass *pass, const ganz_site *site, ganz_linear_call *call)
+{
+    if (!pass->audit) return;
+    ganz_audit_product *const product = &pass->audit->site[site->place];
+    if (!call->packed) {
+        product->float_runs++;
+        return;
+    }
+    product->integer_runs++;
+    call->largest = &product->largest;
+}
+
 void ganz_op_linear(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, ganz_tensor *y)
 {
     ganz_tensor *const in = ganz_op_site_input(pass, x, site);
     if (pass->failed) return;
-    const ganz_linear_call call = linear_call(pass, in, site, 1);
+    ganz_linear_call call = linear_call(pass, in, site, 1);
+    audit(pass, site, &call);
     linear(pass, &call, in, y);
 }
 
@@ -55,6 +77,7 @@ void ganz_op_linear_relu(ganz_pass *pass, ganz_tensor *x, const ganz_site *site,
     const ganz_drop drop = ganz_pass_drop(pass, pass->dropout.relu, tokens->packed_rows, site->out, tokens->row);
     if (pass->failed) return;
     ganz_linear_call call = linear_call(pass, in, site, 1);
+    audit(pass, site, &call);
     call.relu = true;
     call.drop = drop;
     linear(pass, &call, in, y);
@@ -77,7 +100,8 @@ void ganz_op_project(ganz_pass *pass, ganz_tensor *x, const ganz_site *const *si
 {
     if (pass->failed) return;
     if (one_matrix(pass, sites, count)) {
-        const ganz_linear_call call = linear_call(pass, x, sites[0], count);
+        ganz_linear_call call = linear_call(pass, x, sites[0], count);
+        for (int i = 0; i < count; i++) audit(pass, sites[i], &call);
         linear(pass, &call, x, y);
         return;
     }
@@ -104,7 +128,7 @@ static void loss_chunk(ganz_pass *pass, const ganz_linear_call *whole, const gan
     ganz_linear_call call = *whole;
     call.x.m = rows_of(&whole->x.m, row, whole->y.rows);
     call.rows = whole->y.rows;
-    pass->be->linear(pass->be, &call);
+    run(pass, &call);
     const ganz_loss_call loss = {.rows = call.rows,
                                  .vocab = call.out,
                                  .logits = call.y,

@@ -40,6 +40,7 @@ ganz_tensor *ganz_op_embed(ganz_pass *pass, const ganz_net *net, const ganz_toke
                                   .ids = tokens->ids,
                                   .positions = tokens->positions,
                                   .table = ganz_embedding_table(pass, net),
+                                  .packed = ganz_site_packed(pass, &net->logits),
                                   .scale = (real)sqrt((double)d),
                                   .timing = pass->weights->timing,
                                   .extra = source ? ganz_pass_param(pass, net->target_space) : NULL,
@@ -48,7 +49,8 @@ ganz_tensor *ganz_op_embed(ganz_pass *pass, const ganz_net *net, const ganz_toke
                                   .table_grad = ganz_pass_param_grad(pass, net->embedding),
                                   .extra_grad = source ? ganz_pass_param_grad(pass, net->target_space) : NULL,
                                   .by_id = tokens->by_id};
-    pass->be->embed(pass->be, &call);
+    if (call.packed) pass->be->embed_codes(pass->be, &call);
+    else pass->be->embed(pass->be, &call);
     embed_node *const n = pass->train_weights ? ganz_record(pass, sizeof *n, embed_backward) : NULL;
     if (n) {
         n->call = call;
@@ -83,6 +85,16 @@ static void norm_backward(ganz_pass *pass, ganz_node *node)
     pass->be->norm_grad(pass->be, &n->call);
 }
 
+/* Every code matrix once: uses whose steps agree share theirs. */
+static void code_outs(const ganz_tensor *y, ganz_code_out *outs)
+{
+    for (int i = 0; i < y->uses; i++) {
+        int same = 0;
+        while (same < i && y->use[same].out.m.data != y->use[i].out.m.data) same++;
+        if (same == i) outs[i] = y->use[i].out;
+    }
+}
+
 void ganz_op_norm(ganz_pass *pass, ganz_tensor **x, ganz_tensor *delta, const ganz_norm_layer *norm,
                   const ganz_tokens *tokens, ganz_tensor *y)
 {
@@ -94,20 +106,22 @@ void ganz_op_norm(ganz_pass *pass, ganz_tensor **x, ganz_tensor *delta, const ga
     real *const stats = pass->tape ? ganz_pass_take(pass, 2 * (size_t)rows, sizeof(real)) : NULL;
     if (delta && pass->tape) *x = ganz_tensor_new(pass, rows, d, GANZ_REAL);
     if (pass->failed) return;
-    const ganz_norm_call call = {.rows = rows,
-                                 .cols = d,
-                                 .x = before->m.data,
-                                 .delta = delta ? delta->m : (ganz_matrix){0},
-                                 .drop = drop,
-                                 .eps = (real)1e-6,
-                                 .scale = ganz_pass_param(pass, norm->scale),
-                                 .bias = ganz_pass_param(pass, norm->bias),
-                                 .sum = (*x)->m.data,
-                                 .y = y->m,
-                                 .stats = stats,
-                                 .scale_grad = ganz_pass_param_grad(pass, norm->scale),
-                                 .bias_grad = ganz_pass_param_grad(pass, norm->bias)};
-    pass->be->norm(pass->be, &call);
+    ganz_norm_call call = {.rows = rows,
+                           .cols = d,
+                           .x = before->m.data,
+                           .delta = delta ? delta->m : (ganz_matrix){0},
+                           .drop = drop,
+                           .eps = (real)1e-6,
+                           .scale = ganz_pass_param(pass, norm->scale),
+                           .bias = ganz_pass_param(pass, norm->bias),
+                           .sum = (*x)->m.data,
+                           .y = y->m,
+                           .stats = stats,
+                           .scale_grad = ganz_pass_param_grad(pass, norm->scale),
+                           .bias_grad = ganz_pass_param_grad(pass, norm->bias)};
+    code_outs(y, call.codes);
+    if (y->uses) pass->be->norm_codes(pass->be, &call);
+    else pass->be->norm(pass->be, &call);
     norm_node *const n = ganz_record(pass, sizeof *n, norm_backward);
     if (!n) return;
     n->call = call;

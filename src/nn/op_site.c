@@ -31,19 +31,23 @@ static void quantize_backward(ganz_pass *pass, ganz_node *node)
     pass->be->quantize_grad(pass->be, &n->call);
 }
 
-static ganz_tensor *quantize(ganz_pass *pass, ganz_tensor *x, const ganz_step *step, int bits, ganz_tensor *into)
+static ganz_tensor *quantize(ganz_pass *pass, ganz_tensor *x, const ganz_step *step, int bits, ganz_type type,
+                             ganz_tensor *into)
 {
-    ganz_tensor *const codes = into ? into : ganz_tensor_new(pass, x->m.rows, x->m.cols, pass->be->product);
+    ganz_tensor *const codes = into ? into : ganz_tensor_new(pass, x->m.rows, x->m.cols, type);
     if (!codes) return NULL;
     const ganz_weights *const w = pass->weights;
+    ganz_audit_input *const audit = pass->audit ? &pass->audit->input[step->place] : NULL;
+    int64_t *const clipped = audit ? &audit->clipped : type == GANZ_S8 ? NULL : w->clipped + step->place;
     const ganz_quantize_call call = {.x = x->m,
                                      .codes = codes->m,
                                      .step = w->input_step + step->place,
                                      .p = ganz_code_max(bits, true),
                                      .is_signed = true,
-                                     .clipped = w->clipped + step->place,
+                                     .clipped = clipped,
                                      .z_grad = ganz_pass_param_grad(pass, step->z)};
     codes->step = call.step;
+    if (audit) audit->codes += (int64_t)x->m.rows * x->m.cols;
     pass->be->quantize(pass->be, &call);
     quantize_node *const n = ganz_record(pass, sizeof *n, quantize_backward);
     if (n) {
@@ -58,9 +62,66 @@ static ganz_tensor *input(ganz_pass *pass, ganz_tensor *x, ganz_inputs_state sta
                           ganz_tensor *into)
 {
     if (pass->failed) return NULL;
-    if (state == GANZ_INPUTS_FAKE) return quantize(pass, x, step, bits, into);
+    for (int i = 0; i < x->uses; i++)
+        if (x->use[i].place == step->place) return ganz_tensor_over(pass, &x->use[i].out.m, x->use[i].out.step);
+    if (state == GANZ_INPUTS_CODES) return quantize(pass, x, step, bits, GANZ_S8, into);
+    if (state == GANZ_INPUTS_FAKE) return quantize(pass, x, step, bits, pass->be->product, into);
     if (state == GANZ_INPUTS_MEASURE) pass->be->largest(pass->be, &x->m, pass->weights->largest + step->place);
     return x;
+}
+
+/* ---- values that are wanted as codes only ------------------------------------------------------- */
+
+/* An audit asks for the values: then nobody writes codes in passing. */
+static bool in_passing(const ganz_pass *pass, ganz_inputs_state state) { return state == GANZ_INPUTS_CODES && !pass->audit; }
+
+static bool agree(const ganz_pass *pass, const ganz_site *a, const ganz_site *b)
+{
+    const real *const step = pass->weights->input_step;
+    return pass->be->host && a->input_bits == b->input_bits && step[a->input.place] == step[b->input.place];
+}
+
+static ganz_use use_of(const ganz_pass *pass, const ganz_step *step, int bits, const ganz_matrix *m)
+{
+    return (ganz_use){{*m, pass->weights->input_step + step->place, ganz_code_max(bits, true)}, step->place};
+}
+
+/* No values, codes for no use yet. */
+static ganz_tensor *coded(ganz_pass *pass, int rows, int cols)
+{
+    const ganz_matrix none = {rows, cols, cols, GANZ_S8, NULL};
+    return ganz_tensor_over(pass, &none, NULL);
+}
+
+static ganz_matrix code_matrix(ganz_pass *pass, int rows, int cols)
+{
+    return (ganz_matrix){rows, cols, cols, GANZ_S8, ganz_pass_take(pass, (size_t)rows * (size_t)cols, 1)};
+}
+
+ganz_tensor *ganz_tensor_for_sites(ganz_pass *pass, int rows, int cols, const ganz_site *const *sites, int count)
+{
+    bool codes = count <= GANZ_CODE_OUTS;
+    for (int i = 0; i < count; i++) codes = codes && in_passing(pass, sites[i]->inputs);
+    if (!codes) return ganz_tensor_new(pass, rows, cols, ganz_input_type(pass, sites[0]->inputs));
+    ganz_tensor *const t = coded(pass, rows, cols);
+    for (int i = 0; i < count && !pass->failed; i++) {
+        int same = 0;
+        while (same < i && !agree(pass, sites[same], sites[i])) same++;
+        const ganz_matrix m = same < i ? t->use[same].out.m : code_matrix(pass, rows, cols);
+        t->use[t->uses++] = use_of(pass, &sites[i]->input, sites[i]->input_bits, &m);
+    }
+    return pass->failed ? NULL : t;
+}
+
+ganz_tensor *ganz_tensor_for_pair(ganz_pass *pass, int rows, int cols, const ganz_pair *pair, const ganz_step *step,
+                                  const ganz_matrix *into)
+{
+    if (!in_passing(pass, pair->inputs)) return ganz_tensor_new(pass, rows, cols, ganz_input_type(pass, pair->inputs));
+    ganz_tensor *const t = coded(pass, rows, cols);
+    const ganz_matrix m = into ? *into : code_matrix(pass, rows, cols);
+    if (pass->failed) return NULL;
+    t->use[t->uses++] = use_of(pass, step, pair->bits, &m);
+    return t;
 }
 
 ganz_tensor *ganz_op_site_input(ganz_pass *pass, ganz_tensor *x, const ganz_site *site)
@@ -77,7 +138,9 @@ ganz_tensor *ganz_op_pair_input(ganz_pass *pass, ganz_tensor *x, const ganz_pair
 ganz_pair_u ganz_pair_u_of(const ganz_pass *pass, const ganz_pair *pair)
 {
     const ganz_weights *const w = pass->weights;
-    return (ganz_pair_u){.step = pair->inputs == GANZ_INPUTS_FAKE ? w->input_step + pair->u.place : NULL,
+    const bool integers = pair->inputs == GANZ_INPUTS_CODES;
+    return (ganz_pair_u){.integers = integers,
+                         .step = integers || pair->inputs == GANZ_INPUTS_FAKE ? w->input_step + pair->u.place : NULL,
                          .max = ganz_code_max(pair->u_bits, false),
                          .largest = pair->inputs == GANZ_INPUTS_MEASURE ? w->largest + pair->u.place : NULL};
 }
@@ -87,6 +150,8 @@ ganz_pair_u ganz_pair_u_of(const ganz_pass *pass, const ganz_pair *pair)
 ganz_operand ganz_site_weight(const ganz_pass *pass, const ganz_site *site, int count)
 {
     const ganz_weights *const w = pass->weights;
+    if (site->weights == GANZ_WEIGHTS_CODES) /* packed: see ganz_site_packed */
+        return (ganz_operand){{site->out, site->in, site->in, GANZ_S8, NULL}, w->weight_step + site->place};
     const size_t offset = w->params->list[site->weight].offset;
     const bool fake = site->weights == GANZ_WEIGHTS_FAKE, copy = fake || pass->be->product != GANZ_REAL;
     ganz_operand o = {.m = {site->out * count, site->in, site->in, copy ? pass->be->product : GANZ_REAL, NULL}};
@@ -95,11 +160,17 @@ ganz_operand ganz_site_weight(const ganz_pass *pass, const ganz_site *site, int 
     return o;
 }
 
+const ganz_packed *ganz_site_packed(const ganz_pass *pass, const ganz_site *site)
+{
+    return site->weights == GANZ_WEIGHTS_CODES ? pass->weights->packed[site->place] : NULL;
+}
+
 const real *ganz_site_bias(const ganz_pass *pass, const ganz_site *site)
 {
     const ganz_weights *const w = pass->weights;
     if (site->bias < 0) return NULL;
-    return (site->weights == GANZ_WEIGHTS_FAKE ? w->bias_value : w->master) + w->params->list[site->bias].offset;
+    if (site->weights == GANZ_WEIGHTS_FAKE) return w->bias_value + w->params->list[site->bias].offset;
+    return ganz_pass_param(pass, site->bias);
 }
 
 ganz_operand ganz_embedding_table(const ganz_pass *pass, const ganz_net *net)

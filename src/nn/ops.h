@@ -41,7 +41,8 @@ void *ganz_record(ganz_pass *pass, size_t bytes, void (*backward)(ganz_pass *pas
 
 static inline real *ganz_pass_param(const ganz_pass *pass, int index)
 {
-    return pass->weights->master + pass->weights->params->list[index].offset;
+    const ganz_weights *const w = pass->weights;
+    return w->master ? w->master + w->params->list[index].offset : w->value[index];
 }
 /* NULL: this pass does not train it. */
 static inline real *ganz_pass_param_grad(const ganz_pass *pass, int index)
@@ -56,15 +57,23 @@ static inline real *ganz_pass_param_grad(const ganz_pass *pass, int index)
 /* Type of a tensor whose only use is as an input of this state. */
 ganz_type ganz_input_type(const ganz_pass *pass, ganz_inputs_state state);
 
-/* x as the input of a product: itself (FLOAT), itself and measured (MEASURE), or its codes (FAKE). Codes go to `into`
- * where that is not NULL. */
+/* A tensor for a value that only these sites read: in the type they ask for or, where they multiply integers, as codes
+ * that its maker writes at once (one matrix for all whose steps agree). For many or unlike sites: values. */
+ganz_tensor *ganz_tensor_for_sites(ganz_pass *pass, int rows, int cols, const ganz_site *const *sites, int count);
+/* The same for an operand of a pair; codes of a pair that multiplies integers go to `into` where that is not NULL. */
+ganz_tensor *ganz_tensor_for_pair(ganz_pass *pass, int rows, int cols, const ganz_pair *pair, const ganz_step *step,
+                                  const ganz_matrix *into);
+
+/* x as the input of a product: itself (FLOAT), itself and measured (MEASURE), or its codes (FAKE, CODES). Codes go to
+ * `into` where that is not NULL. */
 ganz_tensor *ganz_op_site_input(ganz_pass *pass, ganz_tensor *x, const ganz_site *site);
 ganz_tensor *ganz_op_pair_input(ganz_pass *pass, ganz_tensor *x, const ganz_pair *pair, const ganz_step *step,
                                 ganz_tensor *into);
 
 /* The weight of `count` sites that touch, as one operand (rows: all their outputs). */
 ganz_operand ganz_site_weight(const ganz_pass *pass, const ganz_site *site, int count);
-const real *ganz_site_bias(const ganz_pass *pass, const ganz_site *site); /* NULL: none */
+const ganz_packed *ganz_site_packed(const ganz_pass *pass, const ganz_site *site); /* NULL: not in integers */
+const real *ganz_site_bias(const ganz_pass *pass, const ganz_site *site);          /* NULL: none */
 /* The embedding reads the table that the logits multiply with. */
 ganz_operand ganz_embedding_table(const ganz_pass *pass, const ganz_net *net);
 
@@ -73,6 +82,7 @@ typedef struct ganz_pair_u {
     const real *step; /* NULL: not rounded */
     int max;
     real *largest; /* NULL: not measured */
+    bool integers; /* both products */
 } ganz_pair_u;
 ganz_pair_u ganz_pair_u_of(const ganz_pass *pass, const ganz_pair *pair);
 

@@ -41,6 +41,7 @@ typedef struct ganz_site {
 
 typedef struct ganz_pair {
     char name[32]; /* "enc.0.self": its products are .qk and .uv */
+    int place;     /* 0 .. pairs-1 */
     ganz_step q, k, u, v;
     int bits, u_bits;
     ganz_inputs_state inputs; /* of all four operands */

@@ -1,31 +1,18 @@
 /* The numbers of a net on a device. */
-#include <math.h>
 #include <string.h>
 
 #include "nn/net.h"
-
-/* Sines fill the first half of a row, cosines the second: wavelengths from 2 pi to 10000 * 2 pi. */
-static void fill_timing(real *timing, int positions, int width)
-{
-    const int half = width / 2;
-    const double increment = log(10000.0) / (half > 1 ? half - 1 : 1);
-    for (int pos = 0; pos < positions; pos++)
-        for (int i = 0; i < half; i++) {
-            const double angle = pos * exp(-i * increment);
-            timing[(size_t)pos * (size_t)width + (size_t)i] = (real)sin(angle);
-            timing[(size_t)pos * (size_t)width + (size_t)(half + i)] = (real)cos(angle);
-        }
-}
+#include "nn/weights.h"
 
 static ganz_status upload_timing(ganz_weights *w, const ganz_config *c, ganz_error *err)
 {
     const size_t bytes = (size_t)c->max_positions * (size_t)c->width * sizeof(real);
     real *const timing = ganz_alloc(1, bytes);
     if (!timing) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the timing table");
-    fill_timing(timing, c->max_positions, c->width);
-    w->be->upload(w->be, w->timing, timing, bytes);
+    const bool made = ganz_timing(timing, c->max_positions, c->width);
+    if (made) w->be->upload(w->be, w->timing, timing, bytes);
     ganz_free(timing);
-    return GANZ_OK;
+    return made ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for the timing table");
 }
 
 static ganz_status take(ganz_weights *w, void *pointer, size_t count, size_t element, ganz_error *err)
@@ -36,21 +23,26 @@ static ganz_status take(ganz_weights *w, void *pointer, size_t count, size_t ele
     return GANZ_OK;
 }
 
-ganz_status ganz_weights_open(ganz_weights *w, const ganz_net *net, ganz_backend *be, bool training, ganz_error *err)
+ganz_status ganz_weights_shared(ganz_weights *w, const ganz_net *net, ganz_error *err)
 {
     const size_t sites = (size_t)net->sites, steps = (size_t)net->steps;
     const size_t timing = (size_t)net->config.max_positions * (size_t)net->config.width;
+    GANZ_TRY(take(w, &w->weight_step, sites, sizeof *w->weight_step, err));
+    GANZ_TRY(take(w, &w->bias_step, sites, sizeof *w->bias_step, err));
+    GANZ_TRY(take(w, &w->input_step, steps, sizeof *w->input_step, err));
+    GANZ_TRY(take(w, &w->largest, steps, sizeof *w->largest, err));
+    GANZ_TRY(take(w, &w->clipped, steps, sizeof *w->clipped, err));
+    GANZ_TRY(take(w, &w->timing, timing, sizeof *w->timing, err));
+    return upload_timing(w, &net->config, err);
+}
+
+ganz_status ganz_weights_open(ganz_weights *w, const ganz_net *net, ganz_backend *be, bool training, ganz_error *err)
+{
     ganz_status status;
     *w = (ganz_weights){.be = be, .params = &net->params};
     GANZ_CHECK(take(w, &w->master, net->params.block, sizeof *w->master, err));
     if (training) GANZ_CHECK(take(w, &w->grad, net->params.block, sizeof *w->grad, err));
-    GANZ_CHECK(take(w, &w->weight_step, sites, sizeof *w->weight_step, err));
-    GANZ_CHECK(take(w, &w->bias_step, sites, sizeof *w->bias_step, err));
-    GANZ_CHECK(take(w, &w->input_step, steps, sizeof *w->input_step, err));
-    GANZ_CHECK(take(w, &w->largest, steps, sizeof *w->largest, err));
-    GANZ_CHECK(take(w, &w->clipped, steps, sizeof *w->clipped, err));
-    GANZ_CHECK(take(w, &w->timing, timing, sizeof *w->timing, err));
-    GANZ_CHECK(upload_timing(w, &net->config, err));
+    GANZ_CHECK(ganz_weights_shared(w, net, err));
     GANZ_CHECK(ganz_weights_refresh(w, net, err));
 out:
     if (status != GANZ_OK) ganz_weights_close(w);
@@ -60,10 +52,12 @@ out:
 void ganz_weights_close(ganz_weights *w)
 {
     if (!w->be) return;
-    void *const all[] = {w->master,     w->grad,       w->copy,    w->weight_step, w->bias_step,
-                         w->bias_value, w->input_step, w->largest, w->clipped,     w->timing};
+    void *const all[] = {w->master,     w->grad,    w->copy,    w->weight_step, w->bias_step,   w->bias_value,
+                         w->input_step, w->largest, w->clipped, w->timing,      w->value_block, w->packed_block};
     for (size_t i = 0; i < GANZ_COUNT(all); i++) w->be->free(w->be, all[i]);
     ganz_free(w->items);
+    ganz_free(w->value);
+    ganz_free(w->packed);
     *w = (ganz_weights){0};
 }
 
