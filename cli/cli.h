@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "ganz/ganz.h"
+#include "ganz/recipe.h"
 
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
@@ -56,10 +57,27 @@ typedef struct cli_progress {
     long long total; /* 0: unknown */
     double started, shown;
     bool terminal, quiet, drawn;
+    bool plain;  /* `unit` says it all: no rate of its own, and the time left is `left` */
+    double left; /* seconds; negative: unknown */
 } cli_progress;
 void cli_progress_start(cli_progress *p, const char *label, const char *unit, long long total, bool quiet);
 void cli_progress_show(cli_progress *p, long long done);
 void cli_progress_end(cli_progress *p, long long done);
+/* A sentence of its own line, above the bar. */
+void cli_progress_say(cli_progress *p, const char *sentence);
+
+/* The settings of a recipe as options. */
+enum { CLI_SETTINGS = 64 };
+typedef struct cli_settings {
+    const char *given[CLI_SETTINGS]; /* NULL: not on the command line */
+    char help[CLI_SETTINGS][128];
+} cli_settings;
+/* Fills options[0..CLI_SETTINGS) and returns how many; both live as long as the parsing. */
+int cli_settings_options(cli_settings *s, cli_option *options);
+/* Puts what was given into the recipe; -1 to go on, or the exit code of a usage error. */
+int cli_settings_apply(const cli_command *command, const cli_settings *s, ganz_recipe *recipe);
+/* The recipe as a file, on standard output. */
+void cli_settings_print(const ganz_recipe *recipe);
 
 /* Seconds on a clock that never goes back. */
 double cli_seconds(void);
@@ -70,8 +88,11 @@ double cli_seconds(void);
     X(encode)            \
     X(decode)            \
     X(prepare)           \
+    X(train)             \
+    X(average)           \
     X(translate)         \
-    X(score)
+    X(score)             \
+    X(bench)
 
 #define CLI_DECLARE(name)                        \
     extern const cli_command cli_about_##name;   \

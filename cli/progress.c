@@ -37,11 +37,14 @@ static void print_line(cli_progress *p, long long done, double now)
         bar[BAR] = '\0';
         fprintf(stderr, "[%s] ", bar);
     }
-    fprintf(stderr, "%lld %s, %.0f/s", done, p->unit, rate);
-    if (p->total > 0 && rate > 0 && done < p->total) {
-        const long left = (long)((double)(p->total - done) / rate);
-        fprintf(stderr, ", %ld:%02ld left", left / 60, left % 60);
-    }
+    double left = p->total > 0 && rate > 0 && done < p->total ? (double)(p->total - done) / rate : -1;
+    if (p->plain) left = p->left;
+    fprintf(stderr, "%lld %s", done, p->unit);
+    if (!p->plain) fprintf(stderr, ", %.0f/s", rate);
+    if (left >= 3600)
+        fprintf(stderr, ", %ld:%02ld:%02ld left", (long)left / 3600, (long)left / 60 % 60, (long)left % 60);
+    else if (left >= 0)
+        fprintf(stderr, ", %ld:%02ld left", (long)left / 60, (long)left % 60);
     if (!p->terminal) fputc('\n', stderr);
     p->shown = now;
     p->drawn = true;
@@ -59,4 +62,11 @@ void cli_progress_end(cli_progress *p, long long done)
     if (p->quiet || !p->drawn) return;
     print_line(p, done, cli_seconds());
     if (p->terminal) fputc('\n', stderr);
+}
+
+void cli_progress_say(cli_progress *p, const char *sentence)
+{
+    if (p->quiet) return;
+    if (p->terminal) fputs("\r\033[K", stderr);
+    fprintf(stderr, "%s %s\n", p->label, sentence);
 }

@@ -29,7 +29,9 @@ typedef struct ganz_recipe {
     double adam_beta1, adam_beta2, adam_epsilon;
     /* a step */
     long long batch; /* GANZ_BATCH_* */
-    long long rows, slots, batch_tokens, micro_tokens;
+    long long rows, slots, batch_tokens;
+    bool zero_start;
+    long long micro_tokens;
     long long precision; /* GANZ_PRECISION_* */
     long long seed;
     /* the run */
@@ -38,7 +40,7 @@ typedef struct ganz_recipe {
     long long log_every, validate_every, save_every, patience;
     long long average_last;
     double average_decay;
-    long long beam;
+    long long bleu_sentences, beam;
     double alpha;
 } ganz_recipe;
 
@@ -57,6 +59,7 @@ typedef struct ganz_setting {
     double min, max;
     const char *choices; /* words between "|" */
     const char *standard; /* the default */
+    bool fixed;           /* the same for a whole run, resumed or not */
     const char *help;
 } ganz_setting;
 

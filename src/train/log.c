@@ -96,12 +96,22 @@ static ganz_status keep_lines(ganz_log *log, int64_t keep, ganz_error *err)
     return bytes > 0 ? GANZ_OK : write_all(log, heading, sizeof heading - 1, err);
 }
 
+/* Two runs in one folder would spoil each other. The lock ends with the process, however that ends. */
+static ganz_status take_lock(const ganz_log *log, ganz_error *err)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(log->file, F_SETLK, &whole) == 0) return GANZ_OK;
+    if (errno == EACCES || errno == EAGAIN) return ganz_fail(err, GANZ_EINVAL, "%s is in use by another run", log->path);
+    return GANZ_OK; /* a file system without locks */
+}
+
 ganz_status ganz_log_open(ganz_log *log, const char *path, int64_t keep, ganz_error *err)
 {
     *log = (ganz_log){.file = -1, .path = ganz_strdup(path)};
     if (!log->path) return ganz_fail(err, GANZ_ENOMEM, "out of memory");
     log->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    ganz_status status = log->file < 0 ? ganz_fail_errno(err, "cannot open", path) : keep_lines(log, keep, err);
+    ganz_status status = log->file < 0 ? ganz_fail_errno(err, "cannot open", path) : take_lock(log, err);
+    if (status == GANZ_OK) status = keep_lines(log, keep, err);
     if (status != GANZ_OK) ganz_log_close(log);
     return status;
 }

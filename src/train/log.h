@@ -20,7 +20,7 @@ typedef struct ganz_log {
 } ganz_log;
 
 /* Opens a log for appending with its first `keep` events; what follows them came after the checkpoint and is cut off.
- * keep 0 starts anew. A file that is no log is refused. */
+ * keep 0 starts anew. A file that is no log, or in use by another run, is refused. */
 ganz_status ganz_log_open(ganz_log *log, const char *path, int64_t keep, ganz_error *err);
 void ganz_log_close(ganz_log *log);
 

@@ -11,29 +11,31 @@
 #include "base/base.h"
 
 #define INT(field, name, min, max, standard, help) \
-    {name, GANZ_SETTING_INT, offsetof(ganz_recipe, field), min, max, NULL, standard, help}
+    {name, GANZ_SETTING_INT, offsetof(ganz_recipe, field), min, max, NULL, standard, false, help}
+#define SHAPE(field, name, min, max, standard, help) /* decides what a checkpoint means */ \
+    {name, GANZ_SETTING_INT, offsetof(ganz_recipe, field), min, max, NULL, standard, true, help}
 #define REAL(field, name, min, max, standard, help) \
-    {name, GANZ_SETTING_REAL, offsetof(ganz_recipe, field), min, max, NULL, standard, help}
+    {name, GANZ_SETTING_REAL, offsetof(ganz_recipe, field), min, max, NULL, standard, false, help}
 #define TIME(field, name, standard, help) \
-    {name, GANZ_SETTING_TIME, offsetof(ganz_recipe, field), 0, 1e9, NULL, standard, help}
-#define CHOICE(field, name, choices, standard, help) \
-    {name, GANZ_SETTING_CHOICE, offsetof(ganz_recipe, field), 0, 0, choices, standard, help}
-#define FLAG(field, name, standard, help) \
-    {name, GANZ_SETTING_FLAG, offsetof(ganz_recipe, field), 0, 0, NULL, standard, help}
+    {name, GANZ_SETTING_TIME, offsetof(ganz_recipe, field), 0, 1e9, NULL, standard, false, help}
+#define CHOICE(field, name, choices, standard, fixed, help) \
+    {name, GANZ_SETTING_CHOICE, offsetof(ganz_recipe, field), 0, 0, choices, standard, fixed, help}
+#define FLAG(field, name, standard, fixed, help) \
+    {name, GANZ_SETTING_FLAG, offsetof(ganz_recipe, field), 0, 0, NULL, standard, fixed, help}
 
 static const ganz_setting table[] = {
-    INT(width, "width", 8, 8192, "512", "width of the residual stream"),
-    INT(ffn, "ffn", 8, 65536, "2048", "width inside the feed-forward layers"),
-    INT(heads, "heads", 1, 256, "8", "attention heads; divides the width"),
-    INT(encoder_layers, "encoder-layers", 1, 64, "6", "layers of the encoder"),
-    INT(decoder_layers, "decoder-layers", 1, 64, "6", "layers of the decoder"),
+    SHAPE(width, "width", 8, 8192, "512", "width of the residual stream"),
+    SHAPE(ffn, "ffn", 8, 65536, "2048", "width inside the feed-forward layers"),
+    SHAPE(heads, "heads", 1, 256, "8", "attention heads; divides the width"),
+    SHAPE(encoder_layers, "encoder-layers", 1, 64, "6", "layers of the encoder"),
+    SHAPE(decoder_layers, "decoder-layers", 1, 64, "6", "layers of the decoder"),
 
     REAL(dropout, "dropout", 0, 0.9, "0.1", "dropout of embeddings and residual branches"),
     REAL(dropout_relu, "dropout-relu", 0, 0.9, "0.1", "dropout inside the feed-forward layers"),
     REAL(dropout_attention, "dropout-attention", 0, 0.9, "0.1", "dropout of attention weights"),
     REAL(label_smoothing, "label-smoothing", 0, 0.9, "0.1", "probability spread over the wrong words"),
 
-    CHOICE(optimizer, "optimizer", "adafactor|adam", "adafactor", "how gradients become updates"),
+    CHOICE(optimizer, "optimizer", "adafactor|adam", "adafactor", true, "how gradients become updates"),
     REAL(learning_rate, "learning-rate", 0, 1000, "1", "factor of the rate 1/sqrt(max(step, decay-start))"),
     INT(warmup, "warmup", 0, 100000000, "0", "steps over which the rate rises from 0"),
     INT(decay_start, "decay-start", 1, 100000000, "10000", "step up to which the rate stays flat"),
@@ -42,13 +44,14 @@ static const ganz_setting table[] = {
     REAL(adam_beta2, "adam-beta2", 0, 0.9999999, "0.98", "Adam: decay of the second moment"),
     REAL(adam_epsilon, "adam-epsilon", 1e-30, 1, "1e-9", "Adam: added to the root of the second moment"),
 
-    CHOICE(batch, "batch", "packed|sentences", "packed", "rows packed with sentences, or sentences of like length"),
-    INT(rows, "rows", 1, 65536, "64", "packed: rows of a step"),
-    INT(slots, "slots", 4, 4096, "256", "packed: tokens of a row; longer sentences are left out"),
-    INT(batch_tokens, "batch-tokens", 4, 16777216, "16384", "sentences: most tokens of a step on either side"),
+    CHOICE(batch, "batch", "packed|sentences", "packed", true, "rows packed with sentences, or sentences of like length"),
+    SHAPE(rows, "rows", 1, 65536, "64", "packed: rows of a step"),
+    SHAPE(slots, "slots", 4, 4096, "256", "packed: tokens of a row; longer sentences are left out"),
+    SHAPE(batch_tokens, "batch-tokens", 4, 16777216, "16384", "sentences: most tokens of a step on either side"),
+    FLAG(zero_start, "zero-start", "false", true, "packed: each sentence starts alone, as in translation"),
     INT(micro_tokens, "micro-tokens", 0, 16777216, "0", "tokens computed at a time; 0: 4096 on a CPU, 16384 on a GPU"),
-    CHOICE(precision, "precision", "auto|fp32|tf32|bf16", "auto", "of products; auto: bf16 on a GPU, fp32 on a CPU"),
-    INT(seed, "seed", 0, 9007199254740992, "1", "of everything random"),
+    CHOICE(precision, "precision", "auto|fp32|tf32|bf16", "auto", false, "of products; auto: bf16 on a GPU, fp32 on a CPU"),
+    SHAPE(seed, "seed", 0, 9007199254740992, "1", "of everything random"),
 
     INT(steps, "steps", 0, 1000000000, "300000", "length of the run; 0: no limit"),
     TIME(time, "time", "0", "longest time of the run (90s, 10m, 2h); 0: no limit"),
@@ -58,6 +61,7 @@ static const ganz_setting table[] = {
     INT(patience, "patience", 0, 1000000, "0", "stop after so many validations without a better one; 0: never"),
     INT(average_last, "average-last", 0, 1000, "0", "average the models of the last checkpoints; 0: off"),
     REAL(average_decay, "average-decay", 0, 0.9999999, "0", "keep a running average with this decay; 0: off"),
+    INT(bleu_sentences, "bleu-sentences", 0, 1000000000, "1000000", "validation: most sentences translated for BLEU"),
     INT(beam, "beam", 1, 64, "4", "validation: width of the beam"),
     REAL(alpha, "alpha", 0, 10, "0.6", "validation: length penalty"),
 };

@@ -1,0 +1,106 @@
+/* ganz bench WHAT: measures this machine. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cli.h"
+#include "ganz/train.h"
+
+typedef struct bench {
+    const cli_command *about;
+    int (*run)(int argc, char **argv);
+} bench;
+
+/* ---- bench train -------------------------------------------------------------------------------- */
+
+static const cli_command about_train = {
+    .name = "bench train",
+    .usage = "[--recipe R] [--device D] [--steps N] [--train CORPUS] [OPTIONS]",
+    .summary = "whole training steps: data loading, dropout, optimizer",
+    .details =
+        "Without --train the corpus is made of random sentences of usual lengths (27 tokens on average). Tokens are real\n"
+        "target tokens; pads do not count.\n",
+};
+
+static void print_train(const ganz_bench_report *r, long long steps)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("parameters          %lld\n", r->parameters);
+    printf("target tokens/s     %.0f\n", r->tokens_per_second);
+    printf("source tokens/s     %.0f\n", r->source_tokens_per_second);
+    printf("ms a step           %.3f (over %lld steps)\n", r->step_ms, steps);
+    if (r->load_ms >= 0)
+        printf("  load %.3f, forward and backward %.3f, update %.3f\n", r->load_ms, r->pass_ms, r->update_ms);
+    printf("slots filled        %.1f%%\n", 100 * r->fill);
+    printf("loss                %.4f\n", r->loss);
+    printf("pass memory         %.0f MiB\n", (double)r->pass_bytes / 1048576);
+    printf("weights, optimizer  %.0f MiB\n", (double)r->weight_bytes / 1048576);
+    printf("peak host memory    %.0f MiB\n", (double)usage.ru_maxrss / 1024);
+}
+
+static int run_train(int argc, char **argv)
+{
+    const cli_command *const about = &about_train;
+    const char *recipe = NULL;
+    long long threads = 1, vocab_size = 33288, warm = 3, steps = 20;
+    bool random = false;
+    cli_settings settings;
+    cli_list rest = {0};
+    ganz_train_options o;
+    ganz_error err;
+    ganz_train_defaults(&o);
+    const cli_option fixed[] = {
+        {"recipe", 'r', CLI_TEXT, &recipe, "FILE|NAME", "recipe to start from", 0, 0},
+        {"train", 't', CLI_TEXT, &o.train, "CORPUS", "corpus from ganz prepare", 0, 0},
+        {"random", 0, CLI_FLAG, &random, "", "random sentences; so it is without --train", 0, 0},
+        {"vocab-size", 0, CLI_INT, &vocab_size, "N", "vocabulary of random sentences", 16, 1000000},
+        {"device", 'd', CLI_TEXT, &o.device, "cpu|cuda[:N]", "where to compute", 0, 0},
+        {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU", 1, 1024},
+        {"warm", 0, CLI_INT, &warm, "N", "steps before the clock starts", 0, 100000},
+        {"steps", 'n', CLI_INT, &steps, "N", "steps that are measured", 1, 1000000},
+    };
+    enum { FIXED = sizeof fixed / sizeof fixed[0] };
+    cli_option options[FIXED + CLI_SETTINGS + 1] = {{0}};
+    memcpy(options, fixed, sizeof fixed);
+    cli_settings_options(&settings, options + FIXED);
+    int code = cli_parse(about, options, argc, argv, &rest);
+    if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
+    if (code < 0 && random && o.train) code = cli_usage(about, "--random and --train exclude each other");
+    cli_list_free(&rest);
+    if (code < 0 && recipe && ganz_recipe_read(&o.recipe, recipe, &err) != GANZ_OK) return cli_fail(about, &err);
+    if (code < 0) code = cli_settings_apply(about, &settings, &o.recipe);
+    if (code >= 0) return code;
+    ganz_bench_report report;
+    o.threads = (int)threads;
+    if (ganz_bench_train(&o, (int)vocab_size, (int)warm, (int)steps, &report, &err) != GANZ_OK) return cli_fail(about, &err);
+    print_train(&report, steps);
+    return CLI_OK;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------- */
+
+static const bench benches[] = {
+    {&about_train, run_train},
+};
+
+const cli_command cli_about_bench = {
+    .name = "bench",
+    .usage = "WHAT [OPTIONS]",
+    .summary = "measure speed and memory on this machine",
+};
+
+int cli_run_bench(int argc, char **argv)
+{
+    const cli_command *const about = &cli_about_bench;
+    if (argc < 2) return cli_usage(about, "what is to be measured?");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        printf("usage: ganz bench %s\n\n%s\n\n", about->usage, about->summary);
+        for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
+            printf("  %-10s %s\n", benches[i].about->name + strlen("bench "), benches[i].about->summary);
+        return CLI_OK;
+    }
+    for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
+        if (strcmp(argv[1], benches[i].about->name + strlen("bench ")) == 0) return benches[i].run(argc - 1, argv + 1);
+    return cli_usage(about, "nothing named %s can be measured", argv[1]);
+}

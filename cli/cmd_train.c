@@ -1,0 +1,218 @@
+/* ganz train: a model from a corpus. ganz average: one model from several. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cli.h"
+#include "ganz/train.h"
+
+const cli_command cli_about_train = {
+    .name = "train",
+    .usage = "--train CORPUS --vocab V --out DIR [--recipe R] [--valid-source S --valid-target T] [OPTIONS]",
+    .summary = "train a model",
+    .details =
+        "DIR gets last.safetensors (a model with all that is needed to go on), best.safetensors (the best model by\n"
+        "validation), average.safetensors (when averaging is asked for), log.tsv and loss.svg.\n"
+        "\n"
+        "A recipe is a file of lines \"name: value\", or one of base, big, small, tiny; options override it, and\n"
+        "--dump-config prints what comes out. With --resume the settings are those of the run's last checkpoint, a recipe\n"
+        "and options override them, and the run goes on as if it had never stopped.\n"
+        "\n"
+        "SIGINT and SIGTERM save a checkpoint and end the run (a second SIGINT ends it at once); SIGUSR1 saves one and\n"
+        "goes on.\n",
+};
+
+const cli_command cli_about_average = {
+    .name = "average",
+    .usage = "--out MODEL MODEL...",
+    .summary = "average models of one shape",
+    .details = "Checkpoints are models too. All must have the same shape and vocabulary.\n",
+};
+
+/* ---- signals ------------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t stop_signal, save_signal;
+
+static void on_stop(int number)
+{
+    stop_signal = number;
+    signal(SIGINT, SIG_DFL);
+}
+
+static void on_save(int number)
+{
+    (void)number;
+    save_signal = 1;
+}
+
+static void listen(void)
+{
+    struct sigaction action = {.sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    action.sa_handler = on_stop;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    action.sa_handler = on_save;
+    sigaction(SIGUSR1, &action, NULL);
+}
+
+/* ---- progress ----------------------------------------------------------------------------------- */
+
+static void show_progress(void *context, const ganz_train_progress *p)
+{
+    cli_progress *const bar = context;
+    char detail[96];
+    if (p->event) cli_progress_say(bar, p->event);
+    bar->total = p->steps;
+    int n = snprintf(detail, sizeof detail, "steps, epoch %.2f", p->epoch);
+    if (p->loss >= 0) n += snprintf(detail + n, sizeof detail - (size_t)n, ", loss %.4f", p->loss);
+    if (p->tokens_per_second > 0) snprintf(detail + n, sizeof detail - (size_t)n, ", %.0f tokens/s", p->tokens_per_second);
+    bar->unit = detail;
+    bar->plain = true;
+    bar->left = p->seconds_left;
+    cli_progress_show(bar, p->step);
+    bar->unit = "steps";
+}
+
+static void print_report(const ganz_train_report *r, const char *out)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    fprintf(stderr, "%lld steps, %lld target tokens, %lld parameters, %.0f tokens/s%s\n", r->step, r->tokens, r->parameters,
+            r->tokens_per_second, r->early ? "; ended because validations got no better" : "");
+    if (r->best_step > 0)
+        fprintf(stderr, "best at step %lld: validation loss %.4f, BLEU %.2f (%s/best.safetensors)\n", r->best_step,
+                r->best_loss, r->best_bleu, out);
+    fprintf(stderr, "memory: %.0f MiB at most (%.0f MiB a pass, %.0f MiB parameters and optimizer)\n",
+            (double)usage.ru_maxrss / 1024, (double)r->pass_bytes / 1048576, (double)r->weight_bytes / 1048576);
+}
+
+/* ---- train -------------------------------------------------------------------------------------- */
+
+typedef struct train_words {
+    const char *recipe, *device;
+    long long threads;
+    bool dump, quiet;
+} train_words;
+
+/* Checkpoint, recipe and options, each over the one before. */
+static int make_recipe(const train_words *w, const cli_settings *settings, ganz_train_options *options)
+{
+    const cli_command *const about = &cli_about_train;
+    ganz_error err;
+    bool found;
+    if (options->resume && options->out && ganz_train_recipe(options->out, &options->recipe, &found, &err) != GANZ_OK)
+        return cli_fail(about, &err);
+    if (w->recipe && ganz_recipe_read(&options->recipe, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
+    const int code = cli_settings_apply(about, settings, &options->recipe);
+    if (code >= 0) return code;
+    if (ganz_recipe_check(&options->recipe, &err) != GANZ_OK) return cli_usage(about, "%s", err.message);
+    return -1;
+}
+
+static int check_words(const ganz_train_options *o)
+{
+    const cli_command *const about = &cli_about_train;
+    if (!o->train) return cli_usage(about, "--train is needed");
+    if (!o->vocab) return cli_usage(about, "--vocab is needed");
+    if (!o->out) return cli_usage(about, "--out is needed");
+    if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
+    return -1;
+}
+
+static int run(const train_words *w, ganz_train_options *options)
+{
+    const cli_command *const about = &cli_about_train;
+    cli_progress bar;
+    ganz_train_report report = {0};
+    ganz_error err;
+    listen();
+    cli_progress_start(&bar, "train", "steps", options->recipe.steps, w->quiet);
+    options->stop = &stop_signal;
+    options->save = &save_signal;
+    options->progress = show_progress;
+    options->context = &bar;
+    const ganz_status status = ganz_train(options, &report, &err);
+    cli_progress_end(&bar, report.step);
+    if (status != GANZ_OK && status != GANZ_ESTOPPED) return cli_fail(about, &err);
+    if (!w->quiet) print_report(&report, options->out);
+    if (status == GANZ_OK) return CLI_OK;
+    cli_fail(about, &err);
+    return 128 + (int)stop_signal;
+}
+
+/* Words of the command line as one text, for the model's metadata. */
+static void join_words(int argc, char **argv, char *text, size_t bytes)
+{
+    size_t n = (size_t)snprintf(text, bytes, "ganz");
+    for (int i = 0; i < argc && n < bytes; i++) n += (size_t)snprintf(text + n, bytes - n, " %s", argv[i]);
+}
+
+int cli_run_train(int argc, char **argv)
+{
+    const cli_command *const about = &cli_about_train;
+    train_words w = {.threads = 1};
+    cli_settings settings;
+    cli_list rest = {0};
+    ganz_train_options o;
+    ganz_train_defaults(&o);
+    const cli_option fixed[] = {
+        {"recipe", 'r', CLI_TEXT, &w.recipe, "FILE|NAME", "recipe to start from", 0, 0},
+        {"train", 't', CLI_TEXT, &o.train, "CORPUS", "corpus from ganz prepare", 0, 0},
+        {"vocab", 'v', CLI_TEXT, &o.vocab, "FILE", "vocabulary of the corpus", 0, 0},
+        {"valid-source", 0, CLI_TEXT, &o.valid_source, "FILE", "text for validation", 0, 0},
+        {"valid-target", 0, CLI_TEXT, &o.valid_target, "FILE", "its translation", 0, 0},
+        {"out", 'o', CLI_TEXT, &o.out, "DIR", "folder of the run", 0, 0},
+        {"resume", 0, CLI_FLAG, &o.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},
+        {"device", 'd', CLI_TEXT, &o.device, "cpu|cuda[:N]", "where to compute", 0, 0},
+        {"threads", 'j', CLI_INT, &w.threads, "N", "threads of the CPU; the result is the same for any number", 1, 1024},
+        {"source-language", 0, CLI_TEXT, &o.source_language, "CODE", "noted in the model", 0, 0},
+        {"target-language", 0, CLI_TEXT, &o.target_language, "CODE", "noted in the model", 0, 0},
+        {"dump-config", 0, CLI_FLAG, &w.dump, "", "print all settings as a recipe and end", 0, 0},
+        {"quiet", 'q', CLI_FLAG, &w.quiet, "", "no progress", 0, 0},
+    };
+    enum { FIXED = sizeof fixed / sizeof fixed[0] };
+    cli_option options[FIXED + CLI_SETTINGS + 1] = {{0}};
+    memcpy(options, fixed, sizeof fixed);
+    cli_settings_options(&settings, options + FIXED);
+    int code = cli_parse(about, options, argc, argv, &rest);
+    if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
+    cli_list_free(&rest);
+    if (code < 0) code = make_recipe(&w, &settings, &o);
+    if (code < 0 && w.dump) {
+        cli_settings_print(&o.recipe);
+        return CLI_OK;
+    }
+    if (code < 0) code = check_words(&o);
+    if (code >= 0) return code;
+    char command[2048];
+    join_words(argc, argv, command, sizeof command);
+    o.command = command;
+    o.threads = (int)w.threads;
+    return run(&w, &o);
+}
+
+/* ---- average ------------------------------------------------------------------------------------ */
+
+int cli_run_average(int argc, char **argv)
+{
+    const cli_command *const about = &cli_about_average;
+    const char *out = NULL;
+    cli_list models = {0};
+    ganz_error err;
+    const cli_option options[] = {
+        {"out", 'o', CLI_TEXT, &out, "MODEL", "file to write", 0, 0},
+        {NULL, 0, CLI_FLAG, NULL, NULL, NULL, 0, 0},
+    };
+    int code = cli_parse(about, options, argc, argv, &models);
+    if (code < 0 && !out) code = cli_usage(about, "--out is needed");
+    if (code < 0 && models.count == 0) code = cli_usage(about, "no models to average");
+    if (code < 0) {
+        const ganz_status status = ganz_average_models(models.items, models.count, out, &err);
+        code = status == GANZ_OK ? CLI_OK : cli_fail(about, &err);
+    }
+    cli_list_free(&models);
+    return code;
+}

@@ -1,0 +1,94 @@
+/* Training: from a prepared corpus to a model file, stopped and continued at any moment. */
+#ifndef GANZ_TRAIN_H
+#define GANZ_TRAIN_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "ganz/recipe.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where a run stands. Numbers that are not known yet are negative. */
+typedef struct ganz_train_progress {
+    long long step, steps;    /* done; of the whole run, 0: unknown */
+    double epoch;             /* epochs of the corpus seen */
+    double loss, accuracy;    /* training, since the last line of the log */
+    double tokens_per_second; /* real target tokens */
+    double seconds, seconds_left;
+    const char *event; /* NULL, or a sentence about what just happened ("saved", a validation) */
+} ganz_train_progress;
+
+typedef struct ganz_train_options {
+    ganz_recipe recipe;
+    const char *train;                       /* corpus file */
+    const char *vocab;                       /* vocabulary file, the one of the corpus */
+    const char *valid_source, *valid_target; /* text, both or neither */
+    const char *out;                         /* folder of the run; made when it is not there */
+    const char *device;                      /* "cpu", "cuda" or "cuda:N" */
+    const char *command;                     /* noted in the model, or NULL */
+    const char *source_language, *target_language; /* noted in the model, or NULL */
+    int threads;                             /* of the CPU; results are the same for any number */
+    bool resume;                             /* goes on from the folder's last checkpoint, if there is one */
+
+    /* Set by a signal handler or another thread. stop: save and return GANZ_ESTOPPED. save: write a checkpoint and
+     * go on (cleared then). Either may be NULL. */
+    const volatile sig_atomic_t *stop;
+    volatile sig_atomic_t *save;
+    /* Called from the training thread after steps, at most a few times a second, and for each event. May be NULL. */
+    void (*progress)(void *context, const ganz_train_progress *progress);
+    void *context;
+} ganz_train_options;
+
+/* What a run came to. */
+typedef struct ganz_train_report {
+    long long step, tokens; /* of the whole run, earlier parts included */
+    long long parameters;
+    double seconds;                     /* of this part */
+    double tokens_per_second;           /* of this part, validation and saving not counted */
+    double best_bleu, best_loss;        /* of validations; negative: none */
+    long long best_step;
+    size_t pass_bytes;                  /* device memory of one pass */
+    size_t weight_bytes;                /* of parameters, gradients, optimizer and averages */
+    bool early;                         /* ended because validations got no better */
+} ganz_train_report;
+
+/* The recipe's defaults, device "cpu", one thread. */
+GANZ_API void ganz_train_defaults(ganz_train_options *options);
+
+/* The settings with which a run's last checkpoint was made. GANZ_OK and *found false when there is none. */
+GANZ_API ganz_status ganz_train_recipe(const char *out, ganz_recipe *recipe, bool *found, ganz_error *err);
+
+/* Trains. The folder gets last.safetensors (a model with all that is needed to go on), best.safetensors (the best
+ * model by validation), model-STEP.safetensors and average.safetensors when asked for, log.tsv and loss.svg.
+ * Whatever does not fit together is refused before the first step. On failure the last checkpoint stays whole. */
+GANZ_API ganz_status ganz_train(const ganz_train_options *options, ganz_train_report *report, ganz_error *err);
+
+/* The mean of several models of one shape and vocabulary, written as a model. */
+GANZ_API ganz_status ganz_average_models(const char *const *paths, int count, const char *out, ganz_error *err);
+
+/* ---- measuring ---------------------------------------------------------------------------------- */
+
+typedef struct ganz_bench_report {
+    double seconds;                            /* of the measured steps */
+    double tokens_per_second;                  /* real target tokens, pads not counted */
+    double source_tokens_per_second;
+    double step_ms, load_ms, pass_ms, update_ms; /* of one step; the parts on a CPU only, else negative */
+    double fill;                               /* share of the slots that hold tokens */
+    double loss;                               /* mean over the measured steps */
+    long long parameters;
+    size_t pass_bytes, weight_bytes;
+} ganz_bench_report;
+
+/* Times `steps` whole steps (data loading, dropout, optimizer) after `warm` others. Without options->train the corpus
+ * is made of random sentences of usual lengths, with a vocabulary of `vocab_size`. Nothing is written but that
+ * temporary corpus. */
+GANZ_API ganz_status ganz_bench_train(const ganz_train_options *options, int vocab_size, int warm, int steps,
+                                      ganz_bench_report *report, ganz_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,283 @@
+#include "train/checkpoint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char about_slots[] = "training.slots", about_average[] = "training.average";
+
+typedef struct field {
+    const char *name;
+    size_t offset;
+    bool real_number;
+} field;
+
+#define COUNTER(name) {"training." #name, offsetof(ganz_counters, name), false}
+#define NUMBER(name) {"training." #name, offsetof(ganz_counters, name), true}
+static const field fields[] = {
+    COUNTER(step),   COUNTER(tokens),    COUNTER(epoch),    COUNTER(batch),    COUNTER(log_lines), COUNTER(logged),
+    COUNTER(validated), COUNTER(waited), COUNTER(best_step), NUMBER(best_bleu), NUMBER(best_loss), NUMBER(loss),
+    NUMBER(right), NUMBER(counted),
+};
+
+/* ---- blocks of the device ----------------------------------------------------------------------- */
+
+/* A block in ordinary memory: itself, or a copy that the caller frees with release. */
+static ganz_status fetch(const ganz_weights *w, const real *block, size_t count, const real **host, ganz_error *err)
+{
+    *host = block;
+    if (w->be->host) return w->be->sync(w->be, err);
+    real *const copy = ganz_alloc(count, sizeof *copy);
+    if (!copy) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a copy of the model");
+    w->be->download(w->be, copy, block, count * sizeof *copy);
+    *host = copy;
+    return w->be->sync(w->be, err);
+}
+
+static void release(const ganz_weights *w, const real *host)
+{
+    if (!w->be->host) ganz_free((real *)host);
+}
+
+/* A model that went wrong must not replace one that did not. */
+static ganz_status check_finite(const real *params, size_t count, ganz_error *err)
+{
+    real worst = 0; /* 0 * x is 0, or NaN when x is not finite */
+    for (size_t i = 0; i < count; i++) worst += 0 * params[i];
+    return worst == 0 ? GANZ_OK : ganz_fail(err, GANZ_EINVAL, "parameters are not finite any more");
+}
+
+/* Files hold float whatever `real` is. */
+static ganz_status write_block(ganz_writer *writer, const ganz_weights *w, const real *block, size_t count,
+                               ganz_error *err)
+{
+    enum { CHUNK = 1 << 14 };
+    real *const from = ganz_alloc(CHUNK, sizeof(real));
+    float *const to = ganz_alloc(CHUNK, sizeof(float));
+    ganz_status status = from && to ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for a checkpoint");
+    for (size_t at = 0; status == GANZ_OK && at < count; at += CHUNK) {
+        const size_t n = count - at < CHUNK ? count - at : CHUNK;
+        w->be->download(w->be, from, block + at, n * sizeof *from);
+        for (size_t i = 0; i < n; i++) to[i] = (float)from[i];
+        status = ganz_writer_write(writer, to, n * sizeof *to, err);
+    }
+    ganz_free(from);
+    ganz_free(to);
+    return status;
+}
+
+static ganz_status read_block(const ganz_weights *w, const ganz_entry *entry, real *block, ganz_error *err)
+{
+    const size_t count = entry->bytes / sizeof(float);
+    real *const values = ganz_alloc(count, sizeof *values);
+    if (!values) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a checkpoint");
+    const float *const from = entry->data;
+    for (size_t i = 0; i < count; i++) values[i] = from[i];
+    w->be->upload(w->be, block, values, count * sizeof *values);
+    ganz_free(values);
+    return GANZ_OK;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+static ganz_status write_settings(ganz_writer *writer, const ganz_recipe *recipe, ganz_error *err)
+{
+    int count;
+    const ganz_setting *const table = ganz_recipe_table(&count);
+    for (int i = 0; i < count; i++) {
+        char key[64], text[32];
+        snprintf(key, sizeof key, "recipe.%s", table[i].name);
+        ganz_recipe_get(recipe, &table[i], text);
+        GANZ_TRY(ganz_writer_text(writer, key, text, err));
+    }
+    return GANZ_OK;
+}
+
+static ganz_status write_counters(ganz_writer *writer, const ganz_counters *counters, ganz_error *err)
+{
+    for (size_t i = 0; i < GANZ_COUNT(fields); i++) {
+        const void *const from = (const char *)counters + fields[i].offset;
+        if (fields[i].real_number)
+            GANZ_TRY(ganz_writer_real(writer, fields[i].name, *(const double *)from, err));
+        else
+            GANZ_TRY(ganz_writer_int(writer, fields[i].name, *(const int64_t *)from, err));
+    }
+    return GANZ_OK;
+}
+
+static ganz_status write_all(ganz_writer *writer, const ganz_run_parts *p, const ganz_counters *counters,
+                             const real *params, ganz_error *err)
+{
+    const int64_t slots = (int64_t)p->optim->slot_count, block = (int64_t)p->net->params.block;
+    GANZ_TRY(write_settings(writer, p->recipe, err));
+    GANZ_TRY(write_counters(writer, counters, err));
+    GANZ_TRY(ganz_writer_declare(writer, about_slots, GANZ_DTYPE_F32, 1, &slots, err));
+    if (p->average) GANZ_TRY(ganz_writer_declare(writer, about_average, GANZ_DTYPE_F32, 1, &block, err));
+    GANZ_TRY(ganz_model_declare(writer, p->info, p->net, p->vocab, err));
+    GANZ_TRY(write_block(writer, p->weights, p->optim->slots, p->optim->slot_count, err));
+    if (p->average) GANZ_TRY(write_block(writer, p->weights, p->average, p->net->params.block, err));
+    return ganz_model_write(writer, p->net, p->vocab, params, err);
+}
+
+ganz_status ganz_checkpoint_save(const char *path, const ganz_run_parts *p, const ganz_counters *counters,
+                                 ganz_error *err)
+{
+    const real *params = NULL;
+    ganz_writer *writer = NULL;
+    ganz_status status;
+    GANZ_CHECK(fetch(p->weights, p->weights->master, p->net->params.block, &params, err));
+    GANZ_CHECK(check_finite(params, p->net->params.block, err));
+    GANZ_CHECK(ganz_writer_open(&writer, path, true, err));
+    GANZ_CHECK(write_all(writer, p, counters, params, err));
+    status = ganz_writer_finish(&writer, err);
+out:
+    ganz_writer_abandon(&writer);
+    release(p->weights, params);
+    return status;
+}
+
+ganz_status ganz_checkpoint_model(const char *path, const ganz_run_parts *p, const real *block, ganz_error *err)
+{
+    const real *params = NULL;
+    ganz_status status = fetch(p->weights, block, p->net->params.block, &params, err);
+    if (status == GANZ_OK) status = check_finite(params, p->net->params.block, err);
+    if (status == GANZ_OK) status = ganz_model_save(path, p->info, p->net, p->vocab, params, err);
+    release(p->weights, params);
+    return status;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+static ganz_status read_settings(const ganz_container *file, ganz_recipe *recipe, ganz_error *err)
+{
+    int count;
+    const ganz_setting *const table = ganz_recipe_table(&count);
+    const char *const name = ganz_container_name(file);
+    if (!ganz_container_text(file, "training.step"))
+        return ganz_fail(err, GANZ_EFORMAT, "%s: a model, but not a checkpoint of a run", name);
+    ganz_recipe_defaults(recipe); /* settings that are younger than the file */
+    for (int i = 0; i < count; i++) {
+        char key[64];
+        ganz_error why;
+        snprintf(key, sizeof key, "recipe.%s", table[i].name);
+        const char *const text = ganz_container_text(file, key);
+        if (text && ganz_recipe_set(recipe, table[i].name, text, &why) != GANZ_OK)
+            return ganz_fail(err, GANZ_EFORMAT, "%s: %s", name, why.message);
+    }
+    return GANZ_OK;
+}
+
+/* Settings that decide the shape of a run are the same from its first step to its last. */
+static ganz_status compare_settings(const ganz_container *file, const ganz_recipe *recipe, ganz_error *err)
+{
+    int count;
+    const ganz_setting *const table = ganz_recipe_table(&count);
+    ganz_recipe made;
+    GANZ_TRY(read_settings(file, &made, err));
+    for (int i = 0; i < count; i++) {
+        char before[32], now[32];
+        if (!table[i].fixed) continue;
+        ganz_recipe_get(&made, &table[i], before);
+        ganz_recipe_get(recipe, &table[i], now);
+        if (strcmp(before, now) != 0)
+            return ganz_fail(err, GANZ_EINVAL, "%s was made with %s %s, not %s", ganz_container_name(file), table[i].name,
+                             before, now);
+    }
+    return GANZ_OK;
+}
+
+static ganz_status compare_vocab(const ganz_container *file, const ganz_model_info *info, const ganz_vocab *vocab,
+                                 ganz_error *err)
+{
+    ganz_vocab *theirs;
+    size_t bytes, other;
+    GANZ_TRY(ganz_model_read_vocab(file, &info->config, &theirs, err));
+    const char *const text = ganz_vocab_file(vocab, &bytes), *const their_text = ganz_vocab_file(theirs, &other);
+    const bool same = bytes == other && memcmp(text, their_text, bytes) == 0;
+    const int size = ganz_vocab_size(theirs);
+    ganz_vocab_close(&theirs);
+    if (same) return GANZ_OK;
+    return ganz_fail(err, GANZ_EINVAL, "%s was made with another vocabulary (%d entries, this one has %d)",
+                     ganz_container_name(file), size, ganz_vocab_size(vocab));
+}
+
+static ganz_status read_counters(const ganz_container *file, ganz_counters *counters, ganz_error *err)
+{
+    for (size_t i = 0; i < GANZ_COUNT(fields); i++) {
+        void *const to = (char *)counters + fields[i].offset;
+        if (fields[i].real_number)
+            GANZ_TRY(ganz_container_get_real(file, fields[i].name, to, err));
+        else
+            GANZ_TRY(ganz_container_get_int(file, fields[i].name, 0, INT64_MAX, to, err));
+    }
+    return GANZ_OK;
+}
+
+/* The tensors of a checkpoint that are beside the model. */
+typedef struct extras {
+    const ganz_entry *slots, *average;
+} extras;
+
+static ganz_status check_all(const ganz_container *file, const ganz_run_parts *p, extras *found, ganz_error *err)
+{
+    ganz_model_info info;
+    const int64_t slots = (int64_t)p->optim->slot_count, block = (int64_t)p->net->params.block;
+    GANZ_TRY(ganz_model_read_info(file, &info, err));
+    GANZ_TRY(compare_settings(file, p->recipe, err));
+    GANZ_TRY(compare_vocab(file, &info, p->vocab, err));
+    GANZ_TRY(ganz_model_check_params(file, p->net, err));
+    GANZ_TRY(ganz_container_get(file, about_slots, GANZ_DTYPE_F32, 1, &slots, &found->slots, err));
+    found->average = NULL;
+    if (p->average && ganz_container_find(file, about_average))
+        GANZ_TRY(ganz_container_get(file, about_average, GANZ_DTYPE_F32, 1, &block, &found->average, err));
+    return ganz_container_verify(file, err);
+}
+
+static ganz_status restore(const ganz_container *file, const ganz_run_parts *p, const extras *found, ganz_error *err)
+{
+    const ganz_weights *const w = p->weights;
+    const size_t count = p->net->params.block;
+    real *const params = ganz_alloc(count, sizeof *params);
+    if (!params) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a checkpoint");
+    w->be->download(w->be, params, w->master, count * sizeof *params); /* the steps stay */
+    ganz_status status;
+    GANZ_CHECK(ganz_model_read_params(file, p->net, params, err));
+    w->be->upload(w->be, w->master, params, count * sizeof *params);
+    GANZ_CHECK(read_block(w, found->slots, p->optim->slots, err));
+    if (found->average)
+        GANZ_CHECK(read_block(w, found->average, p->average, err));
+    else if (p->average)
+        w->be->copy(w->be, p->average, w->master, count * sizeof *params); /* the average begins here */
+    status = w->be->sync(w->be, err);
+out:
+    ganz_free(params);
+    return status;
+}
+
+ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *p, ganz_counters *counters, char **command,
+                                 ganz_error *err)
+{
+    *command = NULL;
+    ganz_container *file;
+    ganz_counters read;
+    extras found;
+    ganz_status status;
+    GANZ_TRY(ganz_container_open(&file, path, err));
+    GANZ_CHECK(check_all(file, p, &found, err));
+    GANZ_CHECK(read_counters(file, &read, err));
+    GANZ_CHECK(restore(file, p, &found, err));
+    *counters = read;
+    const char *const text = ganz_container_text(file, "command");
+    if (text && !(*command = ganz_strdup(text))) status = ganz_fail(err, GANZ_ENOMEM, "out of memory");
+out:
+    ganz_container_close(&file);
+    return status;
+}
+
+ganz_status ganz_checkpoint_recipe(const char *path, ganz_recipe *recipe, ganz_error *err)
+{
+    ganz_container *file;
+    GANZ_TRY(ganz_container_open(&file, path, err));
+    const ganz_status status = read_settings(file, recipe, err);
+    ganz_container_close(&file);
+    return status;
+}

@@ -1,0 +1,49 @@
+/* A run on disk: last.safetensors is a model file with the optimizer's memory and the counters of the run in it. */
+#ifndef GANZ_TRAIN_CHECKPOINT_H
+#define GANZ_TRAIN_CHECKPOINT_H
+
+#include "ganz/recipe.h"
+#include "model/model.h"
+#include "train/batch.h"
+#include "train/optim.h"
+
+/* Counters of a run: all that decides what comes next, and nothing that a clock has touched. */
+typedef struct ganz_counters {
+    int64_t step;      /* updates made */
+    int64_t tokens;    /* target tokens seen */
+    int64_t epoch, batch; /* the batch that comes next */
+    int64_t log_lines;
+    int64_t logged;    /* step of the last line about training */
+    int64_t validated; /* step of the last validation */
+    int64_t waited;    /* validations since the best one */
+    int64_t best_step; /* 0: none yet */
+    double best_bleu, best_loss;
+    double loss, right, counted; /* sums since the last line of the log */
+} ganz_counters;
+
+/* The parts of a run that a checkpoint holds. */
+typedef struct ganz_run_parts {
+    const ganz_recipe *recipe;
+    const ganz_model_info *info;
+    const ganz_net *net;
+    const ganz_vocab *vocab;
+    const ganz_weights *weights;
+    const ganz_optim *optim;
+    real *average; /* (params.block) on the device, or NULL */
+} ganz_run_parts;
+
+/* Replaces the file whole, or leaves it as it was. */
+ganz_status ganz_checkpoint_save(const char *path, const ganz_run_parts *parts, const ganz_counters *counters,
+                                 ganz_error *err);
+/* Puts a checkpoint back. Everything is checked, sums of all bytes included, before anything is changed. Settings of
+ * the recipe that may not change within a run must be those of the checkpoint. *command: what began the run, or NULL;
+ * the caller frees it. */
+ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *parts, ganz_counters *counters, char **command,
+                                 ganz_error *err);
+/* Settings of a checkpoint alone. */
+ganz_status ganz_checkpoint_recipe(const char *path, ganz_recipe *recipe, ganz_error *err);
+
+/* Writes a plain model from a block on the device. */
+ganz_status ganz_checkpoint_model(const char *path, const ganz_run_parts *parts, const real *block, ganz_error *err);
+
+#endif

@@ -1,0 +1,66 @@
+#include "train/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static ganz_status join(char path[GANZ_PATH], const char *folder, const char *name, ganz_error *err)
+{
+    const int n = snprintf(path, GANZ_PATH, "%s/%s", folder, name);
+    return n < GANZ_PATH ? GANZ_OK : ganz_fail(err, GANZ_ELIMIT, "%s: the name of the folder is too long", folder);
+}
+
+ganz_status ganz_folder_name(ganz_folder *folder, const char *path, ganz_error *err)
+{
+    folder->path = path;
+    GANZ_TRY(join(folder->last, path, "last.safetensors", err));
+    GANZ_TRY(join(folder->best, path, "best.safetensors", err));
+    GANZ_TRY(join(folder->average, path, "average.safetensors", err));
+    GANZ_TRY(join(folder->log, path, "log.tsv", err));
+    return join(folder->svg, path, "loss.svg", err);
+}
+
+ganz_status ganz_folder_model(const ganz_folder *folder, int64_t step, char path[GANZ_PATH], ganz_error *err)
+{
+    char name[64];
+    snprintf(name, sizeof name, "model-%lld.safetensors", (long long)step);
+    return join(path, folder->path, name, err);
+}
+
+ganz_status ganz_folder_make(const ganz_folder *folder, ganz_error *err)
+{
+    if (mkdir(folder->path, 0777) == 0 || errno == EEXIST) return GANZ_OK;
+    return ganz_fail_errno(err, "cannot make the folder", folder->path);
+}
+
+/* "last.safetensors.tmp.ab12CD": what an output is called before it has its name. */
+static bool is_leftover(const char *name)
+{
+    static const char *const stems[] = {"last.safetensors.tmp.", "best.safetensors.tmp.", "average.safetensors.tmp.",
+                                        "loss.svg.tmp.", "model-"};
+    const char *const mark = strstr(name, ".tmp.");
+    if (!mark || strlen(mark) != strlen(".tmp.XXXXXX")) return false;
+    for (size_t i = 0; i < GANZ_COUNT(stems); i++)
+        if (strncmp(name, stems[i], strlen(stems[i])) == 0) return true;
+    return false;
+}
+
+void ganz_folder_sweep(const ganz_folder *folder)
+{
+    DIR *const dir = opendir(folder->path);
+    if (!dir) return;
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        char path[GANZ_PATH];
+        if (is_leftover(entry->d_name) && join(path, folder->path, entry->d_name, NULL) == GANZ_OK) unlink(path);
+    }
+    closedir(dir);
+}
+
+bool ganz_exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}

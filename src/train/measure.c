@@ -1,0 +1,136 @@
+#include "train/measure.h"
+
+static ganz_status null_alloc(ganz_backend *be, void **memory, size_t bytes, ganz_error *err)
+{
+    (void)be;
+    (void)bytes;
+    (void)err;
+    *memory = NULL;
+    return GANZ_OK;
+}
+static ganz_status null_sync(ganz_backend *be, ganz_error *err)
+{
+    (void)be;
+    (void)err;
+    return GANZ_OK;
+}
+static void null_free(ganz_backend *be, void *memory)
+{
+    (void)be;
+    (void)memory;
+}
+static void null_close(ganz_backend *be) { (void)be; }
+static void null_copy(ganz_backend *be, void *to, const void *from, size_t bytes)
+{
+    (void)be;
+    (void)to;
+    (void)from;
+    (void)bytes;
+}
+static void null_zero(ganz_backend *be, void *memory, size_t bytes)
+{
+    (void)be;
+    (void)memory;
+    (void)bytes;
+}
+static void null_mask(ganz_backend *be, uint8_t *mask, int64_t count, uint64_t seed, uint64_t stream, float keep)
+{
+    (void)be;
+    (void)mask;
+    (void)count;
+    (void)seed;
+    (void)stream;
+    (void)keep;
+}
+static void null_largest(ganz_backend *be, const ganz_matrix *x, real *largest)
+{
+    (void)be;
+    (void)x;
+    (void)largest;
+}
+static void null_steps(ganz_backend *be, const real *z, real *step, int count)
+{
+    (void)be;
+    (void)z;
+    (void)step;
+    (void)count;
+}
+static void null_refresh(ganz_backend *be, const ganz_refresh_item *items, int count)
+{
+    (void)be;
+    (void)items;
+    (void)count;
+}
+static void null_average(ganz_backend *be, real *to, const real *from, size_t count, double keep)
+{
+    (void)be;
+    (void)to;
+    (void)from;
+    (void)count;
+    (void)keep;
+}
+
+#define NULL_CALL(name, type)                                \
+    static void null_##name(ganz_backend *be, const type *c) \
+    {                                                        \
+        (void)be;                                            \
+        (void)c;                                             \
+    }
+NULL_CALL(embed, ganz_embed_call)
+NULL_CALL(norm, ganz_norm_call)
+NULL_CALL(linear, ganz_linear_call)
+NULL_CALL(attention, ganz_attention_call)
+NULL_CALL(loss, ganz_loss_call)
+NULL_CALL(quantize, ganz_quantize_call)
+NULL_CALL(update, ganz_update_call)
+NULL_CALL(topk, ganz_topk_call)
+
+ganz_backend ganz_null_backend(const ganz_backend *like)
+{
+    const ganz_backend null = {
+        .name = "null",
+        .product = like->product,
+        .host = like->host,
+        .close = null_close,
+        .alloc = null_alloc,
+        .free = null_free,
+        .upload = null_copy,
+        .download = null_copy,
+        .copy = null_copy,
+        .zero = null_zero,
+        .sync = null_sync,
+        .mask = null_mask,
+        .embed = null_embed,
+        .embed_grad = null_embed,
+        .norm = null_norm,
+        .norm_grad = null_norm,
+        .linear = null_linear,
+        .linear_grad = null_linear,
+        .attention = null_attention,
+        .attention_grad = null_attention,
+        .loss = null_loss,
+        .quantize = null_quantize,
+        .quantize_grad = null_quantize,
+        .largest = null_largest,
+        .steps = null_steps,
+        .refresh = null_refresh,
+        .adafactor = null_update,
+        .adam = null_update,
+        .topk = null_topk,
+        .average = null_average,
+    };
+    return null;
+}
+
+ganz_feed ganz_feed_of_size(int tokens, int rows, int slots)
+{
+    static const int32_t none[2];
+    const int longest = slots < tokens ? slots : tokens;
+    const ganz_tokens t = {.rows = tokens, .ids = none, .positions = none, .row = none, .slot = none,
+                           .packed_rows = rows, .slots = slots, .by_id = none};
+    const ganz_spans s = {.queries = tokens, .keys = tokens, .segments = rows, .query_begin = none, .key_begin = none,
+                          .longest_query = longest, .longest_key = longest};
+    ganz_feed feed = {.source = t, .target = t, .labels = none, .encoder = s, .decoder = s, .cross = s};
+    feed.decoder.causal = true;
+    return feed;
+}

@@ -1,0 +1,319 @@
+#include "train/trainer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/rng.h"
+
+enum { CPU_TOKENS = 4096, GPU_TOKENS = 16384, VALID_TOKENS = 4096 };
+
+static const uint64_t steps_stream = 0x7374657073; /* of seeds, one for each step */
+
+double ganz_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* ---- open --------------------------------------------------------------------------------------- */
+
+static ganz_status open_device(ganz_trainer *t, ganz_error *err)
+{
+    static const ganz_precision precisions[] = {[GANZ_PRECISION_AUTO] = GANZ_BF16_PRODUCTS,
+                                                [GANZ_PRECISION_FP32] = GANZ_FP32,
+                                                [GANZ_PRECISION_TF32] = GANZ_TF32,
+                                                [GANZ_PRECISION_BF16] = GANZ_BF16_PRODUCTS};
+    const char *const device = t->options.device ? t->options.device : "cpu";
+    if (strcmp(device, "cpu") == 0) {
+        if (t->recipe.precision > GANZ_PRECISION_FP32)
+            return ganz_fail(err, GANZ_EUNSUPPORTED, "the cpu multiplies in fp32 only");
+        return ganz_cpu_backend_open(&t->be, t->options.threads > 0 ? t->options.threads : 1, err);
+    }
+    char *end = "";
+    const long number = strncmp(device, "cuda:", 5) == 0 && device[5] ? strtol(device + 5, &end, 10) : 0;
+    if ((strcmp(device, "cuda") != 0 && strncmp(device, "cuda:", 5) != 0) || *end || number < 0 || number > 1023)
+        return ganz_fail(err, GANZ_EINVAL, "device is cpu, cuda or cuda:N, not %s", device);
+    return ganz_cuda_backend_open(&t->be, (int)number, precisions[t->recipe.precision], err);
+}
+
+/* The network's timing table reaches to the longest output of the longest input, as a model's does. */
+static ganz_status open_net(ganz_trainer *t, ganz_error *err)
+{
+    const ganz_recipe *const r = &t->recipe;
+    const int longest = r->slots > GANZ_TRAIN_POSITIONS ? (int)r->slots : GANZ_TRAIN_POSITIONS;
+    t->info.config = (ganz_config){.width = (int)r->width,
+                                   .ffn = (int)r->ffn,
+                                   .heads = (int)r->heads,
+                                   .encoder_layers = (int)r->encoder_layers,
+                                   .decoder_layers = (int)r->decoder_layers,
+                                   .vocab = t->corpus->vocab_size,
+                                   .max_positions = longest};
+    t->info.command = t->options.command;
+    t->info.source_language = t->options.source_language;
+    t->info.target_language = t->options.target_language;
+    ganz_config config = t->info.config;
+    config.max_positions = ganz_search_limit(longest);
+    GANZ_TRY(ganz_config_check(&config, err));
+    return ganz_net_open(&t->net, &config, err);
+}
+
+static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
+{
+    const size_t count = t->net.params.block;
+    GANZ_TRY(ganz_weights_open(&t->weights, &t->net, t->be, true, err));
+    real *const block = ganz_alloc(count, sizeof *block);
+    if (!block) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu parameters", count);
+    ganz_params_init(&t->net.params, (uint64_t)t->recipe.seed, block);
+    t->be->upload(t->be, t->weights.master, block, count * sizeof *block);
+    ganz_free(block);
+    if (t->recipe.average_decay > 0) {
+        void *average;
+        GANZ_TRY(t->be->alloc(t->be, &average, count * sizeof(real), err));
+        t->average = average;
+        t->be->copy(t->be, t->average, t->weights.master, count * sizeof(real));
+    }
+    GANZ_TRY(ganz_optim_open(&t->optim, &t->net, &t->weights, &t->recipe, false, err));
+    return ganz_weights_refresh(&t->weights, &t->net, err);
+}
+
+static ganz_status open_loader(ganz_trainer *t, ganz_error *err)
+{
+    const ganz_recipe *const r = &t->recipe;
+    ganz_loader_options o;
+    ganz_loader_defaults(&o);
+    o.seed = (uint64_t)r->seed;
+    o.packed = r->batch == GANZ_BATCH_PACKED;
+    o.rows = (int)r->rows;
+    o.slots = (int)r->slots;
+    o.zero_segment_start = r->zero_start;
+    o.tokens = (int)r->batch_tokens;
+    o.max_length = (int)(r->slots < r->batch_tokens ? r->slots : r->batch_tokens);
+    return ganz_loader_open(&t->loader, t->corpus, &o, err);
+}
+
+/* Never more than a whole step, and never less than one row. */
+static ganz_status open_work(ganz_trainer *t, ganz_error *err)
+{
+    const ganz_recipe *const r = &t->recipe;
+    const bool packed = r->batch == GANZ_BATCH_PACKED;
+    const long long step = packed ? r->rows * r->slots : r->batch_tokens;
+    long long tokens = r->micro_tokens ? r->micro_tokens : t->be->host ? CPU_TOKENS : GPU_TOKENS;
+    if (tokens > step) tokens = step;
+    if (tokens < r->slots) tokens = r->slots;
+    if (tokens > INT32_MAX / 2) return ganz_fail(err, GANZ_ELIMIT, "a pass over %lld tokens is too large", tokens);
+    const long long rows = packed ? r->rows : tokens;
+    const ganz_work_options o = {
+        .tokens = (int)tokens,
+        .rows = (int)(rows < tokens ? rows : tokens),
+        .slots = (int)r->slots,
+        .dropout = {.residual = (real)r->dropout, .relu = (real)r->dropout_relu, .attention = (real)r->dropout_attention},
+        .smoothing = (real)r->label_smoothing};
+    return ganz_work_open(&t->work, &t->net, &t->weights, &o, err);
+}
+
+static ganz_status open_valid(ganz_trainer *t, ganz_error *err)
+{
+    const int longest = t->info.config.max_positions;
+    if (!t->options.valid_source) return GANZ_OK;
+    GANZ_TRY(ganz_valid_open(&t->valid, t->options.valid_source, t->options.valid_target, t->vocab, longest,
+                             t->work.options.tokens, err));
+    const int needed = t->valid.pairs[t->valid.count - 1].source_count; /* the longest comes last */
+    const ganz_decoder_options o = {
+        .search = {.beam = (int)t->recipe.beam, .n_best = 1, .alpha = t->recipe.alpha},
+        .batch_tokens = VALID_TOKENS,
+        .max_input = needed};
+    return ganz_decoder_open(&t->decoder, t->be, &t->net, &t->weights, &o, err);
+}
+
+static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
+{
+    const ganz_train_options *const o = &t->options;
+    GANZ_TRY(ganz_recipe_check(&t->recipe, err));
+    if (!o->train) return ganz_fail(err, GANZ_EINVAL, "training needs a corpus");
+    if (!o->valid_source != !o->valid_target)
+        return ganz_fail(err, GANZ_EINVAL, "validation needs both a source and a target");
+    if (o->vocab) GANZ_TRY(ganz_vocab_open(&t->vocab, o->vocab, err));
+    GANZ_TRY(ganz_corpus_open(&t->corpus, o->train, err));
+    if (t->vocab) GANZ_TRY(ganz_corpus_fits(t->corpus, t->vocab, err));
+    GANZ_TRY(open_net(t, err));
+    GANZ_TRY(open_device(t, err));
+    GANZ_TRY(open_weights(t, err));
+    GANZ_TRY(open_loader(t, err));
+    GANZ_TRY(open_work(t, err));
+    return open_valid(t, err);
+}
+
+ganz_status ganz_trainer_open(ganz_trainer *t, const ganz_train_options *options, ganz_error *err)
+{
+    *t = (ganz_trainer){.options = *options, .recipe = options->recipe};
+    const ganz_status status = open_parts(t, err);
+    if (status != GANZ_OK) ganz_trainer_close(t);
+    return status;
+}
+
+void ganz_trainer_close(ganz_trainer *t)
+{
+    ganz_decoder_close(&t->decoder);
+    ganz_valid_close(&t->valid);
+    ganz_work_close(&t->work);
+    ganz_loader_close(&t->loader);
+    ganz_optim_close(&t->optim);
+    if (t->average) t->be->free(t->be, t->average);
+    if (t->weights.be) ganz_weights_close(&t->weights);
+    if (t->be) t->be->close(t->be);
+    ganz_net_close(&t->net);
+    ganz_corpus_close(&t->corpus);
+    ganz_vocab_close(&t->vocab);
+    ganz_free(t->command);
+    *t = (ganz_trainer){0};
+}
+
+ganz_run_parts ganz_trainer_parts(const ganz_trainer *t)
+{
+    const ganz_run_parts parts = {.recipe = &t->recipe,
+                                  .info = &t->info,
+                                  .net = &t->net,
+                                  .vocab = t->vocab,
+                                  .weights = &t->weights,
+                                  .optim = &t->optim,
+                                  .average = t->average};
+    return parts;
+}
+
+ganz_status ganz_trainer_restore(ganz_trainer *t, const char *path, ganz_error *err)
+{
+    const ganz_run_parts parts = ganz_trainer_parts(t);
+    GANZ_TRY(ganz_checkpoint_load(path, &parts, &t->counters, &t->command, err));
+    t->info.command = t->command;
+    const ganz_position position = {(uint64_t)t->counters.epoch, (uint64_t)t->counters.batch};
+    ganz_error why;
+    if (ganz_loader_seek(t->loader, position, &why) != GANZ_OK)
+        return ganz_fail(err, GANZ_EINVAL, "%s does not go on with this corpus: %s", path, why.message);
+    const double sums[3] = {t->counters.loss, t->counters.right, t->counters.counted};
+    t->be->upload(t->be, t->work.sums, sums, sizeof sums);
+    return ganz_weights_refresh(&t->weights, &t->net, err);
+}
+
+/* ---- steps -------------------------------------------------------------------------------------- */
+
+/* Takes back a step that was begun: nothing but gradients and sums has been touched. */
+static ganz_status undo_step(ganz_trainer *t, ganz_position position, const double sums[3], ganz_error *err)
+{
+    t->be->zero(t->be, t->weights.grad, t->net.params.block * sizeof(real));
+    t->be->upload(t->be, t->work.sums, sums, 3 * sizeof *sums);
+    t->batch = (ganz_batch){0};
+    GANZ_TRY(ganz_loader_seek(t->loader, position, err));
+    return ganz_fail(err, GANZ_ESTOPPED, "stopped");
+}
+
+/* Gradients of the next batch. On a CPU a step may take a minute, so a stop is heeded between its parts. */
+static ganz_status gradients(ganz_trainer *t, ganz_error *err)
+{
+    const double started = ganz_seconds();
+    const ganz_position position = ganz_loader_position(t->loader);
+    const uint64_t seed = ganz_random_u64((uint64_t)t->recipe.seed, steps_stream, (uint64_t)t->counters.step);
+    double sums[3] = {0};
+    GANZ_TRY(ganz_loader_next(t->loader, &t->batch, err));
+    if (t->be->host) t->be->download(t->be, sums, t->work.sums, sizeof sums);
+    const double loaded = ganz_seconds();
+    const ganz_status status = ganz_work_train(&t->work, &t->batch, seed, t->be->host ? t->options.stop : NULL, err);
+    t->load_seconds += loaded - started;
+    t->pass_seconds += ganz_seconds() - loaded;
+    return status == GANZ_ESTOPPED ? undo_step(t, position, sums, err) : status;
+}
+
+/* The average follows quickly at first, so that it forgets the random beginning. */
+static void follow(ganz_trainer *t)
+{
+    const double early = (1 + (double)t->counters.step) / (10 + (double)t->counters.step);
+    const double keep = early < t->recipe.average_decay ? early : t->recipe.average_decay;
+    t->be->average(t->be, t->average, t->weights.master, t->net.params.block, keep);
+}
+
+ganz_status ganz_trainer_step(ganz_trainer *t, double done, ganz_error *err)
+{
+    GANZ_TRY(gradients(t, err));
+    const double started = ganz_seconds();
+    t->rate = ganz_rate(&t->recipe, t->counters.step, done);
+    ganz_optim_step(&t->optim, t->rate, t->counters.step);
+    GANZ_TRY(ganz_weights_refresh(&t->weights, &t->net, err));
+    if (t->average) follow(t);
+    t->update_seconds += ganz_seconds() - started;
+
+    const ganz_position position = ganz_loader_position(t->loader);
+    t->counters.step++;
+    t->counters.tokens += t->batch.target_rows;
+    t->counters.epoch = (int64_t)position.epoch;
+    t->counters.batch = (int64_t)position.batch;
+    t->source_tokens += (uint64_t)t->batch.source_rows;
+    t->slots += t->recipe.batch == GANZ_BATCH_PACKED ? (uint64_t)(t->batch.packed_rows * t->recipe.slots)
+                                                     : (uint64_t)t->batch.target_rows;
+    return GANZ_OK;
+}
+
+static ganz_status check_loss(const ganz_trainer *t, const double sums[3], ganz_error *err)
+{
+    const long long step = t->counters.step;
+    if (sums[2] == 0) return GANZ_OK;
+    const double loss = sums[0] / sums[2];
+    if (!isfinite(loss)) return ganz_fail(err, GANZ_EINVAL, "the loss is not a number any more at step %lld", step);
+    if (loss > 2 * log(t->net.config.vocab) + 1) /* far worse than knowing nothing */
+        return ganz_fail(err, GANZ_EINVAL, "the loss has run away to %.3g at step %lld", loss, step);
+    return GANZ_OK;
+}
+
+ganz_status ganz_trainer_drain(ganz_trainer *t, ganz_error *err)
+{
+    double sums[3];
+    t->be->download(t->be, sums, t->work.sums, sizeof sums);
+    GANZ_TRY(t->be->sync(t->be, err));
+    t->counters.loss = sums[0];
+    t->counters.right = sums[1];
+    t->counters.counted = sums[2];
+    return check_loss(t, sums, err);
+}
+
+ganz_status ganz_trainer_probe(ganz_trainer *t, ganz_error *err)
+{
+    double sums[3] = {0};
+    if (t->batch.segments == 0) return GANZ_OK;
+    ganz_batch part = t->batch;
+    part.segments = ganz_batch_cut(&part, 0, t->work.options.tokens);
+    GANZ_TRY(ganz_work_evaluate(&t->work, &part, sums, err));
+    return check_loss(t, sums, err);
+}
+
+/* ---- validation --------------------------------------------------------------------------------- */
+
+const real *ganz_trainer_model(const ganz_trainer *t) { return t->average ? t->average : t->weights.master; }
+
+static ganz_status measure_model(ganz_trainer *t, ganz_log_record *record, ganz_error *err)
+{
+    GANZ_TRY(ganz_valid_loss(&t->valid, &t->work, t->options.stop, &record->valid_loss, &record->valid_accuracy, err));
+    if (t->recipe.bleu_sentences == 0) return GANZ_OK;
+    const int most = t->recipe.bleu_sentences < t->valid.count ? (int)t->recipe.bleu_sentences : t->valid.count;
+    return ganz_valid_bleu(&t->valid, t->decoder, most, t->options.stop, &record->valid_bleu, err);
+}
+
+ganz_status ganz_trainer_validate(ganz_trainer *t, ganz_log_record *record, ganz_error *err)
+{
+    if (!t->average) return measure_model(t, record, err);
+    real *const master = t->weights.master;
+    t->weights.master = t->average; /* everybody looks at the weights through this one struct */
+    ganz_status status = ganz_weights_refresh(&t->weights, &t->net, err);
+    if (status == GANZ_OK) status = measure_model(t, record, err);
+    t->weights.master = master;
+    const ganz_status back = ganz_weights_refresh(&t->weights, &t->net, NULL);
+    return status != GANZ_OK ? status : back;
+}
+
+size_t ganz_trainer_weight_bytes(const ganz_trainer *t)
+{
+    size_t numbers = 2 * t->net.params.block + t->optim.slot_count;
+    if (t->average) numbers += t->net.params.block;
+    const size_t copies = t->weights.copy ? t->net.params.block * ganz_type_bytes(t->be->product) : 0;
+    return numbers * sizeof(real) + copies;
+}

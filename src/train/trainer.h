@@ -1,0 +1,66 @@
+/* A run in memory: what is trained, with what, and how far it has come. */
+#ifndef GANZ_TRAIN_TRAINER_H
+#define GANZ_TRAIN_TRAINER_H
+
+#include "ganz/train.h"
+#include "train/checkpoint.h"
+#include "train/log.h"
+#include "train/validate.h"
+
+enum { GANZ_TRAIN_POSITIONS = 1024 }; /* longest input of a model, unless its rows are longer */
+
+typedef struct ganz_trainer {
+    ganz_train_options options; /* borrowed texts */
+    ganz_recipe recipe;
+    ganz_backend *be;
+    ganz_vocab *vocab; /* NULL when only time is measured: the corpus knows its size */
+    ganz_corpus *corpus;
+    ganz_loader *loader;
+    ganz_model_info info;
+    char *command; /* that began the run, when this one goes on with it */
+    ganz_net net;
+    ganz_weights weights;
+    ganz_optim optim;
+    real *average; /* (params.block) on the device, or NULL */
+    ganz_work work;
+    ganz_valid valid;      /* count 0: no validation */
+    ganz_decoder *decoder; /* NULL without valid */
+    ganz_counters counters;
+    ganz_batch batch; /* of the last step; no segments: none */
+    double rate;      /* of the last step */
+    double load_seconds, pass_seconds, update_seconds; /* of all steps; of a CPU, where calls wait */
+    uint64_t source_tokens, slots;                     /* of all steps since open */
+} ganz_trainer;
+
+/* Opens everything and checks that it fits together; the run stands at its beginning. */
+ganz_status ganz_trainer_open(ganz_trainer *trainer, const ganz_train_options *options, ganz_error *err);
+void ganz_trainer_close(ganz_trainer *trainer);
+
+/* What a checkpoint of it holds. */
+ganz_run_parts ganz_trainer_parts(const ganz_trainer *trainer);
+/* Goes to where a checkpoint stands. */
+ganz_status ganz_trainer_restore(ganz_trainer *trainer, const char *path, ganz_error *err);
+
+/* One update. `done`: part of the run that lies behind. A stop that comes in the middle undoes the step and gives
+ * GANZ_ESTOPPED. */
+ganz_status ganz_trainer_step(ganz_trainer *trainer, double done, ganz_error *err);
+
+/* The loss of the updated model on the batch it has just seen, refused like that of drain: what is about to be saved
+ * must be good itself, not only what it came from. */
+ganz_status ganz_trainer_probe(ganz_trainer *trainer, ganz_error *err);
+
+/* Waits for the device, takes its sums into counters, and refuses a loss that is not finite or beyond reason. */
+ganz_status ganz_trainer_drain(ganz_trainer *trainer, ganz_error *err);
+
+/* Loss, accuracy and BLEU of the model that counts (the running average, where there is one); BLEU is NaN when the
+ * recipe wants none. */
+ganz_status ganz_trainer_validate(ganz_trainer *trainer, ganz_log_record *record, ganz_error *err);
+/* The block of that model. */
+const real *ganz_trainer_model(const ganz_trainer *trainer);
+
+double ganz_seconds(void); /* on a clock that never goes back */
+
+/* Bytes of the device for parameters, gradients, optimizer and averages. */
+size_t ganz_trainer_weight_bytes(const ganz_trainer *trainer);
+
+#endif

@@ -1,0 +1,42 @@
+/* Validation: loss over a set of sentence pairs, and BLEU of what the real beam search makes of their sources. */
+#ifndef GANZ_TRAIN_VALIDATE_H
+#define GANZ_TRAIN_VALIDATE_H
+
+#include <signal.h>
+
+#include "train/work.h"
+#include "translate/decode.h"
+
+/* One pair: ids with end marks, and the reference as it is in the file. */
+typedef struct ganz_valid_pair {
+    size_t source, target, text; /* where they begin in the blocks below */
+    int source_count, target_count;
+    size_t text_bytes;
+} ganz_valid_pair;
+
+typedef struct ganz_valid {
+    const ganz_vocab *vocab;
+    ganz_valid_pair *pairs; /* (count) by rising length of the source */
+    int count;
+    ganz_ids sources, targets;
+    char *text;
+    size_t pair_capacity, text_bytes, text_capacity;
+    int32_t *block; /* arrays of one batch */
+    int tokens;
+} ganz_valid;
+
+/* Reads both files; they must have the same number of lines. Sources longer than `longest` ids are cut for translation
+ * and left out of the loss, as are pairs with an empty side. `tokens`: most of a batch. */
+ganz_status ganz_valid_open(ganz_valid *valid, const char *source, const char *target, const ganz_vocab *vocab,
+                            int longest, int tokens, ganz_error *err);
+void ganz_valid_close(ganz_valid *valid);
+
+/* Mean loss per target token without smoothing, and the share of tokens whose best class is right. Both stop with
+ * GANZ_ESTOPPED when *stop is set. */
+ganz_status ganz_valid_loss(ganz_valid *valid, ganz_work *work, const volatile sig_atomic_t *stop, double *loss,
+                            double *accuracy, ganz_error *err);
+/* BLEU (13a, cased) of at most `most` sentences, spread over all lengths. */
+ganz_status ganz_valid_bleu(const ganz_valid *valid, ganz_decoder *decoder, int most, const volatile sig_atomic_t *stop,
+                            double *bleu, ganz_error *err);
+
+#endif

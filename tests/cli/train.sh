@@ -1,0 +1,118 @@
+# Training from text to a translation, stopped in every way there is.
+head -n 120 "$HERE/../data/tatoeba.en" >text.en
+head -n 120 "$HERE/../data/tatoeba.de" >text.de
+head -n 20 text.en >valid.en
+head -n 20 text.de >valid.de
+$GANZ vocab -q --size 300 --out vocab text.en text.de || fail "no vocabulary"
+$GANZ prepare -q --vocab vocab --source text.en --target text.de --out corpus >/dev/null || fail "no corpus"
+
+ROOT=$PWD
+# The same words in every folder, so that models can be compared byte by byte.
+words=(train -q --recipe tiny --train "$ROOT/corpus" --vocab "$ROOT/vocab" --out run --steps 40 --save-every 1 --dropout 0.1
+  --validate-every 20 --valid-source "$ROOT/valid.en" --valid-target "$ROOT/valid.de")
+train() { $GANZ "${words[@]}" "$@"; }
+
+# ---- settings
+$GANZ train --recipe tiny --width 48 --time 2m --dump-config >my.yaml || fail "no settings"
+grep -qx 'width: 48' my.yaml && grep -qx 'time: 120' my.yaml && grep -qx 'heads: 2' my.yaml || fail "wrong settings"
+equal "settings read back" "$(cat my.yaml)" "$($GANZ train --recipe ./my.yaml --dump-config)"
+refuses 2 '--width must be 8 to 8192, not 4' $GANZ train --width 4 --dump-config
+refuses 2 'unknown option --widht' $GANZ train --widht 4
+refuses 2 'cannot be divided among 3 heads' $GANZ train --heads 3 --train corpus --vocab vocab --out no
+printf 'width: 64\nheigth: 2\n' >bad.yaml
+refuses 1 'bad.yaml:2: no setting is named heigth' $GANZ train --recipe bad.yaml --train corpus --vocab vocab --out no
+refuses 2 '--vocab is needed' $GANZ train --train corpus --out no
+
+# ---- a run, and what it leaves
+mkdir whole && cd whole || fail "no folder"
+train 2>err || fail "training fails: $(cat err)"
+[ -s err ] && fail "a quiet run says: $(cat err)"
+for file in last.safetensors best.safetensors log.tsv loss.svg; do [ -s run/$file ] || fail "no $file"; done
+equal "lines of the log" 7 "$(wc -l <run/log.tsv)"
+head -n 4 ../text.en | $GANZ translate --model run/best.safetensors >out || fail "cannot translate with the best model"
+equal "lines translated" 4 "$(wc -l <out)"
+head -n 4 ../text.en | $GANZ translate --model run/last.safetensors >out || fail "cannot translate with a checkpoint"
+refuses 1 'run holds a run already' train
+cd ..
+
+# ---- what does not fit is refused before anything is written
+$GANZ vocab -q --size 200 --out other text.en || fail "no other vocabulary"
+refuses 1 'corpus.*vocabulary' $GANZ train --recipe tiny --train corpus --vocab other --out no
+refuses 1 'text.en' $GANZ train --recipe tiny --train text.en --vocab vocab --out no
+refuses 1 'valid.de has only 20 lines' $GANZ train --recipe tiny --train corpus --vocab vocab --out no --valid-source text.en --valid-target valid.de
+refuses 1 'no GPU|no CUDA' $GANZ train --recipe tiny --train corpus --vocab vocab --out no --device cuda
+[ -e no ] && fail "a refused run leaves a folder"
+cd whole && refuses 1 'was made with ffn 64, not 128' train --resume --ffn 128
+$GANZ prepare -q --vocab ../other --source ../text.en --target ../text.de --out ../strange >/dev/null
+refuses 1 'vocabulary' $GANZ train -q --resume --out run --train ../strange --vocab ../other
+cd ..
+
+# ---- SIGTERM saves and ends; what comes out in the end is the same
+mkdir stopped && cd stopped || fail "no folder"
+$GANZ "${words[@]}" 2>err &
+pid=$!
+until [ -s run/last.safetensors ]; do kill -0 $pid 2>/dev/null || break; sleep 0.01; done
+kill -TERM $pid 2>/dev/null
+wait $pid
+code=$?
+[ $code = 143 ] || [ $code = 0 ] || fail "SIGTERM ends with $code: $(cat err)"
+[ $code = 0 ] || grep -q 'stopped at step' err || fail "says: $(cat err)"
+train --resume || fail "a stopped run does not go on"
+for file in best last; do cmp run/$file.safetensors ../whole/run/$file.safetensors || fail "a stopped run ends otherwise"; done
+cd ..
+
+# ---- SIGKILL at twenty moments: there is always a whole checkpoint, or none yet
+mkdir killed && cd killed || fail "no folder"
+for i in $(seq 20); do
+  $GANZ "${words[@]}" $([ -e run/last.safetensors ] && echo --resume) 2>err &
+  pid=$!
+  sleep "0.0$((RANDOM % 8))$((RANDOM % 10))"
+  kill -KILL $pid 2>/dev/null
+  wait $pid 2>/dev/null
+  [ -s err ] && fail "after a kill it says: $(cat err)"
+done
+train --resume || fail "a killed run does not go on"
+for file in best last; do cmp run/$file.safetensors ../whole/run/$file.safetensors || fail "a killed run ends otherwise"; done
+ls run | grep -q tmp && fail "a killed run leaves $(ls run)"
+cd ..
+
+# ---- SIGUSR1 saves and goes on
+mkdir asked && cd asked || fail "no folder"
+$GANZ "${words[@]}" --steps 1000000 --save-every 0 2>err &
+pid=$!
+until [ -s run/log.tsv ]; do kill -0 $pid 2>/dev/null || fail "ends: $(cat err)"; sleep 0.01; done
+until [ -s run/last.safetensors ]; do kill -USR1 $pid 2>/dev/null || fail "SIGUSR1 ends it: $(cat err)"; sleep 0.02; done
+kill -0 $pid || fail "does not go on after SIGUSR1"
+kill -INT $pid
+wait $pid
+equal "exit code after SIGINT" 130 $?
+cd ..
+
+# ---- a full disk
+if mkdir full && mount -t tmpfs -o size=3m none full 2>/dev/null; then
+  train_there() { (cd full && train "$@"); }
+  train_there --steps 10 2>err || { umount full; fail "no run on a small disk: $(cat err)"; }
+  cp full/run/last.safetensors before
+  dd if=/dev/zero of=full/fill bs=1k count=4096 2>/dev/null
+  (refuses 1 'run/.*No space left.*the last good state is in' train_there --resume --steps 20)
+  code=$?
+  cmp full/run/last.safetensors before || code=1
+  umount full
+  [ $code = 0 ] || fail "a full disk"
+else
+  echo "not tested: a full disk (no right to mount one)"
+fi
+
+# ---- averages
+(mkdir mean && cd mean && train --average-last 2 --save-every 10 --average-decay 0.9) || fail "no averages"
+[ -s mean/run/average.safetensors ] && [ -s mean/run/model-30.safetensors ] && [ -s mean/run/model-40.safetensors ] || fail "no average"
+[ -e mean/run/model-20.safetensors ] && fail "an old model is kept"
+$GANZ average --out mean.safetensors mean/run/model-*.safetensors || fail "cannot average"
+head -n 1 text.en | $GANZ translate --model mean.safetensors >out || fail "cannot translate with an average"
+refuses 1 'different shapes' $GANZ average --out no mean.safetensors $(cd whole && $GANZ train -q --recipe tiny --width 64 --train ../corpus --vocab ../vocab --out wide --steps 1 && echo whole/wide/last.safetensors)
+
+# ---- speed
+$GANZ bench train --recipe tiny --vocab-size 200 --steps 2 --warm 1 >out || fail "bench fails"
+grep -q '^target tokens/s *[1-9]' out || fail "bench says: $(cat out)"
+refuses 2 'nothing named fly' $GANZ bench fly
+exit 0

@@ -1,0 +1,570 @@
+/* Training: it learns, it goes on where it stopped, and nothing depends on threads or on how batches are cut. */
+#include "test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/rng.h"
+#include "train/folder.h"
+#include "train/trainer.h"
+
+/* ---- toy languages ------------------------------------------------------------------------------ */
+
+/* Words are single letters; single characters fill up the vocabulary as its format demands. */
+static const char characters[] = "\\_u;0123456789abcdefghijklmnopqr<>EOS";
+enum { WORDS = 18, VOCAB = 2 + WORDS + sizeof characters - 1, LONGEST = 12, PAIRS = 4000 };
+
+static char dir[] = "/tmp/ganz_train_XXXXXX";
+
+static const char *in_dir(const char *name)
+{
+    static char paths[64][256];
+    static int next;
+    char *const path = paths[next++ % 64];
+    snprintf(path, 256, "%s/%s", dir, name);
+    return path;
+}
+
+/* Sentence `index`: a few symbols and the end mark. */
+static int make_source(uint64_t stream, uint64_t index, int32_t ids[LONGEST])
+{
+    const int n = 3 + (int)ganz_random_below(stream, 1, index, LONGEST - 4);
+    for (int i = 0; i < n; i++) ids[i] = 2 + (int32_t)ganz_random_below(stream, 2 + index, (uint64_t)i, WORDS);
+    ids[n] = GANZ_EOS;
+    return n + 1;
+}
+
+static void make_target(const int32_t *source, int count, bool reverse, int32_t *target)
+{
+    for (int i = 0; i + 1 < count; i++) target[i] = source[reverse ? count - 2 - i : i];
+    target[count - 1] = GANZ_EOS;
+}
+
+/* A vocabulary file of VOCAB entries, and its checksum. */
+static uint64_t write_vocab(const char *path)
+{
+    char text[512] = "'<pad>_'\n'<EOS>_'\n";
+    size_t n = strlen(text);
+    for (int i = 0; i < WORDS; i++) n += (size_t)sprintf(text + n, "'%c_'\n", 'a' + i);
+    for (const char *c = characters; *c; c++) n += (size_t)sprintf(text + n, "'%c'\n", *c);
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(n, fwrite(text, 1, n, file));
+    fclose(file);
+    return ganz_checksum(text, n);
+}
+
+static void write_corpus(const char *path, uint64_t checksum, uint64_t stream, bool reverse)
+{
+    ganz_corpus_writer *writer;
+    int32_t source[LONGEST], target[LONGEST];
+    assert_int_equal(GANZ_OK, ganz_corpus_writer_open(&writer, path, VOCAB, checksum, NULL));
+    assert_int_equal(GANZ_OK, ganz_corpus_writer_group(writer, 1, NULL));
+    for (int i = 0; i < PAIRS; i++) {
+        const size_t n = (size_t)make_source(stream, (uint64_t)i, source);
+        make_target(source, (int)n, reverse, target);
+        assert_int_equal(GANZ_OK, ganz_corpus_writer_add(writer, source, n, target, n, NULL));
+    }
+    assert_int_equal(GANZ_OK, ganz_corpus_writer_finish(&writer, NULL));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    if (!mkdtemp(dir)) return -1;
+    const uint64_t checksum = write_vocab(in_dir("vocab"));
+    write_corpus(in_dir("copy"), checksum, 1, false);
+    write_corpus(in_dir("reverse"), checksum, 1, true);
+    write_corpus(in_dir("other"), checksum + 1, 1, false);
+    FILE *const source = fopen(in_dir("valid.src"), "w"), *const target = fopen(in_dir("valid.tgt"), "w");
+    for (int i = 0; i < 20; i++) {
+        fputs("a b c d\n", source);
+        fputs("d c b a\n", target);
+    }
+    fclose(source);
+    fclose(target);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    return system(command);
+}
+
+static ganz_train_options toy_options(const char *corpus)
+{
+    ganz_train_options o;
+    ganz_train_defaults(&o);
+    assert_int_equal(GANZ_OK, ganz_recipe_read(&o.recipe, "tiny", NULL));
+    o.train = in_dir(corpus);
+    o.vocab = in_dir("vocab");
+    return o;
+}
+
+/* ---- it learns ---------------------------------------------------------------------------------- */
+
+/* Share of tokens of unseen sentences that greedy search gets right, end marks counted. */
+static double right_tokens(const ganz_trainer *t, bool reverse)
+{
+    enum { UNSEEN = 200 };
+    static int32_t source[UNSEEN][LONGEST];
+    ganz_sentence sentences[UNSEEN];
+    const ganz_decoder_options o = {.search = {.beam = 1, .n_best = 1}, .batch_tokens = 1024, .max_input = LONGEST};
+    ganz_decoder *decoder;
+    const ganz_found *found;
+    const int *counts;
+    assert_int_equal(GANZ_OK, ganz_decoder_open(&decoder, t->be, &t->net, &t->weights, &o, NULL));
+    for (int i = 0; i < UNSEEN; i++)
+        sentences[i] = (ganz_sentence){.ids = source[i], .count = make_source(99, (uint64_t)i, source[i])};
+    assert_int_equal(GANZ_OK, ganz_decoder_run(decoder, sentences, UNSEEN, &found, &counts, NULL));
+    int right = 0, all = 0;
+    for (int i = 0; i < UNSEEN; i++) {
+        int32_t target[LONGEST];
+        const int n = sentences[i].count;
+        make_target(source[i], n, reverse, target);
+        for (int j = 0; j < n; j++) {
+            const int32_t got = j < found[i].count ? found[i].ids[j] : j == found[i].count ? GANZ_EOS : -1;
+            right += got == target[j];
+        }
+        all += n;
+    }
+    ganz_decoder_close(&decoder);
+    return (double)right / all;
+}
+
+static void learns(const char *corpus, bool reverse, long long optimizer, int steps)
+{
+    ganz_train_options o = toy_options(corpus);
+    ganz_trainer t;
+    ganz_error err;
+    o.recipe.steps = steps;
+    o.recipe.width = 64;
+    o.recipe.ffn = 128;
+    o.recipe.heads = 4;
+    o.recipe.optimizer = optimizer;
+    if (optimizer == GANZ_OPTIMIZER_ADAFACTOR) o.recipe.learning_rate = 1;
+    if (ganz_trainer_open(&t, &o, &err) != GANZ_OK) fail_msg("%s", err.message);
+    for (int i = 0; i < steps; i++) assert_int_equal(GANZ_OK, ganz_trainer_step(&t, (double)i / steps, &err));
+    const double right = right_tokens(&t, reverse);
+    print_message("%s: %.2f%% of tokens right after %d steps\n", corpus, 100 * right, steps);
+    assert_true(right > 0.99);
+    ganz_trainer_close(&t);
+}
+
+static void learns_to_copy(void **state)
+{
+    (void)state;
+    learns("copy", false, GANZ_OPTIMIZER_ADAFACTOR, 600);
+}
+
+static void learns_to_reverse(void **state)
+{
+    (void)state;
+    learns("reverse", true, GANZ_OPTIMIZER_ADAM, 800);
+}
+
+/* ---- files -------------------------------------------------------------------------------------- */
+
+static bool same_file(const char *a, const char *b)
+{
+    ganz_map x, y;
+    assert_int_equal(GANZ_OK, ganz_map_open(&x, a, NULL));
+    assert_int_equal(GANZ_OK, ganz_map_open(&y, b, NULL));
+    const bool same = x.bytes == y.bytes && memcmp(x.data, y.data, x.bytes) == 0;
+    ganz_map_close(&x);
+    ganz_map_close(&y);
+    return same;
+}
+
+static bool same_in(const char *folder, const char *other, const char *name)
+{
+    char a[256], b[256];
+    snprintf(a, sizeof a, "%s/%s", folder, name);
+    snprintf(b, sizeof b, "%s/%s", other, name);
+    return same_file(a, b);
+}
+
+/* A run with everything on that has a memory: dropout, both averages, validation, several parts a step. */
+static ganz_train_options full_options(const char *folder)
+{
+    ganz_train_options o = toy_options("reverse");
+    o.recipe.steps = 60;
+    o.recipe.dropout = o.recipe.dropout_relu = o.recipe.dropout_attention = 0.1;
+    o.recipe.label_smoothing = 0.1;
+    o.recipe.micro_tokens = 128;
+    o.recipe.log_every = 7;
+    o.recipe.validate_every = 21;
+    o.recipe.save_every = 10;
+    o.recipe.average_last = 2;
+    o.recipe.average_decay = 0.9;
+    o.valid_source = in_dir("valid.src");
+    o.valid_target = in_dir("valid.tgt");
+    o.out = in_dir(folder);
+    return o;
+}
+
+/* Sets the stop flag when the run tells of a step, once. */
+typedef struct stopper {
+    long long at;
+    volatile sig_atomic_t flag;
+} stopper;
+
+static void stop_at(void *context, const ganz_train_progress *p)
+{
+    stopper *const s = context;
+    if (s->at > 0 && p->step >= s->at) s->flag = 1;
+}
+
+static void must_train(const ganz_train_options *o)
+{
+    ganz_error err;
+    if (ganz_train(o, NULL, &err) != GANZ_OK) fail_msg("%s", err.message);
+}
+
+/* The log without its clocks. */
+static void same_log(const char *a, const char *b)
+{
+    ganz_log_record *x, *y;
+    int n, m;
+    assert_int_equal(GANZ_OK, ganz_log_read(a, &x, &n, NULL));
+    assert_int_equal(GANZ_OK, ganz_log_read(b, &y, &m, NULL));
+    assert_int_equal(n, m);
+    for (int i = 0; i < n; i++) {
+        x[i].seconds = y[i].seconds = x[i].speed = y[i].speed = 0;
+        assert_memory_equal(&x[i], &y[i], sizeof x[i]);
+    }
+    free(x);
+    free(y);
+}
+
+/* Stops come after a step, in the midst of a validation (21), and at a save (30). */
+static void resumed_is_uninterrupted(void **state)
+{
+    (void)state;
+    ganz_train_options whole = full_options("whole"), parts = full_options("parts");
+    must_train(&whole);
+    static const long long stops[] = {7, 21, 28, 35, 0};
+    for (size_t i = 0; i < GANZ_COUNT(stops); i++) {
+        stopper s = {.at = stops[i]};
+        ganz_error err = {0};
+        parts.stop = &s.flag;
+        parts.progress = stop_at;
+        parts.context = &s;
+        const ganz_status status = ganz_train(&parts, NULL, &err);
+        if (status != (stops[i] ? GANZ_ESTOPPED : GANZ_OK)) fail_msg("%s", err.message);
+        parts.resume = true;
+    }
+    assert_true(same_in(whole.out, parts.out, "last.safetensors"));
+    assert_true(same_in(whole.out, parts.out, "best.safetensors"));
+    assert_true(same_in(whole.out, parts.out, "average.safetensors"));
+    assert_true(same_in(whole.out, parts.out, "model-50.safetensors"));
+    same_log(in_dir("whole/log.tsv"), in_dir("parts/log.tsv"));
+    assert_false(ganz_exists(in_dir("parts/model-40.safetensors")));
+    assert_true(ganz_exists(in_dir("parts/loss.svg")));
+    must_train(&parts); /* nothing is left to do */
+    assert_true(same_in(whole.out, parts.out, "last.safetensors"));
+}
+
+/* A stop between the parts of a step leaves no trace of it. */
+static void half_a_step_is_undone(void **state)
+{
+    (void)state;
+    ganz_train_options o = full_options("half");
+    ganz_trainer t, u;
+    volatile sig_atomic_t stop = 0;
+    o.stop = &stop;
+    assert_int_equal(GANZ_OK, ganz_trainer_open(&t, &o, NULL));
+    assert_int_equal(GANZ_OK, ganz_trainer_open(&u, &o, NULL));
+    for (int i = 0; i < 6; i++) {
+        if (i % 2 == 1) {
+            stop = 1;
+            assert_int_equal(GANZ_ESTOPPED, ganz_trainer_step(&t, 0, NULL));
+            stop = 0;
+        }
+        assert_int_equal(GANZ_OK, ganz_trainer_step(&t, 0, NULL));
+        assert_int_equal(GANZ_OK, ganz_trainer_step(&u, 0, NULL));
+    }
+    assert_int_equal(GANZ_OK, ganz_trainer_drain(&t, NULL));
+    assert_int_equal(GANZ_OK, ganz_trainer_drain(&u, NULL));
+    assert_memory_equal(&t.counters, &u.counters, sizeof t.counters);
+    assert_memory_equal(t.weights.master, u.weights.master, t.net.params.block * sizeof(real));
+    ganz_trainer_close(&t);
+    ganz_trainer_close(&u);
+}
+
+static void threads_change_nothing(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"one", "two", "five"};
+    static const int threads[] = {1, 2, 5};
+    for (int i = 0; i < 3; i++) {
+        ganz_train_options o = full_options(folders[i]);
+        o.recipe.steps = 20;
+        o.threads = threads[i];
+        must_train(&o);
+        if (i > 0) assert_true(same_in(in_dir("one"), o.out, "last.safetensors"));
+    }
+}
+
+/* ---- parts of a step ---------------------------------------------------------------------------- */
+
+/* Gradient of one batch, computed at most `tokens` at a time; the caller frees it. */
+static real *gradient(int tokens, size_t *count, double *loss)
+{
+    ganz_train_options o = toy_options("reverse");
+    ganz_trainer t;
+    ganz_batch batch;
+    o.recipe.micro_tokens = tokens;
+    o.recipe.rows = 8;
+    assert_int_equal(GANZ_OK, ganz_trainer_open(&t, &o, NULL));
+    assert_int_equal(GANZ_OK, ganz_loader_next(t.loader, &batch, NULL));
+    assert_int_equal(GANZ_OK, ganz_work_train(&t.work, &batch, 1, NULL, NULL));
+    assert_int_equal(GANZ_OK, ganz_trainer_drain(&t, NULL));
+    *count = t.net.params.block;
+    *loss = t.counters.loss / t.counters.counted;
+    real *const copy = malloc(*count * sizeof *copy);
+    memcpy(copy, t.weights.grad, *count * sizeof *copy);
+    ganz_trainer_close(&t);
+    return copy;
+}
+
+static void parts_make_a_whole(void **state)
+{
+    (void)state;
+    size_t count;
+    double whole_loss, loss, size = 0, apart = 0;
+    real *const whole = gradient(0, &count, &whole_loss), *const parts = gradient(64, &count, &loss);
+    for (size_t i = 0; i < count; i++) {
+        size += (double)whole[i] * whole[i];
+        apart += ((double)whole[i] - parts[i]) * ((double)whole[i] - parts[i]);
+    }
+    assert_true(size > 0);
+    assert_true(sqrt(apart / size) < 1e-5);
+    assert_true(fabs(whole_loss - loss) < 1e-5 * loss);
+    free(whole);
+    free(parts);
+}
+
+/* What arrives on the device, against the batch it came from. */
+static void check_feed(const ganz_batch *b, int first, int last, const ganz_feed *f)
+{
+    const int at = b->target_begin[first], rows = b->target_begin[last] - at;
+    assert_int_equal(rows, f->target.rows);
+    assert_int_equal(b->source_begin[last] - b->source_begin[first], f->source.rows);
+    assert_memory_equal(b->target_in + at, f->target.ids, sizeof(int32_t) * (size_t)rows);
+    assert_memory_equal(b->target_out + at, f->labels, sizeof(int32_t) * (size_t)rows);
+    for (int i = 0; i < rows; i++) {
+        assert_int_equal(b->target_row[at + i] - b->target_row[at], f->target.row[i]);
+        assert_in_range(f->target.row[i], 0, f->target.packed_rows - 1);
+    }
+    for (int i = 1; i < rows; i++) { /* sorted by id, equal ids in their order; every token once */
+        const int32_t x = f->target.by_id[i - 1], y = f->target.by_id[i];
+        const int32_t idx = f->target.ids[x] < 0 ? 0 : f->target.ids[x], idy = f->target.ids[y] < 0 ? 0 : f->target.ids[y];
+        assert_true(idx < idy || (idx == idy && x < y));
+    }
+    assert_int_equal(last - first, f->decoder.segments);
+    for (int i = first, longest = 0; i <= last; i++) {
+        assert_int_equal(b->target_begin[i] - at, f->decoder.query_begin[i - first]);
+        assert_int_equal(b->source_begin[i] - b->source_begin[first], f->cross.key_begin[i - first]);
+        if (i < last && b->target_begin[i + 1] - b->target_begin[i] > longest) longest = b->target_begin[i + 1] - b->target_begin[i];
+        if (i == last) assert_int_equal(longest, f->decoder.longest_query);
+    }
+}
+
+static void parts_are_whole_rows(void **state)
+{
+    (void)state;
+    ganz_train_options o = toy_options("reverse");
+    ganz_trainer t;
+    ganz_batch b;
+    ganz_feed feed;
+    int parts = 0;
+    o.recipe.micro_tokens = 128;
+    o.recipe.rows = 7;
+    assert_int_equal(GANZ_OK, ganz_trainer_open(&t, &o, NULL));
+    assert_int_equal(GANZ_OK, ganz_loader_next(t.loader, &b, NULL));
+    for (int first = 0, last; first < b.segments; first = last, parts++) {
+        last = ganz_batch_cut(&b, first, 128);
+        assert_true(last > first);
+        if (last < b.segments)
+            assert_int_not_equal(b.target_row[b.target_begin[last]], b.target_row[b.target_begin[last] - 1]);
+        ganz_upload_part(&t.work.upload, &b, first, last, 64, &feed);
+        check_feed(&b, first, last, &feed);
+    }
+    assert_true(parts >= 3);
+    ganz_trainer_close(&t);
+}
+
+/* ---- refusals ----------------------------------------------------------------------------------- */
+
+static void refuses(const ganz_train_options *o, const char *says)
+{
+    ganz_error err = {0};
+    assert_int_not_equal(GANZ_OK, ganz_train(o, NULL, &err));
+    if (!strstr(err.message, says)) fail_msg("says: %s", err.message);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    ganz_train_options o = toy_options("other");
+    o.out = in_dir("refused");
+    o.recipe.steps = 10;
+    refuses(&o, "vocabulary");
+    assert_false(ganz_exists(o.out));
+    o.train = in_dir("absent");
+    refuses(&o, "absent");
+    o.train = in_dir("copy");
+    o.valid_source = in_dir("valid.src");
+    refuses(&o, "both a source and a target");
+    o.valid_target = in_dir("vocab");
+    refuses(&o, "lines");
+    o.valid_source = o.valid_target = NULL;
+    o.device = "tpu";
+    refuses(&o, "device is cpu, cuda or cuda:N, not tpu");
+    o.device = "cpu";
+    o.recipe.precision = GANZ_PRECISION_BF16;
+    refuses(&o, "fp32 only");
+    o.recipe.precision = GANZ_PRECISION_AUTO;
+    assert_false(ganz_exists(o.out));
+    must_train(&o);
+    refuses(&o, "holds a run already");
+    o.resume = true;
+    o.recipe.width = 64;
+    refuses(&o, "was made with width 32, not 64");
+    o.recipe.width = 32;
+    o.recipe.seed = 2;
+    refuses(&o, "was made with seed 1, not 2");
+}
+
+static void broken_checkpoints_are_refused(void **state)
+{
+    (void)state;
+    ganz_train_options o = toy_options("copy");
+    char path[256];
+    o.out = in_dir("broken");
+    o.recipe.steps = 4;
+    must_train(&o);
+    o.resume = true;
+    o.recipe.steps = 8;
+    snprintf(path, sizeof path, "%s/last.safetensors", o.out);
+    struct stat info;
+    assert_int_equal(0, stat(path, &info));
+    FILE *file = fopen(path, "r+b"); /* one bit, in the optimizer's numbers */
+    fseek(file, -info.st_size / 2, SEEK_END);
+    const int byte = fgetc(file);
+    fseek(file, -1, SEEK_CUR);
+    fputc(byte ^ 1, file);
+    fclose(file);
+    refuses(&o, "checksum");
+    assert_int_equal(0, truncate(path, info.st_size - 100));
+    refuses(&o, "last.safetensors");
+    ganz_recipe recipe;
+    bool found;
+    assert_int_equal(GANZ_OK, ganz_train_recipe(in_dir("nowhere"), &recipe, &found, NULL));
+    assert_false(found);
+}
+
+/* A run that goes wrong says so and leaves its last checkpoint alone. */
+static void divergence_stops(void **state)
+{
+    (void)state;
+    ganz_train_options o = toy_options("copy");
+    char last[256], kept[256];
+    o.out = in_dir("wild");
+    o.recipe.steps = 10;
+    o.recipe.log_every = 2;
+    must_train(&o);
+    snprintf(last, sizeof last, "%s/last.safetensors", o.out);
+    snprintf(kept, sizeof kept, "%s/kept", o.out);
+    assert_int_equal(0, link(last, kept));
+    o.resume = true;
+    o.recipe.steps = 100;
+    o.recipe.learning_rate = 1000;
+    o.recipe.save_every = 1;
+    refuses(&o, "the last good state is in");
+    o.recipe.learning_rate = 0.1;
+    o.recipe.save_every = 50;
+    must_train(&o); /* and from there it can go on */
+}
+
+static void early_stop(void **state)
+{
+    (void)state;
+    ganz_train_options o = full_options("early");
+    ganz_train_report report;
+    o.recipe.learning_rate = 0; /* never gets better */
+    o.recipe.validate_every = 2;
+    o.recipe.patience = 3;
+    o.recipe.steps = 100;
+    assert_int_equal(GANZ_OK, ganz_train(&o, &report, NULL));
+    assert_int_equal(8, report.step);
+    assert_int_equal(2, report.best_step);
+    assert_true(report.early);
+}
+
+static void models_are_averaged(void **state)
+{
+    (void)state;
+    const char *const paths[] = {in_dir("whole/model-50.safetensors"), in_dir("whole/model-60.safetensors")};
+    ganz_container *files[3];
+    assert_int_equal(GANZ_OK, ganz_average_models(paths, 2, in_dir("mean.safetensors"), NULL));
+    assert_int_equal(GANZ_OK, ganz_container_open(&files[0], paths[0], NULL));
+    assert_int_equal(GANZ_OK, ganz_container_open(&files[1], paths[1], NULL));
+    assert_int_equal(GANZ_OK, ganz_container_open(&files[2], in_dir("mean.safetensors"), NULL));
+    for (int i = 0; i < ganz_container_count(files[2]); i++) {
+        const ganz_entry *const mean = ganz_container_at(files[2], i);
+        if (mean->dtype != GANZ_DTYPE_F32) continue;
+        const float *const a = ganz_container_find(files[0], mean->name)->data;
+        const float *const b = ganz_container_find(files[1], mean->name)->data, *const m = mean->data;
+        for (size_t j = 0; j < mean->bytes / sizeof(float); j++)
+            assert_true(m[j] == (float)(((double)a[j] + b[j]) / 2));
+    }
+    for (int i = 0; i < 3; i++) ganz_container_close(&files[i]);
+    const char *const strange[] = {paths[0], in_dir("copy")};
+    assert_int_not_equal(GANZ_OK, ganz_average_models(strange, 2, in_dir("no.safetensors"), NULL));
+    assert_false(ganz_exists(in_dir("no.safetensors")));
+}
+
+/* Sentences instead of packed rows. */
+static void sentences_train_too(void **state)
+{
+    (void)state;
+    ganz_train_options o = toy_options("copy");
+    ganz_train_report report;
+    o.out = in_dir("sentences");
+    o.recipe.batch = GANZ_BATCH_SENTENCES;
+    o.recipe.batch_tokens = 256;
+    o.recipe.steps = 100;
+    o.recipe.dropout_attention = 0.1;
+    o.valid_source = o.valid_target = in_dir("valid.src");
+    assert_int_equal(GANZ_OK, ganz_train(&o, &report, NULL));
+    assert_true(report.best_loss < 2.9); /* ln 18 */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(learns_to_copy),
+        cmocka_unit_test(learns_to_reverse),
+        cmocka_unit_test(resumed_is_uninterrupted),
+        cmocka_unit_test(half_a_step_is_undone),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(parts_make_a_whole),
+        cmocka_unit_test(parts_are_whole_rows),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(broken_checkpoints_are_refused),
+        cmocka_unit_test(divergence_stops),
+        cmocka_unit_test(early_stop),
+        cmocka_unit_test(models_are_averaged),
+        cmocka_unit_test(sentences_train_too),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
