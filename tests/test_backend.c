@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "base/rng.h"
+#include "kernel/kernel.h"
 
 static ganz_backend *be;
 
@@ -358,6 +359,89 @@ static void lists_equal_segments(void **state)
     for (int i = 0; i < ROWS * COLS; i++) near(by_list[i], by_segment[i], 1e-5);
 }
 
+/* ---- the same bits as the integer kernels ------------------------------------------------------- */
+
+static void draw_codes(int8_t *codes, real *same, size_t count, uint64_t stream)
+{
+    for (size_t i = 0; i < count; i++) same[i] = codes[i] = (int8_t)((int)ganz_random_below(3, stream, i, 255) - 127);
+}
+
+static void norm_has_the_bits_of_the_kernel(void **state)
+{
+    (void)state;
+    ganz_kernel kernel;
+    ganz_kernel_init(&kernel, ganz_cpu_detect());
+    static const int widths[] = {1, 7, 8, 37, 64, 512};
+    for (size_t i = 0; i < GANZ_COUNT(widths); i++) {
+        real x[512], scale[512], bias[512], got[512], want[512];
+        const int n = widths[i];
+        fill(x, (size_t)n, 40 + i);
+        fill(scale, (size_t)n, 50 + i);
+        fill(bias, (size_t)n, 60 + i);
+        const ganz_norm_call c = {.rows = 1, .cols = n, .x = x, .eps = GANZ_NORM_EPSILON, .scale = scale, .bias = bias, .y = matrix(got, 1, n)};
+        be->norm(be, &c);
+        kernel.rows.norm(x, n, scale, bias, want, NULL, 0);
+        assert_memory_equal(got, want, (size_t)n * sizeof *got);
+    }
+}
+
+static void linear_has_the_bits_of_integers(void **state)
+{
+    (void)state;
+    enum { ROWS = 5, IN = 512, OUT = 40 };
+    static int8_t xs[ROWS * IN], ws[OUT * IN];
+    static real x[ROWS * IN], w[OUT * IN], bias[OUT], y[ROWS * OUT];
+    const real x_step = 0.0371f, w_step = 0.00213f;
+    draw_codes(xs, x, ROWS * IN, 1);
+    draw_codes(ws, w, OUT * IN, 2);
+    fill(bias, OUT, 3);
+    const ganz_linear_call c = {.rows = ROWS, .in = IN, .out = OUT, .x = {matrix(x, ROWS, IN), &x_step}, .w = {matrix(w, OUT, IN), &w_step},
+                                .bias = bias, .relu = true, .y = matrix(y, ROWS, OUT)};
+    be->linear(be, &c);
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < OUT; j++) {
+            int32_t sum = 0;
+            for (int k = 0; k < IN; k++) sum += xs[i * IN + k] * ws[j * IN + k];
+            const real scaled = (real)sum * (x_step * w_step), want = scaled + bias[j];
+            assert_true(y[i * OUT + j] == (want > 0 ? want : 0));
+        }
+}
+
+static void attention_has_the_bits_of_the_kernel(void **state)
+{
+    (void)state;
+    enum { KEYS = 29, WIDTH = 64, U_MAX = 255 };
+    static const int32_t query_begin[] = {0, 1}, key_begin[] = {0, KEYS};
+    static int8_t qs[WIDTH], ks[KEYS * WIDTH], vs[KEYS * WIDTH];
+    static real q[WIDTH], k[KEYS * WIDTH], v[KEYS * WIDTH], out[WIDTH];
+    const real q_step = 0.031f, k_step = 0.0173f, v_step = 0.0421f, u_step = 0.00311f;
+    draw_codes(qs, q, WIDTH, 4);
+    draw_codes(ks, k, KEYS * WIDTH, 5);
+    draw_codes(vs, v, KEYS * WIDTH, 6);
+    ganz_attention_call c = {.heads = 1, .width = WIDTH, .scale = 0.125f, .u_step = &u_step, .u_max = U_MAX, .out = matrix(out, 1, WIDTH)};
+    c.see = (ganz_spans){.queries = 1, .keys = KEYS, .segments = 1, .query_begin = query_begin, .key_begin = key_begin,
+                         .longest_query = 1, .longest_key = KEYS};
+    c.q = (ganz_operand){matrix(q, 1, WIDTH), &q_step};
+    c.k = (ganz_operand){matrix(k, KEYS, WIDTH), &k_step};
+    c.v = (ganz_operand){matrix(v, KEYS, WIDTH), &v_step};
+    be->attention(be, &c);
+    ganz_kernel kernel;
+    ganz_kernel_init(&kernel, ganz_cpu_detect());
+    int32_t scores[KEYS];
+    uint8_t u[KEYS];
+    float work[KEYS];
+    for (int j = 0; j < KEYS; j++) {
+        scores[j] = 0;
+        for (int i = 0; i < WIDTH; i++) scores[j] += qs[i] * ks[j * WIDTH + i];
+    }
+    kernel.rows.softmax_codes(scores, KEYS, q_step * k_step * 0.125f, 1 / u_step, U_MAX, u, work);
+    for (int i = 0; i < WIDTH; i++) {
+        int32_t sum = 0;
+        for (int j = 0; j < KEYS; j++) sum += u[j] * vs[j * WIDTH + i];
+        assert_true(out[i] == (real)sum * (u_step * v_step));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +459,9 @@ int main(void)
         cmocka_unit_test(candidates),
         cmocka_unit_test(linear_of_odd_shapes),
         cmocka_unit_test(lists_equal_segments),
+        cmocka_unit_test(norm_has_the_bits_of_the_kernel),
+        cmocka_unit_test(linear_has_the_bits_of_integers),
+        cmocka_unit_test(attention_has_the_bits_of_the_kernel),
     };
     return cmocka_run_group_tests(tests, open_backend, close_backend);
 }

@@ -166,28 +166,51 @@ void ganz_cpu_largest(ganz_backend *be, const ganz_matrix *x, real *largest)
 
 /* ---- weights ------------------------------------------------------------------------------------ */
 
-GANZ_CLONES static void refresh_codes(const ganz_refresh_item *item)
+typedef struct refresh_job {
+    const ganz_refresh_item *item;
+    real *found; /* per worker: the largest it saw; the order of a maximum does not show */
+    real inv, step;
+} refresh_job;
+
+static void refresh_largest(void *context, int64_t begin, int64_t end, int worker)
 {
-    const real high = (real)item->p, found = largest_row(item->master, (int64_t)item->count);
-    const real step = found > 0 ? found / high : 1, inv = 1 / step;
-    real *const copy = item->copy;
-    *item->step = step;
-    for (size_t i = 0; i < item->count; i++) copy[i] = real_code(item->master[i] * inv, -high, high);
-    if (item->values)
-        for (size_t i = 0; i < item->count; i++) copy[i] = copy[i] * step;
+    const refresh_job *const job = context;
+    job->found[worker] = largest_row(job->item->master + begin, end - begin);
 }
 
-static void refresh_items(void *context, int64_t begin, int64_t end, int worker)
+GANZ_CLONES static void codes_run(const real *w, int64_t n, real inv, real high, real step, real *codes)
 {
-    const ganz_refresh_item *const items = context;
+    for (int64_t i = 0; i < n; i++) codes[i] = real_code(w[i] * inv, -high, high) * step;
+}
+
+static void refresh_codes(void *context, int64_t begin, int64_t end, int worker)
+{
+    const refresh_job *const job = context;
+    const ganz_refresh_item *const item = job->item;
     (void)worker;
-    for (int64_t i = begin; i < end; i++) {
-        if (items[i].p > 0) refresh_codes(&items[i]);
-        else memcpy(items[i].copy, items[i].master, items[i].count * sizeof(real));
-    }
+    codes_run(item->master + begin, end - begin, job->inv, (real)item->p, item->values ? job->step : 1, (real *)item->copy + begin);
+}
+
+static void refresh(ganz_cpu *cpu, refresh_job *job)
+{
+    const ganz_refresh_item *const item = job->item;
+    real largest = 0;
+    for (int i = 0; i < cpu->threads; i++) job->found[i] = 0;
+    ganz_pool_run(cpu->pool, (int64_t)item->count, GANZ_CPU_GRAIN, refresh_largest, job);
+    for (int i = 0; i < cpu->threads; i++) largest = job->found[i] > largest ? job->found[i] : largest;
+    job->step = largest > 0 ? largest / (real)item->p : 1;
+    job->inv = 1 / job->step;
+    *item->step = job->step;
+    ganz_pool_run(cpu->pool, (int64_t)item->count, GANZ_CPU_GRAIN, refresh_codes, job);
 }
 
 void ganz_cpu_refresh(ganz_backend *be, const ganz_refresh_item *items, int count)
 {
-    ganz_pool_run(ganz_cpu_of(be)->pool, count, 1, refresh_items, (void *)(uintptr_t)items);
+    ganz_cpu *const cpu = ganz_cpu_of(be);
+    refresh_job job = {.found = ganz_cpu_scratch(cpu, (size_t)cpu->threads, sizeof(real))};
+    for (int i = 0; job.found && i < count; i++) {
+        job.item = &items[i];
+        if (items[i].p > 0) refresh(cpu, &job);
+        else memcpy(items[i].copy, items[i].master, items[i].count * sizeof(real));
+    }
 }
