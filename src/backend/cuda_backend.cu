@@ -1,0 +1,292 @@
+/* The GPU: memory, one stream, what went wrong, and the table. */
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cuda_common.cuh"
+
+/* ---- failures ----------------------------------------------------------------------------------- */
+
+void ganz_cuda_fail(ganz_cuda *c, const char *where, const char *why)
+{
+    if (c->failed) return;
+    c->failed = true;
+    snprintf(c->failure, sizeof c->failure, "%s: %s", where, why);
+}
+
+static bool worked(ganz_cuda *c, cudaError_t error, const char *where)
+{
+    if (error == cudaSuccess) return true;
+    (void)cudaGetLastError(); /* so that the next launch is not blamed for it */
+    ganz_cuda_fail(c, where, cudaGetErrorString(error));
+    return false;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+static ganz_status memory_alloc(ganz_backend *be, void **memory, size_t bytes, ganz_error *err)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    *memory = NULL;
+    if (cudaMalloc(memory, bytes > 0 ? bytes : 1) != cudaSuccess) {
+        (void)cudaGetLastError();
+        size_t left = 0, all = 0;
+        (void)cudaMemGetInfo(&left, &all);
+        *memory = NULL;
+        return ganz_fail(err, GANZ_ENOMEM, "the GPU has no %zu MiB left (%zu of %zu MiB are free)", bytes >> 20, left >> 20,
+                         all >> 20);
+    }
+    (void)worked(c, cudaMemsetAsync(*memory, 0, bytes, c->stream), "clearing memory");
+    return GANZ_OK;
+}
+
+static void memory_free(ganz_backend *be, void *memory)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (memory != NULL) (void)worked(c, cudaFree(memory), "freeing memory");
+}
+
+/* The host may be many steps ahead of the GPU, and callers reuse their buffers at once: all uploads go through a ring of
+ * pinned parts. A part is written again only when the GPU has taken everything that was in it. */
+void ganz_cuda_upload(ganz_backend *be, void *to, const void *from, size_t bytes)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    while (bytes > 0) {
+        if (c->ring_used == RING_BYTES) {
+            (void)worked(c, cudaEventRecord(c->ring_free[c->ring_part], c->stream), "upload");
+            c->ring_part = (c->ring_part + 1) % RING_PARTS;
+            c->ring_used = 0;
+            (void)worked(c, cudaEventSynchronize(c->ring_free[c->ring_part]), "upload");
+        }
+        const size_t room = RING_BYTES - c->ring_used, some = bytes < room ? bytes : room;
+        unsigned char *part = c->ring + (size_t)c->ring_part * RING_BYTES + c->ring_used;
+        memcpy(part, from, some);
+        if (!worked(c, cudaMemcpyAsync(to, part, some, cudaMemcpyHostToDevice, c->stream), "upload")) return;
+        c->ring_used = ganz_round_up(c->ring_used + some, GANZ_ALIGN);
+        to = (unsigned char *)to + some;
+        from = (const unsigned char *)from + some;
+        bytes -= some;
+    }
+}
+
+static void download(ganz_backend *be, void *to, const void *from, size_t bytes)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (bytes == 0) return;
+    if (!worked(c, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, c->stream), "download")) return;
+    (void)worked(c, cudaStreamSynchronize(c->stream), "download");
+}
+
+static void copy(ganz_backend *be, void *to, const void *from, size_t bytes)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (bytes > 0) (void)worked(c, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, c->stream), "copy");
+}
+
+static void zero(ganz_backend *be, void *memory, size_t bytes)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (bytes > 0) (void)worked(c, cudaMemsetAsync(memory, 0, bytes, c->stream), "zero");
+}
+
+static ganz_status sync(ganz_backend *be, ganz_error *err)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    (void)worked(c, cudaStreamSynchronize(c->stream), "waiting for the GPU");
+    if (!c->failed) return GANZ_OK;
+    c->failed = false;
+    return ganz_fail(err, GANZ_ECUDA, "the GPU failed: %s", c->failure);
+}
+
+void *ganz_cuda_scratch(ganz_cuda *c, size_t bytes)
+{
+    if (bytes <= c->scratch_bytes) return c->scratch;
+    const size_t wanted = ganz_round_up(bytes + bytes / 4, (size_t)1 << 20);
+    void *memory = NULL;
+    if (!worked(c, cudaMalloc(&memory, wanted), "scratch memory")) return NULL;
+    (void)worked(c, cudaStreamSynchronize(c->stream), "scratch memory"); /* the old block may still be in use */
+    (void)cudaFree(c->scratch);
+    c->scratch = memory;
+    c->scratch_bytes = wanted;
+    return memory;
+}
+
+/* ---- plans -------------------------------------------------------------------------------------- */
+
+static void plan_free(ganz_cuda_plan *plan)
+{
+    ganz_free(plan->key);
+    (void)cudaFree(plan->memory);
+    memset(plan, 0, sizeof *plan);
+}
+
+void ganz_cuda_plans_free(ganz_cuda *c)
+{
+    for (int i = 0; i < PLANS; i++) plan_free(&c->plans[i]);
+}
+
+ganz_cuda_plan *ganz_cuda_find_plan(ganz_cuda *c, int kind, const void *list, size_t list_bytes)
+{
+    for (int i = 0; i < PLANS; i++) {
+        ganz_cuda_plan *plan = &c->plans[i];
+        if (plan->key == NULL || plan->kind != kind || plan->key_bytes != list_bytes) continue;
+        if (memcmp(plan->key, list, list_bytes) != 0) continue;
+        plan->age = ++c->age;
+        return plan;
+    }
+    return NULL;
+}
+
+static bool plan_upload(ganz_cuda *c, ganz_cuda_plan *plan, const void *list, const ganz_cuda_layout *layout)
+{
+    const size_t items = ganz_round_up(layout->item_bytes * (size_t)layout->count, 256);
+    const size_t pieces = ganz_round_up(layout->piece_bytes * (size_t)layout->pieces_count, 256);
+    const size_t sums = layout->sums_count * sizeof(float);
+    unsigned char *host = (unsigned char *)ganz_alloc(1, items + pieces + 1);
+    if (host == NULL || plan->key == NULL) {
+        ganz_cuda_fail(c, "a list of tensors", "out of memory");
+        ganz_free(host);
+        return false;
+    }
+    layout->fill(list, layout, host, host + items);
+    const bool good = worked(c, cudaMalloc(&plan->memory, items + pieces + sums + 1), "a list of tensors");
+    if (good) ganz_cuda_upload(&c->table, plan->memory, host, items + pieces);
+    ganz_free(host);
+    plan->items = plan->memory;
+    plan->pieces = (unsigned char *)plan->memory + items;
+    plan->sums = (float *)((unsigned char *)plan->memory + items + pieces);
+    return good;
+}
+
+ganz_cuda_plan *ganz_cuda_make_plan(ganz_cuda *c, const void *list, size_t list_bytes, const ganz_cuda_layout *layout)
+{
+    ganz_cuda_plan *plan = &c->plans[0];
+    for (int i = 1; i < PLANS; i++)
+        if (c->plans[i].age < plan->age) plan = &c->plans[i];
+    (void)worked(c, cudaStreamSynchronize(c->stream), "a list of tensors"); /* the old plan may still be in use */
+    plan_free(plan);
+    plan->key = ganz_alloc(1, list_bytes);
+    if (plan->key != NULL) memcpy(plan->key, list, list_bytes);
+    plan->key_bytes = list_bytes;
+    plan->kind = layout->kind;
+    plan->count = layout->count;
+    plan->pieces_count = layout->pieces_count;
+    plan->extra = layout->extra;
+    plan->age = ++c->age;
+    if (plan_upload(c, plan, list, layout)) return plan;
+    plan_free(plan);
+    return NULL;
+}
+
+/* ---- open and close ----------------------------------------------------------------------------- */
+
+static void close_backend(ganz_backend *be)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (c->stream != NULL) (void)cudaStreamSynchronize(c->stream);
+    ganz_cuda_plans_free(c);
+    ganz_cuda_algos_free(c);
+    for (int i = 0; i < RING_PARTS; i++)
+        if (c->ring_free[i] != NULL) (void)cudaEventDestroy(c->ring_free[i]);
+    (void)cudaFreeHost(c->ring);
+    (void)cudaFree(c->scratch);
+    (void)cudaFree(c->workspace);
+    (void)cudaFree(c->numbers);
+    if (c->lt != NULL) (void)c->blas.destroy(c->lt);
+    ganz_cuda_blas_close(&c->blas);
+    if (c->stream != NULL) (void)cudaStreamDestroy(c->stream);
+    ganz_free(c);
+}
+
+static void fill_table(ganz_backend *t, ganz_precision precision)
+{
+    t->name = precision == GANZ_BF16_PRODUCTS ? "cuda bf16" : precision == GANZ_TF32 ? "cuda tf32" : "cuda fp32";
+    t->product = precision == GANZ_BF16_PRODUCTS ? GANZ_BF16 : GANZ_REAL;
+    t->host = false;
+    t->close = close_backend;
+    t->alloc = memory_alloc;
+    t->free = memory_free;
+    t->upload = ganz_cuda_upload;
+    t->download = download;
+    t->copy = copy;
+    t->zero = zero;
+    t->sync = sync;
+    t->mask = ganz_cuda_mask;
+    t->embed = ganz_cuda_embed;
+    t->embed_grad = ganz_cuda_embed_grad;
+    t->norm = ganz_cuda_norm;
+    t->norm_grad = ganz_cuda_norm_grad;
+    t->linear = ganz_cuda_linear;
+    t->linear_grad = ganz_cuda_linear_grad;
+    t->attention = ganz_cuda_attention;
+    t->attention_grad = ganz_cuda_attention_grad;
+    t->loss = ganz_cuda_loss;
+    t->quantize = ganz_cuda_quantize;
+    t->quantize_grad = ganz_cuda_quantize_grad;
+    t->largest = ganz_cuda_largest;
+    t->steps = ganz_cuda_steps;
+    t->refresh = ganz_cuda_refresh;
+    t->adafactor = ganz_cuda_adafactor;
+    t->adam = ganz_cuda_adam;
+    t->topk = ganz_cuda_topk;
+    t->average = ganz_cuda_average;
+}
+
+/* Everything a step needs is taken here, so that no step allocates. */
+static bool take_memory(ganz_cuda *c)
+{
+    const size_t mebibyte = (size_t)1 << 20;
+    const float numbers[3] = {0.0f, 1.0f, 1.0f};
+    c->workspace_bytes = 64 * mebibyte;
+    bool good = worked(c, cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), "opening a stream");
+    good = good && worked(c, cudaMalloc(&c->workspace, c->workspace_bytes), "workspace memory");
+    good = good && worked(c, cudaMalloc((void **)&c->numbers, sizeof numbers), "workspace memory");
+    good = good && worked(c, cudaMallocHost((void **)&c->ring, (size_t)RING_PARTS * RING_BYTES), "pinned memory");
+    for (int i = 0; good && i < RING_PARTS; i++)
+        good = worked(c, cudaEventCreateWithFlags(&c->ring_free[i], cudaEventDisableTiming), "opening an event");
+    good = good && ganz_cuda_scratch(c, 64 * mebibyte) != NULL;
+    char why[200] = "it cannot be opened";
+    if (good && (!ganz_cuda_blas_open(&c->blas, why, sizeof why) || c->blas.create(&c->lt) != CUBLAS_STATUS_SUCCESS)) {
+        ganz_cuda_fail(c, "cuBLASLt", why);
+        good = false;
+    }
+    c->algos = (ganz_cuda_algo *)ganz_alloc(CACHE_SLOTS, sizeof *c->algos);
+    if (c->algos == NULL) ganz_cuda_fail(c, "the cache of algorithms", "out of memory");
+    good = good && c->algos != NULL;
+    if (good) ganz_cuda_upload(&c->table, c->numbers, numbers, sizeof numbers);
+    return good;
+}
+
+extern "C" ganz_status ganz_cuda_backend_open(ganz_backend **be, int device, ganz_precision precision, ganz_error *err)
+{
+    *be = NULL;
+    int devices = 0;
+    const cudaError_t found = cudaGetDeviceCount(&devices);
+    if (found != cudaSuccess || devices == 0) {
+        (void)cudaGetLastError();
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "no GPU can be used: %s",
+                         found != cudaSuccess ? cudaGetErrorString(found) : "none is there");
+    }
+    if (device < 0 || device >= devices)
+        return ganz_fail(err, GANZ_EINVAL, "there is no GPU %d: the machine has %d", device, devices);
+    cudaDeviceProp about;
+    cudaError_t set = cudaSetDevice(device);
+    if (set == cudaSuccess) set = cudaGetDeviceProperties(&about, device);
+    if (set != cudaSuccess) return ganz_fail(err, GANZ_ECUDA, "GPU %d: %s", device, cudaGetErrorString(set));
+    if (about.major < 8)
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "GPU %d (%s) is too old: compute capability 8.0 is needed", device,
+                         about.name);
+    ganz_cuda *c = (ganz_cuda *)ganz_alloc(1, sizeof *c);
+    if (c == NULL) return ganz_fail(err, GANZ_ENOMEM, "out of memory");
+    fill_table(&c->table, precision);
+    c->device = device;
+    c->processors = about.multiProcessorCount;
+    c->shared_bytes = (int)about.sharedMemPerBlockOptin;
+    c->precision = precision;
+    if (take_memory(c)) {
+        *be = &c->table;
+        return GANZ_OK;
+    }
+    const ganz_status status = ganz_fail(err, GANZ_ECUDA, "GPU %d (%s): %s", device, about.name, c->failure);
+    close_backend(&c->table);
+    return status;
+}

@@ -1,0 +1,378 @@
+/* Dense products through cuBLASLt.
+ *
+ * A row-major matrix is the transpose of a column-major one, so the three products of a layer are
+ *   y^T      (out, rows) = w (in, out)^T   x^T (in, rows)
+ *   x_grad^T (in, rows)  = w (in, out)     y_grad^T (out, rows)
+ *   w_grad^T (in, out)   = x^T (in, rows)  y_grad^T (out, rows)^T
+ * The number of rows changes with every batch. Algorithms are asked for by rows rounded up, so that asking is rare, and
+ * depend on nothing but the shape: a run that is repeated or resumed takes the same ones and gives the same bits. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cuda_common.cuh"
+
+/* ---- the library -------------------------------------------------------------------------------- */
+
+#define GANZ_TEXT_OF(x) #x
+#define GANZ_TEXT(x) GANZ_TEXT_OF(x)
+#define BLAS_NAME "libcublasLt.so." GANZ_TEXT(CUBLAS_VER_MAJOR)
+
+static bool find_symbol(void *library, const char *name, void *to)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(to, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+bool ganz_cuda_blas_open(ganz_cuda_blas *blas, char *why, size_t why_bytes)
+{
+    blas->library = dlopen(BLAS_NAME, RTLD_NOW | RTLD_LOCAL);
+    if (blas->library == NULL) blas->library = dlopen("/usr/local/cuda/lib64/" BLAS_NAME, RTLD_NOW | RTLD_LOCAL);
+    if (blas->library == NULL) {
+        snprintf(why, why_bytes, "%s", dlerror());
+        return false;
+    }
+    const struct {
+        const char *name;
+        void *to;
+    } all[] = {{"cublasLtCreate", &blas->create},
+               {"cublasLtDestroy", &blas->destroy},
+               {"cublasLtMatmul", &blas->matmul},
+               {"cublasLtMatmulAlgoGetHeuristic", &blas->heuristic},
+               {"cublasLtMatmulDescInit_internal", &blas->desc_init},
+               {"cublasLtMatmulDescSetAttribute", &blas->desc_set},
+               {"cublasLtMatrixLayoutInit_internal", &blas->layout_init},
+               {"cublasLtMatmulPreferenceInit_internal", &blas->wish_init},
+               {"cublasLtMatmulPreferenceSetAttribute", &blas->wish_set}};
+    for (size_t i = 0; i < GANZ_COUNT(all); i++) {
+        if (find_symbol(blas->library, all[i].name, all[i].to)) continue;
+        snprintf(why, why_bytes, "%s lacks %s", BLAS_NAME, all[i].name);
+        return false;
+    }
+    return true;
+}
+
+void ganz_cuda_blas_close(ganz_cuda_blas *blas)
+{
+    if (blas->library != NULL) (void)dlclose(blas->library);
+    blas->library = NULL;
+}
+
+/* ---- products ----------------------------------------------------------------------------------- */
+
+typedef struct product {
+    cublasOperation_t ta, tb;
+    int m, n, k;
+    const void *a, *b;
+    void *d;
+    int lda, ldb, ldd;
+    cudaDataType type, type_d;
+    const float *alpha; /* on the device; NULL: 1 */
+    bool add;           /* d += instead of d = */
+    cublasLtEpilogue_t epilogue;
+    const void *bias; /* (m) in type_d */
+    bool rows_inside; /* rows are k, else n */
+} product;
+
+typedef struct described {
+    cublasLtMatmulDescOpaque_t desc;
+    cublasLtMatrixLayoutOpaque_t a, b, d;
+} described;
+
+static cudaDataType cuda_type(ganz_type type) { return type == GANZ_BF16 ? CUDA_R_16BF : CUDA_R_32F; }
+
+static int round_rows(int rows) { return (int)ganz_round_up((size_t)rows, rows <= 1024 ? 64 : 1024); }
+
+/* Bytes all four matrices are aligned to, up to the 16 that the fastest kernels ask for. */
+static int alignment(const product *p)
+{
+    const size_t in = p->type == CUDA_R_16BF ? 2 : 4, out = p->type_d == CUDA_R_16BF ? 2 : 4;
+    const size_t bits = (size_t)p->a | (size_t)p->b | (size_t)p->d | (size_t)p->lda * in | (size_t)p->ldb * in |
+                        (size_t)p->ldd * out | 16;
+    return (int)(bits & (~bits + 1));
+}
+
+/* ---- the cache of algorithms -------------------------------------------------------------------- */
+
+void ganz_cuda_algos_free(ganz_cuda *c)
+{
+    ganz_free(c->algos);
+    c->algos = NULL;
+}
+
+static ganz_cuda_shape shape_of(const product *p, int rows)
+{
+    ganz_cuda_shape s;
+    memset(&s, 0, sizeof s);
+    s.m = p->m;
+    s.n = p->rows_inside ? p->n : rows;
+    s.k = p->rows_inside ? rows : p->k;
+    s.lda = p->lda;
+    s.ldb = p->ldb;
+    s.ldd = p->ldd;
+    s.ta = p->ta;
+    s.tb = p->tb;
+    s.type = p->type;
+    s.type_d = p->type_d;
+    s.epilogue = p->epilogue;
+    s.alpha_on_device = p->alpha != NULL;
+    s.add = p->add;
+    s.alignment = alignment(p);
+    return s;
+}
+
+static ganz_cuda_algo *find_slot(ganz_cuda *c, const ganz_cuda_shape *shape)
+{
+    const unsigned char *bytes = (const unsigned char *)shape;
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < sizeof *shape; i++) hash = (hash ^ bytes[i]) * 16777619u;
+    if (c->algos_used > CACHE_SLOTS / 2) {
+        memset(c->algos, 0, CACHE_SLOTS * sizeof *c->algos);
+        c->algos_used = 0;
+    }
+    for (uint32_t i = hash;; i++) {
+        ganz_cuda_algo *slot = &c->algos[i % CACHE_SLOTS];
+        if (!slot->used || memcmp(&slot->shape, shape, sizeof *shape) == 0) return slot;
+    }
+}
+
+static bool describe(const ganz_cuda *c, const product *p, const ganz_cuda_shape *s, described *to)
+{
+    const bool fast = c->precision == GANZ_TF32 && p->type == CUDA_R_32F;
+    const cublasLtPointerMode_t mode = p->alpha != NULL ? CUBLASLT_POINTER_MODE_DEVICE : CUBLASLT_POINTER_MODE_HOST;
+    const ganz_cuda_blas *blas = &c->blas;
+    cublasStatus_t e = blas->desc_init(&to->desc, sizeof to->desc, fast ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+                                       CUDA_R_32F);
+    if (e) return false;
+    e = blas->desc_set(&to->desc, CUBLASLT_MATMUL_DESC_TRANSA, &p->ta, sizeof p->ta);
+    if (!e) e = blas->desc_set(&to->desc, CUBLASLT_MATMUL_DESC_TRANSB, &p->tb, sizeof p->tb);
+    if (!e) e = blas->desc_set(&to->desc, CUBLASLT_MATMUL_DESC_POINTER_MODE, &mode, sizeof mode);
+    if (!e) e = blas->desc_set(&to->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &p->epilogue, sizeof p->epilogue);
+    if (!e && p->bias != NULL)
+        e = blas->desc_set(&to->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias, sizeof p->bias);
+    const bool ta = p->ta == CUBLAS_OP_T, tb = p->tb == CUBLAS_OP_T;
+    if (!e) e = blas->layout_init(&to->a, sizeof to->a, p->type, ta ? s->k : s->m, ta ? s->m : s->k, p->lda);
+    if (!e) e = blas->layout_init(&to->b, sizeof to->b, p->type, tb ? s->n : s->k, tb ? s->k : s->n, p->ldb);
+    if (!e) e = blas->layout_init(&to->d, sizeof to->d, p->type_d, s->m, s->n, p->ldd);
+    return !e;
+}
+
+/* The best algorithm by the library's own judgement. Sums that are split along k must be joined in a step of their own:
+ * the other scheme adds in the order in which blocks happen to finish. */
+static bool ask(ganz_cuda *c, described *d, int aligned, ganz_cuda_algo *slot)
+{
+    cublasLtMatmulPreferenceOpaque_t wish;
+    const uint64_t room = c->workspace_bytes;
+    const uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+    const uint32_t bytes = (uint32_t)aligned;
+    cublasStatus_t e = c->blas.wish_init(&wish, sizeof wish);
+    if (!e) e = c->blas.wish_set(&wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room);
+    if (!e) e = c->blas.wish_set(&wish, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes);
+    for (int i = 0; !e && i < 4; i++) {
+        const cublasLtMatmulPreferenceAttributes_t which =
+            (cublasLtMatmulPreferenceAttributes_t)(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES + i);
+        e = c->blas.wish_set(&wish, which, &bytes, sizeof bytes);
+    }
+    if (e) return false;
+    cublasLtMatmulHeuristicResult_t result;
+    int found = 0;
+    e = c->blas.heuristic(c->lt, &d->desc, &d->a, &d->b, &d->d, &d->d, &wish, 1, &result, &found);
+    if (e || found == 0 || result.state != CUBLAS_STATUS_SUCCESS) return false;
+    slot->algo = result.algo;
+    slot->workspace = result.workspaceSize;
+    return true;
+}
+
+static const ganz_cuda_algo *algo_for(ganz_cuda *c, const product *p, int rows)
+{
+    const ganz_cuda_shape shape = shape_of(p, rows);
+    ganz_cuda_algo *slot = find_slot(c, &shape);
+    if (slot->used) return slot;
+    described d;
+    slot->shape = shape;
+    slot->used = true;
+    slot->works = describe(c, p, &shape, &d) && ask(c, &d, shape.alignment, slot);
+    c->algos_used++;
+    return slot;
+}
+
+static cublasStatus_t multiply_with(ganz_cuda *c, const product *p, const ganz_cuda_algo *algo)
+{
+    const ganz_cuda_shape exact = shape_of(p, p->rows_inside ? p->k : p->n);
+    const float one = 1.0f, zero = 0.0f;
+    described d;
+    if (!describe(c, p, &exact, &d)) return CUBLAS_STATUS_INVALID_VALUE;
+    const void *alpha = p->alpha != NULL ? (const void *)p->alpha : &one;
+    const void *beta = p->alpha != NULL ? (const void *)(c->numbers + (p->add ? 1 : 0)) : p->add ? &one : &zero;
+    return c->blas.matmul(c->lt, &d.desc, alpha, p->a, &d.a, p->b, &d.b, beta, p->d, &d.d, p->d, &d.d, &algo->algo,
+                          c->workspace, c->workspace_bytes, c->stream);
+}
+
+/* False when the library has no kernel for it. */
+static bool multiply(ganz_cuda *c, const product *p)
+{
+    const int rows = p->rows_inside ? p->k : p->n;
+    const ganz_cuda_algo *algo = algo_for(c, p, round_rows(rows));
+    if (algo->works && multiply_with(c, p, algo) == CUBLAS_STATUS_SUCCESS) return true;
+    algo = algo_for(c, p, rows);
+    return algo->works && multiply_with(c, p, algo) == CUBLAS_STATUS_SUCCESS;
+}
+
+static void must_multiply(ganz_cuda *c, const product *p, const char *where)
+{
+    if (!multiply(c, p)) ganz_cuda_fail(c, where, "cuBLASLt has no kernel for this product");
+}
+
+/* ---- the layer ---------------------------------------------------------------------------------- */
+
+static __global__ void multiply_steps(const float *a, const float *b, float *product) { *product = *a * *b; }
+
+static const float *product_of_steps(ganz_cuda *c, const ganz_operand *a, const ganz_operand *b)
+{
+    if (a->step == NULL) return b->step;
+    if (b->step == NULL) return a->step;
+    multiply_steps<<<1, 1, 0, c->stream>>>(a->step, b->step, c->numbers + 2);
+    ganz_cuda_launched(c, "steps");
+    return c->numbers + 2;
+}
+
+/* The two sides of a product must have one type; a side that differs is converted to the product type in scratch. */
+static ganz_matrix as_product(ganz_cuda *c, const ganz_matrix *m, unsigned char **room)
+{
+    if (m->type == c->table.product) return *m;
+    ganz_matrix made = *m;
+    made.type = c->table.product;
+    made.ld = m->cols;
+    made.data = *room;
+    if (*room != NULL) ganz_cuda_convert(c, m, made.type, made.data);
+    *room += ganz_round_up((size_t)m->rows * (size_t)m->cols * ganz_type_bytes(made.type), 256);
+    return made;
+}
+
+static size_t convert_bytes(const ganz_cuda *c, const ganz_matrix *m)
+{
+    if (m->data == NULL || m->type == c->table.product) return 0;
+    return ganz_round_up((size_t)m->rows * (size_t)m->cols * ganz_type_bytes(c->table.product), 256);
+}
+
+/* Bias and relu ride along with the product where they can; dropout never can. False: finish_rows does it. */
+static bool ride_along(ganz_cuda *c, const ganz_linear_call *call, product *p, void *bias_room)
+{
+    if (call->drop.mask != NULL) return false;
+    if (call->bias != NULL) {
+        p->bias = call->bias;
+        p->epilogue = call->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+        if (call->y.type == GANZ_BF16) { /* the library wants the bias in the type of y */
+            const ganz_matrix bias = {1, call->out, call->out, GANZ_REAL, (void *)call->bias};
+            ganz_cuda_convert(c, &bias, GANZ_BF16, bias_room);
+            p->bias = bias_room;
+        }
+    } else if (call->relu) {
+        p->epilogue = CUBLASLT_EPILOGUE_RELU;
+    }
+    return true;
+}
+
+void ganz_cuda_linear(ganz_backend *be, const ganz_linear_call *call)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (call->rows == 0) return;
+    const size_t bias_bytes = ganz_round_up((size_t)call->out * sizeof(bf16), 256);
+    unsigned char *room = (unsigned char *)ganz_cuda_scratch(
+        c, bias_bytes + convert_bytes(c, &call->x.m) + convert_bytes(c, &call->w.m));
+    if (room == NULL) return;
+    void *bias_room = room;
+    room += bias_bytes;
+    const ganz_matrix x = as_product(c, &call->x.m, &room), w = as_product(c, &call->w.m, &room);
+    product p;
+    memset(&p, 0, sizeof p);
+    p.ta = CUBLAS_OP_T;
+    p.tb = CUBLAS_OP_N;
+    p.m = call->out;
+    p.n = call->rows;
+    p.k = call->in;
+    p.a = w.data;
+    p.lda = w.ld;
+    p.b = x.data;
+    p.ldb = x.ld;
+    p.d = call->y.data;
+    p.ldd = call->y.ld;
+    p.type = cuda_type(x.type);
+    p.type_d = cuda_type(call->y.type);
+    p.alpha = product_of_steps(c, &call->x, &call->w);
+    p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+    if (ride_along(c, call, &p, bias_room) && multiply(c, &p)) return;
+    p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+    p.bias = NULL;
+    must_multiply(c, &p, "linear");
+    if (call->bias != NULL || call->relu || call->drop.mask != NULL) ganz_cuda_finish_rows(c, call);
+}
+
+static void input_grad(ganz_cuda *c, const ganz_linear_call *call, const ganz_matrix *w, const ganz_matrix *y_grad)
+{
+    product p;
+    memset(&p, 0, sizeof p);
+    p.ta = p.tb = CUBLAS_OP_N;
+    p.m = call->in;
+    p.n = call->rows;
+    p.k = call->out;
+    p.a = w->data;
+    p.lda = w->ld;
+    p.b = y_grad->data;
+    p.ldb = y_grad->ld;
+    p.d = call->x_grad.data;
+    p.ldd = call->x_grad.ld;
+    p.type = cuda_type(w->type);
+    p.type_d = cuda_type(call->x_grad.type);
+    p.alpha = call->w.step;
+    p.add = call->x_grad_add;
+    p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+    must_multiply(c, &p, "gradient of a product's input");
+}
+
+static void weight_grad(ganz_cuda *c, const ganz_linear_call *call, const ganz_matrix *x, const ganz_matrix *y_grad)
+{
+    product p;
+    memset(&p, 0, sizeof p);
+    p.ta = CUBLAS_OP_N;
+    p.tb = CUBLAS_OP_T;
+    p.m = call->in;
+    p.n = call->out;
+    p.k = call->rows;
+    p.a = x->data;
+    p.lda = x->ld;
+    p.b = y_grad->data;
+    p.ldb = y_grad->ld;
+    p.d = call->w_grad;
+    p.ldd = call->in;
+    p.type = cuda_type(x->type);
+    p.type_d = CUDA_R_32F;
+    p.alpha = call->x.step;
+    p.add = true;
+    p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+    p.rows_inside = true;
+    must_multiply(c, &p, "gradient of a weight");
+}
+
+void ganz_cuda_linear_grad(ganz_backend *be, const ganz_linear_call *call)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (call->rows == 0) return;
+    ganz_cuda_back_rows(c, call);
+    const bool want_x = call->x_grad.data != NULL, want_w = call->w_grad != NULL;
+    if (!want_x && !want_w) return;
+    const size_t bytes = convert_bytes(c, &call->y_grad) + (want_x ? convert_bytes(c, &call->w.m) : 0) +
+                         (want_w ? convert_bytes(c, &call->x.m) : 0);
+    unsigned char *room = (unsigned char *)ganz_cuda_scratch(c, bytes);
+    if (room == NULL) return;
+    const ganz_matrix y_grad = as_product(c, &call->y_grad, &room);
+    if (want_x) {
+        const ganz_matrix w = as_product(c, &call->w.m, &room);
+        input_grad(c, call, &w, &y_grad);
+    }
+    if (want_w) {
+        const ganz_matrix x = as_product(c, &call->x.m, &room);
+        weight_grad(c, call, &x, &y_grad);
+    }
+}

@@ -1,0 +1,341 @@
+/* Element by element: masks, codes and their gradients, largest magnitudes, operands of weights, averages. */
+#include <string.h>
+
+#include "backend/cuda_common.cuh"
+#include "base/rng.h"
+
+enum { THREADS = 128, BATCH = 4, MOST_BLOCKS = 2048, PIECE = 16384, REFRESH_THREADS = 256, KIND_REFRESH = 1 };
+
+#define LN2 0.69314718055994530942f
+
+/* ---- masks -------------------------------------------------------------------------------------- */
+
+static __global__ void mask_kernel(uint8_t *mask, int64_t count, uint64_t seed, uint64_t stream, float keep)
+{
+    const int64_t quad = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, first = 4 * quad;
+    if (first >= count) return;
+    const ganz_random4 r = ganz_philox(seed, stream, (uint64_t)quad);
+    uint8_t bytes[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) bytes[i] = (float)(r.v[i] >> 8) * (1.0f / 16777216.0f) < keep;
+    if (first + 4 <= count && (size_t)mask % 4 == 0) {
+        *(uchar4 *)(mask + first) = make_uchar4(bytes[0], bytes[1], bytes[2], bytes[3]);
+        return;
+    }
+    for (int i = 0; i < 4 && first + i < count; i++) mask[first + i] = bytes[i];
+}
+
+void ganz_cuda_mask(ganz_backend *be, uint8_t *mask, int64_t count, uint64_t seed, uint64_t stream, float keep)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (count == 0) return;
+    mask_kernel<<<ganz_cuda_blocks((count + 3) / 4, THREADS), THREADS, 0, c->stream>>>(mask, count, seed, stream, keep);
+    ganz_cuda_launched(c, "mask");
+}
+
+/* ---- codes of activations ----------------------------------------------------------------------- */
+
+static __device__ inline void store4(uint8_t *p, float4 v)
+{
+    *(uchar4 *)p = make_uchar4((uint8_t)(int)v.x, (uint8_t)(int)v.y, (uint8_t)(int)v.z, (uint8_t)(int)v.w);
+}
+
+typedef struct range {
+    float inv, low, high;
+} range;
+
+static __device__ inline range range_of(const ganz_quantize_call *q)
+{
+    return range{__fdiv_rn(1.0f, *q->step), q->is_signed ? -(float)q->p : 0.0f, (float)q->p};
+}
+/* In units of the step; the product is rounded by itself, as on the CPU. */
+static __device__ inline float code(float y, range r) { return rintf(fminf(fmaxf(y, r.low), r.high)) + 0.0f; /* no -0 */ }
+static __device__ inline bool inside(float y, range r) { return y < r.high + 0.5f && y > r.low - 0.5f; }
+
+template <typename X, typename C> static __global__ void quantize_kernel(const ganz_quantize_call q)
+{
+    const int column = 4 * (blockIdx.x * THREADS + threadIdx.x);
+    const range r = range_of(&q);
+    int clipped = 0;
+    for (int base = blockIdx.y * BATCH; column < q.x.cols && base < q.x.rows; base += gridDim.y * BATCH) {
+        float4 x[BATCH];
+#pragma unroll
+        for (int i = 0; i < BATCH; i++)
+            if (base + i < q.x.rows) x[i] = load4((const X *)q.x.data + (size_t)(base + i) * q.x.ld + column);
+#pragma unroll
+        for (int i = 0; i < BATCH; i++) {
+            if (base + i >= q.x.rows) continue;
+            const float y[4] = {__fmul_rn(x[i].x, r.inv), __fmul_rn(x[i].y, r.inv), __fmul_rn(x[i].z, r.inv),
+                                __fmul_rn(x[i].w, r.inv)};
+            store4((C *)q.codes.data + (size_t)(base + i) * q.codes.ld + column,
+                   make_float4(code(y[0], r), code(y[1], r), code(y[2], r), code(y[3], r)));
+            if (q.clipped != NULL)
+                for (int j = 0; j < 4; j++) clipped += !inside(y[j], r);
+        }
+    }
+    if (q.clipped == NULL) return;
+    clipped = __reduce_add_sync(0xffffffffu, clipped);
+    if (threadIdx.x % WARP == 0 && clipped > 0) atomicAdd((unsigned long long *)q.clipped, (unsigned long long)clipped);
+}
+
+static bool usable(ganz_cuda *c, const ganz_matrix *m, bool floats)
+{
+    const bool good = ganz_cuda_fours(m) && (!floats || ganz_cuda_floats(m));
+    if (!good) ganz_cuda_fail(c, "quantize", "the CUDA backend needs matrices whose columns come in aligned fours");
+    return good;
+}
+
+static dim3 rows_grid(const ganz_matrix *m)
+{
+    const int wide = ganz_cuda_blocks(m->cols / 4, THREADS), most = MOST_BLOCKS / wide > 0 ? MOST_BLOCKS / wide : 1;
+    return dim3(wide, ganz_cuda_min(ganz_cuda_blocks(m->rows, BATCH), most));
+}
+
+void ganz_cuda_quantize(ganz_backend *be, const ganz_quantize_call *call)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (call->x.rows == 0) return;
+    if (!usable(c, &call->x, true) || !usable(c, &call->codes, false)) return;
+    const dim3 grid = rows_grid(&call->x);
+    if (call->codes.type == GANZ_S8 || call->codes.type == GANZ_U8)
+        GANZ_CUDA_TYPE(call->x.type, X, quantize_kernel<X, uint8_t><<<grid, THREADS, 0, c->stream>>>(*call));
+    else
+        GANZ_CUDA_TYPE(call->x.type, X, GANZ_CUDA_TYPE(call->codes.type, C,
+                       quantize_kernel<X, C><<<grid, THREADS, 0, c->stream>>>(*call)));
+    ganz_cuda_launched(c, "quantize");
+}
+
+template <typename G, typename H>
+static __device__ inline float grad_of_four(const ganz_quantize_call *q, range r, float4 x, int row, int column)
+{
+    const float4 g = load4((const G *)q->code_grad.data + (size_t)row * q->code_grad.ld + column);
+    const float y[4] = {__fmul_rn(x.x, r.inv), __fmul_rn(x.y, r.inv), __fmul_rn(x.z, r.inv), __fmul_rn(x.w, r.inv)};
+    const float grads[4] = {g.x, g.y, g.z, g.w};
+    float out[4], z = 0;
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        const bool in = inside(y[j], r);
+        out[j] = in ? grads[j] : 0.0f;
+        z += grads[j] * (code(y[j], r) - (in ? y[j] : 0.0f));
+    }
+    H *to = (H *)q->x_grad.data + (size_t)row * q->x_grad.ld + column;
+    const float4 made = make_float4(out[0], out[1], out[2], out[3]);
+    store4(to, q->x_grad_add ? load4(to) + made : made);
+    return z;
+}
+
+template <typename X, typename G, typename H>
+static __global__ void quantize_grad_kernel(const ganz_quantize_call q, float *partial)
+{
+    __shared__ float room[WARP];
+    const int column = 4 * (blockIdx.x * THREADS + threadIdx.x);
+    const range r = range_of(&q);
+    float z = 0;
+    for (int row = blockIdx.y; column < q.x.cols && row < q.x.rows; row += gridDim.y)
+        z += grad_of_four<G, H>(&q, r, load4((const X *)q.x.data + (size_t)row * q.x.ld + column), row, column);
+    if (partial == NULL) return;
+    z = block_sum(z, room);
+    if (threadIdx.x == 0) partial[blockIdx.y * gridDim.x + blockIdx.x] = z * *q.step * LN2;
+}
+
+void ganz_cuda_quantize_grad(ganz_backend *be, const ganz_quantize_call *call)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (call->x.rows == 0) return;
+    if (!usable(c, &call->x, true) || !usable(c, &call->code_grad, true) || !usable(c, &call->x_grad, true)) return;
+    const dim3 grid = rows_grid(&call->x);
+    float *partial = NULL;
+    if (call->z_grad != NULL) {
+        partial = (float *)ganz_cuda_scratch(c, (size_t)grid.x * grid.y * sizeof *partial);
+        if (partial == NULL) return;
+    }
+    GANZ_CUDA_TYPE(call->x.type, X, GANZ_CUDA_TYPE(call->code_grad.type, G, GANZ_CUDA_TYPE(call->x_grad.type, H,
+                   quantize_grad_kernel<X, G, H><<<grid, THREADS, 0, c->stream>>>(*call, partial))));
+    ganz_cuda_launched(c, "quantize gradient");
+    if (partial != NULL) ganz_cuda_add_total(c, partial, (int)(grid.x * grid.y), 1.0f, call->z_grad);
+}
+
+/* Through double, so that the result is the correctly rounded one but for a case in millions. */
+static __global__ void steps_kernel(const float *z, float *step, int count)
+{
+    const int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < count) step[i] = (float)exp2((double)z[i]);
+}
+
+void ganz_cuda_steps(ganz_backend *be, const real *z, real *step, int count)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (count == 0) return;
+    steps_kernel<<<ganz_cuda_blocks(count, THREADS), THREADS, 0, c->stream>>>(z, step, count);
+    ganz_cuda_launched(c, "steps");
+}
+
+/* ---- largest magnitude -------------------------------------------------------------------------- */
+
+static __device__ inline float largest4(float4 v)
+{
+    return fmaxf(fmaxf(fabsf(v.x), fabsf(v.y)), fmaxf(fabsf(v.z), fabsf(v.w)));
+}
+
+template <typename X> static __global__ void largest_kernel(const ganz_matrix x, float *largest)
+{
+    const int column = 4 * (blockIdx.x * THREADS + threadIdx.x);
+    float most = 0;
+#pragma unroll 4
+    for (int row = blockIdx.y; row < x.rows; row += gridDim.y)
+        if (column < x.cols) most = fmaxf(most, largest4(load4((const X *)x.data + (size_t)row * x.ld + column)));
+    most = warp_max(most);
+    if (threadIdx.x % WARP == 0) raise(largest, most);
+}
+
+void ganz_cuda_largest(ganz_backend *be, const ganz_matrix *x, real *largest)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (x->rows == 0 || !usable(c, x, true)) return;
+    GANZ_CUDA_TYPE(x->type, X, largest_kernel<X><<<rows_grid(x), THREADS, 0, c->stream>>>(*x, largest));
+    ganz_cuda_launched(c, "largest");
+}
+
+/* ---- operands of weights ------------------------------------------------------------------------ */
+
+typedef struct weight {
+    const float *master;
+    void *copy;
+    float *step;
+    int64_t count;
+    int p, values;
+} weight;
+
+typedef struct piece {
+    int item, part;
+} piece;
+
+static __device__ inline bool fours(const weight *w) { return ((size_t)w->master | (size_t)w->copy) % 16 == 0; }
+
+static __global__ void refresh_largest(const weight *weights, const piece *pieces, float *largest)
+{
+    const piece at = pieces[blockIdx.x];
+    const weight w = weights[at.item];
+    if (w.p == 0) return;
+    const int64_t begin = (int64_t)at.part * PIECE, end = min(begin + PIECE, w.count);
+    float most = 0;
+    for (int64_t i = begin + threadIdx.x; i < end; i += REFRESH_THREADS) most = fmaxf(most, fabsf(w.master[i]));
+    most = warp_max(most);
+    if (threadIdx.x % WARP == 0) raise(&largest[at.item], most);
+}
+
+static __device__ inline float as_code(float v, float inv, float p)
+{
+    return p > 0 ? rintf(fminf(fmaxf(__fmul_rn(v, inv), -p), p)) + 0.0f : v; /* no -0 */
+}
+
+template <typename T>
+static __device__ inline void refresh_piece(const weight *w, int64_t begin, int64_t end, float inv, float factor)
+{
+    T *copy = (T *)w->copy;
+    const float p = (float)w->p;
+    int64_t i = begin;
+    if (fours(w)) {
+        const int64_t whole = begin + (end - begin) / 4 * 4;
+#pragma unroll 4
+        for (i = begin + 4 * threadIdx.x; i < whole; i += 4 * REFRESH_THREADS) {
+            const float4 v = load4(w->master + i);
+            store4(copy + i, make_float4(as_code(v.x, inv, p), as_code(v.y, inv, p), as_code(v.z, inv, p),
+                                         as_code(v.w, inv, p)) * factor);
+        }
+        i = whole;
+    }
+    for (i += threadIdx.x; i < end; i += REFRESH_THREADS) store1(copy + i, as_code(w->master[i], inv, p) * factor);
+}
+
+template <typename T>
+static __global__ void refresh_kernel(const weight *weights, const piece *pieces, const float *largest)
+{
+    const piece at = pieces[blockIdx.x];
+    const weight w = weights[at.item];
+    const int64_t begin = (int64_t)at.part * PIECE, end = min(begin + PIECE, w.count);
+    float step = 1;
+    if (w.p > 0 && largest[at.item] > 0) step = __fdiv_rn(largest[at.item], (float)w.p);
+    if (w.p > 0 && at.part == 0 && threadIdx.x == 0) *w.step = step;
+    const float inv = __fdiv_rn(1.0f, step);
+    if (w.values) refresh_piece<float>(&w, begin, end, inv, w.p > 0 ? step : 1.0f);
+    else refresh_piece<T>(&w, begin, end, inv, 1.0f);
+}
+
+static void fill_refresh(const void *list, const ganz_cuda_layout *layout, void *items, void *pieces)
+{
+    const weight *weights = (const weight *)list;
+    piece *to = (piece *)pieces;
+    memcpy(items, list, layout->item_bytes * (size_t)layout->count);
+    for (int i = 0; i < layout->count; i++)
+        for (int part = 0; (int64_t)part * PIECE < weights[i].count; part++) *to++ = piece{i, part};
+}
+
+/* The list as it is used, free of what the caller's padding may hold. */
+static weight *weights_of(const ganz_refresh_item *items, int count, ganz_cuda_layout *layout)
+{
+    weight *weights = (weight *)ganz_alloc((size_t)count, sizeof *weights);
+    memset(layout, 0, sizeof *layout);
+    if (weights == NULL) return NULL;
+    for (int i = 0; i < count; i++) {
+        weights[i].master = items[i].master;
+        weights[i].copy = items[i].copy;
+        weights[i].step = items[i].step;
+        weights[i].count = (int64_t)items[i].count;
+        weights[i].p = items[i].p;
+        weights[i].values = items[i].values;
+        layout->pieces_count += ganz_cuda_blocks(weights[i].count, PIECE);
+        layout->extra |= items[i].p > 0;
+    }
+    layout->kind = KIND_REFRESH;
+    layout->count = count;
+    layout->item_bytes = sizeof(weight);
+    layout->piece_bytes = sizeof(piece);
+    layout->sums_count = (size_t)count;
+    layout->fill = fill_refresh;
+    return weights;
+}
+
+void ganz_cuda_refresh(ganz_backend *be, const ganz_refresh_item *items, int count)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (count == 0) return;
+    ganz_cuda_layout layout;
+    weight *list = weights_of(items, count, &layout);
+    if (list == NULL) {
+        ganz_cuda_fail(c, "refresh", "out of memory");
+        return;
+    }
+    ganz_cuda_plan *plan = ganz_cuda_find_plan(c, KIND_REFRESH, list, (size_t)count * sizeof *list);
+    if (plan == NULL) plan = ganz_cuda_make_plan(c, list, (size_t)count * sizeof *list, &layout);
+    ganz_free(list);
+    if (plan == NULL || plan->pieces_count == 0) return;
+    const weight *weights = (const weight *)plan->items;
+    const piece *pieces = (const piece *)plan->pieces;
+    if (plan->extra) {
+        (void)cudaMemsetAsync(plan->sums, 0, (size_t)count * sizeof(float), c->stream);
+        refresh_largest<<<plan->pieces_count, REFRESH_THREADS, 0, c->stream>>>(weights, pieces, plan->sums);
+    }
+    GANZ_CUDA_TYPE(c->table.product, T,
+                   refresh_kernel<T><<<plan->pieces_count, REFRESH_THREADS, 0, c->stream>>>(weights, pieces, plan->sums));
+    ganz_cuda_launched(c, "refresh");
+}
+
+/* ---- averages ----------------------------------------------------------------------------------- */
+
+static __global__ void average_kernel(float *to, const float *from, int64_t count, float keep, float take)
+{
+    const int64_t step = (int64_t)gridDim.x * blockDim.x;
+#pragma unroll 4
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step)
+        to[i] = to[i] * keep + from[i] * take;
+}
+
+void ganz_cuda_average(ganz_backend *be, real *to, const real *from, size_t count, double keep)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (count == 0) return;
+    const int blocks = ganz_cuda_min(ganz_cuda_blocks((int64_t)count, 256), c->processors * 8);
+    average_kernel<<<blocks, 256, 0, c->stream>>>(to, from, (int64_t)count, (float)keep, (float)(1 - keep));
+    ganz_cuda_launched(c, "average");
+}

@@ -1,0 +1,76 @@
+/* Two devices side by side: every array exists on both, and what both computed is compared.
+ *
+ * No test framework: the machine with the GPU may have none. Outputs start as NaN, so that what was not written cannot
+ * pass; columns beyond a matrix must stay as they were. */
+#ifndef TESTS_BACKEND_CASE_H
+#define TESTS_BACKEND_CASE_H
+
+#include "backend/backend.h"
+
+typedef struct two {
+    void *cpu, *gpu;
+} two;
+
+typedef struct mats {
+    ganz_matrix cpu, gpu; /* REAL on the CPU; of any type on the GPU, holding the same numbers */
+} mats;
+
+typedef struct bench_of_two {
+    ganz_backend *cpu, *gpu;
+    ganz_precision precision;
+    const char *name; /* of the case that runs */
+    int checks, failures;
+    bool verbose; /* a line for each case */
+    double worst; /* of the case: largest error over tolerance */
+    double nearest;
+    char nearest_case[160]; /* the case that came nearest to its tolerance */
+} bench_of_two;
+
+extern bench_of_two both;
+
+/* Begins a case: frees the arrays of the one before. The name is printf-like. */
+void begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void end_of_cases(void);
+
+/* bytes of `data`, or NaN everywhere when data is NULL. */
+two bytes_of(const void *data, size_t bytes);
+two ints_of(const int32_t *data, int count);
+two random_reals(size_t count, double scale);
+two equal_reals(size_t count, double value);
+two nan_reals(size_t count);
+two random_mask(size_t count, double keep);
+int random_below(int n);
+
+/* ld > cols leaves columns between the rows. type: of the GPU's. */
+mats random_matrix(int rows, int cols, int ld, ganz_type type, double scale);
+mats nan_matrix(int rows, int cols, int ld, ganz_type type);
+mats no_matrix(void);
+/* Columns [col, col + cols) of a matrix. */
+mats columns_of(mats m, int col, int cols);
+/* Whole numbers within [-p, p]. */
+mats code_matrix(int rows, int cols, ganz_type type, int p);
+
+/* ||gpu - cpu|| <= tolerance * ||cpu||; tolerance 0: equal. */
+void same_reals(const char *what, two t, size_t count, double tolerance);
+void same_matrix(const char *what, mats m, double tolerance);
+void same_bytes(const char *what, two t, size_t bytes);
+void same_doubles(const char *what, two t, size_t count, double tolerance);
+void expect(const char *what, bool good, double got, double wanted);
+void expect_no_failure(void);
+
+/* A snapshot of GPU memory, for «twice the same bytes». */
+void *snapshot(const void *gpu, size_t bytes);
+void restore(void *gpu, const void *copy, size_t bytes);
+void expect_same_snapshot(const char *what, const void *a, const void *b, size_t bytes);
+
+/* The product type of the GPU, and what its products and other sums may differ by. */
+ganz_type product(void);
+double product_tolerance(void);
+double row_tolerance(ganz_type type);
+
+void rows_cases(void);
+void product_cases(void);
+void attention_cases(void);
+void parameter_cases(void);
+
+#endif

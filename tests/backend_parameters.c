@@ -1,0 +1,211 @@
+/* Codes, operands of weights, updates: CPU against CUDA, and Adafactor against worked numbers. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend_case.h"
+
+#define RUN(entry, c, g) (both.cpu->entry(both.cpu, &(c)), both.gpu->entry(both.gpu, &(g)))
+
+/* ---- codes -------------------------------------------------------------------------------------- */
+
+typedef struct quantize_kind {
+    int rows, cols, p;
+    bool is_signed, add, frozen;
+    ganz_type x, codes, code_grad, x_grad;
+    double z;
+} quantize_kind;
+
+static void quantize(quantize_kind k)
+{
+    begin("quantize %d x %d, p %d%s, types %d %d %d %d", k.rows, k.cols, k.p, k.is_signed ? "" : " unsigned", k.x, k.codes,
+          k.code_grad, k.x_grad);
+    const mats x = random_matrix(k.rows, k.cols, k.cols + 8, k.x, 1), codes = nan_matrix(k.rows, k.cols, k.cols, k.codes);
+    const mats code_grad = random_matrix(k.rows, k.cols, k.cols, k.code_grad, 1);
+    const mats x_grad = k.add ? random_matrix(k.rows, k.cols, k.cols, k.x_grad, 1) : nan_matrix(k.rows, k.cols, k.cols, k.x_grad);
+    const two z = equal_reals(1, k.z), step = nan_reals(1), z_grad = equal_reals(1, 0.25);
+    const int64_t before = 3;
+    const two clipped = bytes_of(&before, sizeof before);
+    both.cpu->steps(both.cpu, z.cpu, step.cpu, 1);
+    both.gpu->steps(both.gpu, z.gpu, step.gpu, 1);
+    same_bytes("step", step, sizeof(real));
+    ganz_quantize_call c = {.p = k.p, .is_signed = k.is_signed, .x_grad_add = k.add}, g = c;
+#define SIDE(s, side)                                                                                          \
+    s.x = x.side, s.codes = codes.side, s.step = step.side, s.clipped = clipped.side, s.code_grad = code_grad.side, \
+    s.x_grad = x_grad.side, s.z_grad = k.frozen ? NULL : z_grad.side
+    SIDE(c, cpu);
+    SIDE(g, gpu);
+#undef SIDE
+    RUN(quantize, c, g);
+    same_matrix("codes", codes, 0);
+    same_bytes("clipped", clipped, sizeof before);
+    RUN(quantize_grad, c, g);
+    same_matrix("x_grad", x_grad, k.add ? row_tolerance(k.x_grad) : 0);
+    same_reals("z_grad", z_grad, 1, 1e-3); /* terms of both signs cancel */
+    expect_no_failure();
+}
+
+static void largest(int rows, int cols, ganz_type type)
+{
+    begin("largest of %d x %d, type %d", rows, cols, type);
+    const mats x = random_matrix(rows, cols, cols + 4, type, 2);
+    const two low = equal_reals(1, 0.1), high = equal_reals(1, 100);
+    both.cpu->largest(both.cpu, &x.cpu, low.cpu);
+    both.gpu->largest(both.gpu, &x.gpu, low.gpu);
+    both.cpu->largest(both.cpu, &x.cpu, high.cpu);
+    both.gpu->largest(both.gpu, &x.gpu, high.gpu);
+    same_bytes("raised", low, sizeof(real));
+    same_bytes("kept", high, sizeof(real));
+    expect_no_failure();
+}
+
+static void steps(void)
+{
+    begin("steps");
+    real z[200];
+    for (int i = 0; i < 200; i++) z[i] = (real)(-12 + 0.0937 * i);
+    const two from = bytes_of(z, sizeof z), to = nan_reals(200);
+    both.cpu->steps(both.cpu, from.cpu, to.cpu, 200);
+    both.gpu->steps(both.gpu, from.gpu, to.gpu, 200);
+    same_bytes("2^z", to, sizeof z);
+    expect_no_failure();
+}
+
+/* ---- operands of weights ------------------------------------------------------------------------ */
+
+static void refresh(void)
+{
+    enum { COUNT = 6 };
+    const int sizes[COUNT] = {1, 5, 512 * 512, 100003, 64, 2048}, p[COUNT] = {0, 127, 127, 0, 31, 127};
+    const bool values[COUNT] = {false, false, false, false, false, true};
+    begin("refresh");
+    for (int turn = 0; turn < 2; turn++) { /* the second goes by the same plan with other numbers */
+        ganz_refresh_item c[COUNT], g[COUNT];
+        mats copy[COUNT];
+        two step[COUNT];
+        memset(c, turn, sizeof c); /* padding must not matter */
+        for (int i = 0; i < COUNT; i++) {
+            const size_t count = (size_t)sizes[i];
+            const two master = i == 4 ? equal_reals(count, 0) : random_reals(count, 0.1);
+            copy[i] = nan_matrix(1, sizes[i], sizes[i], values[i] ? GANZ_REAL : product());
+            step[i] = equal_reals(1, 9);
+            c[i].master = master.cpu, c[i].count = count, c[i].copy = copy[i].cpu.data, c[i].step = step[i].cpu;
+            c[i].p = p[i], c[i].values = values[i];
+            g[i] = c[i];
+            g[i].master = master.gpu, g[i].copy = copy[i].gpu.data, g[i].step = step[i].gpu;
+        }
+        for (int again = 0; again < 2; again++) {
+            both.cpu->refresh(both.cpu, c, COUNT);
+            both.gpu->refresh(both.gpu, g, COUNT);
+        }
+        for (int i = 0; i < COUNT; i++) {
+            same_matrix(p[i] > 0 ? "codes" : "copy", copy[i], p[i] > 0 || product() == GANZ_REAL ? 0 : 4e-3);
+            same_bytes("step", step[i], sizeof(real));
+        }
+    }
+    expect_no_failure();
+}
+
+/* ---- updates ------------------------------------------------------------------------------------ */
+
+enum { TENSORS = 9 };
+static const int shapes[TENSORS][3] = {{512, 512, 1}, {1, 512, 0}, {1003, 64, 1}, {3, 5, 1}, {32, 512, 1},
+                                       {1, 1, 0},     {40, 300, 1}, {1, 2048, 0}, {600, 2048, 1}};
+
+typedef struct tensors {
+    ganz_update_item cpu[TENSORS], gpu[TENSORS];
+    two value[TENSORS], grad[TENSORS], slots[TENSORS];
+} tensors;
+
+static tensors make_tensors(bool adam)
+{
+    tensors t;
+    for (int i = 0; i < TENSORS; i++) {
+        const int rows = shapes[i][0], cols = shapes[i][1];
+        const size_t count = (size_t)rows * (size_t)cols;
+        const size_t slots = adam ? 2 * count : shapes[i][2] ? (size_t)(rows + cols) : count;
+        t.value[i] = i == 1 ? equal_reals(count, 0) : random_reals(count, 0.1);
+        t.grad[i] = random_reals(count, 0.01);
+        t.slots[i] = equal_reals(slots, 0);
+        t.cpu[i] = (ganz_update_item){t.value[i].cpu, t.grad[i].cpu, t.slots[i].cpu, rows, cols, shapes[i][2] != 0};
+        t.gpu[i] = (ganz_update_item){t.value[i].gpu, t.grad[i].gpu, t.slots[i].gpu, rows, cols, shapes[i][2] != 0};
+    }
+    return t;
+}
+
+static void updates(bool adam)
+{
+    begin("%s, %d tensors, 3 steps", adam ? "adam" : "adafactor", TENSORS);
+    tensors t = make_tensors(adam);
+    for (int step = 0; step < 3; step++) {
+        ganz_update_call c = {.items = t.cpu, .count = TENSORS, .rate = 0.01, .decay = 1 - pow(step + 1, -0.8),
+                              .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .step = step + 1}, g = c;
+        g.items = t.gpu;
+        if (adam) RUN(adam, c, g);
+        else RUN(adafactor, c, g);
+        for (int i = 0; i < TENSORS; i++) {
+            const size_t count = (size_t)shapes[i][0] * (size_t)shapes[i][1];
+            const size_t slots = adam ? 2 * count : shapes[i][2] ? (size_t)(shapes[i][0] + shapes[i][1]) : count;
+            same_reals("value", t.value[i], count, 1e-6);
+            same_reals("grad is zero", t.grad[i], count, 0);
+            same_reals("slots", t.slots[i], slots, 1e-5);
+            real *fresh = malloc(count * sizeof *fresh); /* the next gradient, the same on both */
+            for (size_t j = 0; j < count; j++) fresh[j] = (real)(0.01 * sin((double)(j * 7 + (size_t)step * 3 + (size_t)i)));
+            both.cpu->upload(both.cpu, t.grad[i].cpu, fresh, count * sizeof *fresh);
+            both.gpu->upload(both.gpu, t.grad[i].gpu, fresh, count * sizeof *fresh);
+            free(fresh);
+        }
+    }
+    expect_no_failure();
+}
+
+/* Two steps worked out in double precision from Tensor2Tensor's formula. */
+static void adafactor_worked(void)
+{
+    static const real start[6] = {0.1f, -0.2f, 0.3f, 0.05f, 0.4f, -0.1f};
+    static const real grads[2][6] = {{0.01f, -0.02f, 0.03f, 0.002f, 0.001f, -0.004f}, {0.02f, 0.01f, -0.01f, 0.003f, -0.002f, 0.05f}};
+    static const double wanted[2][6] = {{0.097903503, -0.197864652, 0.297880740, 0.046576435, 0.399128248, -0.097692841},
+                                        {0.093938706, -0.200046739, 0.298644016, 0.046097837, 0.399479453, -0.100764062}};
+    begin("adafactor, worked example");
+    const two value = bytes_of(start, sizeof start), grad = nan_reals(6), slots = equal_reals(5, 0);
+    const ganz_update_item item = {value.gpu, grad.gpu, slots.gpu, 2, 3, true};
+    for (int t = 0; t < 2; t++) {
+        real got[6];
+        both.gpu->upload(both.gpu, grad.gpu, grads[t], sizeof grads[t]);
+        const ganz_update_call call = {.items = &item, .count = 1, .rate = 0.01, .decay = 1 - pow(t + 1, -0.8)};
+        both.gpu->adafactor(both.gpu, &call);
+        both.gpu->download(both.gpu, got, value.gpu, sizeof got);
+        for (int i = 0; i < 6; i++) expect("value", fabs((double)got[i] - wanted[t][i]) < 2e-8, (double)got[i], wanted[t][i]);
+    }
+    expect_no_failure();
+}
+
+static void average(void)
+{
+    begin("average");
+    const two to = random_reals(100003, 1), from = random_reals(100003, 1);
+    both.cpu->average(both.cpu, to.cpu, from.cpu, 100003, 0.875);
+    both.gpu->average(both.gpu, to.gpu, from.gpu, 100003, 0.875);
+    same_reals("to", to, 100003, 1e-6);
+    expect_no_failure();
+}
+
+void parameter_cases(void)
+{
+    const ganz_type p = product(), r = GANZ_REAL;
+    quantize((quantize_kind){1, 64, 127, true, false, false, r, p, p, r, -5.3});
+    quantize((quantize_kind){300, 512, 127, true, true, false, r, p, p, r, -6.1});
+    quantize((quantize_kind){1001, 2048, 31, true, false, false, p, p, p, p, -3.7});
+    quantize((quantize_kind){70, 36, 255, false, false, true, p, r, r, p, -7});
+    if (!both.gpu->host) quantize((quantize_kind){70, 64, 127, true, false, false, r, GANZ_S8, r, r, -5});
+    if (!both.gpu->host) quantize((quantize_kind){70, 64, 255, false, false, false, r, GANZ_U8, r, r, -8});
+    largest(1, 4, r);
+    largest(3000, 512, p);
+    steps();
+    refresh();
+    updates(false);
+    updates(true);
+    adafactor_worked();
+    average();
+}
