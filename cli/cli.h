@@ -90,6 +90,7 @@ double cli_seconds(void);
     X(prepare)           \
     X(train)             \
     X(average)           \
+    X(quantize)          \
     X(translate)         \
     X(score)             \
     X(bench)

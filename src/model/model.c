@@ -6,7 +6,7 @@
 static bool in_float_file(const ganz_param *p) { return p->kind != GANZ_STEP; }
 
 /* A matrix keeps its two dimensions, anything else is a vector. */
-static int file_shape(const ganz_param *p, int64_t dims[2])
+int ganz_model_shape(const ganz_param *p, int64_t dims[2])
 {
     dims[0] = p->rows;
     dims[1] = p->cols;
@@ -33,23 +33,28 @@ static ganz_status write_config(ganz_writer *w, const ganz_config *c, ganz_error
     return ganz_writer_int(w, "max_positions", c->max_positions, err);
 }
 
+ganz_status ganz_model_write_info(ganz_writer *w, const ganz_model_info *info, const char *weights, ganz_error *err)
+{
+    GANZ_TRY(ganz_writer_text(w, "format", "ganz", err));
+    GANZ_TRY(ganz_writer_int(w, "version", GANZ_MODEL_VERSION, err));
+    GANZ_TRY(ganz_writer_text(w, "weights", weights, err));
+    GANZ_TRY(write_config(w, &info->config, err));
+    GANZ_TRY(write_text(w, "source_language", info->source_language, err));
+    GANZ_TRY(write_text(w, "target_language", info->target_language, err));
+    return write_text(w, "command", info->command, err);
+}
+
 ganz_status ganz_model_declare(ganz_writer *w, const ganz_model_info *info, const ganz_net *net, const ganz_vocab *vocab,
                                ganz_error *err)
 {
     size_t bytes;
     ganz_vocab_file(vocab, &bytes);
     GANZ_ASSERT(ganz_vocab_size(vocab) == info->config.vocab);
-    GANZ_TRY(ganz_writer_text(w, "format", "ganz", err));
-    GANZ_TRY(ganz_writer_int(w, "version", GANZ_MODEL_VERSION, err));
-    GANZ_TRY(ganz_writer_text(w, "weights", "float", err));
-    GANZ_TRY(write_config(w, &info->config, err));
-    GANZ_TRY(write_text(w, "source_language", info->source_language, err));
-    GANZ_TRY(write_text(w, "target_language", info->target_language, err));
-    GANZ_TRY(write_text(w, "command", info->command, err));
+    GANZ_TRY(ganz_model_write_info(w, info, "float", err));
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
         int64_t dims[2];
-        const int rank = file_shape(p, dims);
+        const int rank = ganz_model_shape(p, dims);
         if (in_float_file(p)) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_F32, rank, dims, err));
     }
     return ganz_writer_declare(w, "vocabulary", GANZ_DTYPE_U8, 1, (const int64_t[]){(int64_t)bytes}, err);
@@ -129,8 +134,13 @@ ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *in
                          GANZ_MODEL_VERSION);
     const char *weights;
     GANZ_TRY(ganz_container_get_text(file, "weights", &weights, err));
-    if (strcmp(weights, "float") != 0)
-        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: weights are \"%.40s\", this build knows \"float\"", name, weights);
+    const bool codes = strcmp(weights, "codes") == 0;
+    if (!codes && strcmp(weights, "float") != 0)
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: weights are \"%.40s\", this build knows \"float\" and \"codes\"", name,
+                         weights);
+    int64_t bits = 0;
+    if (codes) GANZ_TRY(ganz_container_get_int(file, "bits", GANZ_BITS_LEAST, GANZ_BITS_MOST, &bits, err));
+    info->bits = (int)bits;
     info->source_language = ganz_container_text(file, "source_language");
     info->target_language = ganz_container_text(file, "target_language");
     info->command = ganz_container_text(file, "command");
@@ -154,12 +164,15 @@ ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config 
 static ganz_status get_param(const ganz_container *file, const ganz_param *p, const ganz_entry **e, ganz_error *err)
 {
     int64_t dims[2];
-    const int rank = file_shape(p, dims);
+    const int rank = ganz_model_shape(p, dims);
     return ganz_container_get(file, p->name, GANZ_DTYPE_F32, rank, dims, e, err);
 }
 
 ganz_status ganz_model_check_params(const ganz_container *file, const ganz_net *net, ganz_error *err)
 {
+    const char *const weights = ganz_container_text(file, "weights");
+    if (weights && strcmp(weights, "codes") == 0)
+        return ganz_fail(err, GANZ_EINVAL, "%s: an integer model, where a float one is needed", ganz_container_name(file));
     for (int i = 0; i < net->params.count; i++) {
         const ganz_entry *e;
         if (in_float_file(&net->params.list[i])) GANZ_TRY(get_param(file, &net->params.list[i], &e, err));
@@ -168,7 +181,7 @@ ganz_status ganz_model_check_params(const ganz_container *file, const ganz_net *
 }
 
 /* NaN and infinity have the largest exponent, so one integer maximum finds them, and it vectorises. */
-static bool all_finite(const void *floats, size_t count)
+bool ganz_model_all_finite(const void *floats, size_t count)
 {
     const uint32_t *const bits = floats;
     uint32_t largest = 0;
@@ -187,7 +200,7 @@ ganz_status ganz_model_read_params(const ganz_container *file, const ganz_net *n
         if (!in_float_file(p)) continue;
         GANZ_TRY(get_param(file, p, &e, err));
         const size_t count = ganz_param_count(p);
-        if (!all_finite(e->data, count))
+        if (!ganz_model_all_finite(e->data, count))
             return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds numbers that are not finite",
                              ganz_container_name(file), p->name);
         const float *const values = e->data;
@@ -215,7 +228,24 @@ static ganz_status own_texts(ganz_model_info *info, ganz_error *err)
     return failed ? ganz_fail(err, GANZ_ENOMEM, "out of memory") : GANZ_OK;
 }
 
-static ganz_status read_model(ganz_model *m, const ganz_container *file, ganz_error *err)
+static ganz_status read_floats(ganz_model *m, const ganz_container *file, ganz_error *err)
+{
+    GANZ_TRY(ganz_model_check_params(file, &m->net, err));
+    GANZ_TRY(ganz_weights_open(&m->weights, &m->net, m->be, false, err));
+    GANZ_TRY(ganz_model_read_params(file, &m->net, m->weights.master, err));
+    return ganz_weights_refresh(&m->weights, &m->net, err);
+}
+
+static ganz_status read_integers(ganz_model *m, const ganz_container *file, bool mapped, ganz_error *err)
+{
+    ganz_net_set_bits(&m->net, m->info.bits);
+    ganz_net_set_states(&m->net, GANZ_WEIGHTS_CODES, GANZ_INPUTS_CODES);
+    GANZ_TRY(ganz_model_check_codes(file, &m->net, err));
+    GANZ_TRY(ganz_weights_open_codes(&m->weights, &m->net, m->be, err));
+    return ganz_model_read_codes(file, &m->net, &m->weights, mapped, err);
+}
+
+static ganz_status read_model(ganz_model *m, const ganz_container *file, bool mapped, ganz_error *err)
 {
     ganz_model_info info;
     GANZ_TRY(ganz_model_read_info(file, &info, err));
@@ -224,20 +254,17 @@ static ganz_status read_model(ganz_model *m, const ganz_container *file, ganz_er
     GANZ_TRY(ganz_model_read_vocab(file, &info.config, &m->vocab, err));
     info.config.max_positions = 2 * info.config.max_positions + 50;
     GANZ_TRY(ganz_net_open(&m->net, &info.config, err));
-    GANZ_TRY(ganz_model_check_params(file, &m->net, err));
     GANZ_TRY(ganz_cpu_backend_open(&m->be, 1, err));
-    GANZ_TRY(ganz_weights_open(&m->weights, &m->net, m->be, false, err));
-    GANZ_TRY(ganz_model_read_params(file, &m->net, m->weights.master, err));
-    GANZ_TRY(ganz_weights_refresh(&m->weights, &m->net, err));
+    GANZ_TRY(m->info.bits ? read_integers(m, file, mapped, err) : read_floats(m, file, err));
     return m->be->sync(m->be, err);
 }
 
 /* Ends the container, which is not needed once all is copied. */
-static ganz_status open_model(ganz_model **model, ganz_container *file, ganz_error *err)
+static ganz_status open_model(ganz_model **model, ganz_container *file, bool mapped, ganz_error *err)
 {
     ganz_model *m = ganz_alloc(1, sizeof *m);
     ganz_status status = m ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", ganz_container_name(file));
-    if (m) status = read_model(m, file, err);
+    if (m) status = read_model(m, file, mapped, err);
     ganz_container_close(&file);
     if (status != GANZ_OK) ganz_model_close(&m);
     *model = m;
@@ -249,7 +276,7 @@ ganz_status ganz_model_open(ganz_model **model, const char *path, ganz_error *er
     *model = NULL;
     ganz_container *file;
     GANZ_TRY(ganz_container_open(&file, path, err));
-    return open_model(model, file, err);
+    return open_model(model, file, true, err);
 }
 
 ganz_status ganz_model_parse(ganz_model **model, const void *data, size_t bytes, const char *name, ganz_error *err)
@@ -257,7 +284,7 @@ ganz_status ganz_model_parse(ganz_model **model, const void *data, size_t bytes,
     *model = NULL;
     ganz_container *file;
     GANZ_TRY(ganz_container_parse(&file, data, bytes, name, err));
-    return open_model(model, file, err);
+    return open_model(model, file, false, err);
 }
 
 void ganz_model_close(ganz_model **model)

@@ -1,7 +1,7 @@
 /* What one model file holds: configuration, vocabulary, parameters. docs/FORMAT.md describes the file.
  *
  * A float model has every parameter of the net (but no steps) as F32 under its registry name. An integer model has I8
- * codes under the names of weights and biases, an F32 step beside each (NAME.step), and the input steps (NAME.z); its
+ * codes under the names of weights and biases, an F32 step beside each (NAME.step), and the steps of the inputs; its
  * metadata says "weights": "codes" and "bits". Names the reader does not know are passed over, so a checkpoint is a
  * model file with more in it. */
 #ifndef GANZ_MODEL_MODEL_H
@@ -18,6 +18,7 @@ typedef struct ganz_model_info {
     ganz_config config; /* max_positions: longest input the model takes, in ids with the end mark */
     const char *source_language, *target_language; /* "en", "de" */
     const char *command;                           /* what made it */
+    int bits;                                      /* of integer codes; 0: the weights are float */
 } ganz_model_info;
 
 /* Immutable once open: any number of threads may share it. */
@@ -36,6 +37,10 @@ ganz_status ganz_model_parse(ganz_model **model, const void *data, size_t bytes,
 ganz_status ganz_model_save(const char *path, const ganz_model_info *info, const ganz_net *net, const ganz_vocab *vocab,
                             const real *block, ganz_error *err);
 
+/* Writes an integer model from weights in state FAKE on any device (`bits`: the net's). */
+ganz_status ganz_model_save_codes(const char *path, const ganz_model_info *info, const ganz_net *net,
+                                  const ganz_vocab *vocab, const ganz_weights *weights, ganz_error *err);
+
 /* ---- the parts, for files that hold a model and more -------------------------------------------- */
 
 /* Metadata and tensors of a float model; its last tensor is of bytes, so what is wider is to be declared before. */
@@ -45,6 +50,8 @@ ganz_status ganz_model_declare(ganz_writer *writer, const ganz_model_info *info,
 ganz_status ganz_model_write(ganz_writer *writer, const ganz_net *net, const ganz_vocab *vocab, const real *block,
                              ganz_error *err);
 
+/* Format, version, configuration and texts; `weights` is "float" or "codes". */
+ganz_status ganz_model_write_info(ganz_writer *writer, const ganz_model_info *info, const char *weights, ganz_error *err);
 /* Checks format and version, and reads the configuration. The texts live as long as the container. */
 ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *info, ganz_error *err);
 ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config *config, ganz_vocab **vocab,
@@ -53,5 +60,15 @@ ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config 
 ganz_status ganz_model_check_params(const ganz_container *file, const ganz_net *net, ganz_error *err);
 /* Copies them into a block in ordinary memory; refuses NaN and infinity. Steps are left as they are. */
 ganz_status ganz_model_read_params(const ganz_container *file, const ganz_net *net, real *block, ganz_error *err);
+
+/* The same for integer models: codes within their range, positive steps. Packs the weights as it goes; `forget`: the
+ * file is mapped, and what has been packed need not stay in memory. */
+ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *net, ganz_error *err);
+ganz_status ganz_model_read_codes(const ganz_container *file, const ganz_net *net, ganz_weights *weights, bool forget,
+                                  ganz_error *err);
+
+/* A parameter in a file: its rank, and its dimensions. */
+int ganz_model_shape(const ganz_param *param, int64_t dims[2]);
+bool ganz_model_all_finite(const void *floats, size_t count);
 
 #endif

@@ -138,6 +138,20 @@ void ganz_net_loss(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded, c
     ganz_op_loss(pass, decoded, &net->logits, goal);
 }
 
+static void cut_rows(ganz_matrix *m, int first, int rows)
+{
+    m->rows = rows;
+    if (m->data) m->data = (char *)m->data + (size_t)first * (size_t)m->ld * ganz_type_bytes(m->type);
+}
+
+ganz_tensor ganz_net_part(const ganz_tensor *decoded, int first, int rows)
+{
+    ganz_tensor part = *decoded;
+    cut_rows(&part.m, first, rows);
+    for (int i = 0; i < part.uses; i++) cut_rows(&part.use[i].out.m, first, rows);
+    return part;
+}
+
 ganz_tensor *ganz_net_logits(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded)
 {
     if (pass->failed) return NULL;

@@ -20,6 +20,8 @@ typedef enum ganz_inputs_state {
     GANZ_INPUTS_CODES    /* int8 codes, integer product */
 } ganz_inputs_state;
 
+enum { GANZ_BITS_LEAST = 2, GANZ_BITS_MOST = 8 };
+
 static inline int ganz_code_max(int bits, bool is_signed) { return is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1; }
 
 /* A learned step: parameter number of z, and its place in the blocks of steps, measured ranges and clip counts. */

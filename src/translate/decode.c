@@ -331,9 +331,7 @@ static float logit_at(const ganz_decoder *d, const ganz_matrix *m, int row, int 
 /* Logits and candidates of rows [first, first + rows); forced tokens take the place of a row's first candidate. */
 static void find_candidates(ganz_decoder *d, ganz_pass *pass, const ganz_tensor *decoded, int first, int rows)
 {
-    ganz_tensor part = *decoded;
-    part.m.rows = rows;
-    part.m.data = (unsigned char *)part.m.data + (size_t)first * (size_t)part.m.ld * ganz_type_bytes(part.m.type);
+    ganz_tensor part = ganz_net_part(decoded, first, rows);
     const ganz_tensor *const logits = ganz_net_logits(pass, d->net, &part);
     if (pass->failed) return;
     float *const value = (float *)d->device_found, *const lse = value + (size_t)d->most_rows * (size_t)d->k;

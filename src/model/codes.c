@@ -1,0 +1,249 @@
+/* Integer models in files. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "model/model.h"
+
+/* ---- what a file holds -------------------------------------------------------------------------- */
+
+typedef enum kept_as { KEPT_VALUES, KEPT_CODES, KEPT_STEP } kept_as;
+
+static kept_as kept(const ganz_param *p)
+{
+    switch (p->kind) {
+    case GANZ_WEIGHT:
+    case GANZ_EMBEDDING:
+    case GANZ_BIAS: return KEPT_CODES;
+    case GANZ_STEP: return KEPT_STEP;
+    default: return KEPT_VALUES;
+    }
+}
+
+/* "NAME.step" of codes; of an input "SITE.x.step", where the registry has log2 of it as "SITE.x.z". */
+static void step_name(const ganz_param *p, char name[64])
+{
+    const int bytes = (int)strlen(p->name) - (kept(p) == KEPT_STEP ? 2 : 0);
+    snprintf(name, 64, "%.*s.step", bytes, p->name);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, ganz_error *err)
+{
+    size_t bytes;
+    int64_t dims[2];
+    char name[64];
+    for (int i = 0; i < net->params.count; i++) {
+        const ganz_param *const p = &net->params.list[i];
+        const int rank = ganz_model_shape(p, dims);
+        step_name(p, name);
+        if (kept(p) == KEPT_VALUES) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_F32, rank, dims, err));
+        else GANZ_TRY(ganz_writer_declare(w, name, GANZ_DTYPE_F32, 1, (const int64_t[]){1}, err));
+    }
+    for (int i = 0; i < net->params.count; i++) {
+        const ganz_param *const p = &net->params.list[i];
+        const int rank = ganz_model_shape(p, dims);
+        if (kept(p) == KEPT_CODES) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_I8, rank, dims, err));
+    }
+    ganz_vocab_file(vocab, &bytes);
+    return ganz_writer_declare(w, "vocabulary", GANZ_DTYPE_U8, 1, (const int64_t[]){(int64_t)bytes}, err);
+}
+
+/* The codes of one parameter at a time. */
+typedef struct freezer {
+    const ganz_weights *weights;
+    const ganz_site **site; /* (params) whose weight or bias it is */
+    int8_t *codes;          /* of the largest */
+    real *work;
+} freezer;
+
+static real freeze(const freezer *f, int param)
+{
+    const ganz_site *const site = f->site[param];
+    return param == site->weight ? ganz_weights_codes(f->weights, site, f->codes, f->work)
+                                 : ganz_weights_bias_codes(f->weights, site, f->codes, f->work);
+}
+
+static ganz_status write_floats(ganz_writer *w, const freezer *f, int param, ganz_error *err)
+{
+    const ganz_weights *const weights = f->weights;
+    const ganz_param *const p = &weights->params->list[param];
+    const size_t count = ganz_param_count(p);
+    weights->be->download(weights->be, f->work, weights->master + p->offset, count * sizeof *f->work);
+    for (size_t i = 0; i < count; i++) {
+        const float value = (float)f->work[i]; /* files hold float whatever `real` is */
+        GANZ_TRY(ganz_writer_write(w, &value, sizeof value, err));
+    }
+    return GANZ_OK;
+}
+
+static ganz_status write_data(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, const freezer *f, ganz_error *err)
+{
+    size_t bytes;
+    for (int i = 0; i < net->params.count; i++) {
+        const ganz_param *const p = &net->params.list[i];
+        real input;
+        if (kept(p) == KEPT_VALUES) {
+            GANZ_TRY(write_floats(w, f, i, err));
+            continue;
+        }
+        f->weights->be->download(f->weights->be, &input, f->weights->input_step + (p->kind == GANZ_STEP ? i - net->first_step : 0),
+                                 sizeof input);
+        const float step = (float)(kept(p) == KEPT_STEP ? input : freeze(f, i));
+        GANZ_TRY(ganz_writer_write(w, &step, sizeof step, err));
+    }
+    for (int i = 0; i < net->params.count; i++) {
+        if (kept(&net->params.list[i]) != KEPT_CODES) continue;
+        freeze(f, i);
+        GANZ_TRY(ganz_writer_write(w, f->codes, ganz_param_count(&net->params.list[i]), err));
+    }
+    const char *const text = ganz_vocab_file(vocab, &bytes);
+    return ganz_writer_write(w, text, bytes, err);
+}
+
+static ganz_status open_freezer(freezer *f, const ganz_net *net, ganz_error *err)
+{
+    size_t largest = 0;
+    for (int i = 0; i < net->params.count; i++) {
+        const size_t count = ganz_param_count(&net->params.list[i]);
+        if (count > largest) largest = count;
+    }
+    f->codes = ganz_alloc(largest, 1);
+    f->work = ganz_alloc(largest, sizeof *f->work);
+    f->site = ganz_alloc((size_t)net->params.count, sizeof *f->site);
+    if (!f->codes || !f->work || !f->site) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the codes of a model");
+    for (int i = 0; i < net->sites; i++) {
+        const ganz_site *const site = ganz_net_site((ganz_net *)(uintptr_t)net, i);
+        f->site[site->weight] = site;
+        if (site->bias >= 0) f->site[site->bias] = site;
+    }
+    return GANZ_OK;
+}
+
+ganz_status ganz_model_save_codes(const char *path, const ganz_model_info *info, const ganz_net *net,
+                                  const ganz_vocab *vocab, const ganz_weights *weights, ganz_error *err)
+{
+    ganz_writer *w = NULL;
+    freezer f = {.weights = weights};
+    ganz_status status;
+    GANZ_CHECK(open_freezer(&f, net, err));
+    GANZ_CHECK(ganz_writer_open(&w, path, true, err));
+    GANZ_CHECK(ganz_model_write_info(w, info, "codes", err));
+    GANZ_CHECK(ganz_writer_int(w, "bits", net->logits.weight_bits, err));
+    GANZ_CHECK(declare(w, net, vocab, err));
+    GANZ_CHECK(write_data(w, net, vocab, &f, err));
+    status = ganz_writer_finish(&w, err);
+out:
+    if (w) ganz_writer_abandon(&w);
+    ganz_free(f.codes);
+    ganz_free(f.work);
+    ganz_free(f.site);
+    return status;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+static ganz_status get_step(const ganz_container *file, const ganz_param *p, float *step, ganz_error *err)
+{
+    const ganz_entry *e;
+    char name[64];
+    step_name(p, name);
+    GANZ_TRY(ganz_container_get(file, name, GANZ_DTYPE_F32, 1, (const int64_t[]){1}, &e, err));
+    memcpy(step, e->data, sizeof *step);
+    if (*step >= 0x1p-64f && *step <= 0x1p64f) return GANZ_OK; /* so that no product of steps leaves the range of float */
+    return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds %g, which is no step", ganz_container_name(file), name,
+                     (double)*step);
+}
+
+static ganz_status get_tensor(const ganz_container *file, const ganz_param *p, const ganz_entry **e, ganz_error *err)
+{
+    int64_t dims[2];
+    const int rank = ganz_model_shape(p, dims);
+    return ganz_container_get(file, p->name, kept(p) == KEPT_CODES ? GANZ_DTYPE_I8 : GANZ_DTYPE_F32, rank, dims, e, err);
+}
+
+ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *net, ganz_error *err)
+{
+    for (int i = 0; i < net->params.count; i++) {
+        const ganz_param *const p = &net->params.list[i];
+        const ganz_entry *e;
+        float step;
+        if (kept(p) != KEPT_STEP) GANZ_TRY(get_tensor(file, p, &e, err));
+        if (kept(p) != KEPT_VALUES) GANZ_TRY(get_step(file, p, &step, err));
+    }
+    return GANZ_OK;
+}
+
+/* The largest magnitude, 128 included. A block at a time, so that it becomes vectors. */
+static int largest_code(const int8_t *codes, size_t count)
+{
+    int low = 0, high = 0;
+    for (size_t at = 0; at < count;) {
+        const size_t end = count - at > 4096 ? at + 4096 : count;
+        int8_t least = 0, most = 0;
+        for (; at < end; at++) {
+            least = codes[at] < least ? codes[at] : least;
+            most = codes[at] > most ? codes[at] : most;
+        }
+        low = least < low ? least : low;
+        high = most > high ? most : high;
+    }
+    return -low > high ? -low : high;
+}
+
+static ganz_status get_codes(const ganz_container *file, const ganz_param *p, int bits, const int8_t **codes, float *step,
+                             ganz_error *err)
+{
+    const ganz_entry *e;
+    GANZ_TRY(get_tensor(file, p, &e, err));
+    GANZ_TRY(get_step(file, p, step, err));
+    *codes = e->data;
+    const int largest = largest_code(*codes, ganz_param_count(p)), p_max = ganz_code_max(bits, true);
+    if (largest <= p_max) return GANZ_OK;
+    return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds codes of magnitude %d, with %d bits %d is the most",
+                     ganz_container_name(file), p->name, largest, bits, p_max);
+}
+
+/* Weight and bias of a site. */
+static ganz_status read_site(const ganz_container *file, const ganz_site *site, ganz_weights *w, bool forget, ganz_error *err)
+{
+    const ganz_param *const weight = &w->params->list[site->weight];
+    const int8_t *codes;
+    float step;
+    GANZ_TRY(get_codes(file, weight, site->weight_bits, &codes, &step, err));
+    ganz_weights_pack(w, site, codes, (real)step);
+    if (forget) ganz_map_forget(codes, ganz_param_count(weight));
+    if (site->bias < 0) return GANZ_OK;
+    GANZ_TRY(get_codes(file, &w->params->list[site->bias], site->weight_bits, &codes, &step, err));
+    for (int i = 0; i < site->out; i++) w->value[site->bias][i] = (real)codes[i] * (real)step;
+    return GANZ_OK;
+}
+
+static ganz_status read_values(const ganz_container *file, const ganz_param *p, real *to, ganz_error *err)
+{
+    const ganz_entry *e;
+    GANZ_TRY(get_tensor(file, p, &e, err));
+    if (!ganz_model_all_finite(e->data, ganz_param_count(p)))
+        return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds numbers that are not finite", ganz_container_name(file),
+                         p->name);
+    const float *const values = e->data;
+    for (size_t i = 0; i < ganz_param_count(p); i++) to[i] = (real)values[i];
+    return GANZ_OK;
+}
+
+ganz_status ganz_model_read_codes(const ganz_container *file, const ganz_net *net, ganz_weights *w, bool forget,
+                                  ganz_error *err)
+{
+    for (int i = 0; i < net->params.count; i++) {
+        const ganz_param *const p = &net->params.list[i];
+        float step;
+        if (kept(p) == KEPT_VALUES) GANZ_TRY(read_values(file, p, w->value[i], err));
+        if (kept(p) != KEPT_STEP) continue;
+        GANZ_TRY(get_step(file, p, &step, err));
+        w->input_step[i - net->first_step] = (real)step;
+    }
+    for (int i = 0; i < net->sites; i++)
+        GANZ_TRY(read_site(file, ganz_net_site((ganz_net *)(uintptr_t)net, i), w, forget, err));
+    return GANZ_OK;
+}

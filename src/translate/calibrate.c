@@ -1,0 +1,183 @@
+/* Quantization by measured ranges. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ganz/io.h"
+#include "ganz/quantize.h"
+#include "model/model.h"
+#include "text/unicode.h"
+#include "translate/decode.h"
+
+enum { BATCH_LINES = 128, BATCH_TOKENS = 2048, LONGEST = 256 };
+
+typedef struct calibrator {
+    const ganz_calibration *how;
+    ganz_calibration_report *report;
+    ganz_model *model; /* ours alone: its states change */
+    ganz_backend *be;
+    ganz_decoder *decoder;
+    ganz_lines *source, *target;
+    int longest;
+    ganz_ids ids; /* of a batch */
+    size_t source_at[BATCH_LINES], target_at[BATCH_LINES];
+    ganz_sentence sentences[BATCH_LINES];
+    int count;
+} calibrator;
+
+void ganz_calibration_defaults(ganz_calibration *how) { *how = (ganz_calibration){.bits = 8, .beam = 1, .threads = 1}; }
+
+static ganz_status check(const ganz_calibration *how, ganz_error *err)
+{
+    if (how->bits < GANZ_BITS_LEAST || how->bits > GANZ_BITS_MOST)
+        return ganz_fail(err, GANZ_EINVAL, "bits must be %d to %d, not %d", GANZ_BITS_LEAST, GANZ_BITS_MOST, how->bits);
+    if (how->beam < 1 || how->beam > GANZ_BEAM_MOST)
+        return ganz_fail(err, GANZ_EINVAL, "beam must be 1 to %d, not %d", GANZ_BEAM_MOST, how->beam);
+    if (!how->source) return ganz_fail(err, GANZ_EINVAL, "no text to calibrate with");
+    return GANZ_OK;
+}
+
+/* ---- text --------------------------------------------------------------------------------------- */
+
+/* Ids of a line and an end mark at the end of c->ids; returns how many, 1 for a blank line. */
+static ganz_status encode(calibrator *c, const ganz_lines *from, const char *text, size_t bytes, int *count, ganz_error *err)
+{
+    const size_t before = c->ids.count;
+    if (!ganz_utf8_valid(text, bytes))
+        return ganz_fail(err, GANZ_EINVAL, "%s:%lld: not UTF-8", ganz_lines_name(from), ganz_lines_number(from));
+    text = ganz_strip(text, &bytes);
+    GANZ_TRY(ganz_vocab_encode(c->model->vocab, text, bytes, &c->ids, err));
+    if (!ganz_grow((void **)&c->ids.ids, &c->ids.capacity, c->ids.count + 1, sizeof *c->ids.ids))
+        return ganz_fail(err, GANZ_ENOMEM, "out of memory for the text");
+    c->ids.ids[c->ids.count++] = GANZ_EOS;
+    *count = c->ids.count - before > INT32_MAX ? INT32_MAX : (int)(c->ids.count - before);
+    return GANZ_OK;
+}
+
+/* The next line of the translation, which must be there when the source has one. */
+static ganz_status next_target(calibrator *c, int *count, ganz_error *err)
+{
+    const char *text;
+    size_t bytes;
+    *count = 0;
+    if (!c->target) return GANZ_OK;
+    GANZ_TRY(ganz_lines_next(c->target, &text, &bytes, err));
+    if (!text)
+        return ganz_fail(err, GANZ_EINVAL, "%s has fewer lines than %s", c->how->target, c->how->source);
+    return encode(c, c->target, text, bytes, count, err);
+}
+
+/* One line of both sides into the batch, unless it is empty or too long. *more: there was one. */
+static ganz_status add_line(calibrator *c, bool *more, ganz_error *err)
+{
+    const char *text;
+    size_t bytes;
+    GANZ_TRY(ganz_lines_next(c->source, &text, &bytes, err));
+    *more = text != NULL;
+    if (!text) return GANZ_OK;
+    const size_t source_at = c->ids.count;
+    int source, target;
+    GANZ_TRY(encode(c, c->source, text, bytes, &source, err));
+    const size_t target_at = c->ids.count;
+    GANZ_TRY(next_target(c, &target, err));
+    const bool fits = source > 1 && source <= c->longest && target < ganz_decoder_limit(c->decoder, source);
+    if (!fits) {
+        c->report->left_out++;
+        c->ids.count = source_at;
+        return GANZ_OK;
+    }
+    c->source_at[c->count] = source_at;
+    c->target_at[c->count] = target_at;
+    c->sentences[c->count++] = (ganz_sentence){.count = source, .prefix_count = target};
+    return GANZ_OK;
+}
+
+/* A given translation is a beginning that leaves nothing open: the end mark is its last token. */
+static ganz_status run_batch(calibrator *c, ganz_error *err)
+{
+    const ganz_found *found;
+    const int *counts;
+    for (int i = 0; i < c->count; i++) {
+        c->sentences[i].ids = c->ids.ids + c->source_at[i];
+        c->sentences[i].prefix = c->ids.ids + c->target_at[i];
+    }
+    GANZ_TRY(ganz_decoder_run(c->decoder, c->sentences, c->count, &found, &counts, err));
+    c->report->lines += c->count;
+    c->ids.count = 0;
+    c->count = 0;
+    if (c->how->progress && !c->how->progress(c->how->context, c->report->lines))
+        return ganz_fail(err, GANZ_ESTOPPED, "stopped");
+    return GANZ_OK;
+}
+
+static ganz_status measure(calibrator *c, ganz_error *err)
+{
+    const long long most = c->how->most_lines;
+    bool more = true;
+    while (more) {
+        while (more && c->count < BATCH_LINES && (most == 0 || c->report->lines + c->count < most)) GANZ_TRY(add_line(c, &more, err));
+        if (c->count == 0) break;
+        GANZ_TRY(run_batch(c, err));
+    }
+    if (c->report->lines == 0) return ganz_fail(err, GANZ_EINVAL, "%s has no line to calibrate with", c->how->source);
+    return GANZ_OK;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
+{
+    const ganz_calibration *const how = c->how;
+    GANZ_TRY(ganz_model_open(&c->model, path, err));
+    if (c->model->info.bits) return ganz_fail(err, GANZ_EINVAL, "%s: an integer model already", path);
+    GANZ_TRY(ganz_lines_open(&c->source, how->source, err));
+    if (how->target) GANZ_TRY(ganz_lines_open(&c->target, how->target, err));
+    GANZ_TRY(ganz_cpu_backend_open(&c->be, how->threads, err));
+    ganz_net_set_bits(&c->model->net, how->bits);
+    ganz_net_set_states(&c->model->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
+    GANZ_TRY(ganz_weights_refresh(&c->model->weights, &c->model->net, err));
+    c->longest = c->model->info.config.max_positions < LONGEST ? c->model->info.config.max_positions : LONGEST;
+    const ganz_decoder_options d = {.search = {.beam = how->beam, .n_best = 1, .alpha = 0.6},
+                                    .batch_tokens = BATCH_TOKENS, .max_input = c->longest};
+    return ganz_decoder_open(&c->decoder, c->be, &c->model->net, &c->model->weights, &d, err);
+}
+
+static void close_all(calibrator *c)
+{
+    ganz_decoder_close(&c->decoder);
+    if (c->be) c->be->close(c->be);
+    ganz_lines_close(&c->source);
+    ganz_lines_close(&c->target);
+    ganz_model_close(&c->model);
+    ganz_ids_free(&c->ids);
+    ganz_free(c);
+}
+
+static ganz_status save(const calibrator *c, const char *out, ganz_error *err)
+{
+    ganz_model *const m = c->model;
+    ganz_model_info info = m->info;
+    if (c->how->command) info.command = c->how->command;
+    GANZ_TRY(ganz_weights_set_steps(&m->weights, &m->net, err));
+    ganz_net_set_states(&m->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
+    GANZ_TRY(ganz_weights_refresh(&m->weights, &m->net, err));
+    c->report->products = m->net.sites + 2 * m->net.pairs;
+    c->report->steps = m->net.steps;
+    return ganz_model_save_codes(out, &info, &m->net, m->vocab, &m->weights, err);
+}
+
+ganz_status ganz_quantize_max(const char *model, const char *out, const ganz_calibration *how,
+                              ganz_calibration_report *report, ganz_error *err)
+{
+    ganz_calibration_report unwanted;
+    GANZ_TRY(check(how, err));
+    calibrator *const c = ganz_alloc(1, sizeof *c);
+    if (!c) return ganz_fail(err, GANZ_ENOMEM, "out of memory");
+    c->how = how;
+    c->report = report ? report : &unwanted;
+    *c->report = (ganz_calibration_report){0};
+    ganz_status status = open_all(c, model, err);
+    if (status == GANZ_OK) status = measure(c, err);
+    if (status == GANZ_OK) status = save(c, out, err);
+    close_all(c);
+    return status;
+}

@@ -1,0 +1,58 @@
+# Integer models: one answer, scores included, for any batch, any number of threads and any processor. Then ganz quantize.
+head -n 500 "$HERE/../data/tatoeba.en" >text
+TEXT=text
+GOLDEN="$HERE/../golden/integer"
+
+# hash MODEL BEAM OPTIONS...
+hash() {
+  local model=$1 beam=$2
+  shift 2
+  $GANZ translate -m "$GOLDEN/$model.safetensors" --beam "$beam" --max-length 16 --scores "$@" "$TEXT" >out || fail "$model $* fails"
+  equal "lines" 500 "$(wc -l <out)"
+  sha256sum <out | cut -d' ' -f1
+}
+
+while read -r model beam expected; do
+  equal "$model, beam $beam" "$expected" "$(hash $model $beam)"
+  for isa in scalar avx2 avxvnni avx512vnni amx neon neondot; do
+    export GANZ_FORCE_ISA=$isa
+    if $GANZ translate -m "$GOLDEN/$model.safetensors" </dev/null 2>err; then
+      equal "$model, beam $beam on $isa" "$expected" "$(hash $model $beam)"
+    else
+      grep -q "this processor has no $isa" err || fail "$isa says: $(cat err)"
+    fi
+    unset GANZ_FORCE_ISA
+  done
+  [ "$model$beam" = int84 ] || continue
+  # about 1, 7 and 64 sentences at a time
+  for batch in 1 400 3600; do
+    equal "$model, beam $beam, batches of $batch" "$expected" "$(hash $model $beam --batch-tokens $batch)"
+    equal "$model, beam $beam, batches of $batch on two threads" "$expected" "$(hash $model $beam --batch-tokens $batch --threads 2)"
+  done
+done <"$GOLDEN/sha256"
+[ "$(wc -l <"$GOLDEN/sha256")" = 4 ] || fail "hashes are missing"
+refuses 1 'GANZ_FORCE_ISA=sparc: unknown' env GANZ_FORCE_ISA=sparc $GANZ translate -m "$GOLDEN/int8.safetensors" "$TEXT"
+
+# ganz quantize
+$MAKE_MODEL m.safetensors 5 || fail "no model"
+head -n 40 "$TEXT" >some
+$GANZ quantize --model m.safetensors --method max --calibrate some --bits 8 --out made.safetensors >said || fail "it fails"
+equal "said" "45 products in 8-bit integers, 57 input steps from 40 lines (0 left out)" "$(cat said)"
+$GANZ quantize -m m.safetensors --calibrate some --calibrate-target some -o target.safetensors --quiet >said || fail "with a target"
+[ -s said ] && fail "--quiet says something"
+cmp -s made.safetensors target.safetensors && fail "the target changes nothing"
+for model in made target; do
+  $GANZ translate -m $model.safetensors --max-length 16 some >out || fail "$model does not translate"
+  equal "lines" 40 "$(wc -l <out)"
+done
+refuses 2 'which model' $GANZ quantize --calibrate some --out x
+refuses 2 'where to' $GANZ quantize --calibrate some --model m.safetensors
+refuses 2 'which text' $GANZ quantize --model m.safetensors --out x
+refuses 2 'bits' $GANZ quantize --model m.safetensors --calibrate some --bits 16 --out x
+refuses 2 'method' $GANZ quantize --model m.safetensors --calibrate some --method guess --out x
+refuses 1 'an integer model already' $GANZ quantize --model made.safetensors --calibrate some --out x
+refuses 1 'nothing' $GANZ quantize --model m.safetensors --calibrate nothing --out x
+refuses 1 'fewer lines' $GANZ quantize --model m.safetensors --calibrate some --calibrate-target /dev/null --out x
+refuses 1 'no line to calibrate' $GANZ quantize --model m.safetensors --calibrate /dev/null --out x
+[ -e x ] && fail "a failed run left a model"
+exit 0

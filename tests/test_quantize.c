@@ -1,0 +1,329 @@
+/* Integer models in files: what quantization writes says what the rounded float network says, and no damaged file opens. */
+#include "test.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "folder.h"
+#include "ganz/io.h"
+#include "ganz/quantize.h"
+#include "tiny.h"
+#include "translate/decode.h"
+
+#define OK(call) assert_int_equal((call), GANZ_OK)
+#define TEXT GANZ_TESTS_DIR "/data/tatoeba.en"
+
+static void quantize(const char *from, const char *to, int bits, const char *target)
+{
+    ganz_calibration how;
+    ganz_calibration_report report;
+    ganz_calibration_defaults(&how);
+    how.source = TEXT;
+    how.target = target;
+    how.most_lines = 60;
+    how.bits = bits;
+    OK(ganz_quantize_max(from, to, &how, &report, NULL));
+    assert_int_equal(report.lines, 60);
+    assert_int_equal(report.products, 6 * 2 + 10 * 2 + 1 + 2 * 6);
+    assert_int_equal(report.steps, 33 + 4 * 6);
+}
+
+/* ---- the same translations ---------------------------------------------------------------------- */
+
+enum { LINES = 500 };
+
+static void encode_lines(const ganz_vocab *vocab, ganz_ids *ids, ganz_sentence *sentences)
+{
+    static size_t at[LINES + 1];
+    ganz_lines *lines;
+    const char *text;
+    size_t bytes;
+    OK(ganz_lines_open(&lines, TEXT, NULL));
+    for (int i = 0; i < LINES; i++) {
+        OK(ganz_lines_next(lines, &text, &bytes, NULL));
+        at[i] = ids->count;
+        OK(ganz_vocab_encode(vocab, text, bytes, ids, NULL));
+        if (ids->count > at[i] + 60) ids->count = at[i] + 60;
+        assert_true(ganz_grow((void **)&ids->ids, &ids->capacity, ids->count + 1, sizeof *ids->ids));
+        ids->ids[ids->count++] = GANZ_EOS;
+    }
+    at[LINES] = ids->count;
+    for (int i = 0; i < LINES; i++)
+        sentences[i] = (ganz_sentence){.ids = ids->ids + at[i], .count = (int)(at[i + 1] - at[i])};
+    ganz_lines_close(&lines);
+}
+
+/* Translates with whatever states the model's net has. */
+static void translate(const ganz_model *model, int beam, const ganz_sentence *sentences, ganz_ids *out, float *scores)
+{
+    const ganz_decoder_options options = {.search = {.beam = beam, .n_best = 1, .alpha = 0.6}, .batch_tokens = 900,
+                                          .max_input = 64, .max_length = 24};
+    ganz_backend *be;
+    ganz_decoder *decoder;
+    const ganz_found *found;
+    const int *counts;
+    OK(ganz_cpu_backend_open(&be, 1, NULL));
+    OK(ganz_decoder_open(&decoder, be, &model->net, &model->weights, &options, NULL));
+    OK(ganz_decoder_run(decoder, sentences, LINES, &found, &counts, NULL));
+    for (int i = 0; i < LINES; i++) {
+        scores[i] = found[i].score;
+        assert_true(ganz_grow((void **)&out->ids, &out->capacity, out->count + (size_t)found[i].count + 1, sizeof *out->ids));
+        memcpy(out->ids + out->count, found[i].ids, (size_t)found[i].count * sizeof *out->ids);
+        out->count += (size_t)found[i].count;
+        out->ids[out->count++] = GANZ_EOS;
+    }
+    ganz_decoder_close(&decoder);
+    be->close(be);
+}
+
+static void integers_say_what_rounded_floats_say(void **state)
+{
+    (void)state;
+    static ganz_sentence sentences[LINES];
+    static float scores[2][LINES];
+    ganz_ids source = {0};
+    ganz_vocab *vocab = tiny_vocab();
+    encode_lines(vocab, &source, sentences);
+    for (int bits = 6; bits <= 8; bits += 2) {
+        ganz_model *codes, *rounded;
+        ganz_ids said[2] = {{0}, {0}};
+        assert_true(write_tiny("m", 5));
+        quantize("m", "i", bits, NULL);
+        OK(ganz_model_open(&codes, "i", NULL));
+        assert_int_equal(codes->info.bits, bits);
+        assert_null(codes->weights.master);
+        OK(ganz_model_open(&rounded, "m", NULL));
+        ganz_net_set_bits(&rounded->net, bits);
+        ganz_net_set_states(&rounded->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
+        OK(ganz_weights_refresh(&rounded->weights, &rounded->net, NULL));
+        memcpy(rounded->weights.input_step, codes->weights.input_step, (size_t)codes->net.steps * sizeof(real));
+        for (int beam = 1; beam <= 4; beam += 3) {
+            said[0].count = said[1].count = 0;
+            translate(codes, beam, sentences, &said[0], scores[0]);
+            translate(rounded, beam, sentences, &said[1], scores[1]);
+            assert_int_equal(said[0].count, said[1].count);
+            assert_memory_equal(said[0].ids, said[1].ids, said[0].count * sizeof *said[0].ids);
+            assert_memory_equal(scores[0], scores[1], sizeof scores[0]);
+            assert_true(said[0].count > 2 * LINES);
+        }
+        ganz_ids_free(&said[0]);
+        ganz_ids_free(&said[1]);
+        ganz_model_close(&codes);
+        ganz_model_close(&rounded);
+    }
+    ganz_ids_free(&source);
+    ganz_vocab_close(&vocab);
+}
+
+/* Steps are ranges over p: an independent look at one input, the first norm's output. */
+static void steps_are_ranges(void **state)
+{
+    (void)state;
+    ganz_model *eight, *six;
+    assert_true(write_tiny("m", 5));
+    quantize("m", "8", 8, TEXT);
+    quantize("m", "6", 6, TEXT);
+    OK(ganz_model_open(&eight, "8", NULL));
+    OK(ganz_model_open(&six, "6", NULL));
+    for (int i = 0; i < eight->net.pairs; i++) {
+        const int u = ganz_net_pair(&eight->net, i)->u.place;
+        assert_true(fabsf(eight->weights.input_step[u] * 255 - 1) < 1e-6f);
+        assert_true(fabsf(six->weights.input_step[u] * 63 - 1) < 1e-6f);
+    }
+    const int first = eight->net.encoder[0].self.q.input.place; /* before it nothing but the table is rounded */
+    const double ratio = (double)six->weights.input_step[first] / (double)eight->weights.input_step[first];
+    assert_true(fabs(ratio / (127.0 / 31.0) - 1) < 0.05);
+    const double range = 127 * (double)eight->weights.input_step[first]; /* of a norm of 32 numbers */
+    assert_true(range > 1.5 && range < sqrt(32.0));
+    ganz_model_close(&eight);
+    ganz_model_close(&six);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    ganz_calibration how;
+    ganz_error err;
+    ganz_calibration_defaults(&how);
+    assert_true(write_tiny("m", 5));
+    assert_int_equal(ganz_quantize_max("m", "i", &how, NULL, &err), GANZ_EINVAL);
+    how.source = TEXT;
+    how.bits = 9;
+    assert_int_equal(ganz_quantize_max("m", "i", &how, NULL, &err), GANZ_EINVAL);
+    assert_string_equal(err.message, "bits must be 2 to 8, not 9");
+    how.bits = 8;
+    how.most_lines = 20;
+    OK(ganz_quantize_max("m", "i", &how, NULL, &err));
+    assert_int_equal(ganz_quantize_max("i", "j", &how, NULL, &err), GANZ_EINVAL);
+    assert_string_equal(err.message, "i: an integer model already");
+    how.source = "/dev/null";
+    assert_int_equal(ganz_quantize_max("m", "j", &how, NULL, &err), GANZ_EINVAL);
+    how.source = TEXT;
+    how.target = "/dev/null";
+    assert_int_equal(ganz_quantize_max("m", "j", &how, NULL, &err), GANZ_EINVAL);
+    assert_non_null(strstr(err.message, "/dev/null has fewer lines"));
+    assert_int_equal(access("j", F_OK), -1);
+}
+
+/* ---- damaged files ------------------------------------------------------------------------------ */
+
+typedef struct damage {
+    const char *find, *put;  /* in the header, of the same length */
+    const char *tensor;      /* whose first bytes become these */
+    unsigned char bytes[4];
+    int count;
+    const char *words; /* of the sentence */
+} damage;
+
+static const damage damages[] = {
+    {.tensor = "embedding", .bytes = {0x80}, .count = 1, .words = "tensor embedding holds codes of magnitude 128"},
+    {.tensor = "dec.1.ffn.out.bias", .bytes = {0, 0x80}, .count = 2, .words = "dec.1.ffn.out.bias holds codes of magnitude"},
+    {.tensor = "enc.0.self.q.weight.step", .bytes = {0, 0, 0, 0}, .count = 4, .words = "holds 0, which is no step"},
+    {.tensor = "enc.0.self.q.weight.step", .bytes = {0, 0, 0xC0, 0x7F}, .count = 4, .words = "which is no step"},
+    {.tensor = "enc.1.ffn.in.bias.step", .bytes = {0, 0, 0x80, 0xBF}, .count = 4, .words = "holds -1, which is no step"},
+    {.tensor = "logits.x.step", .bytes = {0, 0, 0x80, 0x7F}, .count = 4, .words = "tensor logits.x.step holds inf"},
+    {.tensor = "enc.0.self.pair.u.step", .bytes = {1, 0, 0, 0}, .count = 4, .words = "which is no step"},
+    {.tensor = "dec.0.cross.pair.v.step", .bytes = {0, 0, 0, 0x80}, .count = 4, .words = "which is no step"},
+    {.tensor = "dec.norm.scale", .bytes = {0, 0, 0xC0, 0x7F}, .count = 4, .words = "dec.norm.scale holds numbers that are not"},
+    {.tensor = "target_space", .bytes = {0, 0, 0x80, 0xFF}, .count = 4, .words = "target_space holds numbers that are not"},
+    {.find = "\"bits\":\"8\"", .put = "\"bits\":\"9\"", .words = "bits"},
+    {.find = "\"bits\":\"8\"", .put = "\"bits\":\"1\"", .words = "bits"},
+    {.find = "\"bits\":\"8\"", .put = "\"bitz\":\"8\"", .words = "bits"},
+    {.find = "\"bits\":\"8\"", .put = "\"bits\":\"4\"", .words = "with 4 bits 7 is the most"},
+    {.find = "\"vocab_size\":\"65\"", .put = "\"vocab_size\":\"64\"", .words = "the vocabulary has 65 entries, the model 64"},
+    {.find = "\"encoder_layers\":\"2\"", .put = "\"encoder_layers\":\"3\"", .words = "no tensor enc.2."},
+    {.find = "\"heads\":\"4\"", .put = "\"heads\":\"5\"", .words = "heads"},
+    {.find = "\"weights\":\"codes\"", .put = "\"weights\":\"float\"", .words = "dtype I8, expected F32"},
+    {.find = "\"dec.1.cross.k.weight\":", .put = "\"dec.1.cross.x.weight\":", .words = "no tensor dec.1.cross.k.weight"},
+    {.find = "\"dec.1.cross.k.weight.step\":", .put = "\"dec.1.cross.x.weight.step\":", .words = "no tensor dec.1.cross.k.weight.step"},
+    {.find = "\"enc.0.self.pair.u.step\":", .put = "\"enc.0.self.pair.w.step\":", .words = "no tensor enc.0.self.pair.u.step"},
+    {.find = "\"enc.0.ffn.out.bias\":", .put = "\"enc.0.ffn.out.bigs\":", .words = "no tensor enc.0.ffn.out.bias"},
+    {.find = "\"enc.0.ffn.out.x.step\":", .put = "\"enc.0.ffn.out.x.stem\":", .words = "no tensor enc.0.ffn.out.x.step"},
+    {.find = "\"enc.norm.bias\":", .put = "\"enc.norm.bigs\":", .words = "no tensor enc.norm.bias"},
+    {.find = "\"embedding\":{\"dtype\":\"I8\"", .put = "\"embedding\":{\"dtype\":\"U8\"", .words = "dtype U8, expected I8"},
+    {.find = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[32,32]", .put = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[16,64]", .words = "has shape (16, 64), expected (32, 32)"},
+};
+
+static char *read_whole(const char *path, size_t *bytes)
+{
+    FILE *const f = fopen(path, "rb");
+    assert_non_null(f);
+    fseek(f, 0, SEEK_END);
+    *bytes = (size_t)ftell(f);
+    rewind(f);
+    char *const data = aligned_alloc(64, (*bytes + 63) / 64 * 64);
+    assert_int_equal(fread(data, 1, *bytes, f), *bytes);
+    fclose(f);
+    return data;
+}
+
+static char *find(char *data, size_t bytes, const char *what)
+{
+    const size_t length = strlen(what);
+    for (size_t i = 0; i + length <= bytes; i++)
+        if (memcmp(data + i, what, length) == 0) return data + i;
+    fail_msg("no %s in the header", what);
+    return NULL;
+}
+
+static void apply(char *data, size_t bytes, const damage *d)
+{
+    if (d->find) {
+        assert_int_equal(strlen(d->find), strlen(d->put));
+        memcpy(find(data, bytes, d->find), d->put, strlen(d->put));
+    }
+    if (!d->tensor) return;
+    ganz_container *file;
+    OK(ganz_container_parse(&file, data, bytes, "m", NULL));
+    const ganz_entry *const e = ganz_container_find(file, d->tensor);
+    assert_non_null(e);
+    const size_t at = (size_t)((const char *)e->data - data);
+    ganz_container_close(&file);
+    memcpy(data + at, d->bytes, (size_t)d->count);
+}
+
+static void damaged_files_are_refused(void **state)
+{
+    (void)state;
+    size_t bytes;
+    ganz_model *model;
+    ganz_error err;
+    assert_true(write_tiny("m", 5));
+    quantize("m", "i", 8, NULL);
+    for (size_t i = 0; i < GANZ_COUNT(damages); i++) {
+        char *const data = read_whole("i", &bytes);
+        if (i == 0) {
+            OK(ganz_model_parse(&model, data, bytes, "m", &err));
+            ganz_model_close(&model);
+        }
+        apply(data, bytes, &damages[i]);
+        if (ganz_model_parse(&model, data, bytes, "m", &err) == GANZ_OK) fail_msg("case %zu opens", i);
+        assert_null(model);
+        if (!strstr(err.message, damages[i].words)) fail_msg("case %zu says: %s", i, err.message);
+        free(data);
+    }
+}
+
+/* Bits of the header and of the data turned, ends cut: refused or harmless. */
+static void bits_and_ends(void **state)
+{
+    (void)state;
+    size_t bytes;
+    ganz_model *model;
+    ganz_error err;
+    assert_true(write_tiny("m", 5));
+    quantize("m", "i", 8, NULL);
+    char *const data = read_whole("i", &bytes);
+    for (size_t at = 0; at < bytes; at += at < 700 ? 3 : 131) {
+        const int bit = (int)(at * 5 % 8);
+        data[at] = (char)(data[at] ^ 1 << bit);
+        if (ganz_model_parse(&model, data, bytes, "m", &err) == GANZ_OK) ganz_model_close(&model);
+        data[at] = (char)(data[at] ^ 1 << bit);
+    }
+    for (size_t cut = 0; cut < bytes; cut += 997)
+        assert_int_not_equal(ganz_model_parse(&model, data, cut, "m", &err), GANZ_OK);
+    free(data);
+}
+
+static void no_memory(void **state)
+{
+    (void)state;
+    ganz_model *model;
+    ganz_error err;
+    assert_true(write_tiny("m", 5));
+    quantize("m", "i", 8, NULL);
+    ganz_status status = GANZ_ENOMEM;
+    for (long n = 1; status != GANZ_OK; n++) {
+        ganz_alloc_fail_at(n);
+        status = ganz_model_open(&model, "i", &err);
+        ganz_alloc_fail_at(0);
+        assert_true(status == GANZ_OK || status == GANZ_ENOMEM);
+    }
+    ganz_model_close(&model);
+    ganz_calibration how;
+    ganz_calibration_defaults(&how);
+    how.source = TEXT;
+    how.most_lines = 2;
+    status = GANZ_ENOMEM;
+    for (long n = 1; status != GANZ_OK; n += n < 60 ? 1 : 13) {
+        ganz_alloc_fail_at(n);
+        status = ganz_quantize_max("m", "k", &how, NULL, &err);
+        ganz_alloc_fail_at(0);
+        assert_true(status == GANZ_OK || status == GANZ_ENOMEM);
+        assert_int_equal(access("k", F_OK), status == GANZ_OK ? 0 : -1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(integers_say_what_rounded_floats_say),
+        IN_FOLDER(steps_are_ranges),
+        IN_FOLDER(refusals),
+        IN_FOLDER(damaged_files_are_refused),
+        IN_FOLDER(bits_and_ends),
+        IN_FOLDER(no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
