@@ -334,7 +334,7 @@ int cli_run_translate(int argc, char **argv)
     long long beam = j.options.beam, n_best = 1, batch = j.options.batch_tokens, max_input = 0, max_length = 0;
     const cli_option options[] = {
         {"model", 'm', CLI_TEXT, &j.model_path, "FILE", "the model", 0, 0},
-        {"output", 'o', CLI_TEXT, &j.out_path, "FILE", "where to write", 0, 0},
+        {"out", 'o', CLI_TEXT, &j.out_path, "FILE", "where to write, - is standard output", 0, 0},
         {"beam", 'b', CLI_INT, &beam, "N", "hypotheses kept at each step; 1: greedy", 1, 64},
         {"alpha", 0, CLI_REAL, &j.options.alpha, "A", "length penalty", 0, 10},
         {"n-best", 0, CLI_INT, &n_best, "N", "translations for each line, at most the beam", 1, 64},

@@ -69,6 +69,9 @@ const ganz_entry *ganz_container_find(const ganz_container *container, const cha
 ganz_status ganz_container_get(const ganz_container *container, const char *name, ganz_dtype dtype, int rank,
                                const int64_t *dims, const ganz_entry **entry, ganz_error *err);
 
+/* Says that a tensor has been read for the last time: of a mapped file its pages need not stay in memory. */
+void ganz_container_forget(const ganz_container *container, const ganz_entry *entry);
+
 /* Metadata. The first gives NULL when the key is missing; the others refuse that, and text that is not such
  * a value. Texts live as long as the container. */
 const char *ganz_container_text(const ganz_container *container, const char *key);

@@ -322,6 +322,11 @@ ganz_status ganz_container_get(const ganz_container *c, const char *name, ganz_d
     return GANZ_OK;
 }
 
+void ganz_container_forget(const ganz_container *c, const ganz_entry *e)
+{
+    if (c->map.data) ganz_map_forget(e->data, e->bytes); /* a block of the caller is left alone */
+}
+
 ganz_status ganz_container_verify(const ganz_container *c, ganz_error *err)
 {
     for (int i = 0; i < c->count; i++) {

@@ -205,6 +205,7 @@ ganz_status ganz_model_read_params(const ganz_container *file, const ganz_net *n
                              ganz_container_name(file), p->name);
         const float *const values = e->data;
         for (size_t j = 0; j < count; j++) block[p->offset + j] = values[j];
+        ganz_container_forget(file, e); /* else the file counts twice */
     }
     return GANZ_OK;
 }
