@@ -104,7 +104,8 @@ void nn_case_tokens(nn_case *c, nn_token *token, int step)
     for (int side = 0; side < 2; side++) {
         nn_side *const s = sides[side];
         for (int g = 0; g < c->segments; g++)
-            for (int i = s->begin[g]; i + 1 < s->begin[g + 1]; i++) s->labels[i] = token(step, g, i - s->begin[g], side);
+            for (int i = s->begin[g]; i + 1 < s->begin[g + 1]; i++)
+                s->labels[i] = token(step, g, i - s->begin[g], side);
         finish_ids(s, side == 1);
     }
 }

@@ -73,10 +73,12 @@ static void loss_vectors(void **state)
 static void adafactor_vectors(void **state)
 {
     (void)state;
-    static const real grads[2][6] = {{0.01f, -0.02f, 0.03f, 0.002f, 0.001f, -0.004f}, {0.02f, 0.01f, -0.01f, 0.003f, -0.002f, 0.05f}};
+    static const real grads[2][6] = {{0.01f, -0.02f, 0.03f, 0.002f, 0.001f, -0.004f},
+                                     {0.02f, 0.01f, -0.01f, 0.003f, -0.002f, 0.05f}};
     static const double want[2][6] = {{0.097903503, -0.197864652, 0.297880740, 0.046576435, 0.399128248, -0.097692841},
                                       {0.093938706, -0.200046739, 0.298644016, 0.046097837, 0.399479453, -0.100764062}};
-    static const double rows[2][2] = {{4.6666667e-4, 7e-6}, {3.13506886e-4, 4.84092717e-4}}, cols[3] = {5.2e-5, 2.005e-4, 4.58e-4};
+    static const double rows[2][2] = {{4.6666667e-4, 7e-6}, {3.13506886e-4, 4.84092717e-4}},
+                        cols[3] = {5.2e-5, 2.005e-4, 4.58e-4};
     real w[6] = {0.1f, -0.2f, 0.3f, 0.05f, 0.4f, -0.1f}, g[6], slots[5] = {0};
     const ganz_update_item item = {w, g, slots, 2, 3, true};
     for (int t = 0; t < 2; t++) {
@@ -106,7 +108,8 @@ static void reference_adafactor(double *w, const real *g, double *slots, int row
         update += x * x;
     }
     const double rate = 0.01 * fmax(sqrt(old / (rows * cols)), 1e-3) / fmax(1, sqrt(update / (rows * cols)));
-    for (int i = 0; i < rows * cols; i++) w[i] -= rate * g[i] / sqrt(slots[i / cols] / mean) / sqrt(slots[rows + i % cols]);
+    for (int i = 0; i < rows * cols; i++)
+        w[i] -= rate * g[i] / sqrt(slots[i / cols] / mean) / sqrt(slots[rows + i % cols]);
 }
 
 static void adafactor_of_a_large_matrix(void **state)
@@ -156,7 +159,8 @@ static void adam_follows_its_formula(void **state)
             v[i] = 0.997 * v[i] + 0.003 * g[i] * g[i];
             want[i] -= 0.002 * (m[i] / (1 - pow(0.9, t))) / (sqrt(v[i] / (1 - pow(0.997, t))) + 1e-9);
         }
-        const ganz_update_call c = {.items = &item, .count = 1, .rate = 0.002, .beta1 = 0.9, .beta2 = 0.997, .epsilon = 1e-9, .step = t};
+        const ganz_update_call c = {
+            .items = &item, .count = 1, .rate = 0.002, .beta1 = 0.9, .beta2 = 0.997, .epsilon = 1e-9, .step = t};
         be->adam(be, &c);
         for (int i = 0; i < SIZE; i++) near(w[i], want[i], 2e-6);
         near(g[SIZE - 1], 0, 0);
@@ -179,8 +183,15 @@ static void check_quantize(real x, real step, int p, bool is_signed, double y, d
 {
     real code, grad = 1, x_grad = 5, z_grad = 2;
     int64_t clipped = 10;
-    ganz_quantize_call c = {.x = matrix(&x, 1, 1), .codes = matrix(&code, 1, 1), .step = &step, .p = p, .is_signed = is_signed,
-                            .clipped = &clipped, .code_grad = matrix(&grad, 1, 1), .x_grad = matrix(&x_grad, 1, 1), .z_grad = &z_grad};
+    ganz_quantize_call c = {.x = matrix(&x, 1, 1),
+                            .codes = matrix(&code, 1, 1),
+                            .step = &step,
+                            .p = p,
+                            .is_signed = is_signed,
+                            .clipped = &clipped,
+                            .code_grad = matrix(&grad, 1, 1),
+                            .x_grad = matrix(&x_grad, 1, 1),
+                            .z_grad = &z_grad};
     be->quantize(be, &c);
     near(code * step, y, 1e-6);
     near((double)clipped, clips ? 11 : 10, 0);
@@ -297,13 +308,17 @@ static void linear_of_odd_shapes(void **state)
     assert_int_equal(ganz_cpu_backend_open(&one, 1, NULL), GANZ_OK);
     for (size_t s = 0; s < GANZ_COUNT(shapes); s++) {
         const int rows = shapes[s][0], in = shapes[s][1], out = shapes[s][2], ld = out + 3;
-        real *const x = ganz_alloc((size_t)rows * (size_t)in, sizeof *x), *const w = ganz_alloc((size_t)out * (size_t)in, sizeof *w);
-        real *const y = ganz_alloc((size_t)rows * (size_t)ld, sizeof *y), *const bias = ganz_alloc((size_t)out, sizeof *bias);
+        real *const x = ganz_alloc((size_t)rows * (size_t)in, sizeof *x), *const w =
+                                                                              ganz_alloc((size_t)out * (size_t)in,
+                                                                                         sizeof *w);
+        real *const y = ganz_alloc((size_t)rows * (size_t)ld, sizeof *y), *const bias =
+                                                                              ganz_alloc((size_t)out, sizeof *bias);
         real *const again = ganz_alloc((size_t)rows * (size_t)ld, sizeof *again);
         fill(x, (size_t)(rows * in), 1);
         fill(w, (size_t)(out * in), 2);
         fill(bias, (size_t)out, 3);
-        ganz_linear_call c = {.rows = rows, .in = in, .out = out, .x.m = matrix(x, rows, in), .w.m = matrix(w, out, in), .bias = bias};
+        ganz_linear_call c = {
+            .rows = rows, .in = in, .out = out, .x.m = matrix(x, rows, in), .w.m = matrix(w, out, in), .bias = bias};
         c.y = (ganz_matrix){rows, out, ld, GANZ_REAL, y};
         be->linear(be, &c);
         for (int i = 0; i < rows; i++)
@@ -353,7 +368,8 @@ static void lists_equal_segments(void **state)
     near(u[0], 1, 1e-6); /* a first token sees itself alone */
     c.u_largest = &u[1];
     c.out = matrix(by_list, ROWS, COLS);
-    c.see = (ganz_spans){.queries = ROWS, .keys = ROWS, .longest_query = 1, .longest_key = 5, .list_begin = list_begin, .list = list};
+    c.see = (ganz_spans){
+        .queries = ROWS, .keys = ROWS, .longest_query = 1, .longest_key = 5, .list_begin = list_begin, .list = list};
     be->attention(be, &c);
     near(u[1], 1, 1e-6);
     for (int i = 0; i < ROWS * COLS; i++) near(by_list[i], by_segment[i], 1e-5);
@@ -378,7 +394,13 @@ static void norm_has_the_bits_of_the_kernel(void **state)
         fill(x, (size_t)n, 40 + i);
         fill(scale, (size_t)n, 50 + i);
         fill(bias, (size_t)n, 60 + i);
-        const ganz_norm_call c = {.rows = 1, .cols = n, .x = x, .eps = GANZ_NORM_EPSILON, .scale = scale, .bias = bias, .y = matrix(got, 1, n)};
+        const ganz_norm_call c = {.rows = 1,
+                                  .cols = n,
+                                  .x = x,
+                                  .eps = GANZ_NORM_EPSILON,
+                                  .scale = scale,
+                                  .bias = bias,
+                                  .y = matrix(got, 1, n)};
         be->norm(be, &c);
         kernel.rows.norm(x, n, scale, bias, want, NULL, 0);
         assert_memory_equal(got, want, (size_t)n * sizeof *got);
@@ -395,8 +417,14 @@ static void linear_has_the_bits_of_integers(void **state)
     draw_codes(xs, x, ROWS * IN, 1);
     draw_codes(ws, w, OUT * IN, 2);
     fill(bias, OUT, 3);
-    const ganz_linear_call c = {.rows = ROWS, .in = IN, .out = OUT, .x = {matrix(x, ROWS, IN), &x_step}, .w = {matrix(w, OUT, IN), &w_step},
-                                .bias = bias, .relu = true, .y = matrix(y, ROWS, OUT)};
+    const ganz_linear_call c = {.rows = ROWS,
+                                .in = IN,
+                                .out = OUT,
+                                .x = {matrix(x, ROWS, IN), &x_step},
+                                .w = {matrix(w, OUT, IN), &w_step},
+                                .bias = bias,
+                                .relu = true,
+                                .y = matrix(y, ROWS, OUT)};
     be->linear(be, &c);
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < OUT; j++) {
@@ -418,7 +446,8 @@ static void attention_has_the_bits_of_the_kernel(void **state)
     draw_codes(qs, q, WIDTH, 4);
     draw_codes(ks, k, KEYS * WIDTH, 5);
     draw_codes(vs, v, KEYS * WIDTH, 6);
-    ganz_attention_call c = {.heads = 1, .width = WIDTH, .scale = 0.125f, .u_step = &u_step, .u_max = U_MAX, .out = matrix(out, 1, WIDTH)};
+    ganz_attention_call c = {
+        .heads = 1, .width = WIDTH, .scale = 0.125f, .u_step = &u_step, .u_max = U_MAX, .out = matrix(out, 1, WIDTH)};
     c.see = (ganz_spans){.queries = 1, .keys = KEYS, .segments = 1, .query_begin = query_begin, .key_begin = key_begin,
                          .longest_query = 1, .longest_key = KEYS};
     c.q = (ganz_operand){matrix(q, 1, WIDTH), &q_step};

@@ -76,13 +76,15 @@ static void names_and_neighbours(void **state)
     (void)state;
     ganz_net net;
     assert_int_equal(ganz_net_open(&net, &base, NULL), GANZ_OK);
-    static const char *const names[] = {"embedding", "target_space", "enc.0.self.q.weight", "enc.5.self.norm.scale",
-                                        "enc.0.ffn.in.bias", "enc.norm.bias", "dec.3.cross.o.weight", "dec.5.ffn.out.weight",
-                                        "dec.norm.scale", "enc.0.self.q.x.z", "enc.0.self.pair.u.z", "logits.x.z"};
+    static const char *const names[] = {
+        "embedding",         "target_space",     "enc.0.self.q.weight",  "enc.5.self.norm.scale",
+        "enc.0.ffn.in.bias", "enc.norm.bias",    "dec.3.cross.o.weight", "dec.5.ffn.out.weight",
+        "dec.norm.scale",    "enc.0.self.q.x.z", "enc.0.self.pair.u.z",  "logits.x.z"};
     for (size_t i = 0; i < GANZ_COUNT(names); i++) assert_non_null(named(&net, names[i]));
     assert_int_equal(ganz_params_find(&net.params, "dec.6.ffn.out.weight"), -1);
     const size_t square = 512 * 512;
-    assert_int_equal(named(&net, "enc.0.self.v.weight")->offset - named(&net, "enc.0.self.q.weight")->offset, 2 * square);
+    assert_int_equal(named(&net, "enc.0.self.v.weight")->offset - named(&net, "enc.0.self.q.weight")->offset,
+                     2 * square);
     assert_int_equal(named(&net, "dec.1.cross.v.weight")->offset - named(&net, "dec.1.cross.k.weight")->offset, square);
     assert_int_equal(named(&net, "logits.x.z")->offset - named(&net, "enc.0.self.q.x.z")->offset, 168);
     size_t end = 0;
@@ -105,8 +107,9 @@ static void bad_configurations_are_refused(void **state)
     c.heads = 7;
     assert_int_equal(ganz_net_open(&net, &c, &err), GANZ_EINVAL);
     assert_string_equal(err.message, "width 512 does not divide into 7 heads");
-    const ganz_config bad[] = {{0, 8, 1, 1, 1, 8, 8},  {8, 0, 1, 1, 1, 8, 8},     {8, 8, 0, 1, 1, 8, 8}, {8, 8, 2, 0, 1, 8, 8},
-                               {8, 8, 2, 1, 65, 8, 8}, {8, 8, 2, 1, 1, 1 << 21, 8}, {8, 8, 2, 1, 1, 8, 0}, {9, 8, 3, 1, 1, 8, 8}};
+    const ganz_config bad[] = {{0, 8, 1, 1, 1, 8, 8}, {8, 0, 1, 1, 1, 8, 8},  {8, 8, 0, 1, 1, 8, 8},
+                               {8, 8, 2, 0, 1, 8, 8}, {8, 8, 2, 1, 65, 8, 8}, {8, 8, 2, 1, 1, 1 << 21, 8},
+                               {8, 8, 2, 1, 1, 8, 0}, {9, 8, 3, 1, 1, 8, 8}};
     for (size_t i = 0; i < GANZ_COUNT(bad); i++) assert_int_equal(ganz_net_open(&net, &bad[i], &err), GANZ_EINVAL);
     for (long n = 1;; n++) { /* every allocation fails once, cleanly */
         ganz_alloc_fail_at(n);
@@ -353,7 +356,8 @@ static void step(stepper *s, ganz_pass *pass, int t, const real *want, bool exac
     assert_false(pass->failed);
     for (int i = 0; i < live; i++) {
         const size_t row = (size_t)(s->c->target.begin[s->segment[i]] + t);
-        compare((const real *)logits->m.data + (size_t)i * (size_t)vocab, want + row * (size_t)vocab, (size_t)vocab, exact);
+        compare((const real *)logits->m.data + (size_t)i * (size_t)vocab, want + row * (size_t)vocab, (size_t)vocab,
+                exact);
     }
     ganz_arena_rewind(pass->host, host);
     ganz_arena_rewind(pass->device, device);
@@ -424,10 +428,12 @@ static void golden_parameters(nn_case *c)
         const ganz_param *const param = &c->net.params.list[p];
         int letters = 0;
         for (const char *at = param->name; *at; at++) letters += *at;
-        const bool bias = param->kind == GANZ_BIAS || param->kind == GANZ_NORM_BIAS, scale = param->kind == GANZ_NORM_SCALE;
+        const bool bias = param->kind == GANZ_BIAS || param->kind == GANZ_NORM_BIAS,
+                   scale = param->kind == GANZ_NORM_SCALE;
         const double size = param->kind == GANZ_EMBEDDING ? 0.25 : scale ? 0.1 : bias ? 0.05 : 0.15;
         for (size_t i = 0; i < ganz_param_count(param); i++)
-            c->weights.master[param->offset + i] = (real)((scale ? 1 : 0) + size * sin(1.7 * (double)i + 0.3 * letters));
+            c->weights.master[param->offset + i] =
+                (real)((scale ? 1 : 0) + size * sin(1.7 * (double)i + 0.3 * letters));
     }
     nn_case_refresh(c);
 }
@@ -489,7 +495,10 @@ static void ten_losses_of_pytorch(void **state)
         nn_case_tokens(&c, golden_token, step);
         const double loss = nn_case_loss(&c, true);
         if (fabs(loss / want - 1) > 1e-5) fail_msg("step %d: loss %.7f, PyTorch %.7f", step, loss, want);
-        const ganz_update_call update = {.items = o.items, .count = o.count, .rate = 0.01, .decay = 1 - pow(step + 1, -0.8)};
+        const ganz_update_call update = {.items = o.items,
+                                         .count = o.count,
+                                         .rate = 0.01,
+                                         .decay = 1 - pow(step + 1, -0.8)};
         c.be->adafactor(c.be, &update);
     }
     assert_int_equal(steps, 10);

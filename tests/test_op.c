@@ -15,7 +15,8 @@ enum { SEGMENTS = 5 };
 
 static void close_to(double got, double want, double scale, const char *what, size_t at)
 {
-    if (fabs(got - want) > 1e-6 * (fabs(want) + scale)) fail_msg("%s[%zu]: gradient %.12g, difference %.12g", what, at, got, want);
+    if (fabs(got - want) > 1e-6 * (fabs(want) + scale))
+        fail_msg("%s[%zu]: gradient %.12g, difference %.12g", what, at, got, want);
 }
 
 /* ---- the whole network -------------------------------------------------------------------------- */
@@ -46,7 +47,8 @@ static void check_network(nn_case *c)
         const bool train = param->kind == GANZ_STEP ? c->train_steps : c->train_weights;
         for (int i = 0; i < 6 && train; i++) {
             const size_t at = ganz_random_below(3, (uint64_t)p, (uint64_t)i, (uint32_t)ganz_param_count(param));
-            close_to(c->weights.grad[param->offset + at], slope(c, &c->weights.master[param->offset + at]), 1e-2 * norm, param->name, at);
+            close_to(c->weights.grad[param->offset + at], slope(c, &c->weights.master[param->offset + at]), 1e-2 * norm,
+                     param->name, at);
         }
     }
 }
@@ -116,7 +118,10 @@ static void check_probes(const probe *probes, size_t count, double (*objective)(
 static ganz_backend *be;
 static real coefficient[MOST];
 static uint8_t mask[MOST];
-static ganz_matrix real_matrix(void *data, int rows, int cols) { return (ganz_matrix){rows, cols, cols, GANZ_REAL, data}; }
+static ganz_matrix real_matrix(void *data, int rows, int cols)
+{
+    return (ganz_matrix){rows, cols, cols, GANZ_REAL, data};
+}
 
 static int open_backend(void **state)
 {
@@ -145,7 +150,8 @@ static void embed_gradient(void **state)
     enum { ROWS = 9, COLS = 6, VOCAB = 7 };
     static const int32_t ids[ROWS] = {3, 0, 6, 3, 2, 2, 0, 3, 1}, positions[ROWS] = {0, 1, 2, 3, 0, 1, 0, 1, 2};
     static const int32_t by_id[ROWS] = {1, 6, 8, 4, 5, 0, 3, 7, 2};
-    static real table[VOCAB * COLS], table_grad[VOCAB * COLS], extra[COLS], extra_grad[COLS], timing[4 * COLS], out[ROWS * COLS];
+    static real table[VOCAB * COLS], table_grad[VOCAB * COLS], extra[COLS], extra_grad[COLS], timing[4 * COLS],
+        out[ROWS * COLS];
     fill(table, VOCAB * COLS, 2, 1);
     fill(extra, COLS, 3, 1);
     fill(timing, 4 * COLS, 4, 1);
@@ -206,7 +212,10 @@ static void norm_gradient(void **state)
     c.bias_grad = bias_grad;
     be->norm(be, &c);
     be->norm_grad(be, &c);
-    const probe probes[] = {{"x", x, x_grad, SIZE}, {"delta", delta, delta_grad, SIZE}, {"scale", scale, scale_grad, COLS}, {"bias", bias, bias_grad, COLS}};
+    const probe probes[] = {{"x", x, x_grad, SIZE},
+                            {"delta", delta, delta_grad, SIZE},
+                            {"scale", scale, scale_grad, COLS},
+                            {"bias", bias, bias_grad, COLS}};
     check_probes(probes, 4, norm_objective, &c);
 }
 
@@ -248,7 +257,9 @@ static void linear_gradient(void **state)
         be->linear_grad(be, &c);
         for (int i = 0; relu && i < ROWS * IN; i++) x_grad[i] *= x_step; /* of codes */
         for (int i = 0; relu && i < OUT * IN; i++) w_grad[i] *= w_step;
-        const probe probes[] = {{"x", x, x_grad, ROWS * IN}, {"w", w, w_grad, OUT * IN}, {"bias", bias, bias_grad, OUT}};
+        const probe probes[] = {{"x", x, x_grad, ROWS * IN},
+                                {"w", w, w_grad, OUT * IN},
+                                {"bias", bias, bias_grad, OUT}};
         check_probes(probes, 3, linear_objective, &c);
     }
 }
@@ -276,8 +287,14 @@ static void attention_gradient(void **state)
         fill(k, KEYS * COLS, 13, 1);
         fill(v, KEYS * COLS, 14, 1);
         ganz_attention_call c = {.heads = HEADS, .width = WIDTH, .scale = 0.6, .mask = mask, .mask_side = SLOTS};
-        c.see = (ganz_spans){.queries = QUERIES, .keys = keys, .segments = 3, .query_begin = query_begin,
-                             .key_begin = causal ? same_begin : key_begin, .longest_query = 5, .longest_key = 6, .causal = causal};
+        c.see = (ganz_spans){.queries = QUERIES,
+                             .keys = keys,
+                             .segments = 3,
+                             .query_begin = query_begin,
+                             .key_begin = causal ? same_begin : key_begin,
+                             .longest_query = 5,
+                             .longest_key = 6,
+                             .causal = causal};
         c.mask_scale = 1 / 0.8;
         c.query_slot = c.key_slot = slot;
         c.q.m = real_matrix(q, QUERIES, COLS);
@@ -292,7 +309,9 @@ static void attention_gradient(void **state)
         be->attention(be, &c);
         be->attention_grad(be, &c);
         const size_t key_count = (size_t)keys * COLS;
-        const probe probes[] = {{"q", q, q_grad, QUERIES * COLS}, {"k", k, k_grad, key_count}, {"v", v, v_grad, key_count}};
+        const probe probes[] = {{"q", q, q_grad, QUERIES * COLS},
+                                {"k", k, k_grad, key_count},
+                                {"v", v, v_grad, key_count}};
         check_probes(probes, 3, attention_objective, &c);
     }
 }
@@ -336,8 +355,9 @@ static void loss_gradient(void **state)
 /* ---- the network on integers -------------------------------------------------------------------- */
 
 /* Rounding has no slope, so its gradient is that of a function with the noise of rounding held: inside the range
- * code = x / step + noise, outside code = the end of the range. The forward below computes that function: the first time
- * it finds the noise, later it applies it. It takes the place of the backend's forward, whose gradients it judges. */
+ * code = x / step + noise, outside code = the end of the range. The forward below computes that function: the first
+ * time it finds the noise, later it applies it. It takes the place of the backend's forward, whose gradients it judges.
+ */
 typedef struct held {
     bool replay;
     size_t at, count;
@@ -411,7 +431,8 @@ static void held_attention(ganz_backend *b, const ganz_attention_call *c)
     memcpy(theirs, c->out.data, size * sizeof(real));
     for (int s = 0; s < c->see.segments; s++)
         for (int q = c->see.query_begin[s]; q < c->see.query_begin[s + 1]; q++) {
-            const int key = c->see.key_begin[s], keys = c->see.key_begin[s + 1] - key, own = q - c->see.query_begin[s] + 1;
+            const int key = c->see.key_begin[s], keys = c->see.key_begin[s + 1] - key,
+                      own = q - c->see.query_begin[s] + 1;
             for (int h = 0; h < c->heads; h++) held_attend(c, q, key, c->see.causal && own < keys ? own : keys, h);
         }
     for (size_t i = 0; i < size && !hold.replay; i++) assert_true(fabs(theirs[i] - ((real *)c->out.data)[i]) < 1e-10);
@@ -428,7 +449,8 @@ static void held_refresh(ganz_backend *b, const ganz_refresh_item *items, int co
         const size_t offset = (size_t)(items[n].master - hold.c->weights.master);
         const real *const base = items[n].values ? hold.bias : hold.copy;
         for (size_t i = 0; i < items[n].count; i++)
-            ((real *)items[n].copy)[i] = base[offset + i] + (items[n].master[i] - hold.master[offset + i]) / (items[n].values ? 1 : *items[n].step);
+            ((real *)items[n].copy)[i] = base[offset + i] + (items[n].master[i] - hold.master[offset + i]) /
+                                                                (items[n].values ? 1 : *items[n].step);
     }
 }
 
@@ -488,8 +510,10 @@ static void check_held_network(ganz_inputs_state inputs)
     c.smoothing = 0.1;
     c.dropout = (ganz_dropout){0.1, 0.1, 0.1};
     c.train_steps = inputs == GANZ_INPUTS_FAKE;
-    for (int i = 0; i < c.net.steps; i++) c.weights.master[c.net.params.list[c.net.first_step + i].offset] = -6.0 - 0.02 * (i % 7);
-    for (int i = 0; i < c.net.pairs; i++) c.weights.master[c.net.params.list[ganz_net_pair(&c.net, i)->u.z].offset] = -8.3;
+    for (int i = 0; i < c.net.steps; i++)
+        c.weights.master[c.net.params.list[c.net.first_step + i].offset] = -6.0 - 0.02 * (i % 7);
+    for (int i = 0; i < c.net.pairs; i++)
+        c.weights.master[c.net.params.list[ganz_net_pair(&c.net, i)->u.z].offset] = -8.3;
     ganz_net_set_states(&c.net, GANZ_WEIGHTS_FAKE, inputs);
     nn_case_refresh(&c);
     hold_network(&c);
@@ -501,7 +525,8 @@ static void check_held_network(ganz_inputs_state inputs)
         for (int i = 0; i < 3 && (param->kind != GANZ_STEP || c.train_steps); i++) {
             const size_t at_ = ganz_random_below(3, (uint64_t)p, (uint64_t)i, (uint32_t)ganz_param_count(param));
             const size_t place = param->offset + at_;
-            close_to(c.weights.grad[place], held_slope(&c, &c.weights.master[place]), 1e-2 * sqrt(norm), param->name, at_);
+            close_to(c.weights.grad[place], held_slope(&c, &c.weights.master[place]), 1e-2 * sqrt(norm), param->name,
+                     at_);
         }
     }
     free_held();

@@ -93,7 +93,8 @@ static void attend_segment(const attention_job *job, const ganz_cpu_head *h, rea
     for (int i = 0; i < h->queries; i++) {
         real *const line = u + (size_t)i * (size_t)keys;
         const int n = ganz_cpu_seen(c, h, i);
-        real *const stats = c->stats ? c->stats + ((size_t)(h->query + i) * (size_t)c->heads + (size_t)h->head) * 2 : NULL;
+        real *const stats =
+            c->stats ? c->stats + ((size_t)(h->query + i) * (size_t)c->heads + (size_t)h->head) * 2 : NULL;
         raise_largest(job, worker, finish_u(job, line, n, stats));
         if (c->mask) {
             ganz_cpu_keep_line(c, h, i, n, keep);
@@ -112,13 +113,15 @@ static void attend_segments(void *context, int64_t begin, int64_t end, int worke
     const attention_job *const job = context;
     for (int64_t item = begin; item < end; item++) {
         const ganz_cpu_head h = ganz_cpu_head_at(job->c, item);
-        if (h.queries > 0 && h.keys > 0) attend_segment(job, &h, job->scratch + job->scratch_each * (size_t)worker, worker);
+        if (h.queries > 0 && h.keys > 0)
+            attend_segment(job, &h, job->scratch + job->scratch_each * (size_t)worker, worker);
     }
 }
 
 /* ---- lists -------------------------------------------------------------------------------------- */
 
-GANZ_CLONES static void dot_list(const real *q, const ganz_matrix *k, int col, const int32_t *list, int n, int width, real *scores)
+GANZ_CLONES static void dot_list(const real *q, const ganz_matrix *k, int col, const int32_t *list, int n, int width,
+                                 real *scores)
 {
     for (int j = 0; j < n; j++) {
         const real *const row = real_row(k, list[j]) + col;
@@ -126,7 +129,8 @@ GANZ_CLONES static void dot_list(const real *q, const ganz_matrix *k, int col, c
     }
 }
 
-GANZ_CLONES static void mix_list(const real *u, const ganz_matrix *v, int col, const int32_t *list, int n, int width, real *out)
+GANZ_CLONES static void mix_list(const real *u, const ganz_matrix *v, int col, const int32_t *list, int n, int width,
+                                 real *out)
 {
     for (int i = 0; i < width; i++) out[i] = 0;
     for (int j = 0; j < n; j++) {
@@ -162,7 +166,8 @@ void ganz_cpu_attention(ganz_backend *be, const ganz_attention_call *c)
     GANZ_ASSERT(c->q.m.type == GANZ_REAL && c->k.m.type == GANZ_REAL && c->v.m.type == GANZ_REAL);
     GANZ_ASSERT(!lists || !c->mask);
     attention_job job = {c, ganz_cpu_score_factor(c), value_factor(c), c->u_step ? 1 / *c->u_step : 1, NULL, 0, NULL};
-    job.scratch_each = ganz_round_up(lists ? keys : ((size_t)c->see.longest_query + 1) * keys, GANZ_ALIGN / sizeof(real));
+    job.scratch_each =
+        ganz_round_up(lists ? keys : ((size_t)c->see.longest_query + 1) * keys, GANZ_ALIGN / sizeof(real));
     job.scratch = ganz_cpu_scratch(cpu, workers * (job.scratch_each + 1), sizeof(real));
     if (!job.scratch) return;
     job.largest = job.scratch + workers * job.scratch_each;

@@ -49,7 +49,8 @@ GANZ_CLONES static void used_row(const grad_job *job, const real *u, int n, cons
         for (int i = 0; i < n; i++) used[i] = used[i] * keep[i];
 }
 
-/* One query: u holds raw scores, g the gradient of what was multiplied with v. Leaves u, used and the scores' gradient. */
+/* One query: u holds raw scores, g the gradient of what was multiplied with v. Leaves u, used and the gradient of the
+ * scores. */
 static real grad_line(const grad_job *job, const ganz_cpu_head *h, int i, real *u, real *used, real *g, real *marks)
 {
     const ganz_attention_call *const c = job->c;

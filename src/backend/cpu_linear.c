@@ -34,7 +34,8 @@ typedef struct rect {
 
 static rect tile_at(const tiling *t, int64_t index)
 {
-    rect r = {(int)(index / t->across) * t->tile_rows, (int)(index % t->across) * t->tile_cols, t->tile_rows, t->tile_cols};
+    rect r = {(int)(index / t->across) * t->tile_rows, (int)(index % t->across) * t->tile_cols, t->tile_rows,
+              t->tile_cols};
     if (r.rows > t->rows - r.row) r.rows = t->rows - r.row;
     if (r.cols > t->cols - r.col) r.cols = t->cols - r.col;
     return r;
@@ -71,8 +72,8 @@ static void linear_tiles(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
         real *const y = real_row(&c->y, r.row) + r.col;
-        real_gemm(PLAIN, TURNED, r.rows, r.cols, c->in, 1, real_row(&c->x.m, r.row), c->x.m.ld, real_row(&c->w.m, r.col),
-                  c->w.m.ld, 0, y, c->y.ld);
+        real_gemm(PLAIN, TURNED, r.rows, r.cols, c->in, 1, real_row(&c->x.m, r.row), c->x.m.ld,
+                  real_row(&c->w.m, r.col), c->w.m.ld, 0, y, c->y.ld);
         for (int row = 0; row < r.rows; row++) {
             real *const line = y + (size_t)row * (size_t)c->y.ld;
             finish_row(line, r.cols, job->factor, c->bias ? c->bias + r.col : NULL, c->relu);
@@ -140,8 +141,8 @@ static void x_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
         real_gemm(PLAIN, PLAIN, r.rows, r.cols, c->out, step_of(&c->w), real_row(&c->y_grad, r.row), c->y_grad.ld,
-                  (const real *)c->w.m.data + r.col, c->w.m.ld, c->x_grad_add ? 1 : 0, real_row(&c->x_grad, r.row) + r.col,
-                  c->x_grad.ld);
+                  (const real *)c->w.m.data + r.col, c->w.m.ld, c->x_grad_add ? 1 : 0,
+                  real_row(&c->x_grad, r.row) + r.col, c->x_grad.ld);
     }
 }
 
@@ -152,8 +153,9 @@ static void w_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
-        real_gemm(TURNED, PLAIN, r.rows, r.cols, c->rows, step_of(&c->x), (const real *)c->y_grad.data + r.row, c->y_grad.ld,
-                  (const real *)c->x.m.data + r.col, c->x.m.ld, 1, c->w_grad + (size_t)r.row * (size_t)c->in + r.col, c->in);
+        real_gemm(TURNED, PLAIN, r.rows, r.cols, c->rows, step_of(&c->x), (const real *)c->y_grad.data + r.row,
+                  c->y_grad.ld, (const real *)c->x.m.data + r.col, c->x.m.ld, 1,
+                  c->w_grad + (size_t)r.row * (size_t)c->in + r.col, c->in);
     }
 }
 

@@ -83,7 +83,8 @@ static void loss_rows(void *context, int64_t begin, int64_t end, int worker)
 void ganz_cpu_loss(ganz_backend *be, const ganz_loss_call *c)
 {
     ganz_cpu *const cpu = ganz_cpu_of(be);
-    loss_job job = {c, loss_constant((double)c->smoothing, c->vocab), ganz_cpu_scratch(cpu, 3 * (size_t)c->rows, sizeof(double))};
+    loss_job job = {c, loss_constant((double)c->smoothing, c->vocab),
+                    ganz_cpu_scratch(cpu, 3 * (size_t)c->rows, sizeof(double))};
     if (!job.sums) return;
     ganz_pool_run(cpu->pool, c->rows, ganz_cpu_grain(c->vocab), loss_rows, &job);
     for (int row = 0; row < c->rows; row++)

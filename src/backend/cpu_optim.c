@@ -1,4 +1,4 @@
-/* Updates of parameters. Sums over a tensor are made block by block in double, so that neither size nor threads show. */
+/* Updates of parameters. Sums over a tensor are made block by block in double: neither size nor threads show. */
 #include <math.h>
 
 #include "backend/cpu_backend.h"
@@ -62,7 +62,8 @@ static void column_slots(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t col = begin; col < end; col++) {
         double sum = 0;
-        for (int b = 0; b < ganz_cpu_blocks(job->rows); b++) sum += (double)job->col_sum[(size_t)b * (size_t)job->cols + (size_t)col];
+        for (int b = 0; b < ganz_cpu_blocks(job->rows); b++)
+            sum += (double)job->col_sum[(size_t)b * (size_t)job->cols + (size_t)col];
         vc[col] = decay * vc[col] + (1 - decay) * (real)(sum / job->rows);
         job->col_factor[col] = 1 / real_sqrt(vc[col]);
     }
@@ -77,7 +78,8 @@ static void row_factors(update_job *job)
     for (int row = 0; row < job->rows; row++) job->row_factor[row] = 1 / real_sqrt(vr[row] / mean);
 }
 
-GANZ_CLONES static void matrix_row_sums(const real *g, const real *w, int n, real factor, const real *col, double *update, double *old)
+GANZ_CLONES static void matrix_row_sums(const real *g, const real *w, int n, real factor, const real *col,
+                                        double *update, double *old)
 {
     real sum, square;
     LANE_SUM(sum, n, i, (g[i] * factor * col[i]) * (g[i] * factor * col[i]));
@@ -102,8 +104,8 @@ static void matrix_sums(void *context, int64_t begin, int64_t end, int worker)
         job->row_sum[block] = job->old_sum[block] = 0;
         for (int row = block * GANZ_CPU_BLOCK; row < last_row(job, block); row++) {
             const size_t at = (size_t)row * (size_t)job->cols;
-            matrix_row_sums(job->item->grad + at, job->item->value + at, job->cols, job->row_factor[row], job->col_factor,
-                            &job->row_sum[block], &job->old_sum[block]);
+            matrix_row_sums(job->item->grad + at, job->item->value + at, job->cols, job->row_factor[row],
+                            job->col_factor, &job->row_sum[block], &job->old_sum[block]);
         }
     }
 }
@@ -114,7 +116,8 @@ static void matrix_steps(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t row = begin; row < end; row++) {
         const size_t at = (size_t)row * (size_t)job->cols;
-        matrix_row_step(job->item->grad + at, job->item->value + at, job->cols, job->row_factor[row], job->col_factor, job->rate);
+        matrix_row_step(job->item->grad + at, job->item->value + at, job->cols, job->row_factor[row], job->col_factor,
+                        job->rate);
     }
 }
 
@@ -218,7 +221,8 @@ void ganz_cpu_adam(ganz_backend *be, const ganz_update_call *c)
     job.unbias = (real)(1 / (1 - pow(c->beta2, (double)c->step)));
     for (int i = 0; i < c->count; i++) {
         job.item = &c->items[i];
-        ganz_pool_run(ganz_cpu_of(be)->pool, (int64_t)job.item->rows * job.item->cols, GANZ_CPU_GRAIN, adam_elements, &job);
+        ganz_pool_run(ganz_cpu_of(be)->pool, (int64_t)job.item->rows * job.item->cols, GANZ_CPU_GRAIN, adam_elements,
+                      &job);
     }
 }
 

@@ -19,7 +19,11 @@ typedef struct quantize_job {
 
 static quantize_job quantize_of(const ganz_cpu *cpu, const ganz_quantize_call *c)
 {
-    return (quantize_job){.c = c, .rows = &cpu->kernel.rows, .inv = 1 / *c->step, .low = c->is_signed ? -(real)c->p : 0, .high = (real)c->p};
+    return (quantize_job){.c = c,
+                          .rows = &cpu->kernel.rows,
+                          .inv = 1 / *c->step,
+                          .low = c->is_signed ? -(real)c->p : 0,
+                          .high = (real)c->p};
 }
 
 GANZ_CLONES static void codes_row(const real *x, int n, real inv, real low, real high, real *codes)
@@ -101,7 +105,8 @@ static void quantize_grad_blocks(void *context, int64_t begin, int64_t end, int 
     for (int block = (int)begin; block < (int)end; block++) {
         real sum = 0;
         for (int row = block * GANZ_CPU_BLOCK; row < c->x.rows && row < (block + 1) * GANZ_CPU_BLOCK; row++)
-            sum += quantize_grad_row(job, real_row(&c->x, row), real_row(&c->code_grad, row), real_row(&c->x_grad, row));
+            sum +=
+                quantize_grad_row(job, real_row(&c->x, row), real_row(&c->code_grad, row), real_row(&c->x_grad, row));
         if (job->z) job->z[block] = sum * *c->step * (real)0.693147180559945309417;
     }
 }
@@ -188,7 +193,8 @@ static void refresh_codes(void *context, int64_t begin, int64_t end, int worker)
     const refresh_job *const job = context;
     const ganz_refresh_item *const item = job->item;
     (void)worker;
-    codes_run(item->master + begin, end - begin, job->inv, (real)item->p, item->values ? job->step : 1, (real *)item->copy + begin);
+    codes_run(item->master + begin, end - begin, job->inv, (real)item->p, item->values ? job->step : 1,
+              (real *)item->copy + begin);
 }
 
 static void refresh(ganz_cpu *cpu, refresh_job *job)

@@ -20,7 +20,8 @@ GANZ_CLONES static void add_row(const real *a, const real *b, int n, real *y)
     for (int i = 0; i < n; i++) y[i] = a[i] + b[i];
 }
 
-GANZ_CLONES static void add_dropped_row(const real *x, const real *delta, int n, const uint8_t *mask, real scale, real *y)
+GANZ_CLONES static void add_dropped_row(const real *x, const real *delta, int n, const uint8_t *mask, real scale,
+                                        real *y)
 {
     for (int i = 0; i < n; i++) y[i] = x[i] + delta[i] * (real)mask[i] * scale;
 }

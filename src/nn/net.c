@@ -3,8 +3,8 @@
 
 /* ---- parts -------------------------------------------------------------------------------------- */
 
-ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer *norm, const ganz_site *const *readers,
-                           int count)
+ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer *norm,
+                           const ganz_site *const *readers, int count)
 {
     ganz_tensor *const y = ganz_tensor_for_sites(pass, s->tokens->rows, s->width, readers, count);
     if (y) y->real_grad = true; /* several sites read it */
@@ -16,7 +16,8 @@ ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_laye
 void ganz_net_heads(ganz_pass *pass, const ganz_attention_layer *a, const ganz_attend *what, ganz_tensor *delta)
 {
     if (pass->failed) return;
-    ganz_tensor *const mixed = ganz_tensor_for_sites(pass, delta->m.rows, delta->m.cols, (const ganz_site *[]){&a->o}, 1);
+    ganz_tensor *const mixed =
+        ganz_tensor_for_sites(pass, delta->m.rows, delta->m.cols, (const ganz_site *[]){&a->o}, 1);
     ganz_op_attention(pass, what, mixed);
     ganz_op_linear(pass, mixed, &a->o, delta);
 }
@@ -32,7 +33,8 @@ ganz_tensor *ganz_net_operand(ganz_pass *pass, ganz_tensor *x, const ganz_site *
 }
 
 /* Queries, keys and values of whole sentences. Self attention reads y three times, cross attention the memory twice. */
-static void project(ganz_pass *pass, const ganz_attention_layer *a, ganz_tensor *y, ganz_tensor *memory, ganz_attend *what)
+static void project(ganz_pass *pass, const ganz_attention_layer *a, ganz_tensor *y, ganz_tensor *memory,
+                    ganz_attend *what)
 {
     const ganz_site *const all[] = {&a->q, &a->k, &a->v};
     const ganz_type type = ganz_input_type(pass, a->pair.inputs);
@@ -47,11 +49,14 @@ static void project(ganz_pass *pass, const ganz_attention_layer *a, ganz_tensor 
     }
     ganz_tensor *const together = ganz_tensor_new(pass, source->m.rows, (3 - first) * d, type);
     ganz_op_project(pass, source, all + first, 3 - first, together);
-    ganz_tensor *const q = memory ? ganz_tensor_new(pass, y->m.rows, d, type) : ganz_tensor_columns(pass, together, 0, d);
+    ganz_tensor *const q =
+        memory ? ganz_tensor_new(pass, y->m.rows, d, type) : ganz_tensor_columns(pass, together, 0, d);
     if (memory) ganz_op_linear(pass, y, &a->q, q);
     what->q = ganz_op_pair_input(pass, q, &a->pair, &a->pair.q, NULL);
-    what->k = ganz_op_pair_input(pass, ganz_tensor_columns(pass, together, (1 - first) * d, d), &a->pair, &a->pair.k, NULL);
-    what->v = ganz_op_pair_input(pass, ganz_tensor_columns(pass, together, (2 - first) * d, d), &a->pair, &a->pair.v, NULL);
+    what->k =
+        ganz_op_pair_input(pass, ganz_tensor_columns(pass, together, (1 - first) * d, d), &a->pair, &a->pair.k, NULL);
+    what->v =
+        ganz_op_pair_input(pass, ganz_tensor_columns(pass, together, (2 - first) * d, d), &a->pair, &a->pair.v, NULL);
 }
 
 /* What the residual stream gets next; taken before the scratch of the layer that makes it. */
@@ -66,7 +71,8 @@ typedef struct other_side {
 } other_side;
 
 /* x + drop(attention(norm(x))), over itself or over the memory of the other side. */
-static void attend(ganz_pass *pass, ganz_stream *s, const ganz_attention_layer *a, const ganz_spans *see, const other_side *other)
+static void attend(ganz_pass *pass, ganz_stream *s, const ganz_attention_layer *a, const ganz_spans *see,
+                   const other_side *other)
 {
     ganz_tensor *const delta = ganz_net_delta(pass, s, &a->o);
     const ganz_scope scope = ganz_scope_begin(pass);
@@ -84,7 +90,8 @@ void ganz_net_ffn(ganz_pass *pass, ganz_stream *s, const ganz_ffn_layer *f)
     ganz_tensor *const delta = ganz_net_delta(pass, s, &f->out);
     const ganz_scope scope = ganz_scope_begin(pass);
     ganz_tensor *const y = ganz_net_norm(pass, s, &f->norm, (const ganz_site *[]){&f->in}, 1);
-    ganz_tensor *const wide = ganz_tensor_for_sites(pass, s->tokens->rows, f->in.out, (const ganz_site *[]){&f->out}, 1);
+    ganz_tensor *const wide =
+        ganz_tensor_for_sites(pass, s->tokens->rows, f->in.out, (const ganz_site *[]){&f->out}, 1);
     ganz_op_linear_relu(pass, y, &f->in, s->tokens, wide);
     ganz_op_linear(pass, wide, &f->out, delta);
     ganz_scope_end(pass, scope);
@@ -104,7 +111,8 @@ ganz_stream ganz_net_start(ganz_pass *pass, const ganz_net *net, const ganz_toke
 /* Two sites of each decoder layer read the memory: each with a step of its own, so it stays as values. */
 static ganz_tensor *memory_of(ganz_pass *pass, ganz_stream *s, const ganz_net *net)
 {
-    ganz_tensor *const y = ganz_tensor_new(pass, s->tokens->rows, s->width, ganz_input_type(pass, net->decoder[0].cross.k.inputs));
+    ganz_tensor *const y =
+        ganz_tensor_new(pass, s->tokens->rows, s->width, ganz_input_type(pass, net->decoder[0].cross.k.inputs));
     if (y) y->real_grad = true;
     ganz_op_norm(pass, &s->x, s->delta, &net->encoder_norm, s->tokens, y);
     return y;
@@ -155,7 +163,8 @@ ganz_tensor ganz_net_part(const ganz_tensor *decoded, int first, int rows)
 ganz_tensor *ganz_net_logits(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded)
 {
     if (pass->failed) return NULL;
-    ganz_tensor *const y = ganz_tensor_new(pass, decoded->m.rows, net->config.vocab, ganz_input_type(pass, net->logits.inputs));
+    ganz_tensor *const y =
+        ganz_tensor_new(pass, decoded->m.rows, net->config.vocab, ganz_input_type(pass, net->logits.inputs));
     ganz_op_linear(pass, decoded, &net->logits, y);
     return pass->failed ? NULL : y;
 }

@@ -4,7 +4,14 @@
 
 #include "nn/net.h"
 
-enum { MAX_WIDTH = 8192, MAX_FFN = 65536, MAX_LAYERS = 64, MAX_VOCAB = 1 << 20, MAX_POSITIONS = 1 << 16, TARGET_SPACES = 32 };
+enum {
+    MAX_WIDTH = 8192,
+    MAX_FFN = 65536,
+    MAX_LAYERS = 64,
+    MAX_VOCAB = 1 << 20,
+    MAX_POSITIONS = 1 << 16,
+    TARGET_SPACES = 32
+};
 enum { ENCODER_SITES = 6, DECODER_SITES = 10, BITS = 8 };
 
 static ganz_status in_range(const char *what, int value, int low, int high, ganz_error *err)
@@ -160,8 +167,10 @@ static void build(builder *b)
 {
     ganz_net *const net = b->net;
     const ganz_config *const c = &net->config;
-    net->embedding = add(b, "", "embedding", (ganz_param){.kind = GANZ_EMBEDDING, .rows = c->vocab, .cols = c->width}, false);
-    net->target_space = add(b, "", "target_space", (ganz_param){.kind = GANZ_TABLE, .rows = TARGET_SPACES, .cols = c->width}, false);
+    net->embedding =
+        add(b, "", "embedding", (ganz_param){.kind = GANZ_EMBEDDING, .rows = c->vocab, .cols = c->width}, false);
+    net->target_space =
+        add(b, "", "target_space", (ganz_param){.kind = GANZ_TABLE, .rows = TARGET_SPACES, .cols = c->width}, false);
     for (int i = 0; i < c->encoder_layers; i++) {
         net->encoder[i].self = add_attention(b, "enc", i, "self", false);
         net->encoder[i].ffn = add_ffn(b, "enc", i);

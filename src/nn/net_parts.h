@@ -13,8 +13,8 @@ typedef struct ganz_stream {
 
 ganz_stream ganz_net_start(ganz_pass *pass, const ganz_net *net, const ganz_tokens *tokens, bool source);
 /* Adds delta to the stream and returns its norm, for the sites that read it. */
-ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer *norm, const ganz_site *const *readers,
-                           int count);
+ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer *norm,
+                           const ganz_site *const *readers, int count);
 /* One product, its result made the input of a pair; codes go to `into` where that is not NULL. */
 ganz_tensor *ganz_net_operand(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_pair *pair,
                               const ganz_step *step, const ganz_matrix *into);

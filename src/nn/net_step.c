@@ -48,7 +48,8 @@ static ganz_matrix stored(const ganz_keys *keys, void *layer, int row, int rows,
 }
 
 /* Projects k and v of x into rows of the store: straight, or by way of their codes. */
-static void keep(ganz_pass *pass, const ganz_attention_layer *a, ganz_tensor *x, const ganz_keys *keys, void *layer, int row)
+static void keep(ganz_pass *pass, const ganz_attention_layer *a, ganz_tensor *x, const ganz_keys *keys, void *layer,
+                 int row)
 {
     const ganz_site *const sites[] = {&a->k, &a->v};
     const ganz_step *const steps[] = {&a->pair.k, &a->pair.v};
@@ -61,7 +62,8 @@ static void keep(ganz_pass *pass, const ganz_attention_layer *a, ganz_tensor *x,
     if (a->pair.inputs == GANZ_INPUTS_CODES) return;
     const ganz_matrix both = stored(keys, layer, row, rows, -1);
     const bool straight = a->pair.inputs != GANZ_INPUTS_FAKE;
-    ganz_tensor *const made = straight ? ganz_tensor_over(pass, &both, NULL) : ganz_tensor_new(pass, rows, 2 * d, GANZ_REAL);
+    ganz_tensor *const made =
+        straight ? ganz_tensor_over(pass, &both, NULL) : ganz_tensor_new(pass, rows, 2 * d, GANZ_REAL);
     ganz_op_project(pass, x, sites, 2, made);
     for (int part = 0; part < 2 && !pass->failed; part++) {
         const ganz_matrix place = stored(keys, layer, row, rows, part);
@@ -82,13 +84,14 @@ void ganz_net_cross_keys(ganz_pass *pass, const ganz_net *net, ganz_tensor *memo
 /* ---- one step ----------------------------------------------------------------------------------- */
 
 /* Attention of one new row for each hypothesis over rows of the store. new_row >= 0: its own keys go there first. */
-static void attend_kept(ganz_pass *pass, ganz_stream *s, const ganz_attention_layer *a, const ganz_keys *keys, void *layer,
-                        int new_row, const ganz_spans *see)
+static void attend_kept(ganz_pass *pass, ganz_stream *s, const ganz_attention_layer *a, const ganz_keys *keys,
+                        void *layer, int new_row, const ganz_spans *see)
 {
     ganz_tensor *const delta = ganz_net_delta(pass, s, &a->o);
     const ganz_scope scope = ganz_scope_begin(pass);
     ganz_attend what = {.pair = &a->pair, .heads = s->heads, .see = see};
-    ganz_tensor *const y = ganz_net_norm(pass, s, &a->norm, (const ganz_site *[]){&a->q, &a->k, &a->v}, new_row < 0 ? 1 : 3);
+    ganz_tensor *const y =
+        ganz_net_norm(pass, s, &a->norm, (const ganz_site *[]){&a->q, &a->k, &a->v}, new_row < 0 ? 1 : 3);
     if (new_row >= 0) keep(pass, a, y, keys, layer, new_row);
     const bool codes = a->pair.inputs == GANZ_INPUTS_FAKE || a->pair.inputs == GANZ_INPUTS_CODES;
     const real *const steps = pass->weights->input_step;

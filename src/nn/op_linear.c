@@ -71,7 +71,8 @@ void ganz_op_linear(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, ganz
     linear(pass, &call, in, y);
 }
 
-void ganz_op_linear_relu(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_tokens *tokens, ganz_tensor *y)
+void ganz_op_linear_relu(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_tokens *tokens,
+                         ganz_tensor *y)
 {
     ganz_tensor *const in = ganz_op_site_input(pass, x, site);
     const ganz_drop drop = ganz_pass_drop(pass, pass->dropout.relu, tokens->packed_rows, site->out, tokens->row);
@@ -155,7 +156,8 @@ void ganz_op_loss(ganz_pass *pass, ganz_tensor *decoded, const ganz_site *site, 
     ganz_linear_call call = linear_call(pass, in, site, 1);
     call.x_grad = in->grad;
     call.x_grad_add = add;
-    call.y = (ganz_matrix){chunk, site->out, site->out, type, ganz_pass_take(pass, (size_t)chunk * (size_t)site->out, ganz_type_bytes(type))};
+    call.y = (ganz_matrix){chunk, site->out, site->out, type,
+                           ganz_pass_take(pass, (size_t)chunk * (size_t)site->out, ganz_type_bytes(type))};
     for (int row = 0; row < rows && !pass->failed; row += chunk) {
         if (call.y.rows > rows - row) call.y.rows = rows - row;
         loss_chunk(pass, &call, goal, row);

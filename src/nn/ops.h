@@ -97,7 +97,8 @@ void ganz_op_norm(ganz_pass *pass, ganz_tensor **x, ganz_tensor *delta, const ga
 /* op_linear.c */
 void ganz_op_linear(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, ganz_tensor *y);
 /* y = drop(relu(x w^T + b)) */
-void ganz_op_linear_relu(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_tokens *tokens, ganz_tensor *y);
+void ganz_op_linear_relu(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_tokens *tokens,
+                         ganz_tensor *y);
 /* y = the outputs of `count` sites of the same input side by side: one product where they are one matrix. */
 void ganz_op_project(ganz_pass *pass, ganz_tensor *x, const ganz_site *const *sites, int count, ganz_tensor *y);
 /* Logits in chunks, their loss and at once its gradient into decoded->grad. */

@@ -92,7 +92,8 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
     bool copies = be->product != GANZ_REAL, fakes = false;
     int count = 0;
     for (int i = 0; i < net->sites; i++) fakes = fakes || ganz_net_site(changeless, i)->weights == GANZ_WEIGHTS_FAKE;
-    if ((copies || fakes) && !w->copy) GANZ_TRY(take(w, &w->copy, net->params.block, ganz_type_bytes(be->product), err));
+    if ((copies || fakes) && !w->copy)
+        GANZ_TRY(take(w, &w->copy, net->params.block, ganz_type_bytes(be->product), err));
     if (fakes && !w->bias_value) GANZ_TRY(take(w, &w->bias_value, net->params.block, sizeof *w->bias_value, err));
     if (!w->items && !(w->items = ganz_alloc(2 * (size_t)net->sites, sizeof *w->items)))
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for the list of copies");
