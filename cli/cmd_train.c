@@ -17,11 +17,11 @@ const cli_command cli_about_train = {
         "validation), average.safetensors (when averaging is asked for), log.tsv and loss.svg.\n"
         "\n"
         "A recipe is a file of lines \"name: value\", or one of base, big, small, tiny; options override it, and\n"
-        "--dump-config prints what comes out. With --resume the settings are those of the run's last checkpoint, a recipe\n"
-        "and options override them, and the run goes on as if it had never stopped.\n"
+        "--dump-config prints what comes out. With --resume the settings are those of the run's last checkpoint, a\n"
+        "recipe and options override them, and the run goes on as if it had never stopped.\n"
         "\n"
-        "SIGINT and SIGTERM save a checkpoint and end the run (a second SIGINT ends it at once); SIGUSR1 saves one and\n"
-        "goes on.\n",
+        "SIGINT and SIGTERM save a checkpoint and end the run (a second SIGINT ends it at once); SIGUSR1 saves one\n"
+        "and goes on.\n",
 };
 
 const cli_command cli_about_average = {
@@ -68,7 +68,8 @@ static void show_progress(void *context, const ganz_train_progress *p)
     bar->total = p->steps;
     int n = snprintf(detail, sizeof detail, "steps, epoch %.2f", p->epoch);
     if (p->loss >= 0) n += snprintf(detail + n, sizeof detail - (size_t)n, ", loss %.4f", p->loss);
-    if (p->tokens_per_second > 0) snprintf(detail + n, sizeof detail - (size_t)n, ", %.0f tokens/s", p->tokens_per_second);
+    if (p->tokens_per_second > 0)
+        snprintf(detail + n, sizeof detail - (size_t)n, ", %.0f tokens/s", p->tokens_per_second);
     bar->unit = detail;
     bar->plain = true;
     bar->left = p->seconds_left;
@@ -80,8 +81,8 @@ static void print_report(const ganz_train_report *r, const char *out)
 {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    fprintf(stderr, "%lld steps, %lld target tokens, %lld parameters, %.0f tokens/s%s\n", r->step, r->tokens, r->parameters,
-            r->tokens_per_second, r->early ? "; ended because validations got no better" : "");
+    fprintf(stderr, "%lld steps, %lld target tokens, %lld parameters, %.0f tokens/s%s\n", r->step, r->tokens,
+            r->parameters, r->tokens_per_second, r->early ? "; ended because validations got no better" : "");
     if (r->best_step > 0)
         fprintf(stderr, "best at step %lld: validation loss %.4f, BLEU %.2f (%s/best.safetensors)\n", r->best_step,
                 r->best_loss, r->best_bleu, out);
@@ -153,7 +154,7 @@ static void join_words(int argc, char **argv, char *text, size_t bytes)
 int cli_run_train(int argc, char **argv)
 {
     const cli_command *const about = &cli_about_train;
-    train_words w = {.threads = 1};
+    train_words w = {0};
     cli_settings settings;
     cli_list rest = {0};
     ganz_train_options o;
@@ -167,7 +168,7 @@ int cli_run_train(int argc, char **argv)
         {"out", 'o', CLI_TEXT, &o.out, "DIR", "folder of the run", 0, 0},
         {"resume", 0, CLI_FLAG, &o.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},
         {"device", 'd', CLI_TEXT, &o.device, "cpu|cuda[:N]", "where to compute", 0, 0},
-        {"threads", 'j', CLI_INT, &w.threads, "N", "threads of the CPU; the result is the same for any number", 1, 1024},
+        {"threads", 'j', CLI_INT, &w.threads, "N", "threads of the CPU, 0: all; the result is the same", 0, 1024},
         {"source-language", 0, CLI_TEXT, &o.source_language, "CODE", "noted in the model", 0, 0},
         {"target-language", 0, CLI_TEXT, &o.target_language, "CODE", "noted in the model", 0, 0},
         {"dump-config", 0, CLI_FLAG, &w.dump, "", "print all settings as a recipe and end", 0, 0},

@@ -268,6 +268,8 @@ static void resumed_is_uninterrupted(void **state)
     same_log(in_dir("whole/log.tsv"), in_dir("parts/log.tsv"));
     assert_false(ganz_exists(in_dir("parts/model-40.safetensors")));
     assert_true(ganz_exists(in_dir("parts/loss.svg")));
+    parts.stop = NULL;
+    parts.progress = NULL;
     must_train(&parts); /* nothing is left to do */
     assert_true(same_in(whole.out, parts.out, "last.safetensors"));
 }
@@ -325,7 +327,7 @@ static real *gradient(int tokens, size_t *count, double *loss)
     o.recipe.rows = 8;
     assert_int_equal(GANZ_OK, ganz_trainer_open(&t, &o, NULL));
     assert_int_equal(GANZ_OK, ganz_loader_next(t.loader, &batch, NULL));
-    assert_int_equal(GANZ_OK, ganz_work_train(&t.work, &batch, 1, NULL, NULL));
+    assert_int_equal(GANZ_OK, ganz_stepper_train(&t.stepper, &batch, 1, NULL, NULL));
     assert_int_equal(GANZ_OK, ganz_trainer_drain(&t, NULL));
     *count = t.net.params.block;
     *loss = t.counters.loss / t.counters.counted;
@@ -366,14 +368,16 @@ static void check_feed(const ganz_batch *b, int first, int last, const ganz_feed
     }
     for (int i = 1; i < rows; i++) { /* sorted by id, equal ids in their order; every token once */
         const int32_t x = f->target.by_id[i - 1], y = f->target.by_id[i];
-        const int32_t idx = f->target.ids[x] < 0 ? 0 : f->target.ids[x], idy = f->target.ids[y] < 0 ? 0 : f->target.ids[y];
-        assert_true(idx < idy || (idx == idy && x < y));
+        const int32_t before = f->target.ids[x] < 0 ? 0 : f->target.ids[x];
+        const int32_t after = f->target.ids[y] < 0 ? 0 : f->target.ids[y];
+        assert_true(before < after || (before == after && x < y));
     }
     assert_int_equal(last - first, f->decoder.segments);
     for (int i = first, longest = 0; i <= last; i++) {
         assert_int_equal(b->target_begin[i] - at, f->decoder.query_begin[i - first]);
         assert_int_equal(b->source_begin[i] - b->source_begin[first], f->cross.key_begin[i - first]);
-        if (i < last && b->target_begin[i + 1] - b->target_begin[i] > longest) longest = b->target_begin[i + 1] - b->target_begin[i];
+        const int length = i < last ? b->target_begin[i + 1] - b->target_begin[i] : 0;
+        longest = length > longest ? length : longest;
         if (i == last) assert_int_equal(longest, f->decoder.longest_query);
     }
 }
@@ -395,7 +399,7 @@ static void parts_are_whole_rows(void **state)
         assert_true(last > first);
         if (last < b.segments)
             assert_int_not_equal(b.target_row[b.target_begin[last]], b.target_row[b.target_begin[last] - 1]);
-        ganz_upload_part(&t.work.upload, &b, first, last, 64, &feed);
+        ganz_upload_part(&t.stepper.upload, &b, first, last, 64, &feed);
         check_feed(&b, first, last, &feed);
     }
     assert_true(parts >= 3);

@@ -30,7 +30,7 @@ typedef struct ganz_train_options {
     const char *device;                      /* "cpu", "cuda" or "cuda:N" */
     const char *command;                     /* noted in the model, or NULL */
     const char *source_language, *target_language; /* noted in the model, or NULL */
-    int threads;                             /* of the CPU; results are the same for any number */
+    int threads;                             /* of the CPU, 0: all cores; results are the same for any number */
     bool resume;                             /* goes on from the folder's last checkpoint, if there is one */
 
     /* Set by a signal handler or another thread. stop: save and return GANZ_ESTOPPED. save: write a checkpoint and

@@ -77,7 +77,7 @@ static ganz_status run_steps(ganz_trainer *t, int steps, ganz_error *err)
 static ganz_status measure(ganz_trainer *t, int warm, int steps, ganz_bench_report *report, ganz_error *err)
 {
     GANZ_TRY(run_steps(t, warm, err));
-    t->be->zero(t->be, t->work.sums, 3 * sizeof(double));
+    t->be->zero(t->be, t->stepper.sums, 3 * sizeof(double));
     t->load_seconds = t->pass_seconds = t->update_seconds = 0;
     t->source_tokens = t->slots = 0;
     const int64_t tokens = t->counters.tokens;
@@ -95,7 +95,7 @@ static ganz_status measure(ganz_trainer *t, int warm, int steps, ganz_bench_repo
                                   .fill = real_tokens / (double)t->slots,
                                   .loss = t->counters.loss / t->counters.counted,
                                   .parameters = (long long)ganz_params_total(&t->net.params),
-                                  .pass_bytes = t->work.device.size,
+                                  .pass_bytes = t->stepper.device.size,
                                   .weight_bytes = ganz_trainer_weight_bytes(t)};
     return GANZ_OK;
 }

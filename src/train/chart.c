@@ -136,8 +136,8 @@ static ganz_status draw_series(page *p, const ganz_series *s)
     }
     for (int i = 0; s->dots && i < s->count; i++)
         if (isfinite(s->x[i]) && isfinite(s->y[i]))
-            PRINT(p, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n", place_x(p, s->x[i]), place_y(a, s->y[i]),
-                  s->color);
+            PRINT(p, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n", place_x(p, s->x[i]),
+                  place_y(a, s->y[i]), s->color);
     return GANZ_OK;
 }
 

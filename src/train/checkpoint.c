@@ -179,8 +179,8 @@ static ganz_status compare_settings(const ganz_container *file, const ganz_recip
         ganz_recipe_get(&made, &table[i], before);
         ganz_recipe_get(recipe, &table[i], now);
         if (strcmp(before, now) != 0)
-            return ganz_fail(err, GANZ_EINVAL, "%s was made with %s %s, not %s", ganz_container_name(file), table[i].name,
-                             before, now);
+            return ganz_fail(err, GANZ_EINVAL, "%s was made with %s %s, not %s", ganz_container_name(file),
+                             table[i].name, before, now);
     }
     return GANZ_OK;
 }

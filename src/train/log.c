@@ -101,8 +101,8 @@ static ganz_status take_lock(const ganz_log *log, ganz_error *err)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(log->file, F_SETLK, &whole) == 0) return GANZ_OK;
-    if (errno == EACCES || errno == EAGAIN) return ganz_fail(err, GANZ_EINVAL, "%s is in use by another run", log->path);
-    return GANZ_OK; /* a file system without locks */
+    if (errno != EACCES && errno != EAGAIN) return GANZ_OK; /* a file system without locks */
+    return ganz_fail(err, GANZ_EINVAL, "%s is in use by another run", log->path);
 }
 
 ganz_status ganz_log_open(ganz_log *log, const char *path, int64_t keep, ganz_error *err)

@@ -85,6 +85,7 @@ NULL_CALL(quantize, ganz_quantize_call)
 NULL_CALL(update, ganz_update_call)
 NULL_CALL(topk, ganz_topk_call)
 
+/* Entries that training never calls stay empty. */
 ganz_backend ganz_null_backend(const ganz_backend *like)
 {
     const ganz_backend null = {

@@ -44,13 +44,13 @@ static const ganz_setting table[] = {
     REAL(adam_beta2, "adam-beta2", 0, 0.9999999, "0.98", "Adam: decay of the second moment"),
     REAL(adam_epsilon, "adam-epsilon", 1e-30, 1, "1e-9", "Adam: added to the root of the second moment"),
 
-    CHOICE(batch, "batch", "packed|sentences", "packed", true, "rows packed with sentences, or sentences of like length"),
+    CHOICE(batch, "batch", "packed|sentences", "packed", true, "packed rows, or sentences of like length"),
     SHAPE(rows, "rows", 1, 65536, "64", "packed: rows of a step"),
     SHAPE(slots, "slots", 4, 4096, "256", "packed: tokens of a row; longer sentences are left out"),
     SHAPE(batch_tokens, "batch-tokens", 4, 16777216, "16384", "sentences: most tokens of a step on either side"),
     FLAG(zero_start, "zero-start", "false", true, "packed: each sentence starts alone, as in translation"),
     INT(micro_tokens, "micro-tokens", 0, 16777216, "0", "tokens computed at a time; 0: 4096 on a CPU, 16384 on a GPU"),
-    CHOICE(precision, "precision", "auto|fp32|tf32|bf16", "auto", false, "of products; auto: bf16 on a GPU, fp32 on a CPU"),
+    CHOICE(precision, "precision", "auto|fp32|tf32|bf16", "auto", false, "of products; auto: bf16 on a GPU, else fp32"),
     SHAPE(seed, "seed", 0, 9007199254740992, "1", "of everything random"),
 
     INT(steps, "steps", 0, 1000000000, "300000", "length of the run; 0: no limit"),

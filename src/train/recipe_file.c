@@ -33,8 +33,8 @@ static size_t line(const walk *w) { return w->event.start_mark.line + 1; }
 static ganz_status scalar(const walk *w, const char *what, char text[VALUE_BYTES])
 {
     if (w->event.type != YAML_SCALAR_EVENT)
-        return ganz_fail(w->err, GANZ_EFORMAT, "%s:%zu: %s is one word or number here, nothing deeper", w->name, line(w),
-                         what);
+        return ganz_fail(w->err, GANZ_EFORMAT, "%s:%zu: %s is one word or number here, nothing deeper", w->name,
+                         line(w), what);
     const size_t bytes = w->event.data.scalar.length;
     const char *const from = (const char *)w->event.data.scalar.value;
     if (bytes >= VALUE_BYTES || memchr(from, '\0', bytes))

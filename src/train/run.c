@@ -121,7 +121,7 @@ static ganz_status log_training(run *r, ganz_error *err)
     r->saved = false;
     tell(r, NULL);
     c->loss = c->right = c->counted = 0;
-    r->t.be->zero(r->t.be, r->t.work.sums, 3 * sizeof(double));
+    r->t.be->zero(r->t.be, r->t.stepper.sums, 3 * sizeof(double));
     return GANZ_OK;
 }
 
@@ -164,7 +164,8 @@ static ganz_status average_kept(const run *r, const char *out, ganz_error *err)
     const char **const list = ganz_alloc((size_t)most, sizeof *list);
     ganz_status status = paths && list ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory");
     int count = 0;
-    for (int64_t step = r->t.counters.step / every * every; status == GANZ_OK && step > 0 && count < most; step -= every) {
+    int64_t step = r->t.counters.step / every * every;
+    for (; status == GANZ_OK && step > 0 && count < most; step -= every) {
         status = ganz_folder_model(&r->files, step, paths[count], err);
         list[count] = paths[count];
         if (status == GANZ_OK && ganz_exists(paths[count])) count++;
@@ -241,7 +242,7 @@ static bool finished(run *r)
     return r->early;
 }
 
-/* What has to happen after a step, always in this order, so that a run that was stopped goes on as if it had not been. */
+/* What has to happen after a step, always in this order: so a run that was stopped goes on as if it had not been. */
 static ganz_status after_step(run *r, ganz_error *err)
 {
     const ganz_recipe *const recipe = &r->t.recipe;
@@ -286,11 +287,11 @@ static ganz_status end(run *r, ganz_status status, ganz_error *err)
         if (saving != GANZ_OK) status = saving;
     }
     if (status == GANZ_OK) return GANZ_OK;
-    const ganz_error why = err ? *err : (ganz_error){0};
-    if (status == GANZ_ESTOPPED)
-        return ganz_fail(err, status, "stopped at step %lld; %s holds all of it", (long long)r->t.counters.step, r->files.last);
-    if (ganz_exists(r->files.last)) return ganz_fail(err, status, "%s; the last good state is in %s", why.message, r->files.last);
-    return status;
+    const ganz_error why = *err;
+    const long long step = r->t.counters.step;
+    const char *const last = r->files.last;
+    if (status == GANZ_ESTOPPED) return ganz_fail(err, status, "stopped at step %lld; %s holds all of it", step, last);
+    return ganz_exists(last) ? ganz_fail(err, status, "%s; the last good state is in %s", why.message, last) : status;
 }
 
 static void fill_report(const run *r, ganz_train_report *report)
@@ -302,7 +303,7 @@ static void fill_report(const run *r, ganz_train_report *report)
     report->tokens_per_second = r->busy > 0 ? r->busy_tokens / r->busy : 0;
     report->best_bleu = c->best_step ? c->best_bleu : -1;
     report->best_loss = c->best_step ? c->best_loss : -1;
-    report->pass_bytes = r->t.work.device.size;
+    report->pass_bytes = r->t.stepper.device.size;
     report->weight_bytes = ganz_trainer_weight_bytes(&r->t);
 }
 
@@ -319,7 +320,8 @@ static ganz_status open_run(run *r, ganz_error *err)
     GANZ_TRY(check_options(r->options, err));
     GANZ_TRY(ganz_folder_name(&r->files, r->options->out, err));
     if (!r->options->resume && ganz_exists(r->files.last))
-        return ganz_fail(err, GANZ_EINVAL, "%s holds a run already: resume it, or choose another folder", r->options->out);
+        return ganz_fail(err, GANZ_EINVAL, "%s holds a run already: resume it, or choose another folder",
+                         r->options->out);
     GANZ_TRY(ganz_trainer_open(&r->t, r->options, err));
     if (ganz_exists(r->files.last)) GANZ_TRY(ganz_trainer_restore(&r->t, r->files.last, err));
     GANZ_TRY(ganz_folder_make(&r->files, err));

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/rng.h"
+#include "base/thread.h"
 
 enum { CPU_TOKENS = 4096, GPU_TOKENS = 16384, VALID_TOKENS = 4096 };
 
@@ -30,7 +31,7 @@ static ganz_status open_device(ganz_trainer *t, ganz_error *err)
     if (strcmp(device, "cpu") == 0) {
         if (t->recipe.precision > GANZ_PRECISION_FP32)
             return ganz_fail(err, GANZ_EUNSUPPORTED, "the cpu multiplies in fp32 only");
-        return ganz_cpu_backend_open(&t->be, t->options.threads > 0 ? t->options.threads : 1, err);
+        return ganz_cpu_backend_open(&t->be, t->options.threads > 0 ? t->options.threads : ganz_cpu_count(), err);
     }
     char *end = "";
     const long number = strncmp(device, "cuda:", 5) == 0 && device[5] ? strtol(device + 5, &end, 10) : 0;
@@ -105,13 +106,13 @@ static ganz_status open_work(ganz_trainer *t, ganz_error *err)
     if (tokens < r->slots) tokens = r->slots;
     if (tokens > INT32_MAX / 2) return ganz_fail(err, GANZ_ELIMIT, "a pass over %lld tokens is too large", tokens);
     const long long rows = packed ? r->rows : tokens;
-    const ganz_work_options o = {
+    const ganz_stepper_options o = {
         .tokens = (int)tokens,
         .rows = (int)(rows < tokens ? rows : tokens),
         .slots = (int)r->slots,
-        .dropout = {.residual = (real)r->dropout, .relu = (real)r->dropout_relu, .attention = (real)r->dropout_attention},
+        .dropout = {(real)r->dropout, (real)r->dropout_relu, (real)r->dropout_attention},
         .smoothing = (real)r->label_smoothing};
-    return ganz_work_open(&t->work, &t->net, &t->weights, &o, err);
+    return ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
 }
 
 static ganz_status open_valid(ganz_trainer *t, ganz_error *err)
@@ -119,7 +120,7 @@ static ganz_status open_valid(ganz_trainer *t, ganz_error *err)
     const int longest = t->info.config.max_positions;
     if (!t->options.valid_source) return GANZ_OK;
     GANZ_TRY(ganz_valid_open(&t->valid, t->options.valid_source, t->options.valid_target, t->vocab, longest,
-                             t->work.options.tokens, err));
+                             t->stepper.options.tokens, err));
     const int needed = t->valid.pairs[t->valid.count - 1].source_count; /* the longest comes last */
     const ganz_decoder_options o = {
         .search = {.beam = (int)t->recipe.beam, .n_best = 1, .alpha = t->recipe.alpha},
@@ -158,7 +159,7 @@ void ganz_trainer_close(ganz_trainer *t)
 {
     ganz_decoder_close(&t->decoder);
     ganz_valid_close(&t->valid);
-    ganz_work_close(&t->work);
+    ganz_stepper_close(&t->stepper);
     ganz_loader_close(&t->loader);
     ganz_optim_close(&t->optim);
     if (t->average) t->be->free(t->be, t->average);
@@ -193,7 +194,7 @@ ganz_status ganz_trainer_restore(ganz_trainer *t, const char *path, ganz_error *
     if (ganz_loader_seek(t->loader, position, &why) != GANZ_OK)
         return ganz_fail(err, GANZ_EINVAL, "%s does not go on with this corpus: %s", path, why.message);
     const double sums[3] = {t->counters.loss, t->counters.right, t->counters.counted};
-    t->be->upload(t->be, t->work.sums, sums, sizeof sums);
+    t->be->upload(t->be, t->stepper.sums, sums, sizeof sums);
     return ganz_weights_refresh(&t->weights, &t->net, err);
 }
 
@@ -203,7 +204,7 @@ ganz_status ganz_trainer_restore(ganz_trainer *t, const char *path, ganz_error *
 static ganz_status undo_step(ganz_trainer *t, ganz_position position, const double sums[3], ganz_error *err)
 {
     t->be->zero(t->be, t->weights.grad, t->net.params.block * sizeof(real));
-    t->be->upload(t->be, t->work.sums, sums, 3 * sizeof *sums);
+    t->be->upload(t->be, t->stepper.sums, sums, 3 * sizeof *sums);
     t->batch = (ganz_batch){0};
     GANZ_TRY(ganz_loader_seek(t->loader, position, err));
     return ganz_fail(err, GANZ_ESTOPPED, "stopped");
@@ -217,9 +218,10 @@ static ganz_status gradients(ganz_trainer *t, ganz_error *err)
     const uint64_t seed = ganz_random_u64((uint64_t)t->recipe.seed, steps_stream, (uint64_t)t->counters.step);
     double sums[3] = {0};
     GANZ_TRY(ganz_loader_next(t->loader, &t->batch, err));
-    if (t->be->host) t->be->download(t->be, sums, t->work.sums, sizeof sums);
+    if (t->be->host) t->be->download(t->be, sums, t->stepper.sums, sizeof sums);
     const double loaded = ganz_seconds();
-    const ganz_status status = ganz_work_train(&t->work, &t->batch, seed, t->be->host ? t->options.stop : NULL, err);
+    const volatile sig_atomic_t *const stop = t->be->host ? t->options.stop : NULL;
+    const ganz_status status = ganz_stepper_train(&t->stepper, &t->batch, seed, stop, err);
     t->load_seconds += loaded - started;
     t->pass_seconds += ganz_seconds() - loaded;
     return status == GANZ_ESTOPPED ? undo_step(t, position, sums, err) : status;
@@ -268,7 +270,7 @@ static ganz_status check_loss(const ganz_trainer *t, const double sums[3], ganz_
 ganz_status ganz_trainer_drain(ganz_trainer *t, ganz_error *err)
 {
     double sums[3];
-    t->be->download(t->be, sums, t->work.sums, sizeof sums);
+    t->be->download(t->be, sums, t->stepper.sums, sizeof sums);
     GANZ_TRY(t->be->sync(t->be, err));
     t->counters.loss = sums[0];
     t->counters.right = sums[1];
@@ -281,8 +283,8 @@ ganz_status ganz_trainer_probe(ganz_trainer *t, ganz_error *err)
     double sums[3] = {0};
     if (t->batch.segments == 0) return GANZ_OK;
     ganz_batch part = t->batch;
-    part.segments = ganz_batch_cut(&part, 0, t->work.options.tokens);
-    GANZ_TRY(ganz_work_evaluate(&t->work, &part, sums, err));
+    part.segments = ganz_batch_cut(&part, 0, t->stepper.options.tokens);
+    GANZ_TRY(ganz_stepper_evaluate(&t->stepper, &part, sums, err));
     return check_loss(t, sums, err);
 }
 
@@ -292,7 +294,8 @@ const real *ganz_trainer_model(const ganz_trainer *t) { return t->average ? t->a
 
 static ganz_status measure_model(ganz_trainer *t, ganz_log_record *record, ganz_error *err)
 {
-    GANZ_TRY(ganz_valid_loss(&t->valid, &t->work, t->options.stop, &record->valid_loss, &record->valid_accuracy, err));
+    double *const loss = &record->valid_loss, *const accuracy = &record->valid_accuracy;
+    GANZ_TRY(ganz_valid_loss(&t->valid, &t->stepper, t->options.stop, loss, accuracy, err));
     if (t->recipe.bleu_sentences == 0) return GANZ_OK;
     const int most = t->recipe.bleu_sentences < t->valid.count ? (int)t->recipe.bleu_sentences : t->valid.count;
     return ganz_valid_bleu(&t->valid, t->decoder, most, t->options.stop, &record->valid_bleu, err);

@@ -22,7 +22,7 @@ typedef struct ganz_trainer {
     ganz_weights weights;
     ganz_optim optim;
     real *average; /* (params.block) on the device, or NULL */
-    ganz_work work;
+    ganz_stepper stepper;
     ganz_valid valid;      /* count 0: no validation */
     ganz_decoder *decoder; /* NULL without valid */
     ganz_counters counters;

@@ -148,7 +148,7 @@ static void fill_add(filling *f, const ganz_valid *v, const ganz_valid_pair *p)
     f->target_begin[b->segments] = b->target_rows;
 }
 
-static ganz_status fill_end(filling *f, ganz_work *work, double sums[3], ganz_error *err)
+static ganz_status fill_end(filling *f, ganz_stepper *stepper, double sums[3], ganz_error *err)
 {
     if (f->batch.segments == 0) return GANZ_OK;
     f->batch.source_ids = f->source_ids;
@@ -158,29 +158,30 @@ static ganz_status fill_end(filling *f, ganz_work *work, double sums[3], ganz_er
     f->batch.target_position = f->target_position;
     f->batch.source_begin = f->source_begin;
     f->batch.target_begin = f->target_begin;
-    GANZ_TRY(ganz_work_evaluate(work, &f->batch, sums, err));
+    GANZ_TRY(ganz_stepper_evaluate(stepper, &f->batch, sums, err));
     f->batch = (ganz_batch){0};
     return GANZ_OK;
 }
 
 static ganz_status fail_stopped(ganz_error *err) { return ganz_fail(err, GANZ_ESTOPPED, "validation was stopped"); }
 
-ganz_status ganz_valid_loss(ganz_valid *v, ganz_work *work, const volatile sig_atomic_t *stop, double *loss,
+ganz_status ganz_valid_loss(ganz_valid *v, ganz_stepper *stepper, const volatile sig_atomic_t *stop, double *loss,
                             double *accuracy, ganz_error *err)
 {
     double sums[3] = {0};
     filling f = fill_start(v);
+    const int longest = stepper->net->config.max_positions < v->tokens ? stepper->net->config.max_positions : v->tokens;
     for (int i = 0; i < v->count; i++) {
         const ganz_valid_pair *const p = &v->pairs[i];
-        const int longest = work->net->config.max_positions < v->tokens ? work->net->config.max_positions : v->tokens;
-        if (p->source_count < 2 || p->target_count < 2 || p->source_count > longest || p->target_count > longest) continue;
+        if (p->source_count < 2 || p->source_count > longest) continue;
+        if (p->target_count < 2 || p->target_count > longest) continue;
         if (f.batch.source_rows + p->source_count > v->tokens || f.batch.target_rows + p->target_count > v->tokens) {
-            GANZ_TRY(fill_end(&f, work, sums, err));
+            GANZ_TRY(fill_end(&f, stepper, sums, err));
             if (stop && *stop) return fail_stopped(err);
         }
         fill_add(&f, v, p);
     }
-    GANZ_TRY(fill_end(&f, work, sums, err));
+    GANZ_TRY(fill_end(&f, stepper, sums, err));
     *loss = sums[2] > 0 ? sums[0] / sums[2] : 0;
     *accuracy = sums[2] > 0 ? sums[1] / sums[2] : 0;
     return GANZ_OK;
@@ -197,7 +198,7 @@ static const ganz_valid_pair *pick(const ganz_valid *v, int i, int most)
 static ganz_status score_group(const ganz_valid *v, ganz_decoder *decoder, int first, int n, int most,
                                ganz_scorer *scorer, ganz_error *err)
 {
-    ganz_sentence sentences[GROUP];
+    ganz_sentence sentences[GROUP] = {{0}};
     const ganz_found *found;
     const int *counts;
     ganz_text text = {0};
@@ -212,7 +213,8 @@ static ganz_status score_group(const ganz_valid *v, ganz_decoder *decoder, int f
         text.bytes = 0;
         if (p->source_count > 1 && counts[i] > 0) /* nothing is translated as nothing */
             GANZ_CHECK(ganz_vocab_decode(v->vocab, found[i].ids, (size_t)found[i].count, &text, err));
-        GANZ_CHECK(ganz_scorer_add(scorer, text.text ? text.text : "", text.bytes, v->text + p->text, p->text_bytes, err));
+        const char *const line = text.text ? text.text : "";
+        GANZ_CHECK(ganz_scorer_add(scorer, line, text.bytes, v->text + p->text, p->text_bytes, err));
     }
 out:
     ganz_text_free(&text);

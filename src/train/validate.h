@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-#include "train/work.h"
+#include "train/stepper.h"
 #include "translate/decode.h"
 
 /* One pair: ids with end marks, and the reference as it is in the file. */
@@ -33,7 +33,7 @@ void ganz_valid_close(ganz_valid *valid);
 
 /* Mean loss per target token without smoothing, and the share of tokens whose best class is right. Both stop with
  * GANZ_ESTOPPED when *stop is set. */
-ganz_status ganz_valid_loss(ganz_valid *valid, ganz_work *work, const volatile sig_atomic_t *stop, double *loss,
+ganz_status ganz_valid_loss(ganz_valid *valid, ganz_stepper *stepper, const volatile sig_atomic_t *stop, double *loss,
                             double *accuracy, ganz_error *err);
 /* BLEU (13a, cased) of at most `most` sentences, spread over all lengths. */
 ganz_status ganz_valid_bleu(const ganz_valid *valid, ganz_decoder *decoder, int most, const volatile sig_atomic_t *stop,

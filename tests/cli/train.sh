@@ -8,9 +8,10 @@ $GANZ prepare -q --vocab vocab --source text.en --target text.de --out corpus >/
 
 ROOT=$PWD
 # The same words in every folder, so that models can be compared byte by byte.
-words=(train -q --recipe tiny --train "$ROOT/corpus" --vocab "$ROOT/vocab" --out run --steps 40 --save-every 1 --dropout 0.1
+words=(train -q --threads 1 --recipe tiny --train "$ROOT/corpus" --vocab "$ROOT/vocab" --out run --steps 40 --save-every 1 --dropout 0.1
   --validate-every 20 --valid-source "$ROOT/valid.en" --valid-target "$ROOT/valid.de")
 train() { $GANZ "${words[@]}" "$@"; }
+again() { [ -e run/last.safetensors ] && echo --resume; } # the first command is noted in the model
 
 # ---- settings
 $GANZ train --recipe tiny --width 48 --time 2m --dump-config >my.yaml || fail "no settings"
@@ -57,21 +58,21 @@ wait $pid
 code=$?
 [ $code = 143 ] || [ $code = 0 ] || fail "SIGTERM ends with $code: $(cat err)"
 [ $code = 0 ] || grep -q 'stopped at step' err || fail "says: $(cat err)"
-train --resume || fail "a stopped run does not go on"
+train $(again) || fail "a stopped run does not go on"
 for file in best last; do cmp run/$file.safetensors ../whole/run/$file.safetensors || fail "a stopped run ends otherwise"; done
 cd ..
 
 # ---- SIGKILL at twenty moments: there is always a whole checkpoint, or none yet
 mkdir killed && cd killed || fail "no folder"
 for i in $(seq 20); do
-  $GANZ "${words[@]}" $([ -e run/last.safetensors ] && echo --resume) 2>err &
+  $GANZ "${words[@]}" $(again) 2>err &
   pid=$!
   sleep "0.0$((RANDOM % 8))$((RANDOM % 10))"
   kill -KILL $pid 2>/dev/null
   wait $pid 2>/dev/null
   [ -s err ] && fail "after a kill it says: $(cat err)"
 done
-train --resume || fail "a killed run does not go on"
+train $(again) || fail "a killed run does not go on"
 for file in best last; do cmp run/$file.safetensors ../whole/run/$file.safetensors || fail "a killed run ends otherwise"; done
 ls run | grep -q tmp && fail "a killed run leaves $(ls run)"
 cd ..

@@ -1,21 +1,21 @@
-/* The bench at which passes are made: memory of one pass, the way from a batch to gradients or to a loss. */
-#ifndef GANZ_TRAIN_WORK_H
-#define GANZ_TRAIN_WORK_H
+/* Passes over batches: memory of one pass, the way from a batch to gradients or to a loss. */
+#ifndef GANZ_TRAIN_STEPPER_H
+#define GANZ_TRAIN_STEPPER_H
 
 #include <signal.h>
 
 #include "train/measure.h"
 
-typedef struct ganz_work_options {
+typedef struct ganz_stepper_options {
     int tokens;   /* most tokens of a part, on either side */
     int rows;     /* most rows of a part */
     int slots;    /* longest row */
     ganz_dropout dropout;
     real smoothing;
-} ganz_work_options;
+} ganz_stepper_options;
 
-typedef struct ganz_work {
-    ganz_work_options options;
+typedef struct ganz_stepper {
+    ganz_stepper_options options;
     ganz_backend *be;
     const ganz_net *net;
     const ganz_weights *weights;
@@ -23,20 +23,20 @@ typedef struct ganz_work {
     ganz_arena host, device;
     double *sums; /* (6) on the device: of training (see ganz_loss_call), and of evaluation */
     bool train_weights, train_steps;
-} ganz_work;
+} ganz_stepper;
 
 /* Takes memory for the largest part there can be, so that no later pass can run out of it. net and weights outlive the
- * bench. */
-ganz_status ganz_work_open(ganz_work *work, const ganz_net *net, const ganz_weights *weights,
-                           const ganz_work_options *options, ganz_error *err);
-void ganz_work_close(ganz_work *work);
+ * stepper. */
+ganz_status ganz_stepper_open(ganz_stepper *stepper, const ganz_net *net, const ganz_weights *weights,
+                              const ganz_stepper_options *options, ganz_error *err);
+void ganz_stepper_close(ganz_stepper *stepper);
 
 /* Adds the gradients of a whole batch, part by part, to weights->grad, and its losses to sums. The gradient is that of
  * the mean over all target tokens of the batch, however it is cut. GANZ_ESTOPPED when *stop (which may be NULL) was set
  * between two parts. */
-ganz_status ganz_work_train(ganz_work *work, const ganz_batch *batch, uint64_t seed, const volatile sig_atomic_t *stop,
-                            ganz_error *err);
+ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, uint64_t seed,
+                               const volatile sig_atomic_t *stop, ganz_error *err);
 /* Adds the losses of a batch, without smoothing and dropout, to `sums` (3) on the host. */
-ganz_status ganz_work_evaluate(ganz_work *work, const ganz_batch *batch, double sums[3], ganz_error *err);
+ganz_status ganz_stepper_evaluate(ganz_stepper *stepper, const ganz_batch *batch, double sums[3], ganz_error *err);
 
 #endif

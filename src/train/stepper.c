@@ -1,0 +1,135 @@
+#include "train/stepper.h"
+
+#include <string.h>
+
+#include "base/rng.h"
+
+enum { HOST_BYTES = 64 << 20, HOST_CHUNK = 256, DEVICE_CHUNK = 4096 };
+
+static const uint64_t parts_stream = 0x7061727473; /* of seeds, one for each part */
+
+/* Rows of logits at a time: small enough for caches on a CPU, large enough to fill a GPU. */
+static int chunk_of(const ganz_stepper *stepper) { return stepper->be->host ? HOST_CHUNK : DEVICE_CHUNK; }
+
+typedef struct purpose {
+    bool training;
+    uint64_t seed;
+    double scale; /* of gradients */
+    double *sums; /* on the device */
+    const volatile sig_atomic_t *stop;
+} purpose;
+
+/* One pass over a feed; the gradients too when training. */
+static ganz_status run_pass(ganz_stepper *stepper, ganz_backend *be, const ganz_feed *feed, const purpose *why,
+                            ganz_error *err)
+{
+    ganz_arena_rewind(&stepper->host, 0);
+    ganz_arena_rewind(&stepper->device, 0);
+    ganz_pass pass = {.be = be, .weights = stepper->weights, .host = &stepper->host, .device = &stepper->device};
+    ganz_goal goal = {.labels = feed->labels, .sums = why->sums, .chunk = chunk_of(stepper)};
+    goal.grad_scale = (real)why->scale;
+    if (why->training) {
+        pass.tape = ganz_tape_open(&stepper->host);
+        pass.dropout = stepper->options.dropout;
+        pass.seed = why->seed;
+        pass.train_weights = stepper->train_weights;
+        pass.train_steps = stepper->train_steps;
+        goal.smoothing = stepper->options.smoothing;
+        if (!pass.tape) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the tape");
+    }
+    ganz_tensor *const memory = ganz_net_encode(&pass, stepper->net, &feed->source, &feed->encoder);
+    ganz_tensor *const decoded =
+        ganz_net_decode(&pass, stepper->net, &feed->target, &feed->source, memory, &feed->decoder, &feed->cross);
+    ganz_net_loss(&pass, stepper->net, decoded, &goal);
+    if (why->training) ganz_tape_backward(&pass);
+    if (!pass.failed) return GANZ_OK;
+    return ganz_fail(err, GANZ_ENOMEM, "a pass over %d source and %d target tokens needs more than its %zu MiB",
+                     feed->source.rows, feed->target.rows, stepper->device.size >> 20);
+}
+
+/* Runs the largest pass over a backend that does nothing and an arena without memory. */
+static ganz_status measure(ganz_stepper *stepper, size_t *bytes, ganz_error *err)
+{
+    ganz_backend null = ganz_null_backend(stepper->be);
+    const ganz_feed feed = ganz_feed_of_size(stepper->options.tokens, stepper->options.rows, stepper->options.slots);
+    static unsigned char nowhere[GANZ_ALIGN] __attribute__((aligned(GANZ_ALIGN)));
+    const purpose why = {.training = stepper->weights->grad != NULL};
+    ganz_arena_over(&stepper->device, nowhere, SIZE_MAX / 4, false);
+    const ganz_status status = run_pass(stepper, &null, &feed, &why, err);
+    *bytes = stepper->device.peak;
+    stepper->device = (ganz_arena){0};
+    return status;
+}
+
+static ganz_status take_memory(ganz_stepper *stepper, ganz_error *err)
+{
+    size_t bytes;
+    void *block;
+    GANZ_TRY(ganz_arena_open(&stepper->host, HOST_BYTES, err));
+    GANZ_TRY(measure(stepper, &bytes, err));
+    ganz_error reason;
+    if (stepper->be->alloc(stepper->be, &block, bytes, &reason) != GANZ_OK)
+        return ganz_fail(err, GANZ_ENOMEM, "no %zu MiB for a pass over %d tokens (micro-tokens makes it smaller): %s",
+                         bytes >> 20, stepper->options.tokens, reason.message);
+    ganz_arena_over(&stepper->device, block, bytes, stepper->be->host);
+    GANZ_TRY(stepper->be->alloc(stepper->be, &block, 6 * sizeof *stepper->sums, err));
+    stepper->sums = block;
+    return ganz_upload_open(&stepper->upload, stepper->be, stepper->options.tokens, stepper->net->config.vocab, err);
+}
+
+ganz_status ganz_stepper_open(ganz_stepper *stepper, const ganz_net *net, const ganz_weights *weights,
+                              const ganz_stepper_options *options, ganz_error *err)
+{
+    *stepper = (ganz_stepper){.options = *options, .be = weights->be, .net = net, .weights = weights};
+    stepper->train_weights = true;
+    const ganz_status status = take_memory(stepper, err);
+    if (status != GANZ_OK) ganz_stepper_close(stepper);
+    return status;
+}
+
+void ganz_stepper_close(ganz_stepper *stepper)
+{
+    if (stepper->be && stepper->device.base) stepper->be->free(stepper->be, stepper->device.base);
+    if (stepper->sums) stepper->be->free(stepper->be, stepper->sums);
+    ganz_upload_close(&stepper->upload);
+    ganz_arena_close(&stepper->host);
+    *stepper = (ganz_stepper){0};
+}
+
+/* A row longer than a part would overrun it; the loader leaves those out, and so must everyone. */
+static ganz_status run_batch(ganz_stepper *stepper, const ganz_batch *batch, const purpose *whole, ganz_error *err)
+{
+    purpose part = *whole;
+    ganz_feed feed;
+    uint64_t parts = 0;
+    for (int first = 0, last; first < batch->segments; first = last) {
+        if (first > 0 && whole->stop && *whole->stop) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
+        last = ganz_batch_cut(batch, first, stepper->options.tokens);
+        if (batch->source_begin[last] - batch->source_begin[first] > stepper->options.tokens ||
+            batch->target_begin[last] - batch->target_begin[first] > stepper->options.tokens)
+            return ganz_fail(err, GANZ_ELIMIT, "a row has more than %d tokens", stepper->options.tokens);
+        ganz_upload_part(&stepper->upload, batch, first, last, stepper->options.slots, &feed);
+        part.seed = ganz_random_u64(whole->seed, parts_stream, parts++);
+        GANZ_TRY(run_pass(stepper, stepper->be, &feed, &part, err));
+    }
+    return GANZ_OK;
+}
+
+ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, uint64_t seed,
+                               const volatile sig_atomic_t *stop, ganz_error *err)
+{
+    const double scale = 1.0 / batch->target_rows;
+    const purpose why = {.training = true, .seed = seed, .scale = scale, .sums = stepper->sums, .stop = stop};
+    return run_batch(stepper, batch, &why, err);
+}
+
+ganz_status ganz_stepper_evaluate(ganz_stepper *stepper, const ganz_batch *batch, double sums[3], ganz_error *err)
+{
+    double found[3];
+    const purpose why = {.sums = stepper->sums + 3}; /* what training has summed stays as it is */
+    stepper->be->zero(stepper->be, why.sums, sizeof found);
+    GANZ_TRY(run_batch(stepper, batch, &why, err));
+    stepper->be->download(stepper->be, found, why.sums, sizeof found);
+    for (int i = 0; i < 3; i++) sums[i] += found[i];
+    return GANZ_OK;
+}
