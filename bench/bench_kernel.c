@@ -6,6 +6,7 @@
  *       (hot) and going round copies of 96 MB together (cold); GB/s of weights; share of the core's peak, which
  *       is the same instructions on registers alone.
  * row   nanoseconds for one call.
+ * read  GB/s of reading 96 MB.
  * Weights are normal, the largest S standard deviations and code 2^(B-1) - 1; --uniform takes any code. */
 #include <math.h>
 #include <stdio.h>
@@ -186,6 +187,22 @@ static void bench_rows(const ganz_kernel *kernel)
     ganz_free(d);
 }
 
+/* What memory gives a core that only reads: the measure of products of one row. */
+static void bench_read(void)
+{
+    const size_t words = 96000000 / sizeof(uint64_t);
+    uint64_t *const data = take(words * sizeof *data), sum = 0;
+    double best = 1e9;
+    for (int batch = 0; batch < 5; batch++) {
+        const double start = now();
+        for (size_t i = 0; i < words; i++) sum += data[i];
+        best = fmin(best, now() - start);
+        data[batch] = sum; /* so that it is needed */
+    }
+    printf("read\t-\t-\tcold\t-\t-\t-\t%.1f\t-\n", 1e-9 * (double)(words * sizeof *data) / best);
+    ganz_free(data);
+}
+
 static bool parse(settings *s, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -217,6 +234,7 @@ int main(int argc, char **argv)
     ganz_kernel_init(&kernel, flags);
     printf("what\tisa\troute\tweights\trows\tdepth x columns\tGOP/s\tGB/s\tof peak\n");
     bench_rows(&kernel);
+    if (!s.quick) bench_read();
     for (size_t i = 0; !s.rows_only && i < GANZ_COUNT(shapes); i++) bench_shape(&s, &kernel, shapes[i][0], shapes[i][1]);
     return 0;
 }

@@ -154,6 +154,20 @@ static void deepest(check *c)
     ganz_free(w);
 }
 
+/* Weights that look harmless wherever the packing samples them, so that it has to change its mind. */
+static void deceptive(check *c, product *p)
+{
+    p->low = -127;
+    p->high = 127;
+    p->m = 5;
+    p->n = 128;
+    p->k = 256;
+    fill(c, p, 1, 1, 127);
+    for (int j = 0; j < p->n; j += 16) memset(p->w + j * p->k, 1, (size_t)p->k);
+    multiply(p);
+    compare(c, &c->kernel, p);
+}
+
 /* The epilogue inside the product, at strides of its own, against the scalar epilogue of known sums. */
 static void through_epilogue(check *c, product *p)
 {
@@ -194,6 +208,7 @@ void check_gemm(check *c)
     CHECK(c, c->kernel.gemm.route[0].pairs == 0);
     random_products(c, &p, taken);
     large_products(c, &p, taken);
+    deceptive(c, &p);
     deepest(c);
     through_epilogue(c, &p);
     for (int i = 0; i < c->kernel.gemm.routes; i++)

@@ -10,7 +10,7 @@
 
 #include "kernel/kernel_isa.h"
 
-enum { NR = 16, KR = 4, K_STEP = 32 };
+enum { NR = 16, KR = 4, K_STEP = 32, AHEAD = 3072 };
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -77,6 +77,7 @@ INLINE void short_pairs(const ganz_tile_args *t, int rows, int pairs)
 INLINE void add_quad(const ganz_tile_args *t, const int8_t *b, int i, int quad, int rows, __m256i s[6][2])
 {
     const __m256i w[2] = {weights(b, quad, 0), weights(b, quad, 1)};
+    if (rows <= 4) _mm_prefetch((const char *)(b + quad * (NR * KR) + AHEAD), _MM_HINT_T0);
     EACH_ROW {
         const __m256i x = four(t->a + (size_t)r * t->lda + i + KR * quad);
         EACH_HALF {
@@ -268,7 +269,7 @@ void ganz_kernel_init_i8_avx2(ganz_kernel *kernel)
     kernel->rows.weighted_rows = weighted_rows;
     kernel->gemm = (ganz_gemm_isa){
         .name = "avx2",
-        .nr = NR, .kr = KR, .k_step = K_STEP, .k_block = 1024, .m_block = 60,
+        .nr = NR, .kr = KR, .k_step = K_STEP, .k_block = 2048, .m_block = 60,
         .routes = 5,
         .route = {
             {.name = "sign", .tile = tile_sign, .is_signed = true, .pairs = 0, .cost = 1.65f},
