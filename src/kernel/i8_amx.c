@@ -2,7 +2,9 @@
  * i8_avx512_vnni.c. A single row also takes a block of 16: the weights cannot be read faster than that.
  *
  * Registers: 0 to 3 sums, 2 x 2 blocks of 16 rows by 16 columns; 4, 5 inputs; 6, 7 weights. */
+#ifndef GANZ_SIMDE /* there the test brings instructions of its own */
 #include <immintrin.h>
+#endif
 #include <string.h>
 
 #include "kernel/kernel_isa.h"

@@ -87,10 +87,17 @@ INLINE void add_quad(const ganz_tile_args *t, const int8_t *b, int i, int quad, 
     }
 }
 
-/* Four or eight pairs: the 16-bit sums have the registers, the 32-bit ones are in memory. */
+/* Four or eight pairs: the 16-bit sums have the registers. The 32-bit ones find room there too up to three rows;
+ * beyond, they are in memory, where they come and go less often than they would be spilled. */
 INLINE void long_pairs(const ganz_tile_args *t, int rows, int pairs)
 {
-    EACH_ROW EACH_HALF store_sums(t->sums + (size_t)r * t->stride, h, load_sums(t->start + (size_t)r * t->start_stride, h));
+    const bool fit = rows <= 3;
+    __m256i sum[6][2];
+    if (fit) EACH_ROW EACH_HALF sum[r][h] = load_sums(t->start + (size_t)r * t->start_stride, h);
+    else EACH_ROW EACH_HALF {
+            const __m256i start = load_sums(t->start + (size_t)r * t->start_stride, h);
+            store_sums(t->sums + (size_t)r * t->stride, h, start);
+        }
     const int8_t *b = t->b;
     for (int i = 0; i < t->k; i += KR * pairs, b += NR * KR * pairs) {
         __m256i s[6][2];
@@ -106,9 +113,11 @@ INLINE void long_pairs(const ganz_tile_args *t, int rows, int pairs)
         }
         EACH_ROW {
             int32_t *const sums = t->sums + (size_t)r * t->stride;
-            EACH_HALF store_sums(sums, h, _mm256_add_epi32(load_sums(sums, h), widen(s[r][h])));
+            if (fit) EACH_HALF sum[r][h] = _mm256_add_epi32(sum[r][h], widen(s[r][h]));
+            else EACH_HALF store_sums(sums, h, _mm256_add_epi32(load_sums(sums, h), widen(s[r][h])));
         }
     }
+    if (fit) EACH_ROW EACH_HALF store_sums(t->sums + (size_t)r * t->stride, h, sum[r][h]);
 }
 
 INLINE void sign_rows(const ganz_tile_args *t, int rows)

@@ -27,7 +27,8 @@ VNNI_INLINE void some_rows(const ganz_tile_args *t, int row, int rows)
 {
     const uint8_t *const a = t->a + (size_t)row * t->lda;
     __m512i sum[MR][4];
-    EACH_ROW EACH_QUARTER sum[r][h] = _mm512_loadu_si512((const void *)(t->start + (size_t)(row + r) * t->start_stride + 16 * h));
+    const int32_t *const start = t->start + (size_t)row * t->start_stride;
+    EACH_ROW EACH_QUARTER sum[r][h] = _mm512_loadu_si512((const void *)(start + (size_t)r * t->start_stride + 16 * h));
     const int8_t *b = t->b;
     for (int i = 0; i < t->k; i += KR, b += NR * KR) {
         __m512i w[4];

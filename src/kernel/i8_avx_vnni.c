@@ -28,7 +28,8 @@ VNNI_INLINE void some_rows(const ganz_tile_args *t, int row, int rows)
 {
     const uint8_t *const a = t->a + (size_t)row * t->lda;
     __m256i sum[MR][2];
-    EACH_ROW EACH_HALF sum[r][h] = _mm256_loadu_si256((const void *)(t->start + (size_t)(row + r) * t->start_stride + 8 * h));
+    const int32_t *const start = t->start + (size_t)row * t->start_stride;
+    EACH_ROW EACH_HALF sum[r][h] = _mm256_loadu_si256((const void *)(start + (size_t)r * t->start_stride + 8 * h));
     const int8_t *b = t->b;
     for (int i = 0; i < t->k; i += KR, b += NR * KR) {
         const __m256i w[2] = {_mm256_load_si256((const void *)b), _mm256_load_si256((const void *)(b + 32))};

@@ -52,11 +52,10 @@ static void shift_rows(const ganz_packed *w, const uint8_t *a, size_t lda, int r
 static void apply_fixes(const ganz_packed *w, int panel, const uint8_t *a, size_t lda, int rows, int32_t *sums,
                         size_t stride)
 {
-    for (uint32_t i = w->fix_at[panel]; i < w->fix_at[panel + 1]; i++) {
-        const ganz_fix fix = w->fix[i];
-        const uint8_t *from = a + fix.k;
-        int32_t *to = sums + fix.col;
-        for (int r = 0; r < rows; r++, from += lda, to += stride) *to += fix.rest * *from;
+    const ganz_fix *const end = w->fix + w->fix_at[panel + 1];
+    for (const ganz_fix *fix = w->fix + w->fix_at[panel]; fix < end; fix++) {
+        sums[fix->col] += fix->rest * a[fix->k];
+        for (size_t r = 1; r < (size_t)rows; r++) sums[r * stride + fix->col] += fix->rest * a[r * lda + fix->k];
     }
 }
 

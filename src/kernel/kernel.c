@@ -52,8 +52,9 @@ const char *ganz_cpu_isa_name(unsigned flags)
 }
 
 #if defined(__x86_64__)
-#ifdef GANZ_SIMDE
-static unsigned detect_vnni(void) { return GANZ_CPU_AVXVNNI | GANZ_CPU_AVX512VNNI; } /* compiled to plain code */
+#ifdef GANZ_SIMDE /* compiled to plain code */
+static unsigned detect_vnni(void) { return GANZ_CPU_AVXVNNI | GANZ_CPU_AVX512VNNI; }
+static bool detect_amx(void) { return true; }
 #else
 /* Leaf 7, subleaf 1, and what the compiler's own detection knows, which also asks the system. */
 static unsigned detect_vnni(void)
@@ -65,7 +66,6 @@ static unsigned detect_vnni(void)
         flags |= GANZ_CPU_AVX512VNNI;
     return flags;
 }
-#endif
 
 /* Leaf 7: AMX-TILE and AMX-INT8. The system must save the tiles (XCR0 bits 17 and 18) and let this process use them. */
 static bool detect_amx(void)
@@ -78,6 +78,7 @@ static bool detect_amx(void)
     (void)high;
     return (low >> 17 & 3) == 3 && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 }
+#endif
 
 unsigned ganz_cpu_detect(void)
 {
@@ -125,9 +126,7 @@ void ganz_kernel_init(ganz_kernel *kernel, unsigned flags)
     }
     if (flags & GANZ_CPU_AVXVNNI) ganz_kernel_init_avx_vnni(kernel);
     if (flags & GANZ_CPU_AVX512VNNI) ganz_kernel_init_avx512_vnni(kernel);
-#ifndef GANZ_SIMDE
     if (flags & GANZ_CPU_AMX) ganz_kernel_init_amx(kernel);
-#endif
 #elif defined(__aarch64__)
     if (flags & GANZ_CPU_NEON) {
         ganz_kernel_init_rows_neon(kernel);

@@ -1,0 +1,66 @@
+/* The AMX instructions of i8_amx.c in plain C, so that its loops are tested on every processor. A register that
+ * is used before it was configured or loaded is a failure. */
+#ifndef GANZ_TESTS_AMX_EMULATED_H
+#define GANZ_TESTS_AMX_EMULATED_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    unsigned char bytes[16][64];
+    int rows, columns; /* 0: not configured */
+    int loaded;
+} amx_tile[8];
+
+static inline void amx_need(int condition)
+{
+    if (!condition) abort();
+}
+
+static inline void _tile_loadconfig(const void *config)
+{
+    const unsigned char *const c = config;
+    amx_need(c[0] == 1);
+    for (int i = 0; i < 8; i++) {
+        uint16_t columns;
+        memcpy(&columns, c + 16 + 2 * i, 2);
+        amx_tile[i].columns = columns;
+        amx_tile[i].rows = c[48 + i];
+        amx_tile[i].loaded = 0;
+        amx_need(columns <= 64 && c[48 + i] <= 16);
+    }
+}
+
+static inline void _tile_release(void) { memset(amx_tile, 0, sizeof amx_tile); }
+
+static inline void _tile_loadd(int t, const void *base, size_t stride)
+{
+    amx_need(amx_tile[t].rows);
+    for (int r = 0; r < amx_tile[t].rows; r++)
+        memcpy(amx_tile[t].bytes[r], (const char *)base + (size_t)r * stride, (size_t)amx_tile[t].columns);
+    amx_tile[t].loaded = 1;
+}
+
+static inline void _tile_stored(int t, void *base, size_t stride)
+{
+    amx_need(amx_tile[t].rows && amx_tile[t].loaded);
+    for (int r = 0; r < amx_tile[t].rows; r++)
+        memcpy((char *)base + (size_t)r * stride, amx_tile[t].bytes[r], (size_t)amx_tile[t].columns);
+}
+
+/* Unsigned a (rows, 64) times signed b, quads of depth by row: b[k / 4][column][4]. */
+static inline void _tile_dpbusd(int c, int a, int b)
+{
+    amx_need(amx_tile[a].loaded && amx_tile[b].loaded && amx_tile[c].loaded);
+    for (int r = 0; r < amx_tile[c].rows; r++)
+        for (int col = 0; col < amx_tile[c].columns / 4; col++) {
+            int32_t sum;
+            memcpy(&sum, &amx_tile[c].bytes[r][4 * col], 4);
+            for (int k = 0; k < amx_tile[a].columns; k++)
+                sum += amx_tile[a].bytes[r][k] * (int8_t)amx_tile[b].bytes[k / 4][4 * col + k % 4];
+            memcpy(&amx_tile[c].bytes[r][4 * col], &sum, 4);
+        }
+}
+
+#endif
