@@ -92,6 +92,7 @@ double cli_seconds(void);
     X(average)           \
     X(quantize)          \
     X(translate)         \
+    X(inspect)           \
     X(score)             \
     X(bench)
 

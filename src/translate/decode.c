@@ -30,6 +30,7 @@ struct ganz_decoder {
     const ganz_net *net;
     const ganz_weights *weights;
     ganz_decoder_options options;
+    ganz_audit *audit; /* NULL: nothing is counted */
     int capacity;                      /* largest count of a group: sum of tokens + 25 */
     int most_lanes, most_rows, k;      /* of a group; candidates a row */
     lane *lanes;                       /* (most_lanes) live ones first */
@@ -176,6 +177,8 @@ void ganz_decoder_close(ganz_decoder **decoder)
     ganz_free(d);
 }
 
+void ganz_decoder_set_audit(ganz_decoder *d, ganz_audit *audit) { d->audit = audit; }
+
 int ganz_decoder_limit(const ganz_decoder *d, int source_tokens)
 {
     int limit = ganz_search_limit(source_tokens);
@@ -221,7 +224,8 @@ static ganz_status make_room(ganz_decoder *d, size_t count, ganz_error *err)
 
 static ganz_pass new_pass(ganz_decoder *d)
 {
-    return (ganz_pass){.be = d->be, .weights = d->weights, .host = &d->host_scratch, .device = &d->scratch};
+    return (ganz_pass){.be = d->be, .weights = d->weights, .host = &d->host_scratch, .device = &d->scratch,
+                       .audit = d->audit};
 }
 
 /* One beam for each sentence, and the sentences end to end as one source. False when memory is short. */

@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "text/unicode.h"
 #include "translate/decode.h"
+#include "translate/inspect.h"
 #include "translate/split.h"
 
 enum { LEAST_INPUT = 16 /* any one character fits */, USUAL_INPUT = 256, MOST_BATCH = 1 << 20, MOST_THREADS = 1024 };
@@ -21,6 +22,7 @@ struct ganz_translator {
     ganz_translator_options options;
     ganz_backend *be;
     ganz_decoder *decoder;
+    ganz_audit audit; /* empty: nothing is counted */
     ganz_ids ids;            /* of all pieces and prefixes of a call */
     piece *pieces;           /* of all lines */
     ganz_sentence *sentences; /* the same for the decoder */
@@ -87,6 +89,7 @@ void ganz_translator_close(ganz_translator **translator)
     *translator = NULL;
     if (!t) return;
     ganz_decoder_close(&t->decoder);
+    ganz_audit_close(&t->audit);
     if (t->be) t->be->close(t->be);
     ganz_ids_free(&t->ids);
     ganz_text_free(&t->text);
@@ -257,4 +260,22 @@ ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count
     GANZ_TRY(make_results(t, count, found, counts, err));
     *results = t->results;
     return GANZ_OK;
+}
+
+/* ---- counting ----------------------------------------------------------------------------------- */
+
+ganz_status ganz_translator_count(ganz_translator *t, ganz_error *err)
+{
+    ganz_audit_close(&t->audit);
+    ganz_decoder_set_audit(t->decoder, NULL);
+    GANZ_TRY(ganz_audit_open(&t->audit, &t->model->net, err));
+    ganz_decoder_set_audit(t->decoder, &t->audit);
+    return GANZ_OK;
+}
+
+void ganz_translator_counts(const ganz_translator *t, int product, ganz_product_counts *counts)
+{
+    const ganz_product p = ganz_product_at(&t->model->net, product);
+    *counts = (ganz_product_counts){0};
+    if (t->audit.site) ganz_product_counted(&p, &t->audit, counts);
 }

@@ -1,0 +1,62 @@
+# ganz inspect: text and JSON, float and integer models, the audit, refusals. MAKE_MODEL writes a small random model.
+$MAKE_MODEL float.safetensors 5 || fail "no model"
+head -n 40 "$HERE/../data/tatoeba.en" >text
+$GANZ quantize --quiet --model float.safetensors --calibrate text --out int.safetensors || fail "no integer model"
+
+# number KEY LINE: the value of a key in a line of JSON
+number() { sed -E "s/.*\"$1\":([-0-9.e+]+).*/\1/" <<<"$2"; }
+
+# 2 + 2 layers: 2 * (6 + 2) + 2 * (10 + 4) + 1 products
+$GANZ inspect int.safetensors >out || fail "it fails"
+grep -q '^45 products: 45 integer, 0 float$' out || fail "no count of the products: $(cat out)"
+grep -q '^int.safetensors: .* bytes, checksums agree$' out || fail "no checksums"
+grep -q '2 + 2 layers, width 32, feed-forward 48, 4 heads' out || fail "no network"
+grep -qE '^dec.1.cross.uv +8 x 64 keys +8 .* 2,072,640 < 2\^21$' out || fail "no products: $(grep dec.1.cross.uv out)"
+grep -q 'No sum exceeds 178 \* 255 \* 127 = 5,764,530 < 2^23 (dec.0.self.uv): 32 bits hold them all.' out || fail "no proof"
+$GANZ inspect float.safetensors >out || fail "it fails"
+grep -q '^45 products: 0 integer, 45 float$' out || fail "a float model has integer products"
+equal "float products" 45 "$(grep -c ' x .* float$' out)"
+
+# JSON: one object for each product; no sum can leave 32 bits
+$GANZ inspect --json int.safetensors >json || fail "--json"
+equal "objects" 45 "$(grep -c '^{"name":' json)"
+equal "integer products" 45 "$(number integer_products "$(head -n 1 json)")"
+equal "float products" 0 "$(number float_products "$(head -n 1 json)")"
+grep '^{"name":' json | while read -r line; do
+  depth=$(number depth "$line") worst=$(number worst_sum "$line") bits=$(number worst_bits "$line")
+  left=127
+  [[ $line == *'"kind":"uv"'* ]] && left=255
+  [ "$worst" = $((depth * left * 127)) ] || fail "worst sum: $line"
+  [ "$worst" -lt $((1 << bits)) ] && [ "$worst" -ge $((1 << (bits - 1))) ] && [ "$bits" -le 31 ] || fail "bits: $line"
+done || exit 1
+
+# the audit: every product ran, in integers alone
+$GANZ inspect --audit text --json int.safetensors >json || fail "--audit"
+equal "integer products that ran" 45 "$(number integer_products "$(head -n 1 json)")"
+equal "float products that ran" 0 "$(number float_products "$(head -n 1 json)")"
+equal "lines" 40 "$(number audited_lines "$(head -n 1 json)")"
+grep '^{"name":' json | while read -r line; do
+  [ "$(number integer_runs "$line")" -gt 0 ] && [ "$(number float_runs "$line")" = 0 ] || fail "runs: $line"
+  [ "$(number largest_sum "$line")" -gt 0 ] && [ "$(number largest_sum "$line")" -le "$(number worst_sum "$line")" ] || fail "sums: $line"
+done || exit 1
+gzip -k text
+$GANZ inspect --quiet --audit text.gz int.safetensors >out || fail "--audit of a compressed text"
+grep -q '^45 products: 45 integer, 0 float$' out || fail "products of the audit"
+grep -q '^40 lines: .* products in integers, 0 in float; ' out || fail "totals: $(tail -n 2 out)"
+$GANZ inspect --audit - float.safetensors <text >out || fail "--audit of a float model"
+grep -q '^45 products: 0 integer, 45 float$' out || fail "products of the audit of a float model"
+$GANZ inspect --audit /dev/null int.safetensors | grep -q '^45 products: 0 integer, 0 float, the rest never ran$' || fail "empty audit"
+GANZ_MODEL=int.safetensors $GANZ inspect | grep -q '45 integer' || fail "GANZ_MODEL"
+
+# refusals
+refuses 2 'which model' $GANZ inspect
+refuses 2 'one model at a time' $GANZ inspect float.safetensors int.safetensors
+refuses 1 'nothing' $GANZ inspect nothing
+refuses 1 'nothing' $GANZ inspect --audit nothing int.safetensors
+printf 'fine\nb\xffd\n' >bad
+refuses 1 'bad:2: not UTF-8' $GANZ inspect --audit bad int.safetensors
+head -c 5000 int.safetensors >half
+refuses 1 'half: ' $GANZ inspect half
+{ head -c 40000 int.safetensors; printf 'xx'; tail -c +40003 int.safetensors; } >spoilt
+refuses 1 'spoilt: tensor .* damaged' $GANZ inspect spoilt
+exit 0
