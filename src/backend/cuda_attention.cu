@@ -93,7 +93,7 @@ static __device__ void attend(const ganz_attention_call *a, int query, int head,
 
 template <typename T> static __global__ void attend_segments(const ganz_attention_call a, int longest)
 {
-    extern __shared__ float shared[];
+    extern __shared__ __align__(16) float shared[];
     const int warp = threadIdx.x / WARP;
     float *q = shared + (size_t)warp * (a.width + longest), *u = q + a.width;
     const attention_place p = place_of(&a, blockIdx.x);
@@ -105,7 +105,7 @@ template <typename T> static __global__ void attend_segments(const ganz_attentio
 
 template <typename T> static __global__ void attend_lists(const ganz_attention_call a, int longest)
 {
-    extern __shared__ float shared[];
+    extern __shared__ __align__(16) float shared[];
     const int warp = threadIdx.x / WARP, item = blockIdx.x * (blockDim.x / WARP) + warp;
     float *q = shared + (size_t)warp * (a.width + longest), *u = q + a.width;
     if (item >= a.see.queries * a.heads) return;
@@ -167,7 +167,7 @@ void ganz_cuda_attention(ganz_backend *be, const ganz_attention_call *call)
 /* delta: (queries, heads) sum over keys of U times its gradient; z: (segments * heads) sums for the step of U. */
 template <typename T> static __global__ void query_grads(const ganz_attention_call a, int longest, float *delta, float *z)
 {
-    extern __shared__ float shared[];
+    extern __shared__ __align__(16) float shared[];
     __shared__ float room[WARP];
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     float *q = shared + (size_t)warp * (2 * a.width + 2 * longest), *g = q + a.width, *u = g + a.width, *du = u + longest;
@@ -210,7 +210,7 @@ template <typename T> static __global__ void query_grads(const ganz_attention_ca
 
 template <typename T> static __global__ void key_grads(const ganz_attention_call a, int longest, const float *delta)
 {
-    extern __shared__ float shared[];
+    extern __shared__ __align__(16) float shared[];
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     float *k = shared + (size_t)warp * (2 * a.width + 2 * longest), *v = k + a.width, *u = v + a.width, *ds = u + longest;
     const attention_place p = place_of(&a, blockIdx.x);

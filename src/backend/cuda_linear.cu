@@ -158,13 +158,11 @@ static bool describe(const ganz_cuda *c, const product *p, const ganz_cuda_shape
     return !e;
 }
 
-/* The best algorithm by the library's own judgement. Sums that are split along k must be joined in a step of their own:
- * the other scheme adds in the order in which blocks happen to finish. */
-static bool ask(ganz_cuda *c, described *d, int aligned, ganz_cuda_algo *slot)
+/* The best algorithm by the library's own judgement. `schemes`: how sums that were split along k may be joined. */
+static bool ask_with(ganz_cuda *c, described *d, int aligned, uint32_t schemes, ganz_cuda_algo *slot)
 {
     cublasLtMatmulPreferenceOpaque_t wish;
     const uint64_t room = c->workspace_bytes;
-    const uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
     const uint32_t bytes = (uint32_t)aligned;
     cublasStatus_t e = c->blas.wish_init(&wish, sizeof wish);
     if (!e) e = c->blas.wish_set(&wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room);
@@ -182,6 +180,14 @@ static bool ask(ganz_cuda *c, described *d, int aligned, ganz_cuda_algo *slot)
     slot->algo = result.algo;
     slot->workspace = result.workspaceSize;
     return true;
+}
+
+/* Joining in a step of its own is surely the same every time, so it is asked for first; joining in place is said to go
+ * in sequence too. */
+static bool ask(ganz_cuda *c, described *d, int aligned, ganz_cuda_algo *slot)
+{
+    const uint32_t apart = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+    return ask_with(c, d, aligned, apart, slot) || ask_with(c, d, aligned, CUBLASLT_REDUCTION_SCHEME_MASK, slot);
 }
 
 static const ganz_cuda_algo *algo_for(ganz_cuda *c, const product *p, int rows)

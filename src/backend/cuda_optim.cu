@@ -81,7 +81,8 @@ static __device__ inline void put(float *p, spot s, float4 v)
 /* Sums of g^2 + TINY along rows and columns, and of the old values' squares. */
 static __global__ void __launch_bounds__(THREADS) squares_kernel(const tensor *tensors, const work *works, float *sums, sums_layout at)
 {
-    __shared__ float down[LINES][TILE_COLS + 4], along[TILE_ROWS][LANES / WARP], room[WARP];
+    __shared__ __align__(16) float down[LINES][TILE_COLS + 4];
+    __shared__ float along[TILE_ROWS][LANES / WARP], room[WARP];
     const work w = works[blockIdx.x];
     const tensor t = tensors[w.item];
     const spot s = spot_of(&t, &w);
