@@ -130,7 +130,7 @@ ganz_status ganz_log_add(ganz_log *log, const ganz_log_record *record, ganz_erro
     int n = 0;
     to_fields(record, fields);
     for (int i = 0; i < FIELDS; i++) {
-        if (!isnan(fields[i])) n += snprintf(line + n, sizeof line - (size_t)n, i < 3 ? "%.10g" : "%.6g", fields[i]);
+        if (!isnan(fields[i])) n += snprintf(line + n, sizeof line - (size_t)n, i == 0 || i == 2 ? "%.12g" : "%.6g", fields[i]);
         line[n++] = i + 1 < FIELDS ? '\t' : '\n';
     }
     GANZ_TRY(write_all(log, line, (size_t)n, err));
@@ -168,10 +168,10 @@ typedef struct columns {
     double *step, *loss, *smooth, *valid, *bleu;
 } columns;
 
-/* An exponential mean over about a fiftieth of the points, without a bias towards the first. */
+/* An exponential mean over about a hundredth of the points, without a bias towards the first. */
 static void fill_columns(const columns *c, const ganz_log_record *records, int count)
 {
-    const double keep = 1 - 1 / (1 + count / 50.0);
+    const double keep = 1 - 1 / (1 + count / 100.0);
     double sum = 0, weight = 0;
     for (int i = 0; i < count; i++) {
         c->step[i] = records[i].step;

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "base/thread.h"
 
-enum { CPU_TOKENS = 4096, GPU_TOKENS = 16384, VALID_TOKENS = 4096 };
+enum { CPU_TOKENS = 4096, GPU_TOKENS = 16384 };
 
 static const uint64_t steps_stream = 0x7374657073; /* of seeds, one for each step */
 
@@ -121,10 +121,11 @@ static ganz_status open_valid(ganz_trainer *t, ganz_error *err)
     if (!t->options.valid_source) return GANZ_OK;
     GANZ_TRY(ganz_valid_open(&t->valid, t->options.valid_source, t->options.valid_target, t->vocab, longest,
                              t->stepper.options.tokens, err));
+    if (!t->be->host) t->valid.group = 1024;
     const int needed = t->valid.pairs[t->valid.count - 1].source_count; /* the longest comes last */
     const ganz_decoder_options o = {
         .search = {.beam = (int)t->recipe.beam, .n_best = 1, .alpha = t->recipe.alpha},
-        .batch_tokens = VALID_TOKENS,
+        .batch_tokens = t->be->host ? CPU_TOKENS : 2 * GPU_TOKENS,
         .max_input = needed};
     return ganz_decoder_open(&t->decoder, t->be, &t->net, &t->weights, &o, err);
 }

@@ -6,7 +6,7 @@
 #include "ganz/io.h"
 #include "ganz/score.h"
 
-enum { GROUP = 256 /* sentences between two looks at the stop flag */, BATCH_ARRAYS = 5 };
+enum { GROUP = 1024, BATCH_ARRAYS = 5 };
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
@@ -84,7 +84,7 @@ out:
 ganz_status ganz_valid_open(ganz_valid *v, const char *source, const char *target, const ganz_vocab *vocab,
                             int longest, int tokens, ganz_error *err)
 {
-    *v = (ganz_valid){.vocab = vocab, .tokens = tokens};
+    *v = (ganz_valid){.vocab = vocab, .tokens = tokens, .group = 64};
     ganz_status status;
     GANZ_CHECK(read_files(v, source, target, err));
     qsort(v->pairs, (size_t)v->count, sizeof *v->pairs, by_length);
@@ -227,10 +227,11 @@ ganz_status ganz_valid_bleu(const ganz_valid *v, ganz_decoder *decoder, int most
     const ganz_score_settings settings = {.metric = GANZ_BLEU, .words = GANZ_WORDS_13A};
     ganz_scorer *scorer;
     ganz_status status = GANZ_OK;
+    const int group = v->group < GROUP ? v->group : GROUP;
     if (most > v->count) most = v->count;
     GANZ_TRY(ganz_scorer_open(&scorer, &settings, err));
-    for (int first = 0; status == GANZ_OK && first < most; first += GROUP) {
-        const int n = most - first < GROUP ? most - first : GROUP;
+    for (int first = 0; status == GANZ_OK && first < most; first += group) {
+        const int n = most - first < group ? most - first : group;
         status = stop && *stop ? fail_stopped(err) : score_group(v, decoder, first, n, most, scorer, err);
     }
     if (status == GANZ_OK) *bleu = ganz_scorer_score(scorer).score;

@@ -23,6 +23,7 @@ typedef struct ganz_valid {
     size_t pair_capacity, text_bytes, text_capacity;
     int32_t *block; /* arrays of one batch */
     int tokens;
+    int group; /* sentences translated between two looks at the stop flag: more for faster devices, at most 1024 */
 } ganz_valid;
 
 /* Reads both files; they must have the same number of lines. Sources longer than `longest` ids are cut for translation
