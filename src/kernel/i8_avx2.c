@@ -1,6 +1,6 @@
 /* Integer products on AVX2: several exact ways, of which ganz_pack takes the cheapest for the weights at hand.
  *
- *   sign    |a| * sign(b, a) with maddubs: exact for all codes; two products of 127 * 127 fit 16 bits
+ *   words   inputs and weights widened to 16 bits: exact for all codes
  *   pairsN  unsigned inputs (codes shifted up) times weights, N sums of two products added up in 16 bits before they
  *           widen to 32: exact because the packing keeps those sums in range
  *
@@ -68,7 +68,7 @@ INLINE void short_pairs(const ganz_tile_args *t, int rows, int pairs)
                 const __m256i next = four(a + KR);
                 EACH_HALF s[h] = _mm256_add_epi16(s[h], _mm256_maddubs_epi16(next, weights(b, 1, h)));
             }
-            EACH_HALF sum[r][h] = _mm256_add_epi32(sum[r][h], widen(keep(s[h])));
+            EACH_HALF sum[r][h] = keep(_mm256_add_epi32(sum[r][h], widen(s[h])));
         }
     EACH_ROW EACH_HALF store_sums(t->sums + (size_t)r * t->stride, h, sum[r][h]);
 }
@@ -120,20 +120,43 @@ INLINE void long_pairs(const ganz_tile_args *t, int rows, int pairs)
     if (fit) EACH_ROW EACH_HALF store_sums(t->sums + (size_t)r * t->stride, h, sum[r][h]);
 }
 
-INLINE void sign_rows(const ganz_tile_args *t, int rows)
+/* Four input codes of 16 bits, in every column. */
+INLINE __m256i four_words(const uint8_t *a)
 {
-    __m256i sum[4][2];
-    EACH_ROW EACH_HALF sum[r][h] = load_sums(t->start + (size_t)r * t->start_stride, h);
-    const int8_t *b = t->b;
-    for (int i = 0; i < t->k; i += KR, b += NR * KR)
-        EACH_ROW {
-            const __m256i x = four(t->a + (size_t)r * t->lda + i), size = _mm256_abs_epi8(x);
-            EACH_HALF {
-                const __m256i products = _mm256_maddubs_epi16(size, _mm256_sign_epi8(weights(b, 0, h), x));
-                sum[r][h] = _mm256_add_epi32(sum[r][h], widen(keep(products)));
-            }
+    int64_t codes;
+    memcpy(&codes, a, sizeof codes);
+    return _mm256_set1_epi64x(codes);
+}
+
+/* rows and vectors are constants: 4 * vectors columns from `col` on. A vector holds two sums for each of four columns. */
+INLINE void word_columns(const ganz_tile_args *t, int rows, int col, int vectors)
+{
+    __m256i sum[4][4];
+    EACH_ROW UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = _mm256_setzero_si256();
+    const int8_t *b = t->b + KR * col;
+    for (int i = 0; i < t->k; i += KR, b += NR * KR) {
+        __m256i x[4];
+        EACH_ROW x[r] = four_words(t->a + (size_t)r * t->lda + 2 * i);
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            const __m256i w = _mm256_cvtepi8_epi16(_mm_load_si128((const void *)(b + 16 * v)));
+            EACH_ROW sum[r][v] = keep(_mm256_add_epi32(sum[r][v], _mm256_madd_epi16(x[r], w)));
         }
-    EACH_ROW EACH_HALF store_sums(t->sums + (size_t)r * t->stride, h, sum[r][h]);
+    }
+    EACH_ROW UNROLL for (int v = 0; v < vectors; v += 2) {
+        const int half = (col + 4 * v) / 8;
+        const __m256i mixed = _mm256_hadd_epi32(sum[r][v], sum[r][v + 1]); /* columns 0 1 4 5 2 3 6 7 */
+        const __m256i total = _mm256_permute4x64_epi64(mixed, 0xD8);
+        store_sums(t->sums + (size_t)r * t->stride, half,
+                   _mm256_add_epi32(total, load_sums(t->start + (size_t)r * t->start_stride, half)));
+    }
+}
+
+/* Few rows read the weights once, more of them one half after the other: so the sums stay in registers. */
+INLINE void word_rows(const ganz_tile_args *t, int rows)
+{
+    word_columns(t, rows, 0, rows <= 2 ? 4 : 2);
+    if (rows > 2) word_columns(t, rows, 8, 2);
 }
 
 /* Rows in sixes or fours; what is left over, in fours and fewer. */
@@ -159,7 +182,7 @@ INLINE void sign_rows(const ganz_tile_args *t, int rows)
 #define PAIRS2_ROWS(t, rows) short_pairs(t, rows, 2)
 #define PAIRS4_ROWS(t, rows) long_pairs(t, rows, 4)
 #define PAIRS8_ROWS(t, rows) long_pairs(t, rows, 8)
-TILE(tile_sign, 4, sign_rows)
+TILE(tile_words, 4, word_rows)
 TILE(tile_pairs1, 4, PAIRS1_ROWS)
 TILE(tile_pairs2, 4, PAIRS2_ROWS)
 TILE(tile_pairs4, 6, PAIRS4_ROWS)
@@ -281,11 +304,11 @@ void ganz_kernel_init_i8_avx2(ganz_kernel *kernel)
         .nr = NR, .kr = KR, .k_step = K_STEP, .k_block = 2048, .m_block = 60,
         .routes = 5,
         .route = {
-            {.name = "sign", .tile = tile_sign, .is_signed = true, .pairs = 0, .cost = 1.65f},
+            {.name = "words", .tile = tile_words, .words = true, .cost = 1.39f},
             {.name = "pairs1", .tile = tile_pairs1, .pairs = 1, .cost = 1.0f},
-            {.name = "pairs2", .tile = tile_pairs2, .pairs = 2, .cost = 0.77f},
-            {.name = "pairs4", .tile = tile_pairs4, .pairs = 4, .cost = 0.69f},
-            {.name = "pairs8", .tile = tile_pairs8, .pairs = 8, .cost = 0.65f},
+            {.name = "pairs2", .tile = tile_pairs2, .pairs = 2, .cost = 0.80f},
+            {.name = "pairs4", .tile = tile_pairs4, .pairs = 4, .cost = 0.73f},
+            {.name = "pairs8", .tile = tile_pairs8, .pairs = 8, .cost = 0.69f},
         },
     };
 }

@@ -10,14 +10,15 @@ enum {
     ROW_PAD = 64   /* keeps rows of 2^n bytes out of the same cache set */
 };
 
-static size_t row_bytes(const ganz_gemm_isa *isa, int k)
+/* Room for a row of input bytes, or of words. */
+static size_t row_bytes(const ganz_gemm_isa *isa, int k, bool words)
 {
-    return ganz_round_up((size_t)k, (size_t)isa->k_step) + ROW_PAD;
+    return ganz_round_up((size_t)k, (size_t)isa->k_step) * (words ? 2 : 1) + ROW_PAD;
 }
 
 static size_t input_bytes(const ganz_gemm_isa *isa, int k)
 {
-    return ganz_round_up((size_t)isa->m_block * row_bytes(isa, k), GANZ_ALIGN);
+    return ganz_round_up((size_t)isa->m_block * row_bytes(isa, k, isa->route[0].words), GANZ_ALIGN);
 }
 
 /* Columns whose sums are held at once: whole panels, at least one. */
@@ -34,21 +35,36 @@ size_t ganz_gemm_scratch(const ganz_kernel *kernel, int k)
     return input_bytes(isa, k) + (most > SUMS ? most : SUMS) * sizeof(int32_t);
 }
 
-/* Input codes as the tile wants them: shifted, with zeros up to the stored depth, and zero rows up to the step. */
-static void shift_rows(const ganz_packed *w, const uint8_t *a, size_t lda, int rows, int rows_tile, uint8_t *out,
-                       size_t stride)
+static void shift_row(const uint8_t *restrict from, int k, uint8_t shift, uint8_t *restrict to)
 {
-    const uint8_t shift = (uint8_t)w->shift;
+    for (int i = 0; i < k; i++) to[i] = (uint8_t)(from[i] + shift);
+}
+
+static void widen_row(const uint8_t *restrict from, int k, bool is_unsigned, int16_t *restrict to)
+{
+    if (is_unsigned)
+        for (int i = 0; i < k; i++) to[i] = from[i];
+    else
+        for (int i = 0; i < k; i++) to[i] = (int8_t)from[i];
+}
+
+/* Input codes as the tile wants them: shifted or widened, with zeros up to the stored depth, and zero rows up to
+ * the step. */
+static void prepare_rows(const ganz_packed *w, const uint8_t *a, size_t lda, int rows, int rows_tile, uint8_t *out,
+                         size_t stride)
+{
+    const size_t size = w->route.words ? 2 : 1, used = (size_t)w->k * size, all = (size_t)w->k_stored * size;
     for (int r = 0; r < rows; r++) {
         const uint8_t *const from = a + (size_t)r * lda;
         uint8_t *const to = out + (size_t)r * stride;
-        for (int i = 0; i < w->k; i++) to[i] = (uint8_t)(from[i] + shift);
-        memset(to + w->k, 0, (size_t)(w->k_stored - w->k));
+        if (w->route.words) widen_row(from, w->k, w->is_unsigned, (int16_t *)(void *)to);
+        else shift_row(from, w->k, (uint8_t)w->shift, to);
+        if (used < all) memset(to + used, 0, all - used);
     }
-    for (int r = rows; r < rows_tile; r++) memset(out + (size_t)r * stride, 0, (size_t)w->k_stored);
+    for (int r = rows; r < rows_tile; r++) memset(out + (size_t)r * stride, 0, all);
 }
 
-/* The weights outside the panel; input bytes have the sign the route says. */
+/* The weights outside the panel: only of routes with unsigned input bytes. */
 static void apply_fixes(const ganz_packed *w, int panel, const uint8_t *a, size_t lda, int rows, int32_t *sums,
                         size_t stride)
 {
@@ -69,7 +85,7 @@ static void multiply_panel(const ganz_gemm_isa *isa, const ganz_packed *w, int p
     for (int left = w->k_stored; left > 0; left -= isa->k_block) {
         t.k = left < isa->k_block ? left : isa->k_block;
         w->route.tile(&t);
-        t.a += t.k;
+        t.a += w->route.words ? 2 * t.k : t.k;
         t.b += (size_t)t.k * (size_t)isa->nr;
         t.start = sums;
         t.start_stride = stride;
@@ -84,15 +100,15 @@ void ganz_gemm(const ganz_kernel *kernel, const ganz_packed *w, const void *a, s
     GANZ_ASSERT(col % isa->nr == 0 && (col_end % isa->nr == 0 || col_end == w->n));
     uint8_t *const input = scratch;
     int32_t *const sums = (int32_t *)(void *)(input + input_bytes(isa, w->k));
-    const bool direct = w->shift == 0 && w->k == w->k_stored && !isa->row_step;
-    const size_t stride_in = direct ? lda : row_bytes(isa, w->k);
+    const bool direct = w->shift == 0 && !w->route.words && w->k == w->k_stored && !isa->row_step;
+    const size_t stride_in = direct ? lda : row_bytes(isa, w->k, w->route.words);
     if (isa->enter) isa->enter();
     for (int row = 0; row < rows; row += isa->m_block) {
         const int m = rows - row < isa->m_block ? rows - row : isa->m_block;
         const int m_tile = isa->row_step ? (int)ganz_round_up((size_t)m, (size_t)isa->row_step) : m;
         const int strip = strip_columns(isa, m_tile);
         const uint8_t *const from = (const uint8_t *)a + (size_t)row * lda;
-        if (!direct) shift_rows(w, from, lda, m, m_tile, input, stride_in);
+        if (!direct) prepare_rows(w, from, lda, m, m_tile, input, stride_in);
         for (int c = col; c < col_end; c += strip) {
             const int end = col_end - c < strip ? col_end : c + strip;
             for (int at = c; at < end; at += isa->nr)

@@ -131,7 +131,7 @@ typedef struct ganz_rows {
 /* Rows of input bytes times (part of the depth of) one panel:
  *   sums[r][j] = start[r][j] + sum over i < k of a[r][i] * b[i][j],  r < rows, j < nr */
 typedef struct ganz_tile_args {
-    const uint8_t *a; /* uint8 or int8, as the route says */
+    const uint8_t *a; /* uint8, int8 or int16, as the route says; rows lda bytes apart */
     size_t lda;
     int rows, k;
     const int8_t *b;      /* [k / kr][nr][kr] */
@@ -149,12 +149,13 @@ typedef struct ganz_route {
     const char *name;
     ganz_tile *tile;
     bool is_signed; /* the tile reads input codes as int8 and not as uint8 */
+    bool words;     /* it reads them as int16 */
     int pairs;      /* 0: cannot overflow */
     float cost;     /* time for a weight, in units of its own; one extra weight costs GANZ_FIX_COST */
 } ganz_route;
 
 #define GANZ_ROUTES_MAX 6
-#define GANZ_FIX_COST 48.0f
+#define GANZ_FIX_COST 70.0f
 
 /* The integer product of one ISA. */
 typedef struct ganz_gemm_isa {
@@ -164,7 +165,7 @@ typedef struct ganz_gemm_isa {
     int k_block;    /* depth a panel is worked through at a time, multiple of k_step */
     int row_step;   /* a tile gets multiples of this many rows, the last ones without meaning; 0: any number */
     int m_block;    /* rows worked through at a time, multiple of row_step */
-    int routes;     /* the first has no pairs: it takes any weights */
+    int routes;     /* the first has no pairs, it takes any weights; no other one has words */
     ganz_route route[GANZ_ROUTES_MAX];
     void (*enter)(void); /* around a whole product, or NULL: state that a tile needs */
     void (*leave)(void);
@@ -182,6 +183,7 @@ typedef struct ganz_packed {
     int n, k;               /* columns of the result, depth: files hold codes as (n, k) */
     int k_stored;           /* depth with padding */
     int shift;              /* added to input codes, modulo 256 */
+    bool is_unsigned;       /* input codes are uint8 */
     ganz_route route;       /* chosen for these weights */
     const int8_t *codes;    /* [panel][k_stored / kr][nr][kr] */
     const int32_t *base;    /* (panels * nr) what sums start from: takes the shift back out */
