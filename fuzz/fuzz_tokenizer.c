@@ -34,10 +34,10 @@ static void expect_round_trip(const ganz_vocab *vocab, const char *text, size_t 
 /* Tokens alternate in class, are never empty, and lie in the text in order with at most one space between. */
 static void expect_tokens(const char *text, size_t bytes)
 {
-    ganz_tokens tokens = {text, bytes, 0};
+    ganz_tokenizer tokens = {text, bytes, 0};
     const char *token, *end = text;
     size_t length;
-    while (ganz_tokens_next(&tokens, &token, &length)) {
+    while (ganz_tokenizer_next(&tokens, &token, &length)) {
         FUZZ_EXPECT(length > 0 && (token == end || (token == end + 1 && *end == ' ' && end > text)));
         int32_t code;
         ganz_next_character(token, &code);

@@ -86,13 +86,13 @@ static void expect_tokens(const char *line, const char *expected)
     char joined[512] = "";
     ganz_text back = {0};
     bool alnum = false;
-    ganz_tokens tokens = {line, strlen(line), 0};
+    ganz_tokenizer tokens = {line, strlen(line), 0};
     const char *token;
     size_t bytes;
-    while (ganz_tokens_next(&tokens, &token, &bytes)) {
+    while (ganz_tokenizer_next(&tokens, &token, &bytes)) {
         if (joined[0]) strcat(joined, "|");
         strncat(joined, token, bytes);
-        assert_true(ganz_tokens_join(&back, token, bytes, &alnum));
+        assert_true(ganz_tokenizer_join(&back, token, bytes, &alnum));
     }
     assert_string_equal(joined, expected);
     assert_int_equal(back.bytes, strlen(line));

@@ -33,10 +33,10 @@ static ganz_status make_valid(sampling *s, const ganz_lines *lines, const char *
 
 static bool count_tokens(sampling *s, const char *line, size_t bytes)
 {
-    ganz_tokens tokens = {line, bytes, 0};
+    ganz_tokenizer tokens = {line, bytes, 0};
     const char *token;
     size_t length;
-    while (ganz_tokens_next(&tokens, &token, &length))
+    while (ganz_tokenizer_next(&tokens, &token, &length))
         if (!ganz_counts_add(&s->counts, token, length, 1)) return false;
     s->progress.lines++;
     s->progress.characters += (long long)ganz_count_characters(line, bytes);

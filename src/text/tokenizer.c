@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-bool ganz_tokens_next(ganz_tokens *t, const char **token, size_t *bytes)
+bool ganz_tokenizer_next(ganz_tokenizer *t, const char **token, size_t *bytes)
 {
     while (t->at < t->bytes) {
         const size_t start = t->at;
@@ -15,7 +15,7 @@ bool ganz_tokens_next(ganz_tokens *t, const char **token, size_t *bytes)
             t->at += step;
         }
         const bool inner_space = t->at - start == 1 && t->text[start] == ' ' && start > 0 && t->at < t->bytes;
-        if (inner_space) continue; /* ganz_tokens_join puts it back */
+        if (inner_space) continue; /* ganz_tokenizer_join puts it back */
         *token = t->text + start;
         *bytes = t->at - start;
         return true;
@@ -23,7 +23,7 @@ bool ganz_tokens_next(ganz_tokens *t, const char **token, size_t *bytes)
     return false;
 }
 
-bool ganz_tokens_join(ganz_text *line, const char *token, size_t bytes, bool *after_alnum)
+bool ganz_tokenizer_join(ganz_text *line, const char *token, size_t bytes, bool *after_alnum)
 {
     int32_t code;
     ganz_next_character(token, &code);

@@ -13,20 +13,20 @@
 
 /* ---- line to tokens ----------------------------------------------------------------------------- */
 
-typedef struct ganz_tokens {
+typedef struct ganz_tokenizer {
     const char *text;
     size_t bytes, at;
-} ganz_tokens;
+} ganz_tokenizer;
 
 /* The next token: a longest run of alphanumeric or of other characters. A run that is one space between two
  * others is left out. False at the end of the line. */
-bool ganz_tokens_next(ganz_tokens *tokens, const char **token, size_t *bytes);
+bool ganz_tokenizer_next(ganz_tokenizer *tokens, const char **token, size_t *bytes);
 
 /* ---- tokens to line ----------------------------------------------------------------------------- */
 
 /* Appends a token (not empty) to a line; *after_alnum says whether the token before it began alphanumeric,
  * false at the start of the line. False when memory is out. */
-bool ganz_tokens_join(ganz_text *line, const char *token, size_t bytes, bool *after_alnum);
+bool ganz_tokenizer_join(ganz_text *line, const char *token, size_t bytes, bool *after_alnum);
 
 /* ---- escapes ------------------------------------------------------------------------------------ */
 

@@ -212,11 +212,11 @@ ganz_status ganz_vocab_encode(const ganz_vocab *v, const char *text, size_t byte
     if (!ganz_utf8_valid(text, bytes)) return ganz_fail(err, GANZ_EINVAL, "the text is not UTF-8");
     const size_t before = out->count;
     ganz_text escaped = {0};
-    ganz_tokens tokens = {text, bytes, 0};
+    ganz_tokenizer tokens = {text, bytes, 0};
     const char *token;
     size_t length;
     bool good = true;
-    while (good && ganz_tokens_next(&tokens, &token, &length)) {
+    while (good && ganz_tokenizer_next(&tokens, &token, &length)) {
         if (needs_escape(v, token, length)) {
             escaped.bytes = 0;
             good = ganz_escape(&escaped, token, length, v->alphabet);
@@ -245,7 +245,7 @@ static bool end_token(decoding *d, ganz_text *out)
     d->token.bytes = 0;
     if (!ganz_unescape(&d->token, d->joined.text, d->joined.bytes)) return false;
     d->joined.bytes = 0;
-    return ganz_tokens_join(out, d->token.text, d->token.bytes, &d->after_alnum);
+    return ganz_tokenizer_join(out, d->token.text, d->token.bytes, &d->after_alnum);
 }
 
 static bool add_entry(decoding *d, const char *entry, size_t bytes, ganz_text *out)
