@@ -1,7 +1,9 @@
 /* ganz COMMAND: finds the command and runs it. */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -24,11 +26,18 @@ static void print_help(FILE *to)
     fputs("\nganz COMMAND --help tells more about one command; ganz --version prints the version.\n", to);
 }
 
+/* Asked of the system: what errno said when a stream failed is long gone. */
+static bool reader_has_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
+}
+
 /* Output that a full disk or a closed pipe swallowed must not look like success. */
 static int close_streams(int code)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        fputs("ganz: cannot write standard output\n", stderr);
+        if (!reader_has_gone()) fputs("ganz: cannot write standard output\n", stderr);
         return code == CLI_OK ? CLI_FAILED : code;
     }
     return code;

@@ -10,7 +10,7 @@
 
 int cli_fail(const cli_command *command, const ganz_error *err)
 {
-    fprintf(stderr, "ganz %s: %s\n", command->name, err->message);
+    if (err->status != GANZ_EPIPE) fprintf(stderr, "ganz %s: %s\n", command->name, err->message);
     return CLI_FAILED;
 }
 

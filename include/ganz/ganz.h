@@ -33,7 +33,8 @@ typedef enum ganz_status {
     GANZ_ELIMIT,       /* larger than a stated limit */
     GANZ_EUNSUPPORTED, /* this build or machine cannot do it */
     GANZ_ECUDA,        /* the GPU failed */
-    GANZ_ESTOPPED      /* stopped on request */
+    GANZ_ESTOPPED,     /* stopped on request */
+    GANZ_EPIPE         /* whoever read an output has gone */
 } ganz_status;
 
 /* A status and one sentence for a person, without a trailing newline. */

@@ -21,6 +21,7 @@ const char *ganz_status_name(ganz_status status)
         [GANZ_EUNSUPPORTED] = "not supported here",
         [GANZ_ECUDA] = "GPU failure",
         [GANZ_ESTOPPED] = "stopped",
+        [GANZ_EPIPE] = "reader gone",
     };
     const size_t at = (size_t)status;
     return at < GANZ_COUNT(names) ? names[at] : "unknown status";
@@ -51,7 +52,8 @@ ganz_status ganz_fail(ganz_error *err, ganz_status status, const char *format, .
 ganz_status ganz_fail_errno(ganz_error *err, const char *what, const char *path)
 {
     const int code = errno;
-    return ganz_fail(err, code == ENOMEM ? GANZ_ENOMEM : GANZ_EIO, "cannot %s %s: %s", what, path, strerror(code));
+    const ganz_status status = code == ENOMEM ? GANZ_ENOMEM : code == EPIPE ? GANZ_EPIPE : GANZ_EIO;
+    return ganz_fail(err, status, "cannot %s %s: %s", what, path, strerror(code));
 }
 
 void ganz_assert_failed(const char *condition, const char *file, int line)
