@@ -46,7 +46,8 @@ typedef struct cli_command {
 int cli_parse(const cli_command *command, const cli_option *options, int argc, char **argv, cli_list *rest);
 void cli_list_free(cli_list *list);
 
-/* "ganz NAME: sentence" on standard error. Each returns the exit code that goes with it. */
+/* "ganz NAME: sentence" on standard error, but nothing about a reader that has seen enough (ganz ... | head). Each returns
+ * the exit code that goes with it. */
 int cli_fail(const cli_command *command, const ganz_error *err);
 int cli_usage(const cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -78,6 +79,13 @@ int cli_settings_options(cli_settings *s, cli_option *options);
 int cli_settings_apply(const cli_command *command, const cli_settings *s, ganz_recipe *recipe);
 /* The recipe as a file, on standard output. */
 void cli_settings_print(const ganz_recipe *recipe);
+
+/* The model a command uses: `given`, else what GANZ_MODEL names, else the default model, which is looked for around the
+ * program; then the name is in `path`. NULL: none; cli_no_model says so, `how` being what the user could do ("give --model
+ * FILE"), and returns the exit code. */
+enum { CLI_PATH = 4096 };
+const char *cli_find_model(const char *given, char path[CLI_PATH]);
+int cli_no_model(const cli_command *command, const char *how);
 
 /* Seconds on a clock that never goes back. */
 double cli_seconds(void);

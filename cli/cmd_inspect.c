@@ -10,7 +10,7 @@
 #include "ganz/io.h"
 
 const cli_command cli_about_inspect = {
-    "inspect", "[OPTIONS] MODEL", "show what is in a model, product by product",
+    "inspect", "[OPTIONS] [MODEL]", "show what is in a model, product by product",
     "Shows the configuration and every matrix product: its shape, the bits of its codes, the steps of both sides (as powers\n"
     "of 2) with the largest value they reach, and the largest sum that can occur. Sums have 32 bits, so it must be below\n"
     "2^31. The left side is the input, the queries or the attention weights (whose codes are 0 or more), the right side\n"
@@ -19,7 +19,7 @@ const cli_command cli_about_inspect = {
     "--audit translates a text and shows what each product did: how often it ran in integers and in float, the share of\n"
     "its input codes that were clipped, and the largest sum beside the largest possible one.\n"
     "\n"
-    "The model is MODEL, else the file that GANZ_MODEL names.\n",
+    "The model is MODEL, else the file that GANZ_MODEL names, else the default model, which comes with the program.\n",
 };
 
 enum { LINES = 64 /* translated together */ };
@@ -360,6 +360,7 @@ static int inspect(job *j)
 int cli_run_inspect(int argc, char **argv)
 {
     job j = {0};
+    char path[CLI_PATH];
     ganz_translator_defaults(&j.options);
     long long beam = j.options.beam;
     const cli_option options[] = {
@@ -372,9 +373,9 @@ int cli_run_inspect(int argc, char **argv)
     cli_list rest = {0};
     int code = cli_parse(&cli_about_inspect, options, argc, argv, &rest);
     j.options.beam = (int)beam;
-    j.path = rest.count > 0 ? rest.items[0] : getenv("GANZ_MODEL");
     if (code < 0 && rest.count > 1) code = cli_usage(&cli_about_inspect, "one model at a time, not %s too", rest.items[1]);
-    if (code < 0 && !j.path) code = cli_usage(&cli_about_inspect, "which model?");
+    if (code < 0) j.path = cli_find_model(rest.count > 0 ? rest.items[0] : NULL, path);
+    if (code < 0 && !j.path) code = cli_no_model(&cli_about_inspect, "name one");
     if (code < 0) code = inspect(&j);
     cli_list_free(&rest);
     return code;

@@ -7,7 +7,7 @@
 #include "ganz/quantize.h"
 
 const cli_command cli_about_quantize = {
-    "quantize", "--model MODEL --method max --calibrate TEXT --out FILE", "Make an integer model of a float model",
+    "quantize", "--model MODEL --method max --calibrate TEXT --out FILE", "make an integer model of a float model",
     "Every matrix product of the new model multiplies integers of --bits bits: the weights are rounded, and the input of\n"
     "each product has a step of its own.\n"
     "\n"

@@ -9,12 +9,12 @@
 #include "ganz/io.h"
 
 const cli_command cli_about_translate = {
-    "translate", "--model MODEL [FILE...]", "Translate text, one line each",
+    "translate", "[--model MODEL] [FILE...]", "translate text, one line each",
     "Reads the files, or standard input, and writes one line for each line, in the same order; a blank line for a\n"
     "blank line. Compressed files are recognised; an output named .gz or .zst is compressed. Answers as soon as the\n"
     "input pauses, so that it can be talked to through pipes.\n"
     "\n"
-    "The model is --model, else the file that GANZ_MODEL names.\n"
+    "The model is --model, else the file that GANZ_MODEL names, else the default model, which comes with the program.\n"
     "\n"
     "--scores puts the score and a tab before each translation: log-probability / ((5 + length) / 6)^alpha.\n"
     "--n-best N writes up to N lines for each line, with the line's number and a tab before them.\n"
@@ -317,9 +317,9 @@ static void free_job(job *j)
 static int start_job(job *j, const cli_list *files)
 {
     ganz_error err;
-    if (!j->model_path) j->model_path = getenv("GANZ_MODEL");
-    if (!j->model_path || !*j->model_path)
-        return cli_usage(&cli_about_translate, "which model? give --model, or its name in GANZ_MODEL");
+    char path[CLI_PATH];
+    j->model_path = cli_find_model(j->model_path, path);
+    if (!j->model_path) return cli_no_model(&cli_about_translate, "give --model FILE");
     if (j->threads == 0) j->threads = sysconf(_SC_NPROCESSORS_ONLN);
     if (j->threads < 1 || j->threads > MOST_THREADS) j->threads = j->threads < 1 ? 1 : MOST_THREADS;
     const bool talking = strcmp(j->out_path, "-") == 0 && isatty(STDOUT_FILENO);

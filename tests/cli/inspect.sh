@@ -48,8 +48,12 @@ grep -q '^45 products: 0 integer, 45 float$' out || fail "products of the audit 
 $GANZ inspect --audit /dev/null int.safetensors | grep -q '^45 products: 0 integer, 0 float, the rest never ran$' || fail "empty audit"
 GANZ_MODEL=int.safetensors $GANZ inspect | grep -q '45 integer' || fail "GANZ_MODEL"
 
+mkdir -p put/bin/models && cp "$GANZ" put/bin && cp int.safetensors put/bin/models/en-de.safetensors
+put/bin/ganz inspect | grep -q '45 integer' || fail "the default model"
+
 # refusals
-refuses 2 'which model' $GANZ inspect
+mkdir bin && cp "$GANZ" bin
+refuses 1 'no model: name one or set GANZ_MODEL' bin/ganz inspect
 refuses 2 'one model at a time' $GANZ inspect float.safetensors int.safetensors
 refuses 1 'nothing' $GANZ inspect nothing
 refuses 1 'nothing' $GANZ inspect --audit nothing int.safetensors

@@ -10,6 +10,9 @@ for header in "$HERE"/../../include/ganz/*.h; do
   cmp "$header" "$PREFIX/include/ganz/${header##*/}" || fail "no header ${header##*/}"
 done
 [ -s "$PREFIX/share/ganz/recipes/base.yaml" ] || fail "no recipes"
+for model in "$HERE"/../../models/*.safetensors; do
+  [ ! -e "$model" ] || cmp "$model" "$PREFIX/share/ganz/${model##*/}" || fail "no model ${model##*/}"
+done
 
 PKG_CONFIG_PATH=$(dirname "$(find "$PREFIX" -name ganz.pc)")
 export PKG_CONFIG_PATH

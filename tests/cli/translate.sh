@@ -27,6 +27,19 @@ GANZ_MODEL=m.safetensors $GANZ translate --max-length 16 in | cmp - out || fail 
 $GANZ translate -m other.safetensors --max-length 16 in | cmp -s - out && fail "two models say the same"
 $T --beam 1 in | cmp -s - out && fail "greedy says the same as a beam"
 
+# the default model: beside the program, installed, or none
+mkdir -p put/bin put/share/ganz put/bin/models
+cp "$GANZ" put/bin/ganz
+refuses 1 'no model: give --model FILE or set GANZ_MODEL .looked for en-de.safetensors in .*/put/bin/../share/ganz' put/bin/ganz translate in
+GANZ_MODEL= refuses 1 'no model: ' put/bin/ganz translate in
+cp m.safetensors put/share/ganz/en-de.safetensors
+put/bin/ganz translate --max-length 16 in | cmp - out || fail "the installed model"
+ln -s put/bin/ganz linked
+./linked translate --max-length 16 in | cmp - out || fail "the installed model, through a link"
+cp other.safetensors put/bin/models/en-de.safetensors
+put/bin/ganz translate --max-length 16 in | cmp -s - out && fail "a model beside the program does not come first"
+GANZ_MODEL=m.safetensors put/bin/ganz translate --max-length 16 in | cmp - out || fail "GANZ_MODEL does not come first"
+
 # scores and n-best
 $T --scores in >scored || fail "--scores"
 cut -f2- scored | cmp - out || fail "scores change the text"
@@ -72,7 +85,6 @@ $T --invalid replace bad >replaced || fail "--invalid replace"
 equal "replaced" 2 "$(wc -l <replaced)"
 
 # refusals leave no output behind
-refuses 2 'which model' $GANZ translate in
 refuses 1 'nothing: ' $GANZ translate --model nothing in
 refuses 1 'nothing' $T nothing
 refuses 2 'n-best' $T --n-best 5 in
@@ -84,6 +96,8 @@ refuses 1 'in: ' $GANZ translate --model in in
 refuses 1 'bad:2' $T -o made in bad
 [ -e made ] && fail "a failed run left an output"
 ls | grep -q '^\.\?made' && fail "a failed run left something"
+$T in 2>err | :
+[ -s err ] && fail "a reader that left makes it say: $(cat err)"
 $T in >/dev/full 2>err && fail "a full disk looks like success"
 grep -q 'No space left' err || fail "a full disk says: $(cat err)"
 exit 0
