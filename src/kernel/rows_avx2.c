@@ -26,24 +26,38 @@ static inline float join8_max(__m256 m)
     return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x))) + 0.0f;
 }
 
-/* exp_of of eight numbers. */
+#define EACH UNROLL for (int v = 0; v < vectors; v++)
+
+/* exp_of of 8 * vectors numbers, vectors (a constant) <= 4. Step by step over all of them: one chain of so many
+ * dependent operations after the other would keep the processor waiting. */
+static inline __attribute__((always_inline)) void exp_vectors(__m256 x[4], int vectors)
+{
+    const __m256 magic = _mm256_set1_ps(ROUND_MAGIC);
+    __m256 valid[4], shifted[4], n[4], q[4];
+    EACH valid[v] = _mm256_cmp_ps(x[v], _mm256_set1_ps(EXP_LOW), _CMP_GE_OQ);
+    EACH x[v] = _mm256_min_ps(x[v], _mm256_set1_ps(EXP_HIGH));
+    EACH shifted[v] = _mm256_add_ps(_mm256_mul_ps(x[v], _mm256_set1_ps(EXP_LOG2E)), magic);
+    EACH n[v] = _mm256_sub_ps(shifted[v], magic);
+    EACH x[v] = _mm256_sub_ps(x[v], _mm256_mul_ps(n[v], _mm256_set1_ps(EXP_LN2_HIGH)));
+    EACH x[v] = _mm256_sub_ps(x[v], _mm256_mul_ps(n[v], _mm256_set1_ps(EXP_LN2_LOW)));
+    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(_mm256_set1_ps(EXP_6), x[v]), _mm256_set1_ps(EXP_5));
+    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(q[v], x[v]), _mm256_set1_ps(EXP_4));
+    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(q[v], x[v]), _mm256_set1_ps(EXP_3));
+    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(q[v], x[v]), _mm256_set1_ps(EXP_2));
+    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(_mm256_mul_ps(q[v], x[v]), x[v]), x[v]);
+    EACH {
+        const __m256i power =
+            _mm256_sub_epi32(_mm256_castps_si256(shifted[v]), _mm256_set1_epi32((int)(ROUND_BITS - 127u)));
+        const __m256 y = _mm256_add_ps(q[v], _mm256_set1_ps(1.0f));
+        x[v] = _mm256_and_ps(_mm256_mul_ps(y, _mm256_castsi256_ps(_mm256_slli_epi32(power, 23))), valid[v]);
+    }
+}
+
 static inline __m256 exp8(__m256 x)
 {
-    const __m256 valid = _mm256_cmp_ps(x, _mm256_set1_ps(EXP_LOW), _CMP_GE_OQ);
-    const __m256 magic = _mm256_set1_ps(ROUND_MAGIC);
-    x = _mm256_min_ps(x, _mm256_set1_ps(EXP_HIGH));
-    const __m256 shifted = _mm256_add_ps(_mm256_mul_ps(x, _mm256_set1_ps(EXP_LOG2E)), magic);
-    const __m256 n = _mm256_sub_ps(shifted, magic);
-    const __m256 r = _mm256_sub_ps(_mm256_sub_ps(x, _mm256_mul_ps(n, _mm256_set1_ps(EXP_LN2_HIGH))),
-                                   _mm256_mul_ps(n, _mm256_set1_ps(EXP_LN2_LOW)));
-    __m256 q = _mm256_set1_ps(EXP_6);
-    q = _mm256_add_ps(_mm256_mul_ps(q, r), _mm256_set1_ps(EXP_5));
-    q = _mm256_add_ps(_mm256_mul_ps(q, r), _mm256_set1_ps(EXP_4));
-    q = _mm256_add_ps(_mm256_mul_ps(q, r), _mm256_set1_ps(EXP_3));
-    q = _mm256_add_ps(_mm256_mul_ps(q, r), _mm256_set1_ps(EXP_2));
-    const __m256 y = _mm256_add_ps(_mm256_add_ps(_mm256_mul_ps(_mm256_mul_ps(q, r), r), r), _mm256_set1_ps(1.0f));
-    const __m256i power = _mm256_sub_epi32(_mm256_castps_si256(shifted), _mm256_set1_epi32((int)(ROUND_BITS - 127u)));
-    return _mm256_and_ps(_mm256_mul_ps(y, _mm256_castsi256_ps(_mm256_slli_epi32(power, 23))), valid);
+    __m256 one[4] = {x};
+    exp_vectors(one, 1);
+    return one[0];
 }
 
 /* ---- codes -------------------------------------------------------------------------------------- */
@@ -212,6 +226,14 @@ static inline float exp_and_sum(const float *x, int n, float max, float *y)
     const __m256 shift = _mm256_set1_ps(max);
     __m256 sum = _mm256_setzero_ps();
     int i = 0;
+    for (; i + 32 <= n; i += 32) {
+        enum { vectors = 4 };
+        __m256 e[vectors];
+        EACH e[v] = _mm256_sub_ps(_mm256_loadu_ps(x + i + 8 * v), shift);
+        exp_vectors(e, vectors);
+        EACH sum = _mm256_add_ps(sum, e[v]);
+        if (y) EACH _mm256_storeu_ps(y + i + 8 * v, e[v]);
+    }
     for (; i + 8 <= n; i += 8) {
         const __m256 e = exp8(_mm256_sub_ps(_mm256_loadu_ps(x + i), shift));
         sum = _mm256_add_ps(sum, e);
@@ -330,7 +352,6 @@ static inline __attribute__((always_inline)) void epilogue_columns(const ganz_ep
 {
     __m256i s[4];
     __m256 y[4];
-#define EACH UNROLL for (int v = 0; v < vectors; v++)
     EACH s[v] = _mm256_loadu_si256((const void *)(sums + 8 * v));
     if (e->sums) EACH _mm256_storeu_si256((void *)(e->sums + row * e->sums_stride + col + 8 * v), s[v]);
     if (!e->out && !e->codes) return;
@@ -342,7 +363,6 @@ static inline __attribute__((always_inline)) void epilogue_columns(const ganz_ep
     if (e->out) EACH _mm256_storeu_ps(e->out + row * e->out_stride + col + 8 * v, y[v]);
     if (!e->codes) return;
     EACH s[v] = codes8(y[v], l);
-#undef EACH
     int8_t *const to = e->codes + row * e->codes_stride + col;
     if (vectors == 4) store32(to, s, false);
     else store8(to, s[0], false);
