@@ -273,9 +273,9 @@ struct ganz_backend {
     /* Integer translation: all of these or none (NULL). Sums are exact; what follows them is the arithmetic of the float
      * operations above on codes, so that both give the same bits. Forward only, no dropout. */
     size_t (*pack_bytes)(const ganz_backend *be, int out, int in); /* 0: too large */
-    /* Weights (out, in) into a block of pack_bytes, aligned to GANZ_ALIGN; input codes will be in [-p, p]. A backend opened
-     * under the same choice of processor features reads what another one packed. */
-    const ganz_packed *(*pack)(const ganz_backend *be, void *block, const int8_t *codes, int out, int in, int p);
+    /* Weights (out, in) into a block of pack_bytes, aligned to GANZ_ALIGN; input codes will be in [low, p], low -p or 0. A
+     * backend opened under the same choice of processor features reads what another one packed. */
+    const ganz_packed *(*pack)(const ganz_backend *be, void *block, const int8_t *codes, int out, int in, int low, int p);
     void (*embed_codes)(ganz_backend *be, const ganz_embed_call *c);
     void (*norm_codes)(ganz_backend *be, const ganz_norm_call *c);
     void (*linear_codes)(ganz_backend *be, const ganz_linear_call *c);

@@ -17,11 +17,12 @@ size_t ganz_cpu_pack_bytes(const ganz_backend *be, int out, int in)
     return bytes ? bytes + ganz_round_up(sizeof(ganz_packed), GANZ_ALIGN) : 0;
 }
 
-const ganz_packed *ganz_cpu_pack(const ganz_backend *be, void *block, const int8_t *codes, int out, int in, int p)
+const ganz_packed *ganz_cpu_pack(const ganz_backend *be, void *block, const int8_t *codes, int out, int in, int low,
+                                 int p)
 {
     ganz_packed *const packed = block;
     char *const rest = (char *)block + ganz_round_up(sizeof *packed, GANZ_ALIGN);
-    ganz_pack(&((const ganz_cpu *)be)->kernel, packed, rest, codes, out, in, -p, p);
+    ganz_pack(&((const ganz_cpu *)be)->kernel, packed, rest, codes, out, in, low, p);
     return packed;
 }
 

@@ -69,7 +69,8 @@ void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *cod
 {
     ganz_backend *const be = w->be;
     char *const block = (char *)w->packed_block + w->packed_used;
-    w->packed[site->place] = be->pack(be, block, codes, site->out, site->in, ganz_code_max(site->input_bits, true));
+    const int p = ganz_code_max(site->input_bits, true);
+    w->packed[site->place] = be->pack(be, block, codes, site->out, site->in, site->after_relu ? 0 : -p, p);
     w->packed_used += ganz_round_up(be->pack_bytes(be, site->out, site->in), GANZ_ALIGN);
     be->upload(be, w->weight_step + site->place, &step, sizeof step);
 }

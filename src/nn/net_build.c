@@ -115,6 +115,7 @@ static ganz_ffn_layer add_ffn(builder *b, const char *side, int layer)
     ganz_ffn_layer f = {.norm = add_norm(b, where)};
     f.in = add_dense_bias(b, where, "in", wide, d);
     f.out = add_dense_bias(b, where, "out", d, wide);
+    f.out.after_relu = true;
     return f;
 }
 

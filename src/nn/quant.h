@@ -37,6 +37,7 @@ typedef struct ganz_site {
     int place;        /* 0 .. sites-1: place in the blocks of weight steps and bias steps */
     ganz_step input;
     int weight_bits, input_bits;
+    bool after_relu; /* input codes are in [0, p]: products may be faster */
     ganz_weights_state weights;
     ganz_inputs_state inputs;
 } ganz_site;
