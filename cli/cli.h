@@ -108,6 +108,7 @@ double cli_seconds(void);
     extern const cli_command cli_about_##name;   \
     int cli_run_##name(int argc, char **argv);
 CLI_COMMANDS(CLI_DECLARE)
+CLI_DECLARE(bench_translate) /* a part of bench */
 #undef CLI_DECLARE
 
 #endif

@@ -83,6 +83,7 @@ static int run_train(int argc, char **argv)
 
 static const bench benches[] = {
     {&about_train, run_train},
+    {&cli_about_bench_translate, cli_run_bench_translate},
 };
 
 const cli_command cli_about_bench = {

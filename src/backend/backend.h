@@ -109,6 +109,7 @@ typedef struct ganz_linear_call {
     ganz_matrix y;  /* (rows, out); linear_codes: data NULL where only codes are wanted */
     /* linear_codes: x is S8, w has no data but a step */
     const ganz_packed *packed;
+    bool add; /* y += instead of y = */
     ganz_code_out codes;
     int32_t *largest; /* (1) raised to the largest |sum|; NULL: not wanted */
     /* backward: y_grad is overwritten where relu asks for it (y > 0 says what passed both relu and dropout) */

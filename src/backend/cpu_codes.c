@@ -139,6 +139,10 @@ void ganz_cpu_linear_codes(ganz_backend *be, const ganz_linear_call *c)
     linear_job job = {.c = c, .kernel = &cpu->kernel, .e = ganz_code_epilogue(*c->x.step * *c->w.step, &c->y, &c->codes)};
     job.e.bias = c->bias;
     job.e.relu = c->relu;
+    if (c->add) {
+        job.e.add = c->y.data;
+        job.e.add_stride = (size_t)c->y.ld;
+    }
     job.scratch_each = ganz_round_up(ganz_gemm_scratch(job.kernel, c->in), GANZ_ALIGN);
     const size_t sums = c->largest ? (size_t)c->rows * (size_t)c->out : 0, own = job.scratch_each * (size_t)cpu->threads;
     job.scratch = ganz_cpu_scratch(cpu, 1, own + sums * sizeof(int32_t));

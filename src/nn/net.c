@@ -12,14 +12,27 @@ ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_laye
     return y;
 }
 
+ganz_tensor *ganz_net_delta(ganz_pass *pass, const ganz_stream *s, const ganz_site *last)
+{
+    if (last->inputs == GANZ_INPUTS_CODES) return NULL;
+    return ganz_tensor_new(pass, s->tokens->rows, s->width, ganz_input_type(pass, last->inputs));
+}
+
+void ganz_net_last(ganz_pass *pass, ganz_stream *s, ganz_tensor *x, const ganz_site *last, ganz_tensor *delta)
+{
+    if (delta) ganz_op_linear(pass, x, last, delta);
+    else ganz_op_linear_add(pass, x, last, s->x);
+    s->delta = delta;
+}
+
 /* Heads of one attention, from inputs that are what it asks for, through the output projection. */
-void ganz_net_heads(ganz_pass *pass, const ganz_attention_layer *a, const ganz_attend *what, ganz_tensor *delta)
+void ganz_net_heads(ganz_pass *pass, ganz_stream *s, const ganz_attention_layer *a, const ganz_attend *what,
+                    ganz_tensor *delta)
 {
     if (pass->failed) return;
-    ganz_tensor *const mixed =
-        ganz_tensor_for_sites(pass, delta->m.rows, delta->m.cols, (const ganz_site *[]){&a->o}, 1);
+    ganz_tensor *const mixed = ganz_tensor_for_sites(pass, s->tokens->rows, s->width, (const ganz_site *[]){&a->o}, 1);
     ganz_op_attention(pass, what, mixed);
-    ganz_op_linear(pass, mixed, &a->o, delta);
+    ganz_net_last(pass, s, mixed, &a->o, delta);
 }
 
 ganz_tensor *ganz_net_operand(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_pair *pair,
@@ -59,12 +72,6 @@ static void project(ganz_pass *pass, const ganz_attention_layer *a, ganz_tensor 
         ganz_op_pair_input(pass, ganz_tensor_columns(pass, together, (2 - first) * d, d), &a->pair, &a->pair.v, NULL);
 }
 
-/* What the residual stream gets next; taken before the scratch of the layer that makes it. */
-ganz_tensor *ganz_net_delta(ganz_pass *pass, const ganz_stream *s, const ganz_site *last)
-{
-    return ganz_tensor_new(pass, s->tokens->rows, s->width, ganz_input_type(pass, last->inputs));
-}
-
 typedef struct other_side {
     const ganz_tokens *tokens;
     ganz_tensor *memory;
@@ -80,9 +87,8 @@ static void attend(ganz_pass *pass, ganz_stream *s, const ganz_attention_layer *
     what.keys = other ? other->tokens : s->tokens;
     ganz_tensor *const y = ganz_net_norm(pass, s, &a->norm, (const ganz_site *[]){&a->q, &a->k, &a->v}, other ? 1 : 3);
     project(pass, a, y, other ? other->memory : NULL, &what);
-    ganz_net_heads(pass, a, &what, delta);
+    ganz_net_heads(pass, s, a, &what, delta);
     ganz_scope_end(pass, scope);
-    s->delta = delta;
 }
 
 void ganz_net_ffn(ganz_pass *pass, ganz_stream *s, const ganz_ffn_layer *f)
@@ -93,9 +99,8 @@ void ganz_net_ffn(ganz_pass *pass, ganz_stream *s, const ganz_ffn_layer *f)
     ganz_tensor *const wide =
         ganz_tensor_for_sites(pass, s->tokens->rows, f->in.out, (const ganz_site *[]){&f->out}, 1);
     ganz_op_linear_relu(pass, y, &f->in, s->tokens, wide);
-    ganz_op_linear(pass, wide, &f->out, delta);
+    ganz_net_last(pass, s, wide, &f->out, delta);
     ganz_scope_end(pass, scope);
-    s->delta = delta;
 }
 
 ganz_stream ganz_net_start(ganz_pass *pass, const ganz_net *net, const ganz_tokens *tokens, bool source)

@@ -4,7 +4,8 @@
 
 #include "nn/ops.h"
 
-/* The residual stream: x, and what the last layer wants added to it (the next norm adds it). */
+/* The residual stream: x, and what the last layer wants added to it (the next norm adds it). Integer products add to x
+ * themselves: then there is no delta. */
 typedef struct ganz_stream {
     ganz_tensor *x, *delta;
     const ganz_tokens *tokens;
@@ -18,8 +19,12 @@ ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_laye
 /* One product, its result made the input of a pair; codes go to `into` where that is not NULL. */
 ganz_tensor *ganz_net_operand(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_pair *pair,
                               const ganz_step *step, const ganz_matrix *into);
+/* Memory for the delta that a layer's last product makes, to be taken before the scratch of the layer; NULL: none. */
 ganz_tensor *ganz_net_delta(ganz_pass *pass, const ganz_stream *s, const ganz_site *last);
-void ganz_net_heads(ganz_pass *pass, const ganz_attention_layer *a, const ganz_attend *what, ganz_tensor *delta);
+/* The last product of a layer: it becomes the stream's delta, or goes into x. */
+void ganz_net_last(ganz_pass *pass, ganz_stream *s, ganz_tensor *x, const ganz_site *last, ganz_tensor *delta);
+void ganz_net_heads(ganz_pass *pass, ganz_stream *s, const ganz_attention_layer *a, const ganz_attend *what,
+                    ganz_tensor *delta);
 void ganz_net_ffn(ganz_pass *pass, ganz_stream *s, const ganz_ffn_layer *f);
 
 #endif

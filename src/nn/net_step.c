@@ -99,9 +99,8 @@ static void attend_kept(ganz_pass *pass, ganz_stream *s, const ganz_attention_la
     what.q = ganz_net_operand(pass, y, &a->q, &a->pair, &a->pair.q, NULL);
     what.k = ganz_tensor_over(pass, &k, codes ? steps + a->pair.k.place : NULL);
     what.v = ganz_tensor_over(pass, &v, codes ? steps + a->pair.v.place : NULL);
-    ganz_net_heads(pass, a, &what, delta);
+    ganz_net_heads(pass, s, a, &what, delta);
     ganz_scope_end(pass, scope);
-    s->delta = delta;
 }
 
 ganz_tensor *ganz_net_step(ganz_pass *pass, const ganz_net *net, const ganz_tokens *target, ganz_keys *keys,

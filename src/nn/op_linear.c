@@ -71,6 +71,17 @@ void ganz_op_linear(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, ganz
     linear(pass, &call, in, y);
 }
 
+void ganz_op_linear_add(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, ganz_tensor *y)
+{
+    ganz_tensor *const in = ganz_op_site_input(pass, x, site);
+    if (pass->failed) return;
+    ganz_linear_call call = linear_call(pass, in, site, 1);
+    GANZ_ASSERT(call.packed && !pass->tape);
+    audit(pass, site, &call);
+    call.add = true;
+    linear(pass, &call, in, y);
+}
+
 void ganz_op_linear_relu(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_tokens *tokens,
                          ganz_tensor *y)
 {

@@ -96,6 +96,8 @@ void ganz_op_norm(ganz_pass *pass, ganz_tensor **x, ganz_tensor *delta, const ga
 
 /* op_linear.c */
 void ganz_op_linear(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, ganz_tensor *y);
+/* y += x w^T + b, for integer products outside training. */
+void ganz_op_linear_add(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, ganz_tensor *y);
 /* y = drop(relu(x w^T + b)) */
 void ganz_op_linear_relu(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_tokens *tokens,
                          ganz_tensor *y);

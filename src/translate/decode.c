@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ganz/vocab.h"
+
 enum {
     EXTRA_TOKENS = 25,  /* what a sentence counts in a group beside its tokens: limit = 2 * (tokens + 25) */
-    LOGIT_ROWS = 128,   /* rows of logits that exist at a time */
+    LOGIT_ROWS = 60,    /* rows of logits that exist at a time */
     KEYS_HOST = 1 << 14,
     HOST_SCRATCH = 1 << 18
 };
@@ -181,7 +183,7 @@ void ganz_decoder_set_audit(ganz_decoder *d, ganz_audit *audit) { d->audit = aud
 
 int ganz_decoder_limit(const ganz_decoder *d, int source_tokens)
 {
-    int limit = ganz_search_limit(source_tokens);
+    int limit = d->options.force_length > 0 ? d->options.force_length : ganz_search_limit(source_tokens);
     if (d->options.max_length > 0 && d->options.max_length < limit) limit = d->options.max_length;
     return d->net->config.max_positions < limit ? d->net->config.max_positions : limit;
 }
@@ -332,6 +334,15 @@ static float logit_at(const ganz_decoder *d, const ganz_matrix *m, int row, int 
     return value;
 }
 
+/* No hypothesis ends before its time. */
+static void ban_end(const ganz_decoder *d, const ganz_matrix *logits)
+{
+    const real never = (real)-1e30;
+    GANZ_ASSERT(logits->type == GANZ_REAL);
+    for (int row = 0; row < logits->rows; row++)
+        d->be->upload(d->be, (real *)logits->data + (size_t)row * (size_t)logits->ld + GANZ_EOS, &never, sizeof never);
+}
+
 /* Logits and candidates of rows [first, first + rows); forced tokens take the place of a row's first candidate. */
 static void find_candidates(ganz_decoder *d, ganz_pass *pass, const ganz_tensor *decoded, int first, int rows)
 {
@@ -343,6 +354,7 @@ static void find_candidates(ganz_decoder *d, ganz_pass *pass, const ganz_tensor 
     const size_t at = (size_t)first * (size_t)d->k;
     const ganz_topk_call call = {.logits = logits->m, .k = d->k, .value = value + at, .index = index + at,
                                  .logsumexp = lse + first};
+    if (d->options.force_length > 0) ban_end(d, &logits->m);
     d->be->topk(d->be, &call);
     d->be->download(d->be, d->value + at, call.value, (size_t)rows * (size_t)d->k * sizeof *d->value);
     d->be->download(d->be, d->index + at, call.index, (size_t)rows * (size_t)d->k * sizeof *d->index);

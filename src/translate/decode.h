@@ -9,11 +9,14 @@
 #include "nn/net.h"
 #include "translate/search.h"
 
+enum { GANZ_BATCH_TOKENS = 2048 }; /* the usual size of a group */
+
 typedef struct ganz_decoder_options {
     ganz_search_options search;
     int batch_tokens; /* size of a group; a sentence counts its tokens and 25 more, half of the steps it may take */
     int max_input;    /* longest source, end mark included; at most the net's positions */
     int max_length;   /* steps of a sentence, at most; 0: its own limit only */
+    int force_length; /* steps of every sentence, no fewer and no more: for measuring; 0: as the model wants */
 } ganz_decoder_options;
 
 /* Borrowed by ganz_decoder_run. */

@@ -39,7 +39,7 @@ struct ganz_translator {
 
 void ganz_translator_defaults(ganz_translator_options *o)
 {
-    *o = (ganz_translator_options){.beam = 4, .n_best = 1, .alpha = 0.6, .batch_tokens = 2048, .threads = 1};
+    *o = (ganz_translator_options){.beam = 4, .n_best = 1, .alpha = 0.6, .batch_tokens = GANZ_BATCH_TOKENS, .threads = 1};
 }
 
 static ganz_status check_options(ganz_translator_options *o, const ganz_model *model, ganz_error *err)

@@ -1,0 +1,165 @@
+/* ganz bench translate. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "ganz/bench.h"
+#include "ganz/io.h"
+
+const cli_command cli_about_bench_translate = {
+    .name = "bench translate",
+    .usage = "(--model FILE | --random small|base|big) [OPTIONS]",
+    .summary = "translation: tokens/s, latency, memory, load time",
+    .details =
+        "Sources are random tokens, of the lengths in --lengths (one number a line) or of usual ones. With --force-length\n"
+        "every sentence takes exactly that many steps, so that systems can be compared; what is said means nothing.\n"
+        "--random makes a model in a temporary file first; its making counts for nothing. Peak memory is that of the\n"
+        "whole process.\n",
+};
+
+typedef struct options {
+    const char *model, *random, *lengths;
+    long long vocab_size, bits, threads, beam, force, batch, sentences;
+    bool single, json;
+} options;
+
+/* ---- lengths ------------------------------------------------------------------------------------ */
+
+/* About the lengths of news: 5 to 60 tokens, 27 on average. */
+static int usual_length(int i) { return 5 + (i * 37 % 45 + i * 11 % 12) * (i % 7 ? 4 : 5) / 5; }
+
+static int make_lengths(const options *o, int **lengths, int *count)
+{
+    *count = (int)o->sentences;
+    *lengths = malloc((size_t)*count * sizeof **lengths);
+    for (int i = 0; *lengths && i < *count; i++) (*lengths)[i] = usual_length(i);
+    return *lengths ? -1 : cli_usage(&cli_about_bench_translate, "out of memory");
+}
+
+static int read_lengths(const options *o, int **lengths, int *count)
+{
+    const cli_command *const about = &cli_about_bench_translate;
+    ganz_lines *lines;
+    ganz_error err;
+    const char *text;
+    size_t bytes, capacity = 0;
+    if (ganz_lines_open(&lines, o->lengths, &err) != GANZ_OK) return cli_fail(about, &err);
+    int code = -1;
+    while (code < 0) {
+        if (ganz_lines_next(lines, &text, &bytes, &err) != GANZ_OK) code = cli_fail(about, &err);
+        if (code >= 0 || !text) break;
+        char number[16], *end;
+        snprintf(number, sizeof number, "%.*s", bytes < 15 ? (int)bytes : 15, text);
+        const long value = strtol(number, &end, 10);
+        if (end == number || *end || value < 1 || value > 100000)
+            code = cli_usage(about, "%s:%lld: not a length", o->lengths, ganz_lines_number(lines));
+        if ((size_t)*count == capacity) {
+            int *const more = realloc(*lengths, (capacity = 2 * capacity + 64) * sizeof *more);
+            if (!more) code = cli_usage(about, "out of memory");
+            else *lengths = more;
+        }
+        if (code < 0) (*lengths)[(*count)++] = (int)value;
+    }
+    ganz_lines_close(&lines);
+    return code;
+}
+
+/* ---- random models ------------------------------------------------------------------------------ */
+
+/* In a process of its own, so that its memory does not count. */
+static int make_model(const options *o, const char *path)
+{
+    ganz_error err;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child < 0) return cli_usage(&cli_about_bench_translate, "cannot start a process");
+    if (child == 0) {
+        const ganz_status status = ganz_random_model(path, o->random, (int)o->vocab_size, (int)o->bits, &err);
+        _exit(status == GANZ_OK ? 0 : cli_fail(&cli_about_bench_translate, &err));
+    }
+    int status;
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return CLI_FAILED;
+    return WEXITSTATUS(status) == 0 ? -1 : WEXITSTATUS(status);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static void print_report(const options *o, const ganz_translation_report *r)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    const double rate = (double)r->tokens / r->seconds, peak = (double)usage.ru_maxrss / 1024;
+    if (o->json) {
+        printf("{\"tokens_per_s\": %.2f, \"tokens\": %lld, \"seconds\": %.4f, \"load_s\": %.4f, \"peak_mib\": %.1f", rate,
+               r->tokens, r->seconds, r->load_seconds, peak);
+        if (o->single) printf(", \"p50_ms\": %.3f, \"p99_ms\": %.3f", r->p50_ms, r->p99_ms);
+        printf("}\n");
+        return;
+    }
+    printf("tokens/s     %.0f (%lld in %.2f s)\n", rate, r->tokens, r->seconds);
+    if (o->single) printf("ms/sentence  %.1f median, %.1f for 99 of 100\n", r->p50_ms, r->p99_ms);
+    printf("load         %.0f ms\n", 1000 * r->load_seconds);
+    printf("peak memory  %.0f MiB\n", peak);
+}
+
+static int measure(const options *o, const char *model)
+{
+    ganz_translation_bench what = {.threads = (int)o->threads, .beam = (int)o->beam, .force_length = (int)o->force,
+                                   .batch_tokens = (int)o->batch, .single = o->single};
+    ganz_translation_report report;
+    ganz_error err;
+    int *lengths = NULL;
+    int code = o->lengths ? read_lengths(o, &lengths, &what.count) : make_lengths(o, &lengths, &what.count);
+    what.lengths = lengths;
+    if (code < 0 && ganz_bench_translate(model, &what, &report, &err) != GANZ_OK) code = cli_fail(&cli_about_bench_translate, &err);
+    free(lengths);
+    if (code >= 0) return code;
+    print_report(o, &report);
+    return CLI_OK;
+}
+
+static int run(const options *o)
+{
+    if (o->model) return measure(o, o->model);
+    const char *const folder = getenv("TMPDIR");
+    char path[512];
+    snprintf(path, sizeof path, "%s/ganz_bench_XXXXXX", folder && *folder ? folder : "/tmp");
+    const int file = mkstemp(path);
+    if (file < 0) return cli_usage(&cli_about_bench_translate, "cannot make a temporary file %s", path);
+    close(file);
+    int code = make_model(o, path);
+    if (code < 0) code = measure(o, path);
+    unlink(path);
+    return code;
+}
+
+int cli_run_bench_translate(int argc, char **argv)
+{
+    const cli_command *const about = &cli_about_bench_translate;
+    options o = {.vocab_size = 32000, .bits = 8, .threads = 1, .beam = 4, .sentences = 200};
+    const cli_option table[] = {
+        {"model", 'm', CLI_TEXT, &o.model, "FILE", "the model", 0, 0},
+        {"random", 0, CLI_CHOICE, &o.random, "small|base|big", "a model with random weights", 0, 0},
+        {"vocab-size", 0, CLI_INT, &o.vocab_size, "N", "of the random model", 64, 1 << 20},
+        {"bits", 0, CLI_INT, &o.bits, "N", "of the random model; 0: float", 0, 8},
+        {"threads", 't', CLI_INT, &o.threads, "N", "threads", 1, 256},
+        {"beam", 'b', CLI_INT, &o.beam, "N", "hypotheses kept at each step", 1, 64},
+        {"batch-tokens", 0, CLI_INT, &o.batch, "N", "size of a batch; 0: the usual one", 0, 1 << 20},
+        {"force-length", 0, CLI_INT, &o.force, "N", "steps of every sentence; 0: as the model wants", 0, 4096},
+        {"lengths", 0, CLI_TEXT, &o.lengths, "FILE", "source lengths", 0, 0},
+        {"sentences", 'n', CLI_INT, &o.sentences, "N", "sentences, without --lengths", 1, 1000000},
+        {"single", 0, CLI_FLAG, &o.single, NULL, "one sentence at a time", 0, 0},
+        {"json", 0, CLI_FLAG, &o.json, NULL, "the report as JSON", 0, 0},
+        {0},
+    };
+    cli_list rest = {0};
+    int code = cli_parse(about, table, argc, argv, &rest);
+    if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
+    if (code < 0 && !o.model == !o.random) code = cli_usage(about, "give either --model or --random");
+    cli_list_free(&rest);
+    return code < 0 ? run(&o) : code;
+}
