@@ -72,7 +72,7 @@ typedef struct ganz_translator_options {
     int threads;      /* inside one call; for throughput rather open one translator for each thread */
 } ganz_translator_options;
 
-/* beam 4, n_best 1, alpha 0.6, batch_tokens 2048, one thread. */
+/* beam 4, n_best 1, alpha 0.6, batch_tokens 3072, one thread. */
 GANZ_API void ganz_translator_defaults(ganz_translator_options *options);
 
 /* Workspace and results of one timeline: one thread at a time. The model is borrowed. */

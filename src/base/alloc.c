@@ -1,8 +1,12 @@
+#define _DEFAULT_SOURCE /* madvise */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/base.h"
+
+#define LARGE_PAGE ((size_t)2 << 20)
 
 static atomic_long fail_countdown; /* 0: off; 1: this request fails, and all after it */
 
@@ -33,6 +37,17 @@ void *ganz_alloc_aligned(size_t bytes)
 {
     if (must_fail() || bytes > SIZE_MAX - GANZ_ALIGN) return NULL;
     return aligned_alloc(GANZ_ALIGN, ganz_round_up(bytes ? bytes : 1, GANZ_ALIGN));
+}
+
+void *ganz_alloc_large(size_t bytes)
+{
+    if (must_fail() || bytes > SIZE_MAX - LARGE_PAGE) return NULL;
+    const size_t whole = ganz_round_up(bytes ? bytes : 1, LARGE_PAGE);
+    void *const memory = aligned_alloc(LARGE_PAGE, whole);
+#ifdef MADV_HUGEPAGE
+    if (memory) (void)madvise(memory, whole, MADV_HUGEPAGE); /* a wish: may be ignored */
+#endif
+    return memory;
 }
 
 char *ganz_strdup(const char *text)

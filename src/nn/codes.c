@@ -42,7 +42,7 @@ static ganz_status take_packed(ganz_weights *w, const ganz_net *net, ganz_error 
                              site->out);
     }
     if (!w->be->host) return w->be->alloc(w->be, &w->packed_block, total, err);
-    w->packed_block = ganz_alloc_aligned(total); /* not cleared: packing writes all that is read */
+    w->packed_block = ganz_alloc_large(total); /* not cleared: packing writes all that is read */
     return w->packed_block ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory: %zu bytes of weights", total);
 }
 

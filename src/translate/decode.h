@@ -9,7 +9,7 @@
 #include "nn/net.h"
 #include "translate/search.h"
 
-enum { GANZ_BATCH_TOKENS = 2048 }; /* the usual size of a group */
+enum { GANZ_BATCH_TOKENS = 3072 }; /* the usual size of a group */
 
 typedef struct ganz_decoder_options {
     ganz_search_options search;

@@ -1,0 +1,32 @@
+# ganz bench translate: a report that adds up, for random models and given ones.
+$MAKE_MODEL m.safetensors 5 || fail "no model"
+printf '7\n12\n3\n30\n' >lengths
+B="$GANZ bench translate"
+
+# number KEY FILE
+number() { sed -n "s/.*\"$1\": \([-0-9.]*\).*/\1/p" "$2"; }
+
+$B --model m.safetensors --lengths lengths --force-length 9 --json >report || fail "it fails"
+equal "tokens" 36 "$(number tokens report)"
+for key in tokens_per_s seconds load_s peak_mib; do
+  awk "BEGIN {exit !($(number $key report) > 0)}" || fail "$key: $(cat report)"
+done
+grep -q p50_ms report && fail "a latency without --single"
+$B --model m.safetensors --lengths lengths --force-length 9 --single --threads 2 --beam 1 --json >report || fail "--single"
+awk "BEGIN {exit !($(number p50_ms report) > 0 && $(number p99_ms report) >= $(number p50_ms report))}" || fail "$(cat report)"
+equal "tokens one by one" 36 "$(number tokens report)"
+$B --model m.safetensors --sentences 5 --threads 3 --beam 2 >report || fail "a report for people"
+equal "lines" 3 "$(wc -l <report)"
+TMPDIR=$PWD $B --random small --vocab-size 100 --bits 6 --sentences 3 --force-length 4 --beam 1 --json >report || fail "--random"
+equal "tokens of a random model" 12 "$(number tokens report)"
+ls | grep -q ganz_bench && fail "the random model stays behind"
+$GANZ bench --help | grep -q '^  translate' || fail "no word of it in the help"
+
+refuses 2 'either --model or --random' $B
+refuses 2 'either --model or --random' $B --model m.safetensors --random base
+refuses 1 'nothing' $B --model nothing
+printf '7\nx\n' >bad
+refuses 2 'bad:2: not a length' $B --model m.safetensors --lengths bad
+printf '7\n70\n' >long
+refuses 1 'a source of 70 tokens: this model takes 1 to 63' $B --model m.safetensors --lengths long
+exit 0
