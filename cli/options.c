@@ -33,10 +33,19 @@ static void print_default(const cli_option *o)
     if (text) printf(" [%s]", text);
 }
 
+/* An earlier option of the same name is the one that counts. */
+static bool is_hidden(const cli_option *options, const cli_option *o)
+{
+    const cli_option *first = options;
+    while (strcmp(first->name, o->name) != 0) first++;
+    return first != o;
+}
+
 static void print_help(const cli_command *command, const cli_option *options)
 {
     printf("usage: ganz %s %s\n\n%s\n\n", command->name, command->usage, command->summary);
     for (const cli_option *o = options; o->name; o++) {
+        if (is_hidden(options, o)) continue;
         char left[96];
         snprintf(left, sizeof left, "--%s%s%s", o->name, o->kind == CLI_FLAG ? "" : " ", o->kind == CLI_FLAG ? "" : o->meta);
         if (o->letter)
