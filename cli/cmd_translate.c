@@ -18,6 +18,8 @@ const cli_command cli_about_translate = {
     "\n"
     "--scores puts the score and a tab before each translation: log-probability / ((5 + length) / 6)^alpha.\n"
     "--n-best N writes up to N lines for each line, with the line's number and a tab before them.\n"
+    "--alignment puts a tab and links between words behind each translation, source-target, counted from 0: 0-0 1-2.\n"
+    "Words are what white space separates.\n"
     "--prefix names a file with one line for each line of input: what its translation must begin with, or nothing.\n"
     "Lines longer than --max-input tokens are translated in pieces that end at sentence ends where possible.\n",
 };
@@ -154,6 +156,18 @@ static void point_lines(block *b, bool prefixes)
 
 /* ---- translating -------------------------------------------------------------------------------- */
 
+/* Pharaoh's format: source-target, separated by spaces. */
+static ganz_status add_links(block *b, const ganz_translation *t, ganz_error *err)
+{
+    char link[32];
+    ganz_status status = t->link_count > 0 ? GANZ_OK : add(&b->out, "\t", 1, err);
+    for (int i = 0; i < t->link_count && status == GANZ_OK; i++) {
+        const int bytes = snprintf(link, sizeof link, "%c%d-%d", i ? ' ' : '\t', t->links[i].source, t->links[i].target);
+        status = add(&b->out, link, (size_t)bytes, err);
+    }
+    return status;
+}
+
 static ganz_status add_result(const job *j, block *b, int line, const ganz_translation *t, ganz_error *err)
 {
     char head[96] = "";
@@ -162,6 +176,7 @@ static ganz_status add_result(const job *j, block *b, int line, const ganz_trans
     if (j->scores) bytes += (size_t)snprintf(head + bytes, sizeof head - bytes, "%.6f\t", t->score);
     ganz_status status = add(&b->out, head, bytes, err);
     if (status == GANZ_OK) status = add(&b->out, t->text, t->bytes, err);
+    if (j->options.alignment && status == GANZ_OK) status = add_links(b, t, err);
     return status == GANZ_OK ? add(&b->out, "\n", 1, err) : status;
 }
 
@@ -339,6 +354,7 @@ int cli_run_translate(int argc, char **argv)
         {"alpha", 0, CLI_REAL, &j.options.alpha, "A", "length penalty", 0, 10},
         {"n-best", 0, CLI_INT, &n_best, "N", "translations for each line, at most the beam", 1, 64},
         {"scores", 0, CLI_FLAG, &j.scores, NULL, "put scores before the translations", 0, 0},
+        {"alignment", 0, CLI_FLAG, &j.options.alignment, NULL, "put links between words behind the translations", 0, 0},
         {"prefix", 0, CLI_TEXT, &j.prefix_path, "FILE", "beginnings that the translations must have", 0, 0},
         {"threads", 't', CLI_INT, &j.threads, "N", "lines are shared among N threads; 0: one for each core", 0, MOST_THREADS},
         {"batch-tokens", 0, CLI_INT, &batch, "N", "size of a batch; a line counts its tokens and 25 more", 1, 1 << 20},

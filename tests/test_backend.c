@@ -356,8 +356,8 @@ static void lists_equal_segments(void **state)
         for (int j = i < 4 ? 0 : 4; j <= i; j++) list[count++] = j;
     }
     list_begin[ROWS] = count;
-    real u[2] = {0, 0.1f};
-    ganz_attention_call c = {.heads = HEADS, .width = WIDTH, .scale = 0.3f, .u_largest = &u[0]};
+    real u[2] = {0, 0.1f}, weights[2][ROWS * 5] = {{0}};
+    ganz_attention_call c = {.heads = HEADS, .width = WIDTH, .scale = 0.3f, .u_largest = &u[0], .weights = weights[0]};
     c.q.m = matrix(q, ROWS, COLS);
     c.k.m = matrix(k, ROWS, COLS);
     c.v.m = matrix(v, ROWS, COLS);
@@ -367,12 +367,31 @@ static void lists_equal_segments(void **state)
     be->attention(be, &c);
     near(u[0], 1, 1e-6); /* a first token sees itself alone */
     c.u_largest = &u[1];
+    c.weights = weights[1];
     c.out = matrix(by_list, ROWS, COLS);
     c.see = (ganz_spans){
         .queries = ROWS, .keys = ROWS, .longest_query = 1, .longest_key = 5, .list_begin = list_begin, .list = list};
     be->attention(be, &c);
     near(u[1], 1, 1e-6);
     for (int i = 0; i < ROWS * COLS; i++) near(by_list[i], by_segment[i], 1e-5);
+    for (int i = 0; i < ROWS; i++) {
+        const int first = i < 4 ? 0 : 4, n = i - first + 1;
+        double expected[5] = {0};
+        for (int h = 0; h < HEADS; h++) {
+            double e[5], sum = 0;
+            for (int j = 0; j < n; j++) {
+                double dot = 0;
+                for (int col = h * WIDTH; col < (h + 1) * WIDTH; col++)
+                    dot += (double)q[i * COLS + col] * (double)k[(first + j) * COLS + col];
+                sum += e[j] = exp(dot * 0.3);
+            }
+            for (int j = 0; j < n; j++) expected[j] += e[j] / sum;
+        }
+        for (int j = 0; j < 5; j++) {
+            near(weights[0][i * 5 + j], expected[j], 1e-5);
+            near(weights[1][i * 5 + j], expected[j], 1e-5);
+        }
+    }
 }
 
 /* ---- the same bits as the integer kernels ------------------------------------------------------- */
@@ -453,7 +472,16 @@ static void attention_has_the_bits_of_the_kernel(void **state)
     c.q = (ganz_operand){matrix(q, 1, WIDTH), &q_step};
     c.k = (ganz_operand){matrix(k, KEYS, WIDTH), &k_step};
     c.v = (ganz_operand){matrix(v, KEYS, WIDTH), &v_step};
+    real weights[2][KEYS] = {{0}};
+    c.weights = weights[0];
     be->attention(be, &c);
+    c.q.m = (ganz_matrix){1, WIDTH, WIDTH, GANZ_S8, qs};
+    c.k.m = (ganz_matrix){KEYS, WIDTH, WIDTH, GANZ_S8, ks};
+    c.v.m = (ganz_matrix){KEYS, WIDTH, WIDTH, GANZ_S8, vs};
+    real codes_out[WIDTH];
+    c.out = matrix(codes_out, 1, WIDTH);
+    c.weights = weights[1];
+    be->attention_codes(be, &c);
     ganz_kernel kernel;
     ganz_kernel_init(&kernel, ganz_cpu_detect());
     int32_t scores[KEYS];
@@ -468,7 +496,9 @@ static void attention_has_the_bits_of_the_kernel(void **state)
         int32_t sum = 0;
         for (int j = 0; j < KEYS; j++) sum += u[j] * vs[j * WIDTH + i];
         assert_true(out[i] == (real)sum * (u_step * v_step));
+        assert_true(codes_out[i] == out[i]);
     }
+    for (int j = 0; j < KEYS; j++) assert_true(weights[0][j] == u[j] && weights[1][j] == u[j]);
 }
 
 int main(void)

@@ -6,6 +6,8 @@
 
 #include "folder.h"
 #include "tiny.h"
+#include "text/tokenizer.h"
+#include "translate/align.h"
 #include "translate/decode.h"
 #include "translate/split.h"
 
@@ -28,13 +30,15 @@ static ganz_model *open_tiny(uint64_t seed)
 /* ---- the network without key rows --------------------------------------------------------------- */
 
 /* Logits of every step of a target, from a whole pass. (count + 1, vocab) */
-static void full_logits(const ganz_model *m, const ganz_sentence *s, const int32_t *target, int count, float *logits)
+static void watched_logits(const ganz_model *m, const ganz_sentence *s, const int32_t *target, int count, float *logits,
+                           const ganz_pair *watched, real *weights)
 {
     ganz_backend *const be = m->be;
     ganz_arena host, device;
     OK(ganz_arena_open(&host, 1 << 17, NULL));
     OK(ganz_arena_open(&device, 2 << 20, NULL));
-    ganz_pass pass = {.be = be, .weights = &m->weights, .host = &host, .device = &device};
+    ganz_pass pass = {.be = be, .weights = &m->weights, .host = &host, .device = &device,
+                      .watched = watched, .watched_weights = weights};
     int32_t numbers[512], *const positions = numbers, *const shifted = numbers + 256;
     for (int i = 0; i < 256; i++) positions[i] = i;
     shifted[0] = 0;
@@ -58,6 +62,11 @@ static void full_logits(const ganz_model *m, const ganz_sentence *s, const int32
         for (int v = 0; v < vocab; v++) logits[i * vocab + v] = (float)((const real *)all->m.data)[i * all->m.ld + v];
     ganz_arena_close(&host);
     ganz_arena_close(&device);
+}
+
+static void full_logits(const ganz_model *m, const ganz_sentence *s, const int32_t *target, int count, float *logits)
+{
+    watched_logits(m, s, target, count, logits, NULL, NULL);
 }
 
 static double log_sum_exp(const float *logits, int vocab)
@@ -190,6 +199,44 @@ static void scores_are_teacher_forced(void **state)
     assert_true(finished > SENTENCES / 2);
     ganz_decoder_close(&d);
     free(logits);
+    ganz_model_close(&m);
+}
+
+/* Links are read from the layer before the last, here the first of two, at the row that says the token; never from the
+ * end mark. */
+static void links_follow_the_weights(void **state)
+{
+    (void)state;
+    ganz_model *m = open_tiny(6);
+    ganz_sentence sentences[SENTENCES];
+    int32_t ids[SENTENCES][24], from[128];
+    make_sentences(sentences, ids, m->net.config.vocab);
+    ganz_decoder *d = open_decoder(m, 2, 1, 300, 0);
+    ganz_aligner *a;
+    const ganz_found *found;
+    const int *counts;
+    OK(ganz_aligner_open(&a, m->be, &m->net, &m->weights, NULL));
+    OK(ganz_decoder_run(d, sentences, SENTENCES, &found, &counts, NULL));
+    float *const logits = malloc(256 * (size_t)m->net.config.vocab * sizeof *logits);
+    real *const weights = malloc(128 * 24 * sizeof *weights);
+    for (int i = 0; i < SENTENCES; i++) {
+        const int keys = sentences[i].count, rows = found[i].count;
+        memset(weights, 0, 128 * 24 * sizeof *weights);
+        OK(ganz_aligner_run(a, &sentences[i], found[i].ids, rows, from, NULL));
+        watched_logits(m, &sentences[i], found[i].ids, rows, logits, &m->net.decoder[0].cross.pair, weights);
+        for (int row = 0; row < rows; row++) {
+            double sum = 0; /* each head's weights add to 1 */
+            for (int k = 0; k < keys; k++) sum += (double)weights[row * keys + k];
+            assert_true(fabs(sum - 4) < 1e-5);
+            const real most = weights[row * keys + from[row]] + (real)1e-5;
+            for (int k = 0; k + 1 < keys; k++) assert_true(weights[row * keys + k] <= most);
+            assert_true(keys == 1 || from[row] < keys - 1);
+        }
+    }
+    free(logits);
+    free(weights);
+    ganz_aligner_close(&a);
+    ganz_decoder_close(&d);
     ganz_model_close(&m);
 }
 
@@ -347,6 +394,99 @@ static void prefix_is_kept(void **state)
     ganz_model_close(&m);
 }
 
+/* ---- links -------------------------------------------------------------------------------------- */
+
+static void words_are_counted(void **state)
+{
+    (void)state;
+    const char text[] = " \xC3\xA4 b,\xC2\xA0(c  d\n";
+    static const struct {
+        size_t offset;
+        int word;
+    } expected[] = {{0, 0}, {1, 0}, {3, 1}, {4, 1}, {5, 1}, {5, 1}, {6, 2}, {9, 2}, {10, 3}, {13, -1}};
+    ganz_word_walk walk = {.text = text, .bytes = sizeof text - 1};
+    for (size_t i = 0; i < GANZ_COUNT(expected); i++)
+        assert_int_equal(ganz_word_at(&walk, expected[i].offset), expected[i].word);
+    ganz_link links[] = {{2, 1}, {0, 3}, {2, 0}, {0, 3}, {2, 1}};
+    assert_int_equal(ganz_links_sort(links, 5), 3);
+    const ganz_link sorted[] = {{0, 3}, {2, 0}, {2, 1}};
+    assert_memory_equal(links, sorted, sizeof sorted);
+    assert_int_equal(ganz_links_sort(links, 0), 0);
+}
+
+/* Ids know where the token that they belong to begins. */
+static void tokens_have_places(void **state)
+{
+    (void)state;
+    ganz_vocab *vocab = tiny_vocab();
+    const char line[] = "the thx, \xC3\xA4 cat";
+    ganz_ids ids = {0};
+    ganz_text text = {0};
+    OK(ganz_vocab_encode(vocab, line, strlen(line), &ids, NULL));
+    size_t begin[64];
+    assert_true(ids.count < 64);
+    OK(ganz_vocab_decode_places(vocab, ids.ids, ids.count, &text, begin, NULL));
+    assert_int_equal(text.bytes, strlen(line));
+    assert_memory_equal(text.text, line, text.bytes);
+    /* the | th x _ | ", " | \ 2 2 8 ; _ | cat */
+    static const size_t expected[] = {0, 4, 4, 4, 7, 9, 9, 9, 9, 9, 9, 12};
+    assert_int_equal(ids.count, GANZ_COUNT(expected));
+    for (size_t i = 0; i < ids.count; i++) assert_int_equal(begin[i], expected[i]);
+    ganz_ids_free(&ids);
+    ganz_text_free(&text);
+    ganz_vocab_close(&vocab);
+}
+
+/* Every word of a translation has a link; nothing depends on company or threads. */
+static void links_are_whole(void **state)
+{
+    (void)state;
+    ganz_model *m = open_tiny(9);
+    ganz_translator_options o;
+    ganz_translator *t[2];
+    ganz_translator_defaults(&o);
+    o.n_best = 3;
+    o.alignment = true;
+    OK(ganz_translator_open(&t[0], m, &o, NULL));
+    o.threads = 3;
+    OK(ganz_translator_open(&t[1], m, &o, NULL));
+    ganz_line lines[TEXTS];
+    const ganz_result *all, *one;
+    for (int i = 0; i < TEXTS; i++) lines[i] = line_of(texts[i]);
+    OK(ganz_translate(t[0], lines, TEXTS, &all, NULL));
+    int different = 0;
+    for (int i = 0; i < TEXTS; i++) {
+        OK(ganz_translate(t[1], &lines[i], 1, &one, NULL));
+        for (int k = 0; k < all[i].count; k++) {
+            const ganz_translation *const r = &all[i].best[k];
+            ganz_word_walk source = {.text = texts[i], .bytes = strlen(texts[i])};
+            ganz_word_walk target = {.text = r->text, .bytes = r->bytes};
+            ganz_word_at(&source, SIZE_MAX);
+            ganz_word_at(&target, SIZE_MAX);
+            bool seen[512] = {false};
+            for (int n = 0; n < r->link_count; n++) {
+                assert_in_range(r->links[n].source, 0, source.words - 1);
+                assert_in_range(r->links[n].target, 0, target.words - 1);
+                seen[r->links[n].target] = true;
+                different += r->links[n].source > 0;
+            }
+            for (int n = 0; n < target.words; n++) assert_true(seen[n]);
+            assert_int_equal(r->link_count, one[0].best[k].link_count);
+            const size_t bytes = (size_t)r->link_count * sizeof *r->links;
+            if (bytes > 0) assert_memory_equal(r->links, one[0].best[k].links, bytes);
+        }
+    }
+    assert_true(different > 5);
+    assert_int_equal(all[1].best[0].link_count, 0);
+    ganz_translator_close(&t[0]);
+    ganz_translator_close(&t[1]);
+    t[0] = open_translator(m, 4, 1, 1);
+    OK(ganz_translate(t[0], lines, 1, &all, NULL));
+    assert_null(all[0].best[0].links);
+    ganz_translator_close(&t[0]);
+    ganz_model_close(&m);
+}
+
 static void options_are_checked(void **state)
 {
     (void)state;
@@ -411,7 +551,13 @@ static void long_lines_are_split(void **state)
         "xyzxyzxyzxyz qrsqrsqrsqrs bcfbcfbcfbcf.", "jklmklmklmkl qrsqrsqrsqrs vwxvwxvwxvwx?",
         "xyzxyzxyzxyz bcfbcfbcfbcf vwxvwxvwxvwx.", "wxyxyzxyzxyz qrsqrsqrsqrs bcfbcfbcfbcf."};
     ganz_model *m = open_tiny(11);
-    ganz_translator *t = open_translator(m, 2, 2, 1), *one = open_translator(m, 2, 2, 1);
+    ganz_translator_options o;
+    ganz_translator *t, *one;
+    ganz_translator_defaults(&o);
+    o.beam = o.n_best = 2;
+    o.alignment = true;
+    OK(ganz_translator_open(&t, m, &o, NULL));
+    OK(ganz_translator_open(&one, m, &o, NULL));
     char text[512] = "", expected[4096] = "";
     ganz_line lines[PIECES];
     const ganz_result *whole, *pieces;
@@ -423,11 +569,21 @@ static void long_lines_are_split(void **state)
     OK(ganz_translate(t, &line, 1, &whole, NULL));
     OK(ganz_translate(one, lines, PIECES, &pieces, NULL));
     double score = 0;
+    int links = 0, words = 0; /* each part has 3 words; those of the translations are counted */
     for (int i = 0; i < PIECES; i++) {
+        const ganz_translation *const part = &pieces[i].best[0];
+        for (int k = 0; k < part->link_count; k++, links++) {
+            const ganz_link moved = {part->links[k].source + 3 * i, part->links[k].target + words};
+            assert_memory_equal(&whole[0].best[0].links[links], &moved, sizeof moved);
+        }
+        ganz_word_walk walk = {.text = part->text, .bytes = part->bytes};
+        ganz_word_at(&walk, SIZE_MAX);
+        words += walk.words;
         strcat(strcat(expected, i ? " " : ""), pieces[i].best[0].text);
         score += pieces[i].best[0].score;
     }
     assert_string_equal(whole[0].best[0].text, expected);
+    assert_int_equal(whole[0].best[0].link_count, links);
     assert_score(score, whole[0].best[0].score);
     ganz_translator_close(&t);
     ganz_translator_close(&one);
@@ -473,13 +629,16 @@ static void no_memory(void **state)
     (void)state;
     ganz_model *m = open_tiny(13);
     const ganz_line lines[2] = {line_of("the cat"), line_of("the dog sat")};
+    ganz_translator_options o;
+    ganz_translator_defaults(&o);
+    o.alignment = true;
     ganz_status status = GANZ_ENOMEM;
     for (long n = 1; status != GANZ_OK && n < 1000; n++) {
         ganz_translator *t = NULL;
         const ganz_result *results;
         ganz_error err = {0};
         ganz_alloc_fail_at(n);
-        status = ganz_translator_open(&t, m, NULL, &err);
+        status = ganz_translator_open(&t, m, &o, &err);
         if (status == GANZ_OK) status = ganz_translate(t, lines, 2, &results, &err);
         ganz_alloc_fail_at(0);
         assert_true(status == GANZ_OK || status == GANZ_ENOMEM);
@@ -498,6 +657,8 @@ int main(void)
         IN_FOLDER(limits_hold),        IN_FOLDER(order_and_blanks),          IN_FOLDER(n_best_falls),
         IN_FOLDER(prefix_is_kept),     IN_FOLDER(options_are_checked),       cmocka_unit_test(cuts_are_good),
         IN_FOLDER(long_lines_are_split), IN_FOLDER(any_bytes),               IN_FOLDER(no_memory),
+        cmocka_unit_test(words_are_counted), cmocka_unit_test(tokens_have_places), IN_FOLDER(links_are_whole),
+        IN_FOLDER(links_follow_the_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #ifndef GANZ_GANZ_H
 #define GANZ_GANZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,9 +71,10 @@ typedef struct ganz_translator_options {
                          Longer lines are split, see ganz_translate */
     int max_length;   /* most tokens of one translation; 0: twice the input's and 50 */
     int threads;      /* inside one call; for throughput rather open one translator for each thread */
+    bool alignment;   /* say which words come from which, see ganz_link; costs about one more pass for each result */
 } ganz_translator_options;
 
-/* beam 4, n_best 1, alpha 0.6, batch_tokens 3072, one thread. */
+/* beam 4, n_best 1, alpha 0.6, batch_tokens 3072, one thread, no alignment. */
 GANZ_API void ganz_translator_defaults(ganz_translator_options *options);
 
 /* Workspace and results of one timeline: one thread at a time. The model is borrowed. */
@@ -91,10 +93,17 @@ typedef struct ganz_line {
     size_t prefix_bytes;
 } ganz_line;
 
+/* A word of the translation comes from a word of the line. Words are what white space separates, counted from 0. */
+typedef struct ganz_link {
+    int source, target;
+} ganz_link;
+
 typedef struct ganz_translation {
     const char *text; /* one line of UTF-8, terminated */
     size_t bytes;
     double score;
+    const ganz_link *links; /* (link_count) rising by source, then target, each once; NULL unless asked for */
+    int link_count;
 } ganz_translation;
 
 typedef struct ganz_result {

@@ -142,6 +142,7 @@ typedef struct ganz_attention_call {
     real scale;           /* 1 / sqrt(width) */
     const real *u_step;   /* (1): U is rounded to unsigned codes of this step (before its dropout); NULL: not */
     int u_max;            /* 2^bits - 1 */
+    real *weights;        /* (queries, longest_key) added to: U, or its codes, over all heads; NULL: not wanted. CPU only */
     real *u_largest;      /* (1) raised to the largest U seen (1 / smallest sum of exp); NULL: not wanted */
     const uint8_t *mask;  /* (mask_side, mask_side) dropout of U by [query slot][key slot], one for all rows and heads */
     int mask_side;

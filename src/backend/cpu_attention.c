@@ -77,6 +77,13 @@ static real finish_u(const attention_job *job, real *u, int n, real *stats)
     return 1 / kept[1];
 }
 
+static void add_weights(const ganz_attention_call *c, int query, const real *u, int n)
+{
+    if (!c->weights) return;
+    real *const row = ganz_cpu_weights_row(c, query);
+    for (int i = 0; i < n; i++) row[i] += u[i];
+}
+
 static void raise_largest(const attention_job *job, int worker, real u)
 {
     if (u > job->largest[worker]) job->largest[worker] = u;
@@ -96,6 +103,7 @@ static void attend_segment(const attention_job *job, const ganz_cpu_head *h, rea
         real *const stats =
             c->stats ? c->stats + ((size_t)(h->query + i) * (size_t)c->heads + (size_t)h->head) * 2 : NULL;
         raise_largest(job, worker, finish_u(job, line, n, stats));
+        add_weights(c, h->query + i, line, n);
         if (c->mask) {
             ganz_cpu_keep_line(c, h, i, n, keep);
             for (int j = 0; j < n; j++) line[j] = line[j] * keep[j];
@@ -151,6 +159,7 @@ static void attend_lists(void *context, int64_t begin, int64_t end, int worker)
         real *const out = real_row(&c->out, query) + col;
         dot_list(real_row(&c->q.m, query) + col, &c->k.m, col, list, n, c->width, u);
         raise_largest(job, worker, finish_u(job, u, n, c->stats ? c->stats + (size_t)item * 2 : NULL));
+        add_weights(c, query, u, n);
         mix_list(u, &c->v.m, col, list, n, c->width, out);
         if (job->value != 1) scale_row(out, c->width, job->value);
     }
@@ -173,7 +182,7 @@ void ganz_cpu_attention(ganz_backend *be, const ganz_attention_call *c)
     job.largest = job.scratch + workers * job.scratch_each;
     for (size_t i = 0; i < workers; i++) job.largest[i] = 0;
     const int64_t items = (int64_t)(lists ? c->see.queries : c->see.segments) * c->heads;
-    const int64_t grain = lists ? ganz_cpu_grain((int)(keys + 1) * c->width) : 1;
+    const int64_t grain = c->weights ? items : lists ? ganz_cpu_grain((int)(keys + 1) * c->width) : 1;
     ganz_pool_run(cpu->pool, items, grain, lists ? attend_lists : attend_segments, &job);
     for (size_t i = 0; c->u_largest && i < workers; i++)
         *c->u_largest = job.largest[i] > *c->u_largest ? job.largest[i] : *c->u_largest;

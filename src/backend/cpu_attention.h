@@ -19,6 +19,12 @@ static inline int ganz_cpu_seen(const ganz_attention_call *c, const ganz_cpu_hea
     return c->see.causal && i + 1 < h->keys ? i + 1 : h->keys;
 }
 
+/* Whoever wants weights gets the sum of the heads in one order: one worker does all. */
+static inline real *ganz_cpu_weights_row(const ganz_attention_call *c, int query)
+{
+    return c->weights + (size_t)query * (size_t)c->see.longest_key;
+}
+
 /* What a sum of q times k is worth: (step_q * step_k) * scale, in this order everywhere. */
 real ganz_cpu_score_factor(const ganz_attention_call *c);
 

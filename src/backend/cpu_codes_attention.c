@@ -52,6 +52,12 @@ static void audited_u(const attention_job *job, const desk *at, int n)
     ganz_raise_largest(c->largest_qk, at->scores, (size_t)n);
 }
 
+static void add_weights(const ganz_attention_call *c, const desk *at, int query, int n)
+{
+    real *const row = ganz_cpu_weights_row(c, query);
+    for (int i = 0; i < n; i++) row[i] += at->u[i];
+}
+
 static void attend_row(const attention_job *job, const desk *at, int query, int n)
 {
     const ganz_attention_call *const c = job->c;
@@ -61,6 +67,7 @@ static void attend_row(const attention_job *job, const desk *at, int query, int 
         job->rows->dot_rows(q + col, c->width, at->k, (size_t)col, n, at->scores);
         if (c->u_codes) audited_u(job, at, n);
         else job->rows->softmax_codes(at->scores, n, job->score, job->u_inv, c->u_max, at->u, at->work);
+        if (c->weights) add_weights(c, at, query, n);
         job->rows->weighted_rows(at->u, at->v, (size_t)col, n, c->width, at->sums + col);
     }
     if (c->largest_uv) ganz_raise_largest(c->largest_uv, at->sums, (size_t)d);

@@ -237,15 +237,25 @@ ganz_status ganz_vocab_encode(const ganz_vocab *v, const char *text, size_t byte
 typedef struct decoding {
     ganz_text joined, token;
     bool after_alnum;
+    size_t *begin;       /* of the token of each id; NULL: not wanted */
+    size_t seen, placed; /* ids so far; of those, the ones whose token has ended */
 } decoding;
+
+static void place_ids(decoding *d, size_t begin)
+{
+    if (!d->begin) return;
+    while (d->placed < d->seen) d->begin[d->placed++] = begin;
+}
 
 static bool end_token(decoding *d, ganz_text *out)
 {
-    if (d->joined.bytes == 0) return true;
+    if (d->joined.bytes == 0) return place_ids(d, out->bytes), true;
     d->token.bytes = 0;
     if (!ganz_unescape(&d->token, d->joined.text, d->joined.bytes)) return false;
     d->joined.bytes = 0;
-    return ganz_tokenizer_join(out, d->token.text, d->token.bytes, &d->after_alnum);
+    if (!ganz_tokenizer_join(out, d->token.text, d->token.bytes, &d->after_alnum)) return false;
+    place_ids(d, out->bytes - d->token.bytes);
+    return true;
 }
 
 static bool add_entry(decoding *d, const char *entry, size_t bytes, ganz_text *out)
@@ -264,10 +274,17 @@ static bool add_entry(decoding *d, const char *entry, size_t bytes, ganz_text *o
 
 ganz_status ganz_vocab_decode(const ganz_vocab *v, const int32_t *ids, size_t count, ganz_text *out, ganz_error *err)
 {
+    return ganz_vocab_decode_places(v, ids, count, out, NULL, err);
+}
+
+ganz_status ganz_vocab_decode_places(const ganz_vocab *v, const int32_t *ids, size_t count, ganz_text *out, size_t *begin,
+                                     ganz_error *err)
+{
     const size_t before = out->bytes;
-    decoding d = {0};
+    decoding d = {.begin = begin};
     bool good = true;
     for (size_t i = 0; good && i < count; i++) {
+        d.seen = i + 1;
         if (ids[i] < 0 || (size_t)ids[i] >= v->size) continue;
         good = add_entry(&d, entry_text(v, (size_t)ids[i]), v->bytes[ids[i]], out);
     }

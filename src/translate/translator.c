@@ -4,7 +4,9 @@
 
 #include "ganz/io.h"
 #include "model/model.h"
+#include "text/tokenizer.h"
 #include "text/unicode.h"
+#include "translate/align.h"
 #include "translate/decode.h"
 #include "translate/inspect.h"
 #include "translate/split.h"
@@ -15,7 +17,20 @@ enum { LEAST_INPUT = 16 /* any one character fits */, USUAL_INPUT = 256, MOST_BA
 typedef struct piece {
     size_t ids, prefix; /* where they begin in the pool */
     int count, prefix_count;
+    size_t at; /* where its text begins in the line */
 } piece;
+
+/* What is needed to link words; all of it grows. */
+typedef struct linker {
+    ganz_aligner *aligner; /* NULL: no links are wanted */
+    ganz_text text;        /* of a piece */
+    size_t *begin;         /* (source or target tokens) where their text begins */
+    int32_t *from;         /* (target tokens) see ganz_aligner_run */
+    int *word;             /* (source tokens) */
+    size_t begin_capacity, from_capacity, word_capacity;
+    ganz_link *links; /* of all results */
+    size_t count, capacity;
+} linker;
 
 struct ganz_translator {
     const ganz_model *model;
@@ -33,6 +48,7 @@ struct ganz_translator {
     ganz_translation *translations;
     ganz_result *results;
     size_t begin_capacity, translations_capacity, results_capacity;
+    linker link;
 };
 
 /* ---- open and close ----------------------------------------------------------------------------- */
@@ -78,6 +94,8 @@ ganz_status ganz_translator_open(ganz_translator **translator, const ganz_model 
                                     .batch_tokens = o.batch_tokens, .max_input = o.max_input, .max_length = o.max_length};
     ganz_status status = ganz_cpu_backend_open(&t->be, o.threads, err);
     if (status == GANZ_OK) status = ganz_decoder_open(&t->decoder, t->be, &model->net, &model->weights, &d, err);
+    if (status == GANZ_OK && o.alignment)
+        status = ganz_aligner_open(&t->link.aligner, t->be, &model->net, &model->weights, err);
     if (status != GANZ_OK) ganz_translator_close(&t);
     *translator = t;
     return status;
@@ -90,6 +108,12 @@ void ganz_translator_close(ganz_translator **translator)
     if (!t) return;
     ganz_decoder_close(&t->decoder);
     ganz_audit_close(&t->audit);
+    ganz_aligner_close(&t->link.aligner);
+    ganz_text_free(&t->link.text);
+    ganz_free(t->link.begin);
+    ganz_free(t->link.from);
+    ganz_free(t->link.word);
+    ganz_free(t->link.links);
     if (t->be) t->be->close(t->be);
     ganz_ids_free(&t->ids);
     ganz_text_free(&t->text);
@@ -114,17 +138,18 @@ static ganz_status add_id(ganz_ids *ids, int32_t id, ganz_error *err)
 }
 
 /* The ids since `from`, and an end mark, become a piece. */
-static ganz_status add_piece(ganz_translator *t, size_t from, ganz_error *err)
+static ganz_status add_piece(ganz_translator *t, size_t from, size_t at, ganz_error *err)
 {
     GANZ_TRY(add_id(&t->ids, GANZ_EOS, err));
     if (!ganz_grow((void **)&t->pieces, &t->pieces_capacity, t->piece_count + 1, sizeof *t->pieces)) return no_memory(err);
-    t->pieces[t->piece_count++] = (piece){.ids = from, .count = (int)(t->ids.count - from)};
+    t->pieces[t->piece_count++] = (piece){.ids = from, .count = (int)(t->ids.count - from), .at = at};
     return GANZ_OK;
 }
 
-/* The beginning of a text, as much as fits, becomes a piece. *room: bytes that may fit, corrected by what they gave. */
-static ganz_status take_piece(ganz_translator *t, const char *text, size_t bytes, size_t *room, size_t *taken,
-                              ganz_error *err)
+/* The beginning of the rest of a line, as much as fits, becomes a piece. *room: bytes that may fit, corrected by what they
+ * gave. */
+static ganz_status take_piece(ganz_translator *t, const ganz_line *line, const char *text, size_t bytes, size_t *room,
+                              size_t *taken, ganz_error *err)
 {
     const size_t most = (size_t)t->options.max_input - 1, from = t->ids.count;
     for (;;) {
@@ -135,7 +160,7 @@ static ganz_status take_piece(ganz_translator *t, const char *text, size_t bytes
         GANZ_TRY(ganz_vocab_encode(t->model->vocab, part, stripped, &t->ids, err));
         const size_t ids = t->ids.count - from;
         if (ids > 0) *room = *taken * most / ids; /* less than was taken if it was too much */
-        if (ids <= most) return ids > 0 ? add_piece(t, from, err) : GANZ_OK;
+        if (ids <= most) return ids > 0 ? add_piece(t, from, (size_t)(part - line->text), err) : GANZ_OK;
     }
 }
 
@@ -162,7 +187,7 @@ static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_erro
     const char *text = ganz_strip(line->text, &bytes);
     while (bytes > 0) {
         size_t taken;
-        GANZ_TRY(take_piece(t, text, bytes, &room, &taken, err));
+        GANZ_TRY(take_piece(t, line, text, bytes, &room, &taken, err));
         text += taken;
         bytes -= taken;
     }
@@ -236,6 +261,7 @@ static ganz_status make_results(ganz_translator *t, int count, const ganz_found 
         for (int rank = 0; rank < ranks; rank++) {
             const size_t at = (size_t)i * n_best + (size_t)rank;
             t->begin[at] = t->text.bytes;
+            t->translations[at] = (ganz_translation){0};
             GANZ_TRY(join_pieces(t, first, end, rank, found, &t->translations[at], err));
         }
         t->results[i] = (ganz_result){&t->translations[(size_t)i * n_best], ranks};
@@ -248,6 +274,86 @@ static ganz_status make_results(ganz_translator *t, int count, const ganz_found 
     return GANZ_OK;
 }
 
+/* ---- links -------------------------------------------------------------------------------------- */
+
+/* Words of the tokens of a piece in its line; the walk goes on where the piece before ended. */
+static ganz_status source_words(ganz_translator *t, const piece *p, ganz_word_walk *walk, ganz_error *err)
+{
+    linker *const l = &t->link;
+    const size_t count = (size_t)p->count - 1; /* without the end mark */
+    if (!ganz_grow((void **)&l->begin, &l->begin_capacity, count, sizeof *l->begin) ||
+        !ganz_grow((void **)&l->word, &l->word_capacity, count, sizeof *l->word))
+        return no_memory(err);
+    l->text.bytes = 0; /* the text of the ids is the text they were made of */
+    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, t->ids.ids + p->ids, count, &l->text, l->begin, err));
+    for (size_t i = 0; i < count; i++) l->word[i] = ganz_word_at(walk, p->at + l->begin[i]);
+    return GANZ_OK;
+}
+
+/* Links of one piece; `walk` is over the result, where the piece's text begins at `at`. */
+static ganz_status link_piece(ganz_translator *t, const ganz_sentence *s, const ganz_found *f, ganz_word_walk *walk,
+                              size_t at, ganz_error *err)
+{
+    linker *const l = &t->link;
+    const size_t count = (size_t)f->count;
+    if (!ganz_grow((void **)&l->begin, &l->begin_capacity, count, sizeof *l->begin) ||
+        !ganz_grow((void **)&l->from, &l->from_capacity, count, sizeof *l->from) ||
+        !ganz_grow((void **)&l->links, &l->capacity, l->count + count, sizeof *l->links))
+        return no_memory(err);
+    GANZ_TRY(ganz_aligner_run(l->aligner, s, f->ids, f->count, l->from, err));
+    l->text.bytes = 0;
+    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, f->ids, count, &l->text, l->begin, err));
+    for (size_t i = 0; i < count; i++) {
+        const ganz_link link = {l->word[l->from[i]], ganz_word_at(walk, at + l->begin[i])};
+        if (link.source >= 0 && link.target >= 0) l->links[l->count++] = link;
+    }
+    return GANZ_OK;
+}
+
+/* Links of result `rank` of a line, at the end of all links. */
+static ganz_status link_result(ganz_translator *t, const ganz_line *line, int first, int end, int rank,
+                               const ganz_found *found, ganz_translation *result, ganz_error *err)
+{
+    linker *const l = &t->link;
+    ganz_word_walk source = {.text = line->text, .bytes = line->bytes};
+    ganz_word_walk target = {.text = result->text, .bytes = result->bytes};
+    const size_t before = l->count;
+    size_t at = 0;
+    for (int i = first; i < end; i++) {
+        const ganz_found *const f = &found[(size_t)i * (size_t)t->options.n_best + (size_t)rank];
+        GANZ_TRY(source_words(t, &t->pieces[i], &source, err));
+        GANZ_TRY(link_piece(t, &t->sentences[i], f, &target, at, err));
+        at += l->text.bytes + 1; /* and a space */
+    }
+    const size_t kept = ganz_links_sort(l->links + before, l->count - before);
+    l->count = before + kept;
+    result->link_count = (int)kept;
+    return GANZ_OK;
+}
+
+static ganz_status link_results(ganz_translator *t, const ganz_line *lines, int count, const ganz_found *found,
+                                ganz_error *err)
+{
+    linker *const l = &t->link;
+    const size_t n_best = (size_t)t->options.n_best;
+    l->count = 0;
+    if (!ganz_grow((void **)&l->links, &l->capacity, 1, sizeof *l->links)) return no_memory(err);
+    for (int i = 0; i < count; i++)
+        for (int rank = 0; rank < t->results[i].count; rank++)
+            GANZ_TRY(link_result(t, &lines[i], t->first_piece[i], t->first_piece[i + 1], rank, found,
+                                 &t->translations[(size_t)i * n_best + (size_t)rank], err));
+    const ganz_link *next = l->links; /* they do not move any more */
+    for (int i = 0; i < count; i++)
+        for (int rank = 0; rank < t->results[i].count; rank++) {
+            ganz_translation *const r = &t->translations[(size_t)i * n_best + (size_t)rank];
+            r->links = next;
+            next += r->link_count;
+        }
+    return GANZ_OK;
+}
+
+/* ---- the call ----------------------------------------------------------------------------------- */
+
 ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count, const ganz_result **results,
                            ganz_error *err)
 {
@@ -258,6 +364,7 @@ ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count
     GANZ_TRY(cut_lines(t, lines, count, err));
     GANZ_TRY(ganz_decoder_run(t->decoder, t->sentences, (int)t->piece_count, &found, &counts, err));
     GANZ_TRY(make_results(t, count, found, counts, err));
+    if (t->link.aligner) GANZ_TRY(link_results(t, lines, count, found, err));
     *results = t->results;
     return GANZ_OK;
 }

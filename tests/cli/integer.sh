@@ -33,6 +33,13 @@ done <"$GOLDEN/sha256"
 [ "$(wc -l <"$GOLDEN/sha256")" = 4 ] || fail "hashes are missing"
 refuses 1 'GANZ_FORCE_ISA=sparc: unknown' env GANZ_FORCE_ISA=sparc $GANZ translate -m "$GOLDEN/int8.safetensors" "$TEXT"
 
+# links between words too
+head -n 60 "$TEXT" >few
+A="$GANZ translate -m $GOLDEN/int8.safetensors --max-length 16 --alignment few"
+$A >linked || fail "--alignment"
+GANZ_FORCE_ISA=scalar $A | cmp - linked || fail "links depend on the processor"
+$A --threads 2 --batch-tokens 1 | cmp - linked || fail "links depend on batches"
+
 # ganz quantize
 $MAKE_MODEL m.safetensors 5 || fail "no model"
 head -n 40 "$TEXT" >some

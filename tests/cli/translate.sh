@@ -49,6 +49,25 @@ awk -F'\t' '$1 != last {last = $1; n = 0; lines++} {n++; if (n > 3 || (n > 1 && 
   END {exit bad || lines != 43}' best || fail "n-best lists are out of order"
 grep -qP '^21\t0.000000\t$' best || fail "a blank line in an n-best list"
 
+# links between words
+$T --alignment small >linked || fail "--alignment"
+cut -f1 linked | cmp - small.out || fail "links change the text"
+paste small linked | awk -F'\t' '{
+  if (NF < 3) {blank++; next}
+  source = split($1, words, " "); target = split($(NF - 1), words, " "); count = split($NF, links, " "); before = -1
+  for (i = 1; i <= count; i++) {
+    split(links[i], at, "-"); seen[NR, at[2]] = 1
+    if (at[1] >= source || at[2] >= target || at[1] * 10000 + at[2] <= before) bad = 1
+    before = at[1] * 10000 + at[2]
+  }
+  for (i = 0; i < target; i++) if (!((NR, i) in seen)) bad = 1
+} END {exit bad}' || fail "links are out of order, of range, or missing: $(head -n 3 linked)"
+equal "links of blank lines" "$(printf '\t\n\t')" "$(sed -n 21,22p linked)"
+for threads in 1 3; do
+  $T --alignment --threads $threads --batch-tokens 40 small | cmp - linked || fail "links depend on company"
+done
+$T --alignment --n-best 2 --scores small | awk -F'\t' 'NF != 4 {exit 1}' || fail "links of an n-best list"
+
 # beginnings
 yes 'the dog' | head -n 43 | sed '2s/.*//' >beginnings
 $T --prefix beginnings small >begun || fail "--prefix"

@@ -1,0 +1,41 @@
+/* Which source token each token of a translation comes from: what the decoder looks at when it says it.
+ *
+ * One pass over the finished translation, a sentence at a time, so that links depend on the sentence alone and the search
+ * pays nothing for them. */
+#ifndef GANZ_TRANSLATE_ALIGN_H
+#define GANZ_TRANSLATE_ALIGN_H
+
+#include "ganz/ganz.h"
+#include "nn/net.h"
+#include "translate/decode.h"
+
+typedef struct ganz_aligner ganz_aligner;
+
+/* All is borrowed. `be` is a host backend. */
+ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ganz_net *net, const ganz_weights *weights,
+                              ganz_error *err);
+void ganz_aligner_close(ganz_aligner **aligner);
+
+/* from[i]: place of the source token, never the end mark if there is another, that target token i comes from.
+ * target (count), without end mark; count at most the net's positions. */
+ganz_status ganz_aligner_run(ganz_aligner *aligner, const ganz_sentence *source, const int32_t *target, int count,
+                             int32_t *from, ganz_error *err);
+
+/* ---- words -------------------------------------------------------------------------------------- */
+
+/* A walk over the words of a line, which white space separates. Start with the text and zeroes. */
+typedef struct ganz_word_walk {
+    const char *text; /* valid UTF-8 */
+    size_t bytes, at;
+    int words; /* begun so far */
+    bool inside;
+} ganz_word_walk;
+
+/* Number of the word that has the first visible character at or behind `offset`, which never falls between calls; -1:
+ * there is none. */
+int ganz_word_at(ganz_word_walk *walk, size_t offset);
+
+/* Sorts links by source, then target, and leaves each once; returns how many are left. */
+size_t ganz_links_sort(ganz_link *links, size_t count);
+
+#endif
