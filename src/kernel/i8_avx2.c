@@ -39,6 +39,13 @@ INLINE __m256i widen(__m256i sums16) { return _mm256_madd_epi16(sums16, _mm256_s
 INLINE __m256i load_sums(const int32_t *sums, int half) { return _mm256_loadu_si256((const void *)(sums + 8 * half)); }
 INLINE void store_sums(int32_t *sums, int half, __m256i x) { _mm256_storeu_si256((void *)(sums + 8 * half), x); }
 
+/* Weights from memory come in time if they are asked for early. Not with one row: there nothing else is read, and
+ * what the processor guesses by itself is faster. */
+INLINE void fetch_ahead(const int8_t *b, int quad, int rows)
+{
+    if (rows > 1) _mm_prefetch((const char *)(b + quad * (NR * KR) + AHEAD), _MM_HINT_T0);
+}
+
 /* Where a group of rows of a tile begins. */
 INLINE ganz_tile_args from_row(const ganz_tile_args *t, int row)
 {
@@ -58,7 +65,9 @@ INLINE void short_pairs(const ganz_tile_args *t, int rows, int pairs)
     __m256i sum[4][2];
     EACH_ROW EACH_HALF sum[r][h] = load_sums(t->start + (size_t)r * t->start_stride, h);
     const int8_t *b = t->b;
-    for (int i = 0; i < t->k; i += KR * pairs, b += NR * KR * pairs)
+    for (int i = 0; i < t->k; i += KR * pairs, b += NR * KR * pairs) {
+        UNROLL
+        for (int q = 0; q < pairs; q++) fetch_ahead(b, q, rows);
         EACH_ROW {
             const uint8_t *const a = t->a + (size_t)r * t->lda + i;
             const __m256i x = four(a);
@@ -70,6 +79,7 @@ INLINE void short_pairs(const ganz_tile_args *t, int rows, int pairs)
             }
             EACH_HALF sum[r][h] = keep(_mm256_add_epi32(sum[r][h], widen(s[h])));
         }
+    }
     EACH_ROW EACH_HALF store_sums(t->sums + (size_t)r * t->stride, h, sum[r][h]);
 }
 
@@ -77,7 +87,7 @@ INLINE void short_pairs(const ganz_tile_args *t, int rows, int pairs)
 INLINE void add_quad(const ganz_tile_args *t, const int8_t *b, int i, int quad, int rows, __m256i s[6][2])
 {
     const __m256i w[2] = {weights(b, quad, 0), weights(b, quad, 1)};
-    if (rows <= 4) _mm_prefetch((const char *)(b + quad * (NR * KR) + AHEAD), _MM_HINT_T0);
+    fetch_ahead(b, quad, rows);
     EACH_ROW {
         const __m256i x = four(t->a + (size_t)r * t->lda + i + KR * quad);
         EACH_HALF {
