@@ -6,6 +6,7 @@
 
 #include "ganz/ganz.h"
 #include "ganz/recipe.h"
+#include "ganz/train.h"
 
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
@@ -73,8 +74,8 @@ typedef struct cli_settings {
     const char *given[CLI_SETTINGS]; /* NULL: not on the command line */
     char help[CLI_SETTINGS][128];
 } cli_settings;
-/* Fills options[0..CLI_SETTINGS) and returns how many; both live as long as the parsing. */
-int cli_settings_options(cli_settings *s, cli_option *options);
+/* Fills options[0..CLI_SETTINGS) with those of a use and returns how many; both live as long as the parsing. */
+int cli_settings_options(cli_settings *s, ganz_setting_use use, cli_option *options);
 /* Puts what was given into the recipe; -1 to go on, or the exit code of a usage error. */
 int cli_settings_apply(const cli_command *command, const cli_settings *s, ganz_recipe *recipe);
 /* The recipe as a file, on standard output. */
@@ -86,6 +87,12 @@ void cli_settings_print(const ganz_recipe *recipe);
 enum { CLI_PATH = 4096 };
 const char *cli_find_model(const char *given, char path[CLI_PATH]);
 int cli_no_model(const cli_command *command, const char *how);
+
+/* ganz_train with progress on standard error, stopped by SIGINT and SIGTERM, saved by SIGUSR1. Reports its error and
+ * returns the exit code; the report is filled unless that is CLI_FAILED. */
+int cli_train(const cli_command *command, ganz_train_options *options, bool quiet, ganz_train_report *report);
+/* Words of a command line as one text, for the metadata of models. */
+void cli_join_words(int argc, char **argv, char *text, size_t bytes);
 
 /* Seconds on a clock that never goes back. */
 double cli_seconds(void);

@@ -63,7 +63,7 @@ static int run_train(int argc, char **argv)
     enum { FIXED = sizeof fixed / sizeof fixed[0] };
     cli_option options[FIXED + CLI_SETTINGS + 1] = {{0}};
     memcpy(options, fixed, sizeof fixed);
-    cli_settings_options(&settings, options + FIXED);
+    cli_settings_options(&settings, GANZ_USE_TRAIN, options + FIXED);
     int code = cli_parse(about, options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     if (code < 0 && random && o.train) code = cli_usage(about, "--random and --train exclude each other");

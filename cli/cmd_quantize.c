@@ -7,76 +7,171 @@
 #include "ganz/quantize.h"
 
 const cli_command cli_about_quantize = {
-    "quantize", "--model MODEL --method max --calibrate TEXT --out FILE", "make an integer model of a float model",
-    "Every matrix product of the new model multiplies integers of --bits bits: the weights are rounded, and the input of\n"
-    "each product has a step of its own.\n"
-    "\n"
-    "--method max  the steps come from the largest magnitudes seen while the model translates the text of --calibrate\n"
-    "              (or, with --calibrate-target, while it follows the given translation). Some hundred sentences do.\n",
+    .name = "quantize",
+    .usage = "--model MODEL --train CORPUS --out DIR [OPTIONS]\n       ganz quantize --model MODEL --calibrate TEXT --out FILE [OPTIONS]",
+    .summary = "make an integer model of a float model",
+    .details =
+        "Every matrix product of the new model multiplies integers of --bits bits: weights are rounded, and the input of\n"
+        "each product has a step of its own.\n"
+        "\n"
+        "--method learned (so it is with --train) trains in six phases: 1 integer parameters, 2 measured ranges, 3 learned\n"
+        "steps, 4 refined steps, 5 and 6 fine-tuning of the parameters. DIR gets best.safetensors (the integer model, the\n"
+        "best of phases 5 and 6 by validation), phase-3.safetensors (the one after phase 3), last.safetensors (to go on\n"
+        "with --resume), log.tsv and loss.svg. Settings are those the model was trained with, as far as its file tells.\n"
+        "Signals are as in ganz train.\n"
+        "\n"
+        "--method max (so it is with --calibrate) takes steps from the largest magnitudes seen while the model translates a\n"
+        "text (or, with --calibrate-target, while it follows the given translation). Some hundred sentences do.\n",
 };
 
-typedef struct quantize {
-    const char *model, *method, *out;
+typedef struct words {
+    const char *recipe;
+    ganz_train_options run;
     ganz_calibration how;
     cli_progress progress;
     bool quiet;
-} quantize;
+    char command[2048];
+} words;
+
+/* ---- calibrated --------------------------------------------------------------------------------- */
 
 static bool show(void *context, long long lines)
 {
-    cli_progress_show(&((quantize *)context)->progress, lines);
+    cli_progress_show(&((words *)context)->progress, lines);
     return true;
 }
 
-static int run(quantize *q)
+static int calibrate(words *w)
 {
     ganz_calibration_report report;
     ganz_error err;
-    char command[512];
-    snprintf(command, sizeof command, "ganz quantize --model %.160s --method max --calibrate %.160s --bits %d", q->model,
-             q->how.source, q->how.bits);
-    q->how.command = command;
-    q->how.progress = show;
-    q->how.context = q;
-    cli_progress_start(&q->progress, "measured", "lines", q->how.most_lines, q->quiet || !isatty(STDERR_FILENO));
-    const ganz_status status = ganz_quantize_max(q->model, q->out, &q->how, &report, &err);
-    cli_progress_end(&q->progress, status == GANZ_OK ? report.lines : 0);
+    w->how.command = w->command;
+    w->how.progress = show;
+    w->how.context = w;
+    w->how.threads = w->run.threads;
+    w->how.bits = (int)w->run.recipe.bits;
+    cli_progress_start(&w->progress, "measured", "lines", w->how.most_lines, w->quiet || !isatty(STDERR_FILENO));
+    const ganz_status status = ganz_quantize_max(w->run.model, w->run.out, &w->how, &report, &err);
+    cli_progress_end(&w->progress, status == GANZ_OK ? report.lines : 0);
     if (status != GANZ_OK) return cli_fail(&cli_about_quantize, &err);
-    if (!q->quiet)
-        printf("%d products in %d-bit integers, %d input steps from %lld lines (%lld left out)\n", report.products, q->how.bits,
+    if (!w->quiet)
+        printf("%d products in %d-bit integers, %d input steps from %lld lines (%lld left out)\n", report.products, w->how.bits,
                report.steps, report.lines, report.left_out);
     return CLI_OK;
+}
+
+/* ---- learned ------------------------------------------------------------------------------------ */
+
+static void print_report(const words *w, const ganz_train_report *r)
+{
+    const char *const out = w->run.out;
+    fprintf(stderr, "%lld steps, %lld target tokens, %.0f tokens/s\n", r->step, r->tokens, r->tokens_per_second);
+    if (r->best_step > 0)
+        fprintf(stderr, "best at step %lld: validation loss %.4f, BLEU %.2f\n", r->best_step, r->best_loss, r->best_bleu);
+    if (r->compared > 0)
+        fprintf(stderr, "integer engine: BLEU %.2f; %d of %d validation sentences differ from training%s\n", r->engine_bleu,
+                r->different, r->compared,
+                r->different == 0 ? "" : " (floats around the integers are rounded otherwise on another device)");
+    fprintf(stderr, "%s/best.safetensors: %d of %d products in integers\n", out, r->integer_products, r->products);
+}
+
+static int learn(words *w)
+{
+    ganz_train_report report;
+    w->run.quantize = true;
+    w->run.command = w->command;
+    const int code = cli_train(&cli_about_quantize, &w->run, w->quiet, &report);
+    if (code == CLI_OK && !w->quiet) print_report(w, &report);
+    return code;
+}
+
+/* ---- words -------------------------------------------------------------------------------------- */
+
+/* Settings of the model's own training (or of the run that goes on), the recipe, and options, each over the one before. */
+static int make_recipe(words *w, const cli_settings *settings)
+{
+    const cli_command *const about = &cli_about_quantize;
+    ganz_recipe *const r = &w->run.recipe;
+    ganz_error err;
+    bool found = false;
+    if (w->run.resume && w->run.out && ganz_train_recipe(w->run.out, r, &found, &err) != GANZ_OK) return cli_fail(about, &err);
+    if (!found && w->run.model && ganz_model_recipe(w->run.model, r, &found, &err) != GANZ_OK) return cli_fail(about, &err);
+    if (w->recipe && ganz_recipe_read(r, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
+    const int code = cli_settings_apply(about, settings, r);
+    if (code >= 0) return code;
+    if (ganz_recipe_check(r, &err) != GANZ_OK) return cli_usage(about, "%s", err.message);
+    return -1;
+}
+
+static int check_words(const words *w)
+{
+    const cli_command *const about = &cli_about_quantize;
+    const ganz_train_options *const o = &w->run;
+    if (!o->model && !o->resume) return cli_usage(about, "which model? give --model");
+    if (!o->out) return cli_usage(about, "where to? give --out");
+    if (o->train && w->how.source) return cli_usage(about, "--train learns, --calibrate only measures: give one of them");
+    if (!o->train && !w->how.source) return cli_usage(about, "which text? give --train or --calibrate");
+    if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
+    return -1;
+}
+
+/* The method that goes with the text, unless one is named. */
+static int choose_method(words *w, bool named)
+{
+    const cli_command *const about = &cli_about_quantize;
+    ganz_recipe *const r = &w->run.recipe;
+    const bool trains = w->run.train != NULL;
+    if (!named) r->method = trains ? GANZ_METHOD_LEARNED : GANZ_METHOD_MAX;
+    if (trains && r->method != GANZ_METHOD_LEARNED) return cli_usage(about, "only --method learned trains");
+    if (!trains && r->method != GANZ_METHOD_MAX) return cli_usage(about, "only --method max needs no --train");
+    return -1;
+}
+
+static bool names_method(const cli_settings *settings)
+{
+    int count;
+    const ganz_setting *const table = ganz_recipe_table(&count);
+    for (int i = 0; i < count; i++)
+        if (strcmp(table[i].name, "method") == 0) return settings->given[i] != NULL;
+    return false;
 }
 
 int cli_run_quantize(int argc, char **argv)
 {
     const cli_command *const about = &cli_about_quantize;
-    quantize q = {.method = "max"};
-    ganz_calibration_defaults(&q.how);
-    long long bits = q.how.bits, beam = q.how.beam, threads = q.how.threads;
-    const cli_option options[] = {
-        {"model", 'm', CLI_TEXT, &q.model, "FILE", "the float model", 0, 0},
-        {"out", 'o', CLI_TEXT, &q.out, "FILE", "where to write the integer model", 0, 0},
-        {"method", 0, CLI_CHOICE, &q.method, "max", "how the steps of the inputs are found", 0, 0},
-        {"bits", 0, CLI_INT, &bits, "N", "width of all codes", 2, 8},
-        {"calibrate", 0, CLI_TEXT, &q.how.source, "FILE", "text in the source language", 0, 0},
-        {"calibrate-target", 0, CLI_TEXT, &q.how.target, "FILE", "its translation, instead of the model's own", 0, 0},
-        {"calibrate-lines", 0, CLI_INT, &q.how.most_lines, "N", "stop after N lines; 0: take all", 0, 1e15},
-        {"beam", 'b', CLI_INT, &beam, "N", "beam of the model's own translations", 1, 64},
-        {"threads", 't', CLI_INT, &threads, "N", "threads", 1, 1024},
-        {"quiet", 'q', CLI_FLAG, &q.quiet, NULL, "say nothing", 0, 0},
-        {0},
-    };
+    words w = {0};
+    long long threads = 1;
+    cli_settings settings;
     cli_list rest = {0};
+    ganz_train_defaults(&w.run);
+    ganz_calibration_defaults(&w.how);
+    const cli_option fixed[] = {
+        {"model", 'm', CLI_TEXT, &w.run.model, "FILE", "the float model", 0, 0},
+        {"out", 'o', CLI_TEXT, &w.run.out, "DIR|FILE", "folder of the run; with --calibrate, the integer model", 0, 0},
+        {"train", 't', CLI_TEXT, &w.run.train, "CORPUS", "corpus from ganz prepare, to learn from", 0, 0},
+        {"valid-source", 0, CLI_TEXT, &w.run.valid_source, "FILE", "text for validation", 0, 0},
+        {"valid-target", 0, CLI_TEXT, &w.run.valid_target, "FILE", "its translation", 0, 0},
+        {"calibrate", 0, CLI_TEXT, &w.how.source, "FILE", "text in the source language, to measure with", 0, 0},
+        {"calibrate-target", 0, CLI_TEXT, &w.how.target, "FILE", "its translation, instead of the model's own", 0, 0},
+        {"calibrate-lines", 0, CLI_INT, &w.how.most_lines, "N", "stop after N lines; 0: take all", 0, 1e15},
+        {"resume", 0, CLI_FLAG, &w.run.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},
+        {"device", 'd', CLI_TEXT, &w.run.device, "cpu|cuda[:N]", "where to learn", 0, 0},
+        {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU; the result is the same for any number", 1, 1024},
+        {"recipe", 'r', CLI_TEXT, &w.recipe, "FILE|NAME", "settings over those of the model", 0, 0},
+        {"quiet", 'q', CLI_FLAG, &w.quiet, "", "no progress", 0, 0},
+    };
+    enum { FIXED = sizeof fixed / sizeof fixed[0] };
+    cli_option options[FIXED + CLI_SETTINGS + 1] = {{0}};
+    memcpy(options, fixed, sizeof fixed);
+    cli_settings_options(&settings, GANZ_USE_QUANTIZE, options + FIXED);
     int code = cli_parse(about, options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     cli_list_free(&rest);
-    if (code < 0 && !q.model) code = cli_usage(about, "which model? give --model");
-    if (code < 0 && !q.out) code = cli_usage(about, "where to? give --out");
-    if (code < 0 && !q.how.source) code = cli_usage(about, "which text? give --calibrate");
+    if (code < 0) code = check_words(&w);
+    if (code < 0) code = make_recipe(&w, &settings);
+    if (code < 0) code = choose_method(&w, names_method(&settings));
     if (code >= 0) return code;
-    q.how.bits = (int)bits;
-    q.how.beam = (int)beam;
-    q.how.threads = (int)threads;
-    return run(&q);
+    w.run.threads = (int)threads;
+    cli_join_words(argc, argv, w.command, sizeof w.command);
+    return w.run.train ? learn(&w) : calibrate(&w);
 }

@@ -1,5 +1,4 @@
 /* ganz train: a model from a corpus. ganz average: one model from several. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,51 +30,7 @@ const cli_command cli_about_average = {
     .details = "Checkpoints are models too. All must have the same shape and vocabulary.\n",
 };
 
-/* ---- signals ------------------------------------------------------------------------------------ */
-
-static volatile sig_atomic_t stop_signal, save_signal;
-
-static void on_stop(int number)
-{
-    stop_signal = number;
-    signal(SIGINT, SIG_DFL);
-}
-
-static void on_save(int number)
-{
-    (void)number;
-    save_signal = 1;
-}
-
-static void listen(void)
-{
-    struct sigaction action = {.sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    action.sa_handler = on_stop;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    action.sa_handler = on_save;
-    sigaction(SIGUSR1, &action, NULL);
-}
-
-/* ---- progress ----------------------------------------------------------------------------------- */
-
-static void show_progress(void *context, const ganz_train_progress *p)
-{
-    cli_progress *const bar = context;
-    char detail[96];
-    if (p->event) cli_progress_say(bar, p->event);
-    bar->total = p->steps;
-    int n = snprintf(detail, sizeof detail, "steps, epoch %.2f", p->epoch);
-    if (p->loss >= 0) n += snprintf(detail + n, sizeof detail - (size_t)n, ", loss %.4f", p->loss);
-    if (p->tokens_per_second > 0)
-        snprintf(detail + n, sizeof detail - (size_t)n, ", %.0f tokens/s", p->tokens_per_second);
-    bar->unit = detail;
-    bar->plain = true;
-    bar->left = p->seconds_left;
-    cli_progress_show(bar, p->step);
-    bar->unit = "steps";
-}
+/* ---- report ------------------------------------------------------------------------------------- */
 
 static void print_report(const ganz_train_report *r, const char *out)
 {
@@ -125,30 +80,10 @@ static int check_words(const ganz_train_options *o)
 
 static int run(const train_words *w, ganz_train_options *options)
 {
-    const cli_command *const about = &cli_about_train;
-    cli_progress bar;
-    ganz_train_report report = {0};
-    ganz_error err;
-    listen();
-    cli_progress_start(&bar, "train", "steps", options->recipe.steps, w->quiet);
-    options->stop = &stop_signal;
-    options->save = &save_signal;
-    options->progress = show_progress;
-    options->context = &bar;
-    const ganz_status status = ganz_train(options, &report, &err);
-    cli_progress_end(&bar, report.step);
-    if (status != GANZ_OK && status != GANZ_ESTOPPED) return cli_fail(about, &err);
-    if (!w->quiet) print_report(&report, options->out);
-    if (status == GANZ_OK) return CLI_OK;
-    cli_fail(about, &err);
-    return 128 + (int)stop_signal;
-}
-
-/* Words of the command line as one text, for the model's metadata. */
-static void join_words(int argc, char **argv, char *text, size_t bytes)
-{
-    size_t n = (size_t)snprintf(text, bytes, "ganz");
-    for (int i = 0; i < argc && n < bytes; i++) n += (size_t)snprintf(text + n, bytes - n, " %s", argv[i]);
+    ganz_train_report report;
+    const int code = cli_train(&cli_about_train, options, w->quiet, &report);
+    if (code != CLI_FAILED && !w->quiet) print_report(&report, options->out);
+    return code;
 }
 
 int cli_run_train(int argc, char **argv)
@@ -177,7 +112,7 @@ int cli_run_train(int argc, char **argv)
     enum { FIXED = sizeof fixed / sizeof fixed[0] };
     cli_option options[FIXED + CLI_SETTINGS + 1] = {{0}};
     memcpy(options, fixed, sizeof fixed);
-    cli_settings_options(&settings, options + FIXED);
+    cli_settings_options(&settings, GANZ_USE_TRAIN, options + FIXED);
     int code = cli_parse(about, options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     cli_list_free(&rest);
@@ -189,7 +124,7 @@ int cli_run_train(int argc, char **argv)
     if (code < 0) code = check_words(&o);
     if (code >= 0) return code;
     char command[2048];
-    join_words(argc, argv, command, sizeof command);
+    cli_join_words(argc, argv, command, sizeof command);
     o.command = command;
     o.threads = (int)w.threads;
     return run(&w, &o);

@@ -4,22 +4,33 @@
 
 #include "cli.h"
 
-int cli_settings_options(cli_settings *s, cli_option *options)
+static const char *meta_of(const ganz_setting *setting)
 {
-    int count;
+    switch (setting->kind) {
+    case GANZ_SETTING_INT: return "N";
+    case GANZ_SETTING_REAL: return "X";
+    case GANZ_SETTING_TIME: return "TIME";
+    case GANZ_SETTING_FLAG: return "true|false";
+    case GANZ_SETTING_SET: return "N,N-N";
+    case GANZ_SETTING_PAIR: return "X[:X]";
+    case GANZ_SETTING_CHOICE: break;
+    }
+    return setting->choices;
+}
+
+int cli_settings_options(cli_settings *s, ganz_setting_use use, cli_option *options)
+{
+    int count, used = 0;
     const ganz_setting *const table = ganz_recipe_table(&count);
     *s = (cli_settings){0};
     if (count > CLI_SETTINGS) return 0;
     for (int i = 0; i < count; i++) {
+        if (table[i].use != GANZ_USE_BOTH && table[i].use != use) continue;
+        if (table[i].use == GANZ_USE_QUANTIZE && table[i].kind == GANZ_SETTING_FLAG) continue; /* a plain flag there */
         snprintf(s->help[i], sizeof s->help[i], "%s [%s]", table[i].help, table[i].standard);
-        const char *const meta = table[i].kind == GANZ_SETTING_INT    ? "N"
-                                 : table[i].kind == GANZ_SETTING_TIME ? "TIME"
-                                 : table[i].kind == GANZ_SETTING_REAL ? "X"
-                                 : table[i].kind == GANZ_SETTING_FLAG ? "true|false"
-                                                                      : table[i].choices;
-        options[i] = (cli_option){table[i].name, 0, CLI_TEXT, &s->given[i], meta, s->help[i], 0, 0};
+        options[used++] = (cli_option){table[i].name, 0, CLI_TEXT, &s->given[i], meta_of(&table[i]), s->help[i], 0, 0};
     }
-    return count;
+    return used;
 }
 
 int cli_settings_apply(const cli_command *command, const cli_settings *s, ganz_recipe *recipe)

@@ -7,137 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/io.h"
-#include "base/rng.h"
-#include "train/folder.h"
-#include "train/trainer.h"
-
-/* ---- toy languages ------------------------------------------------------------------------------ */
-
-/* Words are single letters; single characters fill up the vocabulary as its format demands. */
-static const char characters[] = "\\_u;0123456789abcdefghijklmnopqr<>EOS";
-enum { WORDS = 18, VOCAB = 2 + WORDS + sizeof characters - 1, LONGEST = 12, PAIRS = 4000 };
-
-static char dir[] = "/tmp/ganz_train_XXXXXX";
-
-static const char *in_dir(const char *name)
-{
-    static char paths[64][256];
-    static int next;
-    char *const path = paths[next++ % 64];
-    snprintf(path, 256, "%s/%s", dir, name);
-    return path;
-}
-
-/* Sentence `index`: a few symbols and the end mark. */
-static int make_source(uint64_t stream, uint64_t index, int32_t ids[LONGEST])
-{
-    const int n = 3 + (int)ganz_random_below(stream, 1, index, LONGEST - 4);
-    for (int i = 0; i < n; i++) ids[i] = 2 + (int32_t)ganz_random_below(stream, 2 + index, (uint64_t)i, WORDS);
-    ids[n] = GANZ_EOS;
-    return n + 1;
-}
-
-static void make_target(const int32_t *source, int count, bool reverse, int32_t *target)
-{
-    for (int i = 0; i + 1 < count; i++) target[i] = source[reverse ? count - 2 - i : i];
-    target[count - 1] = GANZ_EOS;
-}
-
-/* A vocabulary file of VOCAB entries, and its checksum. */
-static uint64_t write_vocab(const char *path)
-{
-    char text[512] = "'<pad>_'\n'<EOS>_'\n";
-    size_t n = strlen(text);
-    for (int i = 0; i < WORDS; i++) n += (size_t)sprintf(text + n, "'%c_'\n", 'a' + i);
-    for (const char *c = characters; *c; c++) n += (size_t)sprintf(text + n, "'%c'\n", *c);
-    FILE *const file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(n, fwrite(text, 1, n, file));
-    fclose(file);
-    return ganz_checksum(text, n);
-}
-
-static void write_corpus(const char *path, uint64_t checksum, uint64_t stream, bool reverse)
-{
-    ganz_corpus_writer *writer;
-    int32_t source[LONGEST], target[LONGEST];
-    assert_int_equal(GANZ_OK, ganz_corpus_writer_open(&writer, path, VOCAB, checksum, NULL));
-    assert_int_equal(GANZ_OK, ganz_corpus_writer_group(writer, 1, NULL));
-    for (int i = 0; i < PAIRS; i++) {
-        const size_t n = (size_t)make_source(stream, (uint64_t)i, source);
-        make_target(source, (int)n, reverse, target);
-        assert_int_equal(GANZ_OK, ganz_corpus_writer_add(writer, source, n, target, n, NULL));
-    }
-    assert_int_equal(GANZ_OK, ganz_corpus_writer_finish(&writer, NULL));
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    if (!mkdtemp(dir)) return -1;
-    const uint64_t checksum = write_vocab(in_dir("vocab"));
-    write_corpus(in_dir("copy"), checksum, 1, false);
-    write_corpus(in_dir("reverse"), checksum, 1, true);
-    write_corpus(in_dir("other"), checksum + 1, 1, false);
-    FILE *const source = fopen(in_dir("valid.src"), "w"), *const target = fopen(in_dir("valid.tgt"), "w");
-    for (int i = 0; i < 20; i++) {
-        fputs("a b c d\n", source);
-        fputs("d c b a\n", target);
-    }
-    fclose(source);
-    fclose(target);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    char command[64];
-    snprintf(command, sizeof command, "rm -r %s", dir);
-    return system(command);
-}
-
-static ganz_train_options toy_options(const char *corpus)
-{
-    ganz_train_options o;
-    ganz_train_defaults(&o);
-    assert_int_equal(GANZ_OK, ganz_recipe_read(&o.recipe, "tiny", NULL));
-    o.train = in_dir(corpus);
-    o.vocab = in_dir("vocab");
-    return o;
-}
+#include "toy.h"
 
 /* ---- it learns ---------------------------------------------------------------------------------- */
-
-/* Share of tokens of unseen sentences that greedy search gets right, end marks counted. */
-static double right_tokens(const ganz_trainer *t, bool reverse)
-{
-    enum { UNSEEN = 200 };
-    static int32_t source[UNSEEN][LONGEST];
-    ganz_sentence sentences[UNSEEN];
-    const ganz_decoder_options o = {.search = {.beam = 1, .n_best = 1}, .batch_tokens = 1024, .max_input = LONGEST};
-    ganz_decoder *decoder;
-    const ganz_found *found;
-    const int *counts;
-    assert_int_equal(GANZ_OK, ganz_decoder_open(&decoder, t->be, &t->net, &t->weights, &o, NULL));
-    for (int i = 0; i < UNSEEN; i++)
-        sentences[i] = (ganz_sentence){.ids = source[i], .count = make_source(99, (uint64_t)i, source[i])};
-    assert_int_equal(GANZ_OK, ganz_decoder_run(decoder, sentences, UNSEEN, &found, &counts, NULL));
-    int right = 0, all = 0;
-    for (int i = 0; i < UNSEEN; i++) {
-        int32_t target[LONGEST];
-        const int n = sentences[i].count;
-        make_target(source[i], n, reverse, target);
-        for (int j = 0; j < n; j++) {
-            const int32_t got = j < found[i].count ? found[i].ids[j] : j == found[i].count ? GANZ_EOS : -1;
-            right += got == target[j];
-        }
-        all += n;
-    }
-    ganz_decoder_close(&decoder);
-    return (double)right / all;
-}
 
 static void learns(const char *corpus, bool reverse, long long optimizer, int steps)
 {
@@ -152,7 +24,7 @@ static void learns(const char *corpus, bool reverse, long long optimizer, int st
     if (optimizer == GANZ_OPTIMIZER_ADAFACTOR) o.recipe.learning_rate = 1;
     if (ganz_trainer_open(&t, &o, &err) != GANZ_OK) fail_msg("%s", err.message);
     for (int i = 0; i < steps; i++) assert_int_equal(GANZ_OK, ganz_trainer_step(&t, (double)i / steps, &err));
-    const double right = right_tokens(&t, reverse);
+    const double right = right_tokens(t.be, &t.net, &t.weights, reverse);
     print_message("%s: %.2f%% of tokens right after %d steps\n", corpus, 100 * right, steps);
     assert_true(right > 0.99);
     ganz_trainer_close(&t);
@@ -172,25 +44,6 @@ static void learns_to_reverse(void **state)
 
 /* ---- files -------------------------------------------------------------------------------------- */
 
-static bool same_file(const char *a, const char *b)
-{
-    ganz_map x, y;
-    assert_int_equal(GANZ_OK, ganz_map_open(&x, a, NULL));
-    assert_int_equal(GANZ_OK, ganz_map_open(&y, b, NULL));
-    const bool same = x.bytes == y.bytes && memcmp(x.data, y.data, x.bytes) == 0;
-    ganz_map_close(&x);
-    ganz_map_close(&y);
-    return same;
-}
-
-static bool same_in(const char *folder, const char *other, const char *name)
-{
-    char a[256], b[256];
-    snprintf(a, sizeof a, "%s/%s", folder, name);
-    snprintf(b, sizeof b, "%s/%s", other, name);
-    return same_file(a, b);
-}
-
 /* A run with everything on that has a memory: dropout, both averages, validation, several parts a step. */
 static ganz_train_options full_options(const char *folder)
 {
@@ -208,40 +61,6 @@ static ganz_train_options full_options(const char *folder)
     o.valid_target = in_dir("valid.tgt");
     o.out = in_dir(folder);
     return o;
-}
-
-/* Sets the stop flag when the run tells of a step, once. */
-typedef struct stopper {
-    long long at;
-    volatile sig_atomic_t flag;
-} stopper;
-
-static void stop_at(void *context, const ganz_train_progress *p)
-{
-    stopper *const s = context;
-    if (s->at > 0 && p->step >= s->at) s->flag = 1;
-}
-
-static void must_train(const ganz_train_options *o)
-{
-    ganz_error err;
-    if (ganz_train(o, NULL, &err) != GANZ_OK) fail_msg("%s", err.message);
-}
-
-/* The log without its clocks. */
-static void same_log(const char *a, const char *b)
-{
-    ganz_log_record *x, *y;
-    int n, m;
-    assert_int_equal(GANZ_OK, ganz_log_read(a, &x, &n, NULL));
-    assert_int_equal(GANZ_OK, ganz_log_read(b, &y, &m, NULL));
-    assert_int_equal(n, m);
-    for (int i = 0; i < n; i++) {
-        x[i].seconds = y[i].seconds = x[i].speed = y[i].speed = 0;
-        assert_memory_equal(&x[i], &y[i], sizeof x[i]);
-    }
-    free(x);
-    free(y);
 }
 
 /* Stops come after a step, in the midst of a validation (21), and at a save (30). */

@@ -13,6 +13,8 @@ extern "C" {
 
 enum { GANZ_OPTIMIZER_ADAFACTOR, GANZ_OPTIMIZER_ADAM };
 enum { GANZ_BATCH_PACKED, GANZ_BATCH_SENTENCES };
+enum { GANZ_METHOD_LEARNED, GANZ_METHOD_MAX, GANZ_METHOD_KL, GANZ_METHOD_CLIP, GANZ_METHOD_DYNAMIC };
+enum { GANZ_PRODUCTS_ALL, GANZ_PRODUCTS_DENSE };
 enum { GANZ_PRECISION_AUTO, GANZ_PRECISION_FP32, GANZ_PRECISION_TF32, GANZ_PRECISION_BF16 };
 
 /* What each means is said in the table (recipe.c, or `ganz train --help`). */
@@ -42,6 +44,17 @@ typedef struct ganz_recipe {
     double average_decay;
     long long bleu_sentences, beam;
     double alpha;
+    /* integers */
+    long long method; /* GANZ_METHOD_* */
+    long long bits, weight_bits, activation_bits, attention_bits; /* the last three: 0 is as `bits` */
+    long long products; /* GANZ_PRODUCTS_* */
+    bool power_of_two;
+    long long phases; /* set of numbers, a bit for each */
+    long long steps_per_phase, measure_batches, first_step;
+    double rate_factor;
+    long long step_optimizer; /* GANZ_OPTIMIZER_* */
+    double step_rate;
+    double clip[2]; /* ranges at the beginning and at the end */
 } ganz_recipe;
 
 typedef enum ganz_setting_kind {
@@ -49,8 +62,13 @@ typedef enum ganz_setting_kind {
     GANZ_SETTING_REAL,   /* double */
     GANZ_SETTING_TIME,   /* double: seconds; written 90, 90s, 10m, 2h or 1d */
     GANZ_SETTING_CHOICE, /* long long: place of the word among `choices` */
-    GANZ_SETTING_FLAG    /* bool: true or false */
+    GANZ_SETTING_FLAG,   /* bool: true or false */
+    GANZ_SETTING_SET,    /* long long: bits of the numbers in a text like 1-3,5 */
+    GANZ_SETTING_PAIR    /* double[2]: written A:B, or A where both are the same */
 } ganz_setting_kind;
+
+/* Which commands a setting is an option of. */
+typedef enum ganz_setting_use { GANZ_USE_BOTH, GANZ_USE_TRAIN, GANZ_USE_QUANTIZE } ganz_setting_use;
 
 typedef struct ganz_setting {
     const char *name; /* as in a file and, after two dashes, as an option */
@@ -60,6 +78,7 @@ typedef struct ganz_setting {
     const char *choices; /* words between "|" */
     const char *standard; /* the default */
     bool fixed;           /* the same for a whole run, resumed or not */
+    ganz_setting_use use;
     const char *help;
 } ganz_setting;
 

@@ -14,6 +14,8 @@ extern "C" {
 /* Where a run stands. Numbers that are not known yet are negative. */
 typedef struct ganz_train_progress {
     long long step, steps;    /* done; of the whole run, 0: unknown */
+    int phase;                /* of quantization, 1 to 7; 0: training */
+    const char *phase_name;
     double epoch;             /* epochs of the corpus seen */
     double loss, accuracy;    /* training, since the last line of the log */
     double tokens_per_second; /* real target tokens */
@@ -24,7 +26,9 @@ typedef struct ganz_train_progress {
 typedef struct ganz_train_options {
     ganz_recipe recipe;
     const char *train;                       /* corpus file */
-    const char *vocab;                       /* vocabulary file, the one of the corpus */
+    const char *vocab;                       /* vocabulary file, the one of the corpus; not with `model` */
+    const char *model;                       /* float model to start from; NULL: fresh parameters */
+    bool quantize;                           /* the recipe's phases of quantization instead of training */
     const char *valid_source, *valid_target; /* text, both or neither */
     const char *out;                         /* folder of the run; made when it is not there */
     const char *device;                      /* "cpu", "cuda" or "cuda:N" */
@@ -53,6 +57,10 @@ typedef struct ganz_train_report {
     size_t pass_bytes;                  /* device memory of one pass */
     size_t weight_bytes;                /* of parameters, gradients, optimizer and averages */
     bool early;                         /* ended because validations got no better */
+    /* of a run that quantizes */
+    int products, integer_products;     /* matrix products of the model; of those, multiplied in integers */
+    int compared, different;            /* validation sentences translated by the integer engine; otherwise than here */
+    double engine_bleu;                 /* of the integer engine; negative: no validation */
 } ganz_train_report;
 
 /* The recipe's defaults, device "cpu", one thread. */
@@ -61,8 +69,13 @@ GANZ_API void ganz_train_defaults(ganz_train_options *options);
 /* The settings with which a run's last checkpoint was made. GANZ_OK and *found false when there is none. */
 GANZ_API ganz_status ganz_train_recipe(const char *out, ganz_recipe *recipe, bool *found, ganz_error *err);
 
-/* Trains. The folder gets last.safetensors (a model with all that is needed to go on), best.safetensors (the best
- * model by validation), model-STEP.safetensors and average.safetensors when asked for, log.tsv and loss.svg.
+/* The settings that a model's file tells of its making; *recipe is left as it is when *found is false. */
+GANZ_API ganz_status ganz_model_recipe(const char *model, ganz_recipe *recipe, bool *found, ganz_error *err);
+
+/* Trains, or with options->quantize goes through the phases of quantization, by the same rules. The folder gets last.safetensors (a model with all that is needed to go on), best.safetensors (the best
+ * model by validation), model-STEP.safetensors and average.safetensors when asked for, log.tsv and loss.svg. Of
+ * quantization best.safetensors is an integer model, chosen among those of the last two phases, and phase-3.safetensors
+ * the one after steps were first learned.
  * Whatever does not fit together is refused before the first step. On failure the last checkpoint stays whole. */
 GANZ_API ganz_status ganz_train(const ganz_train_options *options, ganz_train_report *report, ganz_error *err);
 

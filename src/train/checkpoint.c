@@ -3,7 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char about_slots[] = "training.slots", about_average[] = "training.average";
+#include "train/phases.h"
+
+static const char about_slots[] = "training.slots", about_average[] = "training.average", about_z[] = "training.z",
+                  about_ranges[] = "training.ranges", about_step_slots[] = "training.step_slots",
+                  about_lines[] = "training.best_lines", about_trained[] = "trained_steps";
 
 typedef struct field {
     const char *name;
@@ -14,7 +18,8 @@ typedef struct field {
 #define COUNTER(name) {"training." #name, offsetof(ganz_counters, name), false}
 #define NUMBER(name) {"training." #name, offsetof(ganz_counters, name), true}
 static const field fields[] = {
-    COUNTER(step),   COUNTER(tokens),    COUNTER(epoch),    COUNTER(batch),    COUNTER(log_lines), COUNTER(logged),
+    COUNTER(step), COUNTER(first), COUNTER(phase), COUNTER(phase_step), COUNTER(updates), COUNTER(step_updates),
+    COUNTER(tokens),    COUNTER(epoch),    COUNTER(batch),    COUNTER(log_lines), COUNTER(logged),
     COUNTER(validated), COUNTER(waited), COUNTER(best_step), NUMBER(best_bleu), NUMBER(best_loss), NUMBER(loss),
     NUMBER(right), NUMBER(counted),
 };
@@ -104,17 +109,43 @@ static ganz_status write_counters(ganz_writer *writer, const ganz_counters *coun
     return GANZ_OK;
 }
 
+/* The z are parameters, but no part of a float model. */
+static const real *z_of(const ganz_run_parts *p)
+{
+    return p->weights->master + p->net->params.list[p->net->first_step].offset;
+}
+
+static ganz_status declare_steps(ganz_writer *writer, const ganz_run_parts *p, ganz_error *err)
+{
+    const int64_t steps = p->net->steps, slots = (int64_t)p->step_optim->slot_count;
+    GANZ_TRY(ganz_writer_declare(writer, about_z, GANZ_DTYPE_F32, 1, &steps, err));
+    GANZ_TRY(ganz_writer_declare(writer, about_ranges, GANZ_DTYPE_F32, 1, &steps, err));
+    return ganz_writer_declare(writer, about_step_slots, GANZ_DTYPE_F32, 1, &slots, err);
+}
+
+static ganz_status write_steps(ganz_writer *writer, const ganz_run_parts *p, ganz_error *err)
+{
+    const size_t steps = (size_t)p->net->steps;
+    GANZ_TRY(write_block(writer, p->weights, z_of(p), steps, err));
+    GANZ_TRY(write_block(writer, p->weights, p->weights->largest, steps, err));
+    return write_block(writer, p->weights, p->step_optim->slots, p->step_optim->slot_count, err);
+}
+
 static ganz_status write_all(ganz_writer *writer, const ganz_run_parts *p, const ganz_counters *counters,
                              const real *params, ganz_error *err)
 {
-    const int64_t slots = (int64_t)p->optim->slot_count, block = (int64_t)p->net->params.block;
+    const int64_t slots = (int64_t)p->optim->slot_count, block = (int64_t)p->net->params.block, lines = p->lines;
     GANZ_TRY(write_settings(writer, p->recipe, err));
     GANZ_TRY(write_counters(writer, counters, err));
+    if (p->best_lines) GANZ_TRY(ganz_writer_declare(writer, about_lines, GANZ_DTYPE_U64, 1, &lines, err));
     GANZ_TRY(ganz_writer_declare(writer, about_slots, GANZ_DTYPE_F32, 1, &slots, err));
     if (p->average) GANZ_TRY(ganz_writer_declare(writer, about_average, GANZ_DTYPE_F32, 1, &block, err));
+    if (p->step_optim) GANZ_TRY(declare_steps(writer, p, err));
     GANZ_TRY(ganz_model_declare(writer, p->info, p->net, p->vocab, err));
+    if (p->best_lines) GANZ_TRY(ganz_writer_write(writer, p->best_lines, (size_t)p->lines * sizeof *p->best_lines, err));
     GANZ_TRY(write_block(writer, p->weights, p->optim->slots, p->optim->slot_count, err));
     if (p->average) GANZ_TRY(write_block(writer, p->weights, p->average, p->net->params.block, err));
+    if (p->step_optim) GANZ_TRY(write_steps(writer, p, err));
     return ganz_model_write(writer, p->net, p->vocab, params, err);
 }
 
@@ -135,35 +166,68 @@ out:
     return status;
 }
 
-ganz_status ganz_checkpoint_model(const char *path, const ganz_run_parts *p, const real *block, ganz_error *err)
+ganz_status ganz_checkpoint_model(const char *path, const ganz_run_parts *p, const real *block, int64_t step,
+                                  ganz_error *err)
 {
     const real *params = NULL;
-    ganz_status status = fetch(p->weights, block, p->net->params.block, &params, err);
-    if (status == GANZ_OK) status = check_finite(params, p->net->params.block, err);
-    if (status == GANZ_OK) status = ganz_model_save(path, p->info, p->net, p->vocab, params, err);
+    ganz_writer *writer = NULL;
+    ganz_status status;
+    GANZ_CHECK(fetch(p->weights, block, p->net->params.block, &params, err));
+    GANZ_CHECK(check_finite(params, p->net->params.block, err));
+    GANZ_CHECK(ganz_writer_open(&writer, path, true, err));
+    GANZ_CHECK(write_settings(writer, p->recipe, err));
+    GANZ_CHECK(ganz_writer_int(writer, about_trained, step, err));
+    GANZ_CHECK(ganz_model_declare(writer, p->info, p->net, p->vocab, err));
+    GANZ_CHECK(ganz_model_write(writer, p->net, p->vocab, params, err));
+    status = ganz_writer_finish(&writer, err);
+out:
+    ganz_writer_abandon(&writer);
     release(p->weights, params);
     return status;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-static ganz_status read_settings(const ganz_container *file, ganz_recipe *recipe, ganz_error *err)
+/* Settings that the file has; the others are left as they are. */
+static ganz_status read_noted(const ganz_container *file, ganz_recipe *recipe, ganz_error *err)
 {
     int count;
     const ganz_setting *const table = ganz_recipe_table(&count);
-    const char *const name = ganz_container_name(file);
-    if (!ganz_container_text(file, "training.step"))
-        return ganz_fail(err, GANZ_EFORMAT, "%s: a model, but not a checkpoint of a run", name);
-    ganz_recipe_defaults(recipe); /* settings that are younger than the file */
     for (int i = 0; i < count; i++) {
         char key[64];
         ganz_error why;
         snprintf(key, sizeof key, "recipe.%s", table[i].name);
         const char *const text = ganz_container_text(file, key);
         if (text && ganz_recipe_set(recipe, table[i].name, text, &why) != GANZ_OK)
-            return ganz_fail(err, GANZ_EFORMAT, "%s: %s", name, why.message);
+            return ganz_fail(err, GANZ_EFORMAT, "%s: %s", ganz_container_name(file), why.message);
     }
     return GANZ_OK;
+}
+
+static ganz_status read_settings(const ganz_container *file, ganz_recipe *recipe, ganz_error *err)
+{
+    if (!ganz_container_text(file, "training.step"))
+        return ganz_fail(err, GANZ_EFORMAT, "%s: a model, but not a checkpoint of a run", ganz_container_name(file));
+    ganz_recipe_defaults(recipe); /* settings that are younger than the file */
+    return read_noted(file, recipe, err);
+}
+
+ganz_status ganz_checkpoint_origin(const ganz_container *file, ganz_recipe *recipe, ganz_origin *origin, ganz_error *err)
+{
+    *origin = (ganz_origin){.recipe = ganz_container_text(file, "recipe.width") != NULL};
+    GANZ_TRY(read_noted(file, recipe, err));
+    const char *const key = ganz_container_text(file, "training.step") ? "training.step" : about_trained;
+    return ganz_container_text(file, key) ? ganz_container_get_int(file, key, 0, INT64_MAX, &origin->step, err) : GANZ_OK;
+}
+
+ganz_status ganz_checkpoint_slots(const ganz_container *file, const ganz_weights *weights, const ganz_optim *optim,
+                                  bool *found, ganz_error *err)
+{
+    const ganz_entry *const e = ganz_container_find(file, about_slots);
+    const char *const made_by = ganz_container_text(file, "recipe.optimizer");
+    *found = e && e->dtype == GANZ_DTYPE_F32 && e->bytes == optim->slot_count * sizeof(float) && made_by &&
+             (strcmp(made_by, "adam") == 0) == optim->adam;
+    return *found ? read_block(weights, e, optim->slots, err) : GANZ_OK;
 }
 
 /* Settings that decide the shape of a run are the same from its first step to its last. */
@@ -209,13 +273,29 @@ static ganz_status read_counters(const ganz_container *file, ganz_counters *coun
         else
             GANZ_TRY(ganz_container_get_int(file, fields[i].name, 0, INT64_MAX, to, err));
     }
-    return GANZ_OK;
+    if (counters->phase < GANZ_PHASES) return GANZ_OK;
+    return ganz_fail(err, GANZ_EFORMAT, "%s: there is no phase %lld", ganz_container_name(file), (long long)counters->phase);
 }
 
 /* The tensors of a checkpoint that are beside the model. */
 typedef struct extras {
-    const ganz_entry *slots, *average;
+    const ganz_entry *slots, *average, *z, *ranges, *step_slots, *lines;
 } extras;
+
+/* What only a run that quantizes has; and its lines, when they are of this validation set. */
+static ganz_status check_steps(const ganz_container *file, const ganz_run_parts *p, extras *found, ganz_error *err)
+{
+    const int64_t steps = p->net->steps;
+    found->lines = ganz_container_find(file, about_lines);
+    if (found->lines && (!p->best_lines || found->lines->dtype != GANZ_DTYPE_U64 ||
+                         found->lines->bytes != (size_t)p->lines * sizeof *p->best_lines))
+        found->lines = NULL;
+    if (!p->step_optim) return GANZ_OK;
+    const int64_t slots = (int64_t)p->step_optim->slot_count;
+    GANZ_TRY(ganz_container_get(file, about_z, GANZ_DTYPE_F32, 1, &steps, &found->z, err));
+    GANZ_TRY(ganz_container_get(file, about_ranges, GANZ_DTYPE_F32, 1, &steps, &found->ranges, err));
+    return ganz_container_get(file, about_step_slots, GANZ_DTYPE_F32, 1, &slots, &found->step_slots, err);
+}
 
 static ganz_status check_all(const ganz_container *file, const ganz_run_parts *p, extras *found, ganz_error *err)
 {
@@ -226,10 +306,18 @@ static ganz_status check_all(const ganz_container *file, const ganz_run_parts *p
     GANZ_TRY(compare_vocab(file, &info, p->vocab, err));
     GANZ_TRY(ganz_model_check_params(file, p->net, err));
     GANZ_TRY(ganz_container_get(file, about_slots, GANZ_DTYPE_F32, 1, &slots, &found->slots, err));
-    found->average = NULL;
+    *found = (extras){.slots = found->slots};
+    GANZ_TRY(check_steps(file, p, found, err));
     if (p->average && ganz_container_find(file, about_average))
         GANZ_TRY(ganz_container_get(file, about_average, GANZ_DTYPE_F32, 1, &block, &found->average, err));
     return ganz_container_verify(file, err);
+}
+
+static ganz_status restore_steps(const ganz_run_parts *p, const extras *found, ganz_error *err)
+{
+    GANZ_TRY(read_block(p->weights, found->z, (real *)(uintptr_t)z_of(p), err));
+    GANZ_TRY(read_block(p->weights, found->ranges, p->weights->largest, err));
+    return read_block(p->weights, found->step_slots, p->step_optim->slots, err);
 }
 
 static ganz_status restore(const ganz_container *file, const ganz_run_parts *p, const extras *found, ganz_error *err)
@@ -243,6 +331,8 @@ static ganz_status restore(const ganz_container *file, const ganz_run_parts *p, 
     GANZ_CHECK(ganz_model_read_params(file, p->net, params, err));
     w->be->upload(w->be, w->master, params, count * sizeof *params);
     GANZ_CHECK(read_block(w, found->slots, p->optim->slots, err));
+    if (found->z) GANZ_CHECK(restore_steps(p, found, err));
+    if (found->lines) memcpy(p->best_lines, found->lines->data, found->lines->bytes);
     if (found->average)
         GANZ_CHECK(read_block(w, found->average, p->average, err));
     else if (p->average)

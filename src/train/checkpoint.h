@@ -9,7 +9,10 @@
 
 /* Counters of a run: all that decides what comes next, and nothing that a clock has touched. */
 typedef struct ganz_counters {
-    int64_t step;      /* updates made */
+    int64_t step;      /* made */
+    int64_t first;     /* step of the schedule that this run went on from */
+    int64_t phase, phase_step; /* row of the table of phases; steps made in it */
+    int64_t updates, step_updates; /* of the weights, slots that were taken over included; of the learned steps */
     int64_t tokens;    /* target tokens seen */
     int64_t epoch, batch; /* the batch that comes next */
     int64_t log_lines;
@@ -29,7 +32,10 @@ typedef struct ganz_run_parts {
     const ganz_vocab *vocab;
     const ganz_weights *weights;
     const ganz_optim *optim;
-    real *average; /* (params.block) on the device, or NULL */
+    const ganz_optim *step_optim; /* of the learned steps; NULL: nothing is quantized */
+    real *average;                /* (params.block) on the device, or NULL */
+    uint64_t *best_lines;         /* (lines) sums of the translations of the best model; NULL: none are kept */
+    int lines;
 } ganz_run_parts;
 
 /* Replaces the file whole, or leaves it as it was. */
@@ -43,7 +49,18 @@ ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *parts, 
 /* Settings of a checkpoint alone. */
 ganz_status ganz_checkpoint_recipe(const char *path, ganz_recipe *recipe, ganz_error *err);
 
-/* Writes a plain model from a block on the device. */
-ganz_status ganz_checkpoint_model(const char *path, const ganz_run_parts *parts, const real *block, ganz_error *err);
+/* What a model file tells of its making. Without a recipe the settings are left as they are. */
+typedef struct ganz_origin {
+    bool recipe;
+    int64_t step; /* trained for so many; 0: unknown */
+} ganz_origin;
+ganz_status ganz_checkpoint_origin(const ganz_container *file, ganz_recipe *recipe, ganz_origin *origin, ganz_error *err);
+/* Takes over the optimizer's memory from a checkpoint of the same optimizer; *found false: it has none. */
+ganz_status ganz_checkpoint_slots(const ganz_container *file, const ganz_weights *weights, const ganz_optim *optim,
+                                  bool *found, ganz_error *err);
+
+/* Writes a plain model from a block on the device. The recipe and the number of steps are noted. */
+ganz_status ganz_checkpoint_model(const char *path, const ganz_run_parts *parts, const real *block, int64_t step,
+                                  ganz_error *err);
 
 #endif

@@ -14,25 +14,25 @@
 enum { LINE_BYTES = 512, FIELDS = (int)(sizeof(ganz_log_record) / sizeof(double)) };
 
 static const char heading[] =
-    "step\tepoch\ttokens\tseconds\trate\tloss\taccuracy\ttokens/s\tvalid_loss\tvalid_accuracy\tvalid_bleu\n";
+    "step\tepoch\ttokens\tseconds\trate\tloss\taccuracy\ttokens/s\tvalid_loss\tvalid_accuracy\tvalid_bleu\tphase\n";
 
 /* The record as a row of numbers, in the order of the heading. */
 static void to_fields(const ganz_log_record *r, double fields[FIELDS])
 {
-    const double row[FIELDS] = {r->step,     r->epoch, r->tokens,     r->seconds,        r->rate,      r->loss,
-                                r->accuracy, r->speed, r->valid_loss, r->valid_accuracy, r->valid_bleu};
+    const double row[FIELDS] = {r->step,     r->epoch, r->tokens,     r->seconds,        r->rate,       r->loss,
+                                r->accuracy, r->speed, r->valid_loss, r->valid_accuracy, r->valid_bleu, r->phase};
     memcpy(fields, row, sizeof row);
 }
 
 static ganz_log_record from_fields(const double f[FIELDS])
 {
-    const ganz_log_record r = {f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10]};
+    const ganz_log_record r = {f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10], f[11]};
     return r;
 }
 
 ganz_log_record ganz_log_blank(void)
 {
-    const double none[FIELDS] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    const double none[FIELDS] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     return from_fields(none);
 }
 

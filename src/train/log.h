@@ -9,6 +9,7 @@ typedef struct ganz_log_record {
     double step, epoch, tokens, seconds, rate;
     double loss, accuracy, speed;                      /* training, since the line before */
     double valid_loss, valid_accuracy, valid_bleu;     /* validation */
+    double phase;                                      /* of quantization */
 } ganz_log_record;
 ganz_log_record ganz_log_blank(void); /* all NaN */
 

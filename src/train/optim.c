@@ -11,6 +11,11 @@ double ganz_rate(const ganz_recipe *recipe, int64_t t, double done)
     return rate;
 }
 
+double ganz_step_rate(const ganz_recipe *recipe, int64_t t, int64_t phase_length)
+{
+    return ldexp(recipe->step_rate, -(int)(3 * t / (phase_length > 0 ? phase_length : 1)));
+}
+
 double ganz_adafactor_decay(int64_t t) { return 1 - pow((double)t + 1, -0.8); }
 
 static size_t slots_of(const ganz_param *p, bool adam)
@@ -26,10 +31,11 @@ ganz_status ganz_optim_open(ganz_optim *optim, const ganz_net *net, const ganz_w
 {
     const size_t line = GANZ_ALIGN / sizeof(real);
     const ganz_params *const params = &net->params;
-    *optim = (ganz_optim){.be = weights->be, .adam = recipe->optimizer == GANZ_OPTIMIZER_ADAM};
-    optim->beta1 = recipe->adam_beta1;
-    optim->beta2 = recipe->adam_beta2;
-    optim->epsilon = recipe->adam_epsilon;
+    const long long kind = steps ? recipe->step_optimizer : recipe->optimizer;
+    *optim = (ganz_optim){.be = weights->be, .adam = kind == GANZ_OPTIMIZER_ADAM};
+    optim->beta1 = steps ? 0.9 : recipe->adam_beta1;
+    optim->beta2 = steps ? 0.999 : recipe->adam_beta2;
+    optim->epsilon = steps ? 1e-8 : recipe->adam_epsilon;
     optim->items = ganz_alloc((size_t)params->count, sizeof *optim->items);
     if (!optim->items) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the optimizer");
 

@@ -23,7 +23,10 @@ typedef struct ganz_optim {
     double beta1, beta2, epsilon;
 } ganz_optim;
 
-/* Group of the learned steps (z), or of everything else. The weights outlive the optimizer. */
+/* Rate of the learned steps under Adam: halved after each third of a phase. */
+double ganz_step_rate(const ganz_recipe *recipe, int64_t t, int64_t phase_length);
+
+/* Group of the learned steps (z), with an optimizer of their own, or of everything else. The weights outlive the optimizer. */
 ganz_status ganz_optim_open(ganz_optim *optim, const ganz_net *net, const ganz_weights *weights,
                             const ganz_recipe *recipe, bool steps, ganz_error *err);
 void ganz_optim_close(ganz_optim *optim);

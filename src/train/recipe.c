@@ -10,60 +10,69 @@
 
 #include "base/base.h"
 
-#define INT(field, name, min, max, standard, help) \
-    {name, GANZ_SETTING_INT, offsetof(ganz_recipe, field), min, max, NULL, standard, false, help}
-#define SHAPE(field, name, min, max, standard, help) /* decides what a checkpoint means */ \
-    {name, GANZ_SETTING_INT, offsetof(ganz_recipe, field), min, max, NULL, standard, true, help}
-#define REAL(field, name, min, max, standard, help) \
-    {name, GANZ_SETTING_REAL, offsetof(ganz_recipe, field), min, max, NULL, standard, false, help}
-#define TIME(field, name, standard, help) \
-    {name, GANZ_SETTING_TIME, offsetof(ganz_recipe, field), 0, 1e9, NULL, standard, false, help}
-#define CHOICE(field, name, choices, standard, fixed, help) \
-    {name, GANZ_SETTING_CHOICE, offsetof(ganz_recipe, field), 0, 0, choices, standard, fixed, help}
-#define FLAG(field, name, standard, fixed, help) \
-    {name, GANZ_SETTING_FLAG, offsetof(ganz_recipe, field), 0, 0, NULL, standard, fixed, help}
+#define ROW(field, name, kind, min, max, choices, standard, fixed, use, help) \
+    {name, GANZ_SETTING_##kind, offsetof(ganz_recipe, field), min, max, choices, standard, fixed, GANZ_USE_##use, help}
+#define INT(field, name, min, max, standard, use, help) \
+    ROW(field, name, INT, min, max, NULL, standard, false, use, help)
+#define SHAPE(field, name, min, max, standard, use, help) /* decides what a checkpoint means */ \
+    ROW(field, name, INT, min, max, NULL, standard, true, use, help)
+#define REAL(field, name, min, max, standard, use, help) \
+    ROW(field, name, REAL, min, max, NULL, standard, false, use, help)
+#define CHOICE(field, name, choices, standard, fixed, use, help) \
+    ROW(field, name, CHOICE, 0, 0, choices, standard, fixed, use, help)
+#define FLAG(field, name, standard, fixed, use, help) ROW(field, name, FLAG, 0, 0, NULL, standard, fixed, use, help)
 
 static const ganz_setting table[] = {
-    SHAPE(width, "width", 8, 8192, "512", "width of the residual stream"),
-    SHAPE(ffn, "ffn", 8, 65536, "2048", "width inside the feed-forward layers"),
-    SHAPE(heads, "heads", 1, 256, "8", "attention heads; divides the width"),
-    SHAPE(encoder_layers, "encoder-layers", 1, 64, "6", "layers of the encoder"),
-    SHAPE(decoder_layers, "decoder-layers", 1, 64, "6", "layers of the decoder"),
+    SHAPE(width, "width", 8, 8192, "512", TRAIN, "width of the residual stream"),
+    SHAPE(ffn, "ffn", 8, 65536, "2048", TRAIN, "width inside the feed-forward layers"),
+    SHAPE(heads, "heads", 1, 256, "8", TRAIN, "attention heads; divides the width"),
+    SHAPE(encoder_layers, "encoder-layers", 1, 64, "6", TRAIN, "layers of the encoder"),
+    SHAPE(decoder_layers, "decoder-layers", 1, 64, "6", TRAIN, "layers of the decoder"),
 
-    REAL(dropout, "dropout", 0, 0.9, "0.1", "dropout of embeddings and residual branches"),
-    REAL(dropout_relu, "dropout-relu", 0, 0.9, "0.1", "dropout inside the feed-forward layers"),
-    REAL(dropout_attention, "dropout-attention", 0, 0.9, "0.1", "dropout of attention weights"),
-    REAL(label_smoothing, "label-smoothing", 0, 0.9, "0.1", "probability spread over the wrong words"),
+    REAL(dropout, "dropout", 0, 0.9, "0.1", BOTH, "dropout of embeddings and residual branches"),
+    REAL(dropout_relu, "dropout-relu", 0, 0.9, "0.1", BOTH, "dropout inside the feed-forward layers"),
+    REAL(dropout_attention, "dropout-attention", 0, 0.9, "0.1", BOTH, "dropout of attention weights"),
+    REAL(label_smoothing, "label-smoothing", 0, 0.9, "0.1", BOTH, "probability spread over the wrong words"),
 
-    CHOICE(optimizer, "optimizer", "adafactor|adam", "adafactor", true, "how gradients become updates"),
-    REAL(learning_rate, "learning-rate", 0, 1000, "1", "factor of the rate 1/sqrt(max(step, decay-start))"),
-    INT(warmup, "warmup", 0, 100000000, "0", "steps over which the rate rises from 0"),
-    INT(decay_start, "decay-start", 1, 100000000, "10000", "step up to which the rate stays flat"),
-    REAL(cooldown, "cooldown", 0, 1, "0", "last part of the run over which the rate falls to 0"),
-    REAL(adam_beta1, "adam-beta1", 0, 0.99999, "0.9", "Adam: decay of the first moment"),
-    REAL(adam_beta2, "adam-beta2", 0, 0.9999999, "0.98", "Adam: decay of the second moment"),
-    REAL(adam_epsilon, "adam-epsilon", 1e-30, 1, "1e-9", "Adam: added to the root of the second moment"),
+    CHOICE(optimizer, "optimizer", "adafactor|adam", "adafactor", true, BOTH, "how gradients become updates"),
+    REAL(learning_rate, "learning-rate", 0, 1000, "1", BOTH, "factor of the rate 1/sqrt(max(step, decay-start))"),
+    INT(warmup, "warmup", 0, 100000000, "0", TRAIN, "steps over which the rate rises from 0"),
+    INT(decay_start, "decay-start", 1, 100000000, "10000", BOTH, "step up to which the rate stays flat"),
+    REAL(cooldown, "cooldown", 0, 1, "0", BOTH, "last part of the run over which the rate falls to 0"),
+    REAL(adam_beta1, "adam-beta1", 0, 0.99999, "0.9", BOTH, "Adam: decay of the first moment"),
+    REAL(adam_beta2, "adam-beta2", 0, 0.9999999, "0.98", BOTH, "Adam: decay of the second moment"),
+    REAL(adam_epsilon, "adam-epsilon", 1e-30, 1, "1e-9", BOTH, "Adam: added to the root of the second moment"),
 
-    CHOICE(batch, "batch", "packed|sentences", "packed", true, "packed rows, or sentences of like length"),
-    SHAPE(rows, "rows", 1, 65536, "64", "packed: rows of a step"),
-    SHAPE(slots, "slots", 4, 4096, "256", "packed: tokens of a row; longer sentences are left out"),
-    SHAPE(batch_tokens, "batch-tokens", 4, 16777216, "16384", "sentences: most tokens of a step on either side"),
-    FLAG(zero_start, "zero-start", "false", true, "packed: each sentence starts alone, as in translation"),
-    INT(micro_tokens, "micro-tokens", 0, 16777216, "0", "tokens computed at a time; 0: 4096 on a CPU, 16384 on a GPU"),
-    CHOICE(precision, "precision", "auto|fp32|tf32|bf16", "auto", false, "of products; auto: bf16 on a GPU, else fp32"),
-    SHAPE(seed, "seed", 0, 9007199254740992, "1", "of everything random"),
+    CHOICE(batch, "batch", "packed|sentences", "packed", true, BOTH, "packed rows, or sentences of like length"),
+    SHAPE(rows, "rows", 1, 65536, "64", BOTH, "packed: rows of a step"),
+    SHAPE(slots, "slots", 4, 4096, "256", BOTH, "packed: tokens of a row; longer sentences are left out"),
+    SHAPE(batch_tokens, "batch-tokens", 4, 16777216, "16384", BOTH, "sentences: most tokens of a step on either side"),
+    FLAG(zero_start, "zero-start", "false", true, BOTH, "packed: each sentence starts alone, as in translation"),
+    INT(micro_tokens, "micro-tokens", 0, 16777216, "0", BOTH, "tokens computed at a time; 0: 4096 on a CPU, 16384 on a GPU"),
+    CHOICE(precision, "precision", "auto|fp32|tf32|bf16", "auto", false, BOTH, "of products; auto: bf16 on a GPU, else fp32"),
+    SHAPE(seed, "seed", 0, 9007199254740992, "1", BOTH, "of everything random"),
 
-    INT(steps, "steps", 0, 1000000000, "300000", "length of the run; 0: no limit"),
-    TIME(time, "time", "0", "longest time of the run (90s, 10m, 2h); 0: no limit"),
-    INT(log_every, "log-every", 1, 1000000, "100", "steps between lines of log.tsv"),
-    INT(validate_every, "validate-every", 0, 1000000000, "1000", "steps between validations; 0: only at the end"),
-    INT(save_every, "save-every", 0, 1000000000, "1000", "steps between checkpoints; 0: only at the end"),
-    INT(patience, "patience", 0, 1000000, "0", "stop after so many validations without a better one; 0: never"),
-    INT(average_last, "average-last", 0, 1000, "0", "average the models of the last checkpoints; 0: off"),
-    REAL(average_decay, "average-decay", 0, 0.9999999, "0", "keep a running average with this decay; 0: off"),
-    INT(bleu_sentences, "bleu-sentences", 0, 1000000000, "1000000", "validation: most sentences translated for BLEU"),
-    INT(beam, "beam", 1, 64, "4", "validation: width of the beam"),
-    REAL(alpha, "alpha", 0, 10, "0.6", "validation: length penalty"),
+    INT(steps, "steps", 0, 1000000000, "300000", TRAIN, "length of the run; 0: no limit"),
+    ROW(time, "time", TIME, 0, 1e9, NULL, "0", false, TRAIN, "longest time of the run (90s, 10m, 2h); 0: no limit"),
+    INT(log_every, "log-every", 1, 1000000, "100", BOTH, "steps between lines of log.tsv"),
+    INT(validate_every, "validate-every", 0, 1000000000, "1000", BOTH, "steps between validations; 0: only at the end"),
+    INT(save_every, "save-every", 0, 1000000000, "1000", BOTH, "steps between checkpoints; 0: only at the end"),
+    INT(patience, "patience", 0, 1000000, "0", TRAIN, "stop after so many validations without a better one; 0: never"),
+    INT(average_last, "average-last", 0, 1000, "0", TRAIN, "average the models of the last checkpoints; 0: off"),
+    REAL(average_decay, "average-decay", 0, 0.9999999, "0", TRAIN, "keep a running average with this decay; 0: off"),
+    INT(bleu_sentences, "bleu-sentences", 0, 1000000000, "1000000", BOTH, "validation: most sentences translated for BLEU"),
+    INT(beam, "beam", 1, 64, "4", BOTH, "validation: width of the beam"),
+    REAL(alpha, "alpha", 0, 10, "0.6", BOTH, "validation: length penalty"),
+
+    CHOICE(method, "method", "learned|max", "learned", true, QUANTIZE, "how steps are found"),
+    SHAPE(bits, "bits", 2, 8, "8", QUANTIZE, "width of all codes"),
+    ROW(phases, "phases", SET, 1, 6, NULL, "1-6", false, QUANTIZE, "phases of learning, like 1-3 or 1,2,3"),
+    INT(steps_per_phase, "steps-per-phase", 0, 100000000, "0", QUANTIZE, "length of a phase; 0: once through the corpus"),
+    INT(measure_batches, "measure-batches", 0, 100000000, "0", QUANTIZE, "length of phase 2; 0: as the others"),
+    INT(first_step, "first-step", 0, 1000000000, "0", QUANTIZE, "step of the schedule to go on from; 0: the model's"),
+    REAL(rate_factor, "rate-factor", 0, 100, "0", QUANTIZE, "factor of the rate; 0: 1, or 0.2 after a cooldown"),
+    CHOICE(step_optimizer, "step-optimizer", "adafactor|adam", "adafactor", true, QUANTIZE, "how steps are learned"),
+    REAL(step_rate, "step-rate", 0, 10, "0.01", QUANTIZE, "Adam: rate of the steps, halved each third of a phase"),
 };
 
 const ganz_setting *ganz_recipe_table(int *count)
@@ -130,6 +139,46 @@ static ganz_status set_real(const ganz_setting *s, const char *value, double *to
     return GANZ_OK;
 }
 
+/* "1-3,5": numbers and ranges from min to max. */
+static ganz_status set_set(const ganz_setting *s, const char *value, long long *to, ganz_error *err)
+{
+    long long set = 0;
+    const char *at = value;
+    bool good = *at != '\0';
+    while (good && *at) {
+        char *end;
+        const long first = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : -1;
+        long last = first;
+        if (first >= 0 && *end == '-' && isdigit((unsigned char)end[1])) last = strtol(end + 1, &end, 10);
+        good = first >= (long)s->min && last <= (long)s->max && first <= last && (*end == '\0' || (*end == ',' && end[1]));
+        for (long i = first; good && i <= last; i++) set |= 1LL << i;
+        if (good) at = *end ? end + 1 : end;
+    }
+    if (!good)
+        return ganz_fail(err, GANZ_EINVAL, "%s are numbers from %g to %g like 1-3 or 1,2,5, not %s", s->name, s->min, s->max, value);
+    *to = set;
+    return GANZ_OK;
+}
+
+/* "A:B" or "A". */
+static ganz_status set_pair(const ganz_setting *s, const char *value, double to[2], ganz_error *err)
+{
+    double pair[2];
+    char *end;
+    pair[0] = pair[1] = strtod(value, &end);
+    bool good = end != value && !isspace((unsigned char)value[0]);
+    if (good && *end == ':') {
+        const char *const second = end + 1;
+        pair[1] = strtod(second, &end);
+        good = end != second && !isspace((unsigned char)*second);
+    }
+    if (!good || *end) return ganz_fail(err, GANZ_EINVAL, "%s needs a number, or two like 8:1, not %s", s->name, value);
+    for (int i = 0; i < 2; i++)
+        if (!(pair[i] >= s->min && pair[i] <= s->max)) return fail_range(s, value, err);
+    memcpy(to, pair, sizeof pair);
+    return GANZ_OK;
+}
+
 static ganz_status set_value(ganz_recipe *recipe, const ganz_setting *s, const char *value, ganz_error *err)
 {
     void *const to = (char *)recipe + s->offset;
@@ -148,6 +197,8 @@ static ganz_status set_value(ganz_recipe *recipe, const ganz_setting *s, const c
             return ganz_fail(err, GANZ_EINVAL, "%s is true or false, not %s", s->name, value);
         *(bool *)to = value[0] == 't';
         return GANZ_OK;
+    case GANZ_SETTING_SET: return set_set(s, value, to, err);
+    case GANZ_SETTING_PAIR: return set_pair(s, value, to, err);
     }
     return GANZ_OK;
 }
@@ -178,6 +229,28 @@ static void print_real(double number, char text[32])
     }
 }
 
+/* Ranges where numbers follow each other. */
+static void print_set(long long set, char text[32])
+{
+    int n = 0;
+    for (int i = 0; i < 63 && n < 24; i++) {
+        if (!(set >> i & 1)) continue;
+        int last = i;
+        while (last < 62 && set >> (last + 1) & 1) last++;
+        n += snprintf(text + n, 32 - (size_t)n, last > i ? "%s%d-%d" : "%s%d", n ? "," : "", i, last);
+        i = last;
+    }
+}
+
+static void print_pair(const double pair[2], char text[32])
+{
+    char first[32], second[32];
+    print_real(pair[0], first);
+    print_real(pair[1], second);
+    if (pair[0] == pair[1]) snprintf(text, 32, "%s", first);
+    else snprintf(text, 32, "%.15s:%.15s", first, second);
+}
+
 void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *s, char text[32])
 {
     const void *const from = (const char *)recipe + s->offset;
@@ -185,6 +258,8 @@ void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *s, char text
     case GANZ_SETTING_INT: snprintf(text, 32, "%lld", *(const long long *)from); break;
     case GANZ_SETTING_REAL:
     case GANZ_SETTING_TIME: print_real(*(const double *)from, text); break;
+    case GANZ_SETTING_SET: print_set(*(const long long *)from, text); break;
+    case GANZ_SETTING_PAIR: print_pair(from, text); break;
     case GANZ_SETTING_FLAG: snprintf(text, 32, "%s", *(const bool *)from ? "true" : "false"); break;
     case GANZ_SETTING_CHOICE: {
         const char *word = s->choices;
@@ -193,6 +268,14 @@ void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *s, char text
         break;
     }
     }
+}
+
+static ganz_status check_bits(const ganz_recipe *r, ganz_error *err)
+{
+    const long long all[] = {r->weight_bits, r->activation_bits, r->attention_bits};
+    for (size_t i = 0; i < GANZ_COUNT(all); i++)
+        if (all[i] == 1) return ganz_fail(err, GANZ_EINVAL, "codes need at least 2 bits");
+    return GANZ_OK;
 }
 
 ganz_status ganz_recipe_check(const ganz_recipe *r, ganz_error *err)
@@ -208,5 +291,5 @@ ganz_status ganz_recipe_check(const ganz_recipe *r, ganz_error *err)
     if (r->batch == GANZ_BATCH_PACKED && r->micro_tokens > 0 && r->micro_tokens < r->slots)
         return ganz_fail(err, GANZ_EINVAL, "micro-tokens %lld holds not one row of %lld slots", r->micro_tokens,
                          r->slots);
-    return GANZ_OK;
+    return check_bits(r, err);
 }

@@ -21,6 +21,7 @@ typedef struct run {
     double speed;         /* of the last line, or so far */
     double busy, busy_tokens; /* training of this part */
     bool early;
+    ganz_frozen frozen; /* what the integer engine makes of the result */
     bool saved; /* the last checkpoint holds all there is */
 } run;
 
@@ -30,13 +31,36 @@ static bool stopping(const run *r) { return r->options->stop && *r->options->sto
 
 static double seconds_of(const run *r) { return ganz_seconds() - r->started; }
 
+static bool quantizes(const run *r) { return r->options->quantize; }
+
+/* Steps of the whole run; 0: unknown. */
+static long long all_steps(const run *r)
+{
+    const ganz_recipe *const recipe = &r->t.recipe;
+    long long sum = 0;
+    if (!quantizes(r)) return recipe->steps;
+    for (int row = -1; (row = ganz_phases_next(r->t.phases, row)) >= 0;) sum += ganz_phase_length(recipe, row, r->t.pass);
+    return sum;
+}
+
 /* Part of the run that lies behind: by steps or by time, whichever ends it first. */
 static double part_done(const run *r)
 {
     const ganz_recipe *const recipe = &r->t.recipe;
-    const double by_steps = recipe->steps > 0 ? (double)r->t.counters.step / (double)recipe->steps : 0;
-    const double by_time = recipe->time > 0 ? seconds_of(r) / recipe->time : 0;
+    const long long steps = all_steps(r);
+    const double by_steps = steps > 0 ? (double)r->t.counters.step / (double)steps : 0;
+    const double by_time = recipe->time > 0 && !quantizes(r) ? seconds_of(r) / recipe->time : 0;
     return by_steps > by_time ? by_steps : by_time;
+}
+
+/* The same for the schedule of the rate, of which phases of one kind share one. */
+static double schedule_done(const run *r)
+{
+    const ganz_counters *const c = &r->t.counters;
+    int64_t before, whole;
+    if (!quantizes(r)) return part_done(r);
+    ganz_phase_block(&r->t.recipe, r->t.phases, (int)c->phase, r->t.pass, &before, &whole);
+    return (double)(before + c->phase_step) / (double)whole;
 }
 
 static double epoch_of(const run *r)
@@ -49,7 +73,9 @@ static void tell(run *r, const char *event)
 {
     const ganz_counters *const c = &r->t.counters;
     if (!r->options->progress) return;
-    ganz_train_progress p = {.step = c->step, .steps = r->t.recipe.steps, .epoch = epoch_of(r), .event = event};
+    ganz_train_progress p = {.step = c->step, .steps = all_steps(r), .epoch = epoch_of(r), .event = event};
+    p.phase = (int)c->phase;
+    p.phase_name = r->t.phase->name;
     p.loss = c->counted > 0 ? c->loss / c->counted : -1;
     p.accuracy = c->counted > 0 ? c->right / c->counted : -1;
     p.tokens_per_second = r->speed;
@@ -102,6 +128,7 @@ static ganz_log_record record_now(const run *r)
     record.epoch = epoch_of(r);
     record.tokens = (double)r->t.counters.tokens;
     record.seconds = seconds_of(r);
+    if (quantizes(r)) record.phase = (double)r->t.counters.phase;
     return record;
 }
 
@@ -134,7 +161,7 @@ static ganz_status save_checkpoint(run *r, ganz_error *err)
     GANZ_TRY(ganz_trainer_drain(&r->t, err));
     GANZ_TRY(ganz_trainer_probe(&r->t, err));
     GANZ_TRY(ganz_checkpoint_save(r->files.last, &parts, &r->t.counters, err));
-    GANZ_TRY(ganz_log_plot(r->files.log, r->files.svg, "Training", err));
+    GANZ_TRY(ganz_log_plot(r->files.log, r->files.svg, quantizes(r) ? "Quantization" : "Training", err));
     r->paused += ganz_seconds() - started;
     r->saved = true;
     if (r->options->save) *r->options->save = 0;
@@ -149,7 +176,7 @@ static ganz_status keep_model(run *r, ganz_error *err)
     const int64_t step = r->t.counters.step, old = step - r->t.recipe.save_every * r->t.recipe.average_last;
     char path[GANZ_PATH];
     GANZ_TRY(ganz_folder_model(&r->files, step, path, err));
-    GANZ_TRY(ganz_checkpoint_model(path, &parts, ganz_trainer_model(&r->t), err));
+    GANZ_TRY(ganz_checkpoint_model(path, &parts, ganz_trainer_model(&r->t), step, err));
     if (old <= 0) return GANZ_OK;
     GANZ_TRY(ganz_folder_model(&r->files, old, path, err));
     if (unlink(path) != 0 && errno != ENOENT) return ganz_fail_errno(err, "cannot remove", path);
@@ -181,14 +208,25 @@ static ganz_status save_average(const run *r, ganz_error *err)
 {
     const ganz_run_parts parts = ganz_trainer_parts(&r->t);
     if (r->t.recipe.average_last > 0) return average_kept(r, r->files.average, err);
-    return r->t.average ? ganz_checkpoint_model(r->files.average, &parts, r->t.average, err) : GANZ_OK;
+    return r->t.average ? ganz_checkpoint_model(r->files.average, &parts, r->t.average, r->t.counters.step, err) : GANZ_OK;
+}
+
+/* The model as it stands: of a run that quantizes, in integers. */
+static ganz_status save_model(const run *r, const char *path, ganz_error *err)
+{
+    const ganz_trainer *const t = &r->t;
+    const ganz_run_parts parts = ganz_trainer_parts(t);
+    if (!quantizes(r)) return ganz_checkpoint_model(path, &parts, ganz_trainer_model(t), t->counters.step, err);
+    return ganz_model_save_codes(path, &t->info, &t->net, t->vocab, &t->weights, err);
 }
 
 /* ---- validation --------------------------------------------------------------------------------- */
 
 /* By BLEU where there is one, else by loss. */
-static bool is_better(const ganz_counters *c, const ganz_log_record *record)
+static bool is_better(const run *r, const ganz_log_record *record)
 {
+    const ganz_counters *const c = &r->t.counters;
+    if (!ganz_phases_choose(r->t.phases, (int)c->phase)) return false;
     if (c->best_step == 0) return true;
     return isnan(record->valid_bleu) ? record->valid_loss < c->best_loss : record->valid_bleu > c->best_bleu;
 }
@@ -202,23 +240,28 @@ static void tell_validation(run *r, const ganz_log_record *record, bool better)
     tell(r, event);
 }
 
+static ganz_status keep_best(run *r, const ganz_log_record *record, ganz_error *err)
+{
+    ganz_counters *const c = &r->t.counters;
+    GANZ_TRY(save_model(r, r->files.best, err));
+    if (r->t.best_lines) memcpy(r->t.best_lines, r->t.valid.lines, (size_t)r->t.valid.count * sizeof *r->t.best_lines);
+    c->best_step = c->step;
+    c->best_loss = record->valid_loss;
+    c->best_bleu = isnan(record->valid_bleu) ? 0 : record->valid_bleu;
+    return GANZ_OK;
+}
+
 static ganz_status validate(run *r, ganz_error *err)
 {
     ganz_counters *const c = &r->t.counters;
-    const ganz_run_parts parts = ganz_trainer_parts(&r->t);
     GANZ_TRY(ganz_trainer_drain(&r->t, err));
     const double started = ganz_seconds();
     ganz_log_record record = record_now(r);
     GANZ_TRY(ganz_trainer_validate(&r->t, &record, err));
     if (!isfinite(record.valid_loss))
         return ganz_fail(err, GANZ_EINVAL, "the validation loss is not a number at step %lld", (long long)c->step);
-    const bool better = is_better(c, &record);
-    if (better) {
-        GANZ_TRY(ganz_checkpoint_model(r->files.best, &parts, ganz_trainer_model(&r->t), err));
-        c->best_step = c->step;
-        c->best_loss = record.valid_loss;
-        c->best_bleu = isnan(record.valid_bleu) ? 0 : record.valid_bleu;
-    }
+    const bool better = is_better(r, &record);
+    if (better) GANZ_TRY(keep_best(r, &record, err));
     c->waited = better ? 0 : c->waited + 1;
     c->validated = c->step;
     GANZ_TRY(ganz_log_add(&r->log, &record, err));
@@ -233,9 +276,13 @@ static ganz_status validate(run *r, ganz_error *err)
 
 static bool due(long long every, int64_t step) { return every > 0 && step % every == 0; }
 
-static bool finished(run *r)
+/* A look at the corpus changes nothing that could be validated. */
+static bool validates(const run *r) { return r->t.valid.count > 0 && r->t.phase->inputs != GANZ_INPUTS_MEASURE; }
+
+static bool phase_over(run *r)
 {
     const ganz_recipe *const recipe = &r->t.recipe;
+    if (quantizes(r)) return r->t.counters.phase_step >= ganz_trainer_phase_length(&r->t);
     if (recipe->steps > 0 && r->t.counters.step >= recipe->steps) return true;
     if (recipe->time > 0 && seconds_of(r) >= recipe->time) return true;
     r->early = recipe->patience > 0 && r->t.counters.waited >= recipe->patience;
@@ -248,8 +295,9 @@ static ganz_status after_step(run *r, ganz_error *err)
     const ganz_recipe *const recipe = &r->t.recipe;
     const ganz_counters *const c = &r->t.counters;
     const int64_t step = c->step;
-    if (due(recipe->log_every, step) && c->logged < step) GANZ_TRY(log_training(r, err));
-    if (r->t.valid.count > 0 && due(recipe->validate_every, step) && c->validated < step) GANZ_TRY(validate(r, err));
+    const bool jump = quantizes(r) && c->phase_step == 1; /* how a phase begins is worth a line of its own */
+    if ((jump || due(recipe->log_every, step)) && c->logged < step) GANZ_TRY(log_training(r, err));
+    if (validates(r) && due(recipe->validate_every, step) && c->validated < step) GANZ_TRY(validate(r, err));
     if (due(recipe->save_every, step)) {
         if (recipe->average_last > 0) GANZ_TRY(keep_model(r, err));
         GANZ_TRY(save_checkpoint(r, err));
@@ -260,23 +308,57 @@ static ganz_status after_step(run *r, ganz_error *err)
     return tell_now_and_then(r, err);
 }
 
-static ganz_status train(run *r, ganz_error *err)
+static ganz_status run_phase(run *r, ganz_error *err)
 {
     const ganz_counters *const c = &r->t.counters;
-    const bool validates = r->t.valid.count > 0;
-    /* A stop may have come in the midst of a validation. */
-    if (validates && c->step > 0 && due(r->t.recipe.validate_every, c->step) && c->validated < c->step)
-        GANZ_TRY(after_step(r, err));
-    while (!finished(r)) {
+    while (!phase_over(r)) {
         if (stopping(r)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
-        GANZ_TRY(ganz_trainer_step(&r->t, part_done(r), err));
+        GANZ_TRY(ganz_trainer_step(&r->t, schedule_done(r), err));
         r->saved = false;
         GANZ_TRY(after_step(r, err));
     }
     if (c->logged < c->step) GANZ_TRY(log_training(r, err));
-    if (validates && c->validated < c->step) GANZ_TRY(validate(r, err));
+    if (validates(r) && c->validated < c->step) GANZ_TRY(validate(r, err));
+    return c->phase == GANZ_PHASE_STEPS ? save_model(r, r->files.phase3, err) : GANZ_OK;
+}
+
+static ganz_status enter_phase(run *r, int row, ganz_error *err)
+{
+    char event[96];
+    GANZ_TRY(ganz_trainer_enter(&r->t, row, err));
+    r->saved = false;
+    snprintf(event, sizeof event, "phase %d: %s", row, r->t.phase->name);
+    tell(r, event);
+    return GANZ_OK;
+}
+
+/* The result of quantization, opened as translation opens it. */
+static ganz_status freeze(run *r, ganz_error *err)
+{
+    char event[160];
+    ganz_frozen *const f = &r->frozen;
+    if (r->t.counters.best_step == 0) GANZ_TRY(save_model(r, r->files.best, err)); /* nobody could choose */
+    GANZ_TRY(ganz_trainer_check_frozen(&r->t, r->files.best, f, err));
+    if (f->compared == 0) return GANZ_OK;
+    snprintf(event, sizeof event, "integer engine: BLEU %.2f; %d of %d validation sentences differ from training", f->bleu,
+             f->different, f->compared);
+    tell(r, event);
+    return GANZ_OK;
+}
+
+static ganz_status train(run *r, ganz_error *err)
+{
+    const ganz_counters *const c = &r->t.counters;
+    /* A stop may have come in the midst of a validation. */
+    if (validates(r) && c->phase_step > 0 && due(r->t.recipe.validate_every, c->step) && c->validated < c->step)
+        GANZ_TRY(after_step(r, err));
+    GANZ_TRY(run_phase(r, err));
+    for (int row; (row = ganz_phases_next(r->t.phases, (int)c->phase)) >= 0;) {
+        GANZ_TRY(enter_phase(r, row, err));
+        GANZ_TRY(run_phase(r, err));
+    }
     if (!r->saved) GANZ_TRY(save_checkpoint(r, err));
-    return save_average(r, err);
+    return quantizes(r) ? freeze(r, err) : save_average(r, err);
 }
 
 /* A stop keeps all that was done; a failure keeps what the last checkpoint holds, and says so. */
@@ -305,12 +387,17 @@ static void fill_report(const run *r, ganz_train_report *report)
     report->best_loss = c->best_step ? c->best_loss : -1;
     report->pass_bytes = r->t.stepper.device.size;
     report->weight_bytes = ganz_trainer_weight_bytes(&r->t);
+    report->products = r->t.net.sites + 2 * r->t.net.pairs;
+    report->integer_products = !quantizes(r) ? 0 : r->t.recipe.products == GANZ_PRODUCTS_ALL ? report->products : r->t.net.sites;
+    report->compared = r->frozen.compared;
+    report->different = r->frozen.different;
+    report->engine_bleu = r->frozen.compared ? r->frozen.bleu : -1;
 }
 
 static ganz_status check_options(const ganz_train_options *o, ganz_error *err)
 {
     if (!o->out) return ganz_fail(err, GANZ_EINVAL, "training needs a folder for its files");
-    if (!o->vocab) return ganz_fail(err, GANZ_EINVAL, "training needs a vocabulary");
+    if (!o->vocab && !o->quantize) return ganz_fail(err, GANZ_EINVAL, "training needs a vocabulary");
     return GANZ_OK;
 }
 
@@ -320,9 +407,10 @@ static ganz_status open_run(run *r, ganz_error *err)
     GANZ_TRY(check_options(r->options, err));
     GANZ_TRY(ganz_folder_name(&r->files, r->options->out, err));
     if (!r->options->resume && ganz_exists(r->files.last))
-        return ganz_fail(err, GANZ_EINVAL, "%s holds a run already: resume it, or choose another folder",
-                         r->options->out);
-    GANZ_TRY(ganz_trainer_open(&r->t, r->options, err));
+        return ganz_fail(err, GANZ_EINVAL, "%s holds a run already: resume it, or choose another folder", r->options->out);
+    ganz_train_options own = *r->options;
+    if (own.quantize && ganz_exists(r->files.last)) own.model = r->files.last; /* all of the model is there too */
+    GANZ_TRY(ganz_trainer_open(&r->t, &own, err));
     if (ganz_exists(r->files.last)) GANZ_TRY(ganz_trainer_restore(&r->t, r->files.last, err));
     GANZ_TRY(ganz_folder_make(&r->files, err));
     GANZ_TRY(ganz_log_open(&r->log, r->files.log, r->t.counters.log_lines, err));
@@ -345,6 +433,17 @@ ganz_status ganz_train_recipe(const char *out, ganz_recipe *recipe, bool *found,
     GANZ_TRY(ganz_folder_name(&files, out, err));
     *found = ganz_exists(files.last);
     return *found ? ganz_checkpoint_recipe(files.last, recipe, err) : GANZ_OK;
+}
+
+ganz_status ganz_model_recipe(const char *model, ganz_recipe *recipe, bool *found, ganz_error *err)
+{
+    ganz_container *file;
+    ganz_origin origin;
+    GANZ_TRY(ganz_container_open(&file, model, err));
+    const ganz_status status = ganz_checkpoint_origin(file, recipe, &origin, err);
+    *found = status == GANZ_OK && origin.recipe;
+    ganz_container_close(&file);
+    return status;
 }
 
 ganz_status ganz_train(const ganz_train_options *options, ganz_train_report *report, ganz_error *err)

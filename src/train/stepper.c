@@ -13,6 +13,7 @@ static int chunk_of(const ganz_stepper *stepper) { return stepper->be->host ? HO
 
 typedef struct purpose {
     bool training;
+    real smoothing;
     uint64_t seed;
     double scale; /* of gradients */
     double *sums; /* on the device */
@@ -28,13 +29,13 @@ static ganz_status run_pass(ganz_stepper *stepper, ganz_backend *be, const ganz_
     ganz_pass pass = {.be = be, .weights = stepper->weights, .host = &stepper->host, .device = &stepper->device};
     ganz_goal goal = {.labels = feed->labels, .sums = why->sums, .chunk = chunk_of(stepper)};
     goal.grad_scale = (real)why->scale;
+    goal.smoothing = why->smoothing;
     if (why->training) {
         pass.tape = ganz_tape_open(&stepper->host);
         pass.dropout = stepper->options.dropout;
         pass.seed = why->seed;
         pass.train_weights = stepper->train_weights;
         pass.train_steps = stepper->train_steps;
-        goal.smoothing = stepper->options.smoothing;
         if (!pass.tape) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the tape");
     }
     ganz_tensor *const memory = ganz_net_encode(&pass, stepper->net, &feed->source, &feed->encoder);
@@ -118,8 +119,19 @@ static ganz_status run_batch(ganz_stepper *stepper, const ganz_batch *batch, con
 ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, uint64_t seed,
                                const volatile sig_atomic_t *stop, ganz_error *err)
 {
-    const double scale = 1.0 / batch->target_rows;
-    const purpose why = {.training = true, .seed = seed, .scale = scale, .sums = stepper->sums, .stop = stop};
+    const purpose why = {.training = true,
+                         .smoothing = stepper->options.smoothing,
+                         .seed = seed,
+                         .scale = 1.0 / batch->target_rows,
+                         .sums = stepper->sums,
+                         .stop = stop};
+    return run_batch(stepper, batch, &why, err);
+}
+
+ganz_status ganz_stepper_look(ganz_stepper *stepper, const ganz_batch *batch, const volatile sig_atomic_t *stop,
+                              ganz_error *err)
+{
+    const purpose why = {.smoothing = stepper->options.smoothing, .sums = stepper->sums, .stop = stop};
     return run_batch(stepper, batch, &why, err);
 }
 

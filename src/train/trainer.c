@@ -10,6 +10,7 @@
 
 enum { CPU_TOKENS = 4096, GPU_TOKENS = 16384 };
 
+static const double AFTER_COOLDOWN = 0.2; /* of the rate: a model that has settled is not to be shaken up again */
 static const uint64_t steps_stream = 0x7374657073; /* of seeds, one for each step */
 
 double ganz_seconds(void)
@@ -44,7 +45,8 @@ static ganz_status open_device(ganz_trainer *t, ganz_error *err)
 static ganz_status open_net(ganz_trainer *t, ganz_error *err)
 {
     const ganz_recipe *const r = &t->recipe;
-    const int longest = r->slots > GANZ_TRAIN_POSITIONS ? (int)r->slots : GANZ_TRAIN_POSITIONS;
+    int longest = t->start ? t->info.config.max_positions : GANZ_TRAIN_POSITIONS;
+    if (longest < r->slots) longest = (int)r->slots;
     t->info.config = (ganz_config){.width = (int)r->width,
                                    .ffn = (int)r->ffn,
                                    .heads = (int)r->heads,
@@ -53,12 +55,31 @@ static ganz_status open_net(ganz_trainer *t, ganz_error *err)
                                    .vocab = t->corpus->vocab_size,
                                    .max_positions = longest};
     t->info.command = t->options.command;
-    t->info.source_language = t->options.source_language;
-    t->info.target_language = t->options.target_language;
+    if (t->options.source_language) t->info.source_language = t->options.source_language;
+    if (t->options.target_language) t->info.target_language = t->options.target_language;
     ganz_config config = t->info.config;
     config.max_positions = ganz_search_limit(longest);
     GANZ_TRY(ganz_config_check(&config, err));
-    return ganz_net_open(&t->net, &config, err);
+    GANZ_TRY(ganz_net_open(&t->net, &config, err));
+    ganz_phase_set_bits(&t->net, r);
+    return t->start ? ganz_model_check_params(t->start, &t->net, err) : GANZ_OK;
+}
+
+/* The shape is the model's; a run of its own has neither averages nor an end of training. */
+static ganz_status open_start(ganz_trainer *t, ganz_error *err)
+{
+    ganz_recipe *const r = &t->recipe;
+    GANZ_TRY(ganz_container_open(&t->start, t->options.model, err));
+    GANZ_TRY(ganz_model_read_info(t->start, &t->info, err));
+    GANZ_TRY(ganz_model_read_vocab(t->start, &t->info.config, &t->vocab, err));
+    r->width = t->info.config.width;
+    r->ffn = t->info.config.ffn;
+    r->heads = t->info.config.heads;
+    r->encoder_layers = t->info.config.encoder_layers;
+    r->decoder_layers = t->info.config.decoder_layers;
+    if (t->options.quantize) r->average_decay = 0;
+    if (t->options.quantize) r->average_last = r->patience = 0;
+    return GANZ_OK;
 }
 
 static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
@@ -68,8 +89,10 @@ static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
     real *const block = ganz_alloc(count, sizeof *block);
     if (!block) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu parameters", count);
     ganz_params_init(&t->net.params, (uint64_t)t->recipe.seed, block);
+    const ganz_status status = t->start ? ganz_model_read_params(t->start, &t->net, block, err) : GANZ_OK;
     t->be->upload(t->be, t->weights.master, block, count * sizeof *block);
     ganz_free(block);
+    GANZ_TRY(status);
     if (t->recipe.average_decay > 0) {
         void *average;
         GANZ_TRY(t->be->alloc(t->be, &average, count * sizeof(real), err));
@@ -77,7 +100,26 @@ static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
         t->be->copy(t->be, t->average, t->weights.master, count * sizeof(real));
     }
     GANZ_TRY(ganz_optim_open(&t->optim, &t->net, &t->weights, &t->recipe, false, err));
+    if (t->options.quantize) GANZ_TRY(ganz_optim_open(&t->step_optim, &t->net, &t->weights, &t->recipe, true, err));
     return ganz_weights_refresh(&t->weights, &t->net, err);
+}
+
+/* Where the schedule and the optimizer of the model's own run had come to, as far as its file tells. */
+static ganz_status take_over(ganz_trainer *t, ganz_error *err)
+{
+    ganz_counters *const c = &t->counters;
+    ganz_recipe noted = t->recipe;
+    ganz_origin origin;
+    bool slots;
+    GANZ_TRY(ganz_checkpoint_origin(t->start, &noted, &origin, err));
+    GANZ_TRY(ganz_checkpoint_slots(t->start, &t->weights, &t->optim, &slots, err));
+    if (!t->options.quantize) return GANZ_OK;
+    c->first = t->recipe.first_step > 0 ? t->recipe.first_step
+               : origin.step > 0        ? origin.step
+               : t->recipe.steps > 0    ? t->recipe.steps
+                                        : t->recipe.decay_start;
+    c->updates = slots ? origin.step : 0;
+    return GANZ_OK;
 }
 
 static ganz_status open_loader(ganz_trainer *t, ganz_error *err)
@@ -92,11 +134,18 @@ static ganz_status open_loader(ganz_trainer *t, ganz_error *err)
     o.zero_segment_start = r->zero_start;
     o.tokens = (int)r->batch_tokens;
     o.max_length = (int)(r->slots < r->batch_tokens ? r->slots : r->batch_tokens);
-    return ganz_loader_open(&t->loader, t->corpus, &o, err);
+    GANZ_TRY(ganz_loader_open(&t->loader, t->corpus, &o, err));
+    t->pass = ganz_loader_epoch_batches(t->loader);
+    return GANZ_OK;
+}
+
+static ganz_dropout dropout_of(const ganz_recipe *r)
+{
+    return (ganz_dropout){.residual = (real)r->dropout, .relu = (real)r->dropout_relu, .attention = (real)r->dropout_attention};
 }
 
 /* Never more than a whole step, and never less than one row. */
-static ganz_status open_work(ganz_trainer *t, ganz_error *err)
+static ganz_status open_stepper(ganz_trainer *t, ganz_error *err)
 {
     const ganz_recipe *const r = &t->recipe;
     const bool packed = r->batch == GANZ_BATCH_PACKED;
@@ -110,9 +159,19 @@ static ganz_status open_work(ganz_trainer *t, ganz_error *err)
         .tokens = (int)tokens,
         .rows = (int)(rows < tokens ? rows : tokens),
         .slots = (int)r->slots,
-        .dropout = {(real)r->dropout, (real)r->dropout_relu, (real)r->dropout_attention},
+        .dropout = dropout_of(r),
         .smoothing = (real)r->label_smoothing};
+    /* Codes beside their values take the most memory of all states. */
+    if (t->options.quantize) ganz_phase_set_states(&t->net, r, &ganz_phases[GANZ_PHASE_STEPS]);
     return ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
+}
+
+static ganz_decoder_options decoder_options(const ganz_trainer *t, int tokens)
+{
+    const int needed = t->valid.pairs[t->valid.count - 1].source_count; /* the longest comes last */
+    return (ganz_decoder_options){.search = {.beam = (int)t->recipe.beam, .n_best = 1, .alpha = t->recipe.alpha},
+                                  .batch_tokens = tokens,
+                                  .max_input = needed};
 }
 
 static ganz_status open_valid(ganz_trainer *t, ganz_error *err)
@@ -122,11 +181,11 @@ static ganz_status open_valid(ganz_trainer *t, ganz_error *err)
     GANZ_TRY(ganz_valid_open(&t->valid, t->options.valid_source, t->options.valid_target, t->vocab, longest,
                              t->stepper.options.tokens, err));
     if (!t->be->host) t->valid.group = 1024;
-    const int needed = t->valid.pairs[t->valid.count - 1].source_count; /* the longest comes last */
-    const ganz_decoder_options o = {
-        .search = {.beam = (int)t->recipe.beam, .n_best = 1, .alpha = t->recipe.alpha},
-        .batch_tokens = t->be->host ? CPU_TOKENS : 2 * GPU_TOKENS,
-        .max_input = needed};
+    const ganz_decoder_options o = decoder_options(t, t->be->host ? CPU_TOKENS : 2 * GPU_TOKENS);
+    if (t->options.quantize) {
+        t->best_lines = ganz_alloc((size_t)t->valid.count, sizeof *t->best_lines);
+        if (!t->best_lines) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the validation set");
+    }
     return ganz_decoder_open(&t->decoder, t->be, &t->net, &t->weights, &o, err);
 }
 
@@ -134,18 +193,23 @@ static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
 {
     const ganz_train_options *const o = &t->options;
     GANZ_TRY(ganz_recipe_check(&t->recipe, err));
+    GANZ_TRY(ganz_phases_of(&t->recipe, o->quantize, &t->phases, err));
     if (!o->train) return ganz_fail(err, GANZ_EINVAL, "training needs a corpus");
     if (!o->valid_source != !o->valid_target)
         return ganz_fail(err, GANZ_EINVAL, "validation needs both a source and a target");
-    if (o->vocab) GANZ_TRY(ganz_vocab_open(&t->vocab, o->vocab, err));
+    if (o->quantize && !o->model) return ganz_fail(err, GANZ_EINVAL, "quantizing needs a model");
+    if (o->model) GANZ_TRY(open_start(t, err));
+    else if (o->vocab) GANZ_TRY(ganz_vocab_open(&t->vocab, o->vocab, err));
     GANZ_TRY(ganz_corpus_open(&t->corpus, o->train, err));
     if (t->vocab) GANZ_TRY(ganz_corpus_fits(t->corpus, t->vocab, err));
     GANZ_TRY(open_net(t, err));
     GANZ_TRY(open_device(t, err));
     GANZ_TRY(open_weights(t, err));
     GANZ_TRY(open_loader(t, err));
-    GANZ_TRY(open_work(t, err));
-    return open_valid(t, err);
+    GANZ_TRY(open_stepper(t, err));
+    GANZ_TRY(open_valid(t, err));
+    if (t->start) GANZ_TRY(take_over(t, err));
+    return ganz_trainer_enter(t, ganz_phases_next(t->phases, -1), err);
 }
 
 ganz_status ganz_trainer_open(ganz_trainer *t, const ganz_train_options *options, ganz_error *err)
@@ -163,12 +227,15 @@ void ganz_trainer_close(ganz_trainer *t)
     ganz_stepper_close(&t->stepper);
     ganz_loader_close(&t->loader);
     ganz_optim_close(&t->optim);
+    ganz_optim_close(&t->step_optim);
+    ganz_free(t->best_lines);
     if (t->average) t->be->free(t->be, t->average);
     if (t->weights.be) ganz_weights_close(&t->weights);
     if (t->be) t->be->close(t->be);
     ganz_net_close(&t->net);
     ganz_corpus_close(&t->corpus);
     ganz_vocab_close(&t->vocab);
+    ganz_container_close(&t->start);
     ganz_free(t->command);
     *t = (ganz_trainer){0};
 }
@@ -181,9 +248,44 @@ ganz_run_parts ganz_trainer_parts(const ganz_trainer *t)
                                   .vocab = t->vocab,
                                   .weights = &t->weights,
                                   .optim = &t->optim,
-                                  .average = t->average};
+                                  .step_optim = t->options.quantize ? &t->step_optim : NULL,
+                                  .average = t->average,
+                                  .best_lines = t->best_lines,
+                                  .lines = t->valid.count};
     return parts;
 }
+
+/* ---- phases ------------------------------------------------------------------------------------- */
+
+static ganz_status set_phase(ganz_trainer *t, ganz_error *err)
+{
+    t->phase = &ganz_phases[t->counters.phase];
+    ganz_phase_set_states(&t->net, &t->recipe, t->phase);
+    t->stepper.train_weights = t->phase->train_weights;
+    t->stepper.train_steps = t->phase->train_steps;
+    t->stepper.options.dropout = t->phase->dropout ? dropout_of(&t->recipe) : (ganz_dropout){0};
+    return ganz_weights_refresh(&t->weights, &t->net, err);
+}
+
+ganz_status ganz_trainer_enter(ganz_trainer *t, int row, ganz_error *err)
+{
+    ganz_counters *const c = &t->counters;
+    if (t->phase && t->phase->inputs == GANZ_INPUTS_MEASURE) GANZ_TRY(ganz_weights_set_steps(&t->weights, &t->net, err));
+    if (row == GANZ_PHASE_RANGES) t->be->zero(t->be, t->weights.largest, (size_t)t->net.steps * sizeof(real));
+    if (ganz_phases_choose(t->phases, row) && !(t->phase && ganz_phases_choose(t->phases, (int)c->phase)))
+        c->best_step = c->waited = 0; /* what came before is no candidate */
+    c->phase = row;
+    c->phase_step = 0;
+    t->batch = (ganz_batch){0}; /* what an older phase has seen is not to be looked at in this one: it may be measuring */
+    return set_phase(t, err);
+}
+
+int64_t ganz_trainer_phase_length(const ganz_trainer *t)
+{
+    return ganz_phase_length(&t->recipe, (int)t->counters.phase, t->pass);
+}
+
+/* ---- going on ----------------------------------------------------------------------------------- */
 
 ganz_status ganz_trainer_restore(ganz_trainer *t, const char *path, ganz_error *err)
 {
@@ -196,7 +298,10 @@ ganz_status ganz_trainer_restore(ganz_trainer *t, const char *path, ganz_error *
         return ganz_fail(err, GANZ_EINVAL, "%s does not go on with this corpus: %s", path, why.message);
     const double sums[3] = {t->counters.loss, t->counters.right, t->counters.counted};
     t->be->upload(t->be, t->stepper.sums, sums, sizeof sums);
-    return ganz_weights_refresh(&t->weights, &t->net, err);
+    if (!(t->phases >> t->counters.phase & 1u))
+        return ganz_fail(err, GANZ_EINVAL, "%s stands in phase %lld, which is not among those asked for", path,
+                         (long long)t->counters.phase);
+    return set_phase(t, err);
 }
 
 /* ---- steps -------------------------------------------------------------------------------------- */
@@ -216,13 +321,15 @@ static ganz_status gradients(ganz_trainer *t, ganz_error *err)
 {
     const double started = ganz_seconds();
     const ganz_position position = ganz_loader_position(t->loader);
-    const uint64_t seed = ganz_random_u64((uint64_t)t->recipe.seed, steps_stream, (uint64_t)t->counters.step);
+    const uint64_t seed = ganz_random_u64((uint64_t)t->recipe.seed, steps_stream, (uint64_t)(t->counters.first + t->counters.step));
     double sums[3] = {0};
     GANZ_TRY(ganz_loader_next(t->loader, &t->batch, err));
     if (t->be->host) t->be->download(t->be, sums, t->stepper.sums, sizeof sums);
     const double loaded = ganz_seconds();
     const volatile sig_atomic_t *const stop = t->be->host ? t->options.stop : NULL;
-    const ganz_status status = ganz_stepper_train(&t->stepper, &t->batch, seed, stop, err);
+    const bool learns = t->phase->train_weights || t->phase->train_steps;
+    const ganz_status status = learns ? ganz_stepper_train(&t->stepper, &t->batch, seed, stop, err)
+                                      : ganz_stepper_look(&t->stepper, &t->batch, stop, err);
     t->load_seconds += loaded - started;
     t->pass_seconds += ganz_seconds() - loaded;
     return status == GANZ_ESTOPPED ? undo_step(t, position, sums, err) : status;
@@ -236,18 +343,39 @@ static void follow(ganz_trainer *t)
     t->be->average(t->be, t->average, t->weights.master, t->net.params.block, keep);
 }
 
+static double rate_factor(const ganz_recipe *r)
+{
+    return r->rate_factor > 0 ? r->rate_factor : r->cooldown > 0 ? AFTER_COOLDOWN : 1;
+}
+
+static ganz_status update(ganz_trainer *t, double done, ganz_error *err)
+{
+    ganz_counters *const c = &t->counters;
+    const double rate = ganz_rate(&t->recipe, c->first + c->step, done);
+    t->rate = 0;
+    if (t->phase->train_weights) {
+        t->rate = c->phase == GANZ_PHASE_FLOAT ? rate : rate * rate_factor(&t->recipe);
+        ganz_optim_step(&t->optim, t->rate, c->updates++);
+    }
+    if (t->phase->train_steps) {
+        t->rate = t->step_optim.adam ? ganz_step_rate(&t->recipe, c->step_updates, ganz_trainer_phase_length(t)) : rate;
+        ganz_optim_step(&t->step_optim, t->rate, c->step_updates++);
+    }
+    if (t->phase->train_weights || t->phase->train_steps) GANZ_TRY(ganz_weights_refresh(&t->weights, &t->net, err));
+    if (t->average) follow(t);
+    return GANZ_OK;
+}
+
 ganz_status ganz_trainer_step(ganz_trainer *t, double done, ganz_error *err)
 {
     GANZ_TRY(gradients(t, err));
     const double started = ganz_seconds();
-    t->rate = ganz_rate(&t->recipe, t->counters.step, done);
-    ganz_optim_step(&t->optim, t->rate, t->counters.step);
-    GANZ_TRY(ganz_weights_refresh(&t->weights, &t->net, err));
-    if (t->average) follow(t);
+    GANZ_TRY(update(t, done, err));
     t->update_seconds += ganz_seconds() - started;
 
     const ganz_position position = ganz_loader_position(t->loader);
     t->counters.step++;
+    t->counters.phase_step++;
     t->counters.tokens += t->batch.target_rows;
     t->counters.epoch = (int64_t)position.epoch;
     t->counters.batch = (int64_t)position.batch;
@@ -263,7 +391,8 @@ static ganz_status check_loss(const ganz_trainer *t, const double sums[3], ganz_
     if (sums[2] == 0) return GANZ_OK;
     const double loss = sums[0] / sums[2];
     if (!isfinite(loss)) return ganz_fail(err, GANZ_EINVAL, "the loss is not a number any more at step %lld", step);
-    if (loss > 2 * log(t->net.config.vocab) + 1) /* far worse than knowing nothing */
+    const bool rounded = t->phase->inputs == GANZ_INPUTS_FAKE; /* first steps may be bad: they will learn */
+    if (!rounded && loss > 2 * log(t->net.config.vocab) + 1)   /* far worse than knowing nothing */
         return ganz_fail(err, GANZ_EINVAL, "the loss has run away to %.3g at step %lld", loss, step);
     return GANZ_OK;
 }
@@ -293,12 +422,16 @@ ganz_status ganz_trainer_probe(ganz_trainer *t, ganz_error *err)
 
 const real *ganz_trainer_model(const ganz_trainer *t) { return t->average ? t->average : t->weights.master; }
 
+static int translated(const ganz_trainer *t)
+{
+    return t->recipe.bleu_sentences < t->valid.count ? (int)t->recipe.bleu_sentences : t->valid.count;
+}
+
 static ganz_status measure_model(ganz_trainer *t, ganz_log_record *record, ganz_error *err)
 {
-    double *const loss = &record->valid_loss, *const accuracy = &record->valid_accuracy;
-    GANZ_TRY(ganz_valid_loss(&t->valid, &t->stepper, t->options.stop, loss, accuracy, err));
-    if (t->recipe.bleu_sentences == 0) return GANZ_OK;
-    const int most = t->recipe.bleu_sentences < t->valid.count ? (int)t->recipe.bleu_sentences : t->valid.count;
+    GANZ_TRY(ganz_valid_loss(&t->valid, &t->stepper, t->options.stop, &record->valid_loss, &record->valid_accuracy, err));
+    const int most = translated(t);
+    if (most == 0) return GANZ_OK;
     return ganz_valid_bleu(&t->valid, t->decoder, most, t->options.stop, &record->valid_bleu, err);
 }
 
@@ -312,6 +445,29 @@ ganz_status ganz_trainer_validate(ganz_trainer *t, ganz_log_record *record, ganz
     t->weights.master = master;
     const ganz_status back = ganz_weights_refresh(&t->weights, &t->net, NULL);
     return status != GANZ_OK ? status : back;
+}
+
+ganz_status ganz_trainer_check_frozen(ganz_trainer *t, const char *path, ganz_frozen *found, ganz_error *err)
+{
+    const int most = translated(t);
+    *found = (ganz_frozen){.bleu = -1};
+    if (most == 0) return GANZ_OK;
+    const ganz_decoder_options o = decoder_options(t, CPU_TOKENS);
+    ganz_model *model;
+    ganz_backend *be = NULL;
+    ganz_decoder *decoder = NULL;
+    ganz_status status;
+    GANZ_TRY(ganz_model_open(&model, path, err));
+    GANZ_CHECK(ganz_cpu_backend_open(&be, t->options.threads > 0 ? t->options.threads : 1, err));
+    GANZ_CHECK(ganz_decoder_open(&decoder, be, &model->net, &model->weights, &o, err));
+    GANZ_CHECK(ganz_valid_bleu(&t->valid, decoder, most, t->options.stop, &found->bleu, err));
+    found->compared = t->counters.best_step > 0 ? most : 0;
+    for (int i = 0; i < found->compared; i++) found->different += t->valid.lines[i] != t->best_lines[i];
+out:
+    ganz_decoder_close(&decoder);
+    if (be) be->close(be);
+    ganz_model_close(&model);
+    return status;
 }
 
 size_t ganz_trainer_weight_bytes(const ganz_trainer *t)

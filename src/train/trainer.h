@@ -5,6 +5,7 @@
 #include "ganz/train.h"
 #include "train/checkpoint.h"
 #include "train/log.h"
+#include "train/phases.h"
 #include "train/validate.h"
 
 enum { GANZ_TRAIN_POSITIONS = 1024 }; /* longest input of a model, unless its rows are longer */
@@ -16,15 +17,21 @@ typedef struct ganz_trainer {
     ganz_vocab *vocab; /* NULL when only time is measured: the corpus knows its size */
     ganz_corpus *corpus;
     ganz_loader *loader;
+    ganz_container *start; /* the model to start from, or NULL */
     ganz_model_info info;
     char *command; /* that began the run, when this one goes on with it */
     ganz_net net;
     ganz_weights weights;
     ganz_optim optim;
+    ganz_optim step_optim; /* of the learned steps; count 0: nothing is quantized */
     real *average; /* (params.block) on the device, or NULL */
+    unsigned phases;         /* set of the rows this run goes through */
+    const ganz_phase *phase; /* row counters.phase */
+    uint64_t pass;           /* batches of a pass over the corpus */
     ganz_stepper stepper;
     ganz_valid valid;      /* count 0: no validation */
     ganz_decoder *decoder; /* NULL without valid */
+    uint64_t *best_lines;  /* (valid.count) sums of the best model's translations; NULL: nothing is quantized */
     ganz_counters counters;
     ganz_batch batch; /* of the last step; no segments: none */
     double rate;      /* of the last step */
@@ -41,7 +48,12 @@ ganz_run_parts ganz_trainer_parts(const ganz_trainer *trainer);
 /* Goes to where a checkpoint stands. */
 ganz_status ganz_trainer_restore(ganz_trainer *trainer, const char *path, ganz_error *err);
 
-/* One update. `done`: part of the run that lies behind. A stop that comes in the middle undoes the step and gives
+/* Begins a phase: what is rounded, what learns. After ranges were measured they become the first steps. */
+ganz_status ganz_trainer_enter(ganz_trainer *trainer, int row, ganz_error *err);
+/* Steps of the phase. */
+int64_t ganz_trainer_phase_length(const ganz_trainer *trainer);
+
+/* One step, with an update of what learns. `done`: part of its schedule that lies behind. A stop that comes in the middle undoes the step and gives
  * GANZ_ESTOPPED. */
 ganz_status ganz_trainer_step(ganz_trainer *trainer, double done, ganz_error *err);
 
@@ -57,6 +69,15 @@ ganz_status ganz_trainer_drain(ganz_trainer *trainer, ganz_error *err);
 ganz_status ganz_trainer_validate(ganz_trainer *trainer, ganz_log_record *record, ganz_error *err);
 /* The block of that model. */
 const real *ganz_trainer_model(const ganz_trainer *trainer);
+
+/* Opens the integer model of a file as translation does and has it translate the validation set. How many sentences
+ * were compared with the best model's, and how many came out otherwise: none when that was on a CPU, few on a GPU, whose
+ * floats around the integers differ in their last bits. */
+typedef struct ganz_frozen {
+    int compared, different;
+    double bleu;
+} ganz_frozen;
+ganz_status ganz_trainer_check_frozen(ganz_trainer *trainer, const char *path, ganz_frozen *found, ganz_error *err);
 
 double ganz_seconds(void); /* on a clock that never goes back */
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "ganz/io.h"
 #include "ganz/score.h"
 
@@ -96,7 +97,8 @@ ganz_status ganz_valid_open(ganz_valid *v, const char *source, const char *targe
         v->sources.ids[p->source + (size_t)longest - 1] = GANZ_EOS;
     }
     v->block = ganz_alloc((size_t)BATCH_ARRAYS * (size_t)tokens + 2 * ((size_t)tokens + 1), sizeof *v->block);
-    if (!v->block) status = ganz_fail(err, GANZ_ENOMEM, "out of memory for the validation set");
+    v->lines = ganz_alloc((size_t)v->count, sizeof *v->lines);
+    if (!v->block || !v->lines) status = ganz_fail(err, GANZ_ENOMEM, "out of memory for the validation set");
 out:
     if (status != GANZ_OK) ganz_valid_close(v);
     return status;
@@ -109,6 +111,7 @@ void ganz_valid_close(ganz_valid *v)
     ganz_free(v->pairs);
     ganz_free(v->text);
     ganz_free(v->block);
+    ganz_free(v->lines);
     *v = (ganz_valid){0};
 }
 
@@ -195,7 +198,7 @@ static const ganz_valid_pair *pick(const ganz_valid *v, int i, int most)
     return &v->pairs[(int64_t)i * v->count / most];
 }
 
-static ganz_status score_group(const ganz_valid *v, ganz_decoder *decoder, int first, int n, int most,
+static ganz_status score_group(ganz_valid *v, ganz_decoder *decoder, int first, int n, int most,
                                ganz_scorer *scorer, ganz_error *err)
 {
     ganz_sentence sentences[GROUP] = {{0}};
@@ -213,15 +216,15 @@ static ganz_status score_group(const ganz_valid *v, ganz_decoder *decoder, int f
         text.bytes = 0;
         if (p->source_count > 1 && counts[i] > 0) /* nothing is translated as nothing */
             GANZ_CHECK(ganz_vocab_decode(v->vocab, found[i].ids, (size_t)found[i].count, &text, err));
-        const char *const line = text.text ? text.text : "";
-        GANZ_CHECK(ganz_scorer_add(scorer, line, text.bytes, v->text + p->text, p->text_bytes, err));
+        v->lines[first + i] = ganz_checksum(text.text ? text.text : "", text.bytes);
+        GANZ_CHECK(ganz_scorer_add(scorer, text.text ? text.text : "", text.bytes, v->text + p->text, p->text_bytes, err));
     }
 out:
     ganz_text_free(&text);
     return status;
 }
 
-ganz_status ganz_valid_bleu(const ganz_valid *v, ganz_decoder *decoder, int most, const volatile sig_atomic_t *stop,
+ganz_status ganz_valid_bleu(ganz_valid *v, ganz_decoder *decoder, int most, const volatile sig_atomic_t *stop,
                             double *bleu, ganz_error *err)
 {
     const ganz_score_settings settings = {.metric = GANZ_BLEU, .words = GANZ_WORDS_13A};

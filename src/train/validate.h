@@ -21,6 +21,7 @@ typedef struct ganz_valid {
     ganz_ids sources, targets;
     char *text;
     size_t pair_capacity, text_bytes, text_capacity;
+    uint64_t *lines; /* (count) sums of the last translations */
     int32_t *block; /* arrays of one batch */
     int tokens;
     int group; /* sentences translated between two looks at the stop flag: more for faster devices, at most 1024 */
@@ -36,8 +37,8 @@ void ganz_valid_close(ganz_valid *valid);
  * GANZ_ESTOPPED when *stop is set. */
 ganz_status ganz_valid_loss(ganz_valid *valid, ganz_stepper *stepper, const volatile sig_atomic_t *stop, double *loss,
                             double *accuracy, ganz_error *err);
-/* BLEU (13a, cased) of at most `most` sentences, spread over all lengths. */
-ganz_status ganz_valid_bleu(const ganz_valid *valid, ganz_decoder *decoder, int most, const volatile sig_atomic_t *stop,
+/* BLEU (13a, cased) of at most `most` sentences, spread over all lengths; valid->lines gets a sum of each. */
+ganz_status ganz_valid_bleu(ganz_valid *valid, ganz_decoder *decoder, int most, const volatile sig_atomic_t *stop,
                             double *bleu, ganz_error *err);
 
 #endif

@@ -1,0 +1,77 @@
+/* Runs that train: signals, progress, exit codes. */
+#include <signal.h>
+#include <stdio.h>
+
+#include "cli.h"
+
+/* ---- signals ------------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t stop_signal, save_signal;
+
+static void on_stop(int number)
+{
+    stop_signal = number;
+    signal(SIGINT, SIG_DFL);
+}
+
+static void on_save(int number)
+{
+    (void)number;
+    save_signal = 1;
+}
+
+static void listen(void)
+{
+    struct sigaction action = {.sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    action.sa_handler = on_stop;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    action.sa_handler = on_save;
+    sigaction(SIGUSR1, &action, NULL);
+}
+
+/* ---- progress ----------------------------------------------------------------------------------- */
+
+static void show_progress(void *context, const ganz_train_progress *p)
+{
+    cli_progress *const bar = context;
+    char detail[128];
+    if (p->event) cli_progress_say(bar, p->event);
+    bar->total = p->steps;
+    int n = snprintf(detail, sizeof detail, "steps, epoch %.2f", p->epoch);
+    if (p->phase > 0) n = snprintf(detail, sizeof detail, "steps, phase %d (%s)", p->phase, p->phase_name);
+    if (p->loss >= 0) n += snprintf(detail + n, sizeof detail - (size_t)n, ", loss %.4f", p->loss);
+    if (p->tokens_per_second > 0) snprintf(detail + n, sizeof detail - (size_t)n, ", %.0f tokens/s", p->tokens_per_second);
+    bar->unit = detail;
+    bar->plain = true;
+    bar->left = p->seconds_left;
+    cli_progress_show(bar, p->step);
+    bar->unit = "steps";
+}
+
+/* ---- the run ------------------------------------------------------------------------------------ */
+
+int cli_train(const cli_command *command, ganz_train_options *options, bool quiet, ganz_train_report *report)
+{
+    cli_progress bar;
+    ganz_error err;
+    *report = (ganz_train_report){0};
+    listen();
+    cli_progress_start(&bar, command->name, "steps", 0, quiet);
+    options->stop = &stop_signal;
+    options->save = &save_signal;
+    options->progress = show_progress;
+    options->context = &bar;
+    const ganz_status status = ganz_train(options, report, &err);
+    cli_progress_end(&bar, report->step);
+    if (status == GANZ_OK) return CLI_OK;
+    cli_fail(command, &err);
+    return status == GANZ_ESTOPPED ? 128 + (int)stop_signal : CLI_FAILED;
+}
+
+void cli_join_words(int argc, char **argv, char *text, size_t bytes)
+{
+    size_t n = (size_t)snprintf(text, bytes, "ganz");
+    for (int i = 0; i < argc && n < bytes; i++) n += (size_t)snprintf(text + n, bytes - n, " %s", argv[i]);
+}

@@ -1,0 +1,87 @@
+#include "train/phases.h"
+
+/* Weights and steps learn in turns, never together: together they do not converge. Dropout is off where no weight learns:
+ * a few steps need no regulariser, and ranges are to be those of translation. */
+const ganz_phase ganz_phases[GANZ_PHASES] = {
+    [GANZ_PHASE_FLOAT] = {"training", GANZ_WEIGHTS_FLOAT, GANZ_INPUTS_FLOAT, true, false, true, true},
+    [GANZ_PHASE_PARAMETERS] = {"integer parameters", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FLOAT, true, false, true, false},
+    [GANZ_PHASE_RANGES] = {"measured ranges", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE, false, false, false, false},
+    [GANZ_PHASE_STEPS] = {"learned steps", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, false, true, false, false},
+    [GANZ_PHASE_REFINE] = {"refined steps", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, false, true, false, false},
+    [GANZ_PHASE_TUNE] = {"fine-tuning", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, false, true, true},
+    [GANZ_PHASE_TUNE_MORE] = {"more fine-tuning", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, false, true, true},
+    [GANZ_PHASE_CLIPPED] = {"clipped ranges", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, false, true, true},
+};
+
+static bool holds(unsigned set, int row) { return set >> row & 1u; }
+
+ganz_status ganz_phases_of(const ganz_recipe *recipe, bool quantize, unsigned *set, ganz_error *err)
+{
+    *set = quantize ? (unsigned)recipe->phases : 1u << GANZ_PHASE_FLOAT;
+    if (quantize && recipe->method == GANZ_METHOD_CLIP) *set = 1u << GANZ_PHASE_CLIPPED;
+    else if (quantize && !(holds(*set, GANZ_PHASE_RANGES) && holds(*set, GANZ_PHASE_STEPS)))
+        return ganz_fail(err, GANZ_EINVAL, "phases 2 and 3 are needed: ranges are measured, then steps are learned");
+    return GANZ_OK;
+}
+
+int ganz_phases_next(unsigned set, int row)
+{
+    for (int next = row + 1; next < GANZ_PHASES; next++)
+        if (holds(set, next)) return next;
+    return -1;
+}
+
+bool ganz_phases_choose(unsigned set, int row) { return ganz_phases[row].chooses || ganz_phases_next(set, row) < 0; }
+
+int64_t ganz_phase_length(const ganz_recipe *recipe, int row, uint64_t pass)
+{
+    if (row == GANZ_PHASE_FLOAT) return recipe->steps > 0 ? recipe->steps : INT64_MAX;
+    if (row == GANZ_PHASE_RANGES && recipe->measure_batches > 0) return recipe->measure_batches;
+    return recipe->steps_per_phase > 0 ? recipe->steps_per_phase : (int64_t)pass;
+}
+
+static bool alike(int a, int b)
+{
+    const ganz_phase *const x = &ganz_phases[a], *const y = &ganz_phases[b];
+    return x->train_weights == y->train_weights && x->train_steps == y->train_steps;
+}
+
+void ganz_phase_block(const ganz_recipe *recipe, unsigned set, int row, uint64_t pass, int64_t *before, int64_t *whole)
+{
+    int first = row;
+    *before = *whole = 0;
+    for (int i = row - 1; i >= 0; i--) {
+        if (!holds(set, i)) continue;
+        if (!alike(i, row)) break;
+        first = i;
+    }
+    for (int i = first; i >= 0 && alike(i, row); i = ganz_phases_next(set, i)) {
+        const int64_t length = ganz_phase_length(recipe, i, pass);
+        if (i < row) *before += length;
+        *whole += length;
+    }
+}
+
+static int bits_of(long long own, const ganz_recipe *recipe) { return (int)(own > 0 ? own : recipe->bits); }
+
+void ganz_phase_set_bits(ganz_net *net, const ganz_recipe *recipe)
+{
+    const int weights = bits_of(recipe->weight_bits, recipe), inputs = bits_of(recipe->activation_bits, recipe);
+    for (int i = 0; i < net->sites; i++) {
+        ganz_site *const site = ganz_net_site(net, i);
+        site->weight_bits = weights;
+        site->input_bits = inputs;
+    }
+    for (int i = 0; i < net->pairs; i++) {
+        ganz_pair *const pair = ganz_net_pair(net, i);
+        pair->bits = inputs;
+        pair->u_bits = bits_of(recipe->attention_bits, recipe);
+    }
+}
+
+void ganz_phase_set_states(ganz_net *net, const ganz_recipe *recipe, const ganz_phase *phase)
+{
+    ganz_net_set_states(net, phase->weights, phase->inputs);
+    if (recipe->products == GANZ_PRODUCTS_ALL || phase->inputs == GANZ_INPUTS_FLOAT) return;
+    for (int i = 0; i < net->pairs; i++) ganz_net_pair(net, i)->inputs = GANZ_INPUTS_FLOAT;
+}

@@ -1,0 +1,68 @@
+# Learned quantization from text to a translation in integers, stopped and continued.
+head -n 120 "$HERE/../data/tatoeba.en" >text.en
+head -n 120 "$HERE/../data/tatoeba.de" >text.de
+head -n 20 text.en >valid.en
+head -n 20 text.de >valid.de
+$GANZ vocab -q --size 300 --out vocab text.en text.de || fail "no vocabulary"
+$GANZ prepare -q --vocab vocab --source text.en --target text.de --out corpus >/dev/null || fail "no corpus"
+$GANZ train -q --recipe tiny --train corpus --vocab vocab --out float --steps 60 --validate-every 30 \
+  --valid-source valid.en --valid-target valid.de || fail "no float model"
+
+ROOT=$PWD
+words=(quantize -q --model "$ROOT/float/best.safetensors" --train "$ROOT/corpus" --valid-source "$ROOT/valid.en"
+  --valid-target "$ROOT/valid.de" --out run --steps-per-phase 8 --measure-batches 4 --validate-every 4 --save-every 1 --bits 8)
+quantize() { $GANZ "${words[@]}" "$@"; }
+
+# ---- a run, and what it leaves
+mkdir whole && cd whole || fail "no folder"
+quantize 2>err || fail "quantizing fails: $(cat err)"
+[ -s err ] && fail "a quiet run says: $(cat err)"
+for file in best phase-3 last; do [ -s run/$file.safetensors ] || fail "no $file.safetensors"; done
+equal "phases in the log" "1 2 3 4 5 6" "$(tail -n +2 run/log.tsv | cut -f12 | uniq | tr '\n' ' ' | sed 's/ $//')"
+equal "last step" 44 "$(tail -n 1 run/log.tsv | cut -f1)"
+for model in best phase-3; do
+  $GANZ translate --model run/$model.safetensors ../valid.en >$model.out || fail "cannot translate with $model"
+  equal "lines translated" 20 "$(wc -l <$model.out)"
+done
+refuses 1 'run holds a run already' quantize
+cd ..
+
+# ---- the result is the same however often it is stopped, and the engine says what training said
+mkdir stopped && cd stopped || fail "no folder"
+for i in $(seq 6); do
+  $GANZ "${words[@]}" $([ -e run/last.safetensors ] && echo --resume) 2>err &
+  pid=$!
+  until [ -s run/last.safetensors ]; do kill -0 $pid 2>/dev/null || break; sleep 0.01; done
+  sleep "0.$((RANDOM % 2))$((RANDOM % 10))"
+  kill -TERM $pid 2>/dev/null
+  wait $pid
+  code=$?
+  [ $code = 143 ] || [ $code = 0 ] || fail "SIGTERM ends with $code: $(cat err)"
+done
+words=("${words[@]/-q/--no-quiet}")
+quantize --resume 2>err || fail "a stopped run does not go on: $(cat err)"
+grep -q '0 of 20 validation sentences differ from training' err || fail "says: $(cat err)"
+grep -q 'best.safetensors: 23 of 23 products in integers' err || fail "says: $(cat err)"
+for file in best last phase-3; do cmp run/$file.safetensors ../whole/run/$file.safetensors || fail "a stopped run ends otherwise"; done
+cd ..
+
+# ---- settings come from the model's training; only some phases
+$GANZ quantize -q --model float/best.safetensors --train corpus --out three --phases 1,2,3 --steps-per-phase 3 --bits 6 || fail "three phases"
+$GANZ translate --model three/best.safetensors valid.en >out || fail "cannot translate with six bits"
+
+# ---- what does not fit is refused before anything is written
+$GANZ vocab -q --size 200 --out other text.en || fail "no other vocabulary"
+$GANZ prepare -q --vocab other --source text.en --target text.de --out strange >/dev/null
+no() { refuses "$1" "$2" $GANZ quantize --out no "${@:3}"; }
+no 1 'integer model' --model three/best.safetensors --train corpus
+no 1 'vocabulary' --model float/best.safetensors --train strange
+no 2 'bits must be 2 to 8, not 9' --model float/best.safetensors --train corpus --bits 9
+no 2 'bits must be 2 to 8, not 1' --model float/best.safetensors --train corpus --bits 1
+no 2 'phases are numbers from 1 to 6' --model float/best.safetensors --train corpus --phases 0-3
+no 1 'phases 2 and 3 are needed' --model float/best.safetensors --train corpus --phases 1,5
+no 1 'no GPU|no CUDA' --model float/best.safetensors --train corpus --device cuda
+no 1 'has no lines' --model float/best.safetensors --train corpus --valid-source /dev/null --valid-target /dev/null
+no 2 'which model' --train corpus
+no 2 'which text' --model float/best.safetensors
+[ -e no ] && fail "a refused run leaves a folder"
+exit 0

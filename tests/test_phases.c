@@ -1,0 +1,272 @@
+/* Learned quantization: the table of phases, six phases over a toy task, resumed runs, and what the engine makes of it. */
+#include "test.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "toy.h"
+
+/* ---- the table ---------------------------------------------------------------------------------- */
+
+static void rows_of_the_table(void **state)
+{
+    (void)state;
+    static const struct {
+        ganz_inputs_state inputs;
+        bool weights, steps, dropout;
+    } paper[] = {{GANZ_INPUTS_FLOAT, true, false, true}, {GANZ_INPUTS_MEASURE, false, false, false},
+                 {GANZ_INPUTS_FAKE, false, true, false}, {GANZ_INPUTS_FAKE, false, true, false},
+                 {GANZ_INPUTS_FAKE, true, false, true},  {GANZ_INPUTS_FAKE, true, false, true}};
+    for (int i = 0; i < 6; i++) {
+        const ganz_phase *const p = &ganz_phases[1 + i];
+        assert_int_equal(GANZ_WEIGHTS_FAKE, p->weights);
+        assert_int_equal(paper[i].inputs, p->inputs);
+        assert_int_equal(paper[i].weights, p->train_weights);
+        assert_int_equal(paper[i].steps, p->train_steps);
+        assert_int_equal(paper[i].dropout, p->dropout);
+        assert_int_equal(i >= 4, p->chooses);
+    }
+}
+
+static void sets_of_phases(void **state)
+{
+    (void)state;
+    ganz_recipe r;
+    unsigned set;
+    int64_t before, whole;
+    ganz_recipe_defaults(&r);
+    assert_int_equal(GANZ_OK, ganz_phases_of(&r, false, &set, NULL));
+    assert_int_equal(1u << GANZ_PHASE_FLOAT, set);
+    assert_int_equal(GANZ_OK, ganz_phases_of(&r, true, &set, NULL));
+    assert_int_equal(0x7E, set);
+    assert_false(ganz_phases_choose(set, 4));
+    assert_true(ganz_phases_choose(set, 5) && ganz_phases_choose(set, 6));
+    ganz_phase_block(&r, set, 6, 90, &before, &whole); /* 5 and 6 share a schedule, 1 has its own */
+    assert_int_equal(90, before);
+    assert_int_equal(180, whole);
+    ganz_phase_block(&r, set, 1, 90, &before, &whole);
+    assert_int_equal(0, before);
+    assert_int_equal(90, whole);
+    r.measure_batches = 7;
+    r.steps_per_phase = 11;
+    assert_int_equal(7, ganz_phase_length(&r, 2, 90));
+    assert_int_equal(11, ganz_phase_length(&r, 3, 90));
+    assert_int_equal(GANZ_OK, ganz_recipe_set(&r, "phases", "1-3", NULL));
+    assert_int_equal(GANZ_OK, ganz_phases_of(&r, true, &set, NULL));
+    assert_true(ganz_phases_choose(set, 3));
+    assert_int_equal(-1, ganz_phases_next(set, 3));
+    ganz_error err;
+    assert_int_equal(GANZ_OK, ganz_recipe_set(&r, "phases", "1,3-6", NULL));
+    assert_int_equal(GANZ_EINVAL, ganz_phases_of(&r, true, &set, &err));
+    assert_non_null(strstr(err.message, "phases 2 and 3 are needed"));
+}
+
+/* ---- six phases --------------------------------------------------------------------------------- */
+
+/* Unseen sentences as text. */
+static void write_valid(void)
+{
+    FILE *const source = fopen(in_dir("unseen.src"), "w"), *const target = fopen(in_dir("unseen.tgt"), "w");
+    for (int i = 0; i < 100; i++) {
+        int32_t ids[LONGEST];
+        const int n = make_source(77, (uint64_t)i, ids) - 1;
+        for (int j = 0; j < n; j++) {
+            fprintf(source, "%c%c", 'a' + ids[j] - 2, j + 1 < n ? ' ' : '\n');
+            fprintf(target, "%c%c", 'a' + ids[n - 1 - j] - 2, j + 1 < n ? ' ' : '\n');
+        }
+    }
+    fclose(source);
+    fclose(target);
+}
+
+/* A float model that has learned to reverse. */
+static void make_float(void)
+{
+    ganz_train_options o = toy_options("reverse");
+    o.recipe.steps = 1000;
+    o.recipe.width = 64;
+    o.recipe.ffn = 128;
+    o.recipe.heads = 4;
+    o.recipe.validate_every = 400;
+    o.valid_source = in_dir("unseen.src");
+    o.valid_target = in_dir("unseen.tgt");
+    o.out = in_dir("float");
+    must_train(&o);
+}
+
+static int setup_all(void **state)
+{
+    if (setup(state) != 0) return -1;
+    write_valid();
+    make_float();
+    return 0;
+}
+
+static ganz_train_options quantize_options(const char *folder, int bits)
+{
+    ganz_train_options o = toy_options("reverse");
+    o.vocab = NULL;
+    o.model = in_dir("float/best.safetensors");
+    o.quantize = true;
+    o.recipe.bits = bits;
+    o.recipe.steps_per_phase = 40;
+    o.recipe.measure_batches = 10;
+    o.recipe.validate_every = 20;
+    o.recipe.log_every = 10;
+    o.valid_source = in_dir("unseen.src");
+    o.valid_target = in_dir("unseen.tgt");
+    o.out = in_dir(folder);
+    return o;
+}
+
+/* Share of right tokens of an integer model, by the engine. */
+static double right_of(const char *path)
+{
+    ganz_model *m;
+    ganz_error err;
+    if (ganz_model_open(&m, path, &err) != GANZ_OK) fail_msg("%s", err.message);
+    const double right = right_tokens(m->be, &m->net, &m->weights, true);
+    ganz_model_close(&m);
+    return right;
+}
+
+static void keeps_accuracy(void **state)
+{
+    (void)state;
+    static const struct {
+        int bits;
+        double right;
+    } cases[] = {{8, 0.99}, {6, 0.98}, {4, 0.8}};
+    print_message("float: %.2f%% of tokens right\n", 100 * right_of(in_dir("float/best.safetensors")));
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
+        char folder[16];
+        ganz_train_report report;
+        ganz_error err;
+        snprintf(folder, sizeof folder, "int%d", cases[i].bits);
+        const ganz_train_options o = quantize_options(folder, cases[i].bits);
+        if (ganz_train(&o, &report, &err) != GANZ_OK) fail_msg("%s", err.message);
+        char best[256], first[256];
+        snprintf(best, sizeof best, "%s/best.safetensors", o.out);
+        snprintf(first, sizeof first, "%s/phase-3.safetensors", o.out);
+        const double right = right_of(best), early = right_of(first);
+        print_message("%d bits: %.2f%% of tokens right after phase 3, %.2f%% after phase 6\n", cases[i].bits, 100 * early,
+                      100 * right);
+        assert_true(right > cases[i].right);
+        assert_int_equal(210, report.step);
+        assert_int_equal(100, report.compared);
+        assert_int_equal(0, report.different);
+        assert_true(fabs(report.engine_bleu - report.best_bleu) < 1e-9);
+        assert_int_equal(report.products, report.integer_products);
+        assert_true(report.best_step > 130); /* of the last two phases */
+    }
+}
+
+/* ---- resumed runs ------------------------------------------------------------------------------- */
+
+static ganz_train_options resumable(const char *folder)
+{
+    ganz_train_options o = quantize_options(folder, 8);
+    o.recipe.steps_per_phase = 12;
+    o.recipe.measure_batches = 1;
+    o.recipe.validate_every = 8;
+    o.recipe.log_every = 5;
+    o.recipe.save_every = 7;
+    o.recipe.dropout = o.recipe.dropout_relu = o.recipe.dropout_attention = 0.1;
+    o.recipe.micro_tokens = 128;
+    return o;
+}
+
+/* Sets the stop flag where phase -at begins, or as stop_at does. */
+static void stop_here(void *context, const ganz_train_progress *p)
+{
+    stopper *const s = context;
+    if (s->at > 0) stop_at(context, p);
+    else if (p->event && strncmp(p->event, "phase", 5) == 0 && p->phase == -s->at) s->flag = 1;
+}
+
+/* Stops within phases, at their borders, in validations and in the measuring of ranges. */
+static void resumed_is_uninterrupted(void **state)
+{
+    (void)state;
+    ganz_train_options whole = resumable("whole"), parts = resumable("parts");
+    must_train(&whole);
+    static const long long stops[] = {5, 8, -2, -3, 16, 25, -4, 36, -5, 40, -6, 51, 61, 0};
+    for (size_t i = 0; i < GANZ_COUNT(stops); i++) {
+        stopper s = {.at = stops[i]};
+        ganz_error err = {0};
+        parts.stop = &s.flag;
+        parts.progress = stop_here;
+        parts.context = &s;
+        const ganz_status status = ganz_train(&parts, NULL, &err);
+        if (status != (stops[i] ? GANZ_ESTOPPED : GANZ_OK)) fail_msg("stop %lld: %s", stops[i], err.message);
+        parts.resume = true;
+        parts.model = NULL; /* the folder has all of it */
+    }
+    assert_true(same_in(whole.out, parts.out, "last.safetensors"));
+    assert_true(same_in(whole.out, parts.out, "best.safetensors"));
+    assert_true(same_in(whole.out, parts.out, "phase-3.safetensors"));
+    same_log(in_dir("whole/log.tsv"), in_dir("parts/log.tsv"));
+}
+
+/* Three phases now and the others later are six at once, but for the step of the border. */
+static void phases_can_be_added(void **state)
+{
+    (void)state;
+    ganz_train_options o = resumable("added");
+    ganz_train_report report;
+    o.recipe.phases = 0xE; /* 1 to 3 */
+    assert_int_equal(GANZ_OK, ganz_train(&o, &report, NULL));
+    assert_int_equal(25, report.step);
+    assert_true(report.best_step > 13 && report.different == 0);
+    o.recipe.phases = 0x7E;
+    o.resume = true;
+    assert_int_equal(GANZ_OK, ganz_train(&o, &report, NULL));
+    assert_int_equal(61, report.step);
+    assert_true(report.best_step > 37 && report.different == 0);
+}
+
+/* ---- refusals ----------------------------------------------------------------------------------- */
+
+static void refuses(const ganz_train_options *o, const char *text)
+{
+    ganz_error err = {0};
+    assert_int_not_equal(GANZ_OK, ganz_train(o, NULL, &err));
+    if (!strstr(err.message, text)) fail_msg("expected %s in: %s", text, err.message);
+    assert_false(ganz_exists(o->out));
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    ganz_train_options o = quantize_options("refused", 8);
+    o.model = in_dir("int8/best.safetensors");
+    refuses(&o, "integer model");
+    o.model = in_dir("vocab");
+    refuses(&o, "vocab");
+    o.model = NULL;
+    refuses(&o, "needs a model");
+    o = quantize_options("refused", 8);
+    o.train = in_dir("other");
+    refuses(&o, "vocabulary");
+    o = quantize_options("refused", 8);
+    o.recipe.phases = 2 | 8;
+    refuses(&o, "phases 2 and 3 are needed");
+    o = quantize_options("int8", 6);
+    o.resume = true;
+    ganz_error err;
+    assert_int_not_equal(GANZ_OK, ganz_train(&o, NULL, &err));
+    assert_non_null(strstr(err.message, "was made with bits 8, not 6"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_of_the_table),
+        cmocka_unit_test(sets_of_phases),
+        cmocka_unit_test(keeps_accuracy),
+        cmocka_unit_test(resumed_is_uninterrupted),
+        cmocka_unit_test(phases_can_be_added),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+    };
+    return cmocka_run_group_tests(tests, setup_all, teardown);
+}
