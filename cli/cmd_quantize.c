@@ -29,7 +29,7 @@ typedef struct words {
     ganz_train_options run;
     ganz_calibration how;
     cli_progress progress;
-    bool quiet;
+    bool quiet, power_of_two;
     char command[2048];
 } words;
 
@@ -48,7 +48,7 @@ static int calibrate(words *w)
     w->how.command = w->command;
     w->how.progress = show;
     w->how.context = w;
-    w->how.threads = w->run.threads;
+    w->how.threads = w->run.threads > 0 ? w->run.threads : 1;
     w->how.bits = (int)w->run.recipe.bits;
     cli_progress_start(&w->progress, "measured", "lines", w->how.most_lines, w->quiet || !isatty(STDERR_FILENO));
     const ganz_status status = ganz_quantize_max(w->run.model, w->run.out, &w->how, &report, &err);
@@ -99,6 +99,7 @@ static int make_recipe(words *w, const cli_settings *settings)
     if (w->recipe && ganz_recipe_read(r, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
     const int code = cli_settings_apply(about, settings, r);
     if (code >= 0) return code;
+    if (w->power_of_two) r->power_of_two = true;
     if (ganz_recipe_check(r, &err) != GANZ_OK) return cli_usage(about, "%s", err.message);
     return -1;
 }
@@ -140,7 +141,7 @@ int cli_run_quantize(int argc, char **argv)
 {
     const cli_command *const about = &cli_about_quantize;
     words w = {0};
-    long long threads = 1;
+    long long threads = 0;
     cli_settings settings;
     cli_list rest = {0};
     ganz_train_defaults(&w.run);
@@ -154,9 +155,10 @@ int cli_run_quantize(int argc, char **argv)
         {"calibrate", 0, CLI_TEXT, &w.how.source, "FILE", "text in the source language, to measure with", 0, 0},
         {"calibrate-target", 0, CLI_TEXT, &w.how.target, "FILE", "its translation, instead of the model's own", 0, 0},
         {"calibrate-lines", 0, CLI_INT, &w.how.most_lines, "N", "stop after N lines; 0: take all", 0, 1e15},
+        {"power-of-two", 0, CLI_FLAG, &w.power_of_two, "", "steps are powers of two: scaling becomes shifting", 0, 0},
         {"resume", 0, CLI_FLAG, &w.run.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},
         {"device", 'd', CLI_TEXT, &w.run.device, "cpu|cuda[:N]", "where to learn", 0, 0},
-        {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU; the result is the same for any number", 1, 1024},
+        {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU, 0: all; the result is the same", 0, 1024},
         {"recipe", 'r', CLI_TEXT, &w.recipe, "FILE|NAME", "settings over those of the model", 0, 0},
         {"quiet", 'q', CLI_FLAG, &w.quiet, "", "no progress", 0, 0},
     };

@@ -27,8 +27,8 @@ static void quantize(quantize_kind k)
     const two z = equal_reals(1, k.z), step = nan_reals(1), z_grad = equal_reals(1, 0.25);
     const int64_t before = 3;
     const two clipped = bytes_of(&before, sizeof before);
-    both.cpu->steps(both.cpu, z.cpu, step.cpu, 1);
-    both.gpu->steps(both.gpu, z.gpu, step.gpu, 1);
+    both.cpu->steps(both.cpu, z.cpu, step.cpu, 1, false);
+    both.gpu->steps(both.gpu, z.gpu, step.gpu, 1, false);
     same_bytes("step", step, sizeof(real));
     ganz_quantize_call c = {.p = k.p, .is_signed = k.is_signed, .x_grad_add = k.add}, g = c;
 #define SIDE(s, side)                                                                                          \
@@ -64,11 +64,13 @@ static void steps(void)
 {
     begin("steps");
     real z[200];
-    for (int i = 0; i < 200; i++) z[i] = (real)(-12 + 0.0937 * i);
+    for (int i = 0; i < 200; i++) z[i] = (real)(-26 + 0.1937 * i); /* beyond both ends too */
     const two from = bytes_of(z, sizeof z), to = nan_reals(200);
-    both.cpu->steps(both.cpu, from.cpu, to.cpu, 200);
-    both.gpu->steps(both.gpu, from.gpu, to.gpu, 200);
-    same_bytes("2^z", to, sizeof z);
+    for (int whole = 0; whole < 2; whole++) {
+        both.cpu->steps(both.cpu, from.cpu, to.cpu, 200, whole);
+        both.gpu->steps(both.gpu, from.gpu, to.gpu, 200, whole);
+        same_bytes(whole ? "2^rint(z)" : "2^z", to, sizeof z);
+    }
     expect_no_failure();
 }
 
@@ -80,6 +82,7 @@ static void refresh(void)
     const int sizes[COUNT] = {1, 5, 512 * 512, 100003, 64, 2048}, p[COUNT] = {0, 127, 127, 0, 31, 127};
     const bool values[COUNT] = {false, false, false, false, false, true};
     begin("refresh");
+    const two range = equal_reals(1, 0.07);
     for (int turn = 0; turn < 2; turn++) { /* the second goes by the same plan with other numbers */
         ganz_refresh_item c[COUNT], g[COUNT];
         mats copy[COUNT];
@@ -92,8 +95,10 @@ static void refresh(void)
             step[i] = equal_reals(1, 9);
             c[i].master = master.cpu, c[i].count = count, c[i].copy = copy[i].cpu.data, c[i].step = step[i].cpu;
             c[i].p = p[i], c[i].values = values[i];
+            c[i].whole = i == 2 || i == 5, c[i].range = i == 1 ? range.cpu : NULL;
             g[i] = c[i];
             g[i].master = master.gpu, g[i].copy = copy[i].gpu.data, g[i].step = step[i].gpu;
+            if (c[i].range) g[i].range = range.gpu;
         }
         for (int again = 0; again < 2; again++) {
             both.cpu->refresh(both.cpu, c, COUNT);

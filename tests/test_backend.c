@@ -222,9 +222,37 @@ static void steps_are_powers(void **state)
     (void)state;
     const real z[4] = {0, -1, -4.7f, 3};
     real step[4];
-    be->steps(be, z, step, 4);
+    be->steps(be, z, step, 4, false);
     const double want[4] = {1, 0.5, 0.03847324, 8};
     for (int i = 0; i < 4; i++) near(step[i] / want[i], 1, 1e-6);
+    const real far[4] = {-30, 9.5f, -4.4f, 2.5f}; /* kept within -24 and 8; rounded half to even */
+    be->steps(be, far, step, 4, false);
+    near(step[0], 0x1p-24, 0);
+    near(step[1], 0x1p8, 0);
+    be->steps(be, far, step, 4, true);
+    near(step[2], 0x1p-4, 0);
+    near(step[3], 0x1p2, 0);
+}
+
+/* Steps of weights that are powers of two, and a range that is given. */
+static void weights_with_other_steps(void **state)
+{
+    (void)state;
+    const real w[3] = {0.5f, -1.27f, 1.0f}, eighth[2] = {127 / 8.0f, 0}, range = 0.635f;
+    real codes[3], even[2], clipped[3], step[3];
+    const ganz_refresh_item items[] = {
+        {.master = w, .count = 3, .copy = codes, .step = &step[0], .p = 127, .whole = true},
+        {.master = eighth, .count = 2, .copy = even, .step = &step[1], .p = 127, .whole = true},
+        {.master = w, .count = 3, .copy = clipped, .step = &step[2], .p = 127, .range = &range}};
+    be->refresh(be, items, 3);
+    near(step[0], 0x1p-6, 0); /* 1.27 / 127 = 0.01, rounded up */
+    near(codes[1], -81, 0);   /* -81.28 */
+    near(step[1], 0.125, 0);  /* a power already */
+    near(even[0], 127, 0);
+    near(step[2], 0.005, 1e-9);
+    near(clipped[0], 100, 0);
+    near(clipped[1], -127, 0);
+    near(clipped[2], 127, 0);
 }
 
 static void weights_become_codes(void **state)
@@ -232,10 +260,10 @@ static void weights_become_codes(void **state)
     (void)state;
     const real w[5] = {0.5f, -1.27f, 0.014f, 0, 1.0f}, zeros[2] = {0, 0};
     real codes[5], values[5], none[2], step[3], plain[5];
-    const ganz_refresh_item items[] = {{w, 5, codes, &step[0], 127, false},
-                                       {w, 5, values, &step[1], 31, true},
-                                       {zeros, 2, none, &step[2], 127, false},
-                                       {w, 5, plain, NULL, 0, false}};
+    const ganz_refresh_item items[] = {{.master = w, .count = 5, .copy = codes, .step = &step[0], .p = 127},
+                                       {.master = w, .count = 5, .copy = values, .step = &step[1], .p = 31, .values = true},
+                                       {.master = zeros, .count = 2, .copy = none, .step = &step[2], .p = 127},
+                                       {.master = w, .count = 5, .copy = plain}};
     be->refresh(be, items, 4);
     const double want[5] = {50, -127, 1, 0, 100};
     near(step[0], 0.01, 1e-8);
@@ -513,6 +541,7 @@ int main(void)
         cmocka_unit_test(quantize_vectors),
         cmocka_unit_test(steps_are_powers),
         cmocka_unit_test(weights_become_codes),
+        cmocka_unit_test(weights_with_other_steps),
         cmocka_unit_test(largest_magnitude),
         cmocka_unit_test(masks_follow_the_counter),
         cmocka_unit_test(candidates),

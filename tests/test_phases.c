@@ -161,6 +161,81 @@ static void keeps_accuracy(void **state)
     }
 }
 
+static ganz_model *open_best(const ganz_train_options *o)
+{
+    ganz_model *m;
+    ganz_error err;
+    char path[256];
+    snprintf(path, sizeof path, "%s/best.safetensors", o->out);
+    if (ganz_model_open(&m, path, &err) != GANZ_OK) fail_msg("%s", err.message);
+    return m;
+}
+
+/* Runs it, and demands that the engine says what training said. */
+static void must_agree(const ganz_train_options *o, double least, int integer_products)
+{
+    ganz_train_report report;
+    ganz_error err;
+    if (ganz_train(o, &report, &err) != GANZ_OK) fail_msg("%s", err.message);
+    assert_int_equal(100, report.compared);
+    assert_int_equal(0, report.different);
+    assert_int_equal(integer_products, report.integer_products);
+    ganz_model *m = open_best(o);
+    const double right = right_tokens(m->be, &m->net, &m->weights, true);
+    print_message("%s: %.2f%% of tokens right\n", strrchr(o->out, '/') + 1, 100 * right);
+    assert_true(right > least);
+    ganz_model_close(&m);
+}
+
+static bool is_power(real step)
+{
+    int exponent;
+    return frexp((double)step, &exponent) == 0.5;
+}
+
+static void powers_of_two(void **state)
+{
+    (void)state;
+    ganz_train_options o = quantize_options("shifts", 8);
+    o.recipe.power_of_two = true;
+    must_agree(&o, 0.98, 23);
+    ganz_model *m = open_best(&o);
+    for (int i = 0; i < m->net.steps; i++) assert_true(is_power(m->weights.input_step[i]));
+    for (int i = 0; i < m->net.sites; i++) assert_true(is_power(m->weights.weight_step[i]));
+    ganz_model_close(&m);
+}
+
+/* Weights, inputs and attention weights of different widths. */
+static void bits_of_each_kind(void **state)
+{
+    (void)state;
+    ganz_train_options o = quantize_options("kinds", 8);
+    o.recipe.weight_bits = 7;
+    o.recipe.activation_bits = 6;
+    o.recipe.attention_bits = 5;
+    must_agree(&o, 0.97, 23);
+    ganz_model *m = open_best(&o);
+    assert_int_equal(7, m->info.bits);
+    assert_int_equal(6, m->net.decoder[0].cross.k.input_bits);
+    assert_int_equal(6, m->net.encoder[0].self.pair.bits);
+    assert_int_equal(5, m->net.encoder[0].self.pair.u_bits);
+    ganz_model_close(&m);
+}
+
+/* Dense products in integers between float attentions. */
+static void attention_may_stay_float(void **state)
+{
+    (void)state;
+    ganz_train_options o = quantize_options("dense", 8);
+    o.recipe.products = GANZ_PRODUCTS_DENSE;
+    must_agree(&o, 0.98, 17);
+    ganz_model *m = open_best(&o);
+    assert_true(m->info.float_attention);
+    assert_int_equal(GANZ_INPUTS_FLOAT, m->net.decoder[0].self.pair.inputs);
+    assert_int_equal(GANZ_INPUTS_CODES, m->net.decoder[0].self.o.inputs);
+    ganz_model_close(&m);
+}
+
 /* ---- resumed runs ------------------------------------------------------------------------------- */
 
 static ganz_train_options resumable(const char *folder)
@@ -251,6 +326,9 @@ static void what_does_not_fit_is_refused(void **state)
     o = quantize_options("refused", 8);
     o.recipe.phases = 2 | 8;
     refuses(&o, "phases 2 and 3 are needed");
+    o = quantize_options("refused", 8);
+    o.recipe.weight_bits = 1;
+    refuses(&o, "2 bits");
     o = quantize_options("int8", 6);
     o.resume = true;
     ganz_error err;
@@ -264,6 +342,9 @@ int main(void)
         cmocka_unit_test(rows_of_the_table),
         cmocka_unit_test(sets_of_phases),
         cmocka_unit_test(keeps_accuracy),
+        cmocka_unit_test(powers_of_two),
+        cmocka_unit_test(bits_of_each_kind),
+        cmocka_unit_test(attention_may_stay_float),
         cmocka_unit_test(resumed_is_uninterrupted),
         cmocka_unit_test(phases_can_be_added),
         cmocka_unit_test(what_does_not_fit_is_refused),

@@ -193,7 +193,8 @@ typedef struct ganz_quantize_call {
 /* ---- parameters --------------------------------------------------------------------------------- */
 
 /* Makes the operand of a weight from its master: a copy in the product type (p = 0), or codes clip(rint(w * (1 / step)))
- * with step = max|w| / p (1 where all is zero). `values` (biases): codes turned back at once, code * step in REAL. */
+ * with step = max|w| / p (1 where all is zero), or range / p. `whole`: the next power of two from there up. `values`
+ * (biases): codes turned back at once, code * step in REAL. */
 typedef struct ganz_refresh_item {
     const real *master; /* (count) */
     size_t count;
@@ -201,6 +202,8 @@ typedef struct ganz_refresh_item {
     real *step; /* (1), written for codes */
     int p;
     bool values;
+    bool whole;
+    const real *range; /* (1) on the device; NULL: the largest weight */
 } ganz_refresh_item;
 
 /* One tensor of an update. Slots of Adafactor: rows + cols numbers for a matrix, else one per element; of Adam: two per
@@ -264,7 +267,8 @@ struct ganz_backend {
     void (*quantize)(ganz_backend *be, const ganz_quantize_call *c);
     void (*quantize_grad)(ganz_backend *be, const ganz_quantize_call *c);
     void (*largest)(ganz_backend *be, const ganz_matrix *x, real *largest); /* *largest = max(*largest, max|x|) */
-    void (*steps)(ganz_backend *be, const real *z, real *step, int count);  /* step = 2^z */
+    /* step = 2^z with z kept within -24 and 8; whole: of the nearest whole z */
+    void (*steps)(ganz_backend *be, const real *z, real *step, int count, bool whole);
     void (*refresh)(ganz_backend *be, const ganz_refresh_item *items, int count);
     void (*adafactor)(ganz_backend *be, const ganz_update_call *c);
     void (*adam)(ganz_backend *be, const ganz_update_call *c);

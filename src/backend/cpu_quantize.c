@@ -1,4 +1,5 @@
 /* Codes: of activations with learned steps, of weights with derived ones. */
+#include <math.h>
 #include <string.h>
 
 #include "backend/cpu_backend.h"
@@ -121,10 +122,13 @@ void ganz_cpu_quantize_grad(ganz_backend *be, const ganz_quantize_call *c)
     if (c->z_grad) ganz_cpu_join(cpu, job.z, blocks, 1, 1, c->z_grad);
 }
 
-void ganz_cpu_steps(ganz_backend *be, const real *z, real *step, int count)
+void ganz_cpu_steps(ganz_backend *be, const real *z, real *step, int count, bool whole)
 {
     (void)be;
-    for (int i = 0; i < count; i++) step[i] = real_exp2(z[i]);
+    for (int i = 0; i < count; i++) {
+        const real kept = z[i] < -24 ? -24 : z[i] > 8 ? 8 : z[i];
+        step[i] = real_exp2(whole ? (real)rint(kept) : kept);
+    }
 }
 
 /* ---- largest magnitude -------------------------------------------------------------------------- */
@@ -197,6 +201,14 @@ static void refresh_codes(void *context, int64_t begin, int64_t end, int worker)
               (real *)item->copy + begin);
 }
 
+/* The smallest power of two that is not below. */
+static real next_power(real step)
+{
+    int exponent;
+    const double part = frexp((double)step, &exponent); /* 0.5 to 1 */
+    return (real)ldexp(1, part == 0.5 ? exponent - 1 : exponent);
+}
+
 static void refresh(ganz_cpu *cpu, refresh_job *job)
 {
     const ganz_refresh_item *const item = job->item;
@@ -204,7 +216,9 @@ static void refresh(ganz_cpu *cpu, refresh_job *job)
     for (int i = 0; i < cpu->threads; i++) job->found[i] = 0;
     ganz_pool_run(cpu->pool, (int64_t)item->count, GANZ_CPU_GRAIN, refresh_largest, job);
     for (int i = 0; i < cpu->threads; i++) largest = job->found[i] > largest ? job->found[i] : largest;
+    if (item->range) largest = *item->range;
     job->step = largest > 0 ? largest / (real)item->p : 1;
+    if (item->whole) job->step = next_power(job->step);
     job->inv = 1 / job->step;
     *item->step = job->step;
     ganz_pool_run(cpu->pool, (int64_t)item->count, GANZ_CPU_GRAIN, refresh_codes, job);

@@ -156,17 +156,19 @@ void ganz_cuda_quantize_grad(ganz_backend *be, const ganz_quantize_call *call)
 }
 
 /* Through double, so that the result is the correctly rounded one but for a case in millions. */
-static __global__ void steps_kernel(const float *z, float *step, int count)
+static __global__ void steps_kernel(const float *z, float *step, int count, bool whole)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < count) step[i] = (float)exp2((double)z[i]);
+    if (i >= count) return;
+    const float kept = fminf(fmaxf(z[i], -24.0f), 8.0f);
+    step[i] = (float)exp2((double)(whole ? rintf(kept) : kept));
 }
 
-void ganz_cuda_steps(ganz_backend *be, const real *z, real *step, int count)
+void ganz_cuda_steps(ganz_backend *be, const real *z, real *step, int count, bool whole)
 {
     ganz_cuda *c = ganz_cuda_of(be);
     if (count == 0) return;
-    steps_kernel<<<ganz_cuda_blocks(count, THREADS), THREADS, 0, c->stream>>>(z, step, count);
+    steps_kernel<<<ganz_cuda_blocks(count, THREADS), THREADS, 0, c->stream>>>(z, step, count, whole);
     ganz_cuda_launched(c, "steps");
 }
 
@@ -202,8 +204,9 @@ typedef struct weight {
     const float *master;
     void *copy;
     float *step;
+    const float *range;
     int64_t count;
-    int p, values;
+    int p, values, whole, unused;
 } weight;
 
 typedef struct piece {
@@ -248,6 +251,14 @@ static __device__ inline void refresh_piece(const weight *w, int64_t begin, int6
     for (i += threadIdx.x; i < end; i += REFRESH_THREADS) store1(copy + i, as_code(w->master[i], inv, p) * factor);
 }
 
+/* The smallest power of two that is not below. */
+static __device__ inline float next_power(float step)
+{
+    int exponent;
+    const float part = frexpf(step, &exponent); /* 0.5 to 1 */
+    return ldexpf(1.0f, part == 0.5f ? exponent - 1 : exponent);
+}
+
 template <typename T>
 static __global__ void refresh_kernel(const weight *weights, const piece *pieces, const float *largest)
 {
@@ -255,7 +266,9 @@ static __global__ void refresh_kernel(const weight *weights, const piece *pieces
     const weight w = weights[at.item];
     const int64_t begin = (int64_t)at.part * PIECE, end = min(begin + PIECE, w.count);
     float step = 1;
-    if (w.p > 0 && largest[at.item] > 0) step = __fdiv_rn(largest[at.item], (float)w.p);
+    const float most = w.p == 0 ? 0 : w.range != NULL ? *w.range : largest[at.item];
+    if (most > 0) step = __fdiv_rn(most, (float)w.p);
+    if (w.whole) step = next_power(step);
     if (w.p > 0 && at.part == 0 && threadIdx.x == 0) *w.step = step;
     const float inv = __fdiv_rn(1.0f, step);
     if (w.values) refresh_piece<float>(&w, begin, end, inv, w.p > 0 ? step : 1.0f);
@@ -284,6 +297,8 @@ static weight *weights_of(const ganz_refresh_item *items, int count, ganz_cuda_l
         weights[i].count = (int64_t)items[i].count;
         weights[i].p = items[i].p;
         weights[i].values = items[i].values;
+        weights[i].whole = items[i].whole;
+        weights[i].range = items[i].range;
         layout->pieces_count += ganz_cuda_blocks(weights[i].count, PIECE);
         layout->extra |= items[i].p > 0;
     }

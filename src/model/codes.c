@@ -121,6 +121,17 @@ static ganz_status open_freezer(freezer *f, const ganz_net *net, ganz_error *err
     return GANZ_OK;
 }
 
+/* One width says it all where there is one. */
+static ganz_status write_bits(ganz_writer *w, const ganz_net *net, ganz_error *err)
+{
+    const ganz_pair *const pair = &net->encoder[0].self.pair;
+    const int bits = net->logits.weight_bits, inputs = net->logits.input_bits;
+    GANZ_TRY(ganz_writer_int(w, "bits", bits, err));
+    if (inputs != bits) GANZ_TRY(ganz_writer_int(w, "input_bits", inputs, err));
+    if (pair->u_bits != bits) GANZ_TRY(ganz_writer_int(w, "attention_bits", pair->u_bits, err));
+    return pair->inputs == GANZ_INPUTS_FAKE ? GANZ_OK : ganz_writer_text(w, "attention", "float", err);
+}
+
 ganz_status ganz_model_save_codes(const char *path, const ganz_model_info *info, const ganz_net *net,
                                   const ganz_vocab *vocab, const ganz_weights *weights, ganz_error *err)
 {
@@ -130,7 +141,7 @@ ganz_status ganz_model_save_codes(const char *path, const ganz_model_info *info,
     GANZ_CHECK(open_freezer(&f, net, err));
     GANZ_CHECK(ganz_writer_open(&w, path, true, err));
     GANZ_CHECK(ganz_model_write_info(w, info, "codes", err));
-    GANZ_CHECK(ganz_writer_int(w, "bits", net->logits.weight_bits, err));
+    GANZ_CHECK(write_bits(w, net, err));
     GANZ_CHECK(declare(w, net, vocab, err));
     GANZ_CHECK(write_data(w, net, vocab, &f, err));
     status = ganz_writer_finish(&w, err);

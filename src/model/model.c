@@ -51,6 +51,7 @@ ganz_status ganz_model_declare(ganz_writer *w, const ganz_model_info *info, cons
     ganz_vocab_file(vocab, &bytes);
     GANZ_ASSERT(ganz_vocab_size(vocab) == info->config.vocab);
     GANZ_TRY(ganz_model_write_info(w, info, "float", err));
+    if (info->dynamic_bits) GANZ_TRY(ganz_writer_int(w, "dynamic_bits", info->dynamic_bits, err));
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
         int64_t dims[2];
@@ -121,6 +122,30 @@ static ganz_status read_config(const ganz_container *file, ganz_config *c, ganz_
     return ganz_fail(err, GANZ_EFORMAT, "%s: %s", ganz_container_name(file), why.message);
 }
 
+/* Bits of a kind of codes, which may be missing where they have a standard. */
+static ganz_status read_width(const ganz_container *file, const char *key, int standard, int *width, ganz_error *err)
+{
+    int64_t bits = standard;
+    if (ganz_container_text(file, key))
+        GANZ_TRY(ganz_container_get_int(file, key, GANZ_BITS_LEAST, GANZ_BITS_MOST, &bits, err));
+    *width = (int)bits;
+    return GANZ_OK;
+}
+
+static ganz_status read_bits(const ganz_container *file, ganz_model_info *info, ganz_error *err)
+{
+    int64_t bits;
+    GANZ_TRY(ganz_container_get_int(file, "bits", GANZ_BITS_LEAST, GANZ_BITS_MOST, &bits, err));
+    info->bits = (int)bits;
+    GANZ_TRY(read_width(file, "input_bits", info->bits, &info->input_bits, err));
+    GANZ_TRY(read_width(file, "attention_bits", info->bits, &info->u_bits, err));
+    const char *const attention = ganz_container_text(file, "attention");
+    info->float_attention = attention && strcmp(attention, "float") == 0;
+    if (!attention || info->float_attention || strcmp(attention, "codes") == 0) return GANZ_OK;
+    return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: attention is \"%.40s\", this build knows \"float\" and \"codes\"",
+                     ganz_container_name(file), attention);
+}
+
 ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *info, ganz_error *err)
 {
     *info = (ganz_model_info){0};
@@ -138,9 +163,8 @@ ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *in
     if (!codes && strcmp(weights, "float") != 0)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: weights are \"%.40s\", this build knows \"float\" and \"codes\"", name,
                          weights);
-    int64_t bits = 0;
-    if (codes) GANZ_TRY(ganz_container_get_int(file, "bits", GANZ_BITS_LEAST, GANZ_BITS_MOST, &bits, err));
-    info->bits = (int)bits;
+    if (codes) GANZ_TRY(read_bits(file, info, err));
+    else GANZ_TRY(read_width(file, "dynamic_bits", 0, &info->dynamic_bits, err));
     info->source_language = ganz_container_text(file, "source_language");
     info->target_language = ganz_container_text(file, "target_language");
     info->command = ganz_container_text(file, "command");
@@ -231,6 +255,11 @@ static ganz_status own_texts(ganz_model_info *info, ganz_error *err)
 
 static ganz_status read_floats(ganz_model *m, const ganz_container *file, ganz_error *err)
 {
+    for (int i = 0; m->info.dynamic_bits && i < m->net.sites; i++) {
+        ganz_site *const site = ganz_net_site(&m->net, i);
+        site->inputs = GANZ_INPUTS_DYNAMIC;
+        site->input_bits = m->info.dynamic_bits;
+    }
     GANZ_TRY(ganz_model_check_params(file, &m->net, err));
     GANZ_TRY(ganz_weights_open(&m->weights, &m->net, m->be, false, err));
     GANZ_TRY(ganz_model_read_params(file, &m->net, m->weights.master, err));
@@ -239,8 +268,10 @@ static ganz_status read_floats(ganz_model *m, const ganz_container *file, ganz_e
 
 static ganz_status read_integers(ganz_model *m, const ganz_container *file, bool mapped, ganz_error *err)
 {
-    ganz_net_set_bits(&m->net, m->info.bits);
+    ganz_net_set_widths(&m->net, (ganz_widths){m->info.bits, m->info.input_bits, m->info.u_bits});
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_CODES, GANZ_INPUTS_CODES);
+    for (int i = 0; m->info.float_attention && i < m->net.pairs; i++)
+        ganz_net_pair(&m->net, i)->inputs = GANZ_INPUTS_FLOAT;
     GANZ_TRY(ganz_model_check_codes(file, &m->net, err));
     GANZ_TRY(ganz_weights_open_codes(&m->weights, &m->net, m->be, err));
     return ganz_model_read_codes(file, &m->net, &m->weights, mapped, err);

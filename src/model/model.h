@@ -18,7 +18,10 @@ typedef struct ganz_model_info {
     ganz_config config; /* max_positions: longest input the model takes, in ids with the end mark */
     const char *source_language, *target_language; /* "en", "de" */
     const char *command;                           /* what made it */
-    int bits;                                      /* of integer codes; 0: the weights are float */
+    int bits;             /* of the codes of weights; 0: they are float */
+    int input_bits, u_bits; /* of the inputs, and of attention weights, of an integer model */
+    bool float_attention; /* only the dense products of an integer model are integer */
+    int dynamic_bits;     /* of a float model: inputs of dense products are rounded row by row; 0: not */
 } ganz_model_info;
 
 /* Immutable once open: any number of threads may share it. */

@@ -30,7 +30,11 @@ void ganz_net_heads(ganz_pass *pass, ganz_stream *s, const ganz_attention_layer 
                     ganz_tensor *delta)
 {
     if (pass->failed) return;
-    ganz_tensor *const mixed = ganz_tensor_for_sites(pass, s->tokens->rows, s->width, (const ganz_site *[]){&a->o}, 1);
+    const int rows = s->tokens->rows, cols = s->width;
+    /* Float attention knows no codes: what reads it rounds for itself. */
+    const bool values = a->pair.inputs != GANZ_INPUTS_CODES && a->o.inputs == GANZ_INPUTS_CODES;
+    ganz_tensor *const mixed = values ? ganz_tensor_new(pass, rows, cols, GANZ_REAL)
+                                      : ganz_tensor_for_sites(pass, rows, cols, (const ganz_site *[]){&a->o}, 1);
     ganz_op_attention(pass, what, mixed);
     ganz_net_last(pass, s, mixed, &a->o, delta);
 }

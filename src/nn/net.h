@@ -2,6 +2,7 @@
 #ifndef GANZ_NN_NET_H
 #define GANZ_NN_NET_H
 
+#include "nn/observe.h"
 #include "nn/op.h"
 #include "nn/param.h"
 #include "nn/quant.h"
@@ -55,6 +56,7 @@ typedef struct ganz_net {
     ganz_site logits;                           /* its weight is the embedding */
     int first_step;                             /* parameter number of z 0; all z touch, in the order of their places */
     int sites, pairs, steps;                    /* 97, 18, 169 for six and six layers */
+    bool whole_steps;                           /* all steps are powers of two */
 } ganz_net;
 
 /* Builds the registry, all states FLOAT, 8 bits; the arrays are the net's. */
@@ -64,8 +66,9 @@ void ganz_net_close(ganz_net *net);
 /* Dense sites and pairs in canonical order (encoder, decoder, logits). */
 ganz_site *ganz_net_site(ganz_net *net, int place);
 ganz_pair *ganz_net_pair(ganz_net *net, int index);
-/* Width of all codes: weights, inputs, U. */
+/* Width of all codes, or of each kind. */
 void ganz_net_set_bits(ganz_net *net, int bits);
+void ganz_net_set_widths(ganz_net *net, ganz_widths widths);
 void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_state inputs);
 
 /* The numbers of a net on one device. */
@@ -77,10 +80,12 @@ typedef struct ganz_weights {
     void *copy;        /* (params.block) operands in the product type, made by refresh; NULL while masters serve */
     real *weight_step; /* (sites) of FAKE weights */
     real *bias_step;   /* (sites) of FAKE biases */
+    real *weight_range; /* (1) what FAKE weights are clipped to; NULL: they reach to the largest */
     real *bias_value;  /* (params.block) FAKE biases, dequantized; NULL while masters serve */
     real *input_step;  /* (steps) 2^z, made by refresh */
     real *largest;     /* (steps) measured ranges */
     int64_t *clipped;  /* (steps) */
+    const ganz_observer *observer; /* shown every input; NULL: none. In ordinary memory only */
     real *timing;      /* (max_positions, width) */
     ganz_refresh_item *items; /* (2 * sites) on the host, for refresh */
     real **value; /* (params.count) on the host, for CODES: where a parameter that stays a value lies, NULL for weights */
@@ -95,6 +100,9 @@ void ganz_weights_close(ganz_weights *w);
 /* To be called after the masters or the states changed and before the next pass. Fails only when it first needs memory
  * for copies and there is none. */
 ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_error *err);
+
+/* FAKE weights reach to `range` from now on, and what lies beyond is clipped. To be refreshed. GANZ_ENOMEM. */
+ganz_status ganz_weights_set_range(ganz_weights *w, real range, ganz_error *err);
 
 /* First steps from measured ranges (w->largest): largest / p of each input, 1 / (2^bits - 1) of U, kept within 2^-24 and
  * 2^8. Writes the z in the masters; to be refreshed. GANZ_ENOMEM. */

@@ -253,14 +253,18 @@ void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_
     for (int i = 0; i < net->pairs; i++) ganz_net_pair(net, i)->inputs = inputs;
 }
 
-void ganz_net_set_bits(ganz_net *net, int bits)
+void ganz_net_set_widths(ganz_net *net, ganz_widths widths)
 {
     for (int i = 0; i < net->sites; i++) {
         ganz_site *const site = ganz_net_site(net, i);
-        site->weight_bits = site->input_bits = bits;
+        site->weight_bits = widths.weights;
+        site->input_bits = widths.inputs;
     }
     for (int i = 0; i < net->pairs; i++) {
         ganz_pair *const pair = ganz_net_pair(net, i);
-        pair->bits = pair->u_bits = bits;
+        pair->bits = widths.inputs;
+        pair->u_bits = widths.u;
     }
 }
+
+void ganz_net_set_bits(ganz_net *net, int bits) { ganz_net_set_widths(net, (ganz_widths){bits, bits, bits}); }

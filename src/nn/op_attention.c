@@ -79,6 +79,8 @@ void ganz_op_attention(ganz_pass *pass, const ganz_attend *what, ganz_tensor *y)
     if (y->uses) call.codes = y->use[0].out;
     if (pass->tape) call.stats = ganz_pass_take(pass, (size_t)q->m.rows * (size_t)what->heads * 2, sizeof(real));
     if (pass->failed) return;
+    const ganz_observer *const observer = pass->weights->observer;
+    if (observer && observer->attention) observer->attention(observer->context, what->pair, &call);
     if (u.integers) pass->be->attention_codes(pass->be, &call);
     else pass->be->attention(pass->be, &call);
     attention_node *const n = ganz_record(pass, sizeof *n, attention_backward);

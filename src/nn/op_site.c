@@ -2,6 +2,8 @@
  *
  * FAKE is integer arithmetic in the product type. A product of codes is worth (step_x * step_w) for each unit, one
  * multiplication in REAL after the sum; in attention (step_q * step_k) * scale and step_u * step_v. */
+#include <math.h>
+
 #include "nn/ops.h"
 
 ganz_type ganz_input_type(const ganz_pass *pass, ganz_inputs_state state)
@@ -58,12 +60,37 @@ static ganz_tensor *quantize(ganz_pass *pass, ganz_tensor *x, const ganz_step *s
     return codes;
 }
 
+/* Codes turned back into values at once: what per-row integer products would give, but for the order of float sums. */
+static void round_row(const real *x, int n, int p, real *y)
+{
+    real largest = 0;
+    for (int i = 0; i < n; i++) {
+        const real size = (real)fabs((double)x[i]);
+        largest = size > largest ? size : largest;
+    }
+    const real step = largest > 0 ? largest / (real)p : 1, inv = 1 / step;
+    for (int i = 0; i < n; i++) y[i] = (real)rint(x[i] * inv) * step;
+}
+
+static ganz_tensor *round_rows(ganz_pass *pass, const ganz_tensor *x, int bits)
+{
+    GANZ_ASSERT(pass->be->host && !pass->tape);
+    ganz_tensor *const y = ganz_tensor_new(pass, x->m.rows, x->m.cols, GANZ_REAL);
+    for (int row = 0; y && row < x->m.rows; row++)
+        round_row((const real *)x->m.data + (size_t)row * (size_t)x->m.ld, x->m.cols, ganz_code_max(bits, true),
+                  (real *)y->m.data + (size_t)row * (size_t)y->m.ld);
+    return y;
+}
+
 static ganz_tensor *input(ganz_pass *pass, ganz_tensor *x, ganz_inputs_state state, const ganz_step *step, int bits,
                           ganz_tensor *into)
 {
     if (pass->failed) return NULL;
     for (int i = 0; i < x->uses; i++)
         if (x->use[i].place == step->place) return ganz_tensor_over(pass, &x->use[i].out.m, x->use[i].out.step);
+    const ganz_observer *const observer = pass->weights->observer;
+    if (observer) observer->input(observer->context, step->place, &x->m);
+    if (state == GANZ_INPUTS_DYNAMIC) return round_rows(pass, x, bits);
     if (state == GANZ_INPUTS_CODES) return quantize(pass, x, step, bits, GANZ_S8, into);
     if (state == GANZ_INPUTS_FAKE) return quantize(pass, x, step, bits, pass->be->product, into);
     if (state == GANZ_INPUTS_MEASURE) pass->be->largest(pass->be, &x->m, pass->weights->largest + step->place);

@@ -17,8 +17,14 @@ typedef enum ganz_inputs_state {
     GANZ_INPUTS_FLOAT,
     GANZ_INPUTS_MEASURE, /* float, and the largest magnitude is kept */
     GANZ_INPUTS_FAKE,    /* codes in the product type, step 2^z */
-    GANZ_INPUTS_CODES    /* int8 codes, integer product */
+    GANZ_INPUTS_CODES,   /* int8 codes, integer product */
+    GANZ_INPUTS_DYNAMIC  /* float, each row rounded with a step of its own; in ordinary memory only, without a tape */
 } ganz_inputs_state;
+
+/* Bits of the codes of weights (and biases), of inputs (and q, k, v), and of U. */
+typedef struct ganz_widths {
+    int weights, inputs, u;
+} ganz_widths;
 
 enum { GANZ_BITS_LEAST = 2, GANZ_BITS_MOST = 8 };
 

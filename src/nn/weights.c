@@ -53,7 +53,8 @@ void ganz_weights_close(ganz_weights *w)
 {
     if (!w->be) return;
     void *const all[] = {w->master,     w->grad,    w->copy,    w->weight_step, w->bias_step,   w->bias_value,
-                         w->input_step, w->largest, w->clipped, w->timing,      w->value_block, w->packed_block};
+                         w->input_step, w->largest, w->clipped, w->timing,      w->value_block, w->packed_block,
+                         w->weight_range};
     for (size_t i = 0; i < GANZ_COUNT(all); i++) w->be->free(w->be, all[i]);
     ganz_free(w->items);
     ganz_free(w->value);
@@ -61,9 +62,16 @@ void ganz_weights_close(ganz_weights *w)
     *w = (ganz_weights){0};
 }
 
+ganz_status ganz_weights_set_range(ganz_weights *w, real range, ganz_error *err)
+{
+    if (!w->weight_range) GANZ_TRY(take(w, &w->weight_range, 1, sizeof *w->weight_range, err));
+    w->be->upload(w->be, w->weight_range, &range, sizeof range);
+    return GANZ_OK;
+}
+
 /* ---- refresh ------------------------------------------------------------------------------------ */
 
-static ganz_refresh_item weight_item(const ganz_weights *w, const ganz_site *site)
+static ganz_refresh_item weight_item(const ganz_weights *w, const ganz_site *site, bool whole)
 {
     const ganz_param *const p = &w->params->list[site->weight];
     const bool fake = site->weights == GANZ_WEIGHTS_FAKE;
@@ -71,10 +79,12 @@ static ganz_refresh_item weight_item(const ganz_weights *w, const ganz_site *sit
                                .count = ganz_param_count(p),
                                .copy = (char *)w->copy + p->offset * ganz_type_bytes(w->be->product),
                                .step = w->weight_step + site->place,
-                               .p = fake ? ganz_code_max(site->weight_bits, true) : 0};
+                               .p = fake ? ganz_code_max(site->weight_bits, true) : 0,
+                               .whole = whole,
+                               .range = w->weight_range};
 }
 
-static ganz_refresh_item bias_item(const ganz_weights *w, const ganz_site *site)
+static ganz_refresh_item bias_item(const ganz_weights *w, const ganz_site *site, bool whole)
 {
     const ganz_param *const p = &w->params->list[site->bias];
     return (ganz_refresh_item){.master = w->master + p->offset,
@@ -82,7 +92,8 @@ static ganz_refresh_item bias_item(const ganz_weights *w, const ganz_site *site)
                                .copy = w->bias_value + p->offset,
                                .step = w->bias_step + site->place,
                                .p = ganz_code_max(site->weight_bits, true),
-                               .values = true};
+                               .values = true,
+                               .whole = whole};
 }
 
 ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_error *err)
@@ -100,10 +111,11 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
     for (int i = 0; i < net->sites; i++) {
         const ganz_site *const site = ganz_net_site(changeless, i);
         const bool fake = site->weights == GANZ_WEIGHTS_FAKE;
-        if (copies || fake) w->items[count++] = weight_item(w, site);
-        if (fake && site->bias >= 0) w->items[count++] = bias_item(w, site);
+        if (copies || fake) w->items[count++] = weight_item(w, site, net->whole_steps);
+        if (fake && site->bias >= 0) w->items[count++] = bias_item(w, site, net->whole_steps);
     }
     if (count > 0) be->refresh(be, w->items, count);
-    be->steps(be, w->master + net->params.list[net->first_step].offset, w->input_step, net->steps);
+    be->steps(be, w->master + net->params.list[net->first_step].offset, w->input_step, net->steps,
+              net->whole_steps);
     return GANZ_OK;
 }

@@ -48,12 +48,13 @@ static void null_largest(ganz_backend *be, const ganz_matrix *x, real *largest)
     (void)x;
     (void)largest;
 }
-static void null_steps(ganz_backend *be, const real *z, real *step, int count)
+static void null_steps(ganz_backend *be, const real *z, real *step, int count, bool whole)
 {
     (void)be;
     (void)z;
     (void)step;
     (void)count;
+    (void)whole;
 }
 static void null_refresh(ganz_backend *be, const ganz_refresh_item *items, int count)
 {

@@ -66,17 +66,10 @@ static int bits_of(long long own, const ganz_recipe *recipe) { return (int)(own 
 
 void ganz_phase_set_bits(ganz_net *net, const ganz_recipe *recipe)
 {
-    const int weights = bits_of(recipe->weight_bits, recipe), inputs = bits_of(recipe->activation_bits, recipe);
-    for (int i = 0; i < net->sites; i++) {
-        ganz_site *const site = ganz_net_site(net, i);
-        site->weight_bits = weights;
-        site->input_bits = inputs;
-    }
-    for (int i = 0; i < net->pairs; i++) {
-        ganz_pair *const pair = ganz_net_pair(net, i);
-        pair->bits = inputs;
-        pair->u_bits = bits_of(recipe->attention_bits, recipe);
-    }
+    ganz_net_set_widths(net, (ganz_widths){.weights = bits_of(recipe->weight_bits, recipe),
+                                           .inputs = bits_of(recipe->activation_bits, recipe),
+                                           .u = bits_of(recipe->attention_bits, recipe)});
+    net->whole_steps = recipe->power_of_two;
 }
 
 void ganz_phase_set_states(ganz_net *net, const ganz_recipe *recipe, const ganz_phase *phase)

@@ -66,6 +66,11 @@ static const ganz_setting table[] = {
 
     CHOICE(method, "method", "learned|max", "learned", true, QUANTIZE, "how steps are found"),
     SHAPE(bits, "bits", 2, 8, "8", QUANTIZE, "width of all codes"),
+    SHAPE(weight_bits, "weight-bits", 0, 8, "0", QUANTIZE, "of weights and biases; 0: as bits"),
+    SHAPE(activation_bits, "activation-bits", 0, 8, "0", QUANTIZE, "of inputs, queries, keys and values; 0: as bits"),
+    SHAPE(attention_bits, "attention-bits", 0, 8, "0", QUANTIZE, "of attention weights; 0: as bits"),
+    CHOICE(products, "products", "all|dense", "all", true, QUANTIZE, "made integer; dense: attention stays float"),
+    FLAG(power_of_two, "power-of-two", "false", true, QUANTIZE, "steps are powers of two"),
     ROW(phases, "phases", SET, 1, 6, NULL, "1-6", false, QUANTIZE, "phases of learning, like 1-3 or 1,2,3"),
     INT(steps_per_phase, "steps-per-phase", 0, 100000000, "0", QUANTIZE, "length of a phase; 0: once through the corpus"),
     INT(measure_batches, "measure-batches", 0, 100000000, "0", QUANTIZE, "length of phase 2; 0: as the others"),
