@@ -21,7 +21,10 @@ const cli_command cli_about_quantize = {
         "Signals are as in ganz train.\n"
         "\n"
         "--method max (so it is with --calibrate) takes steps from the largest magnitudes seen while the model translates a\n"
-        "text (or, with --calibrate-target, while it follows the given translation). Some hundred sentences do.\n",
+        "text (or, with --calibrate-target, while it follows the given translation); some hundred sentences do. --method kl\n"
+        "clips them where the distribution of magnitudes suffers least. --method clip clips everything to one range; with\n"
+        "--train the parameters are tuned to that. --method dynamic gives each row of an input a step of its own as it\n"
+        "comes, which the model file emulates in float. These are what the learned method is compared with.\n",
 };
 
 typedef struct words {
@@ -41,22 +44,36 @@ static bool show(void *context, long long lines)
     return true;
 }
 
-static int calibrate(words *w)
+static void fill_calibration(words *w)
 {
-    ganz_calibration_report report;
-    ganz_error err;
+    const ganz_recipe *const r = &w->run.recipe;
     w->how.command = w->command;
     w->how.progress = show;
     w->how.context = w;
     w->how.threads = w->run.threads > 0 ? w->run.threads : 1;
-    w->how.bits = (int)w->run.recipe.bits;
+    w->how.method = r->method;
+    w->how.bits = (int)r->bits;
+    w->how.weight_bits = (int)r->weight_bits;
+    w->how.activation_bits = (int)r->activation_bits;
+    w->how.attention_bits = (int)r->attention_bits;
+    w->how.dense = r->products == GANZ_PRODUCTS_DENSE;
+    w->how.power_of_two = r->power_of_two;
+    w->how.clip = r->clip[1];
+}
+
+static int calibrate(words *w)
+{
+    ganz_calibration_report report;
+    ganz_error err;
+    fill_calibration(w);
     cli_progress_start(&w->progress, "measured", "lines", w->how.most_lines, w->quiet || !isatty(STDERR_FILENO));
-    const ganz_status status = ganz_quantize_max(w->run.model, w->run.out, &w->how, &report, &err);
+    const ganz_status status = ganz_calibrate(w->run.model, w->run.out, &w->how, &report, &err);
     cli_progress_end(&w->progress, status == GANZ_OK ? report.lines : 0);
     if (status != GANZ_OK) return cli_fail(&cli_about_quantize, &err);
-    if (!w->quiet)
-        printf("%d products in %d-bit integers, %d input steps from %lld lines (%lld left out)\n", report.products, w->how.bits,
-               report.steps, report.lines, report.left_out);
+    if (w->quiet) return CLI_OK;
+    printf("%d of %d products in %d-bit integers", report.integer_products, report.products, w->how.bits);
+    if (report.lines) printf(", %d input steps from %lld lines (%lld left out)", report.steps, report.lines, report.left_out);
+    puts(w->how.method == GANZ_METHOD_DYNAMIC ? ", emulated in float" : "");
     return CLI_OK;
 }
 
@@ -111,20 +128,22 @@ static int check_words(const words *w)
     if (!o->model && !o->resume) return cli_usage(about, "which model? give --model");
     if (!o->out) return cli_usage(about, "where to? give --out");
     if (o->train && w->how.source) return cli_usage(about, "--train learns, --calibrate only measures: give one of them");
-    if (!o->train && !w->how.source) return cli_usage(about, "which text? give --train or --calibrate");
     if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
     return -1;
 }
 
-/* The method that goes with the text, unless one is named. */
+/* The method that goes with the text, unless one is named; and whether it can do with that. */
 static int choose_method(words *w, bool named)
 {
     const cli_command *const about = &cli_about_quantize;
     ganz_recipe *const r = &w->run.recipe;
     const bool trains = w->run.train != NULL;
     if (!named) r->method = trains ? GANZ_METHOD_LEARNED : GANZ_METHOD_MAX;
-    if (trains && r->method != GANZ_METHOD_LEARNED) return cli_usage(about, "only --method learned trains");
-    if (!trains && r->method != GANZ_METHOD_MAX) return cli_usage(about, "only --method max needs no --train");
+    const bool learned = r->method == GANZ_METHOD_LEARNED, clip = r->method == GANZ_METHOD_CLIP;
+    const bool needs_text = r->method == GANZ_METHOD_MAX || r->method == GANZ_METHOD_KL;
+    if (trains && !learned && !clip) return cli_usage(about, "only the methods learned and clip train: give no --train");
+    if (!trains && learned) return cli_usage(about, "which text? give --train, the corpus to learn from");
+    if (!trains && needs_text && !w->how.source) return cli_usage(about, "which text? give --train or --calibrate");
     return -1;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "ganz/quantize.h"
 #include "toy.h"
 
 /* ---- the table ---------------------------------------------------------------------------------- */
@@ -236,6 +237,62 @@ static void attention_may_stay_float(void **state)
     ganz_model_close(&m);
 }
 
+/* ---- what learning is compared with ------------------------------------------------------------- */
+
+static void without_learning(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        long long method;
+        int bits;
+        bool dense;
+        double clip, right;
+        int integers;
+    } cases[] = {
+        {"max8", GANZ_METHOD_MAX, 8, false, 0, 0.95, 23},     {"kl8", GANZ_METHOD_KL, 8, false, 0, 0.95, 23},
+        {"kl8-dense", GANZ_METHOD_KL, 8, true, 0, 0.95, 17},  {"clip8", GANZ_METHOD_CLIP, 8, false, 4, 0.8, 23},
+        {"clip8-2", GANZ_METHOD_CLIP, 8, false, 0.02, 0, 23}, {"dynamic8", GANZ_METHOD_DYNAMIC, 8, false, 0, 0.95, 17},
+        {"dynamic3", GANZ_METHOD_DYNAMIC, 3, false, 0, 0, 17},
+    };
+    double right[GANZ_COUNT(cases)];
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
+        ganz_calibration how;
+        ganz_calibration_report report;
+        ganz_error err;
+        ganz_calibration_defaults(&how);
+        how.method = cases[i].method;
+        how.bits = cases[i].bits;
+        how.dense = cases[i].dense;
+        if (cases[i].clip > 0) how.clip = cases[i].clip;
+        if (how.method == GANZ_METHOD_MAX || how.method == GANZ_METHOD_KL) how.source = in_dir("unseen.src");
+        if (ganz_calibrate(in_dir("float/best.safetensors"), in_dir(cases[i].name), &how, &report, &err) != GANZ_OK)
+            fail_msg("%s", err.message);
+        assert_int_equal(23, report.products);
+        assert_int_equal(cases[i].integers, report.integer_products);
+        right[i] = right_of(in_dir(cases[i].name));
+        print_message("%s: %.2f%% of tokens right\n", cases[i].name, 100 * right[i]);
+        assert_true(right[i] >= cases[i].right);
+    }
+    assert_true(right[4] < 0.5 && right[6] < right[5]); /* too narrow, and too few bits: they do round */
+}
+
+/* Fine-tuning makes up for a range that alone would be too narrow. */
+static void clipped_ranges_are_learned(void **state)
+{
+    (void)state;
+    ganz_train_options o = quantize_options("clipped", 8);
+    o.recipe.method = GANZ_METHOD_CLIP;
+    o.recipe.clip[0] = 4;
+    o.recipe.clip[1] = 1.5;
+    o.recipe.steps_per_phase = 80;
+    must_agree(&o, 0.9, 23);
+    ganz_model *m = open_best(&o);
+    assert_true(fabs((double)m->weights.input_step[0] * 127 / 1.5 - 1) < 1e-6);
+    assert_true(fabs((double)m->weights.weight_step[3] * 127 / 1.5 - 1) < 1e-6);
+    ganz_model_close(&m);
+}
+
 /* ---- resumed runs ------------------------------------------------------------------------------- */
 
 static ganz_train_options resumable(const char *folder)
@@ -345,6 +402,8 @@ int main(void)
         cmocka_unit_test(powers_of_two),
         cmocka_unit_test(bits_of_each_kind),
         cmocka_unit_test(attention_may_stay_float),
+        cmocka_unit_test(without_learning),
+        cmocka_unit_test(clipped_ranges_are_learned),
         cmocka_unit_test(resumed_is_uninterrupted),
         cmocka_unit_test(phases_can_be_added),
         cmocka_unit_test(what_does_not_fit_is_refused),

@@ -10,6 +10,7 @@
 #include "ganz/quantize.h"
 #include "tiny.h"
 #include "translate/decode.h"
+#include "translate/histogram.h"
 
 #define OK(call) assert_int_equal((call), GANZ_OK)
 #define TEXT GANZ_TESTS_DIR "/data/tatoeba.en"
@@ -23,7 +24,7 @@ static void quantize(const char *from, const char *to, int bits, const char *tar
     how.target = target;
     how.most_lines = 60;
     how.bits = bits;
-    OK(ganz_quantize_max(from, to, &how, &report, NULL));
+    OK(ganz_calibrate(from, to, &how, &report, NULL));
     assert_int_equal(report.lines, 60);
     assert_int_equal(report.products, 6 * 2 + 10 * 2 + 1 + 2 * 6);
     assert_int_equal(report.steps, 33 + 4 * 6);
@@ -147,21 +148,21 @@ static void refusals(void **state)
     ganz_error err;
     ganz_calibration_defaults(&how);
     assert_true(write_tiny("m", 5));
-    assert_int_equal(ganz_quantize_max("m", "i", &how, NULL, &err), GANZ_EINVAL);
+    assert_int_equal(ganz_calibrate("m", "i", &how, NULL, &err), GANZ_EINVAL);
     how.source = TEXT;
     how.bits = 9;
-    assert_int_equal(ganz_quantize_max("m", "i", &how, NULL, &err), GANZ_EINVAL);
+    assert_int_equal(ganz_calibrate("m", "i", &how, NULL, &err), GANZ_EINVAL);
     assert_string_equal(err.message, "bits must be 2 to 8, not 9");
     how.bits = 8;
     how.most_lines = 20;
-    OK(ganz_quantize_max("m", "i", &how, NULL, &err));
-    assert_int_equal(ganz_quantize_max("i", "j", &how, NULL, &err), GANZ_EINVAL);
+    OK(ganz_calibrate("m", "i", &how, NULL, &err));
+    assert_int_equal(ganz_calibrate("i", "j", &how, NULL, &err), GANZ_EINVAL);
     assert_string_equal(err.message, "i: an integer model already");
     how.source = "/dev/null";
-    assert_int_equal(ganz_quantize_max("m", "j", &how, NULL, &err), GANZ_EINVAL);
+    assert_int_equal(ganz_calibrate("m", "j", &how, NULL, &err), GANZ_EINVAL);
     how.source = TEXT;
     how.target = "/dev/null";
-    assert_int_equal(ganz_quantize_max("m", "j", &how, NULL, &err), GANZ_EINVAL);
+    assert_int_equal(ganz_calibrate("m", "j", &how, NULL, &err), GANZ_EINVAL);
     assert_non_null(strstr(err.message, "/dev/null has fewer lines"));
     assert_int_equal(access("j", F_OK), -1);
 }
@@ -308,11 +309,45 @@ static void no_memory(void **state)
     status = GANZ_ENOMEM;
     for (long n = 1; status != GANZ_OK; n += n < 60 ? 1 : 13) {
         ganz_alloc_fail_at(n);
-        status = ganz_quantize_max("m", "k", &how, NULL, &err);
+        status = ganz_calibrate("m", "k", &how, NULL, &err);
         ganz_alloc_fail_at(0);
         assert_true(status == GANZ_OK || status == GANZ_ENOMEM);
         assert_int_equal(access("k", F_OK), status == GANZ_OK ? 0 : -1);
     }
+}
+
+/* ---- where to clip ------------------------------------------------------------------------------ */
+
+/* Expectations from golden/make_kl.py. */
+static void thresholds(void **state)
+{
+    (void)state;
+    static const struct {
+        int count, outliers;
+        double outlier;
+        int levels;
+        double threshold;
+    } cases[] = {{20000, 0, 0, 128, 9.5},      {20000, 0, 0, 32, 8.203125},  {20000, 3, 40, 128, 10.625},
+                 {20000, 3, 40, 32, 8.21875}, {3000, 1, 25, 128, 8.703125}, {3000, 1, 25, 32, 7.09375}};
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
+        static ganz_histogram h;
+        memset(&h, 0, sizeof h);
+        real value = 1;
+        const ganz_matrix one = {1, 1, 1, GANZ_REAL, &value};
+        ganz_histogram_add(&h, &one);
+        for (int j = 0; j < cases[i].count; j++) {
+            value = (real)-log(1 - (j + 0.5) / cases[i].count) * (j % 2 ? 1 : -1);
+            ganz_histogram_add(&h, &one);
+        }
+        value = (real)cases[i].outlier; /* zeros do not count */
+        for (int j = 0; j < cases[i].outliers + 1; j++) {
+            if (j == cases[i].outliers) value = 0;
+            ganz_histogram_add(&h, &one);
+        }
+        assert_true(fabs(ganz_histogram_threshold(&h, cases[i].levels) / cases[i].threshold - 1) < 0.01);
+    }
+    static ganz_histogram none;
+    assert_true(ganz_histogram_threshold(&none, 128) == 0);
 }
 
 int main(void)
@@ -324,6 +359,7 @@ int main(void)
         IN_FOLDER(damaged_files_are_refused),
         IN_FOLDER(bits_and_ends),
         IN_FOLDER(no_memory),
+        cmocka_unit_test(thresholds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,16 +4,30 @@
 
 #include <stdbool.h>
 
-#include "ganz/ganz.h"
+#include "ganz/recipe.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Quantization by measured ranges: the model, its weights rounded already, runs over some text; the largest magnitude of
- * each product's input becomes its largest code. Nothing is learned. */
+/* Quantization without learning.
+ *
+ * GANZ_METHOD_MAX: the model, its weights rounded already, runs over some text; the largest magnitude of each product's
+ * input becomes its largest code.
+ * GANZ_METHOD_KL: likewise, but magnitudes are counted, and the largest code goes where clipping and rounding change
+ * their distribution least (Kullback-Leibler divergence over 2,048 bins, as Bhandare et al. 2019).
+ * GANZ_METHOD_CLIP: no text; everything, weights included, is clipped to one range (Junczys-Dowmunt et al. 2018).
+ * GANZ_METHOD_DYNAMIC: no text; weights have a step for each output, inputs one for each row as it comes, and only dense
+ * products are integer (CTranslate2). The file is a float model that emulates them.
+ *
+ * Attention weights never exceed 1, so their step is 1 / (2^bits - 1) in all of them. */
 typedef struct ganz_calibration {
+    long long method;    /* GANZ_METHOD_MAX, _KL, _CLIP or _DYNAMIC */
     int bits;            /* of all codes: 2 to 8 */
+    int weight_bits, activation_bits, attention_bits; /* of one kind; 0: as bits */
+    bool dense;          /* only products with weights become integer */
+    bool power_of_two;   /* all steps are rounded up to powers of two; not with GANZ_METHOD_DYNAMIC */
+    double clip;         /* range of GANZ_METHOD_CLIP */
     const char *source;  /* text file, one sentence a line; plain or compressed */
     const char *target;  /* its translation, line by line; NULL: what the model itself makes of the source */
     long long most_lines; /* 0: all */
@@ -28,16 +42,17 @@ typedef struct ganz_calibration {
 typedef struct ganz_calibration_report {
     long long lines;    /* measured */
     long long left_out; /* empty, or longer than the model takes */
-    int products;       /* that are integer now: dense ones and those of attention */
+    int products;       /* of the model: dense ones and those of attention */
+    int integer_products;
     int steps;          /* of their inputs */
 } ganz_calibration_report;
 
-/* 8 bits, own translations with beam 1, one thread. */
+/* Largest magnitudes, 8 bits, a range of 2, own translations with beam 1, one thread. */
 GANZ_API void ganz_calibration_defaults(ganz_calibration *how);
 
 /* Reads a float model, writes an integer one whole or not at all. */
-GANZ_API ganz_status ganz_quantize_max(const char *model, const char *out, const ganz_calibration *how,
-                                       ganz_calibration_report *report, ganz_error *err);
+GANZ_API ganz_status ganz_calibrate(const char *model, const char *out, const ganz_calibration *how,
+                                    ganz_calibration_report *report, ganz_error *err);
 
 #ifdef __cplusplus
 }

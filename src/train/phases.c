@@ -18,6 +18,8 @@ static bool holds(unsigned set, int row) { return set >> row & 1u; }
 ganz_status ganz_phases_of(const ganz_recipe *recipe, bool quantize, unsigned *set, ganz_error *err)
 {
     *set = quantize ? (unsigned)recipe->phases : 1u << GANZ_PHASE_FLOAT;
+    if (quantize && recipe->method != GANZ_METHOD_LEARNED && recipe->method != GANZ_METHOD_CLIP)
+        return ganz_fail(err, GANZ_EINVAL, "only the methods learned and clip train");
     if (quantize && recipe->method == GANZ_METHOD_CLIP) *set = 1u << GANZ_PHASE_CLIPPED;
     else if (quantize && !(holds(*set, GANZ_PHASE_RANGES) && holds(*set, GANZ_PHASE_STEPS)))
         return ganz_fail(err, GANZ_EINVAL, "phases 2 and 3 are needed: ranges are measured, then steps are learned");

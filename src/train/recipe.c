@@ -64,7 +64,7 @@ static const ganz_setting table[] = {
     INT(beam, "beam", 1, 64, "4", BOTH, "validation: width of the beam"),
     REAL(alpha, "alpha", 0, 10, "0.6", BOTH, "validation: length penalty"),
 
-    CHOICE(method, "method", "learned|max", "learned", true, QUANTIZE, "how steps are found"),
+    CHOICE(method, "method", "learned|max|kl|clip|dynamic", "learned", true, QUANTIZE, "how steps are found"),
     SHAPE(bits, "bits", 2, 8, "8", QUANTIZE, "width of all codes"),
     SHAPE(weight_bits, "weight-bits", 0, 8, "0", QUANTIZE, "of weights and biases; 0: as bits"),
     SHAPE(activation_bits, "activation-bits", 0, 8, "0", QUANTIZE, "of inputs, queries, keys and values; 0: as bits"),
@@ -78,6 +78,7 @@ static const ganz_setting table[] = {
     REAL(rate_factor, "rate-factor", 0, 100, "0", QUANTIZE, "factor of the rate; 0: 1, or 0.2 after a cooldown"),
     CHOICE(step_optimizer, "step-optimizer", "adafactor|adam", "adafactor", true, QUANTIZE, "how steps are learned"),
     REAL(step_rate, "step-rate", 0, 10, "0.01", QUANTIZE, "Adam: rate of the steps, halved each third of a phase"),
+    ROW(clip, "clip", PAIR, 0.001, 1000, NULL, "2", false, QUANTIZE, "clip: range, or FROM:TO to narrow it in training"),
 };
 
 const ganz_setting *ganz_recipe_table(int *count)

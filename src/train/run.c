@@ -226,7 +226,7 @@ static ganz_status save_model(const run *r, const char *path, ganz_error *err)
 static bool is_better(const run *r, const ganz_log_record *record)
 {
     const ganz_counters *const c = &r->t.counters;
-    if (!ganz_phases_choose(r->t.phases, (int)c->phase)) return false;
+    if (!ganz_trainer_chooses(&r->t)) return false;
     if (c->best_step == 0) return true;
     return isnan(record->valid_bleu) ? record->valid_loss < c->best_loss : record->valid_bleu > c->best_bleu;
 }

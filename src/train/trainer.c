@@ -257,8 +257,41 @@ ganz_run_parts ganz_trainer_parts(const ganz_trainer *t)
 
 /* ---- phases ------------------------------------------------------------------------------------- */
 
+static bool narrows(const ganz_trainer *t)
+{
+    return t->counters.phase == GANZ_PHASE_CLIPPED && t->recipe.clip[0] != t->recipe.clip[1];
+}
+
+/* The range of everything after so many steps: narrowed over the first half of the phase. */
+static double clip_range(const ganz_trainer *t)
+{
+    const double *const clip = t->recipe.clip;
+    const double part = 2 * (double)t->counters.phase_step / (double)ganz_trainer_phase_length(t);
+    return part < 1 ? clip[0] + (clip[1] - clip[0]) * part : clip[1];
+}
+
+static ganz_status clip_everything(ganz_trainer *t, ganz_error *err)
+{
+    const real range = (real)clip_range(t);
+    const size_t steps = (size_t)t->net.steps;
+    real *const ranges = ganz_alloc(steps, sizeof *ranges);
+    if (!ranges) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu ranges", steps);
+    for (size_t i = 0; i < steps; i++) ranges[i] = range;
+    t->be->upload(t->be, t->weights.largest, ranges, steps * sizeof *ranges);
+    ganz_free(ranges);
+    GANZ_TRY(ganz_weights_set_steps(&t->weights, &t->net, err));
+    return ganz_weights_set_range(&t->weights, range, err);
+}
+
+bool ganz_trainer_chooses(const ganz_trainer *t)
+{
+    return ganz_phases_choose(t->phases, (int)t->counters.phase) &&
+           (!narrows(t) || clip_range(t) == t->recipe.clip[1]);
+}
+
 static ganz_status set_phase(ganz_trainer *t, ganz_error *err)
 {
+    if (t->counters.phase == GANZ_PHASE_CLIPPED) GANZ_TRY(clip_everything(t, err));
     t->phase = &ganz_phases[t->counters.phase];
     ganz_phase_set_states(&t->net, &t->recipe, t->phase);
     t->stepper.train_weights = t->phase->train_weights;
@@ -376,6 +409,7 @@ ganz_status ganz_trainer_step(ganz_trainer *t, double done, ganz_error *err)
     const ganz_position position = ganz_loader_position(t->loader);
     t->counters.step++;
     t->counters.phase_step++;
+    if (narrows(t)) GANZ_TRY(set_phase(t, err));
     t->counters.tokens += t->batch.target_rows;
     t->counters.epoch = (int64_t)position.epoch;
     t->counters.batch = (int64_t)position.batch;

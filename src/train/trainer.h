@@ -50,6 +50,8 @@ ganz_status ganz_trainer_restore(ganz_trainer *trainer, const char *path, ganz_e
 
 /* Begins a phase: what is rounded, what learns. After ranges were measured they become the first steps. */
 ganz_status ganz_trainer_enter(ganz_trainer *trainer, int row, ganz_error *err);
+/* Whether validations choose the best model here and now. */
+bool ganz_trainer_chooses(const ganz_trainer *trainer);
 /* Steps of the phase. */
 int64_t ganz_trainer_phase_length(const ganz_trainer *trainer);
 

@@ -1,4 +1,5 @@
-/* Quantization by measured ranges. */
+/* Quantization without learning: by measured ranges, by counted magnitudes, by one range, row by row. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "model/model.h"
 #include "text/unicode.h"
 #include "translate/decode.h"
+#include "translate/histogram.h"
 
 enum { BATCH_LINES = 128, BATCH_TOKENS = 2048, LONGEST = 256 };
 
@@ -17,6 +19,8 @@ typedef struct calibrator {
     ganz_backend *be;
     ganz_decoder *decoder;
     ganz_lines *source, *target;
+    ganz_observer observer;
+    ganz_histogram *counts; /* (steps) for KL, else NULL */
     int longest;
     ganz_ids ids; /* of a batch */
     size_t source_at[BATCH_LINES], target_at[BATCH_LINES];
@@ -24,15 +28,37 @@ typedef struct calibrator {
     int count;
 } calibrator;
 
-void ganz_calibration_defaults(ganz_calibration *how) { *how = (ganz_calibration){.bits = 8, .beam = 1, .threads = 1}; }
+void ganz_calibration_defaults(ganz_calibration *how)
+{
+    *how = (ganz_calibration){.method = GANZ_METHOD_MAX, .bits = 8, .clip = 2, .beam = 1, .threads = 1};
+}
+
+static bool needs_text(const ganz_calibration *how)
+{
+    return how->method == GANZ_METHOD_MAX || how->method == GANZ_METHOD_KL;
+}
+
+static ganz_widths widths_of(const ganz_calibration *how)
+{
+    return (ganz_widths){.weights = how->weight_bits ? how->weight_bits : how->bits,
+                         .inputs = how->activation_bits ? how->activation_bits : how->bits,
+                         .u = how->attention_bits ? how->attention_bits : how->bits};
+}
 
 static ganz_status check(const ganz_calibration *how, ganz_error *err)
 {
-    if (how->bits < GANZ_BITS_LEAST || how->bits > GANZ_BITS_MOST)
-        return ganz_fail(err, GANZ_EINVAL, "bits must be %d to %d, not %d", GANZ_BITS_LEAST, GANZ_BITS_MOST, how->bits);
+    const ganz_widths widths = widths_of(how);
+    const int bits[] = {how->bits, widths.weights, widths.inputs, widths.u};
+    for (size_t i = 0; i < GANZ_COUNT(bits); i++)
+        if (bits[i] < GANZ_BITS_LEAST || bits[i] > GANZ_BITS_MOST)
+            return ganz_fail(err, GANZ_EINVAL, "bits must be %d to %d, not %d", GANZ_BITS_LEAST, GANZ_BITS_MOST, bits[i]);
+    if (how->method < GANZ_METHOD_MAX || how->method > GANZ_METHOD_DYNAMIC)
+        return ganz_fail(err, GANZ_EINVAL, "there is no such method without learning");
+    if (how->method == GANZ_METHOD_CLIP && !(how->clip > 0 && how->clip <= 1e6))
+        return ganz_fail(err, GANZ_EINVAL, "a range to clip to is positive, not %g", how->clip);
     if (how->beam < 1 || how->beam > GANZ_BEAM_MOST)
         return ganz_fail(err, GANZ_EINVAL, "beam must be 1 to %d, not %d", GANZ_BEAM_MOST, how->beam);
-    if (!how->source) return ganz_fail(err, GANZ_EINVAL, "no text to calibrate with");
+    if (needs_text(how) && !how->source) return ganz_fail(err, GANZ_EINVAL, "no text to calibrate with");
     return GANZ_OK;
 }
 
@@ -122,6 +148,66 @@ static ganz_status measure(calibrator *c, ganz_error *err)
     return GANZ_OK;
 }
 
+/* ---- methods ------------------------------------------------------------------------------------ */
+
+static void count_input(void *context, int place, const ganz_matrix *x)
+{
+    const calibrator *const c = context;
+    ganz_histogram_add(&c->counts[place], x);
+}
+
+static ganz_status start_counting(calibrator *c, ganz_error *err)
+{
+    c->counts = ganz_alloc((size_t)c->model->net.steps, sizeof *c->counts);
+    if (!c->counts) return ganz_fail(err, GANZ_ENOMEM, "out of memory for histograms");
+    c->observer = (ganz_observer){.input = count_input, .context = c};
+    c->model->weights.observer = &c->observer;
+    return GANZ_OK;
+}
+
+/* Counted magnitudes become ranges. */
+static void choose_thresholds(calibrator *c)
+{
+    const ganz_widths widths = widths_of(c->how);
+    real *const largest = c->model->weights.largest;
+    for (int i = 0; i < c->model->net.steps; i++)
+        largest[i] = (real)ganz_histogram_threshold(&c->counts[i], ganz_code_max(widths.inputs, true) + 1);
+}
+
+static ganz_status clip_everything(calibrator *c, ganz_error *err)
+{
+    for (int i = 0; i < c->model->net.steps; i++) c->model->weights.largest[i] = (real)c->how->clip;
+    return ganz_weights_set_range(&c->model->weights, (real)c->how->clip, err);
+}
+
+/* Each row of a weight as codes of its own step would have it. */
+static void round_rows(real *weights, int rows, int cols, int p)
+{
+    for (int row = 0; row < rows; row++) {
+        real *const w = weights + (size_t)row * (size_t)cols;
+        double largest = 0;
+        for (int i = 0; i < cols; i++) largest = fmax(largest, fabs((double)w[i]));
+        const real step = largest > 0 ? (real)largest / (real)p : 1;
+        for (int i = 0; i < cols; i++) w[i] = (real)rint((double)(w[i] / step)) * step;
+    }
+}
+
+static ganz_status save_dynamic(const calibrator *c, const char *out, ganz_error *err)
+{
+    const ganz_widths widths = widths_of(c->how);
+    ganz_model *const m = c->model;
+    ganz_model_info info = m->info;
+    if (c->how->command) info.command = c->how->command;
+    info.dynamic_bits = widths.inputs;
+    for (int i = 0; i < m->net.sites; i++) {
+        const ganz_site *const site = ganz_net_site(&m->net, i);
+        real *const weight = m->weights.master + m->net.params.list[site->weight].offset;
+        round_rows(weight, site->out, site->in, ganz_code_max(widths.weights, true));
+    }
+    c->report->integer_products = m->net.sites;
+    return ganz_model_save(out, &info, &m->net, m->vocab, m->weights.master, err);
+}
+
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
 static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
@@ -129,10 +215,14 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     const ganz_calibration *const how = c->how;
     GANZ_TRY(ganz_model_open(&c->model, path, err));
     if (c->model->info.bits) return ganz_fail(err, GANZ_EINVAL, "%s: an integer model already", path);
+    ganz_net_set_widths(&c->model->net, widths_of(how));
+    c->model->net.whole_steps = how->power_of_two;
+    c->report->products = c->model->net.sites + 2 * c->model->net.pairs;
+    if (!needs_text(how)) return GANZ_OK;
     GANZ_TRY(ganz_lines_open(&c->source, how->source, err));
     if (how->target) GANZ_TRY(ganz_lines_open(&c->target, how->target, err));
     GANZ_TRY(ganz_cpu_backend_open(&c->be, how->threads, err));
-    ganz_net_set_bits(&c->model->net, how->bits);
+    if (how->method == GANZ_METHOD_KL) GANZ_TRY(start_counting(c, err));
     ganz_net_set_states(&c->model->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
     GANZ_TRY(ganz_weights_refresh(&c->model->weights, &c->model->net, err));
     c->longest = c->model->info.config.max_positions < LONGEST ? c->model->info.config.max_positions : LONGEST;
@@ -149,7 +239,15 @@ static void close_all(calibrator *c)
     ganz_lines_close(&c->target);
     ganz_model_close(&c->model);
     ganz_ids_free(&c->ids);
+    ganz_free(c->counts);
     ganz_free(c);
+}
+
+/* Powers of two that clip nothing. */
+static void round_up_steps(ganz_model *m)
+{
+    real *const z = m->weights.master + m->net.params.list[m->net.first_step].offset;
+    for (int i = 0; i < m->net.steps; i++) z[i] = (real)ceil((double)z[i]);
 }
 
 static ganz_status save(const calibrator *c, const char *out, ganz_error *err)
@@ -158,15 +256,26 @@ static ganz_status save(const calibrator *c, const char *out, ganz_error *err)
     ganz_model_info info = m->info;
     if (c->how->command) info.command = c->how->command;
     GANZ_TRY(ganz_weights_set_steps(&m->weights, &m->net, err));
+    if (c->how->power_of_two) round_up_steps(m);
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
+    for (int i = 0; c->how->dense && i < m->net.pairs; i++) ganz_net_pair(&m->net, i)->inputs = GANZ_INPUTS_FLOAT;
     GANZ_TRY(ganz_weights_refresh(&m->weights, &m->net, err));
-    c->report->products = m->net.sites + 2 * m->net.pairs;
-    c->report->steps = m->net.steps;
+    c->report->integer_products = c->how->dense ? m->net.sites : c->report->products;
+    c->report->steps = c->how->dense ? m->net.sites : m->net.steps;
     return ganz_model_save_codes(out, &info, &m->net, m->vocab, &m->weights, err);
 }
 
-ganz_status ganz_quantize_max(const char *model, const char *out, const ganz_calibration *how,
-                              ganz_calibration_report *report, ganz_error *err)
+static ganz_status run(calibrator *c, const char *out, ganz_error *err)
+{
+    if (c->how->method == GANZ_METHOD_DYNAMIC) return save_dynamic(c, out, err);
+    if (needs_text(c->how)) GANZ_TRY(measure(c, err));
+    if (c->how->method == GANZ_METHOD_KL) choose_thresholds(c);
+    if (c->how->method == GANZ_METHOD_CLIP) GANZ_TRY(clip_everything(c, err));
+    return save(c, out, err);
+}
+
+ganz_status ganz_calibrate(const char *model, const char *out, const ganz_calibration *how,
+                           ganz_calibration_report *report, ganz_error *err)
 {
     ganz_calibration_report unwanted;
     GANZ_TRY(check(how, err));
@@ -176,8 +285,7 @@ ganz_status ganz_quantize_max(const char *model, const char *out, const ganz_cal
     c->report = report ? report : &unwanted;
     *c->report = (ganz_calibration_report){0};
     ganz_status status = open_all(c, model, err);
-    if (status == GANZ_OK) status = measure(c, err);
-    if (status == GANZ_OK) status = save(c, out, err);
+    if (status == GANZ_OK) status = run(c, out, err);
     close_all(c);
     return status;
 }
