@@ -97,7 +97,8 @@ static ganz_status read_block(ganz_lines *lines, block *b, ganz_error *err)
             return fail(err, GANZ_EINVAL, "%s:%lld: not UTF-8", ganz_lines_name(lines), ganz_lines_number(lines));
         if (b->bytes + bytes > b->capacity) {
             char *const grown = realloc(b->text, 2 * (b->bytes + bytes));
-            if (!grown) return fail(err, GANZ_ENOMEM, "%s:%lld: out of memory", ganz_lines_name(lines), ganz_lines_number(lines));
+            if (!grown)
+                return fail(err, GANZ_ENOMEM, "%s:%lld: out of memory", ganz_lines_name(lines), ganz_lines_number(lines));
             b->text = grown;
             b->capacity = 2 * (b->bytes + bytes);
         }
@@ -164,6 +165,14 @@ static void print_fact(const char *label, const char *text)
     putchar('\n');
 }
 
+static void print_bits(const char *label, int bits)
+{
+    if (bits)
+        printf("  %-11s codes of %d bits\n", label, bits);
+    else
+        printf("  %-11s float\n", label);
+}
+
 static void print_facts(const job *j)
 {
     const ganz_model_facts *const f = &j->facts;
@@ -176,10 +185,12 @@ static void print_facts(const job *j)
     printf("  lengths     input up to %d tokens, output up to %d\n", f->longest_input, f->longest_output);
     if (f->source_language) print_fact("source", f->source_language);
     if (f->target_language) print_fact("target", f->target_language);
-    if (f->bits)
-        printf("  weights     codes of %d bits\n", f->bits);
-    else
-        printf("  weights     float\n");
+    print_bits("weights", f->bits);
+    if (f->bits) {
+        print_bits("inputs", f->input_bits);
+        print_bits("attention", f->attention_bits);
+    }
+    if (f->dynamic_bits) printf("  inputs      float, rounded to %d bits row by row in dense products\n", f->dynamic_bits);
     if (f->command) print_fact("made by", f->command);
 }
 
@@ -196,7 +207,7 @@ static void print_product(const row *r)
         snprintf(shape, sizeof shape, "keys x %d", f->depth);
     else
         snprintf(shape, sizeof shape, "%d x %d%s", f->out, f->depth, f->kind == GANZ_PRODUCT_UV ? " keys" : "");
-    printf("%-17s %-14s", f->name, shape);
+    printf("%-17s %-15s", f->name, shape);
     if (f->integer) {
         print_codes(&f->left);
         print_codes(&f->right);
@@ -257,7 +268,7 @@ static void print_text(const job *j)
     if (j->translator)
         printf("%-17s %9s %9s %10s %14s %s\n", "product", "integer", "float", "clipped", "largest sum", "bits");
     else
-        printf("%-17s %-14s %5s  %-9s %-9s %5s  %-9s %-9s %s\n", "product", "out x depth", "left", "step", "range", "right",
+        printf("%-17s %-15s %5s  %-9s %-9s %5s  %-9s %-9s %s\n", "product", "out x depth", "left", "step", "range", "right",
                "step", "range", "largest possible sum");
     for (int i = 0; i < j->facts.products; i++) {
         const row r = row_at(j, i);
@@ -319,9 +330,10 @@ static void print_json(const job *j)
     putchar('{');
     json_text("file", j->path);
     printf(",\"bytes\":%lld,\"checksums\":%d,\"width\":%d,\"ffn\":%d,\"heads\":%d,\"encoder_layers\":%d,\"decoder_layers\":%d,"
-           "\"vocabulary\":%d,\"longest_input\":%d,\"longest_output\":%d,\"parameters\":%lld,\"bits\":%d,", j->file_bytes,
+           "\"vocabulary\":%d,\"longest_input\":%d,\"longest_output\":%d,\"parameters\":%lld,\"bits\":%d,"
+           "\"input_bits\":%d,\"attention_bits\":%d,\"dynamic_bits\":%d,", j->file_bytes,
            j->checked, f->width, f->ffn, f->heads, f->encoder_layers, f->decoder_layers, f->vocabulary, f->longest_input,
-           f->longest_output, f->parameters, f->bits);
+           f->longest_output, f->parameters, f->bits, f->input_bits, f->attention_bits, f->dynamic_bits);
     json_text("source_language", f->source_language);
     putchar(',');
     json_text("target_language", f->target_language);

@@ -32,9 +32,10 @@ static const char vocabulary[] =
 enum { ENTRIES = 25 };
 
 /* Small numbers from the bytes in turn; steps and norm scales positive. */
-static void fill(model_parts *m, const script *s)
+static void fill(model_parts *m, const script *s, int bits)
 {
     const size_t count = (size_t)(s->end - s->at);
+    const int most = bits ? (1 << (bits - 1)) - 1 : 127;
     size_t next = 0;
     for (int i = 0; i < m->count; i++) {
         part *const p = &m->list[i];
@@ -47,7 +48,7 @@ static void fill(model_parts *m, const script *s)
             if (is_float)
                 memcpy(p->data + 4 * k, &value, 4);
             else
-                p->data[k] = (unsigned char)(byte == -128 ? 0 : byte);
+                p->data[k] = (unsigned char)(byte % (most + 1));
         }
     }
 }
@@ -94,9 +95,17 @@ static void change(model_parts *m, script *s)
     if (what == DROP) parts_drop(m, p);
 }
 
+/* Widths of codes, by the first byte. */
+static void make_widths(model_parts *m, unsigned kind, int bits)
+{
+    if (kind & 8) parts_set_int(m, bits ? "input_bits" : "dynamic_bits", 2 + (int)(kind >> 4) % 7);
+    if (bits && kind & 64) parts_set_int(m, "attention_bits", 2 + (int)(kind >> 4) % 7);
+    if (bits && kind & 128) parts_set(m, "attention", "float");
+}
+
 static uint8_t *make_file(script *s, unsigned kind, size_t *bytes)
 {
-    static const int bits[] = {0, 8, 8, 6, 7, 4, 2, 0};
+    static const int widths[] = {0, 8, 8, 6, 7, 4, 2, 0};
     ganz_config c = {.vocab = ENTRIES, .max_positions = 16};
     c.heads = 1 << take(s) % 3;
     c.width = c.heads * 2 * (1 + (int)take(s) % 5);
@@ -108,8 +117,10 @@ static uint8_t *make_file(script *s, unsigned kind, size_t *bytes)
     script edits = *s;
     for (unsigned i = 0; i < 8 * changes; i++) take(s);
     model_parts m;
-    parts_make(&m, &c, bits[kind % GANZ_COUNT(bits)], vocabulary);
-    fill(&m, s);
+    const int bits = widths[kind % GANZ_COUNT(widths)];
+    parts_make(&m, &c, bits, vocabulary);
+    make_widths(&m, kind, bits);
+    fill(&m, s, bits);
     for (unsigned i = 0; i < changes; i++) {
         script one = {edits.at, edits.end - edits.at > 8 ? edits.at + 8 : edits.end};
         edits.at = one.end;
@@ -134,7 +145,8 @@ static void check_result(const ganz_result *r, int n_best)
 
 static bool same(const ganz_translation *a, const ganz_translation *b)
 {
-    return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0 && memcmp(&a->score, &b->score, sizeof a->score) == 0;
+    return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0 &&
+           memcmp(&a->score, &b->score, sizeof a->score) == 0;
 }
 
 /* A line in company and alone. An integer model says the same, to the last bit, whatever its numbers are. */
@@ -167,7 +179,7 @@ static void translate(const ganz_model *model, const uint8_t *data, size_t bytes
     ganz_translator *together = NULL, *alone = NULL;
     ganz_error err;
     if (ganz_translator_open(&together, model, &o, &err) == GANZ_OK && ganz_translator_open(&alone, model, &o, &err) == GANZ_OK)
-        translate_lines(together, alone, lines, o.n_best, model->info.bits > 0);
+        translate_lines(together, alone, lines, o.n_best, model->info.bits > 0 && !model->info.float_attention);
     ganz_translator_close(&together);
     ganz_translator_close(&alone);
 }

@@ -77,8 +77,8 @@ static void cut_short(const model_parts *m)
 {
     size_t bytes, header;
     unsigned char *const file = parts_join(m, &bytes, &header);
-    const size_t cuts[] = {0, 1, 7, 8, 9, 64, header / 2, header + 7, header + 8, header + 9, (header + bytes) / 2, bytes - 4096,
-                           bytes - 64, bytes - 1};
+    const size_t cuts[] = {0, 1, 7, 8, 9, 64, header / 2, header + 7, header + 8, header + 9, (header + bytes) / 2,
+                           bytes - 4096, bytes - 64, bytes - 1};
     for (size_t i = 0; i < GANZ_COUNT(cuts); i++) {
         unsigned char *const exact = aligned_alloc(64, cuts[i] / 64 * 64 + 64);
         memcpy(exact, file, cuts[i]);
@@ -125,11 +125,12 @@ static void wrong_metadata(model_parts *m, bool integers)
 {
     static const char *const numbers[] = {"version", "width", "ffn", "heads", "encoder_layers", "decoder_layers", "vocab_size",
                                           "max_positions", "bits"};
-    static const char *const values[] = {"", "0", "-1", "x", " 2", "1.5", "0x10", "99999999999", "99999999999999999999999", NULL};
+    static const char *const values[] = {"", "0", "-1", "x", " 2", "1.5", "0x10", "99999999999", "99999999999999999999999",
+                                         NULL};
     static const struct {
         const char *key, *value;
-    } others[] = {{"format", "gguf"}, {"format", NULL}, {"version", "2"}, {"weights", "ternary"}, {"weights", NULL}, {"weights", ""},
-                  {"width", "24"}, {"width", "13"}, {"width", "8194"}, {"ffn", "21"}, {"ffn", "65537"}, {"heads", "5"},
+    } others[] = {{"format", "gguf"}, {"format", NULL}, {"version", "2"}, {"weights", "ternary"}, {"weights", NULL},
+                  {"weights", ""}, {"width", "24"}, {"width", "13"}, {"width", "8194"}, {"ffn", "21"}, {"ffn", "65537"}, {"heads", "5"},
                   {"heads", "24"}, {"encoder_layers", "2"}, {"encoder_layers", "64"}, {"encoder_layers", "65"},
                   {"decoder_layers", "3"}, {"decoder_layers", "65"}, {"vocab_size", "64"}, {"vocab_size", "66"},
                   {"vocab_size", "2000000"}, {"max_positions", "4097"}};
@@ -151,6 +152,30 @@ static void wrong_metadata(model_parts *m, bool integers)
         refuses(m, "metadata", others[i].key);
         parts_set(m, others[i].key, before);
     }
+}
+
+/* Widths that may be missing: wrong ones are refused, others translate. */
+static void other_widths(model_parts *m, bool integers)
+{
+    static const char *const wrong[] = {"", "1", "9", "-8", "x", "8 "};
+    const char *const keys[] = {integers ? "input_bits" : "dynamic_bits", "attention_bits"};
+    for (int i = 0; i < 1 + integers; i++) {
+        for (size_t k = 0; k < GANZ_COUNT(wrong); k++) {
+            parts_set(m, keys[i], wrong[k]);
+            refuses(m, "metadata", keys[i]);
+        }
+        for (int bits = 2; bits <= 8; bits++) {
+            parts_set_int(m, keys[i], bits);
+            translates(m);
+        }
+        parts_set(m, keys[i], NULL);
+    }
+    if (!integers) return;
+    parts_set(m, "attention", "double");
+    refuses(m, "metadata", "attention");
+    parts_set(m, "attention", "float");
+    translates(m);
+    parts_set(m, "attention", NULL);
 }
 
 static void wrong_shapes(model_parts *m, part *p)
@@ -283,6 +308,7 @@ static void all_damages(int bits)
     cut_short(&m);
     broken_header(&m);
     wrong_metadata(&m, bits > 0);
+    other_widths(&m, bits > 0);
     wrong_tensors(&m);
     wrong_numbers(&m);
     if (bits > 0) wrong_codes(&m, bits);

@@ -261,6 +261,48 @@ static void clipping(void **state)
     close_parts(&large);
 }
 
+static void no_memory(void **state)
+{
+    (void)state;
+    opened o = open_parts(1, 1, 8, NULL);
+    ganz_translator *translator = audited(&o, false);
+    ganz_product_counts counts;
+    const ganz_result *results;
+    for (long n = 1; n <= 2; n++) {
+        ganz_alloc_fail_at(n);
+        const ganz_status status = ganz_translator_count(translator, NULL);
+        ganz_alloc_fail_at(0);
+        assert_int_equal(status, GANZ_ENOMEM);
+        OK(ganz_translate(translator, lines, 3, &results, NULL));
+        ganz_translator_counts(translator, 0, &counts);
+        assert_int_equal(counts.integer_runs, 0);
+    }
+    ganz_translator_close(&translator);
+    close_parts(&o);
+}
+
+static void float_attention(model_parts *m) { parts_set(m, "attention", "float"); }
+
+/* Dense products in integers, those of attention in float, and the audit says just that. */
+static void dense_only(void **state)
+{
+    (void)state;
+    opened o = open_parts(6, 6, 8, float_attention);
+    ganz_translator *translator = audited(&o, true);
+    assert_int_equal(o.facts.integer_products, 97);
+    assert_int_equal(o.facts.attention_bits, 0);
+    for (int p = 0; p < o.facts.products; p++) {
+        ganz_product_facts f;
+        ganz_product_counts c;
+        ganz_model_product(o.model, p, &f);
+        ganz_translator_counts(translator, p, &c);
+        assert_int_equal(f.integer, f.kind == GANZ_PRODUCT_DENSE);
+        assert_true(f.integer ? c.integer_runs > 0 && c.float_runs == 0 : c.integer_runs == 0 && c.float_runs > 0);
+    }
+    ganz_translator_close(&translator);
+    close_parts(&o);
+}
+
 /* ---- checksums ---------------------------------------------------------------------------------- */
 
 static void checksums(void **state)
@@ -293,7 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_of_layers), cmocka_unit_test(steps_of_the_file), cmocka_unit_test(facts_of_the_model),
         cmocka_unit_test(integers_only),    cmocka_unit_test(counting),          cmocka_unit_test(clipping),
-        IN_FOLDER(checksums),
+        cmocka_unit_test(no_memory),        cmocka_unit_test(dense_only),        IN_FOLDER(checksums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

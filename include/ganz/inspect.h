@@ -14,7 +14,9 @@ typedef struct ganz_model_facts {
     int width, ffn, heads, encoder_layers, decoder_layers;
     int vocabulary;                     /* entries */
     int longest_input, longest_output;  /* tokens, end mark included */
-    int bits;                           /* of the codes; 0: the weights are float */
+    int bits;                           /* of the codes of weights; 0: they are float */
+    int input_bits, attention_bits;     /* of the codes of inputs and of attention weights; 0: these are float */
+    int dynamic_bits;                   /* of a float model: inputs of dense products are rounded row by row; 0: not */
     long long parameters;               /* numbers that training changed; steps do not count */
     int products, integer_products;     /* 133 for six and six layers */
     const char *source_language, *target_language, *command; /* the model's; NULL: unknown */

@@ -97,7 +97,10 @@ void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
         const ganz_product p = ganz_product_at(&m->net, i);
         facts->integer_products += is_integer(&p);
     }
-    if (m->net.logits.weights == GANZ_WEIGHTS_CODES) facts->bits = m->net.logits.weight_bits;
+    facts->bits = m->info.bits;
+    facts->input_bits = m->info.input_bits;
+    facts->attention_bits = m->info.float_attention ? 0 : m->info.u_bits;
+    facts->dynamic_bits = m->info.dynamic_bits;
 }
 
 static ganz_code_facts codes(int bits, bool is_signed, double step)
