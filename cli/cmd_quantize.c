@@ -17,8 +17,9 @@ const cli_command cli_about_quantize = {
         "--method learned (so it is with --train) trains in six phases: 1 integer parameters, 2 measured ranges, 3 learned\n"
         "steps, 4 refined steps, 5 and 6 fine-tuning of the parameters. DIR gets best.safetensors (the integer model, the\n"
         "best of phases 5 and 6 by validation), phase-3.safetensors (the one after phase 3), last.safetensors (to go on\n"
-        "with --resume), log.tsv and loss.svg. Settings are those the model was trained with, as far as its file tells.\n"
-        "Signals are as in ganz train.\n"
+        "with --resume), log.tsv and loss.svg, steps.tsv and steps.svg (the steps over time), and, where there is text for\n"
+        "validation, quant.txt, quant.tsv, quant.json and quant.svg (what rounding did to each operand, worst first).\n"
+        "Settings are those the model was trained with, as far as its file tells. Signals are as in ganz train.\n"
         "\n"
         "--method max (so it is with --calibrate) takes steps from the largest magnitudes seen while the model translates a\n"
         "text (or, with --calibrate-target, while it follows the given translation); some hundred sentences do. --method kl\n"
@@ -27,8 +28,10 @@ const cli_command cli_about_quantize = {
         "comes, which the model file emulates in float. These are what the learned method is compared with.\n",
 };
 
+enum { REPORT_LINES = 200 };
+
 typedef struct words {
-    const char *recipe;
+    const char *recipe, *report;
     ganz_train_options run;
     ganz_calibration how;
     cli_progress progress;
@@ -70,6 +73,8 @@ static int calibrate(words *w)
     const ganz_status status = ganz_calibrate(w->run.model, w->run.out, &w->how, &report, &err);
     cli_progress_end(&w->progress, status == GANZ_OK ? report.lines : 0);
     if (status != GANZ_OK) return cli_fail(&cli_about_quantize, &err);
+    if (w->report && ganz_quantize_report(w->run.out, w->how.source, REPORT_LINES, w->report, &err) != GANZ_OK)
+        return cli_fail(&cli_about_quantize, &err);
     if (w->quiet) return CLI_OK;
     printf("%d of %d products in %d-bit integers", report.integer_products, report.products, w->how.bits);
     if (report.lines) printf(", %d input steps from %lld lines (%lld left out)", report.steps, report.lines, report.left_out);
@@ -89,7 +94,8 @@ static void print_report(const words *w, const ganz_train_report *r)
         fprintf(stderr, "integer engine: BLEU %.2f; %d of %d validation sentences differ from training%s\n", r->engine_bleu,
                 r->different, r->compared,
                 r->different == 0 ? "" : " (floats around the integers are rounded otherwise on another device)");
-    fprintf(stderr, "%s/best.safetensors: %d of %d products in integers\n", out, r->integer_products, r->products);
+    fprintf(stderr, "%s/best.safetensors: %d of %d products in integers; what rounding did is in %s/quant.txt\n", out,
+            r->integer_products, r->products, out);
 }
 
 static int learn(words *w)
@@ -128,6 +134,7 @@ static int check_words(const words *w)
     if (!o->model && !o->resume) return cli_usage(about, "which model? give --model");
     if (!o->out) return cli_usage(about, "where to? give --out");
     if (o->train && w->how.source) return cli_usage(about, "--train learns, --calibrate only measures: give one of them");
+    if (w->report && !w->how.source) return cli_usage(about, "--report goes with --calibrate, whose text it translates");
     if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
     return -1;
 }
@@ -174,6 +181,7 @@ int cli_run_quantize(int argc, char **argv)
         {"calibrate", 0, CLI_TEXT, &w.how.source, "FILE", "text in the source language, to measure with", 0, 0},
         {"calibrate-target", 0, CLI_TEXT, &w.how.target, "FILE", "its translation, instead of the model's own", 0, 0},
         {"calibrate-lines", 0, CLI_INT, &w.how.most_lines, "N", "stop after N lines; 0: take all", 0, 1e15},
+        {"report", 0, CLI_TEXT, &w.report, "DIR", "with --calibrate: write quant.* there, as learning does", 0, 0},
         {"power-of-two", 0, CLI_FLAG, &w.power_of_two, "", "steps are powers of two: scaling becomes shifting", 0, 0},
         {"resume", 0, CLI_FLAG, &w.run.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},
         {"device", 'd', CLI_TEXT, &w.run.device, "cpu|cuda[:N]", "where to learn", 0, 0},

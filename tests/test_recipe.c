@@ -292,7 +292,7 @@ static void chart_is_whole(void **state)
     (void)state;
     const double x[] = {1, 2, 3, 4}, y[] = {5, NAN, 3, 2};
     const ganz_series s = {.label = "a&b", .color = "#123456", .x = x, .y = y, .count = 4, .dots = true, .width = 2};
-    const ganz_chart chart = {"<t>", "x", "y", NULL, &s, 1};
+    const ganz_chart chart = {.title = "<t>", .x_label = "x", .left_label = "y", .series = &s, .count = 1};
     assert_int_equal(GANZ_OK, ganz_chart_write(&chart, in_dir("c.svg"), NULL));
     char text[8192];
     FILE *const file = fopen(in_dir("c.svg"), "r");
@@ -306,7 +306,7 @@ static void chart_is_whole(void **state)
     int dots = 0;
     for (const char *at = text; (at = strstr(at, "<circle")); at++) dots++;
     assert_int_equal(3, dots);
-    const ganz_chart empty = {"none", "x", "y", "z", NULL, 0};
+    const ganz_chart empty = {.title = "none", .x_label = "x", .left_label = "y", .right_label = "z"};
     assert_int_equal(GANZ_OK, ganz_chart_write(&empty, in_dir("e.svg"), NULL));
 }
 

@@ -54,6 +54,12 @@ GANZ_API void ganz_calibration_defaults(ganz_calibration *how);
 GANZ_API ganz_status ganz_calibrate(const char *model, const char *out, const ganz_calibration *how,
                                     ganz_calibration_report *report, ganz_error *err);
 
+/* Has an integer model translate the first lines of a text, and writes what rounding did to each of its operands and how
+ * large the sums of its products became: quant.tsv, quant.json, quant.txt (a summary, worst first) and quant.svg (steps
+ * against those that would clip nothing). The folder must be there. */
+GANZ_API ganz_status ganz_quantize_report(const char *model, const char *text, int lines, const char *folder,
+                                          ganz_error *err);
+
 #ifdef __cplusplus
 }
 #endif

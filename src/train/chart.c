@@ -146,9 +146,21 @@ static ganz_status draw_legend(page *p, const ganz_chart *chart)
     double x = LEFT;
     for (int i = 0; i < chart->count; i++) {
         const ganz_series *const s = &chart->series[i];
+        if (!s->label) continue;
         PRINT(p, "<path d=\"M%.1f %d h22\" stroke=\"%s\" stroke-width=\"3\"/>\n", x, TOP - 18, s->color);
         GANZ_TRY(label(p, x + 28, TOP - 14, "", s->label));
         x += 52 + 7.2 * (double)strlen(s->label);
+    }
+    return GANZ_OK;
+}
+
+static ganz_status draw_marks(page *p, const ganz_chart *chart)
+{
+    for (int i = 0; i < chart->mark_count; i++) {
+        const ganz_mark *const m = &chart->marks[i];
+        if (!(m->x >= p->x.low && m->x <= p->x.high)) continue;
+        PRINT(p, "<path d=\"M%.1f %d v%d\" stroke=\"#888\" stroke-dasharray=\"3 4\"/>\n", place_x(p, m->x), TOP, FRAME_H);
+        GANZ_TRY(label(p, place_x(p, m->x) + 4, TOP + 14, "font-size=\"11\" fill=\"#666\"", m->label));
     }
     return GANZ_OK;
 }
@@ -164,6 +176,7 @@ static ganz_status draw(page *p, const ganz_chart *chart)
     if (chart->right_label) GANZ_TRY(draw_y_axis(p, &p->right, true, chart->right_label));
     PRINT(p, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#444\"/>\n", LEFT, TOP,
           FRAME_W, FRAME_H);
+    GANZ_TRY(draw_marks(p, chart));
     for (int i = 0; i < chart->count; i++) GANZ_TRY(draw_series(p, &chart->series[i]));
     GANZ_TRY(draw_legend(p, chart));
     PRINT(p, "</svg>\n");

@@ -9,7 +9,8 @@ enum { GANZ_PATH = 1024 };
 typedef struct ganz_folder {
     const char *path; /* borrowed */
     char last[GANZ_PATH], best[GANZ_PATH], average[GANZ_PATH], log[GANZ_PATH], svg[GANZ_PATH];
-    char phase3[GANZ_PATH]; /* of quantization: the model after steps were first learned */
+    /* of quantization: the model after steps were first learned; the steps over time */
+    char phase3[GANZ_PATH], history[GANZ_PATH], history_svg[GANZ_PATH];
 } ganz_folder;
 
 ganz_status ganz_folder_name(ganz_folder *folder, const char *path, ganz_error *err);

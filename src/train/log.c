@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "train/chart.h"
 
-enum { LINE_BYTES = 512, FIELDS = (int)(sizeof(ganz_log_record) / sizeof(double)) };
+enum { LINE_BYTES = 512, MARKS = 8, FIELDS = (int)(sizeof(ganz_log_record) / sizeof(double)) };
 
 static const char heading[] =
     "step\tepoch\ttokens\tseconds\trate\tloss\taccuracy\ttokens/s\tvalid_loss\tvalid_accuracy\tvalid_bleu\tphase\n";
@@ -199,6 +198,22 @@ static ganz_series compact(const char *name, const char *color, double *x, doubl
     return s;
 }
 
+int ganz_log_marks(const ganz_log_record *records, int count, ganz_mark *marks, int most)
+{
+    double phase = 0, before = 0;
+    int n = 0;
+    for (int i = 0; i < count && n < most; i++) {
+        if (isfinite(records[i].phase) && records[i].phase != phase) {
+            marks[n].x = n > 0 ? before : records[i].step;
+            snprintf(marks[n].label, sizeof marks[n].label, "phase %g", records[i].phase);
+            phase = records[i].phase;
+            n++;
+        }
+        before = records[i].step;
+    }
+    return n;
+}
+
 ganz_status ganz_log_plot(const char *log_path, const char *svg_path, const char *title, ganz_error *err)
 {
     ganz_log_record *records;
@@ -220,8 +235,15 @@ ganz_status ganz_log_plot(const char *log_path, const char *svg_path, const char
         series[0].width = 1;
         series[2].dots = series[3].dots = true;
         series[3].right = true;
-        const ganz_chart chart = {title, "step", "loss (nats per token)", series[3].count ? "BLEU" : NULL, series,
-                                  series[3].count ? 4 : 3};
+        ganz_mark marks[MARKS];
+        const ganz_chart chart = {.title = title,
+                                  .x_label = "step",
+                                  .left_label = "loss (nats per token)",
+                                  .right_label = series[3].count ? "BLEU" : NULL,
+                                  .series = series,
+                                  .count = series[3].count ? 4 : 3,
+                                  .marks = marks,
+                                  .mark_count = ganz_log_marks(records, count, marks, MARKS)};
         status = ganz_chart_write(&chart, svg_path, err);
     }
     ganz_free(block);

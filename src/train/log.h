@@ -2,7 +2,7 @@
 #ifndef GANZ_TRAIN_LOG_H
 #define GANZ_TRAIN_LOG_H
 
-#include "base/base.h"
+#include "train/chart.h"
 
 /* Numbers that an event does not have are NaN, and nothing in the file. */
 typedef struct ganz_log_record {
@@ -31,7 +31,9 @@ ganz_status ganz_log_add(ganz_log *log, const ganz_log_record *record, ganz_erro
 /* All events of a file; the caller frees *records. */
 ganz_status ganz_log_read(const char *path, ganz_log_record **records, int *count, ganz_error *err);
 
-/* Draws the losses and BLEU of a log. */
+/* Where phases begin in a log, as marks of a chart; returns how many, at most `most`. */
+int ganz_log_marks(const ganz_log_record *records, int count, ganz_mark *marks, int most);
+/* Draws the losses and BLEU of a log, and the borders of its phases. */
 ganz_status ganz_log_plot(const char *log_path, const char *svg_path, const char *title, ganz_error *err);
 
 #endif

@@ -5,8 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ganz/quantize.h"
 #include "train/folder.h"
+#include "train/history.h"
 #include "train/trainer.h"
+
+enum { REPORT_LINES = 200 }; /* of the validation set */
 
 typedef struct run {
     ganz_trainer t;
@@ -143,6 +147,8 @@ static ganz_status log_training(run *r, ganz_error *err)
     record.accuracy = c->right / c->counted;
     record.speed = r->speed;
     GANZ_TRY(ganz_log_add(&r->log, &record, err));
+    if (r->t.phase->train_steps)
+        GANZ_TRY(ganz_history_add(r->files.history, &r->t.net, &r->t.weights, c->step, (int)c->phase, err));
     c->log_lines = r->log.lines;
     c->logged = c->step;
     r->saved = false;
@@ -161,6 +167,7 @@ static ganz_status save_checkpoint(run *r, ganz_error *err)
     GANZ_TRY(ganz_trainer_drain(&r->t, err));
     GANZ_TRY(ganz_trainer_probe(&r->t, err));
     GANZ_TRY(ganz_checkpoint_save(r->files.last, &parts, &r->t.counters, err));
+    if (quantizes(r)) GANZ_TRY(ganz_history_plot(r->files.history, r->files.history_svg, &r->t.net, err));
     GANZ_TRY(ganz_log_plot(r->files.log, r->files.svg, quantizes(r) ? "Quantization" : "Training", err));
     r->paused += ganz_seconds() - started;
     r->saved = true;
@@ -338,6 +345,8 @@ static ganz_status freeze(run *r, ganz_error *err)
     char event[160];
     ganz_frozen *const f = &r->frozen;
     if (r->t.counters.best_step == 0) GANZ_TRY(save_model(r, r->files.best, err)); /* nobody could choose */
+    const char *const text = r->options->valid_source;
+    if (text) GANZ_TRY(ganz_quantize_report(r->files.best, text, REPORT_LINES, r->files.path, err));
     GANZ_TRY(ganz_trainer_check_frozen(&r->t, r->files.best, f, err));
     if (f->compared == 0) return GANZ_OK;
     snprintf(event, sizeof event, "integer engine: BLEU %.2f; %d of %d validation sentences differ from training", f->bleu,
@@ -414,6 +423,7 @@ static ganz_status open_run(run *r, ganz_error *err)
     if (ganz_exists(r->files.last)) GANZ_TRY(ganz_trainer_restore(&r->t, r->files.last, err));
     GANZ_TRY(ganz_folder_make(&r->files, err));
     GANZ_TRY(ganz_log_open(&r->log, r->files.log, r->t.counters.log_lines, err));
+    if (quantizes(r)) GANZ_TRY(ganz_history_keep(r->files.history, r->t.counters.logged, err));
     ganz_folder_sweep(&r->files);
     r->saved = r->t.counters.step > 0;
     r->started = ganz_seconds() - r->log.seconds;

@@ -20,6 +20,13 @@ quantize 2>err || fail "quantizing fails: $(cat err)"
 for file in best phase-3 last; do [ -s run/$file.safetensors ] || fail "no $file.safetensors"; done
 equal "phases in the log" "1 2 3 4 5 6" "$(tail -n +2 run/log.tsv | cut -f12 | uniq | tr '\n' ' ' | sed 's/ $//')"
 equal "last step" 44 "$(tail -n 1 run/log.tsv | cut -f1)"
+for file in loss.svg steps.svg quant.txt quant.json quant.svg; do [ -s run/$file ] || fail "no $file"; done
+equal "operands of the report" 29 "$(tail -n +2 run/quant.tsv | wc -l)"
+equal "columns of the report" 12 "$(awk -F'\t' 'NR == 1 {n = NF} NF != n {n = -1} END {print n}' run/quant.tsv)"
+equal "columns of steps" 31 "$(awk -F'\t' 'NR == 1 {n = NF} NF != n {n = -1} END {print n}' run/steps.tsv)"
+equal "phases of steps" "3 4" "$(tail -n +2 run/steps.tsv | cut -f2 | uniq | tr '\n' ' ' | sed 's/ $//')"
+grep -q '^23 of 23 products in integers of 8 bits; 29 operands over 20 lines' run/quant.txt || fail "says: $(cat run/quant.txt)"
+grep -q '>phase 3<' run/loss.svg || fail "no borders of phases"
 for model in best phase-3; do
   $GANZ translate --model run/$model.safetensors ../valid.en >$model.out || fail "cannot translate with $model"
   equal "lines translated" 20 "$(wc -l <$model.out)"
@@ -42,13 +49,40 @@ done
 words=("${words[@]/-q/--no-quiet}")
 quantize --resume 2>err || fail "a stopped run does not go on: $(cat err)"
 grep -q '0 of 20 validation sentences differ from training' err || fail "says: $(cat err)"
-grep -q 'best.safetensors: 23 of 23 products in integers' err || fail "says: $(cat err)"
-for file in best last phase-3; do cmp run/$file.safetensors ../whole/run/$file.safetensors || fail "a stopped run ends otherwise"; done
+grep -q 'best.safetensors: 23 of 23 products in integers;' err || fail "says: $(cat err)"
+for file in best.safetensors last.safetensors phase-3.safetensors steps.tsv quant.tsv quant.json; do
+  cmp run/$file ../whole/run/$file || fail "a stopped run ends otherwise"
+done
 cd ..
 
 # ---- settings come from the model's training; only some phases
 $GANZ quantize -q --model float/best.safetensors --train corpus --out three --phases 1,2,3 --steps-per-phase 3 --bits 6 || fail "three phases"
 $GANZ translate --model three/best.safetensors valid.en >out || fail "cannot translate with six bits"
+
+# ---- what learning is compared with
+made() {
+  $GANZ quantize --model float/best.safetensors --out made.safetensors "${@:2}" >said || fail "$* fails"
+  equal "${*:2}" "$1" "$(sed 's/-bit.*//' said)"
+  $GANZ translate --model made.safetensors valid.en >out || fail "cannot translate after ${*:2}"
+  equal "lines translated" 20 "$(wc -l <out)"
+}
+made '23 of 23 products in 8' --calibrate valid.en
+made '23 of 23 products in 6' --calibrate valid.en --bits 6 --method kl
+made '17 of 23 products in 8' --calibrate valid.en --method kl --products dense
+made '23 of 23 products in 8' --method clip --clip 4
+made '17 of 23 products in 8' --method dynamic
+made '23 of 23 products in 8' --calibrate valid.en --power-of-two --weight-bits 7 --activation-bits 6 --attention-bits 5
+mkdir report && made '23 of 23 products in 8' --calibrate valid.en --report report
+[ -s report/quant.txt ] || fail "no report"
+$GANZ quantize -q --model float/best.safetensors --train corpus --out clipped --method clip --clip 8:2 --steps-per-phase 4 || fail "clip"
+no_text() { refuses 2 "$1" $GANZ quantize --model float/best.safetensors --out no "${@:2}"; }
+no_text 'only the methods learned and clip train' --train corpus --method kl
+no_text 'which text' --method kl
+no_text 'which text' --method learned
+no_text 'clip needs a number, or two like 8:1' --method clip --clip 8:
+no_text 'clip must be 0.001 to 1000' --method clip --clip 0
+no_text '--report goes with --calibrate' --method clip --report report
+refuses 1 'no line to calibrate with' $GANZ quantize --model float/best.safetensors --out no --calibrate /dev/null
 
 # ---- what does not fit is refused before anything is written
 $GANZ vocab -q --size 200 --out other text.en || fail "no other vocabulary"
