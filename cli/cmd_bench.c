@@ -43,7 +43,7 @@ static int run_train(int argc, char **argv)
 {
     const cli_command *const about = &about_train;
     const char *recipe = NULL;
-    long long threads = 0, vocab_size = 33288, warm = 3, steps = 20;
+    long long threads = 0, vocab_size = 33288, phase = 0, warm = 3, steps = 20;
     bool random = false;
     cli_settings settings;
     cli_list rest = {0};
@@ -57,6 +57,7 @@ static int run_train(int argc, char **argv)
         {"vocab-size", 0, CLI_INT, &vocab_size, "N", "vocabulary of random sentences", 16, 1000000},
         {"device", 'd', CLI_TEXT, &o.device, "cpu|cuda[:N]", "where to compute", 0, 0},
         {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU, 0: all", 0, 1024},
+        {"phase", 0, CLI_INT, &phase, "N", "of quantization; 0: training", 0, 6},
         {"warm", 0, CLI_INT, &warm, "N", "steps before the clock starts", 0, 100000},
         {"steps", 'n', CLI_INT, &steps, "N", "steps that are measured", 1, 1000000},
     };
@@ -73,7 +74,7 @@ static int run_train(int argc, char **argv)
     if (code >= 0) return code;
     ganz_bench_report report;
     o.threads = (int)threads;
-    const ganz_status status = ganz_bench_train(&o, (int)vocab_size, (int)warm, (int)steps, &report, &err);
+    const ganz_status status = ganz_bench_train(&o, (int)phase, (int)vocab_size, (int)warm, (int)steps, &report, &err);
     if (status != GANZ_OK) return cli_fail(about, &err);
     print_train(&report, steps);
     return CLI_OK;

@@ -158,7 +158,7 @@ static void keeps_accuracy(void **state)
         assert_int_equal(0, report.different);
         assert_true(fabs(report.engine_bleu - report.best_bleu) < 1e-9);
         assert_int_equal(report.products, report.integer_products);
-        assert_true(report.best_step > 130); /* of the last two phases */
+        assert_true(report.best_step >= 130); /* of the last two phases, their beginning included */
     }
 }
 
@@ -354,7 +354,7 @@ static void phases_can_be_added(void **state)
     o.resume = true;
     assert_int_equal(GANZ_OK, ganz_train(&o, &report, NULL));
     assert_int_equal(61, report.step);
-    assert_true(report.best_step > 37 && report.different == 0);
+    assert_true(report.best_step >= 37 && report.different == 0);
 }
 
 /* ---- refusals ----------------------------------------------------------------------------------- */

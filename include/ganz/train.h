@@ -72,10 +72,11 @@ GANZ_API ganz_status ganz_train_recipe(const char *out, ganz_recipe *recipe, boo
 /* The settings that a model's file tells of its making; *recipe is left as it is when *found is false. */
 GANZ_API ganz_status ganz_model_recipe(const char *model, ganz_recipe *recipe, bool *found, ganz_error *err);
 
-/* Trains, or with options->quantize goes through the phases of quantization, by the same rules. The folder gets last.safetensors (a model with all that is needed to go on), best.safetensors (the best
- * model by validation), model-STEP.safetensors and average.safetensors when asked for, log.tsv and loss.svg. Of
- * quantization best.safetensors is an integer model, chosen among those of the last two phases, and phase-3.safetensors
- * the one after steps were first learned.
+/* Trains, or with options->quantize goes through the phases of quantization, by the same rules. The folder gets
+ * last.safetensors (a model with all that is needed to go on), best.safetensors (the best model by validation),
+ * model-STEP.safetensors and average.safetensors when asked for, log.tsv and loss.svg. Of quantization best.safetensors
+ * is an integer model, chosen among those of the last two phases, and phase-3.safetensors the one after steps were
+ * first learned; steps.tsv and quant.* tell what became of the steps and what rounding does.
  * Whatever does not fit together is refused before the first step. On failure the last checkpoint stays whole. */
 GANZ_API ganz_status ganz_train(const ganz_train_options *options, ganz_train_report *report, ganz_error *err);
 
@@ -95,10 +96,10 @@ typedef struct ganz_bench_report {
     size_t pass_bytes, weight_bytes;
 } ganz_bench_report;
 
-/* Times `steps` whole steps (data loading, dropout, optimizer) after `warm` others. Without options->train the corpus
- * is made of random sentences of usual lengths, with a vocabulary of `vocab_size`. Nothing is written but that
- * temporary corpus. */
-GANZ_API ganz_status ganz_bench_train(const ganz_train_options *options, int vocab_size, int warm, int steps,
+/* Times `steps` whole steps (data loading, dropout, optimizer) of training (phase 0) or of a phase of quantization, after
+ * `warm` others. Without options->train the corpus is made of random sentences of usual lengths, with a vocabulary of
+ * `vocab_size`. Nothing is written but that temporary corpus. */
+GANZ_API ganz_status ganz_bench_train(const ganz_train_options *options, int phase, int vocab_size, int warm, int steps,
                                       ganz_bench_report *report, ganz_error *err);
 
 #ifdef __cplusplus

@@ -74,6 +74,16 @@ static ganz_status run_steps(ganz_trainer *t, int steps, ganz_error *err)
     return ganz_trainer_drain(t, err);
 }
 
+/* A step of a phase is like any other of it, once there are steps to round with. */
+static ganz_status go_to_phase(ganz_trainer *t, int phase, ganz_error *err)
+{
+    if (phase >= GANZ_PHASE_STEPS) {
+        GANZ_TRY(ganz_trainer_enter(t, GANZ_PHASE_RANGES, err));
+        GANZ_TRY(run_steps(t, 1, err));
+    }
+    return ganz_trainer_enter(t, phase, err);
+}
+
 static ganz_status measure(ganz_trainer *t, int warm, int steps, ganz_bench_report *report, ganz_error *err)
 {
     GANZ_TRY(run_steps(t, warm, err));
@@ -100,13 +110,14 @@ static ganz_status measure(ganz_trainer *t, int warm, int steps, ganz_bench_repo
     return GANZ_OK;
 }
 
-ganz_status ganz_bench_train(const ganz_train_options *options, int vocab_size, int warm, int steps,
+ganz_status ganz_bench_train(const ganz_train_options *options, int phase, int vocab_size, int warm, int steps,
                              ganz_bench_report *report, ganz_error *err)
 {
     ganz_train_options o = *options;
     ganz_trainer t;
     char path[512] = "";
     o.valid_source = o.valid_target = NULL;
+    o.quantize = phase > 0;
     if (!o.train) {
         GANZ_TRY(make_corpus(path, sizeof path, &o.recipe, vocab_size, warm + steps, err));
         o.train = path;
@@ -114,7 +125,8 @@ ganz_status ganz_bench_train(const ganz_train_options *options, int vocab_size, 
     }
     ganz_status status = ganz_trainer_open(&t, &o, err);
     if (status == GANZ_OK) {
-        status = measure(&t, warm, steps, report, err);
+        if (phase > 0) status = go_to_phase(&t, phase, err);
+        if (status == GANZ_OK) status = measure(&t, warm, steps, report, err);
         ganz_trainer_close(&t);
     }
     if (path[0]) unlink(path);

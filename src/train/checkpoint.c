@@ -142,7 +142,8 @@ static ganz_status write_all(ganz_writer *writer, const ganz_run_parts *p, const
     if (p->average) GANZ_TRY(ganz_writer_declare(writer, about_average, GANZ_DTYPE_F32, 1, &block, err));
     if (p->step_optim) GANZ_TRY(declare_steps(writer, p, err));
     GANZ_TRY(ganz_model_declare(writer, p->info, p->net, p->vocab, err));
-    if (p->best_lines) GANZ_TRY(ganz_writer_write(writer, p->best_lines, (size_t)p->lines * sizeof *p->best_lines, err));
+    const size_t line_bytes = (size_t)p->lines * sizeof *p->best_lines;
+    if (p->best_lines) GANZ_TRY(ganz_writer_write(writer, p->best_lines, line_bytes, err));
     GANZ_TRY(write_block(writer, p->weights, p->optim->slots, p->optim->slot_count, err));
     if (p->average) GANZ_TRY(write_block(writer, p->weights, p->average, p->net->params.block, err));
     if (p->step_optim) GANZ_TRY(write_steps(writer, p, err));
@@ -212,12 +213,14 @@ static ganz_status read_settings(const ganz_container *file, ganz_recipe *recipe
     return read_noted(file, recipe, err);
 }
 
-ganz_status ganz_checkpoint_origin(const ganz_container *file, ganz_recipe *recipe, ganz_origin *origin, ganz_error *err)
+ganz_status ganz_checkpoint_origin(const ganz_container *file, ganz_recipe *recipe, ganz_origin *origin,
+                                   ganz_error *err)
 {
     *origin = (ganz_origin){.recipe = ganz_container_text(file, "recipe.width") != NULL};
     GANZ_TRY(read_noted(file, recipe, err));
     const char *const key = ganz_container_text(file, "training.step") ? "training.step" : about_trained;
-    return ganz_container_text(file, key) ? ganz_container_get_int(file, key, 0, INT64_MAX, &origin->step, err) : GANZ_OK;
+    if (!ganz_container_text(file, key)) return GANZ_OK;
+    return ganz_container_get_int(file, key, 0, INT64_MAX, &origin->step, err);
 }
 
 ganz_status ganz_checkpoint_slots(const ganz_container *file, const ganz_weights *weights, const ganz_optim *optim,
@@ -274,7 +277,8 @@ static ganz_status read_counters(const ganz_container *file, ganz_counters *coun
             GANZ_TRY(ganz_container_get_int(file, fields[i].name, 0, INT64_MAX, to, err));
     }
     if (counters->phase < GANZ_PHASES) return GANZ_OK;
-    return ganz_fail(err, GANZ_EFORMAT, "%s: there is no phase %lld", ganz_container_name(file), (long long)counters->phase);
+    return ganz_fail(err, GANZ_EFORMAT, "%s: there is no phase %lld", ganz_container_name(file),
+                     (long long)counters->phase);
 }
 
 /* The tensors of a checkpoint that are beside the model. */

@@ -54,7 +54,8 @@ typedef struct ganz_origin {
     bool recipe;
     int64_t step; /* trained for so many; 0: unknown */
 } ganz_origin;
-ganz_status ganz_checkpoint_origin(const ganz_container *file, ganz_recipe *recipe, ganz_origin *origin, ganz_error *err);
+ganz_status ganz_checkpoint_origin(const ganz_container *file, ganz_recipe *recipe, ganz_origin *origin,
+                                   ganz_error *err);
 /* Takes over the optimizer's memory from a checkpoint of the same optimizer; *found false: it has none. */
 ganz_status ganz_checkpoint_slots(const ganz_container *file, const ganz_weights *weights, const ganz_optim *optim,
                                   bool *found, ganz_error *err);

@@ -2,13 +2,18 @@
 
 #include <math.h>
 
-double ganz_rate(const ganz_recipe *recipe, int64_t t, double done)
+double ganz_flat_rate(const ganz_recipe *recipe, int64_t t)
 {
     const double flat = (double)(t > recipe->decay_start ? t : recipe->decay_start);
-    double rate = recipe->learning_rate / sqrt(flat);
-    if (t < recipe->warmup) rate *= (double)(t + 1) / (double)recipe->warmup;
-    if (recipe->cooldown > 0 && done > 1 - recipe->cooldown) rate *= fmax(0, (1 - done) / recipe->cooldown);
-    return rate;
+    const double rate = recipe->learning_rate / sqrt(flat);
+    return t < recipe->warmup ? rate * ((double)(t + 1) / (double)recipe->warmup) : rate;
+}
+
+double ganz_cooldown(double part, double done) { return part > 0 && done > 1 - part ? fmax(0, (1 - done) / part) : 1; }
+
+double ganz_rate(const ganz_recipe *recipe, int64_t t, double done)
+{
+    return ganz_flat_rate(recipe, t) * ganz_cooldown(recipe->cooldown, done);
 }
 
 double ganz_step_rate(const ganz_recipe *recipe, int64_t t, int64_t phase_length)

@@ -8,6 +8,9 @@
 /* Rate of step t (from 0, before the update). `done` is the part of the run that lies behind, 0 to 1; it matters for
  * the cool-down only. */
 double ganz_rate(const ganz_recipe *recipe, int64_t t, double done);
+/* The same without a cooldown, and the factor of one over the last `part` of a schedule. */
+double ganz_flat_rate(const ganz_recipe *recipe, int64_t t);
+double ganz_cooldown(double part, double done);
 
 /* Adafactor: share of the old second moment that is kept at step t. */
 double ganz_adafactor_decay(int64_t t);

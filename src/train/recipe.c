@@ -38,7 +38,7 @@ static const ganz_setting table[] = {
     REAL(learning_rate, "learning-rate", 0, 1000, "1", BOTH, "factor of the rate 1/sqrt(max(step, decay-start))"),
     INT(warmup, "warmup", 0, 100000000, "0", TRAIN, "steps over which the rate rises from 0"),
     INT(decay_start, "decay-start", 1, 100000000, "10000", BOTH, "step up to which the rate stays flat"),
-    REAL(cooldown, "cooldown", 0, 1, "0", BOTH, "last part of the run over which the rate falls to 0"),
+    REAL(cooldown, "cooldown", 0, 1, "0", TRAIN, "last part of the run over which the rate falls to 0"),
     REAL(adam_beta1, "adam-beta1", 0, 0.99999, "0.9", BOTH, "Adam: decay of the first moment"),
     REAL(adam_beta2, "adam-beta2", 0, 0.9999999, "0.98", BOTH, "Adam: decay of the second moment"),
     REAL(adam_epsilon, "adam-epsilon", 1e-30, 1, "1e-9", BOTH, "Adam: added to the root of the second moment"),
@@ -76,6 +76,7 @@ static const ganz_setting table[] = {
     INT(measure_batches, "measure-batches", 0, 100000000, "0", QUANTIZE, "length of phase 2; 0: as the others"),
     INT(first_step, "first-step", 0, 1000000000, "0", QUANTIZE, "step of the schedule to go on from; 0: the model's"),
     REAL(rate_factor, "rate-factor", 0, 100, "0", QUANTIZE, "factor of the rate; 0: 1, or 0.2 after a cooldown"),
+    REAL(phase_cooldown, "phase-cooldown", 0, 1, "0.5", QUANTIZE, "last part of 1, of 3 and 4, of 5 and 6 that cools down"),
     CHOICE(step_optimizer, "step-optimizer", "adafactor|adam", "adafactor", true, QUANTIZE, "how steps are learned"),
     REAL(step_rate, "step-rate", 0, 10, "0.01", QUANTIZE, "Adam: rate of the steps, halved each third of a phase"),
     ROW(clip, "clip", PAIR, 0.001, 1000, NULL, "2", false, QUANTIZE, "clip: range, or FROM:TO to narrow it in training"),
@@ -156,12 +157,14 @@ static ganz_status set_set(const ganz_setting *s, const char *value, long long *
         const long first = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : -1;
         long last = first;
         if (first >= 0 && *end == '-' && isdigit((unsigned char)end[1])) last = strtol(end + 1, &end, 10);
-        good = first >= (long)s->min && last <= (long)s->max && first <= last && (*end == '\0' || (*end == ',' && end[1]));
+        good = first >= (long)s->min && last <= (long)s->max && first <= last &&
+               (*end == '\0' || (*end == ',' && end[1]));
         for (long i = first; good && i <= last; i++) set |= 1LL << i;
         if (good) at = *end ? end + 1 : end;
     }
     if (!good)
-        return ganz_fail(err, GANZ_EINVAL, "%s are numbers from %g to %g like 1-3 or 1,2,5, not %s", s->name, s->min, s->max, value);
+        return ganz_fail(err, GANZ_EINVAL, "%s are numbers from %g to %g like 1-3 or 1,2,5, not %s", s->name, s->min,
+                         s->max, value);
     *to = set;
     return GANZ_OK;
 }

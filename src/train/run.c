@@ -43,7 +43,8 @@ static long long all_steps(const run *r)
     const ganz_recipe *const recipe = &r->t.recipe;
     long long sum = 0;
     if (!quantizes(r)) return recipe->steps;
-    for (int row = -1; (row = ganz_phases_next(r->t.phases, row)) >= 0;) sum += ganz_phase_length(recipe, row, r->t.pass);
+    for (int row = -1; (row = ganz_phases_next(r->t.phases, row)) >= 0;)
+        sum += ganz_phase_length(recipe, row, r->t.pass);
     return sum;
 }
 
@@ -215,7 +216,8 @@ static ganz_status save_average(const run *r, ganz_error *err)
 {
     const ganz_run_parts parts = ganz_trainer_parts(&r->t);
     if (r->t.recipe.average_last > 0) return average_kept(r, r->files.average, err);
-    return r->t.average ? ganz_checkpoint_model(r->files.average, &parts, r->t.average, r->t.counters.step, err) : GANZ_OK;
+    if (!r->t.average) return GANZ_OK;
+    return ganz_checkpoint_model(r->files.average, &parts, r->t.average, r->t.counters.step, err);
 }
 
 /* The model as it stands: of a run that quantizes, in integers. */
@@ -397,7 +399,8 @@ static void fill_report(const run *r, ganz_train_report *report)
     report->pass_bytes = r->t.stepper.device.size;
     report->weight_bytes = ganz_trainer_weight_bytes(&r->t);
     report->products = r->t.net.sites + 2 * r->t.net.pairs;
-    report->integer_products = !quantizes(r) ? 0 : r->t.recipe.products == GANZ_PRODUCTS_ALL ? report->products : r->t.net.sites;
+    const bool all = r->t.recipe.products == GANZ_PRODUCTS_ALL;
+    report->integer_products = !quantizes(r) ? 0 : all ? report->products : r->t.net.sites;
     report->compared = r->frozen.compared;
     report->different = r->frozen.different;
     report->engine_bleu = r->frozen.compared ? r->frozen.bleu : -1;
@@ -416,9 +419,11 @@ static ganz_status open_run(run *r, ganz_error *err)
     GANZ_TRY(check_options(r->options, err));
     GANZ_TRY(ganz_folder_name(&r->files, r->options->out, err));
     if (!r->options->resume && ganz_exists(r->files.last))
-        return ganz_fail(err, GANZ_EINVAL, "%s holds a run already: resume it, or choose another folder", r->options->out);
+        return ganz_fail(err, GANZ_EINVAL, "%s holds a run already: resume it, or choose another folder",
+                         r->options->out);
     ganz_train_options own = *r->options;
     if (own.quantize && ganz_exists(r->files.last)) own.model = r->files.last; /* all of the model is there too */
+    if (own.quantize && !own.model) return ganz_fail(err, GANZ_EINVAL, "quantizing needs a model");
     GANZ_TRY(ganz_trainer_open(&r->t, &own, err));
     if (ganz_exists(r->files.last)) GANZ_TRY(ganz_trainer_restore(&r->t, r->files.last, err));
     GANZ_TRY(ganz_folder_make(&r->files, err));

@@ -141,7 +141,7 @@ static ganz_status open_loader(ganz_trainer *t, ganz_error *err)
 
 static ganz_dropout dropout_of(const ganz_recipe *r)
 {
-    return (ganz_dropout){.residual = (real)r->dropout, .relu = (real)r->dropout_relu, .attention = (real)r->dropout_attention};
+    return (ganz_dropout){(real)r->dropout, (real)r->dropout_relu, (real)r->dropout_attention};
 }
 
 /* Never more than a whole step, and never less than one row. */
@@ -197,7 +197,6 @@ static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
     if (!o->train) return ganz_fail(err, GANZ_EINVAL, "training needs a corpus");
     if (!o->valid_source != !o->valid_target)
         return ganz_fail(err, GANZ_EINVAL, "validation needs both a source and a target");
-    if (o->quantize && !o->model) return ganz_fail(err, GANZ_EINVAL, "quantizing needs a model");
     if (o->model) GANZ_TRY(open_start(t, err));
     else if (o->vocab) GANZ_TRY(ganz_vocab_open(&t->vocab, o->vocab, err));
     GANZ_TRY(ganz_corpus_open(&t->corpus, o->train, err));
@@ -283,10 +282,14 @@ static ganz_status clip_everything(ganz_trainer *t, ganz_error *err)
     return ganz_weights_set_range(&t->weights, range, err);
 }
 
+/* What fine-tuning begins with is its first candidate. */
 bool ganz_trainer_chooses(const ganz_trainer *t)
 {
-    return ganz_phases_choose(t->phases, (int)t->counters.phase) &&
-           (!narrows(t) || clip_range(t) == t->recipe.clip[1]);
+    const int row = (int)t->counters.phase, next = ganz_phases_next(t->phases, row);
+    if (narrows(t)) return clip_range(t) == t->recipe.clip[1];
+    if (ganz_phases_choose(t->phases, row)) return true;
+    return t->phase->inputs == GANZ_INPUTS_FAKE && ganz_phases_choose(t->phases, next) &&
+           t->counters.phase_step == ganz_trainer_phase_length(t);
 }
 
 static ganz_status set_phase(ganz_trainer *t, ganz_error *err)
@@ -303,13 +306,14 @@ static ganz_status set_phase(ganz_trainer *t, ganz_error *err)
 ganz_status ganz_trainer_enter(ganz_trainer *t, int row, ganz_error *err)
 {
     ganz_counters *const c = &t->counters;
-    if (t->phase && t->phase->inputs == GANZ_INPUTS_MEASURE) GANZ_TRY(ganz_weights_set_steps(&t->weights, &t->net, err));
+    const bool measured = t->phase && t->phase->inputs == GANZ_INPUTS_MEASURE;
+    if (measured) GANZ_TRY(ganz_weights_set_steps(&t->weights, &t->net, err));
     if (row == GANZ_PHASE_RANGES) t->be->zero(t->be, t->weights.largest, (size_t)t->net.steps * sizeof(real));
-    if (ganz_phases_choose(t->phases, row) && !(t->phase && ganz_phases_choose(t->phases, (int)c->phase)))
-        c->best_step = c->waited = 0; /* what came before is no candidate */
+    if (t->phase && !ganz_trainer_chooses(t)) c->best_step = 0; /* what came before is no candidate */
+    c->waited = 0;
     c->phase = row;
     c->phase_step = 0;
-    t->batch = (ganz_batch){0}; /* what an older phase has seen is not to be looked at in this one: it may be measuring */
+    t->batch = (ganz_batch){0}; /* of an older phase: not to be looked at in this one, which may be measuring */
     return set_phase(t, err);
 }
 
@@ -354,7 +358,8 @@ static ganz_status gradients(ganz_trainer *t, ganz_error *err)
 {
     const double started = ganz_seconds();
     const ganz_position position = ganz_loader_position(t->loader);
-    const uint64_t seed = ganz_random_u64((uint64_t)t->recipe.seed, steps_stream, (uint64_t)(t->counters.first + t->counters.step));
+    const uint64_t step = (uint64_t)(t->counters.first + t->counters.step);
+    const uint64_t seed = ganz_random_u64((uint64_t)t->recipe.seed, steps_stream, step);
     double sums[3] = {0};
     GANZ_TRY(ganz_loader_next(t->loader, &t->batch, err));
     if (t->be->host) t->be->download(t->be, sums, t->stepper.sums, sizeof sums);
@@ -384,10 +389,13 @@ static double rate_factor(const ganz_recipe *r)
 static ganz_status update(ganz_trainer *t, double done, ganz_error *err)
 {
     ganz_counters *const c = &t->counters;
-    const double rate = ganz_rate(&t->recipe, c->first + c->step, done);
+    const bool training = c->phase == GANZ_PHASE_FLOAT;
+    const double rate = training ? ganz_rate(&t->recipe, c->step, done)
+                                 : ganz_flat_rate(&t->recipe, c->first + c->step) *
+                                       ganz_cooldown(t->recipe.phase_cooldown, done);
     t->rate = 0;
     if (t->phase->train_weights) {
-        t->rate = c->phase == GANZ_PHASE_FLOAT ? rate : rate * rate_factor(&t->recipe);
+        t->rate = training ? rate : rate * rate_factor(&t->recipe);
         ganz_optim_step(&t->optim, t->rate, c->updates++);
     }
     if (t->phase->train_steps) {
@@ -463,7 +471,8 @@ static int translated(const ganz_trainer *t)
 
 static ganz_status measure_model(ganz_trainer *t, ganz_log_record *record, ganz_error *err)
 {
-    GANZ_TRY(ganz_valid_loss(&t->valid, &t->stepper, t->options.stop, &record->valid_loss, &record->valid_accuracy, err));
+    double *const loss = &record->valid_loss, *const accuracy = &record->valid_accuracy;
+    GANZ_TRY(ganz_valid_loss(&t->valid, &t->stepper, t->options.stop, loss, accuracy, err));
     const int most = translated(t);
     if (most == 0) return GANZ_OK;
     return ganz_valid_bleu(&t->valid, t->decoder, most, t->options.stop, &record->valid_bleu, err);

@@ -55,8 +55,8 @@ bool ganz_trainer_chooses(const ganz_trainer *trainer);
 /* Steps of the phase. */
 int64_t ganz_trainer_phase_length(const ganz_trainer *trainer);
 
-/* One step, with an update of what learns. `done`: part of its schedule that lies behind. A stop that comes in the middle undoes the step and gives
- * GANZ_ESTOPPED. */
+/* One step, with an update of what learns. `done`: part of its schedule that lies behind. A stop that comes in the
+ * middle undoes the step and gives GANZ_ESTOPPED. */
 ganz_status ganz_trainer_step(ganz_trainer *trainer, double done, ganz_error *err);
 
 /* The loss of the updated model on the batch it has just seen, refused like that of drain: what is about to be saved
