@@ -59,6 +59,7 @@ static void fill_calibration(words *w)
     w->how.weight_bits = (int)r->weight_bits;
     w->how.activation_bits = (int)r->activation_bits;
     w->how.attention_bits = (int)r->attention_bits;
+    w->how.bias_bits = (int)r->bias_bits;
     w->how.dense = r->products == GANZ_PRODUCTS_DENSE;
     w->how.power_of_two = r->power_of_two;
     w->how.clip = r->clip[1];

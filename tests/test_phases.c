@@ -214,12 +214,14 @@ static void bits_of_each_kind(void **state)
     o.recipe.weight_bits = 7;
     o.recipe.activation_bits = 6;
     o.recipe.attention_bits = 5;
+    o.recipe.bias_bits = 8;
     must_agree(&o, 0.97, 23);
     ganz_model *m = open_best(&o);
     assert_int_equal(7, m->info.bits);
     assert_int_equal(6, m->net.decoder[0].cross.k.input_bits);
     assert_int_equal(6, m->net.encoder[0].self.pair.bits);
     assert_int_equal(5, m->net.encoder[0].self.pair.u_bits);
+    assert_int_equal(8, m->net.encoder[0].ffn.in.bias_bits);
     ganz_model_close(&m);
 }
 

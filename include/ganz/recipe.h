@@ -46,7 +46,7 @@ typedef struct ganz_recipe {
     double alpha;
     /* integers */
     long long method; /* GANZ_METHOD_* */
-    long long bits, weight_bits, activation_bits, attention_bits; /* the last three: 0 is as `bits` */
+    long long bits, weight_bits, activation_bits, attention_bits, bias_bits; /* all but the first: 0 is as `bits` */
     long long products; /* GANZ_PRODUCTS_* */
     bool power_of_two;
     long long phases; /* set of numbers, a bit for each */

@@ -127,7 +127,9 @@ static ganz_status write_bits(ganz_writer *w, const ganz_net *net, ganz_error *e
     const ganz_pair *const pair = &net->encoder[0].self.pair;
     const int bits = net->logits.weight_bits, inputs = net->logits.input_bits;
     GANZ_TRY(ganz_writer_int(w, "bits", bits, err));
+    const int biases = net->logits.bias_bits;
     if (inputs != bits) GANZ_TRY(ganz_writer_int(w, "input_bits", inputs, err));
+    if (biases != bits) GANZ_TRY(ganz_writer_int(w, "bias_bits", biases, err));
     if (pair->u_bits != bits) GANZ_TRY(ganz_writer_int(w, "attention_bits", pair->u_bits, err));
     return pair->inputs == GANZ_INPUTS_FAKE ? GANZ_OK : ganz_writer_text(w, "attention", "float", err);
 }
@@ -226,7 +228,7 @@ static ganz_status read_site(const ganz_container *file, const ganz_site *site, 
     ganz_weights_pack(w, site, codes, (real)step);
     if (forget) ganz_map_forget(codes, ganz_param_count(weight));
     if (site->bias < 0) return GANZ_OK;
-    GANZ_TRY(get_codes(file, &w->params->list[site->bias], site->weight_bits, &codes, &step, err));
+    GANZ_TRY(get_codes(file, &w->params->list[site->bias], site->bias_bits, &codes, &step, err));
     for (int i = 0; i < site->out; i++) w->value[site->bias][i] = (real)codes[i] * (real)step;
     return GANZ_OK;
 }

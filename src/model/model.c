@@ -139,6 +139,7 @@ static ganz_status read_bits(const ganz_container *file, ganz_model_info *info, 
     info->bits = (int)bits;
     GANZ_TRY(read_width(file, "input_bits", info->bits, &info->input_bits, err));
     GANZ_TRY(read_width(file, "attention_bits", info->bits, &info->u_bits, err));
+    GANZ_TRY(read_width(file, "bias_bits", info->bits, &info->bias_bits, err));
     const char *const attention = ganz_container_text(file, "attention");
     info->float_attention = attention && strcmp(attention, "float") == 0;
     if (!attention || info->float_attention || strcmp(attention, "codes") == 0) return GANZ_OK;
@@ -268,7 +269,10 @@ static ganz_status read_floats(ganz_model *m, const ganz_container *file, ganz_e
 
 static ganz_status read_integers(ganz_model *m, const ganz_container *file, bool mapped, ganz_error *err)
 {
-    ganz_net_set_widths(&m->net, (ganz_widths){m->info.bits, m->info.input_bits, m->info.u_bits});
+    ganz_net_set_widths(&m->net, (ganz_widths){.weights = m->info.bits,
+                                               .inputs = m->info.input_bits,
+                                               .u = m->info.u_bits,
+                                               .biases = m->info.bias_bits});
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_CODES, GANZ_INPUTS_CODES);
     for (int i = 0; m->info.float_attention && i < m->net.pairs; i++)
         ganz_net_pair(&m->net, i)->inputs = GANZ_INPUTS_FLOAT;

@@ -19,7 +19,7 @@ typedef struct ganz_model_info {
     const char *source_language, *target_language; /* "en", "de" */
     const char *command;                           /* what made it */
     int bits;             /* of the codes of weights; 0: they are float */
-    int input_bits, u_bits; /* of the inputs, and of attention weights, of an integer model */
+    int input_bits, u_bits, bias_bits; /* of the inputs, of attention weights, and of biases, of an integer model */
     bool float_attention; /* only the dense products of an integer model are integer */
     int dynamic_bits;     /* of a float model: inputs of dense products are rounded row by row; 0: not */
 } ganz_model_info;

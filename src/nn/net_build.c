@@ -67,7 +67,7 @@ static ganz_step next_step(builder *b) { return (ganz_step){.z = -1, .place = b-
 static ganz_site new_site(builder *b, const char *where, const char *name, int out, int in)
 {
     ganz_site site = {.in = in, .out = out, .weight = -1, .bias = -1, .place = b->net->sites++, .input = next_step(b)};
-    site.weight_bits = site.input_bits = BITS;
+    site.weight_bits = site.input_bits = site.bias_bits = BITS;
     snprintf(site.name, sizeof site.name, "%s%s%s", where, *where ? "." : "", name);
     return site;
 }
@@ -258,6 +258,7 @@ void ganz_net_set_widths(ganz_net *net, ganz_widths widths)
     for (int i = 0; i < net->sites; i++) {
         ganz_site *const site = ganz_net_site(net, i);
         site->weight_bits = widths.weights;
+        site->bias_bits = widths.biases;
         site->input_bits = widths.inputs;
     }
     for (int i = 0; i < net->pairs; i++) {
@@ -267,4 +268,4 @@ void ganz_net_set_widths(ganz_net *net, ganz_widths widths)
     }
 }
 
-void ganz_net_set_bits(ganz_net *net, int bits) { ganz_net_set_widths(net, (ganz_widths){bits, bits, bits}); }
+void ganz_net_set_bits(ganz_net *net, int bits) { ganz_net_set_widths(net, (ganz_widths){bits, bits, bits, bits}); }

@@ -161,7 +161,7 @@ void ganz_op_loss(ganz_pass *pass, ganz_tensor *decoded, const ganz_site *site, 
     ganz_tensor *const in = ganz_op_site_input(pass, decoded, site);
     bool add = false;
     if (pass->failed || (pass->tape && !ganz_tensor_grad(pass, in, &add))) return;
-    const ganz_type type = ganz_input_type(pass, site->inputs);
+    const ganz_type type = pass->be->product; /* nobody reads these logits but the loss, and they are large */
     const int rows = in->m.rows, chunk = goal->chunk < rows ? goal->chunk : rows;
     const size_t mark = ganz_arena_mark(pass->device);
     ganz_linear_call call = linear_call(pass, in, site, 1);

@@ -21,9 +21,9 @@ typedef enum ganz_inputs_state {
     GANZ_INPUTS_DYNAMIC  /* float, each row rounded with a step of its own; in ordinary memory only, without a tape */
 } ganz_inputs_state;
 
-/* Bits of the codes of weights (and biases), of inputs (and q, k, v), and of U. */
+/* Bits of the codes of weights, of inputs (and q, k, v), of U, and of biases. */
 typedef struct ganz_widths {
-    int weights, inputs, u;
+    int weights, inputs, u, biases;
 } ganz_widths;
 
 enum { GANZ_BITS_LEAST = 2, GANZ_BITS_MOST = 8 };
@@ -42,7 +42,7 @@ typedef struct ganz_site {
     int weight, bias; /* parameter numbers; bias -1: none */
     int place;        /* 0 .. sites-1: place in the blocks of weight steps and bias steps */
     ganz_step input;
-    int weight_bits, input_bits;
+    int weight_bits, input_bits, bias_bits;
     bool after_relu; /* input codes are in [0, p]: products may be faster */
     ganz_weights_state weights;
     ganz_inputs_state inputs;

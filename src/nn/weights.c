@@ -91,7 +91,7 @@ static ganz_refresh_item bias_item(const ganz_weights *w, const ganz_site *site,
                                .count = ganz_param_count(p),
                                .copy = w->bias_value + p->offset,
                                .step = w->bias_step + site->place,
-                               .p = ganz_code_max(site->weight_bits, true),
+                               .p = ganz_code_max(site->bias_bits, true),
                                .values = true,
                                .whole = whole};
 }

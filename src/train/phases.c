@@ -70,7 +70,8 @@ void ganz_phase_set_bits(ganz_net *net, const ganz_recipe *recipe)
 {
     ganz_net_set_widths(net, (ganz_widths){.weights = bits_of(recipe->weight_bits, recipe),
                                            .inputs = bits_of(recipe->activation_bits, recipe),
-                                           .u = bits_of(recipe->attention_bits, recipe)});
+                                           .u = bits_of(recipe->attention_bits, recipe),
+                                           .biases = bits_of(recipe->bias_bits, recipe)});
     net->whole_steps = recipe->power_of_two;
 }
 

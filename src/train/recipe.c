@@ -66,9 +66,10 @@ static const ganz_setting table[] = {
 
     CHOICE(method, "method", "learned|max|kl|clip|dynamic", "learned", true, QUANTIZE, "how steps are found"),
     SHAPE(bits, "bits", 2, 8, "8", QUANTIZE, "width of all codes"),
-    SHAPE(weight_bits, "weight-bits", 0, 8, "0", QUANTIZE, "of weights and biases; 0: as bits"),
+    SHAPE(weight_bits, "weight-bits", 0, 8, "0", QUANTIZE, "of weights; 0: as bits"),
     SHAPE(activation_bits, "activation-bits", 0, 8, "0", QUANTIZE, "of inputs, queries, keys and values; 0: as bits"),
     SHAPE(attention_bits, "attention-bits", 0, 8, "0", QUANTIZE, "of attention weights; 0: as bits"),
+    SHAPE(bias_bits, "bias-bits", 0, 8, "0", QUANTIZE, "of biases; 0: as bits"),
     CHOICE(products, "products", "all|dense", "all", true, QUANTIZE, "made integer; dense: attention stays float"),
     FLAG(power_of_two, "power-of-two", "false", true, QUANTIZE, "steps are powers of two"),
     ROW(phases, "phases", SET, 1, 6, NULL, "1-6", false, QUANTIZE, "phases of learning, like 1-3 or 1,2,3"),
@@ -281,7 +282,7 @@ void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *s, char text
 
 static ganz_status check_bits(const ganz_recipe *r, ganz_error *err)
 {
-    const long long all[] = {r->weight_bits, r->activation_bits, r->attention_bits};
+    const long long all[] = {r->weight_bits, r->activation_bits, r->attention_bits, r->bias_bits};
     for (size_t i = 0; i < GANZ_COUNT(all); i++)
         if (all[i] == 1) return ganz_fail(err, GANZ_EINVAL, "codes need at least 2 bits");
     return GANZ_OK;

@@ -42,13 +42,14 @@ static ganz_widths widths_of(const ganz_calibration *how)
 {
     return (ganz_widths){.weights = how->weight_bits ? how->weight_bits : how->bits,
                          .inputs = how->activation_bits ? how->activation_bits : how->bits,
-                         .u = how->attention_bits ? how->attention_bits : how->bits};
+                         .u = how->attention_bits ? how->attention_bits : how->bits,
+                         .biases = how->bias_bits ? how->bias_bits : how->bits};
 }
 
 static ganz_status check(const ganz_calibration *how, ganz_error *err)
 {
     const ganz_widths widths = widths_of(how);
-    const int bits[] = {how->bits, widths.weights, widths.inputs, widths.u};
+    const int bits[] = {how->bits, widths.weights, widths.inputs, widths.u, widths.biases};
     for (size_t i = 0; i < GANZ_COUNT(bits); i++)
         if (bits[i] < GANZ_BITS_LEAST || bits[i] > GANZ_BITS_MOST)
             return ganz_fail(err, GANZ_EINVAL, "bits must be %d to %d, not %d", GANZ_BITS_LEAST, GANZ_BITS_MOST, bits[i]);
