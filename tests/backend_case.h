@@ -13,6 +13,7 @@ typedef struct two {
 
 typedef struct mats {
     ganz_matrix cpu, gpu; /* REAL on the CPU; of any type on the GPU, holding the same numbers */
+    bool part;            /* columns of another matrix: what lies between its rows is that one's */
 } mats;
 
 typedef struct bench_of_two {
