@@ -75,6 +75,7 @@ def make_ct2_model(shape, folder):
     spec.register_target_vocabulary(tokens)
     spec.validate()
     spec.optimize(quantization="int8")
+    os.makedirs(folder, exist_ok=True)
     spec.save(folder)
 
 

@@ -172,7 +172,7 @@ static mats matrix_of(real *numbers, int rows, int cols, int ld, ganz_type type)
     }
     both.cpu->upload(both.cpu, t.cpu, numbers, count * sizeof(real));
     free(numbers);
-    return (mats){{rows, cols, ld, GANZ_REAL, t.cpu}, {rows, cols, ld, type, t.gpu}};
+    return (mats){{rows, cols, ld, GANZ_REAL, t.cpu}, {rows, cols, ld, type, t.gpu}, false};
 }
 
 mats random_matrix(int rows, int cols, int ld, ganz_type type, double scale)
@@ -187,7 +187,7 @@ mats nan_matrix(int rows, int cols, int ld, ganz_type type)
     return matrix_of(numbers, rows, cols, ld, type);
 }
 
-mats no_matrix(void) { return (mats){{0, 0, 0, GANZ_REAL, NULL}, {0, 0, 0, GANZ_REAL, NULL}}; }
+mats no_matrix(void) { return (mats){{0, 0, 0, GANZ_REAL, NULL}, {0, 0, 0, GANZ_REAL, NULL}, false}; }
 
 mats columns_of(mats m, int col, int cols)
 {
@@ -266,7 +266,7 @@ void same_matrix(const char *what, mats m, double tolerance)
 
 void same_reals(const char *what, two t, size_t count, double tolerance)
 {
-    const mats m = {{1, (int)count, (int)count, GANZ_REAL, t.cpu}, {1, (int)count, (int)count, GANZ_REAL, t.gpu}};
+    const mats m = {{1, (int)count, (int)count, GANZ_REAL, t.cpu}, {1, (int)count, (int)count, GANZ_REAL, t.gpu}, false};
     same_matrix(what, m, tolerance);
 }
 
