@@ -97,6 +97,9 @@ void cli_join_words(int argc, char **argv, char *text, size_t bytes);
 /* Seconds on a clock that never goes back. */
 double cli_seconds(void);
 
+/* Most memory this program ever held, in MiB; 0 where the system does not tell. */
+double cli_peak_mib(void);
+
 /* One function and one description for each command; the table is in main.c. */
 #define CLI_COMMANDS(X) \
     X(vocab)             \

@@ -1,7 +1,6 @@
 /* ganz bench WHAT: measures this machine. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "cli.h"
 #include "ganz/train.h"
@@ -24,8 +23,6 @@ static const cli_command about_train = {
 
 static void print_train(const ganz_bench_report *r, long long steps)
 {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
     printf("parameters          %lld\n", r->parameters);
     printf("target tokens/s     %.0f\n", r->tokens_per_second);
     printf("source tokens/s     %.0f\n", r->source_tokens_per_second);
@@ -36,7 +33,7 @@ static void print_train(const ganz_bench_report *r, long long steps)
     printf("loss                %.4f\n", r->loss);
     printf("pass memory         %.0f MiB\n", (double)r->pass_bytes / 1048576);
     printf("weights, optimizer  %.0f MiB\n", (double)r->weight_bytes / 1048576);
-    printf("peak host memory    %.0f MiB\n", (double)usage.ru_maxrss / 1024);
+    printf("peak host memory    %.0f MiB\n", cli_peak_mib());
 }
 
 static int run_train(int argc, char **argv)

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,9 +89,7 @@ static int make_model(const options *o, const char *path)
 
 static void print_report(const options *o, const ganz_translation_report *r)
 {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    const double rate = (double)r->tokens / r->seconds, peak = (double)usage.ru_maxrss / 1024;
+    const double rate = (double)r->tokens / r->seconds, peak = cli_peak_mib();
     if (o->json) {
         printf("{\"tokens_per_s\": %.2f, \"tokens\": %lld, \"seconds\": %.4f, \"load_s\": %.4f, \"peak_mib\": %.1f", rate,
                r->tokens, r->seconds, r->load_seconds, peak);

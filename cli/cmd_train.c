@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "cli.h"
 #include "ganz/train.h"
@@ -34,15 +33,13 @@ const cli_command cli_about_average = {
 
 static void print_report(const ganz_train_report *r, const char *out)
 {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
     fprintf(stderr, "%lld steps, %lld target tokens, %lld parameters, %.0f tokens/s%s\n", r->step, r->tokens,
             r->parameters, r->tokens_per_second, r->early ? "; ended because validations got no better" : "");
     if (r->best_step > 0)
         fprintf(stderr, "best at step %lld: validation loss %.4f, BLEU %.2f (%s/best.safetensors)\n", r->best_step,
                 r->best_loss, r->best_bleu, out);
     fprintf(stderr, "memory: %.0f MiB at most (%.0f MiB a pass, %.0f MiB parameters and optimizer)\n",
-            (double)usage.ru_maxrss / 1024, (double)r->pass_bytes / 1048576, (double)r->weight_bytes / 1048576);
+            cli_peak_mib(), (double)r->pass_bytes / 1048576, (double)r->weight_bytes / 1048576);
 }
 
 /* ---- train -------------------------------------------------------------------------------------- */

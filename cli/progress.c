@@ -15,6 +15,18 @@ double cli_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* Not getrusage: its number is also that of the process that started us. */
+double cli_peak_mib(void)
+{
+    double kib = 0;
+    char line[128];
+    FILE *const status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "VmHWM: %lf", &kib) == 1) break;
+    if (status) fclose(status);
+    return kib / 1024;
+}
+
 void cli_progress_start(cli_progress *p, const char *label, const char *unit, long long total, bool quiet)
 {
     *p = (cli_progress){.label = label, .unit = unit, .total = total, .quiet = quiet};
