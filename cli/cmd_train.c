@@ -14,9 +14,10 @@ const cli_command cli_about_train = {
         "DIR gets last.safetensors (a model with all that is needed to go on), best.safetensors (the best model by\n"
         "validation), average.safetensors (when averaging is asked for), log.tsv and loss.svg.\n"
         "\n"
-        "A recipe is a file of lines \"name: value\", or one of base, big, small, tiny; options override it, and\n"
-        "--dump-config prints what comes out. With --resume the settings are those of the run's last checkpoint, a\n"
-        "recipe and options override them, and the run goes on as if it had never stopped.\n"
+        "A recipe is a file of lines \"name: value\", or one of base, base-quick, big, big-quick, small,\n"
+        "tiny; options override it, and --dump-config prints what comes out. With --resume the settings are those of\n"
+        "the run's last checkpoint, a recipe and options override them, and the run goes on as if it had never\n"
+        "stopped.\n"
         "\n"
         "SIGINT and SIGTERM save a checkpoint and end the run (a second SIGINT ends it at once); SIGUSR1 saves one\n"
         "and goes on.\n",

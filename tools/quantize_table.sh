@@ -1,35 +1,60 @@
 #!/bin/bash
-# quantize_table.sh MODEL CORPUS VALID_SRC VALID_REF TEST_SRC TEST_REF OUT: one float model through every method of
-# ganz quantize, translated by the engine and scored: OUT/table.tsv and OUT/table.md. Started again, it goes on where it
-# stopped. Settings, by the environment:
+# quantize_table.sh MODEL CORPUS TEXTS OUT: one float model through every method of ganz quantize, translated by the
+# integer engine and scored. Started again, it goes on where it stopped.
+#   TEXTS  a folder with VALID.en, VALID.de, TEST.en and TEST.de
+#   OUT    the models, their runs (logs, reports, plots), NAME.SET.hyp, table.tsv (all scores) and table.md (to read)
+# Settings, by the environment:
 #   GANZ=ganz        the program
 #   BITS="8 6"       widths to try
-#   DEVICE=cpu       where to learn (cpu, cuda)
-#   THREADS=0        of translation and of the CPU; 0: all
+#   METHODS="max kl kl-dense clip clip-tuned dynamic learned power-of-two per-row"   what to compare
+#   ONCE="power-of-two per-row dynamic clip-tuned"   methods for the first width alone
 #   LEARN=""         more options of learning, e.g. "--steps-per-phase 500 --validate-every 250"
-#   METHODS="max kl kl-dense clip clip-tuned dynamic learned power-of-two"   what to compare
-#   POWER_BITS=8     widths for power-of-two
+#   DEVICE=cpu       where to learn and where the float model translates (cpu, cuda)
+#   THREADS=0        of translation and of the CPU; 0: all
+#   VALID=newstest2013 TEST=newstest2014 SOURCE=en TARGET=de   names of the texts
 #   LINES=600        of the validation text for calibration
 #   BEAM=4           of translation
-#   TOK=13a          how BLEU finds words (13a, intl, t2t)
 #   BOOTSTRAP=1000   resamples of the comparison with the float model
+#   STEPS="make score"   make: models and translations; score: the tables
 set -eu
-[ $# = 7 ] || { sed -n '2,17p' "$0" | sed 's/^# \{0,1\}//' >&2; exit 2; }
-MODEL=$1 CORPUS=$2 VALID_SRC=$3 VALID_REF=$4 TEST_SRC=$5 TEST_REF=$6 OUT=$7
+[ $# = 4 ] || { sed -n '2,19p' "$0" | sed 's/^# \{0,1\}//' >&2; exit 2; }
+MODEL=$1 CORPUS=$2 TEXTS=$3 OUT=$4
 GANZ=${GANZ:-ganz} BITS=${BITS:-8 6} DEVICE=${DEVICE:-cpu} THREADS=${THREADS:-0} LEARN=${LEARN:-} LINES=${LINES:-600}
-METHODS=${METHODS:-max kl kl-dense clip clip-tuned dynamic learned power-of-two} POWER_BITS=${POWER_BITS:-8}
-BEAM=${BEAM:-4} TOK=${TOK:-13a} BOOTSTRAP=${BOOTSTRAP:-1000}
+METHODS=${METHODS:-max kl kl-dense clip clip-tuned dynamic learned power-of-two per-row}
+ONCE=${ONCE:-power-of-two per-row dynamic clip-tuned}
+VALID=${VALID:-newstest2013} TEST=${TEST:-newstest2014} SOURCE=${SOURCE:-en} TARGET=${TARGET:-de}
+BEAM=${BEAM:-4} BOOTSTRAP=${BOOTSTRAP:-1000} STEPS=${STEPS:-make score}
 mkdir -p "$OUT"
 
-say() { echo "quantize_table: $*" >&2; }
+say() { printf 'quantize_table: %s (%d s)\n' "$*" $SECONDS >&2; }
+
+# translated NAME OPTIONS...: both texts with OUT/NAME.safetensors
+translated() {
+  local name=$1 set
+  shift
+  for set in "$VALID" "$TEST"; do
+    [ -s "$OUT/$name.$set.hyp" ] && continue
+    $GANZ translate -q --model "$OUT/$name.safetensors" --beam "$BEAM" --threads "$THREADS" "$@" -o "$OUT/$name.$set.hyp" \
+      "$TEXTS/$set.$SOURCE"
+    say "translated $set with $name"
+  done
+}
+
+# listed NAME LABEL BITS: notes a model for the table and translates with it, one at a time, while the next one is made
+listed() {
+  local name=$1
+  printf '%s\t%s\t%s\t%s\n' "$name" "$2" "$3" "$($GANZ inspect --json "$OUT/$name.safetensors" |
+    sed -n 's/.*"integer_products": *\([0-9]*\).*/\1/p' | head -n 1)" >>"$OUT/models.part"
+  (flock 9 && translated "$name") 9>"$OUT/.lock" &
+}
 
 # calibrated NAME OPTIONS...: a model without learning
 calibrated() {
   local name=$1
   shift
   [ -s "$OUT/$name.safetensors" ] && return
-  say "$name"
   $GANZ quantize -q --model "$MODEL" --out "$OUT/$name.safetensors" --threads "$THREADS" "$@"
+  say "made $name"
 }
 
 # learned NAME OPTIONS...: a run that learns; its model is a link, so that all names look alike
@@ -37,72 +62,100 @@ learned() {
   local name=$1
   shift
   [ -e "$OUT/$name.done" ] || {
-    say "$name"
     # shellcheck disable=SC2086 # LEARN is a list of words
-    $GANZ quantize --resume --model "$MODEL" --train "$CORPUS" --valid-source "$VALID_SRC" --valid-target "$VALID_REF" \
-      --out "$OUT/$name" --device "$DEVICE" --threads "$THREADS" "$@" $LEARN 2> >(tee -a "$OUT/$name.log" >&2)
+    $GANZ quantize --resume --model "$MODEL" --train "$CORPUS" --valid-source "$TEXTS/$VALID.$SOURCE" \
+      --valid-target "$TEXTS/$VALID.$TARGET" --out "$OUT/$name" --device "$DEVICE" --threads "$THREADS" "$@" $LEARN \
+      2> >(tee -a "$OUT/$name.log" >&2)
     touch "$OUT/$name.done"
+    say "learned $name"
   }
   ln -sfn "$name/best.safetensors" "$OUT/$name.safetensors"
 }
 
-# scored NAME LABEL BITS: translates the test and adds a line to the table
-scored() {
-  local name=$1 label=$2 bits=$3 cased uncased model=$OUT/$1.safetensors products
-  [ "$name" = float ] && model=$MODEL
-  [ -s "$OUT/$name.hyp" ] || {
-    say "translating with $name"
-    $GANZ translate --model "$model" --beam "$BEAM" --threads "$THREADS" "$TEST_SRC" >"$OUT/$name.part"
-    mv "$OUT/$name.part" "$OUT/$name.hyp"
-  }
-  products=$($GANZ inspect --json "$model" | tr ',{}' '\n\n\n' | sed -n 's/^ *"integer_products": *//p' | head -n 1)
-  [[ $name == dynamic* ]] && products="$DENSE (emulated)"
-  cased=$(compare "$name") uncased=$(compare "$name" --lowercase)
-  printf '%s\t%s\t%s\t%s\t%s\n' "$label" "$bits" "$products" "$cased" "$uncased" >>"$OUT/table.part"
-}
-
-# compare NAME OPTIONS...: BLEU, percent of the float model's, and p
-compare() {
-  local name=$1 json score float
-  shift
-  if [ "$name" = float ]; then
-    json=$($GANZ score --ref "$TEST_REF" --hyp "$OUT/float.hyp" --tok "$TOK" --json "$@")
-    score=$(sed -n 's/.*"score": \([0-9.eE+-]*\).*/\1/p' <<<"$json" | head -n 1)
-    awk -v s="$score" 'BEGIN { printf "%.2f\t100.0\t", s }'
+# made METHOD BITS: one line of the table
+made() {
+  local method=$1 bits=$2 name=$1-$2
+  local calibrate=(--bits "$bits" --calibrate "$TEXTS/$VALID.$SOURCE" --calibrate-lines "$LINES")
+  case $method in
+  max | kl) calibrated "$name" --method "$method" "${calibrate[@]}" ;;
+  kl-dense) calibrated "$name" --method kl --products dense "${calibrate[@]}" ;;
+  max-per-row) calibrated "$name" --method max --per-row "${calibrate[@]}" ;;
+  clip | dynamic) calibrated "$name" --method "$method" --bits "$bits" ;;
+  clip-tuned) learned "$name" --method clip --bits "$bits" ;;
+  learned)
+    learned "$name" --bits "$bits"
+    ln -sfn "$name/phase-3.safetensors" "$OUT/phase-3-$bits.safetensors"
+    listed "phase-3-$bits" "learned, after phase 3" "$bits"
+    listed "$name" "learned, after phase 6" "$bits"
     return
-  fi
-  json=$($GANZ score --ref "$TEST_REF" --hyp "$OUT/float.hyp" "$OUT/$name.hyp" --tok "$TOK" --bootstrap "$BOOTSTRAP" --json "$@")
-  float=$(grep -o '"score": [0-9.eE+-]*' <<<"$json" | sed -n '1s/.* //p')
-  score=$(grep -o '"score": [0-9.eE+-]*' <<<"$json" | sed -n '2s/.* //p')
-  awk -v s="$score" -v f="$float" -v p="$(grep -o '"p_value": [0-9.eE+-]*' <<<"$json" | sed -n '1s/.* //p')" \
-    'BEGIN { printf "%.2f\t%.1f\t%.3f", s, (f > 0 ? 100 * s / f : 0), p }'
+    ;;
+  power-of-two | per-row) learned "$name" --bits "$bits" "--$method" ;;
+  *) say "no method named $method" && exit 2 ;;
+  esac
+  listed "$name" "$method" "$bits"
 }
 
-DENSE=$($GANZ inspect --json "$MODEL" | grep -o '"kind": *"dense"' | wc -l)
-printf 'model\tbits\tinteger products\tBLEU\t%% of float\tp\tBLEU uncased\t%% of float\tp\n' >"$OUT/table.part"
-scored float "float" 32
-for bits in $BITS; do
-  for method in $METHODS; do
-    name=$method-$bits
-    case $method in
-    max | kl) calibrated $name --method $method --bits $bits --calibrate "$VALID_SRC" --calibrate-lines "$LINES" ;;
-    kl-dense) calibrated $name --method kl --products dense --bits $bits --calibrate "$VALID_SRC" --calibrate-lines "$LINES" ;;
-    clip | dynamic) calibrated $name --method $method --bits $bits ;;
-    clip-tuned) learned $name --method clip --bits $bits ;;
-    learned)
-      learned $name --bits $bits
-      ln -sfn $name/phase-3.safetensors "$OUT/phase-3-$bits.safetensors"
-      scored phase-3-$bits "learned, after phase 3" $bits
-      ;;
-    power-of-two)
-      [[ " $POWER_BITS " == *" $bits "* ]] || continue
-      learned $name --bits $bits --power-of-two
-      ;;
-    *) say "no method named $method"; exit 2 ;;
-    esac
-    scored $name "$([ $method = learned ] && echo 'learned, after phase 6' || echo $method)" $bits
+make() {
+  : >"$OUT/models.part"
+  ln -sf "$(realpath "$MODEL")" "$OUT/float.safetensors"
+  printf 'float\tfloat\t32\t0\n' >>"$OUT/models.part"
+  translated float $([ "$DEVICE" = cpu ] || echo --device "$DEVICE")
+  local first=${BITS%% *} bits method
+  for bits in $BITS; do
+    for method in $METHODS; do
+      [ "$bits" != "$first" ] && [[ " $ONCE " == *" $method "* ]] || made "$method" "$bits"
+    done
   done
+  wait
+  mv "$OUT/models.part" "$OUT/models.tsv"
+}
+
+# compared SET TOK CASE: name, BLEU and p of every model, the float one first
+compared() {
+  local set=$1 tok=$2 case=$3 files=()
+  while IFS=$'\t' read -r name _; do files+=("$OUT/$name.$set.hyp"); done <"$OUT/models.tsv"
+  $GANZ score --ref "$TEXTS/$set.$TARGET" --hyp "${files[@]}" --tok "$tok" --bootstrap "$BOOTSTRAP" --json \
+    $([ "$case" = cased ] || echo --lowercase) |
+    awk -v set="$set" -v tok="$tok" -v case="$case" '
+      function field(key) { return match($0, "\"" key "\": [0-9.eE+-]+") ? substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 4) : "" }
+      /"name"/ {
+        name = $0; sub(/.*"name": "/, "", name); sub(/".*/, "", name); sub(/.*\//, "", name); sub("\\." set "\\.hyp$", "", name)
+        score = field("score"); if (float == "") float = score
+        printf "%s\t%s\t%s\t%s\t%.4f\t%.2f\t%s\n", name, set, tok, case, score, (float > 0 ? 100 * score / float : 0), field("p_value")
+      }'
+}
+
+score() {
+  local set tok case
+  printf 'name\tset\ttokenizer\tcase\tBLEU\tpercent of float\tp\n' >"$OUT/table.part"
+  for set in "$VALID" "$TEST"; do
+    for tok in 13a intl; do
+      for case in cased uncased; do compared "$set" $tok $case >>"$OUT/table.part"; done
+    done
+  done
+  mv "$OUT/table.part" "$OUT/table.tsv"
+  for tok in 13a intl; do
+    awk -F'\t' -v tok=$tok -v valid="$VALID" -v test="$TEST" '
+      BEGIN {
+        split(valid " " valid " " test " " test, sets, " "); split("cased uncased cased uncased", cases, " ")
+        head = "| BLEU (" tok ") | bits | integer products |"; line = "|---|---|---|"
+        for (i = 1; i <= 4; i++) { head = head " " sets[i] " " cases[i] " | of float | p |"; line = line "---|---|---|" }
+        print head; print line
+      }
+      FILENAME ~ /table.tsv$/ { if ($3 == tok) cell[$1, $2, $4] = sprintf("%.2f | %.1f%% | %s", $5, $6, $7 == "" ? "" : sprintf("%.3f", $7)); next }
+      {
+        row = "| " $2 " | " $3 " | " $4 " |"
+        for (i = 1; i <= 4; i++) row = row " " cell[$1, sets[i], cases[i]] " |"
+        print row
+      }
+      END { print "" }' "$OUT/table.tsv" "$OUT/models.tsv"
+  done >"$OUT/table.md"
+  cat "$OUT/table.md"
+}
+
+for step in $STEPS; do
+  case $step in
+  make | score) $step ;;
+  *) say "no step named $step" && exit 2 ;;
+  esac
 done
-mv "$OUT/table.part" "$OUT/table.tsv"
-awk -F'\t' '{ gsub(/\t/, " | "); print "| " $0 " |" } NR == 1 { print "|---|---|---|---|---|---|---|---|---|" }' "$OUT/table.tsv" >"$OUT/table.md"
-cat "$OUT/table.md"

@@ -1,0 +1,28 @@
+# tools/reproduce.sh from text to tables on a toy corpus; a second call finds everything done.
+tools=$HERE/../../tools
+mkdir data
+awk 'BEGIN { srand(7); for (l = 0; l < 400; l++) { s = ""; n = 2 + int(rand() * 4); for (i = 0; i < n; i++) s = s " w" int(rand() * 20); print substr(s, 2) } }' >all.en
+tr w v <all.en >all.de
+for side in en de; do
+  head -340 all.$side | xz >data/toy.$side.xz
+  sed -n 341,360p all.$side >data/newstest2013.$side
+  sed -n 361,400p all.$side >data/newstest2014.$side
+done
+echo "toy 1" >mixture
+chain() {
+  MIXTURE=mixture DEVICE=cpu THREADS=2 VOCAB_SIZE=100 LINES=10 BOOTSTRAP=20 METHODS="max clip-tuned learned power-of-two" \
+    LEARN="--steps-per-phase 4 --validate-every 4" "$tools/reproduce.sh" tiny data out --steps 60 --validate-every 60 >log 2>&1 ||
+    fail "the chain breaks: $(tail -5 log)"
+}
+chain
+# float; at 8 bits max, clip-tuned, phase 3, phase 6, power-of-two; at 6 bits max, phase 3, phase 6
+equal "models" 9 "$(wc -l <out/table/models.tsv)"
+equal "scores of two texts, two tokenizers, cased and not" $((9 * 8)) "$(tail -n +2 out/table/table.tsv | wc -l)"
+equal "models with a float product" "" "$(awk -F'\t' '$3 < 32 && $4 != 23' out/table/models.tsv)"
+equal "rows to read" $((2 * (9 + 2))) "$(grep -c '^|' out/table/table.md)"
+cp out/table/table.tsv first.tsv
+chain
+cmp first.tsv out/table/table.tsv || fail "a second call gives other scores"
+grep -q 'quantize_table: \(learned\|made\|translated\)' log && fail "a second call does things again: $(grep quantize_table: log)"
+CHAIN=nothing "$tools/reproduce.sh" tiny data out >/dev/null 2>err && fail "an unknown step is taken"
+grep -q 'no step named nothing' err || fail "says: $(cat err)"
