@@ -198,7 +198,7 @@ TILE(tile_pairs2, 4, PAIRS2_ROWS)
 TILE(tile_pairs4, 6, PAIRS4_ROWS)
 TILE(tile_pairs8, 6, PAIRS8_ROWS)
 
-/* ---- attention ---------------------------------------------------------------------------------- */
+/* ---- packing ------------------------------------------------------------------------------------ */
 
 /* Up to 32 codes; zeros after the last. */
 INLINE __m256i load_codes(const int8_t *codes, int n)
@@ -208,6 +208,43 @@ INLINE __m256i load_codes(const int8_t *codes, int n)
     memcpy(whole, codes, (size_t)n);
     return _mm256_loadu_si256((const void *)whole);
 }
+
+/* Lanes of 16 bits hold the sums of a pair; a group's are every other lane of one, two, four or eight quads. */
+INLINE __m256i group_sums(__m256i x, int pairs)
+{
+    if (pairs >= 2) x = _mm256_add_epi16(x, _mm256_shuffle_epi32(x, 0xB1));
+    if (pairs >= 4) x = _mm256_add_epi16(x, _mm256_shuffle_epi32(x, 0x4E));
+    if (pairs >= 8) x = _mm256_add_epi16(x, _mm256_permute4x64_epi64(x, 0x4E));
+    return x;
+}
+
+/* pairs is a constant. */
+INLINE int over_pairs(const int8_t *codes, int k, int pairs, int limit, uint16_t *over)
+{
+    const __m256i ones = _mm256_set1_epi8(1), zero = _mm256_setzero_si256(), most = _mm256_set1_epi16((short)limit);
+    int count = 0;
+    for (int at = 0; at < k; at += GANZ_STRETCH) {
+        const __m256i w = load_codes(codes + at, k - at);
+        const __m256i up = _mm256_maddubs_epi16(ones, _mm256_max_epi8(w, zero));
+        const __m256i down = _mm256_sub_epi16(up, _mm256_maddubs_epi16(ones, w));
+        const __m256i larger = _mm256_max_epi16(group_sums(up, pairs), group_sums(down, pairs));
+        over[count] = (uint16_t)(at / GANZ_STRETCH);
+        count += !_mm256_testz_si256(_mm256_cmpgt_epi16(larger, most), _mm256_cmpgt_epi16(larger, most));
+    }
+    return count;
+}
+
+static int over(const int8_t *codes, int k, int pairs, int limit, uint16_t *list)
+{
+    switch (pairs) {
+    case 1: return over_pairs(codes, k, 1, limit, list);
+    case 2: return over_pairs(codes, k, 2, limit, list);
+    case 4: return over_pairs(codes, k, 4, limit, list);
+    default: return over_pairs(codes, k, 8, limit, list);
+    }
+}
+
+/* ---- attention ---------------------------------------------------------------------------------- */
 
 INLINE __m256i dot32(__m256i q, __m256i size, __m256i key)
 {
@@ -312,7 +349,7 @@ void ganz_kernel_init_i8_avx2(ganz_kernel *kernel)
     kernel->gemm = (ganz_gemm_isa){
         .name = "avx2",
         .nr = NR, .kr = KR, .k_step = K_STEP, .k_block = 2048, .m_block = 60,
-        .routes = 5,
+        .routes = 5, .over = over,
         .route = {
             {.name = "words", .tile = tile_words, .words = true, .cost = 1.39f},
             {.name = "pairs1", .tile = tile_pairs1, .pairs = 1, .cost = 1.0f},

@@ -74,70 +74,63 @@ static void split_group(splitter *s, int start, int half)
     split_side(s, group, count, -1);
 }
 
-/* A stretch of codes is looked at as a whole first, in loops that compilers turn into vectors. */
-enum { STRETCH = 256, PAIRS = STRETCH / 2 };
-
-static void split_stretch(splitter *s, int from)
+/* Few stretches have anything to split: the ISA finds them. */
+static void split_column(splitter *s, const ganz_gemm_isa *isa, const int8_t *codes)
 {
-    int8_t w[STRETCH] = {0};
-    memcpy(w, s->codes + from, s->k - from < STRETCH ? (size_t)(s->k - from) : STRETCH);
-    int16_t two[PAIRS], up[PAIRS + 8] = {0}, down[PAIRS + 8] = {0}; /* sums of a pair's positive and negative weights */
-    memcpy(two, w, sizeof two);
-    for (int i = 0; i < PAIRS; i++) {
-        const int16_t a = (int16_t)((uint16_t)two[i] << 8) >> 8, b = two[i] >> 8;
-        up[i] = (int16_t)((a > 0 ? a : 0) + (b > 0 ? b : 0));
-        down[i] = (int16_t)(up[i] - a - b);
-    }
-    for (int step = 1; step < s->pairs; step *= 2)
-        for (int i = 0; i < PAIRS; i++) {
-            up[i] = (int16_t)(up[i] + up[i + 2 * step]);
-            down[i] = (int16_t)(down[i] + down[i + 2 * step]);
-        }
-    for (int start = 0; start < PAIRS; start += 2 * s->pairs)
-        for (int at = start; at < start + 2; at++)
-            if (up[at] > s->limit || down[at] > s->limit) split_group(s, from + 2 * start, at & 1);
-}
-
-static void split_column(splitter *s, const int8_t *codes)
-{
+    uint16_t over[GANZ_DEPTH_MAX / GANZ_STRETCH];
+    const int count = isa->over(codes, s->k, s->pairs, s->limit, over);
     s->codes = codes;
-    for (int from = 0; from < s->k; from += STRETCH) split_stretch(s, from);
+    for (int i = 0; i < count; i++)
+        for (int at = 0; at < GANZ_STRETCH; at += 4 * s->pairs) {
+            split_group(s, over[i] * GANZ_STRETCH + at, 0);
+            split_group(s, over[i] * GANZ_STRETCH + at, 1);
+        }
 }
 
 /* ---- choosing ----------------------------------------------------------------------------------- */
 
-/* From a sample of the columns: the choice is about speed only. */
+/* From a sample of the columns, as far as a route can still win: the choice is about speed only. */
 static ganz_route choose_route(const ganz_gemm_isa *isa, const int8_t *codes, int n, int k, int limit)
 {
-    const int every = n < 64 ? 1 : 16;
+    const int every = n < 64 ? 1 : 16, columns = (n + every - 1) / every;
+    const float most = (float)most_fixes(n, k) / (float)every + 1;
     ganz_route best = isa->route[0];
     float best_cost = best.cost * (float)k;
     for (int i = 1; i < isa->routes; i++) {
         const ganz_route *const route = &isa->route[i];
+        const float gain = (best_cost - route->cost * (float)k) * (float)columns / GANZ_FIX_COST;
+        const float worth = gain < most ? gain : most; /* that many fixes */
         splitter s = {.k = k, .pairs = route->pairs, .limit = limit};
-        int columns = 0;
-        const size_t most = most_fixes(n, k) / (size_t)every;
-        for (int j = 0; route->pairs && j < n && s.fixes <= most; j += every, columns++)
-            split_column(&s, codes + (size_t)j * (size_t)k);
-        const float cost = route->cost * (float)k + (columns ? GANZ_FIX_COST * (float)s.fixes / (float)columns : 0.0f);
-        if (cost < best_cost && s.fixes <= most) {
-            best = *route;
-            best_cost = cost;
-        }
+        for (int j = 0; route->pairs && j < n && (float)s.fixes < worth; j += every)
+            split_column(&s, isa, codes + (size_t)j * (size_t)k);
+        if ((float)s.fixes >= worth) continue;
+        best = *route;
+        best_cost = route->cost * (float)k + GANZ_FIX_COST * (float)s.fixes / (float)columns;
     }
     return best;
 }
 
 /* ---- packing ------------------------------------------------------------------------------------ */
 
-/* One panel: columns [col, col + nr) of the result, zeros where there are none. */
+/* Quads [at, at + 4 * quads) of one column of a panel. */
+static void pack_quads(const ganz_gemm_isa *isa, const int8_t *column, int quads, int8_t *out)
+{
+    for (int q = 0; q < quads; q++) memcpy(out + (size_t)(q * 4 * isa->nr), column + 4 * q, 4);
+}
+
+/* One panel: columns [col, col + nr) of the result, zeros where there are none. Whole cache lines of a column at a
+ * time: columns are often powers of two apart, and would push each other out. */
 static void pack_panel(const ganz_gemm_isa *isa, const ganz_packed *p, const int8_t *codes, int col, int8_t *out)
 {
+    enum { LINE = 64 };
     const int columns = p->n - col < isa->nr ? p->n - col : isa->nr, kr = isa->kr;
     const int8_t *const first = codes + (size_t)col * (size_t)p->k;
     const int whole = kr == 4 && columns == isa->nr ? p->k / 4 * 4 : 0;
-    for (int at = 0; at < whole; at += 4)
-        for (int c = 0; c < columns; c++, out += 4) memcpy(out, first + (size_t)c * (size_t)p->k + at, 4);
+    for (int at = 0; at < whole; at += LINE)
+        for (int c = 0; c < columns; c++)
+            pack_quads(isa, first + (size_t)c * (size_t)p->k + at, (whole - at < LINE ? whole - at : LINE) / 4,
+                       out + (size_t)at * (size_t)isa->nr + (size_t)(4 * c));
+    out += (size_t)whole * (size_t)isa->nr;
     for (int at = whole; at < p->k_stored; at += kr) {
         const int have = p->k - at < kr ? (p->k > at ? p->k - at : 0) : kr;
         for (int c = 0; c < isa->nr; c++, out += kr) {
@@ -156,10 +149,25 @@ static void take_out(const ganz_gemm_isa *isa, int8_t *panel, const ganz_fix *fi
     }
 }
 
+/* In lanes of 16 bits, eight codes to a word, shifted to be unsigned: compilers make wide vectors of that. */
 static int32_t column_sum(const int8_t *codes, int k)
 {
+    enum { BLOCK = 1024 }; /* codes whose sums fit the lanes */
+    const uint64_t lanes = 0x00FF00FF00FF00FFu, shift = 0x8080808080808080u;
     int32_t sum = 0;
-    for (int i = 0; i < k; i++) sum += codes[i];
+    int at = 0;
+    while (k - at >= 8) {
+        const int end = k - at < BLOCK ? at + (k - at) / 8 * 8 : at + BLOCK;
+        uint64_t word, sums = 0;
+        sum -= 128 * (end - at);
+        for (; at < end; at += 8) {
+            memcpy(&word, codes + at, sizeof word);
+            word ^= shift;
+            sums += (word & lanes) + (word >> 8 & lanes);
+        }
+        for (int i = 0; i < 4; i++) sum += (int32_t)(sums >> 16 * i & 0xFFFF);
+    }
+    for (; at < k; at++) sum += codes[at];
     return sum;
 }
 
@@ -196,7 +204,7 @@ static bool pack_by(const ganz_gemm_isa *isa, ganz_packed *packed, const parts *
             const int8_t *const column = codes + (size_t)j * (size_t)k;
             s.col = (uint8_t)c;
             to->base[j] = j < packed->n && packed->shift ? -packed->shift * column_sum(column, k) : 0;
-            if (j < packed->n && s.pairs) split_column(&s, column);
+            if (j < packed->n && s.pairs) split_column(&s, isa, column);
         }
         if (s.fixes > room) return false;
         pack_panel(isa, packed, codes, p * isa->nr, panel);

@@ -156,6 +156,11 @@ typedef struct ganz_route {
 
 #define GANZ_ROUTES_MAX 6
 #define GANZ_FIX_COST 70.0f
+#define GANZ_STRETCH 32 /* codes; a whole number of groups of any route */
+
+/* Finds the stretches of a column where the positive weights of a group of `pairs` pairs, or the negative ones, sum to
+ * more than the limit. Writes their numbers, lowest first, and returns how many. 1 <= k <= GANZ_DEPTH_MAX. */
+typedef int ganz_over(const int8_t *codes, int k, int pairs, int limit, uint16_t *over);
 
 /* The integer product of one ISA. */
 typedef struct ganz_gemm_isa {
@@ -167,6 +172,7 @@ typedef struct ganz_gemm_isa {
     int m_block;    /* rows worked through at a time, multiple of row_step */
     int routes;     /* the first has no pairs, it takes any weights; no other one has words */
     ganz_route route[GANZ_ROUTES_MAX];
+    ganz_over *over; /* where a route has pairs */
     void (*enter)(void); /* around a whole product, or NULL: state that a tile needs */
     void (*leave)(void);
 } ganz_gemm_isa;

@@ -188,21 +188,22 @@ ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *n
     return GANZ_OK;
 }
 
-/* The largest magnitude, 128 included. A block at a time, so that it becomes vectors. */
+/* The largest magnitude, 128 included. A block at a time and of unsigned bytes, so that it becomes vectors. */
 static int largest_code(const int8_t *codes, size_t count)
 {
-    int low = 0, high = 0;
+    uint8_t low = 128, high = 128;
     for (size_t at = 0; at < count;) {
         const size_t end = count - at > 4096 ? at + 4096 : count;
-        int8_t least = 0, most = 0;
+        uint8_t least = 128, most = 128;
         for (; at < end; at++) {
-            least = codes[at] < least ? codes[at] : least;
-            most = codes[at] > most ? codes[at] : most;
+            const uint8_t code = (uint8_t)((uint8_t)codes[at] ^ 128); /* plus 128 */
+            least = code < least ? code : least;
+            most = code > most ? code : most;
         }
         low = least < low ? least : low;
         high = most > high ? most : high;
     }
-    return -low > high ? -low : high;
+    return 128 - low > high - 128 ? 128 - low : high - 128;
 }
 
 static ganz_status get_codes(const ganz_container *file, const ganz_param *p, int bits, const int8_t **codes, float *step,
