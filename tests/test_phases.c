@@ -34,7 +34,6 @@ static void sets_of_phases(void **state)
     (void)state;
     ganz_recipe r;
     unsigned set;
-    int64_t before, whole;
     ganz_recipe_defaults(&r);
     assert_int_equal(GANZ_OK, ganz_phases_of(&r, false, &set, NULL));
     assert_int_equal(1u << GANZ_PHASE_FLOAT, set);
@@ -42,12 +41,7 @@ static void sets_of_phases(void **state)
     assert_int_equal(0x7E, set);
     assert_false(ganz_phases_choose(set, 4));
     assert_true(ganz_phases_choose(set, 5) && ganz_phases_choose(set, 6));
-    ganz_phase_block(&r, set, 6, 90, &before, &whole); /* 5 and 6 share a schedule, 1 has its own */
-    assert_int_equal(90, before);
-    assert_int_equal(180, whole);
-    ganz_phase_block(&r, set, 1, 90, &before, &whole);
-    assert_int_equal(0, before);
-    assert_int_equal(90, whole);
+    assert_int_equal(90, ganz_phase_length(&r, 6, 90));
     r.measure_batches = 7;
     r.steps_per_phase = 11;
     assert_int_equal(7, ganz_phase_length(&r, 2, 90));
@@ -295,6 +289,58 @@ static void clipped_ranges_are_learned(void **state)
     ganz_model_close(&m);
 }
 
+/* ---- the average of a phase --------------------------------------------------------------------- */
+
+/* Steps of a phase beside an average made here, in double. Leaves that average in `mean`. */
+static void follow_phase(ganz_trainer *t, int steps, double *mean)
+{
+    ganz_error err;
+    const size_t count = t->net.params.block;
+    for (size_t i = 0; i < count; i++) mean[i] = (double)t->weights.master[i];
+    for (int s = 0; s < steps; s++) {
+        if (ganz_trainer_step(t, (double)s / steps, &err) != GANZ_OK) fail_msg("%s", err.message);
+        const double keep = fmin(0.8, (1 + s) / (10.0 + s));
+        for (size_t i = 0; i < count; i++) mean[i] = keep * mean[i] + (1 - keep) * (double)t->weights.master[i];
+    }
+    for (size_t i = 0; i < count; i++) assert_true(fabs(mean[i] - (double)t->average[i]) < 1e-5);
+}
+
+static bool same_numbers(const real *a, const real *b, size_t count) { return memcmp(a, b, count * sizeof *a) == 0; }
+
+/* Each phase learns with an average of its own, and hands it on. What does not learn stays as it is to the bit. */
+static void phases_end_with_their_average(void **state)
+{
+    (void)state;
+    ganz_train_options o = quantize_options("averaged", 8);
+    o.recipe.phase_average = 0.8; /* from the 35th step of a phase on */
+    ganz_trainer t;
+    ganz_error err;
+    if (ganz_trainer_open(&t, &o, &err) != GANZ_OK) fail_msg("%s", err.message);
+    const size_t z = t.net.params.list[t.net.first_step].offset, steps = (size_t)t.net.steps;
+    double *const mean = ganz_alloc(t.net.params.block, sizeof *mean);
+    real *const old = ganz_alloc(t.net.params.block, sizeof *old);
+    follow_phase(&t, 40, mean);
+    assert_false(same_numbers(t.weights.master, t.average, z));
+    memcpy(old, t.average, t.net.params.block * sizeof *old);
+    assert_int_equal(GANZ_OK, ganz_trainer_enter(&t, GANZ_PHASE_RANGES, NULL));
+    assert_true(same_numbers(t.weights.master, old, z));
+    assert_int_equal(GANZ_OK, ganz_trainer_step(&t, 0, NULL));
+    assert_true(same_numbers(t.weights.master, old, z + steps));
+    assert_int_equal(GANZ_OK, ganz_trainer_enter(&t, GANZ_PHASE_STEPS, NULL));
+    assert_true(same_numbers(t.weights.master, t.average, z + steps));
+    assert_false(same_numbers(t.weights.master + z, old + z, steps)); /* measured */
+    follow_phase(&t, 12, mean);
+    assert_true(same_numbers(t.weights.master, old, z) && same_numbers(t.average, old, z));
+    memcpy(old + z, t.average + z, steps * sizeof *old);
+    assert_int_equal(GANZ_OK, ganz_trainer_enter(&t, GANZ_PHASE_TUNE, NULL));
+    assert_true(same_numbers(t.weights.master, old, z + steps));
+    follow_phase(&t, 3, mean);
+    assert_true(same_numbers(t.weights.master + z, old + z, steps) && same_numbers(t.average + z, old + z, steps));
+    ganz_free(old);
+    ganz_free(mean);
+    ganz_trainer_close(&t);
+}
+
 /* ---- resumed runs ------------------------------------------------------------------------------- */
 
 static ganz_train_options resumable(const char *folder)
@@ -406,6 +452,7 @@ int main(void)
         cmocka_unit_test(attention_may_stay_float),
         cmocka_unit_test(without_learning),
         cmocka_unit_test(clipped_ranges_are_learned),
+        cmocka_unit_test(phases_end_with_their_average),
         cmocka_unit_test(resumed_is_uninterrupted),
         cmocka_unit_test(phases_can_be_added),
         cmocka_unit_test(what_does_not_fit_is_refused),

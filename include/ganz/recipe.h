@@ -51,7 +51,7 @@ typedef struct ganz_recipe {
     bool power_of_two;
     long long phases; /* set of numbers, a bit for each */
     long long steps_per_phase, measure_batches, first_step;
-    double rate_factor, phase_cooldown;
+    double rate_factor, phase_cooldown, phase_average;
     long long step_optimizer; /* GANZ_OPTIMIZER_* */
     double step_rate;
     double clip[2]; /* ranges at the beginning and at the end */

@@ -16,9 +16,11 @@ double ganz_rate(const ganz_recipe *recipe, int64_t t, double done)
     return ganz_flat_rate(recipe, t) * ganz_cooldown(recipe->cooldown, done);
 }
 
-double ganz_step_rate(const ganz_recipe *recipe, int64_t t, int64_t phase_length)
+/* Both come to about a hundredth of an octave for each update: z lies around -5. */
+double ganz_step_rate(const ganz_recipe *recipe)
 {
-    return ldexp(recipe->step_rate, -(int)(3 * t / (phase_length > 0 ? phase_length : 1)));
+    if (recipe->step_rate > 0) return recipe->step_rate;
+    return recipe->step_optimizer == GANZ_OPTIMIZER_ADAM ? 0.01 : 0.002;
 }
 
 double ganz_adafactor_decay(int64_t t) { return 1 - pow((double)t + 1, -0.8); }

@@ -26,8 +26,8 @@ typedef struct ganz_optim {
     double beta1, beta2, epsilon;
 } ganz_optim;
 
-/* Rate of the learned steps under Adam: halved after each third of a phase. */
-double ganz_step_rate(const ganz_recipe *recipe, int64_t t, int64_t phase_length);
+/* Rate of the learned steps before any cooldown: octaves of a step for Adam, parts of z for Adafactor. */
+double ganz_step_rate(const ganz_recipe *recipe);
 
 /* Group of the learned steps (z), with an optimizer of their own, or of everything else. The weights outlive the optimizer. */
 ganz_status ganz_optim_open(ganz_optim *optim, const ganz_net *net, const ganz_weights *weights,

@@ -42,28 +42,6 @@ int64_t ganz_phase_length(const ganz_recipe *recipe, int row, uint64_t pass)
     return recipe->steps_per_phase > 0 ? recipe->steps_per_phase : (int64_t)pass;
 }
 
-static bool alike(int a, int b)
-{
-    const ganz_phase *const x = &ganz_phases[a], *const y = &ganz_phases[b];
-    return x->train_weights == y->train_weights && x->train_steps == y->train_steps;
-}
-
-void ganz_phase_block(const ganz_recipe *recipe, unsigned set, int row, uint64_t pass, int64_t *before, int64_t *whole)
-{
-    int first = row;
-    *before = *whole = 0;
-    for (int i = row - 1; i >= 0; i--) {
-        if (!holds(set, i)) continue;
-        if (!alike(i, row)) break;
-        first = i;
-    }
-    for (int i = first; i >= 0 && alike(i, row); i = ganz_phases_next(set, i)) {
-        const int64_t length = ganz_phase_length(recipe, i, pass);
-        if (i < row) *before += length;
-        *whole += length;
-    }
-}
-
 static int bits_of(long long own, const ganz_recipe *recipe) { return (int)(own > 0 ? own : recipe->bits); }
 
 void ganz_phase_set_bits(ganz_net *net, const ganz_recipe *recipe)

@@ -38,8 +38,6 @@ bool ganz_phases_choose(unsigned set, int row);
 
 /* Steps of a phase, when a pass over the corpus takes `pass` of them. */
 int64_t ganz_phase_length(const ganz_recipe *recipe, int row, uint64_t pass);
-/* Phases in a row that learn the same thing share one schedule: steps of theirs before this phase, and of all of them. */
-void ganz_phase_block(const ganz_recipe *recipe, unsigned set, int row, uint64_t pass, int64_t *before, int64_t *whole);
 
 /* Puts the widths of codes, and the states of a phase, into a net. */
 void ganz_phase_set_bits(ganz_net *net, const ganz_recipe *recipe);

@@ -76,10 +76,11 @@ static const ganz_setting table[] = {
     INT(steps_per_phase, "steps-per-phase", 0, 100000000, "0", QUANTIZE, "length of a phase; 0: once through the corpus"),
     INT(measure_batches, "measure-batches", 0, 100000000, "0", QUANTIZE, "length of phase 2; 0: as the others"),
     INT(first_step, "first-step", 0, 1000000000, "0", QUANTIZE, "step of the schedule to go on from; 0: the model's"),
-    REAL(rate_factor, "rate-factor", 0, 100, "0", QUANTIZE, "factor of the rate; 0: 1, or 0.2 after a cooldown"),
-    REAL(phase_cooldown, "phase-cooldown", 0, 1, "0.5", QUANTIZE, "last part of 1, of 3 and 4, of 5 and 6 that cools down"),
+    REAL(rate_factor, "rate-factor", 0, 100, "0", QUANTIZE, "factor of the rate of weights; 0: 1, or 0.1 after a cooldown"),
+    REAL(phase_cooldown, "phase-cooldown", 0, 1, "0.5", QUANTIZE, "last part of each phase over which its rate falls to 0"),
+    REAL(phase_average, "phase-average", 0, 0.9999999, "0.999", QUANTIZE, "decay of the running average of a phase; 0: none"),
     CHOICE(step_optimizer, "step-optimizer", "adafactor|adam", "adafactor", true, QUANTIZE, "how steps are learned"),
-    REAL(step_rate, "step-rate", 0, 10, "0.01", QUANTIZE, "Adam: rate of the steps, halved each third of a phase"),
+    REAL(step_rate, "step-rate", 0, 10, "0", QUANTIZE, "rate of the steps; 0: 0.002, or 0.01 for Adam"),
     ROW(clip, "clip", PAIR, 0.001, 1000, NULL, "2", false, QUANTIZE, "clip: range, or FROM:TO to narrow it in training"),
 };
 

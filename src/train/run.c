@@ -58,14 +58,11 @@ static double part_done(const run *r)
     return by_steps > by_time ? by_steps : by_time;
 }
 
-/* The same for the schedule of the rate, of which phases of one kind share one. */
+/* The same for the schedule of the rate, of which each phase has its own: what it ends with is a whole result. */
 static double schedule_done(const run *r)
 {
-    const ganz_counters *const c = &r->t.counters;
-    int64_t before, whole;
     if (!quantizes(r)) return part_done(r);
-    ganz_phase_block(&r->t.recipe, r->t.phases, (int)c->phase, r->t.pass, &before, &whole);
-    return (double)(before + c->phase_step) / (double)whole;
+    return (double)r->t.counters.phase_step / (double)ganz_trainer_phase_length(&r->t);
 }
 
 static double epoch_of(const run *r)
@@ -221,12 +218,12 @@ static ganz_status save_average(const run *r, ganz_error *err)
 }
 
 /* The model as it stands: of a run that quantizes, in integers. */
-static ganz_status save_model(const run *r, const char *path, ganz_error *err)
+static ganz_status save_model(run *r, const char *path, ganz_error *err)
 {
-    const ganz_trainer *const t = &r->t;
+    ganz_trainer *const t = &r->t;
     const ganz_run_parts parts = ganz_trainer_parts(t);
     if (!quantizes(r)) return ganz_checkpoint_model(path, &parts, ganz_trainer_model(t), t->counters.step, err);
-    return ganz_model_save_codes(path, &t->info, &t->net, t->vocab, &t->weights, err);
+    return ganz_trainer_save_codes(t, path, err);
 }
 
 /* ---- validation --------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 
 enum { CPU_TOKENS = 4096, GPU_TOKENS = 16384 };
 
-static const double AFTER_COOLDOWN = 0.2; /* of the rate: a model that has settled is not to be shaken up again */
+static const double AFTER_COOLDOWN = 0.1; /* of the rate: a model that has settled is not to be shaken up again */
 static const uint64_t steps_stream = 0x7374657073; /* of seeds, one for each step */
 
 double ganz_seconds(void)
@@ -65,7 +65,7 @@ static ganz_status open_net(ganz_trainer *t, ganz_error *err)
     return t->start ? ganz_model_check_params(t->start, &t->net, err) : GANZ_OK;
 }
 
-/* The shape is the model's; a run of its own has neither averages nor an end of training. */
+/* The shape is the model's; a run of its own has no end of training. */
 static ganz_status open_start(ganz_trainer *t, ganz_error *err)
 {
     ganz_recipe *const r = &t->recipe;
@@ -77,9 +77,13 @@ static ganz_status open_start(ganz_trainer *t, ganz_error *err)
     r->heads = t->info.config.heads;
     r->encoder_layers = t->info.config.encoder_layers;
     r->decoder_layers = t->info.config.decoder_layers;
-    if (t->options.quantize) r->average_decay = 0;
     if (t->options.quantize) r->average_last = r->patience = 0;
     return GANZ_OK;
+}
+
+static double average_decay(const ganz_trainer *t)
+{
+    return t->options.quantize ? t->recipe.phase_average : t->recipe.average_decay;
 }
 
 static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
@@ -93,7 +97,7 @@ static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
     t->be->upload(t->be, t->weights.master, block, count * sizeof *block);
     ganz_free(block);
     GANZ_TRY(status);
-    if (t->recipe.average_decay > 0) {
+    if (average_decay(t) > 0) {
         void *average;
         GANZ_TRY(t->be->alloc(t->be, &average, count * sizeof(real), err));
         t->average = average;
@@ -256,6 +260,8 @@ ganz_run_parts ganz_trainer_parts(const ganz_trainer *t)
 
 /* ---- phases ------------------------------------------------------------------------------------- */
 
+static size_t first_z(const ganz_trainer *t) { return t->net.params.list[t->net.first_step].offset; }
+
 static bool narrows(const ganz_trainer *t)
 {
     return t->counters.phase == GANZ_PHASE_CLIPPED && t->recipe.clip[0] != t->recipe.clip[1];
@@ -279,6 +285,8 @@ static ganz_status clip_everything(ganz_trainer *t, ganz_error *err)
     t->be->upload(t->be, t->weights.largest, ranges, steps * sizeof *ranges);
     ganz_free(ranges);
     GANZ_TRY(ganz_weights_set_steps(&t->weights, &t->net, err));
+    if (t->average) /* nothing that learns */
+        t->be->copy(t->be, t->average + first_z(t), t->weights.master + first_z(t), steps * sizeof(real));
     return ganz_weights_set_range(&t->weights, range, err);
 }
 
@@ -307,7 +315,10 @@ ganz_status ganz_trainer_enter(ganz_trainer *t, int row, ganz_error *err)
 {
     ganz_counters *const c = &t->counters;
     const bool measured = t->phase && t->phase->inputs == GANZ_INPUTS_MEASURE;
+    const size_t bytes = t->net.params.block * sizeof(real);
+    if (t->average) t->be->copy(t->be, t->weights.master, t->average, bytes);
     if (measured) GANZ_TRY(ganz_weights_set_steps(&t->weights, &t->net, err));
+    if (t->average) t->be->copy(t->be, t->average, t->weights.master, bytes);
     if (row == GANZ_PHASE_RANGES) t->be->zero(t->be, t->weights.largest, (size_t)t->net.steps * sizeof(real));
     if (t->phase && !ganz_trainer_chooses(t)) c->best_step = 0; /* what came before is no candidate */
     c->waited = 0;
@@ -373,12 +384,14 @@ static ganz_status gradients(ganz_trainer *t, ganz_error *err)
     return status == GANZ_ESTOPPED ? undo_step(t, position, sums, err) : status;
 }
 
-/* The average follows quickly at first, so that it forgets the random beginning. */
+/* The average follows quickly at first, so that it forgets the beginning. What does not learn stays as it is to the bit. */
 static void follow(ganz_trainer *t)
 {
-    const double early = (1 + (double)t->counters.step) / (10 + (double)t->counters.step);
-    const double keep = early < t->recipe.average_decay ? early : t->recipe.average_decay;
-    t->be->average(t->be, t->average, t->weights.master, t->net.params.block, keep);
+    const double made = (double)t->counters.phase_step, early = (1 + made) / (10 + made), decay = average_decay(t);
+    const size_t z = first_z(t), begin = t->phase->train_weights ? 0 : z;
+    const size_t end = t->phase->train_steps ? z + (size_t)t->net.steps : z;
+    if (begin < end)
+        t->be->average(t->be, t->average + begin, t->weights.master + begin, end - begin, early < decay ? early : decay);
 }
 
 static double rate_factor(const ganz_recipe *r)
@@ -389,17 +402,17 @@ static double rate_factor(const ganz_recipe *r)
 static ganz_status update(ganz_trainer *t, double done, ganz_error *err)
 {
     ganz_counters *const c = &t->counters;
+    const ganz_recipe *const r = &t->recipe;
     const bool training = c->phase == GANZ_PHASE_FLOAT;
-    const double rate = training ? ganz_rate(&t->recipe, c->step, done)
-                                 : ganz_flat_rate(&t->recipe, c->first + c->step) *
-                                       ganz_cooldown(t->recipe.phase_cooldown, done);
+    const double factor = training ? 1 : ganz_cooldown(r->phase_cooldown, done);
     t->rate = 0;
     if (t->phase->train_weights) {
-        t->rate = training ? rate : rate * rate_factor(&t->recipe);
+        t->rate = training ? ganz_rate(r, c->step, done)
+                           : ganz_flat_rate(r, c->first + c->step) * rate_factor(r) * factor;
         ganz_optim_step(&t->optim, t->rate, c->updates++);
     }
     if (t->phase->train_steps) {
-        t->rate = t->step_optim.adam ? ganz_step_rate(&t->recipe, c->step_updates, ganz_trainer_phase_length(t)) : rate;
+        t->rate = ganz_step_rate(r) * factor;
         ganz_optim_step(&t->step_optim, t->rate, c->step_updates++);
     }
     if (t->phase->train_weights || t->phase->train_steps) GANZ_TRY(ganz_weights_refresh(&t->weights, &t->net, err));
@@ -478,15 +491,30 @@ static ganz_status measure_model(ganz_trainer *t, ganz_log_record *record, ganz_
     return ganz_valid_bleu(&t->valid, t->decoder, most, t->options.stop, &record->valid_bleu, err);
 }
 
+/* The average takes the place of the masters: everybody looks at the weights through this one struct. The second time
+ * they are back. */
+static ganz_status swap_average(ganz_trainer *t, ganz_error *err)
+{
+    if (!t->average) return GANZ_OK;
+    real *const master = t->weights.master;
+    t->weights.master = t->average;
+    t->average = master;
+    return ganz_weights_refresh(&t->weights, &t->net, err);
+}
+
 ganz_status ganz_trainer_validate(ganz_trainer *t, ganz_log_record *record, ganz_error *err)
 {
-    if (!t->average) return measure_model(t, record, err);
-    real *const master = t->weights.master;
-    t->weights.master = t->average; /* everybody looks at the weights through this one struct */
-    ganz_status status = ganz_weights_refresh(&t->weights, &t->net, err);
+    ganz_status status = swap_average(t, err);
     if (status == GANZ_OK) status = measure_model(t, record, err);
-    t->weights.master = master;
-    const ganz_status back = ganz_weights_refresh(&t->weights, &t->net, NULL);
+    const ganz_status back = swap_average(t, NULL);
+    return status != GANZ_OK ? status : back;
+}
+
+ganz_status ganz_trainer_save_codes(ganz_trainer *t, const char *path, ganz_error *err)
+{
+    ganz_status status = swap_average(t, err);
+    if (status == GANZ_OK) status = ganz_model_save_codes(path, &t->info, &t->net, t->vocab, &t->weights, err);
+    const ganz_status back = swap_average(t, NULL);
     return status != GANZ_OK ? status : back;
 }
 

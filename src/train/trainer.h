@@ -24,7 +24,7 @@ typedef struct ganz_trainer {
     ganz_weights weights;
     ganz_optim optim;
     ganz_optim step_optim; /* of the learned steps; count 0: nothing is quantized */
-    real *average; /* (params.block) on the device, or NULL */
+    real *average; /* (params.block) on the device, or NULL; within a phase of quantization of what it learns */
     unsigned phases;         /* set of the rows this run goes through */
     const ganz_phase *phase; /* row counters.phase */
     uint64_t pass;           /* batches of a pass over the corpus */
@@ -48,7 +48,8 @@ ganz_run_parts ganz_trainer_parts(const ganz_trainer *trainer);
 /* Goes to where a checkpoint stands. */
 ganz_status ganz_trainer_restore(ganz_trainer *trainer, const char *path, ganz_error *err);
 
-/* Begins a phase: what is rounded, what learns. After ranges were measured they become the first steps. */
+/* Begins a phase: what is rounded, what learns. What the one before has come to is its running average, where there is
+ * one; after ranges were measured they become the first steps. */
 ganz_status ganz_trainer_enter(ganz_trainer *trainer, int row, ganz_error *err);
 /* Whether validations choose the best model here and now. */
 bool ganz_trainer_chooses(const ganz_trainer *trainer);
@@ -71,6 +72,8 @@ ganz_status ganz_trainer_drain(ganz_trainer *trainer, ganz_error *err);
 ganz_status ganz_trainer_validate(ganz_trainer *trainer, ganz_log_record *record, ganz_error *err);
 /* The block of that model. */
 const real *ganz_trainer_model(const ganz_trainer *trainer);
+/* Writes it in integers. */
+ganz_status ganz_trainer_save_codes(ganz_trainer *trainer, const char *path, ganz_error *err);
 
 /* Opens the integer model of a file as translation does and has it translate the validation set. How many sentences
  * were compared with the best model's, and how many came out otherwise: none when that was on a CPU, few on a GPU, whose
