@@ -35,7 +35,7 @@ typedef struct words {
     ganz_train_options run;
     ganz_calibration how;
     cli_progress progress;
-    bool quiet, power_of_two;
+    bool quiet, power_of_two, drop_first;
     char command[2048];
 } words;
 
@@ -124,6 +124,7 @@ static int make_recipe(words *w, const cli_settings *settings)
     const int code = cli_settings_apply(about, settings, r);
     if (code >= 0) return code;
     if (w->power_of_two) r->power_of_two = true;
+    if (w->drop_first) r->drop_first = true;
     if (ganz_recipe_check(r, &err) != GANZ_OK) return cli_usage(about, "%s", err.message);
     return -1;
 }
@@ -184,6 +185,7 @@ int cli_run_quantize(int argc, char **argv)
         {"calibrate-lines", 0, CLI_INT, &w.how.most_lines, "N", "stop after N lines; 0: take all", 0, 1e15},
         {"report", 0, CLI_TEXT, &w.report, "DIR", "with --calibrate: write quant.* there, as learning does", 0, 0},
         {"power-of-two", 0, CLI_FLAG, &w.power_of_two, "", "steps are powers of two: scaling becomes shifting", 0, 0},
+        {"drop-first", 0, CLI_FLAG, &w.drop_first, "", "learning: round what dropout has scaled, instead of dropping codes", 0, 0},
         {"resume", 0, CLI_FLAG, &w.run.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},
         {"device", 'd', CLI_TEXT, &w.run.device, "cpu|cuda[:N]", "where to learn", 0, 0},
         {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU, 0: all; the result is the same", 0, 1024},

@@ -27,8 +27,8 @@ static void quantize(quantize_kind k)
     const two z = equal_reals(1, k.z), step = nan_reals(1), z_grad = equal_reals(1, 0.25);
     const int64_t before = 3;
     const two clipped = bytes_of(&before, sizeof before);
-    both.cpu->steps(both.cpu, z.cpu, step.cpu, 1, false);
-    both.gpu->steps(both.gpu, z.gpu, step.gpu, 1, false);
+    both.cpu->steps(both.cpu, z.cpu, step.cpu, 1, false, 1);
+    both.gpu->steps(both.gpu, z.gpu, step.gpu, 1, false, 1);
     same_bytes("step", step, sizeof(real));
     ganz_quantize_call c = {.p = k.p, .is_signed = k.is_signed, .x_grad_add = k.add}, g = c;
 #define SIDE(s, side)                                                                                          \
@@ -67,8 +67,8 @@ static void steps(void)
     for (int i = 0; i < 200; i++) z[i] = (real)(-26 + 0.1937 * i); /* beyond both ends too */
     const two from = bytes_of(z, sizeof z), to = nan_reals(200);
     for (int whole = 0; whole < 2; whole++) {
-        both.cpu->steps(both.cpu, from.cpu, to.cpu, 200, whole);
-        both.gpu->steps(both.gpu, from.gpu, to.gpu, 200, whole);
+        both.cpu->steps(both.cpu, from.cpu, to.cpu, 200, whole, 1);
+        both.gpu->steps(both.gpu, from.gpu, to.gpu, 200, whole, 1);
         same_bytes(whole ? "2^rint(z)" : "2^z", to, sizeof z);
     }
     expect_no_failure();

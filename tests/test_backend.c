@@ -222,14 +222,14 @@ static void steps_are_powers(void **state)
     (void)state;
     const real z[4] = {0, -1, -4.7f, 3};
     real step[4];
-    be->steps(be, z, step, 4, false);
+    be->steps(be, z, step, 4, false, 1);
     const double want[4] = {1, 0.5, 0.03847324, 8};
     for (int i = 0; i < 4; i++) near(step[i] / want[i], 1, 1e-6);
     const real far[4] = {-30, 9.5f, -4.4f, 2.5f}; /* kept within -24 and 8; rounded half to even */
-    be->steps(be, far, step, 4, false);
+    be->steps(be, far, step, 4, false, 1);
     near(step[0], 0x1p-24, 0);
     near(step[1], 0x1p8, 0);
-    be->steps(be, far, step, 4, true);
+    be->steps(be, far, step, 4, true, 1);
     near(step[2], 0x1p-4, 0);
     near(step[3], 0x1p2, 0);
 }

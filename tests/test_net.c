@@ -310,6 +310,59 @@ static void measured_steps_hold_the_range(void **state)
     nn_case_close(&c);
 }
 
+/* The first codes that come out of a ReLU in a pass. */
+static struct {
+    void (*quantize)(ganz_backend *be, const ganz_quantize_call *c);
+    const real *plain; /* the step without dropout */
+    real codes[64 * 1024];
+    size_t count;
+    double worth; /* of a code, in plain steps */
+} seen;
+
+static void see_quantize(ganz_backend *be, const ganz_quantize_call *c)
+{
+    seen.quantize(be, c);
+    const size_t count = (size_t)c->codes.rows * (size_t)c->codes.cols;
+    if (seen.count > 0 || c->codes.cols != small.ffn) return;
+    assert_true(count <= GANZ_COUNT(seen.codes));
+    memcpy(seen.codes, c->codes.data, count * sizeof *seen.codes);
+    seen.count = count;
+    seen.worth = (double)*c->step / (double)*seen.plain;
+}
+
+/* Dropout takes codes away and makes the others worth more; it does not change them. */
+static void codes_come_before_dropout(void **state)
+{
+    (void)state;
+    nn_case c;
+    open_small(&c, 1, true, batch, SEGMENTS, 0);
+    seen.quantize = c.be->quantize;
+    seen.plain = c.weights.input_step + c.net.encoder[0].ffn.out.input.place;
+    c.be->quantize = see_quantize;
+    seen.count = 0;
+    nn_case_loss(&c, true);
+    assert_true(seen.count > 0 && seen.worth == 1);
+    real *const plain = ganz_alloc(seen.count, sizeof *plain);
+    memcpy(plain, seen.codes, seen.count * sizeof *plain);
+    const size_t count = seen.count;
+    c.dropout.relu = 0.25f;
+    c.weights.drop_scale = 1 / 0.75f;
+    nn_case_refresh(&c);
+    seen.count = 0;
+    nn_case_loss(&c, true);
+    assert_true(seen.count == count && fabs(seen.worth * 0.75 - 1) < 1e-6);
+    size_t dropped = 0, there = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (plain[i] == 0) continue;
+        there++;
+        if (seen.codes[i] == 0) dropped++;
+        else assert_true(fabsf(seen.codes[i] - plain[i]) < 1e-6f);
+    }
+    assert_true(there > 100 && fabs((double)dropped / (double)there - 0.25) < 0.1);
+    ganz_free(plain);
+    nn_case_close(&c);
+}
+
 /* ---- one token at a time ------------------------------------------------------------------------ */
 
 typedef struct stepper {
@@ -519,6 +572,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_show),
         cmocka_unit_test(company_does_not_show),
         cmocka_unit_test(measured_steps_hold_the_range),
+        cmocka_unit_test(codes_come_before_dropout),
         cmocka_unit_test(steps_equal_the_whole),
         cmocka_unit_test(memory_that_runs_out_fails_the_pass),
         cmocka_unit_test(ten_losses_of_pytorch),

@@ -509,6 +509,7 @@ static void check_held_network(ganz_inputs_state inputs)
     nn_case_init(&c, 4);
     c.smoothing = 0.1;
     c.dropout = (ganz_dropout){0.1, 0.1, 0.1};
+    c.weights.drop_scale = 1 / 0.9;
     c.train_steps = inputs == GANZ_INPUTS_FAKE;
     for (int i = 0; i < c.net.steps; i++)
         c.weights.master[c.net.params.list[c.net.first_step + i].offset] = -6.0 - 0.02 * (i % 7);

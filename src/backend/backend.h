@@ -267,8 +267,8 @@ struct ganz_backend {
     void (*quantize)(ganz_backend *be, const ganz_quantize_call *c);
     void (*quantize_grad)(ganz_backend *be, const ganz_quantize_call *c);
     void (*largest)(ganz_backend *be, const ganz_matrix *x, real *largest); /* *largest = max(*largest, max|x|) */
-    /* step = 2^z with z kept within -24 and 8; whole: of the nearest whole z */
-    void (*steps)(ganz_backend *be, const real *z, real *step, int count, bool whole);
+    /* step = 2^z * scale with z kept within -24 and 8; whole: of the nearest whole z */
+    void (*steps)(ganz_backend *be, const real *z, real *step, int count, bool whole, real scale);
     void (*refresh)(ganz_backend *be, const ganz_refresh_item *items, int count);
     void (*adafactor)(ganz_backend *be, const ganz_update_call *c);
     void (*adam)(ganz_backend *be, const ganz_update_call *c);

@@ -122,12 +122,12 @@ void ganz_cpu_quantize_grad(ganz_backend *be, const ganz_quantize_call *c)
     if (c->z_grad) ganz_cpu_join(cpu, job.z, blocks, 1, 1, c->z_grad);
 }
 
-void ganz_cpu_steps(ganz_backend *be, const real *z, real *step, int count, bool whole)
+void ganz_cpu_steps(ganz_backend *be, const real *z, real *step, int count, bool whole, real scale)
 {
     (void)be;
     for (int i = 0; i < count; i++) {
         const real kept = z[i] < -24 ? -24 : z[i] > 8 ? 8 : z[i];
-        step[i] = real_exp2(whole ? (real)rint(kept) : kept);
+        step[i] = real_exp2(whole ? (real)rint(kept) : kept) * scale;
     }
 }
 

@@ -129,7 +129,7 @@ void ganz_cuda_loss(ganz_backend *be, const ganz_loss_call *call);
 void ganz_cuda_quantize(ganz_backend *be, const ganz_quantize_call *call);
 void ganz_cuda_quantize_grad(ganz_backend *be, const ganz_quantize_call *call);
 void ganz_cuda_largest(ganz_backend *be, const ganz_matrix *x, real *largest);
-void ganz_cuda_steps(ganz_backend *be, const real *z, real *step, int count, bool whole);
+void ganz_cuda_steps(ganz_backend *be, const real *z, real *step, int count, bool whole, real scale);
 void ganz_cuda_refresh(ganz_backend *be, const ganz_refresh_item *items, int count);
 void ganz_cuda_adafactor(ganz_backend *be, const ganz_update_call *call);
 void ganz_cuda_adam(ganz_backend *be, const ganz_update_call *call);

@@ -156,19 +156,19 @@ void ganz_cuda_quantize_grad(ganz_backend *be, const ganz_quantize_call *call)
 }
 
 /* Through double, so that the result is the correctly rounded one but for a case in millions. */
-static __global__ void steps_kernel(const float *z, float *step, int count, bool whole)
+static __global__ void steps_kernel(const float *z, float *step, int count, bool whole, float scale)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= count) return;
     const float kept = fminf(fmaxf(z[i], -24.0f), 8.0f);
-    step[i] = (float)exp2((double)(whole ? rintf(kept) : kept));
+    step[i] = (float)exp2((double)(whole ? rintf(kept) : kept)) * scale;
 }
 
-void ganz_cuda_steps(ganz_backend *be, const real *z, real *step, int count, bool whole)
+void ganz_cuda_steps(ganz_backend *be, const real *z, real *step, int count, bool whole, real scale)
 {
     ganz_cuda *c = ganz_cuda_of(be);
     if (count == 0) return;
-    steps_kernel<<<ganz_cuda_blocks(count, THREADS), THREADS, 0, c->stream>>>(z, step, count, whole);
+    steps_kernel<<<ganz_cuda_blocks(count, THREADS), THREADS, 0, c->stream>>>(z, step, count, whole, scale);
     ganz_cuda_launched(c, "steps");
 }
 

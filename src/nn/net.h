@@ -83,6 +83,8 @@ typedef struct ganz_weights {
     real *weight_range; /* (1) what FAKE weights are clipped to; NULL: they reach to the largest */
     real *bias_value;  /* (params.block) FAKE biases, dequantized; NULL while masters serve */
     real *input_step;  /* (steps) 2^z, made by refresh */
+    real *dropped_step; /* (steps) the same times drop_scale, of codes that come out of dropout; in training only */
+    real drop_scale;   /* set by the owner before refresh; 0 at first: as 1 */
     real *largest;     /* (steps) measured ranges */
     int64_t *clipped;  /* (steps) */
     const ganz_observer *observer; /* shown every input; NULL: none. In ordinary memory only */

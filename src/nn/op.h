@@ -22,6 +22,7 @@ typedef struct ganz_tensor {
     ganz_use use[GANZ_CODE_OUTS];
     int uses;
     const real *step;          /* of integer codes; NULL: plain values */
+    bool dropped;              /* values that come out of dropout */
     ganz_matrix grad;          /* data NULL until something flows back */
     bool real_grad;            /* gradient in REAL whatever the value's type: several consumers add to it */
     struct ganz_tensor *whole; /* this one is columns of that one, the gradient too; NULL: stands alone */

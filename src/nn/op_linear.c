@@ -92,6 +92,7 @@ void ganz_op_linear_relu(ganz_pass *pass, ganz_tensor *x, const ganz_site *site,
     audit(pass, site, &call);
     call.relu = true;
     call.drop = drop;
+    y->dropped = drop.mask != NULL;
     linear(pass, &call, in, y);
 }
 

@@ -33,6 +33,14 @@ static void quantize_backward(ganz_pass *pass, ganz_node *node)
     pass->be->quantize_grad(pass->be, &n->call);
 }
 
+/* Codes are made first and dropped then, as translation makes them: a value that dropout has divided by its keep
+ * probability is rounded with a step divided likewise, which gives the very codes, or none, and their worth. */
+static const real *step_of(const ganz_pass *pass, const ganz_tensor *x, const ganz_step *step)
+{
+    const ganz_weights *const w = pass->weights;
+    return (x->dropped ? w->dropped_step : w->input_step) + step->place;
+}
+
 static ganz_tensor *quantize(ganz_pass *pass, ganz_tensor *x, const ganz_step *step, int bits, ganz_type type,
                              ganz_tensor *into)
 {
@@ -43,7 +51,7 @@ static ganz_tensor *quantize(ganz_pass *pass, ganz_tensor *x, const ganz_step *s
     int64_t *const clipped = audit ? &audit->clipped : type == GANZ_S8 ? NULL : w->clipped + step->place;
     const ganz_quantize_call call = {.x = x->m,
                                      .codes = codes->m,
-                                     .step = w->input_step + step->place,
+                                     .step = step_of(pass, x, step),
                                      .p = ganz_code_max(bits, true),
                                      .is_signed = true,
                                      .clipped = clipped,

@@ -42,6 +42,7 @@ ganz_status ganz_weights_open(ganz_weights *w, const ganz_net *net, ganz_backend
     *w = (ganz_weights){.be = be, .params = &net->params};
     GANZ_CHECK(take(w, &w->master, net->params.block, sizeof *w->master, err));
     if (training) GANZ_CHECK(take(w, &w->grad, net->params.block, sizeof *w->grad, err));
+    if (training) GANZ_CHECK(take(w, &w->dropped_step, (size_t)net->steps, sizeof *w->dropped_step, err));
     GANZ_CHECK(ganz_weights_shared(w, net, err));
     GANZ_CHECK(ganz_weights_refresh(w, net, err));
 out:
@@ -54,7 +55,7 @@ void ganz_weights_close(ganz_weights *w)
     if (!w->be) return;
     void *const all[] = {w->master,     w->grad,    w->copy,    w->weight_step, w->bias_step,   w->bias_value,
                          w->input_step, w->largest, w->clipped, w->timing,      w->value_block, w->packed_block,
-                         w->weight_range};
+                         w->weight_range, w->dropped_step};
     for (size_t i = 0; i < GANZ_COUNT(all); i++) w->be->free(w->be, all[i]);
     ganz_free(w->items);
     ganz_free(w->value);
@@ -115,7 +116,9 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
         if (fake && site->bias >= 0) w->items[count++] = bias_item(w, site, net->whole_steps);
     }
     if (count > 0) be->refresh(be, w->items, count);
-    be->steps(be, w->master + net->params.list[net->first_step].offset, w->input_step, net->steps,
-              net->whole_steps);
+    const real *const z = w->master + net->params.list[net->first_step].offset;
+    be->steps(be, z, w->input_step, net->steps, net->whole_steps, 1);
+    if (w->dropped_step)
+        be->steps(be, z, w->dropped_step, net->steps, net->whole_steps, w->drop_scale > 0 ? w->drop_scale : 1);
     return GANZ_OK;
 }

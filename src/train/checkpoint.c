@@ -189,14 +189,15 @@ out:
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-/* Settings that the file has; the others are left as they are. */
-static ganz_status read_noted(const ganz_container *file, ganz_recipe *recipe, ganz_error *err)
+/* Settings that the file has, all or those of training; the others are left as they are. */
+static ganz_status read_noted(const ganz_container *file, bool all, ganz_recipe *recipe, ganz_error *err)
 {
     int count;
     const ganz_setting *const table = ganz_recipe_table(&count);
     for (int i = 0; i < count; i++) {
         char key[64];
         ganz_error why;
+        if (!all && table[i].use == GANZ_USE_QUANTIZE) continue;
         snprintf(key, sizeof key, "recipe.%s", table[i].name);
         const char *const text = ganz_container_text(file, key);
         if (text && ganz_recipe_set(recipe, table[i].name, text, &why) != GANZ_OK)
@@ -210,14 +211,14 @@ static ganz_status read_settings(const ganz_container *file, ganz_recipe *recipe
     if (!ganz_container_text(file, "training.step"))
         return ganz_fail(err, GANZ_EFORMAT, "%s: a model, but not a checkpoint of a run", ganz_container_name(file));
     ganz_recipe_defaults(recipe); /* settings that are younger than the file */
-    return read_noted(file, recipe, err);
+    return read_noted(file, true, recipe, err);
 }
 
 ganz_status ganz_checkpoint_origin(const ganz_container *file, ganz_recipe *recipe, ganz_origin *origin,
                                    ganz_error *err)
 {
     *origin = (ganz_origin){.recipe = ganz_container_text(file, "recipe.width") != NULL};
-    GANZ_TRY(read_noted(file, recipe, err));
+    GANZ_TRY(read_noted(file, false, recipe, err));
     const char *const key = ganz_container_text(file, "training.step") ? "training.step" : about_trained;
     if (!ganz_container_text(file, key)) return GANZ_OK;
     return ganz_container_get_int(file, key, 0, INT64_MAX, &origin->step, err);

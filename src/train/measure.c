@@ -48,13 +48,14 @@ static void null_largest(ganz_backend *be, const ganz_matrix *x, real *largest)
     (void)x;
     (void)largest;
 }
-static void null_steps(ganz_backend *be, const real *z, real *step, int count, bool whole)
+static void null_steps(ganz_backend *be, const real *z, real *step, int count, bool whole, real scale)
 {
     (void)be;
     (void)z;
     (void)step;
     (void)count;
     (void)whole;
+    (void)scale;
 }
 static void null_refresh(ganz_backend *be, const ganz_refresh_item *items, int count)
 {

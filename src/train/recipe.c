@@ -72,6 +72,7 @@ static const ganz_setting table[] = {
     SHAPE(bias_bits, "bias-bits", 0, 8, "0", QUANTIZE, "of biases; 0: as bits"),
     CHOICE(products, "products", "all|dense", "all", true, QUANTIZE, "made integer; dense: attention stays float"),
     FLAG(power_of_two, "power-of-two", "false", true, QUANTIZE, "steps are powers of two"),
+    FLAG(drop_first, "drop-first", "false", true, QUANTIZE, "round what dropout has scaled, instead of dropping codes"),
     ROW(phases, "phases", SET, 1, 6, NULL, "1-6", false, QUANTIZE, "phases of learning, like 1-3 or 1,2,3"),
     INT(steps_per_phase, "steps-per-phase", 0, 100000000, "0", QUANTIZE, "length of a phase; 0: once through the corpus"),
     INT(measure_batches, "measure-batches", 0, 100000000, "0", QUANTIZE, "length of phase 2; 0: as the others"),

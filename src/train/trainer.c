@@ -308,6 +308,7 @@ static ganz_status set_phase(ganz_trainer *t, ganz_error *err)
     t->stepper.train_weights = t->phase->train_weights;
     t->stepper.train_steps = t->phase->train_steps;
     t->stepper.options.dropout = t->phase->dropout ? dropout_of(&t->recipe) : (ganz_dropout){0};
+    t->weights.drop_scale = t->recipe.drop_first ? 1 : 1 / (1 - t->stepper.options.dropout.relu);
     return ganz_weights_refresh(&t->weights, &t->net, err);
 }
 
