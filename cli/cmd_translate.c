@@ -24,7 +24,7 @@ const cli_command cli_about_translate = {
     "Lines longer than --max-input tokens are translated in pieces that end at sentence ends where possible.\n",
 };
 
-enum { FIRST_LINES = 16, MOST_LINES = 256, BLOCK_BYTES = 1 << 20, MOST_THREADS = 256 };
+enum { FIRST_LINES = 16, MOST_LINES = 256, GPU_LINES = 1024, CPU_TOKENS = 3072, GPU_TOKENS = 16384, BLOCK_BYTES = 1 << 20, MOST_THREADS = 256 };
 
 typedef struct buffer {
     char *data;
@@ -34,8 +34,8 @@ typedef struct buffer {
 /* Lines that go through one translator together. Which lines share a block depends on the input alone, not on threads. */
 typedef struct block {
     buffer text, out;
-    ganz_line lines[MOST_LINES];
-    size_t begin[MOST_LINES], prefix[MOST_LINES]; /* in text, while it may still move */
+    ganz_line lines[GPU_LINES];
+    size_t begin[GPU_LINES], prefix[GPU_LINES]; /* in text, while it may still move */
     int count;
     long long first; /* number of the first line */
     bool done;
@@ -46,6 +46,7 @@ typedef struct job {
     const char *model_path, *out_path, *prefix_path, *invalid;
     bool scores, quiet;
     long long threads;
+    int most_lines; /* of a block */
     ganz_model *model;
     ganz_output *out;
     ganz_lines *lines, *prefixes;
@@ -54,7 +55,7 @@ typedef struct job {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     block *ring; /* block n lives in ring[n % slots] */
-    long long slots, filled, taken, written;
+    long long slots, filled, taken, written, opened;
     bool ended, failed;
     ganz_error err; /* of the first failure */
     cli_progress progress;
@@ -122,8 +123,8 @@ static ganz_status add_prefix(const job *j, block *b, ganz_error *err)
 /* Fills a block from the open file; *more: the file has not ended. */
 static ganz_status fill_block(job *j, block *b, bool *more, ganz_error *err)
 {
-    long long size = FIRST_LINES << (j->filled < 4 ? j->filled : 4); /* the first results come soon */
-    if (size > MOST_LINES) size = MOST_LINES;
+    long long size = FIRST_LINES << (j->filled < 6 ? j->filled : 6); /* the first results come soon */
+    if (size > j->most_lines) size = j->most_lines;
     b->first = j->lines_read + 1;
     b->text.bytes = 0;
     for (b->count = 0; b->count < size && b->text.bytes < BLOCK_BYTES; b->count++) {
@@ -221,6 +222,7 @@ static void *work(void *context)
     ganz_error err;
     ganz_status status = ganz_translator_open(&t, j->model, &j->options, &err);
     pthread_mutex_lock(&j->lock);
+    j->opened++;
     for (;;) {
         if (status != GANZ_OK) fail_job(j, &err);
         pthread_cond_broadcast(&j->changed);
@@ -285,13 +287,24 @@ static ganz_status read_files(job *j, const cli_list *files, ganz_error *err)
     return status == GANZ_OK && !j->failed ? end_prefixes(j, err) : status;
 }
 
+/* Whatever is refused is refused before the input is asked for. */
+static bool wait_until_open(job *j, int started)
+{
+    pthread_mutex_lock(&j->lock);
+    while (j->opened < started && !j->failed) pthread_cond_wait(&j->changed, &j->lock);
+    const bool good = !j->failed;
+    pthread_mutex_unlock(&j->lock);
+    return good;
+}
+
 /* Workers translate and write while this thread reads. */
 static ganz_status run_workers(job *j, const cli_list *files, ganz_error *err)
 {
     pthread_t threads[MOST_THREADS];
     int started = 0;
     while (started < j->threads && pthread_create(&threads[started], NULL, work, j) == 0) started++;
-    ganz_status status = started > 0 ? read_files(j, files, err) : out_of_memory(err);
+    ganz_status status = started > 0 ? GANZ_OK : out_of_memory(err);
+    if (started > 0 && wait_until_open(j, started)) status = read_files(j, files, err);
     pthread_mutex_lock(&j->lock);
     if (status != GANZ_OK) fail_job(j, err);
     j->ended = true;
@@ -335,7 +348,10 @@ static int start_job(job *j, const cli_list *files)
     char path[CLI_PATH];
     j->model_path = cli_find_model(j->model_path, path);
     if (!j->model_path) return cli_no_model(&cli_about_translate, "give --model FILE");
-    if (j->threads == 0) j->threads = sysconf(_SC_NPROCESSORS_ONLN);
+    const bool gpu = strcmp(j->options.device, "cpu") != 0;
+    j->most_lines = gpu ? GPU_LINES : MOST_LINES;
+    if (j->options.batch_tokens == 0) j->options.batch_tokens = gpu ? GPU_TOKENS : CPU_TOKENS;
+    if (j->threads == 0) j->threads = gpu ? 1 : sysconf(_SC_NPROCESSORS_ONLN);
     if (j->threads < 1 || j->threads > MOST_THREADS) j->threads = j->threads < 1 ? 1 : MOST_THREADS;
     const bool talking = strcmp(j->out_path, "-") == 0 && isatty(STDOUT_FILENO);
     cli_progress_start(&j->progress, "translated", "lines", 0, j->quiet || talking || !isatty(STDERR_FILENO));
@@ -346,7 +362,9 @@ int cli_run_translate(int argc, char **argv)
 {
     job j = {.out_path = "-", .invalid = "error", .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     ganz_translator_defaults(&j.options);
-    long long beam = j.options.beam, n_best = 1, batch = j.options.batch_tokens, max_input = 0, max_length = 0;
+    j.options.device = "cpu";
+    j.options.precision = "auto";
+    long long beam = j.options.beam, n_best = 1, batch = 0, max_input = 0, max_length = 0;
     const cli_option options[] = {
         {"model", 'm', CLI_TEXT, &j.model_path, "FILE", "the model", 0, 0},
         {"out", 'o', CLI_TEXT, &j.out_path, "FILE", "where to write, - is standard output", 0, 0},
@@ -356,8 +374,10 @@ int cli_run_translate(int argc, char **argv)
         {"scores", 0, CLI_FLAG, &j.scores, NULL, "put scores before the translations", 0, 0},
         {"alignment", 0, CLI_FLAG, &j.options.alignment, NULL, "put links between words behind the translations", 0, 0},
         {"prefix", 0, CLI_TEXT, &j.prefix_path, "FILE", "beginnings that the translations must have", 0, 0},
-        {"threads", 't', CLI_INT, &j.threads, "N", "lines are shared among N threads; 0: one for each core", 0, MOST_THREADS},
-        {"batch-tokens", 0, CLI_INT, &batch, "N", "size of a batch; a line counts its tokens and 25 more", 1, 1 << 20},
+        {"device", 'd', CLI_TEXT, &j.options.device, "cpu|cuda[:N]", "where to compute; a GPU takes float models only", 0, 0},
+        {"precision", 0, CLI_CHOICE, &j.options.precision, "auto|fp32|tf32|bf16", "of products; auto: bf16 on a GPU, else fp32", 0, 0},
+        {"threads", 't', CLI_INT, &j.threads, "N", "lines are shared among N threads; 0: all cores, or one on a GPU", 0, MOST_THREADS},
+        {"batch-tokens", 0, CLI_INT, &batch, "N", "a line counts its tokens and 25 more; 0: 3072, or 16384 on a GPU", 0, 1 << 20},
         {"max-length", 0, CLI_INT, &max_length, "N", "most tokens of a translation; 0: 2 * input + 50", 0, 1 << 20},
         {"max-input", 0, CLI_INT, &max_input, "N", "longest input in tokens; 0: 256 or the model's limit", 0, 1 << 20},
         {"invalid", 0, CLI_CHOICE, &j.invalid, "error|replace", "what to do with text that is not UTF-8", 0, 0},

@@ -494,7 +494,7 @@ static void options_are_checked(void **state)
     ganz_translator_options o;
     ganz_translator *t;
     ganz_error err;
-    for (int i = 0; i < 11; i++) {
+    for (int i = 0; i < 17; i++) {
         ganz_translator_defaults(&o);
         if (i == 0) o.beam = 0;
         if (i == 1) o.beam = 65;
@@ -507,9 +507,19 @@ static void options_are_checked(void **state)
         if (i == 8) o.max_input = 15;
         if (i == 9) o.threads = 0;
         if (i == 10) o.max_length = -1;
+        if (i == 11) o.device = "gpu";
+        if (i == 12) o.device = "cuda:";
+        if (i == 13) o.device = "cuda:1x";
+        if (i == 14) o.device = "cuda:1024";
+        if (i == 15) o.device = "cuda:-1";
+        if (i == 16) o.precision = "fp16";
         assert_int_equal(ganz_translator_open(&t, m, &o, &err), GANZ_EINVAL);
         assert_null(t);
     }
+    ganz_translator_defaults(&o);
+    o.precision = "bf16";
+    assert_int_equal(ganz_translator_open(&t, m, &o, &err), GANZ_EUNSUPPORTED);
+    assert_string_equal(err.message, "the cpu multiplies in fp32 only");
     OK(ganz_translator_open(&t, m, NULL, &err));
     const ganz_result *results;
     assert_int_equal(ganz_translate(t, NULL, 1, &results, &err), GANZ_EINVAL);

@@ -71,10 +71,16 @@ typedef struct ganz_translator_options {
                          Longer lines are split, see ganz_translate */
     int max_length;   /* most tokens of one translation; 0: twice the input's and 50 */
     int threads;      /* inside one call; for throughput rather open one translator for each thread */
-    bool alignment;   /* say which words come from which, see ganz_link; costs about one more pass for each result */
+    bool alignment;   /* say which words come from which, see ganz_link; costs about one more pass for each result, on the
+                         CPU always */
+    /* "cpu", "cuda" or "cuda:N" (NULL: cpu). A GPU takes float models only and likes larger batches (16384); its translator
+     * holds a copy of the weights there, and with N above 0 belongs to the thread that opened it. Different devices and
+     * precisions round differently, so that a few translations differ. */
+    const char *device;
+    const char *precision; /* of products on a GPU: "bf16", "tf32" or "fp32"; NULL: bf16 */
 } ganz_translator_options;
 
-/* beam 4, n_best 1, alpha 0.6, batch_tokens 3072, one thread, no alignment. */
+/* beam 4, n_best 1, alpha 0.6, batch_tokens 3072, one thread, no alignment, on the CPU. */
 GANZ_API void ganz_translator_defaults(ganz_translator_options *options);
 
 /* Workspace and results of one timeline: one thread at a time. The model is borrowed. */

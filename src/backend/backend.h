@@ -295,4 +295,8 @@ typedef enum ganz_precision { GANZ_FP32, GANZ_TF32, GANZ_BF16_PRODUCTS } ganz_pr
 /* GANZ_EUNSUPPORTED in builds without CUDA and on machines without a GPU. */
 ganz_status ganz_cuda_backend_open(ganz_backend **be, int device, ganz_precision precision, ganz_error *err);
 
+/* By name: device "cpu", "cuda" or "cuda:N" (NULL: cpu); precision of products "auto", "fp32", "tf32" or "bf16" (NULL: auto),
+ * auto being fp32 on a CPU, which knows no other, and bf16 on a GPU. threads: of a CPU, 0: all cores. */
+ganz_status ganz_device_open(ganz_backend **be, const char *device, const char *precision, int threads, ganz_error *err);
+
 #endif

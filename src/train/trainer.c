@@ -1,12 +1,10 @@
 #include "train/trainer.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/rng.h"
-#include "base/thread.h"
 
 enum { CPU_TOKENS = 4096, GPU_TOKENS = 16384 };
 
@@ -24,21 +22,11 @@ double ganz_seconds(void)
 
 static ganz_status open_device(ganz_trainer *t, ganz_error *err)
 {
-    static const ganz_precision precisions[] = {[GANZ_PRECISION_AUTO] = GANZ_BF16_PRODUCTS,
-                                                [GANZ_PRECISION_FP32] = GANZ_FP32,
-                                                [GANZ_PRECISION_TF32] = GANZ_TF32,
-                                                [GANZ_PRECISION_BF16] = GANZ_BF16_PRODUCTS};
-    const char *const device = t->options.device ? t->options.device : "cpu";
-    if (strcmp(device, "cpu") == 0) {
-        if (t->recipe.precision > GANZ_PRECISION_FP32)
-            return ganz_fail(err, GANZ_EUNSUPPORTED, "the cpu multiplies in fp32 only");
-        return ganz_cpu_backend_open(&t->be, t->options.threads > 0 ? t->options.threads : ganz_cpu_count(), err);
-    }
-    char *end = "";
-    const long number = strncmp(device, "cuda:", 5) == 0 && device[5] ? strtol(device + 5, &end, 10) : 0;
-    if ((strcmp(device, "cuda") != 0 && strncmp(device, "cuda:", 5) != 0) || *end || number < 0 || number > 1023)
-        return ganz_fail(err, GANZ_EINVAL, "device is cpu, cuda or cuda:N, not %s", device);
-    return ganz_cuda_backend_open(&t->be, (int)number, precisions[t->recipe.precision], err);
+    static const char *const words[] = {[GANZ_PRECISION_AUTO] = "auto",
+                                        [GANZ_PRECISION_FP32] = "fp32",
+                                        [GANZ_PRECISION_TF32] = "tf32",
+                                        [GANZ_PRECISION_BF16] = "bf16"};
+    return ganz_device_open(&t->be, t->options.device, words[t->recipe.precision], t->options.threads, err);
 }
 
 /* The network's timing table reaches to the longest output of the longest input, as a model's does. */

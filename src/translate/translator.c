@@ -23,6 +23,7 @@ typedef struct piece {
 /* What is needed to link words; all of it grows. */
 typedef struct linker {
     ganz_aligner *aligner; /* NULL: no links are wanted */
+    ganz_backend *be;      /* of the CPU, where the translator itself is elsewhere */
     ganz_text text;        /* of a piece */
     size_t *begin;         /* (source or target tokens) where their text begins */
     int32_t *from;         /* (target tokens) see ganz_aligner_run */
@@ -36,6 +37,7 @@ struct ganz_translator {
     const ganz_model *model;
     ganz_translator_options options;
     ganz_backend *be;
+    ganz_weights weights; /* on a GPU, a copy of the model's there; else nothing */
     ganz_decoder *decoder;
     ganz_audit audit; /* empty: nothing is counted */
     ganz_ids ids;            /* of all pieces and prefixes of a call */
@@ -78,6 +80,37 @@ static ganz_status check_options(ganz_translator_options *o, const ganz_model *m
     return GANZ_OK;
 }
 
+/* A device that does not share memory with the model gets a copy of its weights. */
+static ganz_status open_device(ganz_translator *t, ganz_error *err)
+{
+    const ganz_model *const m = t->model;
+    const ganz_translator_options *const o = &t->options;
+    const bool elsewhere = o->device && strcmp(o->device, "cpu") != 0;
+    if (elsewhere && m->info.bits) return ganz_fail(err, GANZ_EUNSUPPORTED, "integer models translate on the cpu only");
+    if (elsewhere && m->info.dynamic_bits)
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "models whose rows are rounded one by one translate on the cpu only");
+    GANZ_TRY(ganz_device_open(&t->be, o->device, o->precision, o->threads, err));
+    if (t->be->host) return GANZ_OK;
+    GANZ_TRY(ganz_weights_open(&t->weights, &m->net, t->be, false, err));
+    t->be->upload(t->be, t->weights.master, m->weights.master, m->net.params.block * sizeof(real));
+    GANZ_TRY(ganz_weights_refresh(&t->weights, &m->net, err));
+    return t->be->sync(t->be, err);
+}
+
+static ganz_status open_parts(ganz_translator *t, ganz_error *err)
+{
+    const ganz_model *const m = t->model;
+    const ganz_translator_options *const o = &t->options;
+    const ganz_decoder_options d = {.search = {.beam = o->beam, .n_best = o->n_best, .alpha = o->alpha},
+                                    .batch_tokens = o->batch_tokens, .max_input = o->max_input, .max_length = o->max_length};
+    GANZ_TRY(open_device(t, err));
+    const ganz_weights *const weights = t->be->host ? &m->weights : &t->weights;
+    GANZ_TRY(ganz_decoder_open(&t->decoder, t->be, &m->net, weights, &d, err));
+    if (!o->alignment) return GANZ_OK;
+    if (!t->be->host) GANZ_TRY(ganz_cpu_backend_open(&t->link.be, o->threads, err));
+    return ganz_aligner_open(&t->link.aligner, t->be->host ? t->be : t->link.be, &m->net, &m->weights, err);
+}
+
 ganz_status ganz_translator_open(ganz_translator **translator, const ganz_model *model,
                                  const ganz_translator_options *options, ganz_error *err)
 {
@@ -90,12 +123,7 @@ ganz_status ganz_translator_open(ganz_translator **translator, const ganz_model 
     if (!t) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a translator");
     t->model = model;
     t->options = o;
-    const ganz_decoder_options d = {.search = {.beam = o.beam, .n_best = o.n_best, .alpha = o.alpha},
-                                    .batch_tokens = o.batch_tokens, .max_input = o.max_input, .max_length = o.max_length};
-    ganz_status status = ganz_cpu_backend_open(&t->be, o.threads, err);
-    if (status == GANZ_OK) status = ganz_decoder_open(&t->decoder, t->be, &model->net, &model->weights, &d, err);
-    if (status == GANZ_OK && o.alignment)
-        status = ganz_aligner_open(&t->link.aligner, t->be, &model->net, &model->weights, err);
+    const ganz_status status = open_parts(t, err);
     if (status != GANZ_OK) ganz_translator_close(&t);
     *translator = t;
     return status;
@@ -114,6 +142,8 @@ void ganz_translator_close(ganz_translator **translator)
     ganz_free(t->link.from);
     ganz_free(t->link.word);
     ganz_free(t->link.links);
+    ganz_weights_close(&t->weights);
+    if (t->link.be) t->link.be->close(t->link.be);
     if (t->be) t->be->close(t->be);
     ganz_ids_free(&t->ids);
     ganz_text_free(&t->text);

@@ -57,6 +57,9 @@ refuses 2 'where to' $GANZ quantize --calibrate some --model m.safetensors
 refuses 2 'which text' $GANZ quantize --model m.safetensors --out x
 refuses 2 'bits' $GANZ quantize --model m.safetensors --calibrate some --bits 16 --out x
 refuses 2 'method' $GANZ quantize --model m.safetensors --calibrate some --method guess --out x
+refuses 1 'integer models translate on the cpu only' $GANZ translate --model made.safetensors --device cuda some
+$GANZ quantize -q -m m.safetensors --method dynamic --out rows.safetensors >/dev/null || fail "no model whose rows are rounded"
+refuses 1 'rounded one by one translate on the cpu only' $GANZ translate --model rows.safetensors --device cuda some
 refuses 1 'an integer model already' $GANZ quantize --model made.safetensors --calibrate some --out x
 refuses 1 'nothing' $GANZ quantize --model m.safetensors --calibrate nothing --out x
 refuses 1 'fewer lines' $GANZ quantize --model m.safetensors --calibrate some --calibrate-target /dev/null --out x

@@ -111,6 +111,17 @@ refuses 1 'nothing' $T nothing
 refuses 2 'n-best' $T --n-best 5 in
 refuses 2 'beam' $T --beam 0 in
 refuses 1 '16 to 64 tokens' $T --max-input 100 in
+refuses 1 'no CUDA|no GPU' $T --device cuda:999 in
+refuses 1 'device is cpu, cuda or cuda:N, not gpu' $T --device gpu in
+refuses 1 'the cpu multiplies in fp32 only' $T --precision bf16 in
+refuses 2 'precision' $T --precision fp16 in
+$T --device cpu --precision fp32 in | cmp - out || fail "the cpu by name"
+# it refuses before it reads
+mkfifo silent
+exec 7<>silent
+timeout 20 $T --device gpu <&7 2>err
+equal "exit code where nobody speaks" 1 $?
+exec 7>&-
 head -c 3000 m.safetensors >half
 refuses 1 'half: ' $GANZ translate --model half in
 refuses 1 'in: ' $GANZ translate --model in in
