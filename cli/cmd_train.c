@@ -17,7 +17,8 @@ const cli_command cli_about_train = {
         "A recipe is a file of lines \"name: value\", or one of base, base-quick, big, big-quick, small,\n"
         "tiny; options override it, and --dump-config prints what comes out. With --resume the settings are those of\n"
         "the run's last checkpoint, a recipe and options override them, and the run goes on as if it had never\n"
-        "stopped.\n"
+        "stopped. So a run can branch: copy the folder of one that trains at a flat rate, and resume the copy with\n"
+        "other --steps and a --cooldown.\n"
         "\n"
         "SIGINT and SIGTERM save a checkpoint and end the run (a second SIGINT ends it at once); SIGUSR1 saves one\n"
         "and goes on.\n",

@@ -217,7 +217,7 @@ static void add_line(ganz_log *log, double step, double loss, double bleu)
     r.seconds = step * 2;
     r.valid_bleu = bleu;
     r.valid_loss = isnan(bleu) ? NAN : loss * 1.1;
-    assert_int_equal(GANZ_OK, ganz_log_add(log, &r, NULL));
+    assert_int_equal(GANZ_OK, ganz_log_add(log, &r, step == 40 ? "a note" : NULL, NULL));
 }
 
 static void log_goes_on_where_the_checkpoint_is(void **state)
@@ -254,6 +254,37 @@ static void log_goes_on_where_the_checkpoint_is(void **state)
     assert_int_equal(4, log.lines);
     ganz_log_close(&log);
     assert_int_equal(GANZ_OK, ganz_log_plot(path, in_dir("loss.svg"), "a <run> & more", &err));
+}
+
+/* A log without the column of notes, as older versions wrote it, stays one. */
+static void old_log_goes_on(void **state)
+{
+    (void)state;
+    const char *const path = in_dir("log.tsv");
+    FILE *file = fopen(path, "w");
+    fputs("step\tepoch\ttokens\tseconds\trate\tloss\taccuracy\ttokens/s\tvalid_loss\tvalid_accuracy\tvalid_bleu\tphase\n"
+          "10\t0.5\t100\t20\t0.01\t5\t0.1\t1000\t\t\t\t\n", file);
+    fclose(file);
+    ganz_log log;
+    ganz_log_record *records;
+    ganz_error err;
+    int count;
+    assert_int_equal(GANZ_OK, ganz_log_open(&log, path, 1, &err));
+    near(20, log.seconds, 0);
+    add_line(&log, 40, 1, 20);
+    ganz_log_close(&log);
+    assert_int_equal(GANZ_OK, ganz_log_read(path, &records, &count, &err));
+    assert_int_equal(2, count);
+    near(1, records[1].loss, 0);
+    free(records);
+    char line[512];
+    file = fopen(path, "r");
+    while (fgets(line, sizeof line, file)) {
+        int tabs = 0;
+        for (const char *c = line; *c; c++) tabs += *c == '\t';
+        assert_int_equal(11, tabs);
+    }
+    fclose(file);
 }
 
 static void log_of_others_is_refused(void **state)
@@ -335,6 +366,7 @@ int main(void)
         cmocka_unit_test(rate_of_tensor2tensor),
         cmocka_unit_test(rate_with_both_ends),
         cmocka_unit_test(log_goes_on_where_the_checkpoint_is),
+        cmocka_unit_test(old_log_goes_on),
         cmocka_unit_test(log_of_others_is_refused),
         cmocka_unit_test(ticks_are_round),
         cmocka_unit_test(chart_is_whole),

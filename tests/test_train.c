@@ -93,6 +93,71 @@ static void resumed_is_uninterrupted(void **state)
     assert_true(same_in(whole.out, parts.out, "last.safetensors"));
 }
 
+/* ---- branches ----------------------------------------------------------------------------------- */
+
+static bool same_parameters(const char *left, const char *right)
+{
+    ganz_model *a, *b;
+    assert_int_equal(GANZ_OK, ganz_model_open(&a, left, NULL));
+    assert_int_equal(GANZ_OK, ganz_model_open(&b, right, NULL));
+    const bool same = memcmp(a->weights.master, b->weights.master, a->net.params.block * sizeof(real)) == 0;
+    ganz_model_close(&a);
+    ganz_model_close(&b);
+    return same;
+}
+
+static void expect_changes(const char *path, const char *changes)
+{
+    ganz_container *file;
+    assert_int_equal(GANZ_OK, ganz_container_open(&file, path, NULL));
+    const char *const text = ganz_container_text(file, "changes");
+    if (changes) assert_string_equal(changes, text ? text : "none");
+    else assert_null(text);
+    ganz_container_close(&file);
+}
+
+/* A run made longer step by step is the long run; and from any of its ends another branch cools down. */
+static void a_run_can_branch(void **state)
+{
+    (void)state;
+    ganz_train_options whole = full_options("straight"), parts = full_options("branched");
+    whole.recipe.cooldown = parts.recipe.cooldown = 0;
+    must_train(&whole);
+    parts.recipe.steps = 30;
+    must_train(&parts);
+    expect_changes(in_dir("branched/last.safetensors"), NULL);
+    parts.resume = true;
+    parts.recipe.steps = 60;
+    must_train(&parts);
+    assert_true(same_parameters(in_dir("straight/last.safetensors"), in_dir("branched/last.safetensors")));
+    assert_false(same_in(whole.out, parts.out, "last.safetensors"));
+    expect_changes(in_dir("branched/last.safetensors"), "at step 30: steps 60 (before: 30)");
+
+    parts.recipe.steps = 80;
+    parts.recipe.cooldown = 0.25;
+    must_train(&parts);
+    static const char all[] = "at step 30: steps 60 (before: 30); at step 60: cooldown 0.25 (before: 0), steps 80 (before: 60)";
+    expect_changes(in_dir("branched/last.safetensors"), all);
+    expect_changes(in_dir("branched/model-80.safetensors"), all);
+    ganz_log_record *records;
+    int count, notes = 0;
+    assert_int_equal(GANZ_OK, ganz_log_read(in_dir("branched/log.tsv"), &records, &count, NULL));
+    double flat = 0, cooled = 0;
+    for (int i = 0; i < count; i++) {
+        if (records[i].step <= 60 && isfinite(records[i].rate)) flat = records[i].rate;
+        if (isfinite(records[i].rate)) cooled = records[i].rate;
+        notes += isnan(records[i].rate) && isnan(records[i].valid_loss);
+    }
+    ganz_free(records);
+    assert_int_equal(2, notes);
+    assert_float_equal(cooled / flat, 1.0 / 20, 1e-6); /* the last of 20 falling steps */
+
+    parts.recipe.seed++;
+    ganz_error err;
+    assert_int_equal(GANZ_EINVAL, ganz_train(&parts, NULL, &err));
+    assert_non_null(strstr(err.message, "was made with seed"));
+}
+
 /* A stop between the parts of a step leaves no trace of it. */
 static void half_a_step_is_undone(void **state)
 {
@@ -378,6 +443,7 @@ int main(void)
         cmocka_unit_test(learns_to_copy),
         cmocka_unit_test(learns_to_reverse),
         cmocka_unit_test(resumed_is_uninterrupted),
+        cmocka_unit_test(a_run_can_branch),
         cmocka_unit_test(half_a_step_is_undone),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(parts_make_a_whole),

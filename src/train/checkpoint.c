@@ -7,7 +7,7 @@
 
 static const char about_slots[] = "training.slots", about_average[] = "training.average", about_z[] = "training.z",
                   about_ranges[] = "training.ranges", about_step_slots[] = "training.step_slots",
-                  about_lines[] = "training.best_lines", about_trained[] = "trained_steps";
+                  about_lines[] = "training.best_lines", about_trained[] = "trained_steps", about_changes[] = "changes";
 
 typedef struct field {
     const char *name;
@@ -97,6 +97,12 @@ static ganz_status write_settings(ganz_writer *writer, const ganz_recipe *recipe
     return GANZ_OK;
 }
 
+static ganz_status write_making(ganz_writer *writer, const ganz_run_parts *p, ganz_error *err)
+{
+    GANZ_TRY(write_settings(writer, p->recipe, err));
+    return p->changes ? ganz_writer_text(writer, about_changes, p->changes, err) : GANZ_OK;
+}
+
 static ganz_status write_counters(ganz_writer *writer, const ganz_counters *counters, ganz_error *err)
 {
     for (size_t i = 0; i < GANZ_COUNT(fields); i++) {
@@ -135,7 +141,7 @@ static ganz_status write_all(ganz_writer *writer, const ganz_run_parts *p, const
                              const real *params, ganz_error *err)
 {
     const int64_t slots = (int64_t)p->optim->slot_count, block = (int64_t)p->net->params.block, lines = p->lines;
-    GANZ_TRY(write_settings(writer, p->recipe, err));
+    GANZ_TRY(write_making(writer, p, err));
     GANZ_TRY(write_counters(writer, counters, err));
     if (p->best_lines) GANZ_TRY(ganz_writer_declare(writer, about_lines, GANZ_DTYPE_U64, 1, &lines, err));
     GANZ_TRY(ganz_writer_declare(writer, about_slots, GANZ_DTYPE_F32, 1, &slots, err));
@@ -176,7 +182,7 @@ ganz_status ganz_checkpoint_model(const char *path, const ganz_run_parts *p, con
     GANZ_CHECK(fetch(p->weights, block, p->net->params.block, &params, err));
     GANZ_CHECK(check_finite(params, p->net->params.block, err));
     GANZ_CHECK(ganz_writer_open(&writer, path, true, err));
-    GANZ_CHECK(write_settings(writer, p->recipe, err));
+    GANZ_CHECK(write_making(writer, p, err));
     GANZ_CHECK(ganz_writer_int(writer, about_trained, step, err));
     GANZ_CHECK(ganz_model_declare(writer, p->info, p->net, p->vocab, err));
     GANZ_CHECK(ganz_model_write(writer, p->net, p->vocab, params, err));
@@ -235,16 +241,16 @@ ganz_status ganz_checkpoint_slots(const ganz_container *file, const ganz_weights
 }
 
 /* Settings that decide the shape of a run are the same from its first step to its last. */
-static ganz_status compare_settings(const ganz_container *file, const ganz_recipe *recipe, ganz_error *err)
+static ganz_status compare_settings(const ganz_container *file, const ganz_recipe *recipe, ganz_recipe *made,
+                                    ganz_error *err)
 {
     int count;
     const ganz_setting *const table = ganz_recipe_table(&count);
-    ganz_recipe made;
-    GANZ_TRY(read_settings(file, &made, err));
+    GANZ_TRY(read_settings(file, made, err));
     for (int i = 0; i < count; i++) {
         char before[32], now[32];
         if (!table[i].fixed) continue;
-        ganz_recipe_get(&made, &table[i], before);
+        ganz_recipe_get(made, &table[i], before);
         ganz_recipe_get(recipe, &table[i], now);
         if (strcmp(before, now) != 0)
             return ganz_fail(err, GANZ_EINVAL, "%s was made with %s %s, not %s", ganz_container_name(file),
@@ -302,12 +308,13 @@ static ganz_status check_steps(const ganz_container *file, const ganz_run_parts 
     return ganz_container_get(file, about_step_slots, GANZ_DTYPE_F32, 1, &slots, &found->step_slots, err);
 }
 
-static ganz_status check_all(const ganz_container *file, const ganz_run_parts *p, extras *found, ganz_error *err)
+static ganz_status check_all(const ganz_container *file, const ganz_run_parts *p, extras *found, ganz_recipe *made,
+                             ganz_error *err)
 {
     ganz_model_info info;
     const int64_t slots = (int64_t)p->optim->slot_count, block = (int64_t)p->net->params.block;
     GANZ_TRY(ganz_model_read_info(file, &info, err));
-    GANZ_TRY(compare_settings(file, p->recipe, err));
+    GANZ_TRY(compare_settings(file, p->recipe, made, err));
     GANZ_TRY(compare_vocab(file, &info, p->vocab, err));
     GANZ_TRY(ganz_model_check_params(file, p->net, err));
     GANZ_TRY(ganz_container_get(file, about_slots, GANZ_DTYPE_F32, 1, &slots, &found->slots, err));
@@ -348,22 +355,30 @@ out:
     return status;
 }
 
-ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *p, ganz_counters *counters, char **command,
+static ganz_status copy_text(const ganz_container *file, const char *key, char **copy, ganz_error *err)
+{
+    const char *const text = ganz_container_text(file, key);
+    if (!text || (*copy = ganz_strdup(text))) return GANZ_OK;
+    return ganz_fail(err, GANZ_ENOMEM, "out of memory");
+}
+
+ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *p, ganz_counters *counters, ganz_past *past,
                                  ganz_error *err)
 {
-    *command = NULL;
+    *past = (ganz_past){0};
     ganz_container *file;
     ganz_counters read;
     extras found;
     ganz_status status;
     GANZ_TRY(ganz_container_open(&file, path, err));
-    GANZ_CHECK(check_all(file, p, &found, err));
+    GANZ_CHECK(check_all(file, p, &found, &past->recipe, err));
     GANZ_CHECK(read_counters(file, &read, err));
     GANZ_CHECK(restore(file, p, &found, err));
     *counters = read;
-    const char *const text = ganz_container_text(file, "command");
-    if (text && !(*command = ganz_strdup(text))) status = ganz_fail(err, GANZ_ENOMEM, "out of memory");
+    GANZ_CHECK(copy_text(file, "command", &past->command, err));
+    GANZ_CHECK(copy_text(file, about_changes, &past->changes, err));
 out:
+    if (status != GANZ_OK) ganz_free(past->command);
     ganz_container_close(&file);
     return status;
 }

@@ -36,15 +36,20 @@ typedef struct ganz_run_parts {
     real *average;                /* (params.block) on the device, or NULL */
     uint64_t *best_lines;         /* (lines) sums of the translations of the best model; NULL: none are kept */
     int lines;
+    const char *changes;          /* noted, or NULL */
 } ganz_run_parts;
 
 /* Replaces the file whole, or leaves it as it was. */
 ganz_status ganz_checkpoint_save(const char *path, const ganz_run_parts *parts, const ganz_counters *counters,
                                  ganz_error *err);
 /* Puts a checkpoint back. Everything is checked, sums of all bytes included, before anything is changed. Settings of
- * the recipe that may not change within a run must be those of the checkpoint. *command: what began the run, or NULL;
- * the caller frees it. */
-ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *parts, ganz_counters *counters, char **command,
+ * the recipe that may not change within a run must be those of the checkpoint. */
+typedef struct ganz_past {
+    ganz_recipe recipe; /* of the checkpoint */
+    char *command;      /* that began the run, or NULL; the caller frees it, and the next one */
+    char *changes;      /* "at step 20: steps 40 (before: 20); at step ...", or NULL */
+} ganz_past;
+ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *parts, ganz_counters *counters, ganz_past *past,
                                  ganz_error *err);
 /* Settings of a checkpoint alone. */
 ganz_status ganz_checkpoint_recipe(const char *path, ganz_recipe *recipe, ganz_error *err);

@@ -10,10 +10,11 @@
 
 #include "base/io.h"
 
-enum { LINE_BYTES = 512, MARKS = 8, FIELDS = (int)(sizeof(ganz_log_record) / sizeof(double)) };
+enum { LINE_BYTES = 1024, NOTE_BYTES = 600, MARKS = 8, FIELDS = (int)(sizeof(ganz_log_record) / sizeof(double)) };
 
-static const char heading[] =
-    "step\tepoch\ttokens\tseconds\trate\tloss\taccuracy\ttokens/s\tvalid_loss\tvalid_accuracy\tvalid_bleu\tphase\n";
+#define NUMBERS "step\tepoch\ttokens\tseconds\trate\tloss\taccuracy\ttokens/s\tvalid_loss\tvalid_accuracy\tvalid_bleu\tphase"
+static const char heading[] = NUMBERS "\tnote\n", old_heading[] = NUMBERS "\n";
+#undef NUMBERS
 
 /* The record as a row of numbers, in the order of the heading. */
 static void to_fields(const ganz_log_record *r, double fields[FIELDS])
@@ -49,15 +50,21 @@ static ganz_log_record parse_line(const char *line, const char *end)
     return from_fields(fields);
 }
 
+static bool begins(const ganz_map *map, const char *with, size_t bytes)
+{
+    return map->bytes >= bytes && memcmp(map->data, with, bytes) == 0;
+}
+
 /* Bytes of the heading and the first `keep` events (fewer when there are fewer), how many they are, and the last. */
 static ganz_status measure(const ganz_map *map, const char *path, int64_t keep, ganz_log *log, off_t *bytes,
                            ganz_error *err)
 {
     const char *const text = (const char *)map->data, *const end = text + map->bytes;
-    const size_t head = sizeof heading - 1;
-    if (map->bytes < head || memcmp(text, heading, head) != 0)
+    const bool now = begins(map, heading, sizeof heading - 1);
+    log->old = !now;
+    if (!now && !begins(map, old_heading, sizeof old_heading - 1))
         return ganz_fail(err, GANZ_EFORMAT, "%s: not a log of ganz", path);
-    const char *at = text + head;
+    const char *at = text + (now ? sizeof heading : sizeof old_heading) - 1;
     while (log->lines < keep) {
         const char *const newline = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
         if (!newline) break;
@@ -122,7 +129,7 @@ void ganz_log_close(ganz_log *log)
     *log = (ganz_log){.file = -1};
 }
 
-ganz_status ganz_log_add(ganz_log *log, const ganz_log_record *record, ganz_error *err)
+ganz_status ganz_log_add(ganz_log *log, const ganz_log_record *record, const char *note, ganz_error *err)
 {
     double fields[FIELDS];
     char line[LINE_BYTES];
@@ -130,8 +137,10 @@ ganz_status ganz_log_add(ganz_log *log, const ganz_log_record *record, ganz_erro
     to_fields(record, fields);
     for (int i = 0; i < FIELDS; i++) {
         if (!isnan(fields[i])) n += snprintf(line + n, sizeof line - (size_t)n, i == 0 || i == 2 ? "%.12g" : "%.6g", fields[i]);
-        line[n++] = i + 1 < FIELDS ? '\t' : '\n';
+        if (i + 1 < FIELDS) line[n++] = '\t';
     }
+    if (!log->old) n += snprintf(line + n, sizeof line - (size_t)n, "\t%.*s", NOTE_BYTES, note ? note : "");
+    line[n++] = '\n';
     GANZ_TRY(write_all(log, line, (size_t)n, err));
     log->lines++;
     return GANZ_OK;
@@ -150,7 +159,7 @@ ganz_status ganz_log_read(const char *path, ganz_log_record **records, int *coun
         *records = ganz_alloc((size_t)counted.lines + 1, sizeof **records);
         if (!*records) status = ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", path);
     }
-    const char *at = (const char *)map.data + sizeof heading - 1;
+    const char *at = (const char *)map.data + (counted.old ? sizeof old_heading : sizeof heading) - 1;
     for (; status == GANZ_OK && *count < (int)counted.lines; (*count)++) {
         const char *const newline = memchr(at, '\n', map.bytes - (size_t)(at - (const char *)map.data));
         (*records)[*count] = parse_line(at, newline);

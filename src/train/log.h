@@ -1,4 +1,4 @@
-/* log.tsv: a heading and one line for each event of a run. */
+/* log.tsv: a heading and one line for each event of a run. The last column is a sentence, mostly empty. */
 #ifndef GANZ_TRAIN_LOG_H
 #define GANZ_TRAIN_LOG_H
 
@@ -18,6 +18,7 @@ typedef struct ganz_log {
     int file;
     int64_t lines;  /* events written */
     double seconds; /* of the last line kept when it was opened */
+    bool old;       /* of a version that knew no notes: it gets none */
 } ganz_log;
 
 /* Opens a log for appending with its first `keep` events; what follows them came after the checkpoint and is cut off.
@@ -25,8 +26,8 @@ typedef struct ganz_log {
 ganz_status ganz_log_open(ganz_log *log, const char *path, int64_t keep, ganz_error *err);
 void ganz_log_close(ganz_log *log);
 
-/* Each line is one write. */
-ganz_status ganz_log_add(ganz_log *log, const ganz_log_record *record, ganz_error *err);
+/* Each line is one write. note: of one line, or NULL; what is too long is cut. */
+ganz_status ganz_log_add(ganz_log *log, const ganz_log_record *record, const char *note, ganz_error *err);
 
 /* All events of a file; the caller frees *records. */
 ganz_status ganz_log_read(const char *path, ganz_log_record **records, int *count, ganz_error *err);

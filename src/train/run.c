@@ -144,7 +144,7 @@ static ganz_status log_training(run *r, ganz_error *err)
     record.loss = c->loss / c->counted;
     record.accuracy = c->right / c->counted;
     record.speed = r->speed;
-    GANZ_TRY(ganz_log_add(&r->log, &record, err));
+    GANZ_TRY(ganz_log_add(&r->log, &record, NULL, err));
     if (r->t.phase->train_steps)
         GANZ_TRY(ganz_history_add(r->files.history, &r->t.net, &r->t.weights, c->step, (int)c->phase, err));
     c->log_lines = r->log.lines;
@@ -153,6 +153,20 @@ static ganz_status log_training(run *r, ganz_error *err)
     tell(r, NULL);
     c->loss = c->right = c->counted = 0;
     r->t.be->zero(r->t.be, r->t.stepper.sums, 3 * sizeof(double));
+    return GANZ_OK;
+}
+
+/* A run that goes on with other settings says so. */
+static ganz_status log_changes(run *r, ganz_error *err)
+{
+    char event[sizeof r->t.changed + 64];
+    if (!r->t.changed[0]) return GANZ_OK;
+    const ganz_log_record record = record_now(r);
+    GANZ_TRY(ganz_log_add(&r->log, &record, r->t.changed, err));
+    r->t.counters.log_lines = r->log.lines;
+    r->saved = false;
+    snprintf(event, sizeof event, "goes on from step %lld with %s", (long long)r->t.counters.step, r->t.changed);
+    tell(r, event);
     return GANZ_OK;
 }
 
@@ -270,7 +284,7 @@ static ganz_status validate(run *r, ganz_error *err)
     if (better) GANZ_TRY(keep_best(r, &record, err));
     c->waited = better ? 0 : c->waited + 1;
     c->validated = c->step;
-    GANZ_TRY(ganz_log_add(&r->log, &record, err));
+    GANZ_TRY(ganz_log_add(&r->log, &record, NULL, err));
     c->log_lines = r->log.lines;
     r->saved = false;
     r->paused += ganz_seconds() - started;
@@ -430,7 +444,7 @@ static ganz_status open_run(run *r, ganz_error *err)
     r->saved = r->t.counters.step > 0;
     r->started = ganz_seconds() - r->log.seconds;
     start_line(r);
-    return GANZ_OK;
+    return log_changes(r, err);
 }
 
 void ganz_train_defaults(ganz_train_options *options)

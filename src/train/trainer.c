@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -228,6 +229,7 @@ void ganz_trainer_close(ganz_trainer *t)
     ganz_vocab_close(&t->vocab);
     ganz_container_close(&t->start);
     ganz_free(t->command);
+    ganz_free(t->changes);
     *t = (ganz_trainer){0};
 }
 
@@ -242,7 +244,8 @@ ganz_run_parts ganz_trainer_parts(const ganz_trainer *t)
                                   .step_optim = t->options.quantize ? &t->step_optim : NULL,
                                   .average = t->average,
                                   .best_lines = t->best_lines,
-                                  .lines = t->valid.count};
+                                  .lines = t->valid.count,
+                                  .changes = t->changes};
     return parts;
 }
 
@@ -324,11 +327,45 @@ int64_t ganz_trainer_phase_length(const ganz_trainer *t)
 
 /* ---- going on ----------------------------------------------------------------------------------- */
 
+/* "steps 60 (before: 40), cooldown 0.4 (before: 0)", as much as there is room for. */
+static void list_changes(const ganz_recipe *before, const ganz_recipe *now, char *text, size_t bytes)
+{
+    int count;
+    const ganz_setting *const table = ganz_recipe_table(&count);
+    size_t n = 0;
+    text[0] = '\0';
+    for (int i = 0; i < count && n < bytes; i++) {
+        char was[32], is[32];
+        ganz_recipe_get(before, &table[i], was);
+        ganz_recipe_get(now, &table[i], is);
+        if (strcmp(was, is) == 0) continue;
+        n += (size_t)snprintf(text + n, bytes - n, "%s%s %s (before: %s)", n ? ", " : "", table[i].name, is, was);
+    }
+}
+
+/* What is different from now on, for the log, and after what changed before, for the file. */
+static ganz_status note_changes(ganz_trainer *t, const ganz_recipe *before, ganz_error *err)
+{
+    list_changes(before, &t->recipe, t->changed, sizeof t->changed);
+    if (!t->changed[0]) return GANZ_OK;
+    const char *const old = t->changes ? t->changes : "";
+    const size_t bytes = strlen(old) + strlen(t->changed) + 64;
+    char *const text = ganz_alloc(bytes, 1);
+    if (!text) return ganz_fail(err, GANZ_ENOMEM, "out of memory");
+    snprintf(text, bytes, "%s%sat step %lld: %s", old, *old ? "; " : "", (long long)t->counters.step, t->changed);
+    ganz_free(t->changes);
+    t->changes = text;
+    return GANZ_OK;
+}
+
 ganz_status ganz_trainer_restore(ganz_trainer *t, const char *path, ganz_error *err)
 {
     const ganz_run_parts parts = ganz_trainer_parts(t);
-    GANZ_TRY(ganz_checkpoint_load(path, &parts, &t->counters, &t->command, err));
-    t->info.command = t->command;
+    ganz_past past;
+    GANZ_TRY(ganz_checkpoint_load(path, &parts, &t->counters, &past, err));
+    t->info.command = t->command = past.command;
+    t->changes = past.changes;
+    GANZ_TRY(note_changes(t, &past.recipe, err));
     const ganz_position position = {(uint64_t)t->counters.epoch, (uint64_t)t->counters.batch};
     ganz_error why;
     if (ganz_loader_seek(t->loader, position, &why) != GANZ_OK)
