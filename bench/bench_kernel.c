@@ -1,6 +1,6 @@
 /* Speed of the kernels, as TSV on stdout. GANZ_FORCE_ISA picks the ISA.
  *
- *   bench_kernel [--bits B] [--spread S] [--uniform] [--quick] [--rows-only]
+ *   bench_kernel [--bits B] [--spread S] [--uniform] [--quick] [--rows-only] [--shape KxN]
  *
  * gemm  shape by number of rows: GOP/s (2 * m * n * k) with the float epilogue, on one copy of the weights
  *       (hot) and going round copies of 96 MB together (cold); GB/s of weights; share of the core's peak, which
@@ -23,6 +23,7 @@ typedef struct settings {
     int p;
     double spread; /* largest weight in standard deviations */
     bool uniform, quick, rows_only;
+    int k, n; /* the only shape, or 0 */
 } settings;
 
 static double now(void)
@@ -32,9 +33,10 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* As the engine has it. */
 static void *take(size_t bytes)
 {
-    void *const block = ganz_alloc_aligned(bytes);
+    void *const block = ganz_alloc_large(bytes);
     if (!block) {
         fprintf(stderr, "bench_kernel: no memory\n");
         exit(1);
@@ -211,9 +213,10 @@ static bool parse(settings *s, int argc, char **argv)
         else if (!strcmp(argv[i], "--rows-only")) s->rows_only = true;
         else if (!strcmp(argv[i], "--bits") && i + 1 < argc) s->p = (1 << (atoi(argv[++i]) - 1)) - 1;
         else if (!strcmp(argv[i], "--spread") && i + 1 < argc) s->spread = atof(argv[++i]);
+        else if (!strcmp(argv[i], "--shape") && i + 1 < argc && sscanf(argv[i + 1], "%dx%d", &s->k, &s->n) == 2) i++;
         else return false;
     }
-    return s->p >= 1 && s->p <= 127 && s->spread > 0.0;
+    return s->p >= 1 && s->p <= 127 && s->spread > 0.0 && s->k >= 0 && s->k <= GANZ_DEPTH_MAX && (s->k == 0 || s->n >= 1);
 }
 
 int main(int argc, char **argv)
@@ -223,7 +226,7 @@ int main(int argc, char **argv)
     unsigned flags;
     ganz_error err;
     if (!parse(&s, argc, argv)) {
-        fprintf(stderr, "usage: bench_kernel [--bits 2..8] [--spread S] [--uniform] [--quick] [--rows-only]\n");
+        fprintf(stderr, "usage: bench_kernel [--bits 2..8] [--spread S] [--uniform] [--quick] [--rows-only] [--shape KxN]\n");
         return 2;
     }
     if (ganz_cpu_choose(&flags, &err) != GANZ_OK) {
@@ -233,6 +236,10 @@ int main(int argc, char **argv)
     ganz_kernel kernel;
     ganz_kernel_init(&kernel, flags);
     printf("what\tisa\troute\tweights\trows\tdepth x columns\tGOP/s\tGB/s\tof peak\n");
+    if (s.k) {
+        bench_shape(&s, &kernel, s.k, s.n);
+        return 0;
+    }
     bench_rows(&kernel);
     if (!s.quick) bench_read();
     for (size_t i = 0; !s.rows_only && i < GANZ_COUNT(shapes); i++) bench_shape(&s, &kernel, shapes[i][0], shapes[i][1]);

@@ -201,6 +201,36 @@ static void through_epilogue(check *c, product *p)
     ganz_free(block);
 }
 
+/* A result so large that it is written past the caches, with a column or two too many for whole vectors. */
+static void large_result(check *c)
+{
+    enum { M = 66, N = 8203, K = 9, LD = 8208 };
+    int8_t *const w = aligned((size_t)N * K), a[M * K];
+    float *const out = aligned(sizeof(float) * M * LD);
+    void *const block = aligned(ganz_pack_bytes(&c->kernel, N, K)), *const scratch = aligned(ganz_gemm_scratch(&c->kernel, K));
+    ganz_packed packed;
+    check_codes(c, w, N * K, -127, 127, 0);
+    check_codes(c, a, M * K, -127, 127, 0);
+    memset(out, 0x55, sizeof(float) * M * LD);
+    ganz_pack(&c->kernel, &packed, block, w, N, K, -127, 127);
+    const ganz_epilogue e = {.scale = 1e-3f, .out = out, .out_stride = LD};
+    ganz_gemm(&c->kernel, &packed, a, K, M, 0, N, &e, scratch);
+    long wrong = 0;
+    for (int i = 0; i < M; i++) {
+        for (int j = 0; j < N; j++) {
+            int32_t sum = 0;
+            for (int k = 0; k < K; k++) sum += a[i * K + k] * w[j * K + k];
+            wrong += out[(size_t)i * LD + (size_t)j] != (float)sum * 1e-3f;
+        }
+        for (int j = N; j < LD; j++) wrong += memcmp(&out[(size_t)i * LD + (size_t)j], "UUUU", 4) != 0;
+    }
+    CHECK(c, wrong == 0);
+    ganz_free(w);
+    ganz_free(out);
+    ganz_free(block);
+    ganz_free(scratch);
+}
+
 void check_gemm(check *c)
 {
     static product p;
@@ -211,6 +241,7 @@ void check_gemm(check *c)
     deceptive(c, &p);
     deepest(c);
     through_epilogue(c, &p);
+    large_result(c);
     for (int i = 0; i < c->kernel.gemm.routes; i++)
         if (!taken[i]) check_fail(c, "route %s was never taken", c->kernel.gemm.route[i].name);
     CHECK(c, ganz_pack_bytes(&c->kernel, INT32_MAX, 64) == 0 && ganz_pack_bytes(&c->kernel, 8, GANZ_DEPTH_MAX + 1) == 0);

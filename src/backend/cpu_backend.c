@@ -62,10 +62,12 @@ void ganz_cpu_join(ganz_cpu *cpu, const real *partial, int blocks, size_t stride
 
 /* ---- memory ------------------------------------------------------------------------------------- */
 
+enum { LARGE = 4 << 20 };
+
 static ganz_status cpu_alloc(ganz_backend *be, void **memory, size_t bytes, ganz_error *err)
 {
     (void)be;
-    *memory = ganz_alloc_aligned(bytes);
+    *memory = bytes < LARGE ? ganz_alloc_aligned(bytes) : ganz_alloc_large(bytes);
     if (!*memory) return ganz_fail(err, GANZ_ENOMEM, "out of memory: %zu bytes", bytes);
     memset(*memory, 0, bytes);
     return GANZ_OK;

@@ -5,9 +5,10 @@
 #include "kernel/kernel.h"
 
 enum {
-    SUMS = 2048,   /* int32 of a block's sums that wait for the epilogue: 8 KiB */
+    SUMS = 4096,   /* int32 of a block's sums that wait for the epilogue: half the first cache */
     STRIP_MAX = 256, /* columns, when there are few rows */
-    ROW_PAD = 64   /* keeps rows of 2^n bytes out of the same cache set */
+    ROW_PAD = 64,  /* keeps rows of 2^n bytes out of the same cache set */
+    STREAM = 2 << 20 /* bytes of a result that do not stay in the second cache anyway */
 };
 
 /* Room for a row of input bytes, or of words. */
@@ -93,6 +94,13 @@ static void multiply_panel(const ganz_gemm_isa *isa, const ganz_packed *w, int p
     apply_fixes(w, panel, a, lda, rows, sums, stride);
 }
 
+/* Lines of a large result are scattered over its rows: fetching each before it is overwritten takes a tenth of the time. */
+static bool streams(const ganz_epilogue *e, int rows, int n)
+{
+    return e->out && !e->add && (size_t)rows * (size_t)n >= STREAM / sizeof(float) && (uintptr_t)e->out % 32 == 0 &&
+           e->out_stride % 8 == 0;
+}
+
 void ganz_gemm(const ganz_kernel *kernel, const ganz_packed *w, const void *a, size_t lda, int rows, int col,
                int col_end, const ganz_epilogue *e, void *scratch)
 {
@@ -102,6 +110,8 @@ void ganz_gemm(const ganz_kernel *kernel, const ganz_packed *w, const void *a, s
     int32_t *const sums = (int32_t *)(void *)(input + input_bytes(isa, w->k));
     const bool direct = w->shift == 0 && !w->route.words && w->k == w->k_stored && !isa->row_step;
     const size_t stride_in = direct ? lda : row_bytes(isa, w->k, w->route.words);
+    ganz_epilogue finish = *e;
+    finish.stream = streams(e, rows, w->n);
     if (isa->enter) isa->enter();
     for (int row = 0; row < rows; row += isa->m_block) {
         const int m = rows - row < isa->m_block ? rows - row : isa->m_block;
@@ -113,7 +123,7 @@ void ganz_gemm(const ganz_kernel *kernel, const ganz_packed *w, const void *a, s
             const int end = col_end - c < strip ? col_end : c + strip;
             for (int at = c; at < end; at += isa->nr)
                 multiply_panel(isa, w, at / isa->nr, direct ? from : input, stride_in, m_tile, sums + (at - c), (size_t)strip);
-            kernel->rows.epilogue(e, sums, (size_t)strip, row, m, c, end - c);
+            kernel->rows.epilogue(&finish, sums, (size_t)strip, row, m, c, end - c);
         }
     }
     if (isa->leave) isa->leave();

@@ -79,6 +79,7 @@ typedef struct ganz_epilogue {
     bool relu;
     float *out; /* (rows, n) y, or NULL */
     size_t out_stride;
+    bool stream; /* out is large: it goes past the caches where the ISA can. Rows of out begin at 32 bytes */
     int8_t *codes; /* (rows, n) clamp(rint(y * inv), -p, p), or NULL */
     size_t codes_stride;
     float inv;
@@ -226,7 +227,7 @@ size_t ganz_gemm_scratch(const ganz_kernel *kernel, int k);
 /* (rows, k) input codes times weights: columns [col, col_end) of the result, through the epilogue e, whose
  * pointers are those of the whole result. a: int8 or uint8 codes as packed for, rows lda apart.
  * col is a multiple of kernel->gemm.nr, and so is col_end unless it is n: that is how threads share out
- * columns. They may share out rows by moving the pointers. Any split gives the same numbers. */
+ * columns. They may share out rows by moving the pointers. Any split gives the same numbers. e->stream is not read. */
 void ganz_gemm(const ganz_kernel *kernel, const ganz_packed *w, const void *a, size_t lda, int rows, int col,
                int col_end, const ganz_epilogue *e, void *scratch);
 

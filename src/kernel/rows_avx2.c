@@ -360,7 +360,9 @@ static inline __attribute__((always_inline)) void epilogue_columns(const ganz_ep
     if (e->bias) EACH y[v] = _mm256_add_ps(y[v], _mm256_loadu_ps(e->bias + col + 8 * v));
     if (e->relu) EACH y[v] = _mm256_max_ps(y[v], _mm256_setzero_ps());
     if (e->add) EACH y[v] = _mm256_add_ps(_mm256_loadu_ps(e->add + row * e->add_stride + col + 8 * v), y[v]);
-    if (e->out) EACH _mm256_storeu_ps(e->out + row * e->out_stride + col + 8 * v, y[v]);
+    float *const out = e->out + row * e->out_stride + col;
+    if (e->out && e->stream) EACH _mm256_stream_ps(out + 8 * v, y[v]);
+    else if (e->out) EACH _mm256_storeu_ps(out + 8 * v, y[v]);
     if (!e->codes) return;
     EACH s[v] = codes8(y[v], l);
     int8_t *const to = e->codes + row * e->codes_stride + col;
@@ -379,6 +381,7 @@ static void epilogue(const ganz_epilogue *e, const int32_t *sums, size_t stride,
         for (; c + 8 <= cols; c += 8) epilogue_columns(e, l, s + c, at, (size_t)(col + c), 1);
         for (; c < cols; c++) epilogue_one(e, s[c], at, (size_t)(col + c));
     }
+    if (e->stream) _mm_sfence(); /* other threads will read it */
 }
 
 void ganz_kernel_init_rows_avx2(ganz_kernel *kernel)
