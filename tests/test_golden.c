@@ -1,0 +1,193 @@
+/* Ten training losses of the network in PyTorch (tests/golden/torch_transformer.py), through the trainer's own steps, on
+ * any device: test_golden cpu|cuda [fp32|tf32|bf16] [FOLDER of ten_losses.tsv]. Skipped where there is no such device.
+ * No cmocka: it also runs where there is little else than a GPU. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/optim.h"
+#include "train/stepper.h"
+
+enum { SKIPPED = 77, SEGMENTS = 6, STEPS = 10, TOKENS = 32 };
+
+/* Packed row, source and target length, the end mark counted. */
+static const int segments[SEGMENTS][3] = {{0, 5, 4}, {0, 3, 6}, {0, 2, 2}, {1, 8, 7}, {2, 1, 3}, {2, 4, 1}};
+
+/* How far a loss may be off, as a part of it: each precision rounds, and each step learns from what was rounded. */
+static double tolerance(const char *precision)
+{
+    return strcmp(precision, "bf16") == 0 ? 3e-2 : strcmp(precision, "tf32") == 0 ? 5e-3 : 1e-5;
+}
+
+static int32_t token(int step, int segment, int place, int side)
+{
+    return 2 + (7 * segment + 3 * place * place + 5 * side * place + 11 * step + side) % 38;
+}
+
+/* ---- one batch ---------------------------------------------------------------------------------- */
+
+typedef struct side {
+    int32_t ids[TOKENS], before[TOKENS], position[TOKENS], row[TOKENS], slot[TOKENS], begin[SEGMENTS + 1];
+    int count;
+} side;
+
+static void fill(side *s, int step, int which)
+{
+    int row = -1, slot = 0;
+    s->count = 0;
+    for (int i = 0; i < SEGMENTS; i++) {
+        const int length = segments[i][1 + which];
+        s->begin[i] = s->count;
+        if (segments[i][0] != row) slot = 0;
+        row = segments[i][0];
+        for (int j = 0; j < length; j++, slot++, s->count++) {
+            s->ids[s->count] = j + 1 < length ? token(step, i, j, which) : GANZ_EOS;
+            s->before[s->count] = slot > 0 ? s->ids[s->count - 1] : -1;
+            s->position[s->count] = j;
+            s->row[s->count] = row;
+            s->slot[s->count] = slot;
+        }
+    }
+    s->begin[SEGMENTS] = s->count;
+}
+
+static ganz_batch batch_of(const side *source, const side *target)
+{
+    return (ganz_batch){.source_rows = source->count,
+                        .target_rows = target->count,
+                        .segments = SEGMENTS,
+                        .source_ids = source->ids,
+                        .target_in = target->before,
+                        .target_out = target->ids,
+                        .source_position = source->position,
+                        .target_position = target->position,
+                        .source_row = source->row,
+                        .source_slot = source->slot,
+                        .target_row = target->row,
+                        .target_slot = target->slot,
+                        .source_begin = source->begin,
+                        .target_begin = target->begin,
+                        .packed_rows = 3};
+}
+
+/* ---- the run ------------------------------------------------------------------------------------ */
+
+typedef struct golden {
+    ganz_backend *be;
+    ganz_net net;
+    ganz_weights weights;
+    ganz_optim optim;
+    ganz_stepper stepper;
+} golden;
+
+static ganz_status set_parameters(golden *g, ganz_error *err)
+{
+    const ganz_params *const all = &g->net.params;
+    real *const block = ganz_alloc(all->block, sizeof *block);
+    if (!block) return ganz_fail(err, GANZ_ENOMEM, "out of memory");
+    for (int p = 0; p < all->count; p++) {
+        const ganz_param *const param = &all->list[p];
+        int letters = 0;
+        for (const char *at = param->name; *at; at++) letters += *at;
+        const bool bias = param->kind == GANZ_BIAS || param->kind == GANZ_NORM_BIAS, scale = param->kind == GANZ_NORM_SCALE;
+        const double size = param->kind == GANZ_EMBEDDING ? 0.25 : scale ? 0.1 : bias ? 0.05 : 0.15;
+        for (size_t i = 0; i < ganz_param_count(param); i++)
+            block[param->offset + i] = (real)((scale ? 1 : 0) + size * sin(1.7 * (double)i + 0.3 * letters));
+    }
+    g->be->upload(g->be, g->weights.master, block, all->block * sizeof *block);
+    ganz_free(block);
+    return ganz_weights_refresh(&g->weights, &g->net, err);
+}
+
+static ganz_status open_golden(golden *g, const char *device, const char *precision, ganz_error *err)
+{
+    const ganz_config config = {32, 64, 4, 2, 2, 40, 16};
+    const ganz_stepper_options options = {.tokens = TOKENS, .rows = 3, .slots = 16, .smoothing = (real)0.1};
+    ganz_recipe recipe;
+    ganz_recipe_defaults(&recipe);
+    GANZ_TRY(ganz_device_open(&g->be, device, precision, 1, err));
+    GANZ_TRY(ganz_net_open(&g->net, &config, err));
+    GANZ_TRY(ganz_weights_open(&g->weights, &g->net, g->be, true, err));
+    GANZ_TRY(set_parameters(g, err));
+    GANZ_TRY(ganz_optim_open(&g->optim, &g->net, &g->weights, &recipe, false, err));
+    GANZ_TRY(ganz_stepper_open(&g->stepper, &g->net, &g->weights, &options, err));
+    g->stepper.train_weights = true;
+    return GANZ_OK;
+}
+
+static void close_golden(golden *g)
+{
+    ganz_stepper_close(&g->stepper);
+    ganz_optim_close(&g->optim);
+    ganz_weights_close(&g->weights);
+    ganz_net_close(&g->net);
+    if (g->be) g->be->close(g->be);
+}
+
+static ganz_status step_golden(golden *g, int step, double *loss, ganz_error *err)
+{
+    side source, target;
+    double sums[3];
+    fill(&source, step, 0);
+    fill(&target, step, 1);
+    const ganz_batch batch = batch_of(&source, &target);
+    g->be->zero(g->be, g->stepper.sums, sizeof sums);
+    GANZ_TRY(ganz_stepper_train(&g->stepper, &batch, 1, NULL, err));
+    g->be->download(g->be, sums, g->stepper.sums, sizeof sums);
+    ganz_optim_step(&g->optim, 0.01, step);
+    *loss = sums[0] / sums[2];
+    GANZ_TRY(ganz_weights_refresh(&g->weights, &g->net, err));
+    return g->be->sync(g->be, err);
+}
+
+/* ---- against the file --------------------------------------------------------------------------- */
+
+static int read_losses(const char *folder, double losses[STEPS])
+{
+    char path[512];
+    int count = 0, step;
+    snprintf(path, sizeof path, "%s/ten_losses.tsv", folder);
+    FILE *const file = fopen(path, "r");
+    while (file && count < STEPS && fscanf(file, "%d%lf", &step, &losses[count]) == 2) count++;
+    if (file) fclose(file);
+    if (count < STEPS) printf("FAILED %s: not ten losses\n", path);
+    return count;
+}
+
+static int compare(golden *g, const char *precision, const double wanted[STEPS])
+{
+    ganz_error err;
+    double worst = 0, loss;
+    for (int step = 0; step < STEPS; step++) {
+        if (step_golden(g, step, &loss, &err) != GANZ_OK) {
+            printf("FAILED step %d: %s\n", step, err.message);
+            return 1;
+        }
+        printf("step %d: loss %.7f, PyTorch %.7f\n", step, loss, wanted[step]);
+        const double off = fabs(loss / wanted[step] - 1);
+        if (!(off <= worst)) worst = off;
+    }
+    const bool good = worst <= tolerance(precision);
+    printf("%s: off by %.2g of the loss at most, %.2g allowed%s\n", g->be->name, worst, tolerance(precision),
+           good ? "" : ": FAILED");
+    return good ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    const char *const device = argc > 1 ? argv[1] : "cpu", *const precision = argc > 2 ? argv[2] : "fp32";
+    double wanted[STEPS];
+    golden g = {0};
+    ganz_error err;
+    int code = read_losses(argc > 3 ? argv[3] : GANZ_TESTS_DIR "/golden", wanted) == STEPS ? 0 : 1;
+    const ganz_status status = code == 0 ? open_golden(&g, device, precision, &err) : GANZ_OK;
+    if (status != GANZ_OK) {
+        printf("%s: %s\n", status == GANZ_EUNSUPPORTED ? "skipped" : "FAILED", err.message);
+        code = status == GANZ_EUNSUPPORTED ? SKIPPED : 1;
+    } else if (code == 0) {
+        code = compare(&g, precision, wanted);
+    }
+    close_golden(&g);
+    return code;
+}
