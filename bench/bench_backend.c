@@ -1,11 +1,12 @@
 /* Whole training steps of the Transformer on one backend, and where their time goes.
  *
- *   bench_backend [--device cuda|cpu] [--precision bf16|tf32|fp32] [--model base|big|tiny] [--rows 64] [--steps 20]
- *                 [--chunk 8192] [--profile] [--memory GiB] [--threads N]
+ *   bench_backend [--device cuda|cpu] [--precision bf16|tf32|fp32] [--model base|big|small|tiny] [--rows 64] [--steps 20]
+ *                 [--chunk 8192] [--profile] [--fake] [--memory GiB] [--threads N]
  *
  * A batch is `rows` packed rows of 256 slots with random tokens in sentences of 27 on average, dropout as in the recipes,
  * Adafactor at the end. Counted are the real target tokens. --profile then runs one step call by call, waiting after
- * each, and adds up the time by kind of call. */
+ * each, and adds up the time by kind of call. --fake times float steps and steps in codes with fixed ranges (phase 5 of
+ * learned quantization) in turns, and prints the ratio; with --profile it is a step in codes that is looked into. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,16 +39,20 @@ typedef struct settings {
     const char *device, *precision, *model;
     int rows, steps, chunk, threads;
     double memory; /* GiB for activations */
-    bool profile;
+    bool profile, fake;
 } settings;
 
 static settings read_settings(int argc, char **argv)
 {
-    settings s = {"cuda", "bf16", "base", 64, 20, 8192, 1, 60, false};
+    settings s = {"cuda", "bf16", "base", 64, 20, 8192, 1, 60, false, false};
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--profile") == 0) {
             s.profile = true;
+            continue;
+        }
+        if (strcmp(argv[i], "--fake") == 0) {
+            s.fake = true;
             continue;
         }
         if (strcmp(argv[i], "--device") == 0) s.device = value;
@@ -68,6 +73,7 @@ static ganz_config config_of(const char *model)
 {
     ganz_config c = {.width = 512, .ffn = 2048, .heads = 8, .encoder_layers = 6, .decoder_layers = 6, .vocab = 33288, .max_positions = SLOTS};
     if (strcmp(model, "big") == 0) c.width = 1024, c.ffn = 4096, c.heads = 16;
+    if (strcmp(model, "small") == 0) c.width = 256, c.heads = 4, c.decoder_layers = 2, c.vocab = 16384;
     if (strcmp(model, "tiny") == 0) c.width = 64, c.ffn = 128, c.heads = 2, c.encoder_layers = c.decoder_layers = 2, c.vocab = 1000;
     return c;
 }
@@ -239,6 +245,7 @@ static void open_trainer(trainer *t, const settings *s)
     if (strcmp(s->model, "big") == 0) t->dropout.residual = (real)0.3;
     must(ganz_net_open(&t->net, &config, &err), &err);
     must(ganz_weights_open(&t->weights, &t->net, t->be, true, &err), &err);
+    t->weights.drop_scale = 1 / (1 - t->dropout.relu);
     real *block = ganz_alloc(t->net.params.block, sizeof *block);
     ganz_params_init(&t->net.params, 1, block);
     t->be->upload(t->be, t->weights.master, block, t->net.params.block * sizeof *block);
@@ -255,23 +262,32 @@ static void open_trainer(trainer *t, const settings *s)
     send_side(t->be, &t->b.target, s->rows, t->b.segments);
 }
 
-static void one_step(trainer *t)
+/* One pass over the batch; `training`: with dropout, and the gradients too. */
+static void one_pass(trainer *t, bool training)
 {
-    ganz_error err;
     const batch *b = &t->b;
     const ganz_spans self_source = spans(b, &b->source, &b->source, false), cross = spans(b, &b->target, &b->source, false);
     const ganz_spans self_target = spans(b, &b->target, &b->target, true);
     ganz_arena_rewind(&t->host, 0);
     ganz_arena_rewind(&t->device, 0);
-    ganz_pass pass = {.be = t->be, .weights = &t->weights, .host = &t->host, .device = &t->device, .dropout = t->dropout,
-                      .seed = (uint64_t)t->step, .train_weights = true};
-    pass.tape = ganz_tape_open(&t->host);
+    ganz_pass pass = {.be = t->be, .weights = &t->weights, .host = &t->host, .device = &t->device,
+                      .seed = (uint64_t)t->step, .train_weights = training};
+    if (training) {
+        pass.dropout = t->dropout;
+        pass.tape = ganz_tape_open(&t->host);
+    }
     ganz_tensor *memory = ganz_net_encode(&pass, &t->net, &b->source.tokens, &self_source);
     ganz_tensor *decoded = ganz_net_decode(&pass, &t->net, &b->target.tokens, &b->source.tokens, memory, &self_target, &cross);
     const ganz_goal goal = {b->target.device_labels, (real)0.1, 1 / (real)b->target.rows, t->sums, t->chunk};
     ganz_net_loss(&pass, &t->net, decoded, &goal);
-    ganz_tape_backward(&pass);
+    if (training) ganz_tape_backward(&pass);
     if (pass.failed) printf("bench_backend: out of memory for a step (--memory)\n"), exit(1);
+}
+
+static void one_step(trainer *t)
+{
+    ganz_error err;
+    one_pass(t, true);
     const ganz_update_call update = {.items = t->items, .count = t->count, .rate = 0.01, .decay = 1 - pow(t->step + 1, -0.8)};
     t->be->adafactor(t->be, &update);
     must(ganz_weights_refresh(&t->weights, &t->net, &err), &err);
@@ -343,6 +359,8 @@ TIMED(linear_grad, ganz_linear_call, SAY("linear_grad %d->%d%s", c->in, c->out, 
 TIMED(attention, ganz_attention_call, SAY("attention%s", c->see.causal ? " causal" : ""), 0, size_of(&c->q.m) + size_of(&c->k.m) + size_of(&c->v.m) + size_of(&c->out))
 TIMED(attention_grad, ganz_attention_call, SAY("attention_grad%s", c->see.causal ? " causal" : ""), 0, 2 * (size_of(&c->q.m) + size_of(&c->k.m) + size_of(&c->v.m)) + size_of(&c->out_grad))
 TIMED(loss, ganz_loss_call, SAY("loss"), 0, 2 * size_of(&c->logits))
+TIMED(quantize, ganz_quantize_call, SAY("quantize"), 0, size_of(&c->x) + size_of(&c->codes))
+TIMED(quantize_grad, ganz_quantize_call, SAY("quantize_grad"), 0, size_of(&c->x) + size_of(&c->code_grad) + size_of(&c->x_grad))
 
 static double parameter_bytes(const ganz_update_call *c)
 {
@@ -380,7 +398,7 @@ static void profile(trainer *t)
     be->embed = timed_embed, be->embed_grad = timed_embed_grad, be->norm = timed_norm, be->norm_grad = timed_norm_grad;
     be->linear = timed_linear, be->linear_grad = timed_linear_grad, be->attention = timed_attention;
     be->attention_grad = timed_attention_grad, be->loss = timed_loss, be->adafactor = timed_adafactor;
-    be->refresh = timed_refresh, be->mask = timed_mask;
+    be->quantize = timed_quantize, be->quantize_grad = timed_quantize_grad, be->refresh = timed_refresh, be->mask = timed_mask;
     one_step(t);
     *be = plain;
     double total = 0;
@@ -396,6 +414,101 @@ static void profile(trainer *t)
     printf("%-34s %6d %10.0f   (each call waited for, %.1f us of waiting taken off)\n", "sum", calls, 1e6 * total, 1e6 * empty);
 }
 
+/* ---- float against codes ------------------------------------------------------------------------ */
+
+static void set_states(trainer *t, ganz_weights_state weights, ganz_inputs_state inputs)
+{
+    ganz_error err;
+    ganz_net_set_states(&t->net, weights, inputs);
+    must(ganz_weights_refresh(&t->weights, &t->net, &err), &err);
+}
+
+/* Steps from measured ranges, as after phase 2. */
+static void measure_steps(trainer *t)
+{
+    ganz_error err;
+    set_states(t, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
+    one_pass(t, false);
+    must(ganz_weights_set_steps(&t->weights, &t->net, &err), &err);
+    (void)take_loss(t);
+}
+
+static double time_steps(trainer *t, int steps, double *loss)
+{
+    one_step(t); /* the products of these states ask for their algorithms */
+    one_step(t);
+    (void)take_loss(t);
+    const double start = now();
+    for (int i = 0; i < steps; i++) one_step(t);
+    *loss = take_loss(t);
+    return (now() - start) / steps;
+}
+
+/* Gradients (params.block, of the caller) and loss of one pass, with codes written in passing or by calls of their own. */
+static float *grads_of(trainer *t, bool passing, double *loss)
+{
+    const bool able = t->be->makes_codes;
+    const size_t bytes = t->net.params.block * sizeof(float);
+    float *grads = ganz_alloc(1, bytes);
+    if (grads == NULL) exit(1);
+    t->be->zero(t->be, t->weights.grad, bytes);
+    t->be->makes_codes = able && passing;
+    one_pass(t, true);
+    t->be->makes_codes = able;
+    *loss = take_loss(t);
+    t->be->download(t->be, grads, t->weights.grad, bytes);
+    t->be->zero(t->be, t->weights.grad, bytes);
+    return grads;
+}
+
+/* Both ways must lead to the same gradients, but for codes on the edge. */
+static void check_ways(trainer *t)
+{
+    double loss[2], difference = 0, size = 0;
+    float *one = grads_of(t, false, &loss[0]), *other = grads_of(t, true, &loss[1]);
+    for (size_t i = 0; i < t->net.params.block; i++) {
+        difference += ((double)one[i] - other[i]) * ((double)one[i] - other[i]);
+        size += (double)one[i] * one[i];
+    }
+    ganz_free(one);
+    ganz_free(other);
+    difference = sqrt(difference / size);
+    const bool good = difference < 0.1 && fabs(loss[0] - loss[1]) < 1e-3 * loss[0];
+    printf("codes by calls of their own and in passing: losses %.6f and %.6f, gradients differ by %.2e%s\n", loss[0], loss[1],
+           difference, good ? "" : ": FAILED");
+    if (!good) exit(1);
+}
+
+static void compare(trainer *t, const settings *s)
+{
+    double best[2] = {1e9, 1e9}, loss[2];
+    measure_steps(t);
+    set_states(t, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
+    check_ways(t);
+    for (int turn = 0; turn < 3; turn++)
+        for (int fake = 0; fake < 2; fake++) {
+            set_states(t, fake ? GANZ_WEIGHTS_FAKE : GANZ_WEIGHTS_FLOAT, fake ? GANZ_INPUTS_FAKE : GANZ_INPUTS_FLOAT);
+            best[fake] = fmin(best[fake], time_steps(t, s->steps, &loss[fake]));
+        }
+    printf("%s %s: float %.3f ms a step (loss %.4f), in codes %.3f ms (loss %.4f): ratio %.3f; activations %.2f GiB\n",
+           t->be->name, s->model, 1e3 * best[0], loss[0], 1e3 * best[1], loss[1], best[1] / best[0],
+           (double)t->device.peak / 1073741824.0);
+}
+
+static void time_training(trainer *t, const settings *s)
+{
+    for (int i = 0; i < 3; i++) {
+        one_step(t);
+        printf("step %d loss %.6f\n", i, take_loss(t));
+    }
+    const double start = now();
+    for (int i = 0; i < s->steps; i++) one_step(t);
+    const double queued = now() - start, loss = take_loss(t), seconds = now() - start;
+    printf("%d steps: %.3f ms a step (host %.3f ms), %.0f target tokens/s; mean loss %.6f; activations %.2f GiB\n", s->steps,
+           1e3 * seconds / s->steps, 1e3 * queued / s->steps, (double)t->b.target.rows * s->steps / seconds, loss,
+           (double)t->device.peak / 1073741824.0);
+}
+
 int main(int argc, char **argv)
 {
     const settings s = read_settings(argc, argv);
@@ -404,16 +517,8 @@ int main(int argc, char **argv)
     printf("%s %s: %d source and %d target tokens in %d sentences, %d rows of %d (%.1f%% full), longest %d\n", t.be->name,
            s.model, t.b.source.rows, t.b.target.rows, t.b.segments, s.rows, SLOTS,
            100.0 * t.b.target.rows / ((double)s.rows * SLOTS), t.b.target.longest);
-    for (int i = 0; i < 3; i++) {
-        one_step(&t);
-        printf("step %d loss %.6f\n", i, take_loss(&t));
-    }
-    const double start = now();
-    for (int i = 0; i < s.steps; i++) one_step(&t);
-    const double queued = now() - start, loss = take_loss(&t), seconds = now() - start;
-    printf("%d steps: %.3f ms a step (host %.3f ms), %.0f target tokens/s; mean loss %.6f; activations %.2f GiB\n", s.steps,
-           1e3 * seconds / s.steps, 1e3 * queued / s.steps, (double)t.b.target.rows * s.steps / seconds, loss,
-           (double)t.device.peak / 1073741824.0);
+    if (s.fake) compare(&t, &s);
+    else time_training(&t, &s);
     if (s.profile) profile(&t);
     t.be->close(t.be);
     return 0;

@@ -66,9 +66,11 @@ static void steps(void)
     real z[200];
     for (int i = 0; i < 200; i++) z[i] = (real)(-26 + 0.1937 * i); /* beyond both ends too */
     const two from = bytes_of(z, sizeof z), to = nan_reals(200);
-    for (int whole = 0; whole < 2; whole++) {
-        both.cpu->steps(both.cpu, from.cpu, to.cpu, 200, whole, 1);
-        both.gpu->steps(both.gpu, from.gpu, to.gpu, 200, whole, 1);
+    for (int turn = 0; turn < 4; turn++) {
+        const bool whole = turn % 2 == 1;
+        const real scale = turn < 2 ? 1 : 1 / (real)0.9;
+        both.cpu->steps(both.cpu, from.cpu, to.cpu, 200, whole, scale);
+        both.gpu->steps(both.gpu, from.gpu, to.gpu, 200, whole, scale);
         same_bytes(whole ? "2^rint(z)" : "2^z", to, sizeof z);
     }
     expect_no_failure();

@@ -62,8 +62,51 @@ static void linear(linear_kind k)
     expect_no_failure();
 }
 
+/* Codes in, codes out: more rows than one product takes at a time. */
+static void linear_to_codes(int rows, int in, int out, bool bias_too, bool relu)
+{
+    begin("linear %d x %d -> %d to codes%s%s", rows, in, out, bias_too ? " bias" : "", relu ? " relu drop" : "");
+    const mats x = code_matrix(rows, in, product(), 127), w = code_matrix(out, in, product(), 127);
+    const two x_step = equal_reals(1, 0.03), w_step = equal_reals(1, 0.002), bias = random_reals((size_t)out, 1);
+    const two w_grad = random_reals((size_t)out * (size_t)in, 3), bias_grad = random_reals((size_t)out, 3);
+    const two mask = random_mask((size_t)out, 0.8);
+    int32_t *lines = calloc((size_t)rows, sizeof *lines);
+    const two group = ints_of(lines, rows);
+    free(lines);
+    const mats y = nan_matrix(rows, out, out, GANZ_REAL), y_grad = nan_matrix(rows, out, out, GANZ_REAL);
+    const mats x_grad = nan_matrix(rows, in, in, product());
+    const coded k = coded_of(rows, out, 0.03, 127);
+    ganz_linear_call c = {.rows = rows, .in = in, .out = out, .relu = relu}, g = c;
+#define SIDE(s, side)                                                                                              \
+    s.x = (ganz_operand){x.side, x_step.side}, s.w = (ganz_operand){w.side, w_step.side}, s.x_grad = x_grad.side,   \
+    s.bias = bias_too ? bias.side : NULL, s.w_grad = w_grad.side, s.bias_grad = bias_too ? bias_grad.side : NULL;   \
+    if (relu) s.drop = (ganz_drop){mask.side, group.side, (real)1.25}
+    SIDE(c, cpu);
+    SIDE(g, gpu);
+#undef SIDE
+    c.y = y.cpu;
+    c.y_grad = y_grad.cpu;
+    g.codes = code_out_of(&k);
+    g.y_grad = k.grad.gpu;
+    RUN(linear, c, g);
+    round_on_cpu(&k, &y.cpu);
+    same_matrix("codes", k.codes, 1e-3);
+    round_back_on_cpu(&k, &y.cpu, &y_grad.cpu, false);
+    RUN(linear_grad, c, g);
+    same_matrix("x_grad", x_grad, product_tolerance());
+    same_reals("w_grad", w_grad, (size_t)out * (size_t)in, product_tolerance());
+    same_reals("bias_grad", bias_grad, (size_t)out, row_tolerance(product()));
+    expect_no_failure();
+}
+
 void product_cases(void)
 {
+    if (both.gpu->makes_codes) {
+        linear_to_codes(1, 64, 64, false, false);
+        linear_to_codes(1301, 512, 512, false, false);
+        linear_to_codes(3000, 128, 2048, true, true);
+        linear_to_codes(77, 256, 36, true, false);
+    }
     const ganz_type p = product(), r = GANZ_REAL;
     linear((linear_kind){.rows = 1, .in = 64, .out = 64, .x = p, .y = p, .y_grad = p, .x_grad = p});
     linear((linear_kind){.rows = 33, .in = 512, .out = 512, .bias = true, .x = p, .y = p, .y_grad = p, .x_grad = r});

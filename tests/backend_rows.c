@@ -146,6 +146,51 @@ static void norm(int rows, int cols, norm_kind k)
     expect_no_failure();
 }
 
+/* To codes of several steps at once, and back. The last out gets no gradient. */
+static void norm_to_codes(int rows, int cols, int outs)
+{
+    const size_t count = (size_t)rows * (size_t)cols;
+    begin("norm %d x %d to codes for %d", rows, cols, outs);
+    const two x = random_reals(count, 3), scale = random_reals((size_t)cols, 1), bias = random_reals((size_t)cols, 1);
+    const two sum = nan_reals(count), stats = nan_reals(2 * (size_t)rows), x_grad = nan_reals(count);
+    const two scale_grad = random_reals((size_t)cols, 1), bias_grad = random_reals((size_t)cols, 1);
+    const mats delta = random_matrix(rows, cols, cols, GANZ_REAL, 1), delta_grad = nan_matrix(rows, cols, cols, product());
+    const mats y = nan_matrix(rows, cols, cols, GANZ_REAL), y_grad = nan_matrix(rows, cols, cols, GANZ_REAL);
+    coded k[GANZ_CODE_OUTS];
+    ganz_norm_call c = {.rows = rows, .cols = cols, .eps = (real)1e-6}, g;
+    ganz_drop c_drop, g_drop;
+    drop_of(rows, cols, 1, &c_drop, &g_drop);
+    g = c;
+#define SIDE(s, side)                                                                                                   \
+    s.x = x.side, s.delta = delta.side, s.drop = s##_drop, s.scale = scale.side, s.bias = bias.side, s.sum = sum.side,   \
+    s.stats = stats.side, s.x_grad = x_grad.side, s.delta_grad = delta_grad.side, s.scale_grad = scale_grad.side,        \
+    s.bias_grad = bias_grad.side
+    SIDE(c, cpu);
+    SIDE(g, gpu);
+#undef SIDE
+    c.y = y.cpu;
+    c.y_grad = y_grad.cpu;
+    for (int i = 0; i < outs; i++) {
+        k[i] = coded_of(rows, cols, 0.004 * (i + 1), 127);
+        g.codes[i] = code_out_of(&k[i]);
+        if (i + 1 < outs || outs == 1) g.code_grad[i] = k[i].grad.gpu;
+    }
+    RUN(norm, c, g);
+    same_reals("stats", stats, 2 * (size_t)rows, 1e-5);
+    same_reals("sum", sum, count, 1e-6);
+    for (int i = 0; i < outs; i++) {
+        round_on_cpu(&k[i], &y.cpu);
+        same_matrix("codes", k[i].codes, 1e-3); /* a value on the edge may round to its neighbour */
+        if (g.code_grad[i].data) round_back_on_cpu(&k[i], &y.cpu, &y_grad.cpu, i > 0);
+    }
+    RUN(norm_grad, c, g);
+    same_reals("x_grad", x_grad, count, 1e-3);
+    same_matrix("delta_grad", delta_grad, row_tolerance(product()));
+    same_reals("scale_grad", scale_grad, (size_t)cols, 1e-3);
+    same_reals("bias_grad", bias_grad, (size_t)cols, 1e-3);
+    expect_no_failure();
+}
+
 static void norms(void)
 {
     const int shapes[][2] = {{1, 64}, {3, 512}, {1000, 512}, {257, 1024}, {33, 16}, {5000, 36}};
@@ -212,6 +257,9 @@ void rows_cases(void)
     embedding(3001, 36, 100, 1, true);
     embedding(6000, 1024, 4, 8, false);
     norms();
+    for (int outs = 1; outs <= GANZ_CODE_OUTS && both.gpu->makes_codes; outs += outs == 1 ? 1 : 5)
+        norm_to_codes(outs == 2 ? 1001 : 70, outs == 1 ? 36 : 512, outs);
+    if (both.gpu->makes_codes) norm_to_codes(333, 256, 3);
     loss(1, 50, 50, product(), 0.1, true);
     loss(40, 1003, 1003, product(), 0.1, true);
     loss(30, 33288, 33288, product(), 0.1, true);

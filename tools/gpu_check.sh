@@ -109,6 +109,8 @@ run_tests() {
 run_bench() {
   : >"$logs/bench.log"
   bench() { timeout 200 "$dir/bench_backend" "$@" 2>&1 | tee -a "$logs/bench.log"; }
+  bench --model small --fake --profile
+  bench --model base --fake --steps 10 --profile
   bench --model base --profile
   bench --model base --chunk 16384 --steps 30
   bench --model big --memory 100 --steps 10 --profile

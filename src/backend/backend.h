@@ -35,13 +35,16 @@ typedef struct ganz_operand {
     const real *step; /* (1) on the device; NULL: plain values */
 } ganz_operand;
 
-/* Where codes of a result go while it is made: clip(rint(y * (1 / step))) in [-p, p]. */
+/* Where codes of a result go while it is made: clip(rint(y * (1 / step))) in [-p, p]. In S8 by the integer operations; in
+ * the product type, and with `inside`, by the float ones of a device that has `makes_codes`. */
 typedef struct ganz_code_out {
-    ganz_matrix m;    /* S8, of the result's shape; data NULL: none */
+    ganz_matrix m;    /* of the result's shape; data NULL: none */
     const real *step; /* (1) on the device */
     int p;
+    uint8_t *inside; /* (rows, cols / 4): a bit for each of four columns, the first lowest: 1 where a gradient passes, that
+                      * is where nothing was clipped and relu and dropout let through; written forwards, read backwards */
 } ganz_code_out;
-enum { GANZ_CODE_OUTS = 3 }; /* of one result: q, k and v read the same rows */
+enum { GANZ_CODE_OUTS = 12 }; /* of one result: keys and values of six layers read the memory */
 
 /* Weights in the order of a device's integer kernels; what is inside, it alone knows. */
 typedef struct ganz_packed ganz_packed;
@@ -85,11 +88,12 @@ typedef struct ganz_norm_call {
     real eps;
     const real *scale, *bias; /* (cols) */
     real *sum;                /* (rows, cols); may be x itself; not used when delta is none */
-    ganz_matrix y;            /* (rows, cols); norm_codes: data NULL where only codes are wanted */
-    ganz_code_out codes[GANZ_CODE_OUTS]; /* norm_codes: those with data are written */
+    ganz_matrix y;            /* (rows, cols); data NULL where only codes are wanted */
+    ganz_code_out codes[GANZ_CODE_OUTS]; /* those with data are written; norm: either codes or y */
     real *stats;              /* (rows, 2): mean, 1/deviation; kept for the backward; NULL: not wanted */
     /* backward: reads sum (or x), stats, y_grad, and what came back to sum from later layers */
     ganz_matrix y_grad;           /* (rows, cols) */
+    ganz_matrix code_grad[GANZ_CODE_OUTS]; /* where codes were written: of the values they stand for; data NULL: none */
     const real *sum_grad;         /* (rows, cols) or NULL: nothing came back */
     real *x_grad;                 /* (rows, cols) written; may be the same memory as sum_grad */
     ganz_matrix delta_grad;       /* (rows, cols) written */
@@ -106,13 +110,13 @@ typedef struct ganz_linear_call {
     const real *bias; /* (out) or NULL */
     bool relu;
     ganz_drop drop; /* after the relu */
-    ganz_matrix y;  /* (rows, out); linear_codes: data NULL where only codes are wanted */
+    ganz_matrix y;  /* (rows, out); data NULL where only codes are wanted */
+    ganz_code_out codes;
     /* linear_codes: x is S8, w has no data but a step */
     const ganz_packed *packed;
-    bool add; /* y += instead of y = */
-    ganz_code_out codes;
+    bool add;         /* y += instead of y = */
     int32_t *largest; /* (1) raised to the largest |sum|; NULL: not wanted */
-    /* backward: y_grad is overwritten where relu asks for it (y > 0 says what passed both relu and dropout) */
+    /* backward: y_grad is overwritten where relu or codes ask for it (y > 0, or the codes' `inside`, says what passed) */
     ganz_matrix y_grad; /* (rows, out) */
     ganz_matrix x_grad; /* (rows, in): gradient of the values x stands for; data NULL: not wanted */
     bool x_grad_add;    /* add instead of write */
@@ -148,14 +152,14 @@ typedef struct ganz_attention_call {
     int mask_side;
     real mask_scale;
     const int32_t *query_slot, *key_slot; /* (rows) places in the packed row, for the mask */
-    ganz_matrix out;                      /* (queries, heads * width); attention_codes: data NULL where only codes are wanted */
+    ganz_matrix out;                      /* (queries, heads * width); data NULL where only codes are wanted */
+    ganz_code_out codes;
     /* attention_codes: q, k, v are S8; the rest only where not NULL, all (1): largest |sum| of both products, codes of U
      * that were clipped, codes of U */
-    ganz_code_out codes;
     int32_t *largest_qk, *largest_uv;
     int64_t *u_clipped, *u_codes;
     real *stats; /* (queries, heads, 2): largest score, sum of exp; kept for the backward; NULL: not wanted */
-    /* backward: gradients of the values that q, k, v stand for */
+    /* backward: gradients of the values that q, k, v stand for; out_grad is overwritten where codes ask for it */
     ganz_matrix out_grad, q_grad, k_grad, v_grad; /* q, k, v: written */
     real *u_z_grad;                               /* (1) gradient of log2 of u_step, added to; NULL: frozen */
 } ganz_attention_call;
@@ -242,6 +246,7 @@ struct ganz_backend {
     const char *name;
     ganz_type product; /* operands of float products */
     bool host;         /* device memory is ordinary memory */
+    bool makes_codes;  /* norm, linear and attention write codes in passing */
 
     void (*close)(ganz_backend *be);
     ganz_status (*alloc)(ganz_backend *be, void **memory, size_t bytes, ganz_error *err); /* GANZ_ALIGN, zeroed */

@@ -1,5 +1,7 @@
 /* Attention by plain float arithmetic: any precision and head width, segments and lists. One warp for each query (or, in
  * the backward, key): first a lane for each key and dot products along it, then a lane for each column and sums. */
+#include <string.h>
+
 #include "backend/cuda_attention.cuh"
 
 enum { THREADS = 128, WARPS = THREADS / WARP };
@@ -154,11 +156,29 @@ template <typename T> static void run_attention(ganz_cuda *c, const ganz_attenti
     attend_lists<T><<<blocks, warps * WARP, bytes, c->stream>>>(*call, longest);
 }
 
+/* To values in scratch, and from there to codes. */
+static void attention_to_codes(ganz_cuda *c, const ganz_attention_call *call)
+{
+    const int rows = call->see.queries, cols = call->heads * call->width;
+    float *values = (float *)ganz_cuda_scratch(c, (size_t)rows * (size_t)cols * sizeof *values);
+    if (values == NULL) return;
+    ganz_attention_call made = *call;
+    made.out = ganz_matrix{rows, cols, cols, GANZ_REAL, values};
+    GANZ_CUDA_TYPE(call->q.m.type, T, run_attention<T>(c, &made));
+    ganz_linear_call round;
+    memset(&round, 0, sizeof round);
+    round.rows = rows;
+    round.out = cols;
+    round.codes = call->codes;
+    ganz_cuda_finish_codes(c, &round, values, 0, rows);
+}
+
 void ganz_cuda_attention(ganz_backend *be, const ganz_attention_call *call)
 {
     ganz_cuda *c = ganz_cuda_of(be);
     if (call->see.queries == 0 || ganz_cuda_attention_tensor(c, call) || !fits(c, call)) return;
-    GANZ_CUDA_TYPE(call->q.m.type, T, run_attention<T>(c, call));
+    if (call->codes.m.data != NULL) attention_to_codes(c, call);
+    else GANZ_CUDA_TYPE(call->q.m.type, T, run_attention<T>(c, call));
     ganz_cuda_launched(c, "attention");
 }
 
@@ -273,7 +293,9 @@ template <typename T> static void run_attention_grad(ganz_cuda *c, const ganz_at
 void ganz_cuda_attention_grad(ganz_backend *be, const ganz_attention_call *call)
 {
     ganz_cuda *c = ganz_cuda_of(be);
-    if (call->see.segments == 0 || ganz_cuda_attention_grad_tensor(c, call) || !fits(c, call)) return;
+    if (call->see.segments == 0) return;
+    if (call->codes.inside != NULL) ganz_cuda_zero_clipped(c, &call->out_grad, call->codes.inside);
+    if (ganz_cuda_attention_grad_tensor(c, call) || !fits(c, call)) return;
     GANZ_CUDA_TYPE(call->q.m.type, T, run_attention_grad<T>(c, call));
     ganz_cuda_launched(c, "attention gradient");
 }

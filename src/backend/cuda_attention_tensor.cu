@@ -132,6 +132,30 @@ static __device__ inline void write_rows(const ganz_matrix *m, int row0, int col
     }
 }
 
+/* The same to codes; two threads share four columns, and so a byte of `inside`. */
+template <int W>
+static __device__ inline void write_codes(const ganz_code_out &to, int row0, int column, int first, int count,
+                                          const float sum[W / 8][4], float worth)
+{
+    const int lane = threadIdx.x % WARP, at = column + 2 * (lane % 4);
+    const code_range r = range_of(to.step, to.p, true);
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const int row = first + lane / 4 + 8 * half;
+#pragma unroll
+        for (int i = 0; i < W / 8; i++) {
+            const float x = __fmul_rn(sum[i][2 * half] * worth, r.inv), y = __fmul_rn(sum[i][2 * half + 1] * worth, r.inv);
+            const unsigned bits = (unsigned)is_inside(x, r) | (unsigned)is_inside(y, r) << 1;
+            const unsigned next = __shfl_xor_sync(0xffffffffu, bits, 1);
+            if (row >= count) continue;
+            const size_t line = (size_t)(row0 + row);
+            *(uint32_t *)((bf16 *)to.m.data + line * to.m.ld + at + 8 * i) = pack2(code_of(x, r), code_of(y, r));
+            if (to.inside != NULL && lane % 2 == 0)
+                to.inside[line * (to.m.cols / 4) + (at + 8 * i) / 4] = (uint8_t)(bits | next << 2);
+        }
+    }
+}
+
 /* Row and column of element e of half t inside a 16 x 16 result. */
 static __device__ inline int row_of(int e) { return threadIdx.x % WARP / 4 + 8 * (e / 2); }
 static __device__ inline int column_of(int t, int e) { return 8 * t + 2 * (threadIdx.x % 4) + e % 2; }
@@ -272,7 +296,9 @@ template <int W> static __global__ void __launch_bounds__(THREADS) attend_kernel
                 mix<W>(out, s, v_tile, g);
             }
         }
-        write_rows<W>(&a.out, p.query, column, mine, p.queries, out, n.u_step * n.v_step * n.keep_scale);
+        const float worth = n.u_step * n.v_step * n.keep_scale;
+        if (a.codes.m.data != NULL) write_codes<W>(a.codes, p.query, column, mine, p.queries, out, worth);
+        else write_rows<W>(&a.out, p.query, column, mine, p.queries, out, worth);
     }
 }
 
@@ -496,7 +522,9 @@ static bool suits(const ganz_attention_call *a)
 
 bool ganz_cuda_attention_tensor(ganz_cuda *c, const ganz_attention_call *call)
 {
+    const ganz_matrix *codes = &call->codes.m;
     if (!suits(call) || !pairs(&call->out)) return false;
+    if (codes->data != NULL && (codes->type != GANZ_BF16 || !pairs(codes))) return false;
     const int blocks = call->see.segments * call->heads;
     if (call->width == 64) attend_kernel<64><<<blocks, THREADS, 0, c->stream>>>(*call);
     else attend_kernel<32><<<blocks, THREADS, 0, c->stream>>>(*call);

@@ -202,6 +202,7 @@ static void fill_table(ganz_backend *t, ganz_precision precision)
     t->name = precision == GANZ_BF16_PRODUCTS ? "cuda bf16" : precision == GANZ_TF32 ? "cuda tf32" : "cuda fp32";
     t->product = precision == GANZ_BF16_PRODUCTS ? GANZ_BF16 : GANZ_REAL;
     t->host = false;
+    t->makes_codes = true;
     t->close = close_backend;
     t->alloc = memory_alloc;
     t->free = memory_free;

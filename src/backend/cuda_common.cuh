@@ -140,6 +140,10 @@ void ganz_cuda_plans_free(ganz_cuda *c);
 
 /* After a product: y = drop(relu(y + bias)), in place. */
 void ganz_cuda_finish_rows(ganz_cuda *c, const ganz_linear_call *call);
+/* The same from sums (rows, out contiguous) that are not yet worth their steps, to codes of rows `first` and on. */
+void ganz_cuda_finish_codes(ganz_cuda *c, const ganz_linear_call *call, const float *sums, int first, int rows);
+/* A gradient becomes zero where none passes. */
+void ganz_cuda_zero_clipped(ganz_cuda *c, const ganz_matrix *grad, const uint8_t *inside);
 /* Before the products of the backward: y_grad through dropout and relu, in place, and the bias's gradient. */
 void ganz_cuda_back_rows(ganz_cuda *c, const ganz_linear_call *call);
 /* to (rows, cols contiguous) = from, in another type. */
@@ -204,6 +208,36 @@ static __device__ inline float4 operator*(float4 a, float4 b)
 static __device__ inline float4 operator*(float4 a, float b) { return make_float4(a.x * b, a.y * b, a.z * b, a.w * b); }
 static __device__ inline float4 operator-(float4 a, float b) { return make_float4(a.x - b, a.y - b, a.z - b, a.w - b); }
 static __device__ inline float total4(float4 a) { return (a.x + a.y) + (a.z + a.w); }
+
+/* Rounding in units of the step; a product is rounded by itself, as on the CPU. */
+typedef struct code_range {
+    float inv, low, high;
+} code_range;
+
+static __device__ inline code_range range_of(const float *step, int p, bool is_signed)
+{
+    return code_range{__fdiv_rn(1.0f, *step), is_signed ? -(float)p : 0.0f, (float)p};
+}
+static __device__ inline float code_of(float y, code_range r) { return rintf(fminf(fmaxf(y, r.low), r.high)) + 0.0f; /* no -0 */ }
+static __device__ inline bool is_inside(float y, code_range r) { return y < r.high + 0.5f && y > r.low - 0.5f; }
+static __device__ inline float4 in_steps(float4 v, code_range r)
+{
+    return make_float4(__fmul_rn(v.x, r.inv), __fmul_rn(v.y, r.inv), __fmul_rn(v.z, r.inv), __fmul_rn(v.w, r.inv));
+}
+static __device__ inline float4 codes_of(float4 y, code_range r)
+{
+    return make_float4(code_of(y.x, r), code_of(y.y, r), code_of(y.z, r), code_of(y.w, r));
+}
+/* A bit for each of four: inside the range. */
+static __device__ inline unsigned bits_inside(float4 y, code_range r)
+{
+    return (unsigned)is_inside(y.x, r) | (unsigned)is_inside(y.y, r) << 1 | (unsigned)is_inside(y.z, r) << 2 |
+           (unsigned)is_inside(y.w, r) << 3;
+}
+static __device__ inline float4 where(unsigned bits, float4 v)
+{
+    return make_float4(bits & 1 ? v.x : 0, bits & 2 ? v.y : 0, bits & 4 ? v.z : 0, bits & 8 ? v.w : 0);
+}
 
 /* Factors of four columns of a token: scale or 0, all 1 without dropout. */
 static __device__ inline float4 drop4(const ganz_drop drop, int row, int cols, int column)

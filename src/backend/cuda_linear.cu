@@ -280,16 +280,47 @@ static bool ride_along(ganz_cuda *c, const ganz_linear_call *call, product *p, v
     return true;
 }
 
+enum { SUMS_BYTES = 16 << 20 };
+
+/* Rows of a product that becomes codes: their sums, in float, are to stay in the cache until they are rounded. */
+static int code_rows(const ganz_linear_call *call)
+{
+    const size_t rows = SUMS_BYTES / sizeof(float) / (size_t)call->out / 1024 * 1024;
+    return ganz_cuda_min(call->rows, rows > 0 ? (int)rows : 1024);
+}
+
+/* Product by product of some rows: sums to scratch, sums to codes. */
+static void linear_to_codes(ganz_cuda *c, const ganz_linear_call *call, product *p, float *sums)
+{
+    const int each = code_rows(call);
+    const unsigned char *x = (const unsigned char *)p->b;
+    const size_t line = (size_t)p->ldb * (p->type == CUDA_R_16BF ? 2 : 4);
+    p->d = sums;
+    p->ldd = call->out;
+    p->type_d = CUDA_R_32F;
+    p->alpha = NULL;
+    p->epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+    for (int first = 0; first < call->rows; first += each) {
+        p->n = ganz_cuda_min(each, call->rows - first);
+        p->b = x + (size_t)first * line;
+        must_multiply(c, p, "linear");
+        ganz_cuda_finish_codes(c, call, sums, first, p->n);
+    }
+}
+
 void ganz_cuda_linear(ganz_backend *be, const ganz_linear_call *call)
 {
     ganz_cuda *c = ganz_cuda_of(be);
     if (call->rows == 0) return;
     const size_t bias_bytes = ganz_round_up((size_t)call->out * sizeof(bf16), 256);
+    const bool codes = call->codes.m.data != NULL;
+    const size_t sums_bytes = codes ? ganz_round_up((size_t)code_rows(call) * (size_t)call->out * sizeof(float), 256) : 0;
     unsigned char *room = (unsigned char *)ganz_cuda_scratch(
-        c, bias_bytes + convert_bytes(c, &call->x.m) + convert_bytes(c, &call->w.m));
+        c, bias_bytes + sums_bytes + convert_bytes(c, &call->x.m) + convert_bytes(c, &call->w.m));
     if (room == NULL) return;
     void *bias_room = room;
-    room += bias_bytes;
+    float *sums = (float *)(room + bias_bytes);
+    room += bias_bytes + sums_bytes;
     const ganz_matrix x = as_product(c, &call->x.m, &room), w = as_product(c, &call->w.m, &room);
     product p;
     memset(&p, 0, sizeof p);
@@ -305,6 +336,10 @@ void ganz_cuda_linear(ganz_backend *be, const ganz_linear_call *call)
     p.d = call->y.data;
     p.ldd = call->y.ld;
     p.type = cuda_type(x.type);
+    if (codes) {
+        linear_to_codes(c, call, &p, sums);
+        return;
+    }
     p.type_d = cuda_type(call->y.type);
     p.alpha = product_of_steps(c, &call->x, &call->w);
     p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;

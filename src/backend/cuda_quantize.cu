@@ -40,22 +40,10 @@ static __device__ inline void store4(uint8_t *p, float4 v)
     *(uchar4 *)p = make_uchar4((uint8_t)(int)v.x, (uint8_t)(int)v.y, (uint8_t)(int)v.z, (uint8_t)(int)v.w);
 }
 
-typedef struct range {
-    float inv, low, high;
-} range;
-
-static __device__ inline range range_of(const ganz_quantize_call *q)
-{
-    return range{__fdiv_rn(1.0f, *q->step), q->is_signed ? -(float)q->p : 0.0f, (float)q->p};
-}
-/* In units of the step; the product is rounded by itself, as on the CPU. */
-static __device__ inline float code(float y, range r) { return rintf(fminf(fmaxf(y, r.low), r.high)) + 0.0f; /* no -0 */ }
-static __device__ inline bool inside(float y, range r) { return y < r.high + 0.5f && y > r.low - 0.5f; }
-
 template <typename X, typename C> static __global__ void quantize_kernel(const ganz_quantize_call q)
 {
     const int column = 4 * (blockIdx.x * THREADS + threadIdx.x);
-    const range r = range_of(&q);
+    const code_range r = range_of(q.step, q.p, q.is_signed);
     int clipped = 0;
     for (int base = blockIdx.y * BATCH; column < q.x.cols && base < q.x.rows; base += gridDim.y * BATCH) {
         float4 x[BATCH];
@@ -65,12 +53,9 @@ template <typename X, typename C> static __global__ void quantize_kernel(const g
 #pragma unroll
         for (int i = 0; i < BATCH; i++) {
             if (base + i >= q.x.rows) continue;
-            const float y[4] = {__fmul_rn(x[i].x, r.inv), __fmul_rn(x[i].y, r.inv), __fmul_rn(x[i].z, r.inv),
-                                __fmul_rn(x[i].w, r.inv)};
-            store4((C *)q.codes.data + (size_t)(base + i) * q.codes.ld + column,
-                   make_float4(code(y[0], r), code(y[1], r), code(y[2], r), code(y[3], r)));
-            if (q.clipped != NULL)
-                for (int j = 0; j < 4; j++) clipped += !inside(y[j], r);
+            const float4 y = in_steps(x[i], r);
+            store4((C *)q.codes.data + (size_t)(base + i) * q.codes.ld + column, codes_of(y, r));
+            if (q.clipped != NULL) clipped += 4 - __popc(bits_inside(y, r));
         }
     }
     if (q.clipped == NULL) return;
@@ -106,22 +91,15 @@ void ganz_cuda_quantize(ganz_backend *be, const ganz_quantize_call *call)
 }
 
 template <typename G, typename H>
-static __device__ inline float grad_of_four(const ganz_quantize_call *q, range r, float4 x, int row, int column)
+static __device__ inline float grad_of_four(const ganz_quantize_call *q, code_range r, float4 x, int row, int column)
 {
     const float4 g = load4((const G *)q->code_grad.data + (size_t)row * q->code_grad.ld + column);
-    const float y[4] = {__fmul_rn(x.x, r.inv), __fmul_rn(x.y, r.inv), __fmul_rn(x.z, r.inv), __fmul_rn(x.w, r.inv)};
-    const float grads[4] = {g.x, g.y, g.z, g.w};
-    float out[4], z = 0;
-#pragma unroll
-    for (int j = 0; j < 4; j++) {
-        const bool in = inside(y[j], r);
-        out[j] = in ? grads[j] : 0.0f;
-        z += grads[j] * (code(y[j], r) - (in ? y[j] : 0.0f));
-    }
+    const float4 y = in_steps(x, r);
+    const unsigned in = bits_inside(y, r);
+    const float4 made = where(in, g);
     H *to = (H *)q->x_grad.data + (size_t)row * q->x_grad.ld + column;
-    const float4 made = make_float4(out[0], out[1], out[2], out[3]);
     store4(to, q->x_grad_add ? load4(to) + made : made);
-    return z;
+    return total4(g * (codes_of(y, r) + where(in, y) * -1.0f));
 }
 
 template <typename X, typename G, typename H>
@@ -129,7 +107,7 @@ static __global__ void quantize_grad_kernel(const ganz_quantize_call q, float *p
 {
     __shared__ float room[WARP];
     const int column = 4 * (blockIdx.x * THREADS + threadIdx.x);
-    const range r = range_of(&q);
+    const code_range r = range_of(q.step, q.p, q.is_signed);
     float z = 0;
     for (int row = blockIdx.y; column < q.x.cols && row < q.x.rows; row += gridDim.y)
         z += grad_of_four<G, H>(&q, r, load4((const X *)q.x.data + (size_t)row * q.x.ld + column), row, column);
@@ -154,6 +132,33 @@ void ganz_cuda_quantize_grad(ganz_backend *be, const ganz_quantize_call *call)
     ganz_cuda_launched(c, "quantize gradient");
     if (partial != NULL) ganz_cuda_add_total(c, partial, (int)(grid.x * grid.y), 1.0f, call->z_grad);
 }
+
+/* ---- gradients of codes written in passing ------------------------------------------------------ */
+
+/* Little is ever clipped: nearly all threads read four bytes for sixteen columns and are done. */
+template <typename G> static __global__ void zero_clipped_kernel(const ganz_matrix grad, const uint8_t *inside, int64_t count)
+{
+    const int64_t first = 4 * ((int64_t)blockIdx.x * THREADS + threadIdx.x);
+    const int fours = grad.cols / 4;
+    if (first >= count) return;
+    if (first + 4 <= count && *(const uint32_t *)(inside + first) == 0x0f0f0f0fu) return;
+    for (int64_t i = first; i < min(first + 4, count); i++) {
+        G *to = (G *)grad.data + (size_t)(i / fours) * grad.ld + 4 * (i % fours);
+        if (inside[i] != 15) store4(to, where(inside[i], load4(to)));
+    }
+}
+
+void ganz_cuda_zero_clipped(ganz_cuda *c, const ganz_matrix *grad, const uint8_t *inside)
+{
+    if (!usable(c, grad, true)) return;
+    const int64_t count = (int64_t)grad->rows * (grad->cols / 4);
+    const int blocks = ganz_cuda_blocks(count, 4 * THREADS);
+    if (blocks == 0) return;
+    GANZ_CUDA_TYPE(grad->type, G, zero_clipped_kernel<G><<<blocks, THREADS, 0, c->stream>>>(*grad, inside, count));
+    ganz_cuda_launched(c, "gradient of codes");
+}
+
+/* ---- steps -------------------------------------------------------------------------------------- */
 
 /* Through double, so that the result is the correctly rounded one but for a case in millions. */
 static __global__ void steps_kernel(const float *z, float *step, int count, bool whole, float scale)
@@ -222,7 +227,15 @@ static __global__ void refresh_largest(const weight *weights, const piece *piece
     if (w.p == 0) return;
     const int64_t begin = (int64_t)at.part * PIECE, end = min(begin + PIECE, w.count);
     float most = 0;
-    for (int64_t i = begin + threadIdx.x; i < end; i += REFRESH_THREADS) most = fmaxf(most, fabsf(w.master[i]));
+    int64_t i = begin;
+    if (fours(&w)) {
+        const int64_t whole = begin + (end - begin) / 4 * 4;
+#pragma unroll 8
+        for (i = begin + 4 * threadIdx.x; i < whole; i += 4 * REFRESH_THREADS)
+            most = fmaxf(most, largest4(load4(w.master + i)));
+        i = whole;
+    }
+    for (i += threadIdx.x; i < end; i += REFRESH_THREADS) most = fmaxf(most, fabsf(w.master[i]));
     most = warp_max(most);
     if (threadIdx.x % WARP == 0) raise(&largest[at.item], most);
 }

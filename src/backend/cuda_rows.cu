@@ -190,13 +190,11 @@ void ganz_cuda_embed_grad(ganz_backend *be, const ganz_embed_call *call)
 
 /* ---- residual and norm -------------------------------------------------------------------------- */
 
-/* One warp for each row. A lane keeps its part of the row in shared memory, where no other lane looks. */
-template <typename D, typename Y> static __global__ void norm_kernel(const ganz_norm_call n)
+/* One warp for each row. A lane keeps its part of the row in shared memory, where no other lane looks. Returns mean and
+ * 1 / deviation. */
+template <typename D> static __device__ inline float2 sum_row(const ganz_norm_call &n, int row, float4 *mine)
 {
-    extern __shared__ float4 rows_of_warps[];
-    const int row = blockIdx.x * WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP, fours = n.cols / 4;
-    if (row >= n.rows) return;
-    float4 *mine = rows_of_warps + (size_t)(threadIdx.x / WARP) * fours;
+    const int lane = threadIdx.x % WARP, fours = n.cols / 4;
     const float *x = n.x + (size_t)row * n.cols;
     const D *delta = (const D *)n.delta.data;
     float total = 0;
@@ -217,19 +215,64 @@ template <typename D, typename Y> static __global__ void norm_kernel(const ganz_
         squares += total4(d * d);
     }
     const float inverse = 1.0f / sqrtf(warp_sum(squares) / n.cols + n.eps);
+    if (n.stats != NULL && lane == 0) {
+        n.stats[2 * (size_t)row] = mean;
+        n.stats[2 * (size_t)row + 1] = inverse;
+    }
+    return make_float2(mean, inverse);
+}
+
+template <typename D, typename Y> static __global__ void norm_kernel(const ganz_norm_call n)
+{
+    extern __shared__ float4 rows_of_warps[];
+    const int row = blockIdx.x * WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP, fours = n.cols / 4;
+    if (row >= n.rows) return;
+    float4 *mine = rows_of_warps + (size_t)(threadIdx.x / WARP) * fours;
+    const float2 s = sum_row<D>(n, row, mine);
     Y *y = (Y *)n.y.data + (size_t)row * n.y.ld;
 #pragma unroll 4
     for (int i = lane; i < fours; i += WARP)
-        store4(y + 4 * i, (mine[i] - mean) * inverse * load4(n.scale + 4 * i) + load4(n.bias + 4 * i));
-    if (n.stats == NULL || lane != 0) return;
-    n.stats[2 * (size_t)row] = mean;
-    n.stats[2 * (size_t)row + 1] = inverse;
+        store4(y + 4 * i, (mine[i] - s.x) * s.y * load4(n.scale + 4 * i) + load4(n.bias + 4 * i));
+}
+
+/* The same to codes, each out with a step of its own. */
+template <typename D, typename C> static __global__ void norm_codes_kernel(const ganz_norm_call n)
+{
+    extern __shared__ float4 rows_of_warps[];
+    const int row = blockIdx.x * WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP, fours = n.cols / 4;
+    if (row >= n.rows) return;
+    float4 *mine = rows_of_warps + (size_t)(threadIdx.x / WARP) * fours;
+    const float2 s = sum_row<D>(n, row, mine);
+#pragma unroll 4
+    for (int i = lane; i < fours; i += WARP)
+        mine[i] = (mine[i] - s.x) * s.y * load4(n.scale + 4 * i) + load4(n.bias + 4 * i);
+    for (int u = 0; u < GANZ_CODE_OUTS; u++) {
+        if (n.codes[u].m.data == NULL) continue;
+        const code_range r = range_of(n.codes[u].step, n.codes[u].p, true);
+        C *codes = (C *)n.codes[u].m.data + (size_t)row * n.codes[u].m.ld;
+        uint8_t *inside = n.codes[u].inside + (size_t)row * fours;
+#pragma unroll 4
+        for (int i = lane; i < fours; i += WARP) {
+            const float4 y = in_steps(mine[i], r);
+            store4(codes + 4 * i, codes_of(y, r));
+            inside[i] = (uint8_t)bits_inside(y, r);
+        }
+    }
 }
 
 static bool norm_fits(ganz_cuda *c, const ganz_norm_call *n, const char *where)
 {
-    const bool good = n->cols % 4 == 0 && ganz_cuda_fours(&n->delta) && ganz_cuda_floats(&n->delta);
+    bool good = n->cols % 4 == 0 && ganz_cuda_fours(&n->delta) && ganz_cuda_floats(&n->delta);
+    for (int u = 0; u < GANZ_CODE_OUTS; u++)
+        good = good && ganz_cuda_fours(&n->codes[u].m) && (n->codes[u].m.data == NULL || n->codes[u].inside != NULL);
     return four_columns(c, where, good);
+}
+
+static bool to_codes(const ganz_norm_call *n)
+{
+    for (int u = 0; u < GANZ_CODE_OUTS; u++)
+        if (n->codes[u].m.data != NULL) return true;
+    return false;
 }
 
 void ganz_cuda_norm(ganz_backend *be, const ganz_norm_call *call)
@@ -244,14 +287,40 @@ void ganz_cuda_norm(ganz_backend *be, const ganz_norm_call *call)
         return;
     }
     const int blocks = ganz_cuda_blocks(call->rows, WARPS);
-    GANZ_CUDA_TYPE(call->delta.type, D, GANZ_CUDA_TYPE(call->y.type, Y,
-                   norm_kernel<D, Y><<<blocks, THREADS, shared, c->stream>>>(*call)));
+    if (to_codes(call))
+        GANZ_CUDA_TYPE(call->delta.type, D, GANZ_CUDA_TYPE(c->table.product, C,
+                       norm_codes_kernel<D, C><<<blocks, THREADS, shared, c->stream>>>(*call)));
+    else
+        GANZ_CUDA_TYPE(call->delta.type, D, GANZ_CUDA_TYPE(call->y.type, Y,
+                       norm_kernel<D, Y><<<blocks, THREADS, shared, c->stream>>>(*call)));
     ganz_cuda_launched(c, "norm");
+}
+
+/* Gradients of y that came back by way of its codes, three at a time so that loads overlap. */
+template <typename G> static __device__ inline float4 code_grads(const ganz_norm_call &n, int row, int column)
+{
+    float4 sum = make_float4(0, 0, 0, 0);
+    for (int u = 0; u < GANZ_CODE_OUTS && n.code_grad[u].data != NULL; u += 3) {
+        float4 g[3];
+        unsigned bits[3];
+#pragma unroll
+        for (int i = 0; i < 3; i++) {
+            const ganz_matrix &m = n.code_grad[u + i];
+            bits[i] = 0;
+            if (m.data == NULL) continue;
+            g[i] = load4((const G *)m.data + (size_t)row * m.ld + column);
+            bits[i] = n.codes[u + i].inside[(size_t)row * (n.cols / 4) + column / 4];
+        }
+#pragma unroll
+        for (int i = 0; i < 3; i++)
+            if (bits[i] != 0) sum = sum + where(bits[i], g[i]);
+    }
+    return sum;
 }
 
 /* A block walks over its share of the rows, two at a time; a thread owns four columns, so that the sums of the
  * gradients of scale and bias stay in registers. partial: (blocks, 2 cols). */
-template <typename D, typename Y>
+template <typename D, typename Y, bool CODES>
 static __global__ void __launch_bounds__(1024) norm_grad_kernel(const ganz_norm_call n, int each, float *partial)
 {
     __shared__ float room[2][2 * NORM_ROWS][WARP];
@@ -275,7 +344,8 @@ static __global__ void __launch_bounds__(1024) norm_grad_kernel(const ganz_norm_
             const float mean = n.stats[2 * (size_t)row];
             inverse[r] = n.stats[2 * (size_t)row + 1];
             hat[r] = (load4(sum + at) - mean) * inverse[r];
-            g[r] = load4((const Y *)n.y_grad.data + (size_t)row * n.y_grad.ld + column);
+            g[r] = CODES ? code_grads<Y>(n, row, column)
+                         : load4((const Y *)n.y_grad.data + (size_t)row * n.y_grad.ld + column);
             if (n.sum_grad != NULL) back[r] = load4(n.sum_grad + at);
         }
 #pragma unroll
@@ -310,6 +380,20 @@ static __global__ void __launch_bounds__(1024) norm_grad_kernel(const ganz_norm_
     store4(partial + (size_t)blockIdx.x * 2 * n.cols + n.cols + column, bias_sum);
 }
 
+/* The uses that something came back to, first and without holes. */
+static ganz_norm_call packed_uses(const ganz_norm_call *call)
+{
+    ganz_norm_call n = *call;
+    int used = 0;
+    for (int u = 0; u < GANZ_CODE_OUTS; u++) {
+        if (call->code_grad[u].data == NULL) continue;
+        n.codes[used] = call->codes[u];
+        n.code_grad[used++] = call->code_grad[u];
+    }
+    for (; used < GANZ_CODE_OUTS; used++) n.code_grad[used].data = NULL;
+    return n;
+}
+
 void ganz_cuda_norm_grad(ganz_backend *be, const ganz_norm_call *call)
 {
     ganz_cuda *c = ganz_cuda_of(be);
@@ -317,7 +401,11 @@ void ganz_cuda_norm_grad(ganz_backend *be, const ganz_norm_call *call)
     const bool good = norm_fits(c, call, "norm gradient") && call->cols <= WIDEST_NORM && ganz_cuda_fours(&call->y_grad) &&
                       ganz_cuda_floats(&call->y_grad) && ganz_cuda_fours(&call->delta_grad) &&
                       ganz_cuda_floats(&call->delta_grad);
-    if (!four_columns(c, "norm gradient", good)) return;
+    bool fours = good;
+    for (int u = 0; u < GANZ_CODE_OUTS; u++)
+        fours = fours && ganz_cuda_fours(&call->code_grad[u]) &&
+                (call->code_grad[u].data == NULL || call->code_grad[u].type == c->table.product);
+    if (!four_columns(c, "norm gradient", fours)) return;
     const int threads = (int)ganz_round_up((size_t)call->cols / 4, WARP);
     const int most = ganz_cuda_min(c->processors * 6, MOST_PARTS);
     const int each = (int)ganz_round_up((size_t)ganz_cuda_blocks(call->rows, most), NORM_ROWS);
@@ -327,8 +415,12 @@ void ganz_cuda_norm_grad(ganz_backend *be, const ganz_norm_call *call)
         partial = (float *)ganz_cuda_scratch(c, (size_t)blocks * 2 * (size_t)call->cols * sizeof(float));
         if (partial == NULL) return;
     }
-    GANZ_CUDA_TYPE(call->delta_grad.type, D, GANZ_CUDA_TYPE(call->y_grad.type, Y,
-                   norm_grad_kernel<D, Y><<<blocks, threads, 0, c->stream>>>(*call, each, partial)));
+    if (to_codes(call))
+        GANZ_CUDA_TYPE(call->delta_grad.type, D, GANZ_CUDA_TYPE(c->table.product, Y,
+                       norm_grad_kernel<D, Y, true><<<blocks, threads, 0, c->stream>>>(packed_uses(call), each, partial)));
+    else
+        GANZ_CUDA_TYPE(call->delta_grad.type, D, GANZ_CUDA_TYPE(call->y_grad.type, Y,
+                       norm_grad_kernel<D, Y, false><<<blocks, threads, 0, c->stream>>>(*call, each, partial)));
     ganz_cuda_launched(c, "norm gradient");
     if (partial != NULL)
         ganz_cuda_add_columns(c, partial, blocks, 2 * call->cols, call->scale_grad, call->cols, call->bias_grad);
@@ -363,6 +455,59 @@ void ganz_cuda_finish_rows(ganz_cuda *c, const ganz_linear_call *call)
     ganz_cuda_launched(c, "linear");
 }
 
+static __device__ inline float4 plus(float4 a, float4 b)
+{
+    return make_float4(__fadd_rn(a.x, b.x), __fadd_rn(a.y, b.y), __fadd_rn(a.z, b.z), __fadd_rn(a.w, b.w));
+}
+static __device__ inline float4 times(float4 a, float b)
+{
+    return make_float4(__fmul_rn(a.x, b), __fmul_rn(a.y, b), __fmul_rn(a.z, b), __fmul_rn(a.w, b));
+}
+static __device__ inline unsigned above_zero(float4 v)
+{
+    return (unsigned)(v.x > 0) | (unsigned)(v.y > 0) << 1 | (unsigned)(v.z > 0) << 2 | (unsigned)(v.w > 0) << 3;
+}
+
+/* Each product and sum is rounded by itself, as where integers are multiplied. */
+template <typename C>
+static __global__ void finish_codes_kernel(const ganz_linear_call l, const float *sums, int first, int rows)
+{
+    const int column = 4 * (blockIdx.x * THREADS + threadIdx.x), base = blockIdx.y * BATCH;
+    if (column >= l.out) return;
+    const float worth = (l.x.step != NULL ? *l.x.step : 1.0f) * (l.w.step != NULL ? *l.w.step : 1.0f);
+    const code_range r = range_of(l.codes.step, l.codes.p, true);
+    const float4 bias = l.bias != NULL ? load4(l.bias + column) : make_float4(0, 0, 0, 0);
+    const int fours = l.out / 4;
+    float4 v[BATCH];
+#pragma unroll
+    for (int i = 0; i < BATCH; i++)
+        if (base + i < rows) v[i] = load4(sums + (size_t)(base + i) * l.out + column);
+#pragma unroll
+    for (int i = 0; i < BATCH; i++) {
+        const int row = first + base + i;
+        if (base + i >= rows) continue;
+        const float4 kept = drop4(l.drop, row, l.out, column);
+        float4 s = plus(times(v[i], worth), bias);
+        if (l.relu) s = make_float4(fmaxf(s.x, 0), fmaxf(s.y, 0), fmaxf(s.z, 0), fmaxf(s.w, 0));
+        if (l.drop.mask != NULL) s = s * kept;
+        const float4 y = in_steps(s, r);
+        store4((C *)l.codes.m.data + (size_t)row * l.codes.m.ld + column, codes_of(y, r));
+        if (l.codes.inside != NULL)
+            l.codes.inside[(size_t)row * fours + column / 4] =
+                (uint8_t)(bits_inside(y, r) & above_zero(l.relu ? s : kept));
+    }
+}
+
+void ganz_cuda_finish_codes(ganz_cuda *c, const ganz_linear_call *call, const float *sums, int first, int rows)
+{
+    const bool good = ganz_cuda_fours(&call->codes.m) && ganz_cuda_floats(&call->codes.m) && call->out % 4 == 0;
+    if (!four_columns(c, "linear", good)) return;
+    const dim3 blocks(ganz_cuda_blocks(call->out / 4, THREADS), ganz_cuda_blocks(rows, BATCH));
+    GANZ_CUDA_TYPE(call->codes.m.type, C,
+                   finish_codes_kernel<C><<<blocks, THREADS, 0, c->stream>>>(*call, sums, first, rows));
+    ganz_cuda_launched(c, "linear");
+}
+
 template <typename Y, typename G> static __global__ void back_kernel(const ganz_linear_call l, int each, float *partial)
 {
     const int column = 4 * (blockIdx.x * THREADS + threadIdx.x);
@@ -371,25 +516,29 @@ template <typename Y, typename G> static __global__ void back_kernel(const ganz_
     const float scale = l.drop.mask != NULL ? l.drop.scale : 1.0f;
     G *grad = (G *)l.y_grad.data + column;
     const Y *y = (const Y *)l.y.data + column;
+    const uint8_t *inside = l.codes.inside != NULL ? l.codes.inside + column / 4 : NULL;
     float4 sum = make_float4(0, 0, 0, 0);
     for (int base = begin; base < end; base += BATCH) {
         float4 g[BATCH], v[BATCH];
+        unsigned bits[BATCH];
 #pragma unroll
         for (int r = 0; r < BATCH; r++) {
             if (base + r >= end) continue;
             g[r] = load4(grad + (size_t)(base + r) * l.y_grad.ld);
-            if (l.relu) v[r] = load4(y + (size_t)(base + r) * l.y.ld);
+            if (inside != NULL) bits[r] = inside[(size_t)(base + r) * (l.out / 4)];
+            else if (l.relu) v[r] = load4(y + (size_t)(base + r) * l.y.ld);
         }
 #pragma unroll
         for (int r = 0; r < BATCH; r++) {
             if (base + r >= end) continue;
             float4 d = g[r];
-            if (l.relu)
+            if (inside != NULL) d = where(bits[r], d) * scale;
+            else if (l.relu)
                 d = make_float4(v[r].x > 0 ? d.x * scale : 0, v[r].y > 0 ? d.y * scale : 0, v[r].z > 0 ? d.z * scale : 0,
                                 v[r].w > 0 ? d.w * scale : 0);
             else
                 d = d * drop4(l.drop, base + r, l.out, column);
-            if (l.relu || l.drop.mask != NULL) store4(grad + (size_t)(base + r) * l.y_grad.ld, d);
+            if (l.relu || l.drop.mask != NULL || inside != NULL) store4(grad + (size_t)(base + r) * l.y_grad.ld, d);
             sum = sum + d;
         }
     }
@@ -398,9 +547,12 @@ template <typename Y, typename G> static __global__ void back_kernel(const ganz_
 
 void ganz_cuda_back_rows(ganz_cuda *c, const ganz_linear_call *call)
 {
-    if (!call->relu && call->drop.mask == NULL && call->bias_grad == NULL) return;
+    if (!call->relu && call->drop.mask == NULL && call->bias_grad == NULL) {
+        if (call->codes.inside != NULL) ganz_cuda_zero_clipped(c, &call->y_grad, call->codes.inside);
+        return;
+    }
     const bool good = ganz_cuda_fours(&call->y_grad) && ganz_cuda_floats(&call->y_grad) &&
-                      (!call->relu || (ganz_cuda_fours(&call->y) && ganz_cuda_floats(&call->y)));
+                      (!call->relu || call->codes.inside != NULL || (ganz_cuda_fours(&call->y) && ganz_cuda_floats(&call->y)));
     if (!four_columns(c, "linear gradient", good)) return;
     const int each = part_rows(call->rows), parts = ganz_cuda_blocks(call->rows, each);
     float *partial = NULL;

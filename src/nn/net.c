@@ -7,7 +7,8 @@ ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_laye
                            const ganz_site *const *readers, int count)
 {
     ganz_tensor *const y = ganz_tensor_for_sites(pass, s->tokens->rows, s->width, readers, count);
-    if (y) y->real_grad = true; /* several sites read it */
+    const bool rounded = readers[0]->weights != GANZ_WEIGHTS_FLOAT || readers[0]->inputs != GANZ_INPUTS_FLOAT;
+    if (y && count > 1 && rounded) y->grad_type = GANZ_REAL; /* they are not one product: several add to it */
     ganz_op_norm(pass, &s->x, s->delta, norm, s->tokens, y);
     return y;
 }
@@ -15,7 +16,7 @@ ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_laye
 ganz_tensor *ganz_net_delta(ganz_pass *pass, const ganz_stream *s, const ganz_site *last)
 {
     if (last->inputs == GANZ_INPUTS_CODES) return NULL;
-    return ganz_tensor_new(pass, s->tokens->rows, s->width, ganz_input_type(pass, last->inputs));
+    return ganz_tensor_for_input(pass, s->tokens->rows, s->width, last->inputs);
 }
 
 void ganz_net_last(ganz_pass *pass, ganz_stream *s, ganz_tensor *x, const ganz_site *last, ganz_tensor *delta)
@@ -54,20 +55,20 @@ static void project(ganz_pass *pass, const ganz_attention_layer *a, ganz_tensor 
                     ganz_attend *what)
 {
     const ganz_site *const all[] = {&a->q, &a->k, &a->v};
-    const ganz_type type = ganz_input_type(pass, a->pair.inputs);
+    const ganz_inputs_state state = a->pair.inputs;
     const int d = a->q.out, first = memory ? 1 : 0; /* of the sites that are projected together */
     ganz_tensor *const source = memory ? memory : y;
     if (pass->failed) return;
-    if (a->pair.inputs == GANZ_INPUTS_CODES) {
+    if (state == GANZ_INPUTS_CODES || state == GANZ_INPUTS_FAKE) { /* each with a step of its own */
         what->q = ganz_net_operand(pass, y, &a->q, &a->pair, &a->pair.q, NULL);
         what->k = ganz_net_operand(pass, source, &a->k, &a->pair, &a->pair.k, NULL);
         what->v = ganz_net_operand(pass, source, &a->v, &a->pair, &a->pair.v, NULL);
         return;
     }
-    ganz_tensor *const together = ganz_tensor_new(pass, source->m.rows, (3 - first) * d, type);
+    ganz_tensor *const together = ganz_tensor_for_input(pass, source->m.rows, (3 - first) * d, state);
     ganz_op_project(pass, source, all + first, 3 - first, together);
     ganz_tensor *const q =
-        memory ? ganz_tensor_new(pass, y->m.rows, d, type) : ganz_tensor_columns(pass, together, 0, d);
+        memory ? ganz_tensor_for_input(pass, y->m.rows, d, state) : ganz_tensor_columns(pass, together, 0, d);
     if (memory) ganz_op_linear(pass, y, &a->q, q);
     what->q = ganz_op_pair_input(pass, q, &a->pair, &a->pair.q, NULL);
     what->k =
@@ -117,12 +118,20 @@ ganz_stream ganz_net_start(ganz_pass *pass, const ganz_net *net, const ganz_toke
 
 /* ---- the network -------------------------------------------------------------------------------- */
 
-/* Two sites of each decoder layer read the memory: each with a step of its own, so it stays as values. */
+/* Two sites of each decoder layer read the memory, each with a step of its own: in translation it stays as values. */
 static ganz_tensor *memory_of(ganz_pass *pass, ganz_stream *s, const ganz_net *net)
 {
-    ganz_tensor *const y =
-        ganz_tensor_new(pass, s->tokens->rows, s->width, ganz_input_type(pass, net->decoder[0].cross.k.inputs));
-    if (y) y->real_grad = true;
+    const ganz_site *readers[GANZ_CODE_OUTS];
+    const int layers = net->config.decoder_layers, rows = s->tokens->rows;
+    const ganz_inputs_state state = net->decoder[0].cross.k.inputs;
+    const bool listed = state == GANZ_INPUTS_FAKE && 2 * layers <= GANZ_CODE_OUTS;
+    for (int i = 0; listed && i < layers; i++) {
+        readers[2 * i] = &net->decoder[i].cross.k;
+        readers[2 * i + 1] = &net->decoder[i].cross.v;
+    }
+    ganz_tensor *const y = listed ? ganz_tensor_for_sites(pass, rows, s->width, readers, 2 * layers)
+                                  : ganz_tensor_for_input(pass, rows, s->width, state);
+    if (y) y->grad_type = GANZ_REAL; /* all layers add to it */
     ganz_op_norm(pass, &s->x, s->delta, &net->encoder_norm, s->tokens, y);
     return y;
 }
@@ -173,7 +182,7 @@ ganz_tensor *ganz_net_logits(ganz_pass *pass, const ganz_net *net, ganz_tensor *
 {
     if (pass->failed) return NULL;
     ganz_tensor *const y =
-        ganz_tensor_new(pass, decoded->m.rows, net->config.vocab, ganz_input_type(pass, net->logits.inputs));
+        ganz_tensor_for_input(pass, decoded->m.rows, net->config.vocab, net->logits.inputs);
     ganz_op_linear(pass, decoded, &net->logits, y);
     return pass->failed ? NULL : y;
 }

@@ -86,7 +86,7 @@ typedef struct ganz_weights {
     real *dropped_step; /* (steps) the same times drop_scale, of codes that come out of dropout; in training only */
     real drop_scale;   /* set by the owner before refresh; 0 at first: as 1 */
     real *largest;     /* (steps) measured ranges */
-    int64_t *clipped;  /* (steps) */
+    int64_t *clipped;  /* (steps) codes clipped in passes without a tape */
     const ganz_observer *observer; /* shown every input; NULL: none. In ordinary memory only */
     real *timing;      /* (max_positions, width) */
     ganz_refresh_item *items; /* (2 * sites) on the host, for refresh */

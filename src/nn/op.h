@@ -13,7 +13,8 @@ struct ganz_weights;
 /* A use of a value as integer codes; whoever makes the value writes them with it. */
 typedef struct ganz_use {
     ganz_code_out out;
-    int place; /* of the step */
+    int place;                 /* of the step */
+    struct ganz_tensor *input; /* with a tape: the codes as an input, which has the gradient; NULL until asked for */
 } ganz_use;
 
 /* A value of the network: a matrix and, in training, its gradient. */
@@ -24,7 +25,7 @@ typedef struct ganz_tensor {
     const real *step;          /* of integer codes; NULL: plain values */
     bool dropped;              /* values that come out of dropout */
     ganz_matrix grad;          /* data NULL until something flows back */
-    bool real_grad;            /* gradient in REAL whatever the value's type: several consumers add to it */
+    ganz_type grad_type;       /* the value's, unless its maker knows better */
     struct ganz_tensor *whole; /* this one is columns of that one, the gradient too; NULL: stands alone */
 } ganz_tensor;
 

@@ -12,11 +12,12 @@ typedef struct attention_node {
 static void attention_backward(ganz_pass *pass, ganz_node *node)
 {
     attention_node *const n = (attention_node *)node;
+    const ganz_matrix *const back = ganz_tensor_back(n->y, 0);
     bool add;
-    if (!ganz_tensor_has_grad(n->y) || !ganz_tensor_grad(pass, n->q, &add) || !ganz_tensor_grad(pass, n->k, &add) ||
+    if (!back || !ganz_tensor_grad(pass, n->q, &add) || !ganz_tensor_grad(pass, n->k, &add) ||
         !ganz_tensor_grad(pass, n->v, &add))
         return;
-    n->call.out_grad = n->y->grad;
+    n->call.out_grad = *back;
     n->call.q_grad = n->q->grad;
     n->call.k_grad = n->k->grad;
     n->call.v_grad = n->v->grad;

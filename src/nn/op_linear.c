@@ -10,8 +10,9 @@ typedef struct linear_node {
 static void linear_backward(ganz_pass *pass, ganz_node *node)
 {
     linear_node *const n = (linear_node *)node;
-    if (!ganz_tensor_has_grad(n->y) || !ganz_tensor_grad(pass, n->x, &n->call.x_grad_add)) return;
-    n->call.y_grad = n->y->grad;
+    const ganz_matrix *const back = ganz_tensor_back(n->y, 0);
+    if (!back || !ganz_tensor_grad(pass, n->x, &n->call.x_grad_add)) return;
+    n->call.y_grad = *back;
     n->call.x_grad = n->x->grad;
     pass->be->linear_grad(pass->be, &n->call);
 }
@@ -92,7 +93,7 @@ void ganz_op_linear_relu(ganz_pass *pass, ganz_tensor *x, const ganz_site *site,
     audit(pass, site, &call);
     call.relu = true;
     call.drop = drop;
-    y->dropped = drop.mask != NULL;
+    if (drop.mask) ganz_tensor_drops(pass, y);
     linear(pass, &call, in, y);
 }
 

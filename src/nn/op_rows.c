@@ -67,13 +67,24 @@ typedef struct norm_node {
     ganz_tensor *x, *delta, *sum, *y;
 } norm_node;
 
+/* What came back to y, or to each of its uses. False: nothing. */
+static bool norm_back(ganz_tensor *y, ganz_norm_call *call)
+{
+    bool any = false;
+    for (int i = 0; i < (y->uses ? y->uses : 1); i++) {
+        const ganz_matrix *const back = ganz_tensor_back(y, i);
+        if (back) *(y->uses ? &call->code_grad[i] : &call->y_grad) = *back;
+        any = any || back;
+    }
+    return any;
+}
+
 /* The residual's gradient lives in one memory from the last layer to the first: sum's becomes x's. */
 static void norm_backward(ganz_pass *pass, ganz_node *node)
 {
     norm_node *const n = (norm_node *)node;
     bool add;
-    if (!ganz_tensor_has_grad(n->y)) return;
-    n->call.y_grad = n->y->grad;
+    if (!norm_back(n->y, &n->call)) return;
     n->call.sum_grad = n->sum->grad.data;
     if (n->sum->grad.data) n->x->grad = n->sum->grad;
     else if (!ganz_tensor_grad(pass, n->x, &add)) return;
@@ -120,7 +131,7 @@ void ganz_op_norm(ganz_pass *pass, ganz_tensor **x, ganz_tensor *delta, const ga
                            .scale_grad = ganz_pass_param_grad(pass, norm->scale),
                            .bias_grad = ganz_pass_param_grad(pass, norm->bias)};
     code_outs(y, call.codes);
-    if (y->uses) pass->be->norm_codes(pass->be, &call);
+    if (y->uses && y->use[0].out.m.type == GANZ_S8) pass->be->norm_codes(pass->be, &call);
     else pass->be->norm(pass->be, &call);
     norm_node *const n = ganz_record(pass, sizeof *n, norm_backward);
     if (!n) return;

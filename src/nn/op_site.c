@@ -6,9 +6,12 @@
 
 #include "nn/ops.h"
 
-ganz_type ganz_input_type(const ganz_pass *pass, ganz_inputs_state state)
+/* What is to be rounded stays in REAL up to there; a gradient never is. */
+ganz_tensor *ganz_tensor_for_input(ganz_pass *pass, int rows, int cols, ganz_inputs_state state)
 {
-    return state == GANZ_INPUTS_FLOAT ? pass->be->product : GANZ_REAL;
+    ganz_tensor *const t = ganz_tensor_new(pass, rows, cols, state == GANZ_INPUTS_FLOAT ? pass->be->product : GANZ_REAL);
+    if (t) t->grad_type = pass->be->product;
+    return t;
 }
 
 /* ---- codes of an input -------------------------------------------------------------------------- */
@@ -23,8 +26,7 @@ static void quantize_backward(ganz_pass *pass, ganz_node *node)
 {
     quantize_node *const n = (quantize_node *)node;
     if (!ganz_tensor_has_grad(n->codes)) return;
-    const ganz_type type = n->x->real_grad ? GANZ_REAL : n->x->m.type;
-    const bool inherit = !n->x->grad.data && !n->x->whole && type == n->codes->grad.type;
+    const bool inherit = !n->x->grad.data && !n->x->whole && n->x->grad_type == n->codes->grad.type;
     n->call.x_grad_add = false;
     if (inherit) n->x->grad = n->codes->grad; /* which nobody needs any more */
     else if (!ganz_tensor_grad(pass, n->x, &n->call.x_grad_add)) return;
@@ -46,15 +48,14 @@ static ganz_tensor *quantize(ganz_pass *pass, ganz_tensor *x, const ganz_step *s
 {
     ganz_tensor *const codes = into ? into : ganz_tensor_new(pass, x->m.rows, x->m.cols, type);
     if (!codes) return NULL;
-    const ganz_weights *const w = pass->weights;
     ganz_audit_input *const audit = pass->audit ? &pass->audit->input[step->place] : NULL;
-    int64_t *const clipped = audit ? &audit->clipped : type == GANZ_S8 ? NULL : w->clipped + step->place;
+    int64_t *const counted = type == GANZ_S8 || pass->tape ? NULL : pass->weights->clipped + step->place;
     const ganz_quantize_call call = {.x = x->m,
                                      .codes = codes->m,
                                      .step = step_of(pass, x, step),
                                      .p = ganz_code_max(bits, true),
                                      .is_signed = true,
-                                     .clipped = clipped,
+                                     .clipped = audit ? &audit->clipped : counted,
                                      .z_grad = ganz_pass_param_grad(pass, step->z)};
     codes->step = call.step;
     if (audit) audit->codes += (int64_t)x->m.rows * x->m.cols;
@@ -90,12 +91,20 @@ static ganz_tensor *round_rows(ganz_pass *pass, const ganz_tensor *x, int bits)
     return y;
 }
 
+static ganz_tensor *use_as_input(ganz_pass *pass, ganz_use *use)
+{
+    if (use->input) return use->input;
+    ganz_tensor *const t = ganz_tensor_over(pass, &use->out.m, use->out.step);
+    if (pass->tape) use->input = t;
+    return t;
+}
+
 static ganz_tensor *input(ganz_pass *pass, ganz_tensor *x, ganz_inputs_state state, const ganz_step *step, int bits,
                           ganz_tensor *into)
 {
     if (pass->failed) return NULL;
     for (int i = 0; i < x->uses; i++)
-        if (x->use[i].place == step->place) return ganz_tensor_over(pass, &x->use[i].out.m, x->use[i].out.step);
+        if (x->use[i].place == step->place) return use_as_input(pass, &x->use[i]);
     const ganz_observer *const observer = pass->weights->observer;
     if (observer) observer->input(observer->context, step->place, &x->m);
     if (state == GANZ_INPUTS_DYNAMIC) return round_rows(pass, x, bits);
@@ -107,8 +116,13 @@ static ganz_tensor *input(ganz_pass *pass, ganz_tensor *x, ganz_inputs_state sta
 
 /* ---- values that are wanted as codes only ------------------------------------------------------- */
 
-/* An audit asks for the values: then nobody writes codes in passing. */
-static bool in_passing(const ganz_pass *pass, ganz_inputs_state state) { return state == GANZ_INPUTS_CODES && !pass->audit; }
+/* An audit asks for the values, and so do the gradients of steps: then nobody writes codes in passing. */
+static bool in_passing(const ganz_pass *pass, ganz_inputs_state state)
+{
+    if (state == GANZ_INPUTS_FAKE)
+        return pass->be->makes_codes && pass->tape && !pass->train_steps && !pass->weights->observer;
+    return state == GANZ_INPUTS_CODES && !pass->audit;
+}
 
 static bool agree(const ganz_pass *pass, const ganz_site *a, const ganz_site *b)
 {
@@ -116,46 +130,63 @@ static bool agree(const ganz_pass *pass, const ganz_site *a, const ganz_site *b)
     return pass->be->host && a->input_bits == b->input_bits && step[a->input.place] == step[b->input.place];
 }
 
-static ganz_use use_of(const ganz_pass *pass, const ganz_step *step, int bits, const ganz_matrix *m)
+static ganz_use use_of(const ganz_pass *pass, const ganz_step *step, int bits, const ganz_code_out *out)
 {
-    return (ganz_use){{*m, pass->weights->input_step + step->place, ganz_code_max(bits, true)}, step->place};
+    ganz_use use = {.out = *out, .place = step->place};
+    use.out.step = pass->weights->input_step + step->place;
+    use.out.p = ganz_code_max(bits, true);
+    return use;
 }
 
 /* No values, codes for no use yet. */
-static ganz_tensor *coded(ganz_pass *pass, int rows, int cols)
+static ganz_tensor *coded(ganz_pass *pass, int rows, int cols, ganz_inputs_state state)
 {
-    const ganz_matrix none = {rows, cols, cols, GANZ_S8, NULL};
+    const ganz_type type = state == GANZ_INPUTS_FAKE ? pass->be->product : GANZ_S8;
+    const ganz_matrix none = {rows, cols, cols, type, NULL};
     return ganz_tensor_over(pass, &none, NULL);
 }
 
-static ganz_matrix code_matrix(ganz_pass *pass, int rows, int cols)
+/* Room for the codes of a tensor and, where gradients will come, for what they pass through. */
+static ganz_code_out code_room(ganz_pass *pass, const ganz_tensor *t)
 {
-    return (ganz_matrix){rows, cols, cols, GANZ_S8, ganz_pass_take(pass, (size_t)rows * (size_t)cols, 1)};
+    ganz_code_out out = {.m = t->m};
+    const size_t count = (size_t)t->m.rows * (size_t)t->m.cols;
+    out.m.data = ganz_pass_take(pass, count, ganz_type_bytes(t->m.type));
+    if (pass->tape) out.inside = ganz_pass_take(pass, count / 4, 1);
+    return out;
 }
 
 ganz_tensor *ganz_tensor_for_sites(ganz_pass *pass, int rows, int cols, const ganz_site *const *sites, int count)
 {
     bool codes = count <= GANZ_CODE_OUTS;
-    for (int i = 0; i < count; i++) codes = codes && in_passing(pass, sites[i]->inputs);
-    if (!codes) return ganz_tensor_new(pass, rows, cols, ganz_input_type(pass, sites[0]->inputs));
-    ganz_tensor *const t = coded(pass, rows, cols);
+    for (int i = 0; i < count; i++)
+        codes = codes && in_passing(pass, sites[i]->inputs) && sites[i]->inputs == sites[0]->inputs;
+    if (!codes) return ganz_tensor_for_input(pass, rows, cols, sites[0]->inputs);
+    ganz_tensor *const t = coded(pass, rows, cols, sites[0]->inputs);
     for (int i = 0; i < count && !pass->failed; i++) {
         int same = 0;
         while (same < i && !agree(pass, sites[same], sites[i])) same++;
-        const ganz_matrix m = same < i ? t->use[same].out.m : code_matrix(pass, rows, cols);
-        t->use[t->uses++] = use_of(pass, &sites[i]->input, sites[i]->input_bits, &m);
+        const ganz_code_out out = same < i ? t->use[same].out : code_room(pass, t);
+        t->use[t->uses++] = use_of(pass, &sites[i]->input, sites[i]->input_bits, &out);
     }
     return pass->failed ? NULL : t;
+}
+
+void ganz_tensor_drops(const ganz_pass *pass, ganz_tensor *t)
+{
+    t->dropped = true;
+    for (int i = 0; i < t->uses; i++) t->use[i].out.step = pass->weights->dropped_step + t->use[i].place;
 }
 
 ganz_tensor *ganz_tensor_for_pair(ganz_pass *pass, int rows, int cols, const ganz_pair *pair, const ganz_step *step,
                                   const ganz_matrix *into)
 {
-    if (!in_passing(pass, pair->inputs)) return ganz_tensor_new(pass, rows, cols, ganz_input_type(pass, pair->inputs));
-    ganz_tensor *const t = coded(pass, rows, cols);
-    const ganz_matrix m = into ? *into : code_matrix(pass, rows, cols);
+    if (!in_passing(pass, pair->inputs)) return ganz_tensor_for_input(pass, rows, cols, pair->inputs);
+    ganz_tensor *const t = coded(pass, rows, cols, pair->inputs);
+    if (!t) return NULL;
+    const ganz_code_out out = into ? (ganz_code_out){.m = *into} : code_room(pass, t);
     if (pass->failed) return NULL;
-    t->use[t->uses++] = use_of(pass, step, pair->bits, &m);
+    t->use[t->uses++] = use_of(pass, step, pair->bits, &out);
     return t;
 }
 

@@ -38,7 +38,10 @@ static ganz_matrix columns_of(const ganz_matrix *m, int col, int cols)
 ganz_tensor *ganz_tensor_new(ganz_pass *pass, int rows, int cols, ganz_type type)
 {
     ganz_tensor *const t = new_tensor(pass);
-    if (t) t->m = new_matrix(pass, rows, cols, type);
+    if (t) {
+        t->m = new_matrix(pass, rows, cols, type);
+        t->grad_type = type;
+    }
     return pass->failed ? NULL : t;
 }
 
@@ -48,6 +51,7 @@ ganz_tensor *ganz_tensor_over(ganz_pass *pass, const ganz_matrix *m, const real 
     if (!t) return NULL;
     t->m = *m;
     t->step = step;
+    t->grad_type = m->type;
     return t;
 }
 
@@ -57,6 +61,7 @@ ganz_tensor *ganz_tensor_columns(ganz_pass *pass, ganz_tensor *whole, int col, i
     if (!t) return NULL;
     t->m = columns_of(&whole->m, col, cols);
     t->step = whole->step;
+    t->grad_type = whole->grad_type;
     t->whole = whole;
     return t;
 }
@@ -73,7 +78,7 @@ bool ganz_tensor_grad(ganz_pass *pass, ganz_tensor *t, bool *add)
     *add = t->grad.data != NULL;
     if (*add) return true;
     if (!t->whole) {
-        t->grad = new_matrix(pass, t->m.rows, t->m.cols, t->real_grad ? GANZ_REAL : t->m.type);
+        t->grad = new_matrix(pass, t->m.rows, t->m.cols, t->grad_type);
         return t->grad.data != NULL;
     }
     if (!ganz_tensor_grad(pass, t->whole, &of_whole)) return false;
@@ -85,6 +90,12 @@ bool ganz_tensor_has_grad(ganz_tensor *t)
 {
     if (!t->grad.data && t->whole && t->whole->grad.data) t->grad = part_of_grad(t);
     return t->grad.data != NULL;
+}
+
+const ganz_matrix *ganz_tensor_back(ganz_tensor *t, int use)
+{
+    ganz_tensor *const who = t->uses ? t->use[use].input : t;
+    return who && ganz_tensor_has_grad(who) ? &who->grad : NULL;
 }
 
 ganz_scope ganz_scope_begin(const ganz_pass *pass)
