@@ -2,10 +2,13 @@
 #include "test.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "folder.h"
+#include "kernel/kernel.h"
 #include "ganz/io.h"
 #include "ganz/quantize.h"
 #include "tiny.h"
@@ -115,6 +118,46 @@ static void integers_say_what_rounded_floats_say(void **state)
     }
     ganz_ids_free(&source);
     ganz_vocab_close(&vocab);
+}
+
+/* A model keeps the processor it was packed for; whoever insists on another one is told. */
+static void a_model_keeps_its_processor(void **state)
+{
+    (void)state;
+    const ganz_decoder_options options = {.search = {.beam = 1, .n_best = 1, .alpha = 0.6}, .batch_tokens = 100, .max_input = 16};
+    const ganz_line line = {.text = "the cat sat", .bytes = 11};
+    ganz_model *m;
+    ganz_translator *t;
+    ganz_backend *be;
+    ganz_decoder *decoder;
+    const ganz_result *results;
+    ganz_error err;
+    char said[1000];
+    if (ganz_cpu_detect() == 0) skip(); /* there is no other one */
+    assert_true(write_tiny("m", 5));
+    quantize("m", "i", 8, NULL);
+    OK(ganz_model_open(&m, "i", NULL));
+    OK(ganz_translator_open(&t, m, NULL, NULL));
+    OK(ganz_translate(t, &line, 1, &results, NULL));
+    snprintf(said, sizeof said, "%s %a", results[0].best[0].text, results[0].best[0].score);
+    ganz_translator_close(&t);
+    setenv("GANZ_FORCE_ISA", "scalar", 1);
+    ganz_translator_options o;
+    ganz_translator_defaults(&o);
+    o.alignment = true;
+    OK(ganz_translator_open(&t, m, &o, NULL));
+    OK(ganz_translate(t, &line, 1, &results, NULL));
+    char again[1000];
+    snprintf(again, sizeof again, "%s %a", results[0].best[0].text, results[0].best[0].score);
+    assert_string_equal(again, said);
+    ganz_translator_close(&t);
+    OK(ganz_cpu_backend_open(&be, 1, NULL));
+    assert_int_equal(ganz_decoder_open(&decoder, be, &m->net, &m->weights, &options, &err), GANZ_EINVAL);
+    assert_null(decoder);
+    assert_non_null(strstr(err.message, "and scalar is asked for"));
+    be->close(be);
+    unsetenv("GANZ_FORCE_ISA");
+    ganz_model_close(&m);
 }
 
 /* Steps are ranges over p: an independent look at one input, the first norm's output. */
@@ -354,6 +397,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(integers_say_what_rounded_floats_say),
+        IN_FOLDER(a_model_keeps_its_processor),
         IN_FOLDER(steps_are_ranges),
         IN_FOLDER(refusals),
         IN_FOLDER(damaged_files_are_refused),

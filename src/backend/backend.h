@@ -284,8 +284,8 @@ struct ganz_backend {
     /* Integer translation: all of these or none (NULL). Sums are exact; what follows them is the arithmetic of the float
      * operations above on codes, so that both give the same bits. Forward only, no dropout. */
     size_t (*pack_bytes)(const ganz_backend *be, int out, int in); /* 0: too large */
-    /* Weights (out, in) into a block of pack_bytes, aligned to GANZ_ALIGN; input codes will be in [low, p], low -p or 0. A
-     * backend opened under the same choice of processor features reads what another one packed. */
+    /* Weights (out, in) into a block of pack_bytes, aligned to GANZ_ALIGN; input codes will be in [low, p], low -p or 0. What
+     * another backend reads of it: ganz_cpu_backend_follow. */
     const ganz_packed *(*pack)(const ganz_backend *be, void *block, const int8_t *codes, int out, int in, int low, int p);
     void (*embed_codes)(ganz_backend *be, const ganz_embed_call *c);
     void (*norm_codes)(ganz_backend *be, const ganz_norm_call *c);
@@ -295,6 +295,10 @@ struct ganz_backend {
 
 /* `threads` >= 1. The caller owns it and ends it by be->close(be). */
 ganz_status ganz_cpu_backend_open(ganz_backend **be, int threads, ganz_error *err);
+/* Two CPU backends: takes on the processor features of `packer`, and so reads what that one packed. */
+void ganz_cpu_backend_follow(ganz_backend *be, const ganz_backend *packer);
+/* GANZ_EINVAL with a sentence when it does not read what `packer` packed. */
+ganz_status ganz_cpu_backend_reads(const ganz_backend *be, const ganz_backend *packer, ganz_error *err);
 
 typedef enum ganz_precision { GANZ_FP32, GANZ_TF32, GANZ_BF16_PRODUCTS } ganz_precision;
 /* GANZ_EUNSUPPORTED in builds without CUDA and on machines without a GPU. */

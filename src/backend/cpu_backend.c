@@ -196,3 +196,16 @@ ganz_status ganz_cpu_backend_open(ganz_backend **be, int threads, ganz_error *er
     *be = &cpu->table;
     return GANZ_OK;
 }
+
+void ganz_cpu_backend_follow(ganz_backend *be, const ganz_backend *packer)
+{
+    ganz_cpu_of(be)->kernel = ((const ganz_cpu *)packer)->kernel;
+}
+
+ganz_status ganz_cpu_backend_reads(const ganz_backend *be, const ganz_backend *packer, ganz_error *err)
+{
+    const unsigned flags = ((const ganz_cpu *)be)->kernel.flags, packed = ((const ganz_cpu *)packer)->kernel.flags;
+    if (flags == packed) return GANZ_OK;
+    return ganz_fail(err, GANZ_EINVAL, "the model was packed for %s, and %s is asked for", ganz_cpu_isa_name(packed),
+                     ganz_cpu_isa_name(flags));
+}

@@ -18,6 +18,8 @@ ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ga
                               ganz_error *err)
 {
     GANZ_ASSERT(be->host);
+    *aligner = NULL;
+    if (weights->packed) GANZ_TRY(ganz_cpu_backend_reads(be, weights->be, err));
     ganz_aligner *a = *aligner = ganz_alloc(1, sizeof *a);
     if (!a) return ganz_fail(err, GANZ_ENOMEM, "out of memory for alignments");
     a->be = be;

@@ -74,6 +74,7 @@ static ganz_status open_share(share *s, const bench *b, int threads, ganz_error 
                                           .max_input = b->longest, .force_length = w->force_length};
     s->b = b;
     GANZ_TRY(ganz_cpu_backend_open(&s->be, threads, err));
+    ganz_cpu_backend_follow(s->be, b->model->be);
     return ganz_decoder_open(&s->decoder, s->be, &b->model->net, &b->model->weights, &options, err);
 }
 

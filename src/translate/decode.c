@@ -141,6 +141,7 @@ ganz_status ganz_decoder_open(ganz_decoder **decoder, ganz_backend *be, const ga
 {
     GANZ_ASSERT(options->max_input >= 1 && options->max_input <= net->config.max_positions);
     *decoder = NULL;
+    if (weights->packed) GANZ_TRY(ganz_cpu_backend_reads(be, weights->be, err));
     ganz_decoder *d = ganz_alloc(1, sizeof *d);
     if (!d) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a decoder");
     d->be = be;
