@@ -32,5 +32,17 @@ if(AARCH64_CC AND QEMU_AARCH64 AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
     DEPENDS ${sources} kernel_neon.sh VERBATIM)
   add_custom_target(kernel_neon ALL DEPENDS test_kernel_neon)
   add_test(NAME test_kernel_neon COMMAND ${QEMU_AARCH64} -cpu max test_kernel_neon scalar neon neondot)
+  # The engine itself: what it says natively to real sentences, it says under NEON, scores included.
+  add_executable(engine_dump engine/dump.c)
+  target_include_directories(engine_dump PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(engine_dump PRIVATE ganz_static)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/{base,kernel,backend,nn,translate}/*.[ch]
+    ${CMAKE_CURRENT_SOURCE_DIR}/engine/*)
+  add_custom_command(OUTPUT engine_neon
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/engine/neon.sh ${AARCH64_CC} ${CMAKE_CURRENT_BINARY_DIR}/engine_neon
+    DEPENDS ${sources} VERBATIM)
+  add_custom_target(engine_for_neon ALL DEPENDS engine_neon)
+  add_test(NAME engine_neon COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/engine/compare.sh $<TARGET_FILE:engine_dump> 40
+    ${QEMU_AARCH64} -cpu max ${CMAKE_CURRENT_BINARY_DIR}/engine_neon -- neon neondot)
   add_test(NAME test_kernel_neon_old COMMAND ${QEMU_AARCH64} -cpu cortex-a53 test_kernel_neon)
 endif()
