@@ -176,6 +176,14 @@ static void other_widths(model_parts *m, bool integers)
     parts_set(m, "attention", "float");
     translates(m);
     parts_set(m, "attention", NULL);
+    static const struct {
+        const char *key, *value;
+    } absent[] = {{"lookup", "double"}, {"lookup", "float"}, {"bias_bits", "32"}, {"bias_bits", "33"}};
+    for (size_t i = 0; i < GANZ_COUNT(absent); i++) { /* words nobody knows, and tensors that are not there */
+        parts_set(m, absent[i].key, absent[i].value);
+        refuses(m, "metadata", absent[i].key);
+        parts_set(m, absent[i].key, NULL);
+    }
 }
 
 static void wrong_shapes(model_parts *m, part *p)

@@ -39,13 +39,15 @@ static void turn_to_codes(nn_case *c)
         const ganz_site *const site = ganz_net_site(&c->net, i);
         const real step = ganz_weights_codes(&c->weights, site, plain, work);
         ganz_weights_pack(&codes, site, plain, step);
-        if (site->bias < 0) continue;
+        if (!ganz_site_codes_bias(site)) continue;
         const real bias_step = ganz_weights_bias_codes(&c->weights, site, plain, work);
         for (int j = 0; j < site->out; j++) codes.value[site->bias][j] = (real)plain[j] * bias_step;
     }
     for (int i = 0; i < c->net.params.count; i++) {
         const ganz_param *const p = &c->net.params.list[i];
-        if (p->kind == GANZ_NORM_SCALE || p->kind == GANZ_NORM_BIAS || p->kind == GANZ_TABLE)
+        const bool bias = p->kind == GANZ_BIAS && c->net.logits.bias_bits == GANZ_BITS_FLOAT;
+        const bool table = p->kind == GANZ_EMBEDDING && c->net.float_lookup;
+        if (p->kind == GANZ_NORM_SCALE || p->kind == GANZ_NORM_BIAS || p->kind == GANZ_TABLE || bias || table)
             memcpy(codes.value[i], c->weights.master + p->offset, ganz_param_count(p) * sizeof(real));
     }
     memcpy(codes.input_step, c->weights.input_step, (size_t)c->net.steps * sizeof(real));
@@ -68,10 +70,17 @@ static void differs(const real *a, const real *b, size_t count) { assert_memory_
 static void integers_equal_fake(void **state)
 {
     (void)state;
+    static const struct {
+        int bits;
+        bool bias, lookup; /* in float */
+    } cases[] = {{6, false, false}, {7, false, false}, {8, false, false}, {8, true, false}, {8, false, true}, {5, true, true}};
     real *previous = NULL;
-    for (int bits = 6; bits <= 8; bits++) {
+    for (size_t k = 0; k < GANZ_COUNT(cases); k++) {
         nn_case c;
-        open_fake(&c, 1, bits, segments, SEGMENTS, 0);
+        open_fake(&c, 1, cases[k].bits, segments, SEGMENTS, 0);
+        c.net.float_lookup = cases[k].lookup;
+        for (int i = 0; cases[k].bias && i < c.net.sites; i++) ganz_net_site(&c.net, i)->bias_bits = GANZ_BITS_FLOAT;
+        nn_case_refresh(&c);
         const size_t rows = (size_t)c.target.tokens.rows;
         real *const fake = nn_case_logits(&c);
         int64_t clipped = 0;

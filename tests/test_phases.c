@@ -219,6 +219,24 @@ static void bits_of_each_kind(void **state)
     ganz_model_close(&m);
 }
 
+/* What is no product may stay float: biases, and the table that embeddings are looked up in. */
+static void values_beside_products(void **state)
+{
+    (void)state;
+    ganz_train_options o = quantize_options("values", 4);
+    o.recipe.bias_bits = 32;
+    o.recipe.float_lookup = true;
+    must_agree(&o, 0.8, 23);
+    ganz_model *m = open_best(&o);
+    assert_int_equal(GANZ_BITS_FLOAT, m->info.bias_bits);
+    assert_true(m->info.float_lookup);
+    const real *const table = m->weights.value[m->net.embedding], *const bias = m->weights.value[m->net.encoder[0].ffn.in.bias];
+    int levels = 0; /* 4 bits have 15 */
+    for (int i = 1; i < 64; i++) levels += bias[i] != bias[i - 1] && table[64 * 5 + i] != table[64 * 5 + i - 1];
+    assert_true(levels > 40);
+    ganz_model_close(&m);
+}
+
 /* Dense products in integers between float attentions. */
 static void attention_may_stay_float(void **state)
 {
@@ -449,6 +467,7 @@ int main(void)
         cmocka_unit_test(keeps_accuracy),
         cmocka_unit_test(powers_of_two),
         cmocka_unit_test(bits_of_each_kind),
+        cmocka_unit_test(values_beside_products),
         cmocka_unit_test(attention_may_stay_float),
         cmocka_unit_test(without_learning),
         cmocka_unit_test(clipped_ranges_are_learned),

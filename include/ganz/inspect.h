@@ -16,6 +16,8 @@ typedef struct ganz_model_facts {
     int longest_input, longest_output;  /* tokens, end mark included */
     int bits;                           /* of the codes of weights; 0: they are float */
     int input_bits, attention_bits;     /* of the codes of inputs and of attention weights; 0: these are float */
+    int bias_bits;                      /* of the codes of biases; 0: these are float */
+    bool float_lookup;                  /* embeddings come from a float table of their own; no product does that */
     int dynamic_bits;                   /* of a float model: inputs of dense products are rounded row by row; 0: not */
     long long parameters;               /* numbers that training changed; steps do not count */
     int products, integer_products;     /* 133 for six and six layers */

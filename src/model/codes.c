@@ -9,12 +9,14 @@
 
 typedef enum kept_as { KEPT_VALUES, KEPT_CODES, KEPT_STEP } kept_as;
 
-static kept_as kept(const ganz_param *p)
+static const char lookup[] = "embedding.lookup"; /* beside the codes, where embeddings are looked up in float */
+
+static kept_as kept(const ganz_net *net, const ganz_param *p)
 {
     switch (p->kind) {
     case GANZ_WEIGHT:
-    case GANZ_EMBEDDING:
-    case GANZ_BIAS: return KEPT_CODES;
+    case GANZ_EMBEDDING: return KEPT_CODES;
+    case GANZ_BIAS: return net->logits.bias_bits == GANZ_BITS_FLOAT ? KEPT_VALUES : KEPT_CODES;
     case GANZ_STEP: return KEPT_STEP;
     default: return KEPT_VALUES;
     }
@@ -23,7 +25,7 @@ static kept_as kept(const ganz_param *p)
 /* "NAME.step" of codes; of an input "SITE.x.step", where the registry has log2 of it as "SITE.x.z". */
 static void step_name(const ganz_param *p, char name[64])
 {
-    const int bytes = (int)strlen(p->name) - (kept(p) == KEPT_STEP ? 2 : 0);
+    const int bytes = (int)strlen(p->name) - (p->kind == GANZ_STEP ? 2 : 0);
     snprintf(name, 64, "%.*s.step", bytes, p->name);
 }
 
@@ -38,13 +40,15 @@ static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab
         const ganz_param *const p = &net->params.list[i];
         const int rank = ganz_model_shape(p, dims);
         step_name(p, name);
-        if (kept(p) == KEPT_VALUES) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_F32, rank, dims, err));
+        if (kept(net, p) == KEPT_VALUES) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_F32, rank, dims, err));
         else GANZ_TRY(ganz_writer_declare(w, name, GANZ_DTYPE_F32, 1, (const int64_t[]){1}, err));
     }
+    const int table = ganz_model_shape(&net->params.list[net->embedding], dims);
+    if (net->float_lookup) GANZ_TRY(ganz_writer_declare(w, lookup, GANZ_DTYPE_F32, table, dims, err));
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
         const int rank = ganz_model_shape(p, dims);
-        if (kept(p) == KEPT_CODES) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_I8, rank, dims, err));
+        if (kept(net, p) == KEPT_CODES) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_I8, rank, dims, err));
     }
     ganz_vocab_file(vocab, &bytes);
     return ganz_writer_declare(w, "vocabulary", GANZ_DTYPE_U8, 1, (const int64_t[]){(int64_t)bytes}, err);
@@ -84,17 +88,18 @@ static ganz_status write_data(ganz_writer *w, const ganz_net *net, const ganz_vo
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
         real input;
-        if (kept(p) == KEPT_VALUES) {
+        if (kept(net, p) == KEPT_VALUES) {
             GANZ_TRY(write_floats(w, f, i, err));
             continue;
         }
         f->weights->be->download(f->weights->be, &input, f->weights->input_step + (p->kind == GANZ_STEP ? i - net->first_step : 0),
                                  sizeof input);
-        const float step = (float)(kept(p) == KEPT_STEP ? input : freeze(f, i));
+        const float step = (float)(kept(net, p) == KEPT_STEP ? input : freeze(f, i));
         GANZ_TRY(ganz_writer_write(w, &step, sizeof step, err));
     }
+    if (net->float_lookup) GANZ_TRY(write_floats(w, f, net->embedding, err));
     for (int i = 0; i < net->params.count; i++) {
-        if (kept(&net->params.list[i]) != KEPT_CODES) continue;
+        if (kept(net, &net->params.list[i]) != KEPT_CODES) continue;
         freeze(f, i);
         GANZ_TRY(ganz_writer_write(w, f->codes, ganz_param_count(&net->params.list[i]), err));
     }
@@ -131,6 +136,7 @@ static ganz_status write_bits(ganz_writer *w, const ganz_net *net, ganz_error *e
     if (inputs != bits) GANZ_TRY(ganz_writer_int(w, "input_bits", inputs, err));
     if (biases != bits) GANZ_TRY(ganz_writer_int(w, "bias_bits", biases, err));
     if (pair->u_bits != bits) GANZ_TRY(ganz_writer_int(w, "attention_bits", pair->u_bits, err));
+    if (net->float_lookup) GANZ_TRY(ganz_writer_text(w, "lookup", "float", err));
     return pair->inputs == GANZ_INPUTS_FAKE ? GANZ_OK : ganz_writer_text(w, "attention", "float", err);
 }
 
@@ -169,11 +175,12 @@ static ganz_status get_step(const ganz_container *file, const ganz_param *p, flo
                      (double)*step);
 }
 
-static ganz_status get_tensor(const ganz_container *file, const ganz_param *p, const ganz_entry **e, ganz_error *err)
+static ganz_status get_tensor(const ganz_container *file, const ganz_param *p, const char *name, ganz_dtype type,
+                              const ganz_entry **e, ganz_error *err)
 {
     int64_t dims[2];
     const int rank = ganz_model_shape(p, dims);
-    return ganz_container_get(file, p->name, kept(p) == KEPT_CODES ? GANZ_DTYPE_I8 : GANZ_DTYPE_F32, rank, dims, e, err);
+    return ganz_container_get(file, name, type, rank, dims, e, err);
 }
 
 ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *net, ganz_error *err)
@@ -182,10 +189,14 @@ ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *n
         const ganz_param *const p = &net->params.list[i];
         const ganz_entry *e;
         float step;
-        if (kept(p) != KEPT_STEP) GANZ_TRY(get_tensor(file, p, &e, err));
-        if (kept(p) != KEPT_VALUES) GANZ_TRY(get_step(file, p, &step, err));
+        const kept_as as = kept(net, p);
+        if (as == KEPT_VALUES) GANZ_TRY(get_tensor(file, p, p->name, GANZ_DTYPE_F32, &e, err));
+        if (as == KEPT_CODES) GANZ_TRY(get_tensor(file, p, p->name, GANZ_DTYPE_I8, &e, err));
+        if (as != KEPT_VALUES) GANZ_TRY(get_step(file, p, &step, err));
     }
-    return GANZ_OK;
+    const ganz_entry *e;
+    const ganz_param *const table = &net->params.list[net->embedding];
+    return net->float_lookup ? get_tensor(file, table, lookup, GANZ_DTYPE_F32, &e, err) : GANZ_OK;
 }
 
 /* The largest magnitude, 128 included. A block at a time and of unsigned bytes, so that it becomes vectors. */
@@ -210,7 +221,7 @@ static ganz_status get_codes(const ganz_container *file, const ganz_param *p, in
                              ganz_error *err)
 {
     const ganz_entry *e;
-    GANZ_TRY(get_tensor(file, p, &e, err));
+    GANZ_TRY(get_tensor(file, p, p->name, GANZ_DTYPE_I8, &e, err));
     GANZ_TRY(get_step(file, p, step, err));
     *codes = e->data;
     const int largest = largest_code(*codes, ganz_param_count(p)), p_max = ganz_code_max(bits, true);
@@ -228,19 +239,20 @@ static ganz_status read_site(const ganz_container *file, const ganz_site *site, 
     GANZ_TRY(get_codes(file, weight, site->weight_bits, &codes, &step, err));
     ganz_weights_pack(w, site, codes, (real)step);
     if (forget) ganz_map_forget(codes, ganz_param_count(weight));
-    if (site->bias < 0) return GANZ_OK;
+    if (!ganz_site_codes_bias(site)) return GANZ_OK;
     GANZ_TRY(get_codes(file, &w->params->list[site->bias], site->bias_bits, &codes, &step, err));
     for (int i = 0; i < site->out; i++) w->value[site->bias][i] = (real)codes[i] * (real)step;
     return GANZ_OK;
 }
 
-static ganz_status read_values(const ganz_container *file, const ganz_param *p, real *to, ganz_error *err)
+static ganz_status read_values(const ganz_container *file, const ganz_param *p, const char *name, real *to,
+                               ganz_error *err)
 {
     const ganz_entry *e;
-    GANZ_TRY(get_tensor(file, p, &e, err));
+    GANZ_TRY(get_tensor(file, p, name, GANZ_DTYPE_F32, &e, err));
     if (!ganz_model_all_finite(e->data, ganz_param_count(p)))
         return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds numbers that are not finite", ganz_container_name(file),
-                         p->name);
+                         name);
     const float *const values = e->data;
     for (size_t i = 0; i < ganz_param_count(p); i++) to[i] = (real)values[i];
     return GANZ_OK;
@@ -252,11 +264,13 @@ ganz_status ganz_model_read_codes(const ganz_container *file, const ganz_net *ne
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
         float step;
-        if (kept(p) == KEPT_VALUES) GANZ_TRY(read_values(file, p, w->value[i], err));
-        if (kept(p) != KEPT_STEP) continue;
+        if (kept(net, p) == KEPT_VALUES) GANZ_TRY(read_values(file, p, p->name, w->value[i], err));
+        if (kept(net, p) != KEPT_STEP) continue;
         GANZ_TRY(get_step(file, p, &step, err));
         w->input_step[i - net->first_step] = (real)step;
     }
+    const int table = net->embedding;
+    if (net->float_lookup) GANZ_TRY(read_values(file, &net->params.list[table], lookup, w->value[table], err));
     for (int i = 0; i < net->sites; i++)
         GANZ_TRY(read_site(file, ganz_net_site((ganz_net *)(uintptr_t)net, i), w, forget, err));
     return GANZ_OK;

@@ -7,24 +7,25 @@
 
 /* ---- packed ------------------------------------------------------------------------------------- */
 
-static bool is_value(const ganz_param *p)
+static bool is_value(const ganz_net *net, const ganz_param *p)
 {
-    return p->kind == GANZ_BIAS || p->kind == GANZ_NORM_SCALE || p->kind == GANZ_NORM_BIAS || p->kind == GANZ_TABLE;
+    return p->kind == GANZ_BIAS || p->kind == GANZ_NORM_SCALE || p->kind == GANZ_NORM_BIAS || p->kind == GANZ_TABLE ||
+           (p->kind == GANZ_EMBEDDING && net->float_lookup);
 }
 
 /* One block for all that stays a value. */
-static ganz_status take_values(ganz_weights *w, ganz_error *err)
+static ganz_status take_values(ganz_weights *w, const ganz_net *net, ganz_error *err)
 {
     const ganz_params *const params = w->params;
     size_t total = 0;
     void *block;
     for (int i = 0; i < params->count; i++)
-        if (is_value(&params->list[i])) total += ganz_round_up(ganz_param_count(&params->list[i]), GANZ_ALIGN);
+        if (is_value(net, &params->list[i])) total += ganz_round_up(ganz_param_count(&params->list[i]), GANZ_ALIGN);
     GANZ_TRY(w->be->alloc(w->be, &block, total * sizeof(real), err));
     w->value_block = block;
     total = 0;
     for (int i = 0; i < params->count; i++) {
-        if (!is_value(&params->list[i])) continue;
+        if (!is_value(net, &params->list[i])) continue;
         w->value[i] = w->value_block + total;
         total += ganz_round_up(ganz_param_count(&params->list[i]), GANZ_ALIGN);
     }
@@ -58,7 +59,7 @@ ganz_status ganz_weights_open_codes(ganz_weights *w, const ganz_net *net, ganz_b
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for the list of weights");
     }
     GANZ_CHECK(ganz_weights_shared(w, net, err));
-    GANZ_CHECK(take_values(w, err));
+    GANZ_CHECK(take_values(w, net, err));
     GANZ_CHECK(take_packed(w, net, err));
 out:
     if (status != GANZ_OK) ganz_weights_close(w);

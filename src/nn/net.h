@@ -57,6 +57,7 @@ typedef struct ganz_net {
     int first_step;                             /* parameter number of z 0; all z touch, in the order of their places */
     int sites, pairs, steps;                    /* 97, 18, 169 for six and six layers */
     bool whole_steps;                           /* all steps are powers of two */
+    bool float_lookup;                          /* embeddings are looked up in float even where logits are integer */
 } ganz_net;
 
 /* Builds the registry, all states FLOAT, 8 bits; the arrays are the net's. */

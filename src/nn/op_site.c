@@ -235,13 +235,13 @@ const real *ganz_site_bias(const ganz_pass *pass, const ganz_site *site)
 {
     const ganz_weights *const w = pass->weights;
     if (site->bias < 0) return NULL;
-    if (site->weights == GANZ_WEIGHTS_FAKE) return w->bias_value + w->params->list[site->bias].offset;
+    if (site->weights == GANZ_WEIGHTS_FAKE && ganz_site_codes_bias(site)) return w->bias_value + w->params->list[site->bias].offset;
     return ganz_pass_param(pass, site->bias);
 }
 
 ganz_operand ganz_embedding_table(const ganz_pass *pass, const ganz_net *net)
 {
-    if (net->logits.weights != GANZ_WEIGHTS_FLOAT) return ganz_site_weight(pass, &net->logits, 1);
+    if (net->logits.weights != GANZ_WEIGHTS_FLOAT && !net->float_lookup) return ganz_site_weight(pass, &net->logits, 1);
     const int d = net->config.width;
     return (ganz_operand){.m = {net->config.vocab, d, d, GANZ_REAL, ganz_pass_param(pass, net->embedding)}};
 }

@@ -113,7 +113,7 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
         const ganz_site *const site = ganz_net_site(changeless, i);
         const bool fake = site->weights == GANZ_WEIGHTS_FAKE;
         if (copies || fake) w->items[count++] = weight_item(w, site, net->whole_steps);
-        if (fake && site->bias >= 0) w->items[count++] = bias_item(w, site, net->whole_steps);
+        if (fake && ganz_site_codes_bias(site)) w->items[count++] = bias_item(w, site, net->whole_steps);
     }
     if (count > 0) be->refresh(be, w->items, count);
     const real *const z = w->master + net->params.list[net->first_step].offset;

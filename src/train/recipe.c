@@ -69,9 +69,10 @@ static const ganz_setting table[] = {
     SHAPE(weight_bits, "weight-bits", 0, 8, "0", QUANTIZE, "of weights; 0: as bits"),
     SHAPE(activation_bits, "activation-bits", 0, 8, "0", QUANTIZE, "of inputs, queries, keys and values; 0: as bits"),
     SHAPE(attention_bits, "attention-bits", 0, 8, "0", QUANTIZE, "of attention weights; 0: as bits"),
-    SHAPE(bias_bits, "bias-bits", 0, 8, "0", QUANTIZE, "of biases; 0: as bits"),
+    SHAPE(bias_bits, "bias-bits", 0, 32, "0", QUANTIZE, "of biases; 0: as bits, 32: they stay float"),
     CHOICE(products, "products", "all|dense", "all", true, QUANTIZE, "made integer; dense: attention stays float"),
     FLAG(power_of_two, "power-of-two", "false", true, QUANTIZE, "steps are powers of two"),
+    FLAG(float_lookup, "float-lookup", "false", true, QUANTIZE, "embeddings are looked up in a float table of their own"),
     FLAG(drop_first, "drop-first", "false", true, QUANTIZE, "round what dropout has scaled, instead of dropping codes"),
     ROW(phases, "phases", SET, 1, 6, NULL, "1-6", false, QUANTIZE, "phases of learning, like 1-3 or 1,2,3"),
     INT(steps_per_phase, "steps-per-phase", 0, 100000000, "0", QUANTIZE, "length of a phase; 0: once through the corpus"),
@@ -287,7 +288,8 @@ static ganz_status check_bits(const ganz_recipe *r, ganz_error *err)
     const long long all[] = {r->weight_bits, r->activation_bits, r->attention_bits, r->bias_bits};
     for (size_t i = 0; i < GANZ_COUNT(all); i++)
         if (all[i] == 1) return ganz_fail(err, GANZ_EINVAL, "codes need at least 2 bits");
-    return GANZ_OK;
+    if (r->bias_bits <= 8 || r->bias_bits == 32) return GANZ_OK;
+    return ganz_fail(err, GANZ_EINVAL, "bias-bits is at most 8, or 32 for float, not %lld", r->bias_bits);
 }
 
 ganz_status ganz_recipe_check(const ganz_recipe *r, ganz_error *err)

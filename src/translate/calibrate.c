@@ -49,7 +49,8 @@ static ganz_widths widths_of(const ganz_calibration *how)
 static ganz_status check(const ganz_calibration *how, ganz_error *err)
 {
     const ganz_widths widths = widths_of(how);
-    const int bits[] = {how->bits, widths.weights, widths.inputs, widths.u, widths.biases};
+    const int biases = widths.biases == GANZ_BITS_FLOAT ? how->bits : widths.biases;
+    const int bits[] = {how->bits, widths.weights, widths.inputs, widths.u, biases};
     for (size_t i = 0; i < GANZ_COUNT(bits); i++)
         if (bits[i] < GANZ_BITS_LEAST || bits[i] > GANZ_BITS_MOST)
             return ganz_fail(err, GANZ_EINVAL, "bits must be %d to %d, not %d", GANZ_BITS_LEAST, GANZ_BITS_MOST, bits[i]);
@@ -218,6 +219,7 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     if (c->model->info.bits) return ganz_fail(err, GANZ_EINVAL, "%s: an integer model already", path);
     ganz_net_set_widths(&c->model->net, widths_of(how));
     c->model->net.whole_steps = how->power_of_two;
+    c->model->net.float_lookup = how->float_lookup;
     c->report->products = c->model->net.sites + 2 * c->model->net.pairs;
     if (!needs_text(how)) return GANZ_OK;
     GANZ_TRY(ganz_lines_open(&c->source, how->source, err));

@@ -100,6 +100,8 @@ void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
     facts->bits = m->info.bits;
     facts->input_bits = m->info.input_bits;
     facts->attention_bits = m->info.float_attention ? 0 : m->info.u_bits;
+    facts->bias_bits = m->info.bias_bits == GANZ_BITS_FLOAT ? 0 : m->info.bias_bits;
+    facts->float_lookup = m->info.float_lookup;
     facts->dynamic_bits = m->info.dynamic_bits;
 }
 
