@@ -63,6 +63,12 @@ static void loss_vectors(void **state)
     const int32_t last = VOCAB - 1, first = 1;
     near(loss_of(flat, 1, VOCAB, &last, 0.1, sums), log(VOCAB) - 1.3663751943, 1e-5);
     near(sums[1], 0, 0); /* of equals the first is best */
+    static real slopes[VOCAB];
+    const ganz_loss_call graded = {.rows = 1, .vocab = VOCAB, .logits = matrix(slopes, 1, VOCAB), .labels = &last,
+                                   .smoothing = (real)0.1, .grad_scale = 1, .want_grad = true, .sums = sums};
+    be->loss(be, &graded); /* softmax minus what is wanted: 0.9 of the label, 3.0041758e-06 of each other word */
+    near(slopes[0], 1.0 / VOCAB - 3.0041758e-06, 2e-11);
+    near(slopes[last], 1.0 / VOCAB - 0.9, 1e-7);
     flat[1] = 1e-3f;
     loss_of(flat, 1, VOCAB, &first, 0.1, sums);
     near(sums[1], 1, 0);

@@ -31,6 +31,36 @@ static void counts_are_those_of_the_paper(void **state)
     }
 }
 
+/* Parameters whose names begin so, steps of quantization not counted. */
+static size_t count_named(const ganz_net *net, const char *with)
+{
+    size_t sum = 0;
+    for (int i = 0; i < net->params.count; i++) {
+        const ganz_param *const p = &net->params.list[i];
+        if (p->kind != GANZ_STEP && strncmp(p->name, with, strlen(with)) == 0) sum += ganz_param_count(p);
+    }
+    return sum;
+}
+
+static void counts_of_the_parts(void **state)
+{
+    (void)state;
+    const ganz_config configs[] = {base, big};
+    const size_t want[2][5] = {{17043456, 16384, 3150336, 4199936, 2048}, {34086912, 32768, 12592128, 16788480, 4096}};
+    for (int i = 0; i < 2; i++) {
+        ganz_net net;
+        assert_int_equal(ganz_net_open(&net, &configs[i], NULL), GANZ_OK);
+        assert_int_equal(count_named(&net, "embedding"), want[i][0]);
+        assert_int_equal(count_named(&net, "target_space"), want[i][1]);
+        assert_int_equal(count_named(&net, "enc.0."), want[i][2]);
+        assert_int_equal(count_named(&net, "enc.5."), want[i][2]);
+        assert_int_equal(count_named(&net, "dec.0."), want[i][3]);
+        assert_int_equal(count_named(&net, "dec.5."), want[i][3]);
+        assert_int_equal(count_named(&net, "enc.norm.") + count_named(&net, "dec.norm."), want[i][4]);
+        ganz_net_close(&net);
+    }
+}
+
 static void places_are_canonical(void **state)
 {
     (void)state;
@@ -170,6 +200,25 @@ static void initial_values(void **state)
     }
     const real *const q = block + named(&net, "enc.0.self.q.weight")->offset;
     assert_memory_not_equal(q, q + 512 * 512, 512 * sizeof *q); /* a stream of its own for each */
+    ganz_free(block);
+    ganz_net_close(&net);
+}
+
+static void initial_values_of_big(void **state)
+{
+    (void)state;
+    ganz_config c = big;
+    c.vocab = 64;
+    c.encoder_layers = c.decoder_layers = 1;
+    ganz_net net;
+    assert_int_equal(ganz_net_open(&net, &c, NULL), GANZ_OK);
+    real *const block = ganz_alloc(net.params.block, sizeof *block);
+    assert_non_null(block);
+    ganz_params_init(&net.params, 7, block);
+    check_uniform(&net, block, "dec.0.cross.v.weight", 0.0541266);
+    check_uniform(&net, block, "enc.0.ffn.in.weight", 0.0342327);
+    check_uniform(&net, block, "dec.0.ffn.out.weight", 0.0342327);
+    check_uniform(&net, block, "target_space", 0.0753778);
     ganz_free(block);
     ganz_net_close(&net);
 }
@@ -564,10 +613,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_those_of_the_paper),
+        cmocka_unit_test(counts_of_the_parts),
         cmocka_unit_test(places_are_canonical),
         cmocka_unit_test(names_and_neighbours),
         cmocka_unit_test(bad_configurations_are_refused),
         cmocka_unit_test(initial_values),
+        cmocka_unit_test(initial_values_of_big),
         cmocka_unit_test(timing_table),
         cmocka_unit_test(threads_do_not_show),
         cmocka_unit_test(company_does_not_show),
