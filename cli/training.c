@@ -64,6 +64,7 @@ int cli_train(const cli_command *command, ganz_train_options *options, bool quie
     options->progress = show_progress;
     options->context = &bar;
     const ganz_status status = ganz_train(options, report, &err);
+    bar.left = -1;
     cli_progress_end(&bar, report->step);
     if (status == GANZ_OK) return CLI_OK;
     cli_fail(command, &err);

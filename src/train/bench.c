@@ -57,7 +57,7 @@ static ganz_status make_corpus(char *path, size_t bytes, const ganz_recipe *r, i
     const char *const folder = getenv("TMPDIR");
     snprintf(path, bytes, "%s/ganz-bench-XXXXXX", folder ? folder : "/tmp");
     const int file = mkstemp(path);
-    if (file < 0) return ganz_fail_errno(err, "cannot make a temporary file", path);
+    if (file < 0) return ganz_fail_errno(err, "make a temporary file", path);
     close(file);
     const double tokens = (double)(r->batch == GANZ_BATCH_PACKED ? r->rows * r->slots : r->batch_tokens) * steps;
     const double wanted = tokens / 25 + FEWEST_PAIRS;

@@ -36,7 +36,7 @@ ganz_status ganz_folder_model(const ganz_folder *folder, int64_t step, char path
 ganz_status ganz_folder_make(const ganz_folder *folder, ganz_error *err)
 {
     if (mkdir(folder->path, 0777) == 0 || errno == EEXIST) return GANZ_OK;
-    return ganz_fail_errno(err, "cannot make the folder", folder->path);
+    return ganz_fail_errno(err, "make the folder", folder->path);
 }
 
 /* "last.safetensors.tmp.ab12CD": what an output is called before it has its name. */

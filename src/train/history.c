@@ -51,7 +51,7 @@ static bool add_values(line *l, const real *z, int count, int64_t step, int phas
 static ganz_status write_line(const char *path, const line *l, ganz_error *err)
 {
     const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file < 0) return ganz_fail_errno(err, "cannot open", path);
+    if (file < 0) return ganz_fail_errno(err, "open", path);
     size_t at = 0;
     while (at < l->bytes) {
         const ssize_t n = write(file, l->text + at, l->bytes - at);
@@ -59,7 +59,7 @@ static ganz_status write_line(const char *path, const line *l, ganz_error *err)
         if (n <= 0) break;
         at += (size_t)n;
     }
-    const ganz_status status = at == l->bytes ? GANZ_OK : ganz_fail_errno(err, "cannot write", path);
+    const ganz_status status = at == l->bytes ? GANZ_OK : ganz_fail_errno(err, "write", path);
     close(file);
     return status;
 }
@@ -98,7 +98,7 @@ ganz_status ganz_history_keep(const char *path, int64_t step, ganz_error *err)
     while (next && (next = next_line(&map, at)) && strtoll(at, NULL, 10) <= step) at = next;
     const off_t bytes = (off_t)(at - (const char *)map.data);
     ganz_map_close(&map);
-    return truncate(path, bytes) == 0 ? GANZ_OK : ganz_fail_errno(err, "cannot shorten", path);
+    return truncate(path, bytes) == 0 ? GANZ_OK : ganz_fail_errno(err, "shorten", path);
 }
 
 /* ---- the picture -------------------------------------------------------------------------------- */

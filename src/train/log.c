@@ -82,7 +82,7 @@ static ganz_status write_all(const ganz_log *log, const char *text, size_t bytes
     while (bytes > 0) {
         const ssize_t n = write(log->file, text, bytes);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return ganz_fail_errno(err, "cannot write", log->path);
+        if (n <= 0) return ganz_fail_errno(err, "write", log->path);
         text += n;
         bytes -= (size_t)n;
     }
@@ -98,7 +98,7 @@ static ganz_status keep_lines(ganz_log *log, int64_t keep, ganz_error *err)
     if (map.bytes > 0) status = measure(&map, log->path, keep, log, &bytes, err);
     ganz_map_close(&map);
     GANZ_TRY(status);
-    if (ftruncate(log->file, bytes) != 0) return ganz_fail_errno(err, "cannot shorten", log->path);
+    if (ftruncate(log->file, bytes) != 0) return ganz_fail_errno(err, "shorten", log->path);
     return bytes > 0 ? GANZ_OK : write_all(log, heading, sizeof heading - 1, err);
 }
 
@@ -116,7 +116,7 @@ ganz_status ganz_log_open(ganz_log *log, const char *path, int64_t keep, ganz_er
     *log = (ganz_log){.file = -1, .path = ganz_strdup(path)};
     if (!log->path) return ganz_fail(err, GANZ_ENOMEM, "out of memory");
     log->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    ganz_status status = log->file < 0 ? ganz_fail_errno(err, "cannot open", path) : take_lock(log, err);
+    ganz_status status = log->file < 0 ? ganz_fail_errno(err, "open", path) : take_lock(log, err);
     if (status == GANZ_OK) status = keep_lines(log, keep, err);
     if (status != GANZ_OK) ganz_log_close(log);
     return status;

@@ -302,6 +302,8 @@ ganz_status ganz_recipe_check(const ganz_recipe *r, ganz_error *err)
         return ganz_fail(err, GANZ_EINVAL, "a cooldown needs a known end: steps or time");
     if (r->patience > 0 && r->validate_every == 0)
         return ganz_fail(err, GANZ_EINVAL, "patience needs validations: validate-every");
+    if (r->average_last > 0 && r->save_every == 0)
+        return ganz_fail(err, GANZ_EINVAL, "an average of the last checkpoints needs some: save-every");
     if (r->batch == GANZ_BATCH_PACKED && r->micro_tokens > 0 && r->micro_tokens < r->slots)
         return ganz_fail(err, GANZ_EINVAL, "micro-tokens %lld holds not one row of %lld slots", r->micro_tokens,
                          r->slots);

@@ -23,6 +23,7 @@ typedef struct run {
     int64_t line_tokens;  /* tokens at that line */
     double shown, drained; /* when progress was last told, and the device last asked */
     double speed;         /* of the last line, or so far */
+    double loss, accuracy; /* of the last line; negative: none yet */
     double busy, busy_tokens; /* training of this part */
     bool early;
     ganz_frozen frozen; /* what the integer engine makes of the result */
@@ -78,8 +79,8 @@ static void tell(run *r, const char *event)
     ganz_train_progress p = {.step = c->step, .steps = all_steps(r), .epoch = epoch_of(r), .event = event};
     p.phase = (int)c->phase;
     p.phase_name = r->t.phase->name;
-    p.loss = c->counted > 0 ? c->loss / c->counted : -1;
-    p.accuracy = c->counted > 0 ? c->right / c->counted : -1;
+    p.loss = c->counted > 0 ? c->loss / c->counted : r->loss;
+    p.accuracy = c->counted > 0 ? c->right / c->counted : r->accuracy;
     p.tokens_per_second = r->speed;
     p.seconds = seconds_of(r);
     const double done = part_done(r);
@@ -101,6 +102,22 @@ static ganz_status tell_now_and_then(run *r, ganz_error *err)
     }
     tell(r, NULL);
     return GANZ_OK;
+}
+
+static void tell_beginning(run *r)
+{
+    const ganz_trainer *const t = &r->t;
+    const unsigned long long epoch = ganz_loader_epoch_batches(t->loader), dropped = ganz_loader_epoch_dropped(t->loader);
+    const ganz_recipe *const recipe = &t->recipe;
+    const bool by_slots = recipe->batch == GANZ_BATCH_PACKED || recipe->slots < recipe->batch_tokens;
+    char event[256];
+    int n = snprintf(event, sizeof event, "%zu parameters on %s, %llu steps an epoch", ganz_params_total(&t->net.params),
+                     t->be->name, epoch);
+    if (dropped > 0)
+        n += snprintf(event + n, sizeof event - (size_t)n, ", %llu pairs longer than %lld tokens left out", dropped,
+                      by_slots ? recipe->slots : recipe->batch_tokens);
+    if (t->counters.step > 0) snprintf(event + n, sizeof event - (size_t)n, ", from step %lld", (long long)t->counters.step);
+    tell(r, event);
 }
 
 /* ---- the log ------------------------------------------------------------------------------------ */
@@ -141,8 +158,8 @@ static ganz_status log_training(run *r, ganz_error *err)
     settle(r);
     ganz_log_record record = record_now(r);
     record.rate = r->t.rate;
-    record.loss = c->loss / c->counted;
-    record.accuracy = c->right / c->counted;
+    record.loss = r->loss = c->loss / c->counted;
+    record.accuracy = r->accuracy = c->right / c->counted;
     record.speed = r->speed;
     GANZ_TRY(ganz_log_add(&r->log, &record, NULL, err));
     if (r->t.phase->train_steps)
@@ -165,7 +182,7 @@ static ganz_status log_changes(run *r, ganz_error *err)
     GANZ_TRY(ganz_log_add(&r->log, &record, r->t.changed, err));
     r->t.counters.log_lines = r->log.lines;
     r->saved = false;
-    snprintf(event, sizeof event, "goes on from step %lld with %s", (long long)r->t.counters.step, r->t.changed);
+    snprintf(event, sizeof event, "goes on with %s", r->t.changed);
     tell(r, event);
     return GANZ_OK;
 }
@@ -198,7 +215,7 @@ static ganz_status keep_model(run *r, ganz_error *err)
     GANZ_TRY(ganz_checkpoint_model(path, &parts, ganz_trainer_model(&r->t), step, err));
     if (old <= 0) return GANZ_OK;
     GANZ_TRY(ganz_folder_model(&r->files, old, path, err));
-    if (unlink(path) != 0 && errno != ENOENT) return ganz_fail_errno(err, "cannot remove", path);
+    if (unlink(path) != 0 && errno != ENOENT) return ganz_fail_errno(err, "remove", path);
     return GANZ_OK;
 }
 
@@ -421,6 +438,8 @@ static ganz_status check_options(const ganz_train_options *o, ganz_error *err)
 {
     if (!o->out) return ganz_fail(err, GANZ_EINVAL, "training needs a folder for its files");
     if (!o->vocab && !o->quantize) return ganz_fail(err, GANZ_EINVAL, "training needs a vocabulary");
+    if (!o->valid_source && !o->quantize && o->recipe.steps == 0 && o->recipe.time == 0)
+        return ganz_fail(err, GANZ_EINVAL, "a run that only patience ends needs a text for validation");
     return GANZ_OK;
 }
 
@@ -444,6 +463,7 @@ static ganz_status open_run(run *r, ganz_error *err)
     r->saved = r->t.counters.step > 0;
     r->started = ganz_seconds() - r->log.seconds;
     start_line(r);
+    tell_beginning(r);
     return log_changes(r, err);
 }
 
@@ -480,9 +500,9 @@ ganz_status ganz_train(const ganz_train_options *options, ganz_train_report *rep
     if (!err) err = &own;
     r->options = options;
     r->log.file = -1;
+    r->loss = r->accuracy = -1;
     ganz_status status = open_run(r, err);
     if (status == GANZ_OK) {
-        tell(r, NULL);
         status = end(r, train(r, err), err);
         if (report) fill_report(r, report);
     }

@@ -156,7 +156,10 @@ static ganz_status open_stepper(ganz_trainer *t, ganz_error *err)
         .smoothing = (real)r->label_smoothing};
     /* Codes beside their values take the most memory of all states. */
     if (t->options.quantize) ganz_phase_set_states(&t->net, r, &ganz_phases[GANZ_PHASE_STEPS]);
-    return ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
+    const ganz_status status = ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
+    if (status != GANZ_ENOMEM || !err) return status;
+    const ganz_error why = *err;
+    return ganz_fail(err, status, "%s; less than %lld micro-tokens would need less", why.message, tokens);
 }
 
 static ganz_decoder_options decoder_options(const ganz_trainer *t, int tokens)

@@ -35,6 +35,12 @@ equal "lines translated" 4 "$(wc -l <out)"
 head -n 4 ../text.en | $GANZ translate --model run/last.safetensors >out || fail "cannot translate with a checkpoint"
 refuses 1 'run holds a run already' train
 cd ..
+$GANZ train --recipe tiny --slots 16 --train corpus --vocab vocab --out told --steps 3 2>err || fail "a run that talks fails"
+grep -qE '^train [0-9]+ parameters on cpu, [0-9]+ steps an epoch, [1-9][0-9]* pairs longer than 16 tokens left out$' err || fail "it says: $(cat err)"
+grep -qx 'the model is in told/last.safetensors' err || fail "it says: $(cat err)"
+$GANZ train --recipe tiny --train corpus --vocab vocab --out told --resume --slots 16 --steps 5 2>err || fail "a run that talks does not go on"
+grep -q ', from step 3$' err || fail "it says: $(cat err)"
+grep -qP '^3\t.*\tsteps 5 \(before: 3\)' told/log.tsv || fail "the log does not tell of changes: $(cat told/log.tsv)"
 
 # ---- what does not fit is refused before anything is written
 $GANZ vocab -q --size 200 --out other text.en || fail "no other vocabulary"
@@ -42,6 +48,9 @@ refuses 1 'corpus.*vocabulary' $GANZ train --recipe tiny --train corpus --vocab 
 refuses 1 'text.en' $GANZ train --recipe tiny --train text.en --vocab vocab --out no
 refuses 1 'valid.de has only 20 lines' $GANZ train --recipe tiny --train corpus --vocab vocab --out no --valid-source text.en --valid-target valid.de
 refuses 1 'no GPU|no CUDA' $GANZ train --recipe tiny --train corpus --vocab vocab --out no --device cuda
+refuses 1 'only patience ends needs a text for validation' $GANZ train --recipe tiny --cooldown 0 --steps 0 --patience 2 --train corpus --vocab vocab --out no
+refuses 2 'average of the last checkpoints needs some: save-every' $GANZ train --recipe tiny --average-last 2 --save-every 0 --train corpus --vocab vocab --out no
+refuses 1 'train: cannot make the folder no/where: No such file' $GANZ train -q --recipe tiny --train corpus --vocab vocab --out no/where
 [ -e no ] && fail "a refused run leaves a folder"
 cd whole && refuses 1 'was made with ffn 64, not 128' train --resume --ffn 128
 $GANZ prepare -q --vocab ../other --source ../text.en --target ../text.de --out ../strange >/dev/null
