@@ -145,6 +145,8 @@ void attention_cases(void)
     attention((attention_kind){"long", lengths, NULL, 5, 4, 64, false, false, false, true, p, p, false});
     attention((attention_kind){"cross", mixed, other, 8, 8, 64, false, true, false, false, p, p, false});
     attention((attention_kind){"cross, a hole", hole_q, hole_k, 3, 2, 64, false, false, false, false, p, p, false});
+    attention((attention_kind){"odd heads", mixed, other, 8, 3, 64, false, true, false, true, p, p, false});
+    attention((attention_kind){"odd heads", mixed, NULL, 8, 1, 32, true, true, true, false, p, p, false});
     attention((attention_kind){"narrow", mixed, other, 8, 4, 32, false, true, false, false, p, p, false});
     attention((attention_kind){"narrow", lengths, NULL, 5, 4, 32, true, true, false, false, p, r, false});
     attention((attention_kind){"odd width", mixed, NULL, 8, 3, 16, true, true, false, false, p, p, false});
