@@ -7,7 +7,7 @@
 #include "backend/cpu_math.h"
 
 /* Products are shared out when a share is worth waking a thread for. */
-enum { SHARE = 1 << 20 };
+enum { SHARE = 1 << 18 };
 
 /* ---- weights ------------------------------------------------------------------------------------ */
 

@@ -184,7 +184,8 @@ typedef struct refresh_job {
 static void refresh_largest(void *context, int64_t begin, int64_t end, int worker)
 {
     const refresh_job *const job = context;
-    job->found[worker] = largest_row(job->item->master + begin, end - begin);
+    const real largest = largest_row(job->item->master + begin, end - begin);
+    if (largest > job->found[worker]) job->found[worker] = largest;
 }
 
 GANZ_CLONES static void codes_run(const real *w, int64_t n, real inv, real high, real step, real *codes)

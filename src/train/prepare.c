@@ -115,7 +115,6 @@ static void judge_items(void *context, int64_t begin, int64_t end, int worker)
 {
     const job *const j = context;
     scratch *const s = &j->workers[worker];
-    s->ids.count = 0;
     for (int64_t i = begin; i < end && s->status == GANZ_OK; i++) {
         item *const it = &j->items[i];
         it->worker = worker;
@@ -209,6 +208,7 @@ static ganz_status write_block(job *j, ganz_lines *source, ganz_lines *target, g
 
 static ganz_status run_block(job *j, ganz_lines *source, ganz_lines *target, ganz_prepare_counts *counts, ganz_error *err)
 {
+    for (int i = 0; i < ganz_pool_threads(j->pool); i++) j->workers[i].ids.count = 0;
     ganz_pool_run(j->pool, j->count, GRAIN, judge_items, j);
     for (int i = 0; i < ganz_pool_threads(j->pool); i++) {
         if (j->workers[i].status == GANZ_OK) continue;
