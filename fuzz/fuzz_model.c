@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "../tests/model_parts.h"
+#include "base/io.h"
 #include "fuzz.h"
-#include "ganz/io.h"
 #include "model/model.h"
 
-enum { WHOLE_FILE = 255, MOST_TEXT = 24 };
+enum { WHOLE_FILE = 255, MOST_TEXT = 24, MOST_BEAM = 3, MOST_KEPT = 256 };
 
 typedef struct script {
     const uint8_t *at, *end;
@@ -143,23 +143,41 @@ static void check_result(const ganz_result *r, int n_best)
     }
 }
 
-static bool same(const ganz_translation *a, const ganz_translation *b)
+/* What the first of some lines became, kept while the translator goes on. */
+typedef struct kept {
+    char text[MOST_KEPT];
+    size_t bytes;
+    double score;
+} kept;
+
+static int keep(const ganz_result *r, kept *to)
 {
-    return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0 &&
+    for (int i = 0; i < r->count; i++) {
+        to[i] = (kept){.bytes = r->best[i].bytes, .score = r->best[i].score};
+        memcpy(to[i].text, r->best[i].text, to[i].bytes < MOST_KEPT ? to[i].bytes : MOST_KEPT);
+    }
+    return r->count;
+}
+
+static bool same(const kept *a, const ganz_translation *b)
+{
+    return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes < MOST_KEPT ? a->bytes : MOST_KEPT) == 0 &&
            memcmp(&a->score, &b->score, sizeof a->score) == 0;
 }
 
 /* A line in company and alone. An integer model says the same, to the last bit, whatever its numbers are. */
-static void translate_lines(ganz_translator *together, ganz_translator *alone, const ganz_line *lines, int n_best, bool exact)
+static void translate_lines(ganz_translator *t, const ganz_line *lines, int n_best, bool exact)
 {
-    const ganz_result *results, *one;
+    const ganz_result *results;
     ganz_error err;
-    if (ganz_translate(together, lines, 2, &results, &err) != GANZ_OK) return;
+    kept first[MOST_BEAM];
+    if (ganz_translate(t, lines, 2, &results, &err) != GANZ_OK) return;
     for (int i = 0; i < 2; i++) check_result(&results[i], n_best);
     if (!exact) return;
-    FUZZ_EXPECT(ganz_translate(alone, lines, 1, &one, &err) == GANZ_OK);
-    FUZZ_EXPECT(one[0].count == results[0].count);
-    for (int i = 0; i < one[0].count; i++) FUZZ_EXPECT(same(&one[0].best[i], &results[0].best[i]));
+    const int count = keep(&results[0], first);
+    FUZZ_EXPECT(ganz_translate(t, lines, 1, &results, &err) == GANZ_OK);
+    FUZZ_EXPECT(results[0].count == count);
+    for (int i = 0; i < count; i++) FUZZ_EXPECT(same(&first[i], &results[0].best[i]));
 }
 
 /* What the bytes say, as text, and a neighbour. */
@@ -176,12 +194,22 @@ static void translate(const ganz_model *model, const uint8_t *data, size_t bytes
     const size_t most = bytes < MOST_TEXT ? bytes : MOST_TEXT;
     const size_t length = ganz_utf8_repair((const char *)data + bytes - most, most, text, &replaced);
     const ganz_line lines[2] = {{.text = text, .bytes = length}, {.text = "pad", .bytes = 3}};
-    ganz_translator *together = NULL, *alone = NULL;
+    ganz_translator *t = NULL;
     ganz_error err;
-    if (ganz_translator_open(&together, model, &o, &err) == GANZ_OK && ganz_translator_open(&alone, model, &o, &err) == GANZ_OK)
-        translate_lines(together, alone, lines, o.n_best, model->info.bits > 0 && !model->info.float_attention);
-    ganz_translator_close(&together);
-    ganz_translator_close(&alone);
+    if (ganz_translator_open(&t, model, &o, &err) == GANZ_OK)
+        translate_lines(t, lines, o.n_best, model->info.bits > 0 && !model->info.float_attention);
+    ganz_translator_close(&t);
+}
+
+/* Translating takes most of the time: one input in sixteen does, by chance; a replayed one always. */
+static bool translates(const uint8_t *data, size_t size)
+{
+#ifdef FUZZ_REPLAY
+    (void)data, (void)size;
+    return true;
+#else
+    return ganz_checksum(data, size) % 16 == 0;
+#endif
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -199,10 +227,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     ganz_model *model;
     ganz_error err = {0};
-    if (ganz_model_parse(&model, file, bytes, "fuzz", &err) == GANZ_OK)
-        translate(model, data, size);
-    else
+    if (ganz_model_parse(&model, file, bytes, "fuzz", &err) != GANZ_OK)
         FUZZ_EXPECT(!model && err.message[0] && !strchr(err.message, '\n'));
+    else if (translates(data, size))
+        translate(model, data, size);
     ganz_model_close(&model);
     free(file);
     return 0;

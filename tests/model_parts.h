@@ -61,7 +61,7 @@ static inline void parts_set_int(model_parts *m, const char *key, long long valu
 /* Zeroed data. The result lives until the next part is added. */
 static inline part *parts_add(model_parts *m, const char *name, const char *dtype, size_t element, int rank, const int64_t *dims)
 {
-    m->list = realloc(m->list, sizeof *m->list * (size_t)(m->count + 1));
+    if (m->count % 64 == 0) m->list = realloc(m->list, sizeof *m->list * (size_t)(m->count + 64));
     part *const p = &m->list[m->count++];
     *p = (part){.rank = rank, .bytes = element};
     snprintf(p->name, sizeof p->name, "%s", name);

@@ -41,6 +41,7 @@ void *ganz_alloc_aligned(size_t bytes)
 
 void *ganz_alloc_large(size_t bytes)
 {
+    if (bytes < LARGE_PAGE) return ganz_alloc_aligned(bytes);
     if (must_fail() || bytes > SIZE_MAX - LARGE_PAGE) return NULL;
     const size_t whole = ganz_round_up(bytes ? bytes : 1, LARGE_PAGE);
     void *const memory = aligned_alloc(LARGE_PAGE, whole);
