@@ -91,13 +91,13 @@ static void print_report(const options *o, const ganz_translation_report *r)
 {
     const double rate = (double)r->tokens / r->seconds, peak = cli_peak_mib();
     if (o->json) {
-        printf("{\"tokens_per_s\": %.2f, \"tokens\": %lld, \"seconds\": %.4f, \"load_s\": %.4f, \"peak_mib\": %.1f", rate,
-               r->tokens, r->seconds, r->load_seconds, peak);
+        printf("{\"tokens_per_s\": %.2f, \"tokens\": %lld, \"seconds\": %.4f, \"cpu_s\": %.4f, \"load_s\": %.4f, \"peak_mib\": %.1f",
+               rate, r->tokens, r->seconds, r->cpu_seconds, r->load_seconds, peak);
         if (o->single) printf(", \"p50_ms\": %.3f, \"p99_ms\": %.3f", r->p50_ms, r->p99_ms);
         printf("}\n");
         return;
     }
-    printf("tokens/s     %.0f (%lld in %.2f s)\n", rate, r->tokens, r->seconds);
+    printf("tokens/s     %.0f (%lld in %.2f s, %.2f s of CPU time)\n", rate, r->tokens, r->seconds, r->cpu_seconds);
     if (o->single) printf("ms/sentence  %.1f median, %.1f for 99 of 100\n", r->p50_ms, r->p99_ms);
     printf("load         %.0f ms\n", 1000 * r->load_seconds);
     printf("peak memory  %.0f MiB\n", peak);

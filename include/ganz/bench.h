@@ -26,6 +26,7 @@ typedef struct ganz_translation_bench {
 typedef struct ganz_translation_report {
     double load_seconds; /* opening the model */
     double seconds;      /* of all sentences, after a few others */
+    double cpu_seconds;  /* the same in CPU time of all threads: what other work on the machine changes least */
     long long tokens;    /* of the translations */
     double p50_ms, p99_ms; /* of a sentence; single only, else negative */
 } ganz_translation_report;

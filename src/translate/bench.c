@@ -31,12 +31,14 @@ typedef struct share {
     pthread_t thread;
 } share;
 
-static double now(void)
+static double read_clock(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
+static double now(void) { return read_clock(CLOCK_MONOTONIC); }
 
 /* ---- sentences ---------------------------------------------------------------------------------- */
 
@@ -145,9 +147,10 @@ static ganz_status measure(bench *b, ganz_translation_report *report, ganz_error
         if (status == GANZ_OK) status = run_some(&shares[i], 0, w->count < WARM ? w->count : WARM, err);
         shares[i].tokens = 0;
     }
-    const double begin = now();
+    const double begin = now(), cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID);
     if (status == GANZ_OK) status = w->single ? run_single(&shares[0], err) : run_shares(shares, shares_count, err);
     report->seconds = now() - begin;
+    report->cpu_seconds = read_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     for (int i = 0; i < shares_count; i++) report->tokens += shares[i].tokens;
     for (int i = 0; i < shares_count; i++) close_share(&shares[i]);
     if (status != GANZ_OK || !w->single) return status;

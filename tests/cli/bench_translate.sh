@@ -8,7 +8,7 @@ number() { sed -n "s/.*\"$1\": \([-0-9.]*\).*/\1/p" "$2"; }
 
 $B --model m.safetensors --lengths lengths --force-length 9 --json >report || fail "it fails"
 equal "tokens" 36 "$(number tokens report)"
-for key in tokens_per_s seconds load_s peak_mib; do
+for key in tokens_per_s seconds cpu_s load_s peak_mib; do
   awk "BEGIN {exit !($(number $key report) > 0)}" || fail "$key: $(cat report)"
 done
 grep -q p50_ms report && fail "a latency without --single"
