@@ -151,6 +151,8 @@ void attention_cases(void)
     attention((attention_kind){"narrow", lengths, NULL, 5, 4, 32, true, true, false, false, p, r, false});
     attention((attention_kind){"odd width", mixed, NULL, 8, 3, 16, true, true, false, false, p, p, false});
     attention((attention_kind){"odd width", mixed, other, 8, 3, 20, false, true, false, false, r, r, false});
+    attention((attention_kind){"wide", mixed, other, 8, 2, 80, false, true, false, false, p, p, false});
+    attention((attention_kind){"wide", lengths, NULL, 5, 1, 128, true, true, true, false, p, r, false});
     attention((attention_kind){"codes", mixed, NULL, 8, 8, 64, true, true, true, true, r, r, false});
     attention((attention_kind){"codes", mixed, other, 8, 8, 64, false, false, true, false, p, p, false});
     attention((attention_kind){"codes", lengths, NULL, 5, 2, 64, true, true, true, false, r, p, false});

@@ -1,4 +1,4 @@
-/* Attention by plain float arithmetic: any precision and head width, segments and lists. One warp for each query (or, in
+/* Attention by plain float arithmetic: lists, and segments that no other way suits (wide heads, very long). One warp for each query (or, in
  * the backward, key): first a lane for each key and dot products along it, then a lane for each column and sums. */
 #include <string.h>
 
@@ -156,6 +156,12 @@ template <typename T> static void run_attention(ganz_cuda *c, const ganz_attenti
     attend_lists<T><<<blocks, warps * WARP, bytes, c->stream>>>(*call, longest);
 }
 
+static void to_values(ganz_cuda *c, const ganz_attention_call *call)
+{
+    if (ganz_cuda_attention_plain(c, call)) return;
+    GANZ_CUDA_TYPE(call->q.m.type, T, run_attention<T>(c, call));
+}
+
 /* To values in scratch, and from there to codes. */
 static void attention_to_codes(ganz_cuda *c, const ganz_attention_call *call)
 {
@@ -164,7 +170,7 @@ static void attention_to_codes(ganz_cuda *c, const ganz_attention_call *call)
     if (values == NULL) return;
     ganz_attention_call made = *call;
     made.out = ganz_matrix{rows, cols, cols, GANZ_REAL, values};
-    GANZ_CUDA_TYPE(call->q.m.type, T, run_attention<T>(c, &made));
+    to_values(c, &made);
     ganz_linear_call round;
     memset(&round, 0, sizeof round);
     round.rows = rows;
@@ -178,7 +184,7 @@ void ganz_cuda_attention(ganz_backend *be, const ganz_attention_call *call)
     ganz_cuda *c = ganz_cuda_of(be);
     if (call->see.queries == 0 || ganz_cuda_attention_tensor(c, call) || !fits(c, call)) return;
     if (call->codes.m.data != NULL) attention_to_codes(c, call);
-    else GANZ_CUDA_TYPE(call->q.m.type, T, run_attention<T>(c, call));
+    else to_values(c, call);
     ganz_cuda_launched(c, "attention");
 }
 
@@ -295,7 +301,7 @@ void ganz_cuda_attention_grad(ganz_backend *be, const ganz_attention_call *call)
     ganz_cuda *c = ganz_cuda_of(be);
     if (call->see.segments == 0) return;
     if (call->codes.inside != NULL) ganz_cuda_zero_clipped(c, &call->out_grad, call->codes.inside);
-    if (ganz_cuda_attention_grad_tensor(c, call) || !fits(c, call)) return;
+    if (ganz_cuda_attention_grad_tensor(c, call) || !fits(c, call) || ganz_cuda_attention_grad_plain(c, call)) return;
     GANZ_CUDA_TYPE(call->q.m.type, T, run_attention_grad<T>(c, call));
     ganz_cuda_launched(c, "attention gradient");
 }

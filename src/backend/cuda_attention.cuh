@@ -10,6 +10,10 @@
 bool ganz_cuda_attention_tensor(ganz_cuda *c, const ganz_attention_call *call);
 bool ganz_cuda_attention_grad_tensor(ganz_cuda *c, const ganz_attention_call *call);
 
+/* Plain arithmetic in tiles of shared memory: segments, heads of at most 64 columns. False: not theirs. */
+bool ganz_cuda_attention_plain(ganz_cuda *c, const ganz_attention_call *call);
+bool ganz_cuda_attention_grad_plain(ganz_cuda *c, const ganz_attention_call *call);
+
 /* Numbers every kernel starts from. */
 typedef struct attention_numbers {
     float factor;         /* what a sum of q times k is worth */
