@@ -190,6 +190,7 @@ static void print_facts(const job *j)
         print_bits("inputs", f->input_bits);
         print_bits("attention", f->attention_bits);
         print_bits("biases", f->bias_bits);
+        if (f->row_steps) print_fact("steps", "one for each output of a weight; the table has the largest");
         if (f->float_lookup) print_fact("embedding", "looked up in float");
     }
     if (f->dynamic_bits) printf("  inputs      float, rounded to %d bits row by row in dense products\n", f->dynamic_bits);
@@ -333,10 +334,10 @@ static void print_json(const job *j)
     json_text("file", j->path);
     printf(",\"bytes\":%lld,\"checksums\":%d,\"width\":%d,\"ffn\":%d,\"heads\":%d,\"encoder_layers\":%d,\"decoder_layers\":%d,"
            "\"vocabulary\":%d,\"longest_input\":%d,\"longest_output\":%d,\"parameters\":%lld,\"bits\":%d,"
-           "\"input_bits\":%d,\"attention_bits\":%d,\"bias_bits\":%d,\"float_lookup\":%s,\"dynamic_bits\":%d,", j->file_bytes,
+           "\"input_bits\":%d,\"attention_bits\":%d,\"bias_bits\":%d,\"float_lookup\":%s,\"row_steps\":%s,\"dynamic_bits\":%d,", j->file_bytes,
            j->checked, f->width, f->ffn, f->heads, f->encoder_layers, f->decoder_layers, f->vocabulary, f->longest_input,
            f->longest_output, f->parameters, f->bits, f->input_bits, f->attention_bits, f->bias_bits,
-           f->float_lookup ? "true" : "false", f->dynamic_bits);
+           f->float_lookup ? "true" : "false", f->row_steps ? "true" : "false", f->dynamic_bits);
     json_text("source_language", f->source_language);
     putchar(',');
     json_text("target_language", f->target_language);

@@ -35,7 +35,7 @@ typedef struct words {
     ganz_train_options run;
     ganz_calibration how;
     cli_progress progress;
-    bool quiet, power_of_two, float_lookup, drop_first;
+    bool quiet, power_of_two, per_row, float_lookup, drop_first;
     char command[2048];
 } words;
 
@@ -62,6 +62,7 @@ static void fill_calibration(words *w)
     w->how.bias_bits = (int)r->bias_bits;
     w->how.dense = r->products == GANZ_PRODUCTS_DENSE;
     w->how.power_of_two = r->power_of_two;
+    w->how.per_row = r->per_row;
     w->how.float_lookup = r->float_lookup;
     w->how.clip = r->clip[1];
 }
@@ -125,6 +126,7 @@ static int make_recipe(words *w, const cli_settings *settings)
     const int code = cli_settings_apply(about, settings, r);
     if (code >= 0) return code;
     if (w->power_of_two) r->power_of_two = true;
+    if (w->per_row) r->per_row = true;
     if (w->float_lookup) r->float_lookup = true;
     if (w->drop_first) r->drop_first = true;
     if (ganz_recipe_check(r, &err) != GANZ_OK) return cli_usage(about, "%s", err.message);
@@ -187,6 +189,7 @@ int cli_run_quantize(int argc, char **argv)
         {"calibrate-lines", 0, CLI_INT, &w.how.most_lines, "N", "stop after N lines; 0: take all", 0, 1e15},
         {"report", 0, CLI_TEXT, &w.report, "DIR", "with --calibrate: write quant.* there, as learning does", 0, 0},
         {"power-of-two", 0, CLI_FLAG, &w.power_of_two, "", "steps are powers of two: scaling becomes shifting", 0, 0},
+        {"per-row", 0, CLI_FLAG, &w.per_row, "", "a step for each output of a weight, instead of one for all", 0, 0},
         {"float-lookup", 0, CLI_FLAG, &w.float_lookup, "", "embeddings are looked up in a float table of their own", 0, 0},
         {"drop-first", 0, CLI_FLAG, &w.drop_first, "", "learning: round what dropout has scaled, instead of dropping codes", 0, 0},
         {"resume", 0, CLI_FLAG, &w.run.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},

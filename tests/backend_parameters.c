@@ -80,9 +80,10 @@ static void steps(void)
 
 static void refresh(void)
 {
-    enum { COUNT = 6 };
-    const int sizes[COUNT] = {1, 5, 512 * 512, 100003, 64, 2048}, p[COUNT] = {0, 127, 127, 0, 31, 127};
-    const bool values[COUNT] = {false, false, false, false, false, true};
+    enum { COUNT = 8 };
+    const int sizes[COUNT] = {1, 5, 512 * 512, 100003, 64, 2048, 1003 * 64, 37 * 100}, rows[COUNT] = {[6] = 1003, [7] = 37};
+    const int p[COUNT] = {0, 127, 127, 0, 31, 127, 31, 127};
+    const bool values[COUNT] = {[5] = true};
     begin("refresh");
     const two range = equal_reals(1, 0.07);
     for (int turn = 0; turn < 2; turn++) { /* the second goes by the same plan with other numbers */
@@ -94,10 +95,11 @@ static void refresh(void)
             const size_t count = (size_t)sizes[i];
             const two master = i == 4 ? equal_reals(count, 0) : random_reals(count, 0.1);
             copy[i] = nan_matrix(1, sizes[i], sizes[i], values[i] ? GANZ_REAL : product());
-            step[i] = equal_reals(1, 9);
+            step[i] = equal_reals(rows[i] > 0 ? (size_t)rows[i] : 1, 9);
+            c[i].rows = rows[i];
             c[i].master = master.cpu, c[i].count = count, c[i].copy = copy[i].cpu.data, c[i].step = step[i].cpu;
             c[i].p = p[i], c[i].values = values[i];
-            c[i].whole = i == 2 || i == 5, c[i].range = i == 1 ? range.cpu : NULL;
+            c[i].whole = i == 2 || i == 5 || i == 7, c[i].range = i == 1 ? range.cpu : NULL;
             g[i] = c[i];
             g[i].master = master.gpu, g[i].copy = copy[i].gpu.data, g[i].step = step[i].gpu;
             if (c[i].range) g[i].range = range.gpu;
@@ -108,7 +110,7 @@ static void refresh(void)
         }
         for (int i = 0; i < COUNT; i++) {
             same_matrix(p[i] > 0 ? "codes" : "copy", copy[i], p[i] > 0 || product() == GANZ_REAL ? 0 : 4e-3);
-            same_bytes("step", step[i], sizeof(real));
+            same_bytes("step", step[i], (rows[i] > 0 ? (size_t)rows[i] : 1) * sizeof(real));
         }
     }
     expect_no_failure();

@@ -8,10 +8,20 @@
 
 typedef struct linear_kind {
     int rows, in, out;
-    bool bias, relu, drop, codes, add, w_frozen;
+    bool bias, relu, drop, codes, by_row, add, w_frozen;
     ganz_type x, y, y_grad, x_grad;
     int gap; /* columns between rows of x and y */
 } linear_kind;
+
+/* One, or one for each output. */
+static two some_steps(int out, bool by_row)
+{
+    real *steps = malloc((size_t)out * sizeof *steps);
+    for (int i = 0; i < out; i++) steps[i] = (real)(0.001 + 0.0001 * random_below(20));
+    const two made = by_row ? bytes_of(steps, (size_t)out * sizeof *steps) : equal_reals(1, 0.002);
+    free(steps);
+    return made;
+}
 
 static void linear(linear_kind k)
 {
@@ -20,7 +30,7 @@ static void linear(linear_kind k)
           k.x_grad, k.gap);
     const mats x = k.codes ? code_matrix(k.rows, k.in, k.x, 127) : random_matrix(k.rows, k.in, k.in + k.gap, k.x, 1);
     const mats w = k.codes ? code_matrix(k.out, k.in, product(), 127) : random_matrix(k.out, k.in, k.in, product(), 0.05);
-    const two x_step = equal_reals(1, 0.03), w_step = equal_reals(1, 0.002), bias = random_reals((size_t)k.out, 1);
+    const two x_step = equal_reals(1, 0.03), w_step = some_steps(k.out, k.by_row), bias = random_reals((size_t)k.out, 1);
     const two w_grad = random_reals((size_t)k.out * (size_t)k.in, 3), bias_grad = random_reals((size_t)k.out, 3);
     const two mask = random_mask((size_t)4 * (size_t)k.out, 0.8);
     int32_t *lines = malloc((size_t)k.rows * sizeof *lines);
@@ -30,7 +40,9 @@ static void linear(linear_kind k)
     const mats y = nan_matrix(k.rows, k.out, k.out + k.gap, k.y);
     const mats y_grad = random_matrix(k.rows, k.out, k.out + k.gap, k.y_grad, 1);
     const mats x_grad = k.add ? random_matrix(k.rows, k.in, k.in, k.x_grad, 1) : nan_matrix(k.rows, k.in, k.in + k.gap, k.x_grad);
-    ganz_linear_call c = {.rows = k.rows, .in = k.in, .out = k.out, .relu = k.relu, .x_grad_add = k.add}, g = c;
+    ganz_linear_call c = {.rows = k.rows, .in = k.in, .out = k.out, .relu = k.relu, .x_grad_add = k.add}, g;
+    c.w_by_row = k.by_row;
+    g = c;
 #define SIDE(s, side)                                                                                                  \
     s.x = (ganz_operand){x.side, k.codes ? x_step.side : NULL}, s.w = (ganz_operand){w.side, k.codes ? w_step.side : NULL}, \
     s.bias = k.bias ? bias.side : NULL, s.y = y.side, s.y_grad = y_grad.side, s.x_grad = x_grad.side,                   \
@@ -55,7 +67,7 @@ static void linear(linear_kind k)
         free(own);
     }
     RUN(linear_grad, c, g);
-    if (k.relu) same_matrix("y_grad", y_grad, row_tolerance(k.y_grad));
+    if (k.relu && !k.by_row) same_matrix("y_grad", y_grad, row_tolerance(k.y_grad));
     same_matrix("x_grad", x_grad, product_tolerance());
     same_reals("w_grad", w_grad, (size_t)k.out * (size_t)k.in, product_tolerance());
     same_reals("bias_grad", bias_grad, (size_t)k.out, row_tolerance(k.y_grad));
@@ -63,11 +75,11 @@ static void linear(linear_kind k)
 }
 
 /* Codes in, codes out: more rows than one product takes at a time. */
-static void linear_to_codes(int rows, int in, int out, bool bias_too, bool relu)
+static void linear_to_codes(int rows, int in, int out, bool bias_too, bool relu, bool by_row)
 {
     begin("linear %d x %d -> %d to codes%s%s", rows, in, out, bias_too ? " bias" : "", relu ? " relu drop" : "");
     const mats x = code_matrix(rows, in, product(), 127), w = code_matrix(out, in, product(), 127);
-    const two x_step = equal_reals(1, 0.03), w_step = equal_reals(1, 0.002), bias = random_reals((size_t)out, 1);
+    const two x_step = equal_reals(1, 0.03), w_step = some_steps(out, by_row), bias = random_reals((size_t)out, 1);
     const two w_grad = random_reals((size_t)out * (size_t)in, 3), bias_grad = random_reals((size_t)out, 3);
     const two mask = random_mask((size_t)out, 0.8);
     int32_t *lines = calloc((size_t)rows, sizeof *lines);
@@ -76,7 +88,7 @@ static void linear_to_codes(int rows, int in, int out, bool bias_too, bool relu)
     const mats y = nan_matrix(rows, out, out, GANZ_REAL), y_grad = nan_matrix(rows, out, out, GANZ_REAL);
     const mats x_grad = nan_matrix(rows, in, in, product());
     const coded k = coded_of(rows, out, 0.03, 127);
-    ganz_linear_call c = {.rows = rows, .in = in, .out = out, .relu = relu}, g = c;
+    ganz_linear_call c = {.rows = rows, .in = in, .out = out, .relu = relu, .w_by_row = by_row}, g = c;
 #define SIDE(s, side)                                                                                              \
     s.x = (ganz_operand){x.side, x_step.side}, s.w = (ganz_operand){w.side, w_step.side}, s.x_grad = x_grad.side,   \
     s.bias = bias_too ? bias.side : NULL, s.w_grad = w_grad.side, s.bias_grad = bias_too ? bias_grad.side : NULL;   \
@@ -102,10 +114,11 @@ static void linear_to_codes(int rows, int in, int out, bool bias_too, bool relu)
 void product_cases(void)
 {
     if (both.gpu->makes_codes) {
-        linear_to_codes(1, 64, 64, false, false);
-        linear_to_codes(1301, 512, 512, false, false);
-        linear_to_codes(3000, 128, 2048, true, true);
-        linear_to_codes(77, 256, 36, true, false);
+        linear_to_codes(1, 64, 64, false, false, false);
+        linear_to_codes(1301, 512, 512, false, false, false);
+        linear_to_codes(3000, 128, 2048, true, true, false);
+        linear_to_codes(77, 256, 36, true, false, false);
+        linear_to_codes(3000, 128, 2048, true, true, true);
     }
     const ganz_type p = product(), r = GANZ_REAL;
     linear((linear_kind){.rows = 1, .in = 64, .out = 64, .x = p, .y = p, .y_grad = p, .x_grad = p});
@@ -121,5 +134,7 @@ void product_cases(void)
     linear((linear_kind){.rows = 513, .in = 64, .out = 192, .bias = true, .x = r, .y = p, .y_grad = r, .x_grad = p, .gap = 8, .w_frozen = true});
     linear((linear_kind){.rows = 1000, .in = 512, .out = 512, .codes = true, .bias = true, .x = p, .y = r, .y_grad = r, .x_grad = p});
     linear((linear_kind){.rows = 600, .in = 1024, .out = 256, .codes = true, .bias = true, .relu = true, .drop = true, .x = p, .y = r, .y_grad = r, .x_grad = p});
+    linear((linear_kind){.rows = 600, .in = 1024, .out = 256, .codes = true, .by_row = true, .bias = true, .relu = true, .drop = true, .x = p, .y = r, .y_grad = r, .x_grad = p});
+    linear((linear_kind){.rows = 77, .in = 128, .out = 1003, .codes = true, .by_row = true, .x = p, .y = p, .y_grad = p, .x_grad = p});
     linear((linear_kind){.rows = 1000, .in = 2048, .out = 512, .codes = true, .x = p, .y = p, .y_grad = p, .x_grad = p, .add = true});
 }

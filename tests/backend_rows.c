@@ -72,7 +72,7 @@ static void make_ids(int rows, int vocab, int often, two *ids, two *by_id, two *
     free(all);
 }
 
-static void embedding(int rows, int cols, int often, int groups, bool codes)
+static void embedding(int rows, int cols, int often, int groups, bool codes, bool by_row)
 {
     const int vocab = 601;
     const ganz_type type = codes ? product() : GANZ_REAL;
@@ -80,10 +80,10 @@ static void embedding(int rows, int cols, int often, int groups, bool codes)
     begin("embed %d x %d, one in %d rare, %s", rows, cols, often, codes ? "codes" : "values");
     make_ids(rows, vocab, often, &ids, &by_id, &positions);
     const mats table = codes ? code_matrix(vocab, cols, type, 127) : random_matrix(vocab, cols, cols, type, 1);
-    const two step = equal_reals(1, 0.0123), timing = random_reals(50 * (size_t)cols, 1), extra = random_reals((size_t)cols, 1);
+    const two step = by_row ? random_reals((size_t)vocab, 0.01) : equal_reals(1, 0.0123), timing = random_reals(50 * (size_t)cols, 1), extra = random_reals((size_t)cols, 1);
     const two out = nan_reals((size_t)rows * (size_t)cols), grad = random_reals((size_t)rows * (size_t)cols, 1);
     const two table_grad = random_reals((size_t)vocab * (size_t)cols, 1), extra_grad = random_reals((size_t)cols, 1);
-    ganz_embed_call c = {.rows = rows, .cols = cols, .vocab = vocab, .scale = (real)22.5}, g;
+    ganz_embed_call c = {.rows = rows, .cols = cols, .vocab = vocab, .scale = (real)22.5, .by_row = by_row}, g;
     ganz_drop c_drop, g_drop;
     drop_of(rows, cols, groups, &c_drop, &g_drop);
     g = c;
@@ -251,11 +251,12 @@ static void topk(int rows, int vocab, int k, ganz_type type, int distinct)
 void rows_cases(void)
 {
     masks();
-    embedding(1, 64, 1, -1, false);
-    embedding(37, 512, 2, 3, false);
-    embedding(700, 512, 10, 0, true);
-    embedding(3001, 36, 100, 1, true);
-    embedding(6000, 1024, 4, 8, false);
+    embedding(1, 64, 1, -1, false, false);
+    embedding(37, 512, 2, 3, false, false);
+    embedding(700, 512, 10, 0, true, false);
+    embedding(700, 512, 10, 0, true, true);
+    embedding(3001, 36, 100, 1, true, false);
+    embedding(6000, 1024, 4, 8, false, false);
     norms();
     for (int outs = 1; outs <= GANZ_CODE_OUTS && both.gpu->makes_codes; outs += outs == 1 ? 1 : 5)
         norm_to_codes(outs == 2 ? 1001 : 70, outs == 1 ? 36 : 512, outs);

@@ -261,6 +261,27 @@ static void weights_with_other_steps(void **state)
     near(clipped[2], 127, 0);
 }
 
+/* Each row by itself; a row of zeros has the step 1. */
+static void rows_with_steps_of_their_own(void **state)
+{
+    (void)state;
+    const real w[8] = {0.5f, -1.27f, 12.7f, 3.04f, 0, 0, -0.031f, 0.0149f}, range = 6.35f;
+    real codes[8], clipped[8], step[4], same[4];
+    const ganz_refresh_item items[] = {{.master = w, .count = 8, .copy = codes, .step = step, .p = 127, .rows = 4},
+                                       {.master = w, .count = 8, .copy = clipped, .step = same, .p = 127, .rows = 4, .range = &range}};
+    be->refresh(be, items, 2);
+    const double steps[4] = {0.01, 0.1, 1, 0.031 / 127}, want[8] = {50, -127, 127, 30, 0, 0, -127, 61};
+    const double cut[8] = {10, -25, 127, 61, 0, 0, -1, 0};
+    for (int i = 0; i < 4; i++) {
+        near(step[i] / steps[i], 1, 1e-6);
+        near(same[i], 0.05, 1e-8);
+    }
+    for (int i = 0; i < 8; i++) {
+        near(codes[i], want[i], 0);
+        near(clipped[i], cut[i], 0);
+    }
+}
+
 static void weights_become_codes(void **state)
 {
     (void)state;
@@ -547,6 +568,7 @@ int main(void)
         cmocka_unit_test(quantize_vectors),
         cmocka_unit_test(steps_are_powers),
         cmocka_unit_test(weights_become_codes),
+        cmocka_unit_test(rows_with_steps_of_their_own),
         cmocka_unit_test(weights_with_other_steps),
         cmocka_unit_test(largest_magnitude),
         cmocka_unit_test(masks_follow_the_counter),

@@ -11,12 +11,15 @@ static const nn_segment segments[] = {{0, 7, 9},   {0, 1, 3},   {1, 12, 6}, {2, 
                                       {3, 20, 24}, {3, 33, 17}, {4, 2, 2},  {5, 16, 5}};
 enum { SEGMENTS = GANZ_COUNT(segments), VOCAB = 203 };
 
+static bool by_row; /* the cases to come have a step for each output of a weight */
+
 /* Random weights; steps from ranges measured on the very sentences, some of them narrowed so that codes are clipped. */
 static void open_fake(nn_case *c, int threads, int bits, const nn_segment *list, int count, int first)
 {
     nn_case_open(c, &config, threads, list, count, first);
     nn_case_init(c, 11);
     ganz_net_set_bits(&c->net, bits);
+    ganz_net_set_row_steps(&c->net, by_row);
     real ranges[256];
     assert_true(c->net.steps <= 256);
     for (int i = 0; i < c->net.steps; i++) ranges[i] = 0.5f + (real)(i * 7 % 13) * 0.4f;
@@ -33,12 +36,12 @@ static void turn_to_codes(nn_case *c)
     assert_int_equal(ganz_weights_open_codes(&codes, &c->net, c->be, NULL), GANZ_OK);
     const size_t most = VOCAB * 64;
     int8_t *const plain = ganz_alloc(most, 1);
-    real *const work = ganz_alloc(most, sizeof *work);
+    real *const work = ganz_alloc(most, sizeof *work), steps[VOCAB];
     assert_true(plain && work);
     for (int i = 0; i < c->net.sites; i++) {
         const ganz_site *const site = ganz_net_site(&c->net, i);
-        const real step = ganz_weights_codes(&c->weights, site, plain, work);
-        ganz_weights_pack(&codes, site, plain, step);
+        ganz_weights_codes(&c->weights, site, plain, steps, work);
+        ganz_weights_pack(&codes, site, plain, steps);
         if (!ganz_site_codes_bias(site)) continue;
         const real bias_step = ganz_weights_bias_codes(&c->weights, site, plain, work);
         for (int j = 0; j < site->out; j++) codes.value[site->bias][j] = (real)plain[j] * bias_step;
@@ -73,10 +76,13 @@ static void integers_equal_fake(void **state)
     static const struct {
         int bits;
         bool bias, lookup; /* in float */
-    } cases[] = {{6, false, false}, {7, false, false}, {8, false, false}, {8, true, false}, {8, false, true}, {5, true, true}};
+        bool by_row;
+    } cases[] = {{6, false, false, false}, {7, false, false, false}, {8, false, false, false}, {8, true, false, false},
+                 {8, false, true, false},  {5, true, true, false},   {8, false, false, true},  {5, true, true, true}};
     real *previous = NULL;
     for (size_t k = 0; k < GANZ_COUNT(cases); k++) {
         nn_case c;
+        by_row = cases[k].by_row;
         open_fake(&c, 1, cases[k].bits, segments, SEGMENTS, 0);
         c.net.float_lookup = cases[k].lookup;
         for (int i = 0; cases[k].bias && i < c.net.sites; i++) ganz_net_site(&c.net, i)->bias_bits = GANZ_BITS_FLOAT;
@@ -95,6 +101,7 @@ static void integers_equal_fake(void **state)
         previous = codes;
         nn_case_close(&c);
     }
+    by_row = false;
     ganz_free(previous);
 }
 
@@ -117,9 +124,8 @@ static size_t target_rows(int segment)
     return rows;
 }
 
-static void processors_do_not_show(void **state)
+static void compare_processors(void)
 {
-    (void)state;
     static const char *const isas[] = {"scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon", "neondot"};
     const unsigned have = ganz_cpu_detect();
     real *want = NULL;
@@ -135,6 +141,15 @@ static void processors_do_not_show(void **state)
     }
     ganz_cpu_set_mask(GANZ_CPU_ALL);
     ganz_free(want);
+}
+
+static void processors_do_not_show(void **state)
+{
+    (void)state;
+    compare_processors();
+    by_row = true;
+    compare_processors();
+    by_row = false;
 }
 
 static void company_and_threads_do_not_show(void **state)

@@ -233,17 +233,19 @@ static void linear_gradient(void **state)
     enum { ROWS = 70, IN = 5, OUT = 11 };
     static real x[ROWS * IN], w[OUT * IN], bias[OUT], y[ROWS * OUT], y_grad[ROWS * OUT];
     static real x_grad[ROWS * IN], w_grad[OUT * IN], bias_grad[OUT];
-    static const real x_step = 0.5, w_step = 0.25;
+    static const real x_step = 0.5, w_step[OUT] = {0.25, 0.1, 0.3, 0.5, 0.2, 0.15, 0.35, 0.6, 0.05, 0.4, 0.45};
     static int32_t group[ROWS];
     for (int i = 0; i < ROWS; i++) group[i] = i / 40;
-    for (int relu = 0; relu < 2; relu++) {
+    for (int kind = 0; kind < 3; kind++) { /* values; codes; codes with a step for each output */
+        const bool relu = kind > 0;
         fill(x, ROWS * IN, 9, 1);
         fill(w, OUT * IN, 10, 1);
         fill(bias, OUT, 11, 1);
         be->mask(be, mask, 2 * OUT, 1, 3, 0.8f);
         ganz_linear_call c = {.rows = ROWS, .in = IN, .out = OUT, .bias = bias, .relu = relu};
         c.x = (ganz_operand){real_matrix(x, ROWS, IN), relu ? &x_step : NULL};
-        c.w = (ganz_operand){real_matrix(w, OUT, IN), relu ? &w_step : NULL};
+        c.w = (ganz_operand){real_matrix(w, OUT, IN), relu ? w_step : NULL};
+        c.w_by_row = kind == 2;
         if (relu) c.drop = (ganz_drop){mask, group, 1 / 0.8};
         c.y = real_matrix(y, ROWS, OUT);
         memcpy(y_grad, coefficient, sizeof y_grad);
@@ -256,7 +258,7 @@ static void linear_gradient(void **state)
         be->linear(be, &c);
         be->linear_grad(be, &c);
         for (int i = 0; relu && i < ROWS * IN; i++) x_grad[i] *= x_step; /* of codes */
-        for (int i = 0; relu && i < OUT * IN; i++) w_grad[i] *= w_step;
+        for (int i = 0; relu && i < OUT * IN; i++) w_grad[i] *= w_step[kind == 2 ? i / IN : 0];
         const probe probes[] = {{"x", x, x_grad, ROWS * IN},
                                 {"w", w, w_grad, OUT * IN},
                                 {"bias", bias, bias_grad, OUT}};

@@ -219,6 +219,23 @@ static void bits_of_each_kind(void **state)
     ganz_model_close(&m);
 }
 
+/* A step for each output of a weight. */
+static void steps_of_rows(void **state)
+{
+    (void)state;
+    ganz_train_options o = quantize_options("rows", 4);
+    o.recipe.per_row = true;
+    must_agree(&o, 0.85, 23);
+    ganz_model *m = open_best(&o);
+    const ganz_site *const site = &m->net.encoder[0].ffn.in;
+    const real *const steps = ganz_site_steps(&m->weights, site);
+    int others = 0;
+    assert_true(m->info.row_steps && ganz_site_step_count(site) == 128);
+    for (int i = 1; i < site->out; i++) others += steps[i] != steps[0];
+    assert_true(others > 100);
+    ganz_model_close(&m);
+}
+
 /* What is no product may stay float: biases, and the table that embeddings are looked up in. */
 static void values_beside_products(void **state)
 {
@@ -467,6 +484,7 @@ int main(void)
         cmocka_unit_test(keeps_accuracy),
         cmocka_unit_test(powers_of_two),
         cmocka_unit_test(bits_of_each_kind),
+        cmocka_unit_test(steps_of_rows),
         cmocka_unit_test(values_beside_products),
         cmocka_unit_test(attention_may_stay_float),
         cmocka_unit_test(without_learning),

@@ -18,6 +18,8 @@
 #define OK(call) assert_int_equal((call), GANZ_OK)
 #define TEXT GANZ_TESTS_DIR "/data/tatoeba.en"
 
+static bool per_row; /* of what quantize makes */
+
 static void quantize(const char *from, const char *to, int bits, const char *target)
 {
     ganz_calibration how;
@@ -27,6 +29,7 @@ static void quantize(const char *from, const char *to, int bits, const char *tar
     how.target = target;
     how.most_lines = 60;
     how.bits = bits;
+    how.per_row = per_row;
     OK(ganz_calibrate(from, to, &how, &report, NULL));
     assert_int_equal(report.lines, 60);
     assert_int_equal(report.products, 6 * 2 + 10 * 2 + 1 + 2 * 6);
@@ -89,16 +92,20 @@ static void integers_say_what_rounded_floats_say(void **state)
     ganz_ids source = {0};
     ganz_vocab *vocab = tiny_vocab();
     encode_lines(vocab, &source, sentences);
-    for (int bits = 6; bits <= 8; bits += 2) {
+    for (int kind = 0; kind < 3; kind++) {
+        const int bits = kind == 0 ? 6 : 8;
         ganz_model *codes, *rounded;
+        per_row = kind == 2;
         ganz_ids said[2] = {{0}, {0}};
         assert_true(write_tiny("m", 5));
         quantize("m", "i", bits, NULL);
         OK(ganz_model_open(&codes, "i", NULL));
         assert_int_equal(codes->info.bits, bits);
+        assert_true(codes->info.row_steps == per_row);
         assert_null(codes->weights.master);
         OK(ganz_model_open(&rounded, "m", NULL));
         ganz_net_set_bits(&rounded->net, bits);
+        ganz_net_set_row_steps(&rounded->net, per_row);
         ganz_net_set_states(&rounded->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
         OK(ganz_weights_refresh(&rounded->weights, &rounded->net, NULL));
         memcpy(rounded->weights.input_step, codes->weights.input_step, (size_t)codes->net.steps * sizeof(real));
@@ -116,6 +123,7 @@ static void integers_say_what_rounded_floats_say(void **state)
         ganz_model_close(&codes);
         ganz_model_close(&rounded);
     }
+    per_row = false;
     ganz_ids_free(&source);
     ganz_vocab_close(&vocab);
 }
@@ -217,6 +225,7 @@ typedef struct damage {
     const char *tensor;      /* whose first bytes become these */
     unsigned char bytes[4];
     int count;
+    int from; /* number of the first of them */
     const char *words; /* of the sentence */
 } damage;
 
@@ -247,6 +256,17 @@ static const damage damages[] = {
     {.find = "\"enc.norm.bias\":", .put = "\"enc.norm.bigs\":", .words = "no tensor enc.norm.bias"},
     {.find = "\"embedding\":{\"dtype\":\"I8\"", .put = "\"embedding\":{\"dtype\":\"U8\"", .words = "dtype U8, expected I8"},
     {.find = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[32,32]", .put = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[16,64]", .words = "has shape (16, 64), expected (32, 32)"},
+};
+
+/* Of a file with a step for each output. */
+static const damage row_damages[] = {
+    {.tensor = "enc.0.self.q.weight.step", .bytes = {0, 0, 0, 0}, .count = 4, .from = 31 * 4, .words = "holds 0, which is no step"},
+    {.tensor = "embedding.step", .bytes = {0, 0, 0xC0, 0x7F}, .count = 4, .from = 64 * 4, .words = "which is no step"},
+    {.tensor = "dec.1.ffn.in.weight.step", .bytes = {0, 0, 0x80, 0xBF}, .count = 4, .from = 4, .words = "holds -1, which is no step"},
+    {.find = "\"weight_steps\":\"rows\"", .put = "\"weight_steps\":\"cols\"", .words = "this build knows \"rows\" and \"one\""},
+    {.find = "\"weight_steps\":\"rows\"", .put = "\"weight_stepz\":\"rows\"", .words = "has shape (65), expected (1)"},
+    {.find = "\"enc.0.self.q.weight.step\":{\"dtype\":\"F32\",\"shape\":[32]", .put = "\"enc.0.self.q.weight.step\":{\"dtype\":\"F32\",\"shape\":[31]", .words = "enc.0.self.q.weight.step"},
+    {.find = "\"dec.0.cross.v.weight.step\":", .put = "\"dec.0.cross.w.weight.step\":", .words = "no tensor dec.0.cross.v.weight.step"},
 };
 
 static char *read_whole(const char *path, size_t *bytes)
@@ -284,29 +304,38 @@ static void apply(char *data, size_t bytes, const damage *d)
     assert_non_null(e);
     const size_t at = (size_t)((const char *)e->data - data);
     ganz_container_close(&file);
-    memcpy(data + at, d->bytes, (size_t)d->count);
+    memcpy(data + at + d->from, d->bytes, (size_t)d->count);
 }
 
-static void damaged_files_are_refused(void **state)
+static void refuse_damaged(const damage *list, size_t count)
 {
-    (void)state;
     size_t bytes;
     ganz_model *model;
     ganz_error err;
-    assert_true(write_tiny("m", 5));
-    quantize("m", "i", 8, NULL);
-    for (size_t i = 0; i < GANZ_COUNT(damages); i++) {
+    for (size_t i = 0; i < count; i++) {
         char *const data = read_whole("i", &bytes);
         if (i == 0) {
             OK(ganz_model_parse(&model, data, bytes, "m", &err));
             ganz_model_close(&model);
         }
-        apply(data, bytes, &damages[i]);
+        apply(data, bytes, &list[i]);
         if (ganz_model_parse(&model, data, bytes, "m", &err) == GANZ_OK) fail_msg("case %zu opens", i);
         assert_null(model);
-        if (!strstr(err.message, damages[i].words)) fail_msg("case %zu says: %s", i, err.message);
+        if (!strstr(err.message, list[i].words)) fail_msg("case %zu says: %s", i, err.message);
         free(data);
     }
+}
+
+static void damaged_files_are_refused(void **state)
+{
+    (void)state;
+    assert_true(write_tiny("m", 5));
+    quantize("m", "i", 8, NULL);
+    refuse_damaged(damages, GANZ_COUNT(damages));
+    per_row = true;
+    quantize("m", "i", 8, NULL);
+    refuse_damaged(row_damages, GANZ_COUNT(row_damages));
+    per_row = false;
 }
 
 /* Bits of the header and of the data turned, ends cut: refused or harmless. */

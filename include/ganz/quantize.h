@@ -26,6 +26,7 @@ typedef struct ganz_calibration {
     int bits;            /* of all codes: 2 to 8 */
     int weight_bits, activation_bits, attention_bits, bias_bits; /* of one kind; 0: as bits. bias_bits 32: they stay float */
     bool dense;          /* only products with weights become integer */
+    bool per_row;        /* a step for each output of a weight, instead of one for all */
     bool float_lookup;   /* embeddings are looked up in a float table of their own */
     bool power_of_two;   /* all steps are rounded up to powers of two; not with GANZ_METHOD_DYNAMIC */
     double clip;         /* range of GANZ_METHOD_CLIP */

@@ -48,7 +48,7 @@ typedef struct ganz_recipe {
     long long method; /* GANZ_METHOD_* */
     long long bits, weight_bits, activation_bits, attention_bits, bias_bits; /* all but the first: 0 is as `bits` */
     long long products; /* GANZ_PRODUCTS_* */
-    bool power_of_two, float_lookup, drop_first;
+    bool power_of_two, per_row, float_lookup, drop_first;
     long long phases; /* set of numbers, a bit for each */
     long long steps_per_phase, measure_batches, first_step;
     double rate_factor, phase_cooldown, phase_average;

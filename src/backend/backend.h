@@ -32,7 +32,7 @@ typedef struct ganz_matrix {
 /* One side of a product: values, or codes with the step that turns them back into values. */
 typedef struct ganz_operand {
     ganz_matrix m;
-    const real *step; /* (1) on the device; NULL: plain values */
+    const real *step; /* (1) on the device, (rows) where each has its own; NULL: plain values */
 } ganz_operand;
 
 /* Where codes of a result go while it is made: clip(rint(y * (1 / step))) in [-p, p]. In S8 by the integer operations; in
@@ -64,6 +64,7 @@ typedef struct ganz_embed_call {
     int rows, cols, vocab;
     const int32_t *ids, *positions; /* (rows) */
     ganz_operand table;             /* (vocab, cols) */
+    bool by_row;                    /* table.step is (vocab) */
     real scale;
     const real *timing; /* (positions, cols) */
     const real *extra;  /* (cols) or NULL */
@@ -102,11 +103,12 @@ typedef struct ganz_norm_call {
 
 /* ---- dense products ----------------------------------------------------------------------------- */
 
-/* y = x w^T * (step_x * step_w) + bias, then relu and dropout if asked. w is (out, in). */
+/* y = x w^T * (step_x * step_w) + bias, then relu and dropout if asked. w is (out, in); w_by_row: a step_w for each output. */
 typedef struct ganz_linear_call {
     int rows, in, out;
     ganz_operand x;   /* (rows, in) */
     ganz_operand w;   /* (out, in) */
+    bool w_by_row;    /* w.step is (out) */
     const real *bias; /* (out) or NULL */
     bool relu;
     ganz_drop drop; /* after the relu */
@@ -116,7 +118,8 @@ typedef struct ganz_linear_call {
     const ganz_packed *packed;
     bool add;         /* y += instead of y = */
     int32_t *largest; /* (1) raised to the largest |sum|; NULL: not wanted */
-    /* backward: y_grad is overwritten where relu or codes ask for it (y > 0, or the codes' `inside`, says what passed) */
+    /* backward: y_grad is overwritten where relu, codes or w_by_row ask for it (y > 0, or the codes' `inside`, says what
+     * passed) */
     ganz_matrix y_grad; /* (rows, out) */
     ganz_matrix x_grad; /* (rows, in): gradient of the values x stands for; data NULL: not wanted */
     bool x_grad_add;    /* add instead of write */
@@ -203,7 +206,8 @@ typedef struct ganz_refresh_item {
     const real *master; /* (count) */
     size_t count;
     void *copy; /* (count) */
-    real *step; /* (1), written for codes */
+    real *step; /* (1), written for codes; by row (rows) */
+    int rows;   /* so many equal rows, each with a step of its own; 0: one step for all */
     int p;
     bool values;
     bool whole;

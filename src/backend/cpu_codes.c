@@ -46,7 +46,8 @@ static void embed_rows(void *context, int64_t begin, int64_t end, int worker)
         GANZ_ASSERT(id < c->vocab);
         if (id < 1) memset(codes, 0, (size_t)c->cols);
         else ganz_unpack_row(job->kernel, c->packed, id, codes);
-        job->kernel->rows.embed(codes, c->cols, *c->table.step, c->scale, c->extra ? c->extra : timing,
+        const float step = c->by_row && id >= 1 ? c->table.step[id] : *c->table.step;
+        job->kernel->rows.embed(codes, c->cols, step, c->scale, c->extra ? c->extra : timing,
                                 c->extra ? timing : NULL, c->out + (size_t)row * (size_t)c->cols);
     }
 }
@@ -145,8 +146,15 @@ void ganz_cpu_linear_codes(ganz_backend *be, const ganz_linear_call *c)
     }
     job.scratch_each = ganz_round_up(ganz_gemm_scratch(job.kernel, c->in), GANZ_ALIGN);
     const size_t sums = c->largest ? (size_t)c->rows * (size_t)c->out : 0, own = job.scratch_each * (size_t)cpu->threads;
-    job.scratch = ganz_cpu_scratch(cpu, 1, own + sums * sizeof(int32_t));
+    const size_t scales = c->w_by_row ? ganz_round_up((size_t)c->out * sizeof(float), GANZ_ALIGN) : 0;
+    job.scratch = ganz_cpu_scratch(cpu, 1, scales + own + sums * sizeof(int32_t));
     if (!job.scratch) return;
+    if (scales) {
+        float *const each = (float *)(void *)job.scratch;
+        for (int i = 0; i < c->out; i++) each[i] = *c->x.step * c->w.step[i];
+        job.e.scales = each;
+        job.scratch += scales;
+    }
     if (sums) {
         job.e.sums = (int32_t *)(void *)(job.scratch + own);
         job.e.sums_stride = (size_t)c->out;

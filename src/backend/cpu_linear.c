@@ -45,13 +45,16 @@ typedef struct linear_job {
     const ganz_linear_call *c;
     tiling t;
     real factor; /* what a sum of products is worth: the product of the steps */
+    const real *factors; /* (out) or NULL: one for each column */
 } linear_job;
 
 /* ---- forward ------------------------------------------------------------------------------------ */
 
-GANZ_CLONES static void finish_row(real *y, int n, real factor, const real *bias, bool relu)
+GANZ_CLONES static void finish_row(real *y, int n, real factor, const real *factors, const real *bias, bool relu)
 {
-    if (factor != 1)
+    if (factors)
+        for (int i = 0; i < n; i++) y[i] = y[i] * factors[i];
+    else if (factor != 1)
         for (int i = 0; i < n; i++) y[i] = y[i] * factor;
     if (bias)
         for (int i = 0; i < n; i++) y[i] = y[i] + bias[i];
@@ -76,7 +79,8 @@ static void linear_tiles(void *context, int64_t begin, int64_t end, int worker)
                   real_row(&c->w.m, r.col), c->w.m.ld, 0, y, c->y.ld);
         for (int row = 0; row < r.rows; row++) {
             real *const line = y + (size_t)row * (size_t)c->y.ld;
-            finish_row(line, r.cols, job->factor, c->bias ? c->bias + r.col : NULL, c->relu);
+            finish_row(line, r.cols, job->factor, job->factors ? job->factors + r.col : NULL,
+                       c->bias ? c->bias + r.col : NULL, c->relu);
             if (!c->drop.mask) continue;
             const int group = c->drop.group ? c->drop.group[r.row + row] : r.row + row;
             drop_row(line, r.cols, c->drop.mask + (size_t)group * (size_t)c->out + r.col, c->drop.scale);
@@ -88,7 +92,13 @@ void ganz_cpu_linear(ganz_backend *be, const ganz_linear_call *c)
 {
     GANZ_ASSERT(c->x.m.type == GANZ_REAL && c->w.m.type == GANZ_REAL && c->y.type == GANZ_REAL);
     GANZ_ASSERT(c->relu || !c->drop.mask);
-    linear_job job = {c, tile(c->rows, c->out), step_of(&c->x) * step_of(&c->w)};
+    linear_job job = {.c = c, .t = tile(c->rows, c->out), .factor = step_of(&c->x) * step_of(&c->w)};
+    if (c->w_by_row) {
+        real *const factors = ganz_cpu_scratch(ganz_cpu_of(be), (size_t)c->out, sizeof *factors);
+        if (!factors) return;
+        for (int i = 0; i < c->out; i++) factors[i] = step_of(&c->x) * c->w.step[i];
+        job.factors = factors;
+    }
     ganz_pool_run(ganz_cpu_of(be)->pool, tiles_of(&job.t), 1, linear_tiles, &job);
 }
 
@@ -133,6 +143,19 @@ static void bias_grad_strips(void *context, int64_t begin, int64_t end, int work
     }
 }
 
+GANZ_CLONES static void scale_row(real *x, const real *factors, int n)
+{
+    for (int i = 0; i < n; i++) x[i] = x[i] * factors[i];
+}
+
+/* Gradients of sums in units of codes, where each output has a step of its own. */
+static void step_grad_rows(void *context, int64_t begin, int64_t end, int worker)
+{
+    const ganz_linear_call *const c = ((const linear_job *)context)->c;
+    (void)worker;
+    for (int row = (int)begin; row < (int)end; row++) scale_row(real_row(&c->y_grad, row), c->w.step, c->out);
+}
+
 static void x_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
 {
     const linear_job *const job = context;
@@ -140,7 +163,7 @@ static void x_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
-        real_gemm(PLAIN, PLAIN, r.rows, r.cols, c->out, step_of(&c->w), real_row(&c->y_grad, r.row), c->y_grad.ld,
+        real_gemm(PLAIN, PLAIN, r.rows, r.cols, c->out, job->factor, real_row(&c->y_grad, r.row), c->y_grad.ld,
                   (const real *)c->w.m.data + r.col, c->w.m.ld, c->x_grad_add ? 1 : 0,
                   real_row(&c->x_grad, r.row) + r.col, c->x_grad.ld);
     }
@@ -162,16 +185,16 @@ static void w_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
 void ganz_cpu_linear_grad(ganz_backend *be, const ganz_linear_call *c)
 {
     ganz_pool *const pool = ganz_cpu_of(be)->pool;
-    linear_job job = {.c = c};
+    linear_job job = {.c = c, .factor = c->w_by_row ? 1 : step_of(&c->w)};
     GANZ_ASSERT(c->y_grad.type == GANZ_REAL);
     if (c->relu) ganz_pool_run(pool, c->rows, ganz_cpu_grain(c->out), relu_grad_rows, &job);
     if (c->bias_grad) ganz_pool_run(pool, (c->out + BIAS_COLS - 1) / BIAS_COLS, 1, bias_grad_strips, &job);
-    if (c->x_grad.data) {
-        job.t = tile(c->rows, c->in);
-        ganz_pool_run(pool, tiles_of(&job.t), 1, x_grad_tiles, &job);
-    }
     if (c->w_grad) {
         job.t = tile(c->out, c->in);
         ganz_pool_run(pool, tiles_of(&job.t), 1, w_grad_tiles, &job);
     }
+    if (!c->x_grad.data) return;
+    if (c->w_by_row) ganz_pool_run(pool, c->rows, ganz_cpu_grain(c->out), step_grad_rows, &job);
+    job.t = tile(c->rows, c->in);
+    ganz_pool_run(pool, tiles_of(&job.t), 1, x_grad_tiles, &job);
 }

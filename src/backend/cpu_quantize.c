@@ -210,6 +210,24 @@ static real next_power(real step)
     return (real)ldexp(1, part == 0.5 ? exponent - 1 : exponent);
 }
 
+static real step_for(const ganz_refresh_item *item, real largest)
+{
+    const real range = item->range ? *item->range : largest, step = range > 0 ? range / (real)item->p : 1;
+    return item->whole ? next_power(step) : step;
+}
+
+static void refresh_rows(void *context, int64_t begin, int64_t end, int worker)
+{
+    const ganz_refresh_item *const item = context;
+    const int64_t cols = (int64_t)item->count / item->rows;
+    (void)worker;
+    for (int64_t row = begin; row < end; row++) {
+        const real *const w = item->master + row * cols;
+        item->step[row] = step_for(item, largest_row(w, cols));
+        codes_run(w, cols, 1 / item->step[row], (real)item->p, 1, (real *)item->copy + row * cols);
+    }
+}
+
 static void refresh(ganz_cpu *cpu, refresh_job *job)
 {
     const ganz_refresh_item *const item = job->item;
@@ -217,9 +235,7 @@ static void refresh(ganz_cpu *cpu, refresh_job *job)
     for (int i = 0; i < cpu->threads; i++) job->found[i] = 0;
     ganz_pool_run(cpu->pool, (int64_t)item->count, GANZ_CPU_GRAIN, refresh_largest, job);
     for (int i = 0; i < cpu->threads; i++) largest = job->found[i] > largest ? job->found[i] : largest;
-    if (item->range) largest = *item->range;
-    job->step = largest > 0 ? largest / (real)item->p : 1;
-    if (item->whole) job->step = next_power(job->step);
+    job->step = step_for(item, largest);
     job->inv = 1 / job->step;
     *item->step = job->step;
     ganz_pool_run(cpu->pool, (int64_t)item->count, GANZ_CPU_GRAIN, refresh_codes, job);
@@ -231,7 +247,9 @@ void ganz_cpu_refresh(ganz_backend *be, const ganz_refresh_item *items, int coun
     refresh_job job = {.found = ganz_cpu_scratch(cpu, (size_t)cpu->threads, sizeof(real))};
     for (int i = 0; job.found && i < count; i++) {
         job.item = &items[i];
-        if (items[i].p > 0) refresh(cpu, &job);
+        ganz_refresh_item own = items[i];
+        if (own.rows > 0) ganz_pool_run(cpu->pool, own.rows, ganz_cpu_grain((int)own.count / own.rows), refresh_rows, &own);
+        else if (items[i].p > 0) refresh(cpu, &job);
         else memcpy(items[i].copy, items[i].master, items[i].count * sizeof(real));
     }
 }

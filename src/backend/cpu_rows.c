@@ -37,7 +37,7 @@ GANZ_CLONES static void embed_row(const ganz_embed_call *c, int row)
         for (int i = 0; i < n; i++) out[i] = 0;
     } else {
         const real *const entry = real_row(&c->table.m, id);
-        const real step = step_of(&c->table), scale = c->scale;
+        const real step = c->by_row ? c->table.step[id] : step_of(&c->table), scale = c->scale;
         for (int i = 0; i < n; i++) out[i] = (entry[i] * step) * scale;
     }
     if (c->extra)

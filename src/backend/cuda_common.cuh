@@ -146,6 +146,8 @@ void ganz_cuda_finish_codes(ganz_cuda *c, const ganz_linear_call *call, const fl
 void ganz_cuda_zero_clipped(ganz_cuda *c, const ganz_matrix *grad, const uint8_t *inside);
 /* Before the products of the backward: y_grad through dropout and relu, in place, and the bias's gradient. */
 void ganz_cuda_back_rows(ganz_cuda *c, const ganz_linear_call *call);
+/* m[row][col] *= factors[col], or *factor * factors[col]; factor may be NULL. */
+void ganz_cuda_scale_columns(ganz_cuda *c, const ganz_matrix *m, const float *factors, const float *factor);
 /* to (rows, cols contiguous) = from, in another type. */
 void ganz_cuda_convert(ganz_cuda *c, const ganz_matrix *from, ganz_type type, void *to);
 

@@ -341,12 +341,13 @@ void ganz_cuda_linear(ganz_backend *be, const ganz_linear_call *call)
         return;
     }
     p.type_d = cuda_type(call->y.type);
-    p.alpha = product_of_steps(c, &call->x, &call->w);
+    p.alpha = call->w_by_row ? NULL : product_of_steps(c, &call->x, &call->w);
     p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-    if (ride_along(c, call, &p, bias_room) && multiply(c, &p)) return;
+    if (!call->w_by_row && ride_along(c, call, &p, bias_room) && multiply(c, &p)) return;
     p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
     p.bias = NULL;
     must_multiply(c, &p, "linear");
+    if (call->w_by_row) ganz_cuda_scale_columns(c, &call->y, call->w.step, call->x.step);
     if (call->bias != NULL || call->relu || call->drop.mask != NULL) ganz_cuda_finish_rows(c, call);
 }
 
@@ -366,7 +367,7 @@ static void input_grad(ganz_cuda *c, const ganz_linear_call *call, const ganz_ma
     p.ldd = call->x_grad.ld;
     p.type = cuda_type(w->type);
     p.type_d = cuda_type(call->x_grad.type);
-    p.alpha = call->w.step;
+    p.alpha = call->w_by_row ? NULL : call->w.step;
     p.add = call->x_grad_add;
     p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
     must_multiply(c, &p, "gradient of a product's input");
@@ -408,12 +409,13 @@ void ganz_cuda_linear_grad(ganz_backend *be, const ganz_linear_call *call)
     unsigned char *room = (unsigned char *)ganz_cuda_scratch(c, bytes);
     if (room == NULL) return;
     const ganz_matrix y_grad = as_product(c, &call->y_grad, &room);
-    if (want_x) {
-        const ganz_matrix w = as_product(c, &call->w.m, &room);
-        input_grad(c, call, &w, &y_grad);
-    }
     if (want_w) {
         const ganz_matrix x = as_product(c, &call->x.m, &room);
         weight_grad(c, call, &x, &y_grad);
+    }
+    if (want_x) { /* last: it may change y_grad */
+        const ganz_matrix w = as_product(c, &call->w.m, &room);
+        if (call->w_by_row) ganz_cuda_scale_columns(c, &y_grad, call->w.step, NULL);
+        input_grad(c, call, &w, &y_grad);
     }
 }

@@ -288,6 +288,33 @@ static __global__ void refresh_kernel(const weight *weights, const piece *pieces
     else refresh_piece<T>(&w, begin, end, inv, 1.0f);
 }
 
+/* A warp for each row. */
+template <typename T>
+static __global__ void refresh_rows_kernel(const float *master, T *copy, float *steps, const float *range, int rows,
+                                           int cols, int p, bool whole)
+{
+    const int row = blockIdx.x * (REFRESH_THREADS / WARP) + threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    if (row >= rows) return;
+    const size_t at = (size_t)row * cols;
+    float most = 0;
+    for (int i = lane; i < cols; i += WARP) most = fmaxf(most, fabsf(master[at + i]));
+    most = range != NULL ? *range : warp_max(most);
+    float step = most > 0 ? __fdiv_rn(most, (float)p) : 1;
+    if (whole) step = next_power(step);
+    if (lane == 0) steps[row] = step;
+    const float inv = __fdiv_rn(1.0f, step);
+    for (int i = lane; i < cols; i += WARP) store1(copy + at + i, as_code(master[at + i], inv, (float)p));
+}
+
+static void refresh_rows(ganz_cuda *c, const ganz_refresh_item *item)
+{
+    const int blocks = ganz_cuda_blocks(item->rows, REFRESH_THREADS / WARP), cols = (int)(item->count / (size_t)item->rows);
+    GANZ_CUDA_TYPE(c->table.product, T,
+                   refresh_rows_kernel<T><<<blocks, REFRESH_THREADS, 0, c->stream>>>(
+                       item->master, (T *)item->copy, item->step, item->range, item->rows, cols, item->p, item->whole));
+    ganz_cuda_launched(c, "refresh");
+}
+
 static void fill_refresh(const void *list, const ganz_cuda_layout *layout, void *items, void *pieces)
 {
     const weight *weights = (const weight *)list;
@@ -307,13 +334,13 @@ static weight *weights_of(const ganz_refresh_item *items, int count, ganz_cuda_l
         weights[i].master = items[i].master;
         weights[i].copy = items[i].copy;
         weights[i].step = items[i].step;
-        weights[i].count = (int64_t)items[i].count;
-        weights[i].p = items[i].p;
+        weights[i].count = items[i].rows > 0 ? 0 : (int64_t)items[i].count; /* refresh_rows has done it */
+        weights[i].p = items[i].rows > 0 ? 0 : items[i].p;
         weights[i].values = items[i].values;
         weights[i].whole = items[i].whole;
         weights[i].range = items[i].range;
         layout->pieces_count += ganz_cuda_blocks(weights[i].count, PIECE);
-        layout->extra |= items[i].p > 0;
+        layout->extra |= weights[i].p > 0;
     }
     layout->kind = KIND_REFRESH;
     layout->count = count;
@@ -328,6 +355,8 @@ void ganz_cuda_refresh(ganz_backend *be, const ganz_refresh_item *items, int cou
 {
     ganz_cuda *c = ganz_cuda_of(be);
     if (count == 0) return;
+    for (int i = 0; i < count; i++)
+        if (items[i].rows > 0) refresh_rows(c, &items[i]);
     ganz_cuda_layout layout;
     weight *list = weights_of(items, count, &layout);
     if (list == NULL) {

@@ -69,7 +69,7 @@ template <typename T> static __global__ void embed_kernel(const ganz_embed_call 
     if (row >= e.rows) return;
     const int id = e.ids[row];
     const bool known = id >= 1 && id < e.vocab;
-    const float factor = e.table.step != NULL ? *e.table.step : 1.0f;
+    const float factor = e.table.step != NULL ? e.table.step[e.by_row && known ? id : 0] : 1.0f;
     const T *line = (const T *)e.table.m.data + (size_t)(known ? id : 0) * e.table.m.ld;
     const float *timing = e.timing + (size_t)e.positions[row] * e.cols;
 #pragma unroll 4
@@ -459,9 +459,17 @@ static __device__ inline float4 plus(float4 a, float4 b)
 {
     return make_float4(__fadd_rn(a.x, b.x), __fadd_rn(a.y, b.y), __fadd_rn(a.z, b.z), __fadd_rn(a.w, b.w));
 }
-static __device__ inline float4 times(float4 a, float b)
+static __device__ inline float4 times(float4 a, float4 b)
 {
-    return make_float4(__fmul_rn(a.x, b), __fmul_rn(a.y, b), __fmul_rn(a.z, b), __fmul_rn(a.w, b));
+    return make_float4(__fmul_rn(a.x, b.x), __fmul_rn(a.y, b.y), __fmul_rn(a.z, b.z), __fmul_rn(a.w, b.w));
+}
+/* What a unit of the sums of four columns is worth. */
+static __device__ inline float4 worth_of(const ganz_linear_call *l, int column)
+{
+    const float x = l->x.step != NULL ? *l->x.step : 1.0f;
+    if (l->w_by_row) return times(make_float4(x, x, x, x), load4(l->w.step + column));
+    const float all = __fmul_rn(x, l->w.step != NULL ? *l->w.step : 1.0f);
+    return make_float4(all, all, all, all);
 }
 static __device__ inline unsigned above_zero(float4 v)
 {
@@ -474,7 +482,7 @@ static __global__ void finish_codes_kernel(const ganz_linear_call l, const float
 {
     const int column = 4 * (blockIdx.x * THREADS + threadIdx.x), base = blockIdx.y * BATCH;
     if (column >= l.out) return;
-    const float worth = (l.x.step != NULL ? *l.x.step : 1.0f) * (l.w.step != NULL ? *l.w.step : 1.0f);
+    const float4 worth = worth_of(&l, column);
     const code_range r = range_of(l.codes.step, l.codes.p, true);
     const float4 bias = l.bias != NULL ? load4(l.bias + column) : make_float4(0, 0, 0, 0);
     const int fours = l.out / 4;
@@ -565,6 +573,25 @@ void ganz_cuda_back_rows(ganz_cuda *c, const ganz_linear_call *call)
                    back_kernel<Y, G><<<blocks, THREADS, 0, c->stream>>>(*call, each, partial)));
     ganz_cuda_launched(c, "linear gradient");
     if (partial != NULL) ganz_cuda_add_columns(c, partial, parts, call->out, call->bias_grad, call->out, NULL);
+}
+
+template <typename T>
+static __global__ void scale_kernel(const ganz_matrix m, const float *factors, const float *factor)
+{
+    const int column = blockIdx.x * THREADS + threadIdx.x;
+    if (column >= m.cols) return;
+    const float by = factor != NULL ? __fmul_rn(*factor, factors[column]) : factors[column];
+    for (int row = blockIdx.y; row < m.rows; row += gridDim.y) {
+        T *x = (T *)m.data + (size_t)row * m.ld + column;
+        store1(x, __fmul_rn(load1(x), by));
+    }
+}
+
+void ganz_cuda_scale_columns(ganz_cuda *c, const ganz_matrix *m, const float *factors, const float *factor)
+{
+    const dim3 blocks(ganz_cuda_blocks(m->cols, THREADS), ganz_cuda_min(m->rows, 1024));
+    GANZ_CUDA_TYPE(m->type, T, scale_kernel<T><<<blocks, THREADS, 0, c->stream>>>(*m, factors, factor));
+    ganz_cuda_launched(c, "steps of rows");
 }
 
 template <typename F, typename T>

@@ -29,6 +29,13 @@ static void step_name(const ganz_param *p, char name[64])
     snprintf(name, 64, "%.*s.step", bytes, p->name);
 }
 
+/* Steps of a parameter that is kept as codes or as a step. */
+static int steps_of(const ganz_net *net, const ganz_param *p)
+{
+    const bool weight = p->kind == GANZ_WEIGHT || p->kind == GANZ_EMBEDDING;
+    return weight && net->logits.by_row ? p->rows : 1;
+}
+
 /* ---- writing ------------------------------------------------------------------------------------ */
 
 static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, ganz_error *err)
@@ -41,7 +48,7 @@ static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab
         const int rank = ganz_model_shape(p, dims);
         step_name(p, name);
         if (kept(net, p) == KEPT_VALUES) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_F32, rank, dims, err));
-        else GANZ_TRY(ganz_writer_declare(w, name, GANZ_DTYPE_F32, 1, (const int64_t[]){1}, err));
+        else GANZ_TRY(ganz_writer_declare(w, name, GANZ_DTYPE_F32, 1, (const int64_t[]){steps_of(net, p)}, err));
     }
     const int table = ganz_model_shape(&net->params.list[net->embedding], dims);
     if (net->float_lookup) GANZ_TRY(ganz_writer_declare(w, lookup, GANZ_DTYPE_F32, table, dims, err));
@@ -59,14 +66,28 @@ typedef struct freezer {
     const ganz_weights *weights;
     const ganz_site **site; /* (params) whose weight or bias it is */
     int8_t *codes;          /* of the largest */
-    real *work;
+    real *work, *steps;
 } freezer;
 
-static real freeze(const freezer *f, int param)
+static void freeze(const freezer *f, int param)
 {
     const ganz_site *const site = f->site[param];
-    return param == site->weight ? ganz_weights_codes(f->weights, site, f->codes, f->work)
-                                 : ganz_weights_bias_codes(f->weights, site, f->codes, f->work);
+    if (param == site->weight) ganz_weights_codes(f->weights, site, f->codes, f->steps, f->work);
+    else f->steps[0] = ganz_weights_bias_codes(f->weights, site, f->codes, f->work);
+}
+
+static ganz_status write_steps(ganz_writer *w, const freezer *f, const ganz_net *net, int param, ganz_error *err)
+{
+    const ganz_param *const p = &net->params.list[param];
+    ganz_backend *const be = f->weights->be;
+    const int count = steps_of(net, p);
+    if (p->kind == GANZ_STEP) be->download(be, f->steps, f->weights->input_step + (param - net->first_step), sizeof *f->steps);
+    else freeze(f, param);
+    for (int i = 0; i < count; i++) {
+        const float step = (float)f->steps[i];
+        GANZ_TRY(ganz_writer_write(w, &step, sizeof step, err));
+    }
+    return GANZ_OK;
 }
 
 static ganz_status write_floats(ganz_writer *w, const freezer *f, int param, ganz_error *err)
@@ -86,16 +107,8 @@ static ganz_status write_data(ganz_writer *w, const ganz_net *net, const ganz_vo
 {
     size_t bytes;
     for (int i = 0; i < net->params.count; i++) {
-        const ganz_param *const p = &net->params.list[i];
-        real input;
-        if (kept(net, p) == KEPT_VALUES) {
-            GANZ_TRY(write_floats(w, f, i, err));
-            continue;
-        }
-        f->weights->be->download(f->weights->be, &input, f->weights->input_step + (p->kind == GANZ_STEP ? i - net->first_step : 0),
-                                 sizeof input);
-        const float step = (float)(kept(net, p) == KEPT_STEP ? input : freeze(f, i));
-        GANZ_TRY(ganz_writer_write(w, &step, sizeof step, err));
+        if (kept(net, &net->params.list[i]) == KEPT_VALUES) GANZ_TRY(write_floats(w, f, i, err));
+        else GANZ_TRY(write_steps(w, f, net, i, err));
     }
     if (net->float_lookup) GANZ_TRY(write_floats(w, f, net->embedding, err));
     for (int i = 0; i < net->params.count; i++) {
@@ -109,15 +122,17 @@ static ganz_status write_data(ganz_writer *w, const ganz_net *net, const ganz_vo
 
 static ganz_status open_freezer(freezer *f, const ganz_net *net, ganz_error *err)
 {
-    size_t largest = 0;
+    size_t largest = 0, rows = 0;
     for (int i = 0; i < net->params.count; i++) {
-        const size_t count = ganz_param_count(&net->params.list[i]);
-        if (count > largest) largest = count;
+        const ganz_param *const p = &net->params.list[i];
+        if (ganz_param_count(p) > largest) largest = ganz_param_count(p);
+        if ((size_t)p->rows > rows) rows = (size_t)p->rows;
     }
     f->codes = ganz_alloc(largest, 1);
     f->work = ganz_alloc(largest, sizeof *f->work);
+    f->steps = ganz_alloc(rows, sizeof *f->steps);
     f->site = ganz_alloc((size_t)net->params.count, sizeof *f->site);
-    if (!f->codes || !f->work || !f->site) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the codes of a model");
+    if (!f->codes || !f->work || !f->steps || !f->site) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the codes of a model");
     for (int i = 0; i < net->sites; i++) {
         const ganz_site *const site = ganz_net_site((ganz_net *)(uintptr_t)net, i);
         f->site[site->weight] = site;
@@ -137,6 +152,7 @@ static ganz_status write_bits(ganz_writer *w, const ganz_net *net, ganz_error *e
     if (biases != bits) GANZ_TRY(ganz_writer_int(w, "bias_bits", biases, err));
     if (pair->u_bits != bits) GANZ_TRY(ganz_writer_int(w, "attention_bits", pair->u_bits, err));
     if (net->float_lookup) GANZ_TRY(ganz_writer_text(w, "lookup", "float", err));
+    if (net->logits.by_row) GANZ_TRY(ganz_writer_text(w, "weight_steps", "rows", err));
     return pair->inputs == GANZ_INPUTS_FAKE ? GANZ_OK : ganz_writer_text(w, "attention", "float", err);
 }
 
@@ -157,22 +173,29 @@ out:
     if (w) ganz_writer_abandon(&w);
     ganz_free(f.codes);
     ganz_free(f.work);
+    ganz_free(f.steps);
     ganz_free(f.site);
     return status;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-static ganz_status get_step(const ganz_container *file, const ganz_param *p, float *step, ganz_error *err)
+/* So that no product of steps leaves the range of float. */
+static bool is_step(float step) { return step >= 0x1p-64f && step <= 0x1p64f; }
+
+static ganz_status get_steps(const ganz_container *file, const ganz_param *p, int count, const float **steps,
+                             ganz_error *err)
 {
     const ganz_entry *e;
     char name[64];
     step_name(p, name);
-    GANZ_TRY(ganz_container_get(file, name, GANZ_DTYPE_F32, 1, (const int64_t[]){1}, &e, err));
-    memcpy(step, e->data, sizeof *step);
-    if (*step >= 0x1p-64f && *step <= 0x1p64f) return GANZ_OK; /* so that no product of steps leaves the range of float */
+    GANZ_TRY(ganz_container_get(file, name, GANZ_DTYPE_F32, 1, (const int64_t[]){count}, &e, err));
+    *steps = e->data;
+    int good = 0;
+    while (good < count && is_step((*steps)[good])) good++;
+    if (good == count) return GANZ_OK;
     return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds %g, which is no step", ganz_container_name(file), name,
-                     (double)*step);
+                     (double)(*steps)[good]);
 }
 
 static ganz_status get_tensor(const ganz_container *file, const ganz_param *p, const char *name, ganz_dtype type,
@@ -188,11 +211,11 @@ ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *n
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
         const ganz_entry *e;
-        float step;
+        const float *steps;
         const kept_as as = kept(net, p);
         if (as == KEPT_VALUES) GANZ_TRY(get_tensor(file, p, p->name, GANZ_DTYPE_F32, &e, err));
         if (as == KEPT_CODES) GANZ_TRY(get_tensor(file, p, p->name, GANZ_DTYPE_I8, &e, err));
-        if (as != KEPT_VALUES) GANZ_TRY(get_step(file, p, &step, err));
+        if (as != KEPT_VALUES) GANZ_TRY(get_steps(file, p, steps_of(net, p), &steps, err));
     }
     const ganz_entry *e;
     const ganz_param *const table = &net->params.list[net->embedding];
@@ -217,12 +240,11 @@ static int largest_code(const int8_t *codes, size_t count)
     return 128 - low > high - 128 ? 128 - low : high - 128;
 }
 
-static ganz_status get_codes(const ganz_container *file, const ganz_param *p, int bits, const int8_t **codes, float *step,
+static ganz_status get_codes(const ganz_container *file, const ganz_param *p, int bits, const int8_t **codes,
                              ganz_error *err)
 {
     const ganz_entry *e;
     GANZ_TRY(get_tensor(file, p, p->name, GANZ_DTYPE_I8, &e, err));
-    GANZ_TRY(get_step(file, p, step, err));
     *codes = e->data;
     const int largest = largest_code(*codes, ganz_param_count(p)), p_max = ganz_code_max(bits, true);
     if (largest <= p_max) return GANZ_OK;
@@ -230,19 +252,42 @@ static ganz_status get_codes(const ganz_container *file, const ganz_param *p, in
                      ganz_container_name(file), p->name, largest, bits, p_max);
 }
 
-/* Weight and bias of a site. */
-static ganz_status read_site(const ganz_container *file, const ganz_site *site, ganz_weights *w, bool forget, ganz_error *err)
+static ganz_status read_bias(const ganz_container *file, const ganz_site *site, ganz_weights *w, ganz_error *err)
+{
+    const ganz_param *const bias = &w->params->list[site->bias];
+    const int8_t *codes;
+    const float *step;
+    GANZ_TRY(get_codes(file, bias, site->bias_bits, &codes, err));
+    GANZ_TRY(get_steps(file, bias, 1, &step, err));
+    for (int i = 0; i < site->out; i++) w->value[site->bias][i] = (real)codes[i] * (real)*step;
+    return GANZ_OK;
+}
+
+/* Weight and bias of a site. `room`: for its steps. */
+static ganz_status read_site(const ganz_container *file, const ganz_site *site, ganz_weights *w, bool forget, real *room,
+                             ganz_error *err)
 {
     const ganz_param *const weight = &w->params->list[site->weight];
+    const int count = ganz_site_step_count(site);
     const int8_t *codes;
-    float step;
-    GANZ_TRY(get_codes(file, weight, site->weight_bits, &codes, &step, err));
-    ganz_weights_pack(w, site, codes, (real)step);
+    const float *steps;
+    GANZ_TRY(get_codes(file, weight, site->weight_bits, &codes, err));
+    GANZ_TRY(get_steps(file, weight, count, &steps, err));
+    for (int i = 0; i < count; i++) room[i] = (real)steps[i];
+    ganz_weights_pack(w, site, codes, room);
     if (forget) ganz_map_forget(codes, ganz_param_count(weight));
-    if (!ganz_site_codes_bias(site)) return GANZ_OK;
-    GANZ_TRY(get_codes(file, &w->params->list[site->bias], site->bias_bits, &codes, &step, err));
-    for (int i = 0; i < site->out; i++) w->value[site->bias][i] = (real)codes[i] * (real)step;
-    return GANZ_OK;
+    return ganz_site_codes_bias(site) ? read_bias(file, site, w, err) : GANZ_OK;
+}
+
+static ganz_status read_sites(const ganz_container *file, const ganz_net *net, ganz_weights *w, bool forget,
+                              ganz_error *err)
+{
+    real *const room = ganz_alloc((size_t)net->rows, sizeof *room);
+    ganz_status status = room ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for %d steps", net->rows);
+    for (int i = 0; status == GANZ_OK && i < net->sites; i++)
+        status = read_site(file, ganz_net_site((ganz_net *)(uintptr_t)net, i), w, forget, room, err);
+    ganz_free(room);
+    return status;
 }
 
 static ganz_status read_values(const ganz_container *file, const ganz_param *p, const char *name, real *to,
@@ -263,15 +308,13 @@ ganz_status ganz_model_read_codes(const ganz_container *file, const ganz_net *ne
 {
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
-        float step;
+        const float *step;
         if (kept(net, p) == KEPT_VALUES) GANZ_TRY(read_values(file, p, p->name, w->value[i], err));
         if (kept(net, p) != KEPT_STEP) continue;
-        GANZ_TRY(get_step(file, p, &step, err));
-        w->input_step[i - net->first_step] = (real)step;
+        GANZ_TRY(get_steps(file, p, 1, &step, err));
+        w->input_step[i - net->first_step] = (real)*step;
     }
     const int table = net->embedding;
     if (net->float_lookup) GANZ_TRY(read_values(file, &net->params.list[table], lookup, w->value[table], err));
-    for (int i = 0; i < net->sites; i++)
-        GANZ_TRY(read_site(file, ganz_net_site((ganz_net *)(uintptr_t)net, i), w, forget, err));
-    return GANZ_OK;
+    return read_sites(file, net, w, forget, err);
 }

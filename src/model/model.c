@@ -132,14 +132,15 @@ static ganz_status read_width(const ganz_container *file, const char *key, int s
     return GANZ_OK;
 }
 
-/* "float" or "codes"; missing: codes. */
-static ganz_status read_float(const ganz_container *file, const char *key, bool *is_float, ganz_error *err)
+/* Which of two words; missing: the second. */
+static ganz_status read_word(const ganz_container *file, const char *key, const char *first, const char *second,
+                             bool *is_first, ganz_error *err)
 {
     const char *const text = ganz_container_text(file, key);
-    *is_float = text && strcmp(text, "float") == 0;
-    if (!text || *is_float || strcmp(text, "codes") == 0) return GANZ_OK;
-    return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: %s is \"%.40s\", this build knows \"float\" and \"codes\"",
-                     ganz_container_name(file), key, text);
+    *is_first = text && strcmp(text, first) == 0;
+    if (!text || *is_first || strcmp(text, second) == 0) return GANZ_OK;
+    return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: %s is \"%.40s\", this build knows \"%s\" and \"%s\"",
+                     ganz_container_name(file), key, text, first, second);
 }
 
 static ganz_status read_bits(const ganz_container *file, ganz_model_info *info, ganz_error *err)
@@ -152,8 +153,9 @@ static ganz_status read_bits(const ganz_container *file, ganz_model_info *info, 
     const char *const biases = ganz_container_text(file, "bias_bits");
     if (biases && strcmp(biases, "32") == 0) info->bias_bits = GANZ_BITS_FLOAT;
     else GANZ_TRY(read_width(file, "bias_bits", info->bits, &info->bias_bits, err));
-    GANZ_TRY(read_float(file, "lookup", &info->float_lookup, err));
-    return read_float(file, "attention", &info->float_attention, err);
+    GANZ_TRY(read_word(file, "lookup", "float", "codes", &info->float_lookup, err));
+    GANZ_TRY(read_word(file, "weight_steps", "rows", "one", &info->row_steps, err));
+    return read_word(file, "attention", "float", "codes", &info->float_attention, err);
 }
 
 ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *info, ganz_error *err)
@@ -283,6 +285,7 @@ static ganz_status read_integers(ganz_model *m, const ganz_container *file, bool
                                                .u = m->info.u_bits,
                                                .biases = m->info.bias_bits});
     m->net.float_lookup = m->info.float_lookup;
+    ganz_net_set_row_steps(&m->net, m->info.row_steps);
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_CODES, GANZ_INPUTS_CODES);
     for (int i = 0; m->info.float_attention && i < m->net.pairs; i++)
         ganz_net_pair(&m->net, i)->inputs = GANZ_INPUTS_FLOAT;

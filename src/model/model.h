@@ -21,6 +21,7 @@ typedef struct ganz_model_info {
     int bits;             /* of the codes of weights; 0: they are float */
     int input_bits, u_bits, bias_bits; /* of the inputs, of attention weights, and of biases (GANZ_BITS_FLOAT: no codes) */
     bool float_attention; /* only the dense products of an integer model are integer */
+    bool row_steps;       /* each output of a weight of an integer model has a step of its own */
     bool float_lookup;    /* embeddings of an integer model are looked up in a float table of their own */
     int dynamic_bits;     /* of a float model: inputs of dense products are rounded row by row; 0: not */
 } ganz_model_info;

@@ -66,14 +66,14 @@ out:
     return status;
 }
 
-void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *codes, real step)
+void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *codes, const real *steps)
 {
     ganz_backend *const be = w->be;
     char *const block = (char *)w->packed_block + w->packed_used;
     const int p = ganz_code_max(site->input_bits, true);
     w->packed[site->place] = be->pack(be, block, codes, site->out, site->in, site->after_relu ? 0 : -p, p);
     w->packed_used += ganz_round_up(be->pack_bytes(be, site->out, site->in), GANZ_ALIGN);
-    be->upload(be, w->weight_step + site->place, &step, sizeof step);
+    be->upload(be, ganz_site_steps(w, site), steps, (size_t)ganz_site_step_count(site) * sizeof *steps);
 }
 
 /* ---- from training ------------------------------------------------------------------------------ */
@@ -88,17 +88,15 @@ static real value_of(const void *data, ganz_type type, size_t i)
     return (real)value;
 }
 
-real ganz_weights_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *work)
+void ganz_weights_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *steps, real *work)
 {
     const ganz_param *const p = &w->params->list[site->weight];
     const ganz_type type = w->be->product;
     const size_t bytes = ganz_type_bytes(type), count = ganz_param_count(p);
-    real step;
     GANZ_ASSERT(site->weights == GANZ_WEIGHTS_FAKE);
     w->be->download(w->be, work, (const char *)w->copy + p->offset * bytes, count * bytes);
-    w->be->download(w->be, &step, w->weight_step + site->place, sizeof step);
+    w->be->download(w->be, steps, ganz_site_steps(w, site), (size_t)ganz_site_step_count(site) * sizeof *steps);
     for (size_t i = 0; i < count; i++) codes[i] = (int8_t)value_of(work, type, i);
-    return step;
 }
 
 real ganz_weights_bias_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *work)

@@ -56,6 +56,7 @@ typedef struct ganz_net {
     ganz_site logits;                           /* its weight is the embedding */
     int first_step;                             /* parameter number of z 0; all z touch, in the order of their places */
     int sites, pairs, steps;                    /* 97, 18, 169 for six and six layers */
+    int rows;                                   /* outputs of all sites, each site's begun at a multiple of 16 */
     bool whole_steps;                           /* all steps are powers of two */
     bool float_lookup;                          /* embeddings are looked up in float even where logits are integer */
 } ganz_net;
@@ -70,6 +71,8 @@ ganz_pair *ganz_net_pair(ganz_net *net, int index);
 /* Width of all codes, or of each kind. */
 void ganz_net_set_bits(ganz_net *net, int bits);
 void ganz_net_set_widths(ganz_net *net, ganz_widths widths);
+/* A step for each weight matrix, or for each of its outputs. */
+void ganz_net_set_row_steps(ganz_net *net, bool by_row);
 void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_state inputs);
 
 /* The numbers of a net on one device. */
@@ -79,7 +82,7 @@ typedef struct ganz_weights {
     real *master;      /* (params.block); NULL for CODES */
     real *grad;        /* (params.block) or NULL: no training */
     void *copy;        /* (params.block) operands in the product type, made by refresh; NULL while masters serve */
-    real *weight_step; /* (sites) of FAKE weights */
+    real *weight_step; /* (rows) of FAKE and CODES weights: see ganz_site_steps */
     real *bias_step;   /* (sites) of FAKE biases */
     real *weight_range; /* (1) what FAKE weights are clipped to; NULL: they reach to the largest */
     real *bias_value;  /* (params.block) FAKE biases, dequantized; NULL while masters serve */
@@ -115,12 +118,18 @@ ganz_status ganz_weights_set_steps(ganz_weights *w, const ganz_net *net, ganz_er
  * GANZ_EUNSUPPORTED on a device without integer kernels. The caller then fills them in: each site by ganz_weights_pack,
  * w->value of what is not a weight, w->input_step (all positive). Never refreshed. */
 ganz_status ganz_weights_open_codes(ganz_weights *w, const ganz_net *net, ganz_backend *be, ganz_error *err);
-/* codes (out, in) in ordinary memory, not needed afterwards. */
-void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *codes, real step);
+/* codes (out, in) in ordinary memory, and their steps, one or (out) where by_row; not needed afterwards. */
+void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *codes, const real *steps);
+/* Where the steps of a site's weight are, and how many. */
+static inline real *ganz_site_steps(const ganz_weights *w, const ganz_site *site)
+{
+    return w->weight_step + (site->by_row ? site->row : site->place);
+}
+static inline int ganz_site_step_count(const ganz_site *site) { return site->by_row ? site->out : 1; }
 
-/* Codes of FAKE weights (site->out * site->in) or of its bias (site->out), brought to ordinary memory; the step that makes
- * values of them. `work`: as many `real`. */
-real ganz_weights_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *work);
+/* Codes of FAKE weights (site->out * site->in) or of its bias (site->out), brought to ordinary memory; the steps that make
+ * values of them, one or (out) where by_row; of a bias, one. `work`: as many `real` as codes. */
+void ganz_weights_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *steps, real *work);
 real ganz_weights_bias_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *work);
 
 /* Tokens of one pass, on the device. Made from a batch by the trainer, from sentences by the search. */

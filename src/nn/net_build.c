@@ -68,6 +68,8 @@ static ganz_site new_site(builder *b, const char *where, const char *name, int o
 {
     ganz_site site = {.in = in, .out = out, .weight = -1, .bias = -1, .place = b->net->sites++, .input = next_step(b)};
     site.weight_bits = site.input_bits = site.bias_bits = BITS;
+    site.row = b->net->rows;
+    b->net->rows += (int)ganz_round_up((size_t)out, GANZ_ALIGN / sizeof(float));
     snprintf(site.name, sizeof site.name, "%s%s%s", where, *where ? "." : "", name);
     return site;
 }
@@ -251,6 +253,11 @@ void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_
         site->inputs = inputs;
     }
     for (int i = 0; i < net->pairs; i++) ganz_net_pair(net, i)->inputs = inputs;
+}
+
+void ganz_net_set_row_steps(ganz_net *net, bool by_row)
+{
+    for (int i = 0; i < net->sites; i++) ganz_net_site(net, i)->by_row = by_row;
 }
 
 void ganz_net_set_widths(ganz_net *net, ganz_widths widths)

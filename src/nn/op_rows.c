@@ -40,6 +40,7 @@ ganz_tensor *ganz_op_embed(ganz_pass *pass, const ganz_net *net, const ganz_toke
                                   .ids = tokens->ids,
                                   .positions = tokens->positions,
                                   .table = ganz_embedding_table(pass, net),
+                                  .by_row = !net->float_lookup && ganz_site_by_row(&net->logits),
                                   .packed = net->float_lookup ? NULL : ganz_site_packed(pass, &net->logits),
                                   .scale = (real)sqrt((double)d),
                                   .timing = pass->weights->timing,

@@ -217,12 +217,12 @@ ganz_operand ganz_site_weight(const ganz_pass *pass, const ganz_site *site, int 
 {
     const ganz_weights *const w = pass->weights;
     if (site->weights == GANZ_WEIGHTS_CODES) /* packed: see ganz_site_packed */
-        return (ganz_operand){{site->out, site->in, site->in, GANZ_S8, NULL}, w->weight_step + site->place};
+        return (ganz_operand){{site->out, site->in, site->in, GANZ_S8, NULL}, ganz_site_steps(w, site)};
     const size_t offset = w->params->list[site->weight].offset;
     const bool fake = site->weights == GANZ_WEIGHTS_FAKE, copy = fake || pass->be->product != GANZ_REAL;
     ganz_operand o = {.m = {site->out * count, site->in, site->in, copy ? pass->be->product : GANZ_REAL, NULL}};
     o.m.data = copy ? (char *)w->copy + offset * ganz_type_bytes(pass->be->product) : (char *)(w->master + offset);
-    o.step = fake ? w->weight_step + site->place : NULL;
+    o.step = fake ? ganz_site_steps(w, site) : NULL;
     return o;
 }
 

@@ -41,12 +41,16 @@ typedef struct ganz_site {
     int in, out;
     int weight, bias; /* parameter numbers; bias -1: none */
     int place;        /* 0 .. sites-1: place in the blocks of weight steps and bias steps */
+    int row;          /* place of the first of its outputs among all: in the block of weight steps, where by_row */
+    bool by_row;      /* each output has a weight step of its own */
     ganz_step input;
     int weight_bits, input_bits, bias_bits;
     bool after_relu; /* input codes are in [0, p]: products may be faster */
     ganz_weights_state weights;
     ganz_inputs_state inputs;
 } ganz_site;
+
+static inline bool ganz_site_by_row(const ganz_site *site) { return site->by_row && site->weights != GANZ_WEIGHTS_FLOAT; }
 
 static inline bool ganz_site_codes_bias(const ganz_site *site)
 {

@@ -25,9 +25,9 @@ static ganz_status take(ganz_weights *w, void *pointer, size_t count, size_t ele
 
 ganz_status ganz_weights_shared(ganz_weights *w, const ganz_net *net, ganz_error *err)
 {
-    const size_t sites = (size_t)net->sites, steps = (size_t)net->steps;
+    const size_t sites = (size_t)net->sites, steps = (size_t)net->steps, rows = (size_t)net->rows;
     const size_t timing = (size_t)net->config.max_positions * (size_t)net->config.width;
-    GANZ_TRY(take(w, &w->weight_step, sites, sizeof *w->weight_step, err));
+    GANZ_TRY(take(w, &w->weight_step, rows, sizeof *w->weight_step, err));
     GANZ_TRY(take(w, &w->bias_step, sites, sizeof *w->bias_step, err));
     GANZ_TRY(take(w, &w->input_step, steps, sizeof *w->input_step, err));
     GANZ_TRY(take(w, &w->largest, steps, sizeof *w->largest, err));
@@ -79,7 +79,8 @@ static ganz_refresh_item weight_item(const ganz_weights *w, const ganz_site *sit
     return (ganz_refresh_item){.master = w->master + p->offset,
                                .count = ganz_param_count(p),
                                .copy = (char *)w->copy + p->offset * ganz_type_bytes(w->be->product),
-                               .step = w->weight_step + site->place,
+                               .step = ganz_site_steps(w, site),
+                               .rows = fake && site->by_row ? site->out : 0,
                                .p = fake ? ganz_code_max(site->weight_bits, true) : 0,
                                .whole = whole,
                                .range = w->weight_range};

@@ -52,6 +52,7 @@ void ganz_phase_set_bits(ganz_net *net, const ganz_recipe *recipe)
                                            .biases = bits_of(recipe->bias_bits, recipe)});
     net->whole_steps = recipe->power_of_two;
     net->float_lookup = recipe->float_lookup;
+    ganz_net_set_row_steps(net, recipe->per_row);
 }
 
 void ganz_phase_set_states(ganz_net *net, const ganz_recipe *recipe, const ganz_phase *phase)

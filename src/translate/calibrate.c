@@ -220,6 +220,7 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     ganz_net_set_widths(&c->model->net, widths_of(how));
     c->model->net.whole_steps = how->power_of_two;
     c->model->net.float_lookup = how->float_lookup;
+    ganz_net_set_row_steps(&c->model->net, how->per_row);
     c->report->products = c->model->net.sites + 2 * c->model->net.pairs;
     if (!needs_text(how)) return GANZ_OK;
     GANZ_TRY(ganz_lines_open(&c->source, how->source, err));

@@ -102,6 +102,7 @@ void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
     facts->attention_bits = m->info.float_attention ? 0 : m->info.u_bits;
     facts->bias_bits = m->info.bias_bits == GANZ_BITS_FLOAT ? 0 : m->info.bias_bits;
     facts->float_lookup = m->info.float_lookup;
+    facts->row_steps = m->info.row_steps;
     facts->dynamic_bits = m->info.dynamic_bits;
 }
 
@@ -110,13 +111,21 @@ static ganz_code_facts codes(int bits, bool is_signed, double step)
     return (ganz_code_facts){.bits = bits, .most = ganz_code_max(bits, is_signed), .step = step};
 }
 
+static double weight_step(const ganz_weights *w, const ganz_site *site)
+{
+    const real *const steps = ganz_site_steps(w, site);
+    real largest = 0;
+    for (int i = 0; i < ganz_site_step_count(site); i++) largest = steps[i] > largest ? steps[i] : largest;
+    return (double)largest;
+}
+
 /* The steps of both sides. Models live in ordinary memory. */
 static void describe_codes(const ganz_model *m, const ganz_product *p, ganz_product_facts *facts)
 {
     const real *const input = m->weights.input_step;
     if (p->site) {
         facts->left = codes(p->site->input_bits, true, (double)input[p->site->input.place]);
-        facts->right = codes(p->site->weight_bits, true, (double)m->weights.weight_step[p->site->place]);
+        facts->right = codes(p->site->weight_bits, true, weight_step(&m->weights, p->site));
     } else if (p->kind == GANZ_PRODUCT_QK) {
         facts->left = codes(p->pair->bits, true, (double)input[p->pair->q.place]);
         facts->right = codes(p->pair->bits, true, (double)input[p->pair->k.place]);

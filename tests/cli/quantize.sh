@@ -72,6 +72,11 @@ made '17 of 23 products in 8' --calibrate valid.en --method kl --products dense
 made '23 of 23 products in 8' --method clip --clip 4
 made '17 of 23 products in 8' --method dynamic
 made '23 of 23 products in 8' --calibrate valid.en --power-of-two --weight-bits 7 --activation-bits 6 --attention-bits 5
+made '23 of 23 products in 4' --calibrate valid.en --bits 4 --per-row --bias-bits 32 --float-lookup
+$GANZ inspect made.safetensors >out || fail "cannot inspect"
+for words in 'biases *float' 'one for each output of a weight' 'looked up in float' '23 integer, 0 float'; do
+  grep -qE "$words" out || fail "inspect says no $words: $(cat out)"
+done
 mkdir report && made '23 of 23 products in 8' --calibrate valid.en --report report
 [ -s report/quant.txt ] || fail "no report"
 $GANZ quantize -q --model float/best.safetensors --train corpus --out clipped --method clip --clip 8:2 --steps-per-phase 4 || fail "clip"
@@ -91,6 +96,7 @@ no() { refuses "$1" "$2" $GANZ quantize --out no "${@:3}"; }
 no 1 'integer model' --model three/best.safetensors --train corpus
 no 1 'vocabulary' --model float/best.safetensors --train strange
 no 2 'bits must be 2 to 8, not 9' --model float/best.safetensors --train corpus --bits 9
+no 2 'bias-bits is at most 8, or 32 for float, not 9' --model float/best.safetensors --train corpus --bias-bits 9
 no 2 'bits must be 2 to 8, not 1' --model float/best.safetensors --train corpus --bits 1
 no 2 'phases are numbers from 1 to 6' --model float/best.safetensors --train corpus --phases 0-3
 no 1 'phases 2 and 3 are needed' --model float/best.safetensors --train corpus --phases 1,5

@@ -97,7 +97,8 @@ int main(int argc, char **argv)
     const int lines = atoi(argv[3]), beam = atoi(argv[4]);
     ganz_model *m;
     OK(ganz_model_open(&m, argv[1], &err));
-    need(m->info.bits > 0 && !m->info.float_attention && lines > 0, "an integer model and some lines are needed");
+    need(m->info.bits > 0 && !m->info.float_attention && !m->info.row_steps && !m->info.float_lookup && lines > 0,
+         "an integer model, its plain kind, and some lines are needed");
     FILE *const file = fopen(argv[5], "wb");
     need(file, argv[5]);
     const engine_head head = {ENGINE_MAGIC, m->net.config,

@@ -63,7 +63,7 @@ static void read_weights(content *c, ganz_weights *w, ganz_net *net, ganz_backen
     for (int i = 0; i < net->sites; i++) {
         const ganz_site *const site = ganz_net_site(net, i);
         take_to(c, &step, sizeof step);
-        ganz_weights_pack(w, site, take(c, (size_t)site->out * (size_t)site->in), step);
+        ganz_weights_pack(w, site, take(c, (size_t)site->out * (size_t)site->in), &step);
     }
 }
 
