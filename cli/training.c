@@ -38,7 +38,9 @@ static void show_progress(void *context, const ganz_train_progress *p)
     cli_progress *const bar = context;
     char detail[128];
     if (p->event) cli_progress_say(bar, p->event);
-    bar->total = p->steps;
+    /* a clock may end it before its steps do: the bar shows what is nearer */
+    const double whole = p->seconds_left >= 0 && p->seconds > 0 ? 1 + p->seconds_left / p->seconds : 0;
+    bar->total = whole > 0 ? (long long)((double)p->step * whole + 0.5) : p->steps;
     int n = snprintf(detail, sizeof detail, "steps, epoch %.2f", p->epoch);
     if (p->phase > 0) n = snprintf(detail, sizeof detail, "steps, phase %d (%s)", p->phase, p->phase_name);
     if (p->loss >= 0) n += snprintf(detail + n, sizeof detail - (size_t)n, ", loss %.4f", p->loss);

@@ -84,7 +84,7 @@ static void tell(run *r, const char *event)
     p.tokens_per_second = r->speed;
     p.seconds = seconds_of(r);
     const double done = part_done(r);
-    p.seconds_left = done > 0 ? p.seconds * (1 - done) / done : -1;
+    p.seconds_left = done > 0 ? p.seconds * fmax(0, 1 - done) / done : -1;
     r->options->progress(r->options->context, &p);
     r->shown = ganz_seconds();
 }

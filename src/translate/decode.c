@@ -9,7 +9,8 @@
 
 enum {
     EXTRA_TOKENS = 25,  /* what a sentence counts in a group beside its tokens: limit = 2 * (tokens + 25) */
-    LOGIT_ROWS = 60,    /* rows of logits that exist at a time */
+    LOGIT_ROWS = 60,    /* rows of logits that exist at a time: as many as a cache likes */
+    GPU_LOGIT_ROWS = 1024, /* there each part costs three waits */
     KEYS_HOST = 1 << 14,
     HOST_SCRATCH = 1 << 18
 };
@@ -35,6 +36,7 @@ struct ganz_decoder {
     ganz_audit *audit; /* NULL: nothing is counted */
     int capacity;                      /* largest count of a group: sum of tokens + 25 */
     int most_lanes, most_rows, k;      /* of a group; candidates a row */
+    int logit_rows;                    /* that exist at a time */
     lane *lanes;                       /* (most_lanes) live ones first */
     int live;
     ganz_arena beams;
@@ -98,6 +100,7 @@ static void size_group(ganz_decoder *d)
     d->capacity = o->batch_tokens > alone ? o->batch_tokens : alone;
     d->most_lanes = d->capacity / (EXTRA_TOKENS + 1);
     d->most_rows = d->most_lanes * o->search.beam;
+    d->logit_rows = d->be->host ? LOGIT_ROWS : d->most_rows < GPU_LOGIT_ROWS ? d->most_rows : GPU_LOGIT_ROWS;
     d->k = ganz_search_candidates(&o->search);
     if (d->k > d->net->config.vocab) d->k = d->net->config.vocab;
     const size_t list_rows = (size_t)o->search.beam * (size_t)d->capacity;
@@ -131,7 +134,7 @@ static ganz_status take_memory(ganz_decoder *d, ganz_error *err)
     const size_t key_bytes = ganz_keys_bytes(d->net, d->be, key_rows, d->capacity);
     GANZ_TRY(take_block(d, &d->key_block, key_bytes, err));
     ganz_arena_over(&d->keys_memory, d->key_block, key_bytes, d->be->host);
-    const size_t logits = (size_t)LOGIT_ROWS * (size_t)d->net->config.vocab * sizeof(real);
+    const size_t logits = (size_t)d->logit_rows * (size_t)d->net->config.vocab * sizeof(real);
     const size_t rows = (size_t)d->capacity * (size_t)row_width(d->net) * sizeof(real);
     return set_scratch(d, logits + rows + (1 << 20), HOST_SCRATCH, err);
 }
@@ -385,8 +388,8 @@ static bool run_network(ganz_decoder *d, int *rows)
     ganz_pass pass = new_pass(d);
     const ganz_tensor *const decoded = ganz_net_step(&pass, d->net, &target, d->keys, &self, &cross);
     const size_t mark = ganz_arena_mark(&d->scratch), host_mark = ganz_arena_mark(&d->host_scratch);
-    for (int first = 0; first < *rows && !pass.failed; first += LOGIT_ROWS) {
-        find_candidates(d, &pass, decoded, first, *rows - first < LOGIT_ROWS ? *rows - first : LOGIT_ROWS);
+    for (int first = 0; first < *rows && !pass.failed; first += d->logit_rows) {
+        find_candidates(d, &pass, decoded, first, *rows - first < d->logit_rows ? *rows - first : d->logit_rows);
         ganz_arena_rewind(&d->scratch, mark);
         ganz_arena_rewind(&d->host_scratch, host_mark);
     }
