@@ -4,7 +4,7 @@
 HERE=$(cd "$(dirname "$0")" && pwd)
 export HERE
 DIR=$(mktemp -d) || exit 1
-trap 'rm -rf "$DIR"' EXIT
+trap '[ "$BASHPID" = $$ ] && rm -rf "$DIR"' EXIT # a child that is stopped before it becomes a program has this trap too
 cd "$DIR" || exit 1
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
