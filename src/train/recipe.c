@@ -82,8 +82,8 @@ static const ganz_setting table[] = {
     REAL(rate_factor, "rate-factor", 0, 100, "0", QUANTIZE, "factor of the rate of weights; 0: 1, or 0.1 after a cooldown"),
     REAL(phase_cooldown, "phase-cooldown", 0, 1, "0.5", QUANTIZE, "last part of each phase over which its rate falls to 0"),
     REAL(phase_average, "phase-average", 0, 0.9999999, "0.999", QUANTIZE, "decay of the running average of a phase; 0: none"),
-    CHOICE(step_optimizer, "step-optimizer", "adafactor|adam", "adafactor", true, QUANTIZE, "how steps are learned"),
-    REAL(step_rate, "step-rate", 0, 10, "0", QUANTIZE, "rate of the steps; 0: 0.002, or 0.01 for Adam"),
+    CHOICE(step_optimizer, "step-optimizer", "adafactor|adam", "adam", true, QUANTIZE, "how steps are learned"),
+    REAL(step_rate, "step-rate", 0, 10, "0", QUANTIZE, "rate of the steps; 0: by bits, 0.009 for 8, or 0.002 for Adafactor"),
     ROW(clip, "clip", PAIR, 0.001, 1000, NULL, "2", false, QUANTIZE, "clip: range, or FROM:TO to narrow it in training"),
 };
 
