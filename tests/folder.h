@@ -23,6 +23,23 @@ static int leave_folder(void **state)
     return result;
 }
 
+/* All of a file, aligned as containers are; the caller frees it. NULL: it cannot be read. */
+static inline char *read_whole(const char *path, size_t *bytes)
+{
+    FILE *const file = fopen(path, "rb");
+    *bytes = 0;
+    if (!file) return NULL;
+    fseek(file, 0, SEEK_END);
+    *bytes = (size_t)ftell(file);
+    rewind(file);
+    char *const data = aligned_alloc(64, (*bytes + 63) / 64 * 64);
+    const size_t got = data ? fread(data, 1, *bytes, file) : 0;
+    fclose(file);
+    if (got == *bytes) return data;
+    free(data);
+    return NULL;
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
 #endif

@@ -162,18 +162,6 @@ static void damaged(void **state)
     }
 }
 
-static char *read_whole(const char *path, size_t *bytes)
-{
-    FILE *const f = fopen(path, "rb");
-    fseek(f, 0, SEEK_END);
-    *bytes = (size_t)ftell(f);
-    rewind(f);
-    char *const data = aligned_alloc(64, (*bytes + 63) / 64 * 64);
-    assert_int_equal(fread(data, 1, *bytes, f), *bytes);
-    fclose(f);
-    return data;
-}
-
 static void truncated(void **state)
 {
     (void)state;
@@ -182,6 +170,7 @@ static void truncated(void **state)
     ganz_error err;
     assert_true(write_tiny("m", 1));
     char *const data = read_whole("m", &bytes);
+    assert_non_null(data);
     OK(ganz_model_parse(&model, data, bytes, "m", &err));
     ganz_model_close(&model);
     for (size_t cut = 0; cut < bytes; cut += cut < 200 ? 1 : 997)
@@ -198,6 +187,7 @@ static void header_bits(void **state)
     ganz_error err;
     assert_true(write_tiny("m", 1));
     char *const data = read_whole("m", &bytes);
+    assert_non_null(data);
     uint64_t header;
     memcpy(&header, data, 8);
     for (size_t at = 0; at < 8 + header; at += at < 700 ? 1 : 23) {

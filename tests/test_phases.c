@@ -6,6 +6,7 @@
 
 #include "ganz/quantize.h"
 #include "toy.h"
+#include "train/operands.h"
 
 /* ---- the table ---------------------------------------------------------------------------------- */
 
@@ -268,6 +269,25 @@ static void attention_may_stay_float(void **state)
     ganz_model_close(&m);
 }
 
+/* The report's counts are the engine's, those of attention weights too. */
+static void reported_counts(void **state)
+{
+    (void)state;
+    ganz_operands o;
+    ganz_error err;
+    int64_t clipped[3] = {0};
+    if (ganz_operands_open(&o, in_dir("int4/best.safetensors"), in_dir("unseen.src"), 60, &err) != GANZ_OK)
+        fail_msg("%s", err.message);
+    for (int i = 0; i < o.count; i++) {
+        assert_true(o.list[i].values == o.audit.input[i].codes && o.list[i].clipped == o.audit.input[i].clipped);
+        clipped[o.list[i].kind] += o.list[i].clipped;
+    }
+    print_message("clipped: %lld of inputs, %lld of q, k and v, %lld of u\n", (long long)clipped[GANZ_OPERAND_INPUT],
+                  (long long)clipped[GANZ_OPERAND_QKV], (long long)clipped[GANZ_OPERAND_U]);
+    assert_true(clipped[GANZ_OPERAND_INPUT] > 0 && clipped[GANZ_OPERAND_QKV] > 0 && clipped[GANZ_OPERAND_U] > 0);
+    ganz_operands_close(&o);
+}
+
 /* ---- what learning is compared with ------------------------------------------------------------- */
 
 static void without_learning(void **state)
@@ -487,6 +507,7 @@ int main(void)
         cmocka_unit_test(steps_of_rows),
         cmocka_unit_test(values_beside_products),
         cmocka_unit_test(attention_may_stay_float),
+        cmocka_unit_test(reported_counts),
         cmocka_unit_test(without_learning),
         cmocka_unit_test(clipped_ranges_are_learned),
         cmocka_unit_test(phases_end_with_their_average),

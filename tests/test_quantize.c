@@ -269,19 +269,6 @@ static const damage row_damages[] = {
     {.find = "\"dec.0.cross.v.weight.step\":", .put = "\"dec.0.cross.w.weight.step\":", .words = "no tensor dec.0.cross.v.weight.step"},
 };
 
-static char *read_whole(const char *path, size_t *bytes)
-{
-    FILE *const f = fopen(path, "rb");
-    assert_non_null(f);
-    fseek(f, 0, SEEK_END);
-    *bytes = (size_t)ftell(f);
-    rewind(f);
-    char *const data = aligned_alloc(64, (*bytes + 63) / 64 * 64);
-    assert_int_equal(fread(data, 1, *bytes, f), *bytes);
-    fclose(f);
-    return data;
-}
-
 static char *find(char *data, size_t bytes, const char *what)
 {
     const size_t length = strlen(what);
@@ -314,6 +301,7 @@ static void refuse_damaged(const damage *list, size_t count)
     ganz_error err;
     for (size_t i = 0; i < count; i++) {
         char *const data = read_whole("i", &bytes);
+        assert_non_null(data);
         if (i == 0) {
             OK(ganz_model_parse(&model, data, bytes, "m", &err));
             ganz_model_close(&model);
@@ -348,6 +336,7 @@ static void bits_and_ends(void **state)
     assert_true(write_tiny("m", 5));
     quantize("m", "i", 8, NULL);
     char *const data = read_whole("i", &bytes);
+    assert_non_null(data);
     for (size_t at = 0; at < bytes; at += at < 700 ? 3 : 131) {
         const int bit = (int)(at * 5 % 8);
         data[at] = (char)(data[at] ^ 1 << bit);

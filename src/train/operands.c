@@ -202,6 +202,13 @@ out:
     return status;
 }
 
+/* Attention weights were made again here, in double: what was clipped of them, the engine has counted itself. */
+static void take_clipped(ganz_operands *o)
+{
+    for (int i = 0; i < o->count; i++)
+        if (o->list[i].kind == GANZ_OPERAND_U) o->list[i].clipped = o->audit.input[i].clipped;
+}
+
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
 static ganz_status run(ganz_operands *o, const char *text, int lines, ganz_error *err)
@@ -212,6 +219,7 @@ static ganz_status run(ganz_operands *o, const char *text, int lines, ganz_error
     ganz_status status = begin ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for the text");
     if (status == GANZ_OK) status = read_text(o, text, lines, longest, &ids, begin, err);
     if (status == GANZ_OK) status = translate(o, &ids, begin, longest, err);
+    if (status == GANZ_OK) take_clipped(o);
     ganz_ids_free(&ids);
     ganz_free(begin);
     return status;
