@@ -196,6 +196,29 @@ static void rate_with_both_ends(void **state)
     assert_true(ganz_rate(&r, 1000, 1.2) == 0);
 }
 
+static void finer_codes_are_tuned_less(void **state)
+{
+    (void)state;
+    ganz_recipe r;
+    ganz_recipe_defaults(&r);
+    near(1, ganz_tune_factor(&r), 1e-12); /* as the paper goes on from a flat schedule */
+    near(0.1 / sqrt(127), ganz_step_rate(&r), 1e-12);
+    r.cooldown = 0.5;
+    near(0.0125, ganz_tune_factor(&r), 1e-12);
+    r.weight_bits = 7;
+    r.activation_bits = 6;
+    near(0.05, ganz_tune_factor(&r), 1e-12);
+    near(0.1 / sqrt(31), ganz_step_rate(&r), 1e-12);
+    r.bits = 4;
+    r.weight_bits = r.activation_bits = 0;
+    near(0.2, ganz_tune_factor(&r), 1e-12);
+    near(0.1 / sqrt(7), ganz_step_rate(&r), 1e-12);
+    r.rate_factor = 0.3;
+    r.step_rate = 0.4;
+    near(0.3, ganz_tune_factor(&r), 1e-12);
+    near(0.4, ganz_step_rate(&r), 1e-12);
+}
+
 /* ---- log and chart ------------------------------------------------------------------------------ */
 
 static char dir[] = "/tmp/ganz_recipe_XXXXXX";
@@ -365,6 +388,7 @@ int main(void)
         cmocka_unit_test(builtin_recipes),
         cmocka_unit_test(rate_of_tensor2tensor),
         cmocka_unit_test(rate_with_both_ends),
+        cmocka_unit_test(finer_codes_are_tuned_less),
         cmocka_unit_test(log_goes_on_where_the_checkpoint_is),
         cmocka_unit_test(old_log_goes_on),
         cmocka_unit_test(log_of_others_is_refused),

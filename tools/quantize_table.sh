@@ -34,7 +34,7 @@ translated() {
   shift
   for set in "$VALID" "$TEST"; do
     [ -s "$OUT/$name.$set.hyp" ] && continue
-    $GANZ translate -q --model "$OUT/$name.safetensors" --beam "$BEAM" --threads "$THREADS" "$@" -o "$OUT/$name.$set.hyp" \
+    nice $GANZ translate -q --model "$OUT/$name.safetensors" --beam "$BEAM" --threads "$THREADS" "$@" -o "$OUT/$name.$set.hyp" \
       "$TEXTS/$set.$SOURCE"
     say "translated $set with $name"
   done

@@ -25,6 +25,16 @@ double ganz_step_rate(const ganz_recipe *recipe)
     return recipe->step_optimizer == GANZ_OPTIMIZER_ADAM ? 0.1 / sqrt(ldexp(1, (int)bits - 1) - 1) : 0.002;
 }
 
+/* Rounding errors halve with each bit, updates do not: they are normalised. With 8 bits there is next to nothing to repair,
+ * and a settled model would only be shaken up. Clipping hurts at any width. */
+double ganz_tune_factor(const ganz_recipe *recipe)
+{
+    const long long bits = recipe->weight_bits > 0 ? recipe->weight_bits : recipe->bits;
+    if (recipe->rate_factor > 0) return recipe->rate_factor;
+    if (recipe->cooldown == 0) return 1;
+    return bits > 6 && recipe->method != GANZ_METHOD_CLIP ? 0.2 * ldexp(1, 2 * (int)(6 - bits)) : 0.2;
+}
+
 double ganz_adafactor_decay(int64_t t) { return 1 - pow((double)t + 1, -0.8); }
 
 static size_t slots_of(const ganz_param *p, bool adam)

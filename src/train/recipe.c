@@ -79,7 +79,7 @@ static const ganz_setting table[] = {
     INT(steps_per_phase, "steps-per-phase", 0, 100000000, "0", QUANTIZE, "length of a phase; 0: once through the corpus"),
     INT(measure_batches, "measure-batches", 0, 100000000, "0", QUANTIZE, "length of phase 2; 0: as the others"),
     INT(first_step, "first-step", 0, 1000000000, "0", QUANTIZE, "step of the schedule to go on from; 0: the model's"),
-    REAL(rate_factor, "rate-factor", 0, 100, "0", QUANTIZE, "factor of the rate of weights; 0: 1, or 0.1 after a cooldown"),
+    REAL(rate_factor, "rate-factor", 0, 100, "0", QUANTIZE, "factor of the rate of weights; 0: by bits after a cooldown, else 1"),
     REAL(phase_cooldown, "phase-cooldown", 0, 1, "0.5", QUANTIZE, "last part of each phase over which its rate falls to 0"),
     REAL(phase_average, "phase-average", 0, 0.9999999, "0.999", QUANTIZE, "decay of the running average of a phase; 0: none"),
     CHOICE(step_optimizer, "step-optimizer", "adafactor|adam", "adam", true, QUANTIZE, "how steps are learned"),

@@ -9,7 +9,6 @@
 
 enum { CPU_TOKENS = 4096, GPU_TOKENS = 16384 };
 
-static const double AFTER_COOLDOWN = 0.1; /* of the rate: a model that has settled is not to be shaken up again */
 static const uint64_t steps_stream = 0x7374657073; /* of seeds, one for each step */
 
 double ganz_seconds(void)
@@ -423,11 +422,6 @@ static void follow(ganz_trainer *t)
         t->be->average(t->be, t->average + begin, t->weights.master + begin, end - begin, early < decay ? early : decay);
 }
 
-static double rate_factor(const ganz_recipe *r)
-{
-    return r->rate_factor > 0 ? r->rate_factor : r->cooldown > 0 ? AFTER_COOLDOWN : 1;
-}
-
 static ganz_status update(ganz_trainer *t, double done, ganz_error *err)
 {
     ganz_counters *const c = &t->counters;
@@ -437,7 +431,7 @@ static ganz_status update(ganz_trainer *t, double done, ganz_error *err)
     t->rate = 0;
     if (t->phase->train_weights) {
         t->rate = training ? ganz_rate(r, c->step, done)
-                           : ganz_flat_rate(r, c->first + c->step) * rate_factor(r) * factor;
+                           : ganz_flat_rate(r, c->first + c->step) * ganz_tune_factor(r) * factor;
         ganz_optim_step(&t->optim, t->rate, c->updates++);
     }
     if (t->phase->train_steps) {
