@@ -53,7 +53,7 @@ def measured(engine, args):
 
 def ours(args):
     env = dict(os.environ, GANZ_FORCE_ISA="avx2") if args.avx2 else None
-    run = subprocess.run([args.bench_kernel, "--spread", "10"], text=True, env=env, stdout=subprocess.PIPE)
+    run = subprocess.run([args.bench_kernel, "--spread", "10", "--quick"], text=True, env=env, stdout=subprocess.PIPE)
     if run.returncode:
         sys.exit("compare_gemm: %s fails" % args.bench_kernel)
     cells = [line.split("\t") for line in run.stdout.splitlines() if line.startswith("gemm")]
@@ -64,7 +64,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bench-kernel", help="the program bench_kernel")
     parser.add_argument("--avx2", action="store_true", help="hold ganz and oneDNN to AVX2")
-    parser.add_argument("--seconds", type=float, default=0.2, help="for each measurement [0.2]")
+    parser.add_argument("--seconds", type=float, default=0.1, help="for each measurement [0.1]")
     parser.add_argument("--library", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.library:
