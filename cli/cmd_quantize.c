@@ -140,6 +140,7 @@ static int check_words(const words *w)
     if (!o->model && !o->resume) return cli_usage(about, "which model? give --model");
     if (!o->out) return cli_usage(about, "where to? give --out");
     if (o->train && w->how.source) return cli_usage(about, "--train learns, --calibrate only measures: give one of them");
+    if (o->steps_of && !o->train) return cli_usage(about, "--steps-of goes with --train, which learns them on");
     if (w->report && !w->how.source) return cli_usage(about, "--report goes with --calibrate, whose text it translates");
     if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
     return -1;
@@ -192,6 +193,7 @@ int cli_run_quantize(int argc, char **argv)
         {"per-row", 0, CLI_FLAG, &w.per_row, "", "a step for each output of a weight, instead of one for all", 0, 0},
         {"float-lookup", 0, CLI_FLAG, &w.float_lookup, "", "embeddings are looked up in a float table of their own", 0, 0},
         {"drop-first", 0, CLI_FLAG, &w.drop_first, "", "learning: round what dropout has scaled, instead of dropping codes", 0, 0},
+        {"steps-of", 0, CLI_TEXT, &w.run.steps_of, "MODEL", "learning: begin with this integer model's steps, as of --method kl", 0, 0},
         {"resume", 0, CLI_FLAG, &w.run.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},
         {"device", 'd', CLI_TEXT, &w.run.device, "cpu|cuda[:N]", "where to learn", 0, 0},
         {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU, 0: all; the result is the same", 0, 1024},

@@ -9,9 +9,10 @@
 static void expect_in_range(const ganz_recipe *recipe, const ganz_setting *s)
 {
     const void *const at = (const char *)recipe + s->offset;
-    const double value = s->kind == GANZ_SETTING_INT ? (double)*(const long long *)at : *(const double *)at;
-    if (s->kind == GANZ_SETTING_INT || s->kind == GANZ_SETTING_REAL || s->kind == GANZ_SETTING_TIME)
-        FUZZ_EXPECT(value >= s->min && value <= s->max);
+    const bool real = s->kind == GANZ_SETTING_REAL || s->kind == GANZ_SETTING_TIME;
+    if (!real && s->kind != GANZ_SETTING_INT) return;
+    const double value = real ? *(const double *)at : (double)*(const long long *)at;
+    FUZZ_EXPECT(value >= s->min && value <= s->max);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

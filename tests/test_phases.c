@@ -470,6 +470,38 @@ static void refuses(const ganz_train_options *o, const char *text)
     assert_false(ganz_exists(o->out));
 }
 
+/* Steps that hardly learn stay those of the model they were taken from, whatever its bits. */
+static void steps_begin_where_another_model_has_them(void **state)
+{
+    (void)state;
+    ganz_calibration how;
+    ganz_error err;
+    ganz_calibration_defaults(&how);
+    how.method = GANZ_METHOD_KL;
+    how.source = in_dir("unseen.src");
+    if (ganz_calibrate(in_dir("float/best.safetensors"), in_dir("kl"), &how, NULL, &err) != GANZ_OK) fail_msg("%s", err.message);
+    ganz_train_options o = quantize_options("from_kl", 6);
+    o.steps_of = in_dir("kl");
+    o.recipe.phases = 4 | 8;
+    o.recipe.steps_per_phase = o.recipe.measure_batches = 2;
+    o.recipe.step_rate = 1e-9;
+    if (ganz_train(&o, NULL, &err) != GANZ_OK) fail_msg("%s", err.message);
+    ganz_model *given, *learned = open_best(&o);
+    assert_int_equal(GANZ_OK, ganz_model_open(&given, o.steps_of, &err));
+    for (int i = 0; i < given->net.steps; i++) {
+        const bool u = strstr(given->net.params.list[given->net.first_step + i].name, ".u.") != NULL;
+        const double ratio = (double)learned->weights.input_step[i] / (double)given->weights.input_step[i];
+        assert_true(fabs(ratio * (u ? 63.0 / 255 : 31.0 / 127) - 1) < 1e-5);
+    }
+    ganz_model_close(&given);
+    ganz_model_close(&learned);
+    o = quantize_options("refused", 6);
+    o.steps_of = o.model;
+    refuses(&o, "it has no steps");
+    o.steps_of = in_dir("nothing");
+    refuses(&o, "nothing");
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -513,6 +545,7 @@ int main(void)
         cmocka_unit_test(phases_end_with_their_average),
         cmocka_unit_test(resumed_is_uninterrupted),
         cmocka_unit_test(phases_can_be_added),
+        cmocka_unit_test(steps_begin_where_another_model_has_them),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, setup_all, teardown);

@@ -7,6 +7,7 @@
 #   GANZ=ganz        the program
 #   BITS="8 6"       widths to try
 #   METHODS="max kl kl-dense clip clip-tuned dynamic learned power-of-two per-row"   what to compare
+#                    (also max-per-row and learned-from-kl)
 #   ONCE="power-of-two per-row dynamic clip-tuned"   methods for the first width alone
 #   LEARN=""         more options of learning, e.g. "--steps-per-phase 500 --validate-every 250"
 #   DEVICE=cpu       where to learn and where the float model translates (cpu, cuda)
@@ -88,6 +89,10 @@ made() {
     listed "phase-3-$bits" "learned, after phase 3" "$bits"
     listed "$name" "learned, after phase 6" "$bits"
     return
+    ;;
+  learned-from-kl)
+    calibrated "kl-$bits" --method kl "${calibrate[@]}"
+    learned "$name" --bits "$bits" --steps-of "$OUT/kl-$bits.safetensors"
     ;;
   power-of-two | per-row) learned "$name" --bits "$bits" "--$method" ;;
   *) say "no method named $method" && exit 2 ;;

@@ -29,6 +29,8 @@ typedef struct ganz_train_options {
     const char *vocab;                       /* vocabulary file, the one of the corpus; not with `model` */
     const char *model;                       /* float model to start from; NULL: fresh parameters */
     bool quantize;                           /* the recipe's phases of quantization instead of training */
+    const char *steps_of;                    /* quantize: integer model whose steps are learned on, instead of those of the
+                                              * largest values; or NULL */
     const char *valid_source, *valid_target; /* text, both or neither */
     const char *out;                         /* folder of the run; made when it is not there */
     const char *device;                      /* "cpu", "cuda" or "cuda:N" */

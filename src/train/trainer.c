@@ -184,6 +184,42 @@ static ganz_status open_valid(ganz_trainer *t, ganz_error *err)
     return ganz_decoder_open(&t->decoder, t->be, &t->net, &t->weights, &o, err);
 }
 
+/* What an integer model's inputs can hold: step times largest code. */
+static void take_ranges(real *ranges, ganz_model *m)
+{
+    for (int i = 0; i < m->net.sites; i++) {
+        const ganz_site *const site = ganz_net_site(&m->net, i);
+        ranges[site->input.place] = m->weights.input_step[site->input.place] * (real)ganz_code_max(site->input_bits, true);
+    }
+    for (int i = 0; i < m->net.pairs; i++) {
+        const ganz_pair *const pair = ganz_net_pair(&m->net, i);
+        const int places[] = {pair->q.place, pair->k.place, pair->v.place};
+        for (int j = 0; j < 3; j++)
+            ranges[places[j]] = m->weights.input_step[places[j]] * (real)ganz_code_max(pair->bits, true);
+    }
+}
+
+static ganz_status open_ranges(ganz_trainer *t, ganz_error *err)
+{
+    const char *const path = t->options.steps_of;
+    const size_t steps = (size_t)t->net.steps;
+    ganz_status status = GANZ_OK;
+    ganz_model *m;
+    GANZ_TRY(ganz_model_open(&m, path, err));
+    ganz_config config = m->info.config;
+    config.max_positions = t->info.config.max_positions;
+    if (m->info.bits == 0) status = ganz_fail(err, GANZ_EINVAL, "%s is no integer model: it has no steps", path);
+    else if (memcmp(&config, &t->info.config, sizeof config) != 0)
+        status = ganz_fail(err, GANZ_EINVAL, "%s has another shape than %s", path, t->options.model);
+    else if (m->info.float_attention && t->recipe.products == GANZ_PRODUCTS_ALL)
+        status = ganz_fail(err, GANZ_EINVAL, "%s has no steps for attention", path);
+    else if (!(t->ranges = ganz_alloc(steps, sizeof *t->ranges)))
+        status = ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu ranges", steps);
+    else take_ranges(t->ranges, m);
+    ganz_model_close(&m);
+    return status;
+}
+
 static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
 {
     const ganz_train_options *const o = &t->options;
@@ -197,6 +233,7 @@ static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
     GANZ_TRY(ganz_corpus_open(&t->corpus, o->train, err));
     if (t->vocab) GANZ_TRY(ganz_corpus_fits(t->corpus, t->vocab, err));
     GANZ_TRY(open_net(t, err));
+    if (o->steps_of) GANZ_TRY(open_ranges(t, err));
     GANZ_TRY(open_device(t, err));
     GANZ_TRY(open_weights(t, err));
     GANZ_TRY(open_loader(t, err));
@@ -223,6 +260,7 @@ void ganz_trainer_close(ganz_trainer *t)
     ganz_optim_close(&t->optim);
     ganz_optim_close(&t->step_optim);
     ganz_free(t->best_lines);
+    ganz_free(t->ranges);
     if (t->average) t->be->free(t->be, t->average);
     if (t->weights.be) ganz_weights_close(&t->weights);
     if (t->be) t->be->close(t->be);
@@ -311,6 +349,8 @@ ganz_status ganz_trainer_enter(ganz_trainer *t, int row, ganz_error *err)
     const bool measured = t->phase && t->phase->inputs == GANZ_INPUTS_MEASURE;
     const size_t bytes = t->net.params.block * sizeof(real);
     if (t->average) t->be->copy(t->be, t->weights.master, t->average, bytes);
+    if (measured && t->ranges)
+        t->be->upload(t->be, t->weights.largest, t->ranges, (size_t)t->net.steps * sizeof *t->ranges);
     if (measured) GANZ_TRY(ganz_weights_set_steps(&t->weights, &t->net, err));
     if (t->average) t->be->copy(t->be, t->average, t->weights.master, bytes);
     if (row == GANZ_PHASE_RANGES) t->be->zero(t->be, t->weights.largest, (size_t)t->net.steps * sizeof(real));

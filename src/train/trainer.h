@@ -18,6 +18,7 @@ typedef struct ganz_trainer {
     ganz_corpus *corpus;
     ganz_loader *loader;
     ganz_container *start; /* the model to start from, or NULL */
+    real *ranges;          /* (net.steps) of the inputs, by another integer model; NULL: as measured */
     ganz_model_info info;
     char *command; /* that began the run, when this one goes on with it */
     char *changes; /* settings that changed on the way, see ganz_checkpoint_load; NULL: none did */
