@@ -1,6 +1,6 @@
 #!/bin/bash
 # quantize_table.sh MODEL CORPUS TEXTS OUT: one float model through every method of ganz quantize, translated by the
-# integer engine and scored. Started again, it goes on where it stopped.
+# integer engine and scored. Started again, it goes on where it stopped; several may work on one OUT, with other METHODS.
 #   TEXTS  a folder with VALID.en, VALID.de, TEST.en and TEST.de
 #   OUT    the models, their runs (logs, reports, plots), NAME.SET.hyp, table.tsv (all scores) and table.md (to read)
 # Settings, by the environment:
@@ -45,7 +45,7 @@ translated() {
 listed() {
   local name=$1
   printf '%s\t%s\t%s\t%s\n' "$name" "$2" "$3" "$($GANZ inspect --json "$OUT/$name.safetensors" |
-    sed -n 's/.*"integer_products": *\([0-9]*\).*/\1/p' | head -n 1)" >>"$OUT/models.part"
+    sed -n 's/.*"integer_products": *\([0-9]*\).*/\1/p' | head -n 1)" >"$OUT/$name.row"
   (flock 9 && translated "$name") 9>"$OUT/.lock" &
 }
 
@@ -101,10 +101,9 @@ made() {
 }
 
 make() {
-  : >"$OUT/models.part"
   ln -sf "$(realpath "$MODEL")" "$OUT/float.safetensors"
-  printf 'float\tfloat\t32\t0\n' >>"$OUT/models.part"
-  translated float $([ "$DEVICE" = cpu ] || echo --device "$DEVICE")
+  printf 'float\tfloat\t32\t0\n' >"$OUT/float.row"
+  (flock 9 && translated float $([ "$DEVICE" = cpu ] || echo --device "$DEVICE")) 9>"$OUT/.lock" &
   local first=${BITS%% *} bits method
   for bits in $BITS; do
     for method in $METHODS; do
@@ -112,7 +111,17 @@ make() {
     done
   done
   wait
-  mv "$OUT/models.part" "$OUT/models.tsv"
+}
+
+# rows: the models that are there, in the order of the table
+rows() {
+  local bits method
+  cat "$OUT/float.row"
+  for bits in 8 7 6 5 4 3 2; do
+    for method in max max-per-row kl kl-dense clip clip-tuned dynamic phase-3 learned learned-from-kl power-of-two per-row; do
+      [ ! -e "$OUT/$method-$bits.row" ] || cat "$OUT/$method-$bits.row"
+    done
+  done
 }
 
 # compared SET TOK CASE: name, BLEU and p of every model, the float one first
@@ -132,6 +141,7 @@ compared() {
 
 score() {
   local set tok case
+  rows >"$OUT/models.tsv"
   printf 'name\tset\ttokenizer\tcase\tBLEU\tpercent of float\tp\n' >"$OUT/table.part"
   for set in "$VALID" "$TEST"; do
     for tok in 13a intl; do
