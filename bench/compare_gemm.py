@@ -13,6 +13,8 @@ import subprocess
 import sys
 import time
 
+from peers.kernels import products
+
 SHAPES = [(512, 512), (512, 2048), (2048, 512), (512, 32000), (1024, 1024), (1024, 4096), (4096, 1024)]
 ROWS = [1, 8, 32, 128, 512]
 
@@ -52,12 +54,10 @@ def measured(engine, args):
 
 
 def ours(args):
-    env = dict(os.environ, GANZ_FORCE_ISA="avx2") if args.avx2 else None
-    run = subprocess.run([args.bench_kernel, "--spread", "10", "--quick"], text=True, env=env, stdout=subprocess.PIPE)
-    if run.returncode:
-        sys.exit("compare_gemm: %s fails" % args.bench_kernel)
-    cells = [line.split("\t") for line in run.stdout.splitlines() if line.startswith("gemm")]
-    return {(int(c[4]), c[5]): float(c[6]) for c in cells if c[3] == "hot"}
+    cells = products(args.bench_kernel, "avx2" if args.avx2 else None)
+    if isinstance(cells, str):
+        sys.exit("compare_gemm: %s" % cells)
+    return {(c["rows"], c["shape"]): c["rate"] for c in cells}
 
 
 def main():

@@ -22,6 +22,7 @@ import tempfile
 import time
 
 import peers
+from peers.kernels import products
 
 AVX2 = {"GANZ_FORCE_ISA": "avx2"}
 BUSY = 0.15  # of a core: more by others, and a round counts as disturbed
@@ -244,14 +245,13 @@ def latency(args, systems, quiet, report):
 def kernels(args, report):
     """GOP/s by shape and rows of each ISA, as bench_kernel measures them; in brackets the share of the peak."""
     for isa in args.kernel_isas:
-        run = subprocess.run([args.bench_kernel, "--spread", "10", "--quick"], text=True, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, env=dict(os.environ, GANZ_FORCE_ISA=isa))
-        if run.returncode:
-            report.line("\n%s: %s" % (isa, run.stderr.strip()))
+        cells = products(args.bench_kernel, isa)
+        if isinstance(cells, str):
+            report.line("\n%s: %s" % (isa, cells))
             continue
-        cells = [line.split("\t") for line in run.stdout.splitlines() if line.startswith("gemm")]
-        shapes, rows = list(dict.fromkeys(c[5] for c in cells)), list(dict.fromkeys(c[4] for c in cells))
-        cell = {(c[4], c[5]): "%.0f" % float(c[6]) + ("" if c[8] == "-" else " (%s)" % c[8]) for c in cells}
+        shapes, rows = (list(dict.fromkeys(c[key] for c in cells)) for key in ("shape", "rows"))
+        cell = {(c["rows"], c["shape"]): "%.0f" % c["rate"] + ("" if c["of_peak"] == "-" else " (%s)" % c["of_peak"])
+                for c in cells}
         report.line("\nKernels, %s, GOP/s:" % isa)
         report.head("rows", *shapes)
         for row in rows:

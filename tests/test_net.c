@@ -170,16 +170,23 @@ static void check_uniform(const ganz_net *net, const real *block, const char *na
     assert_true(fabs(sqrt(square / (double)count) / deviation - 1) < 4 / root);
 }
 
+/* Opens a net; the caller frees its first parameters. */
+static real *fresh_values(ganz_net *net, const ganz_config *c)
+{
+    assert_int_equal(ganz_net_open(net, c, NULL), GANZ_OK);
+    real *const block = ganz_alloc(net->params.block, sizeof *block);
+    assert_non_null(block);
+    ganz_params_init(&net->params, 7, block);
+    return block;
+}
+
 static void initial_values(void **state)
 {
     (void)state;
     ganz_config c = base;
     c.vocab = 1000;
     ganz_net net;
-    assert_int_equal(ganz_net_open(&net, &c, NULL), GANZ_OK);
-    real *const block = ganz_alloc(net.params.block, sizeof *block);
-    assert_non_null(block);
-    ganz_params_init(&net.params, 7, block);
+    real *const block = fresh_values(&net, &c);
     check_uniform(&net, block, "enc.0.self.q.weight", 0.0765466);
     check_uniform(&net, block, "dec.5.ffn.in.weight", 0.0484123);
     check_uniform(&net, block, "enc.3.ffn.out.weight", 0.0484123);
@@ -211,10 +218,7 @@ static void initial_values_of_big(void **state)
     c.vocab = 64;
     c.encoder_layers = c.decoder_layers = 1;
     ganz_net net;
-    assert_int_equal(ganz_net_open(&net, &c, NULL), GANZ_OK);
-    real *const block = ganz_alloc(net.params.block, sizeof *block);
-    assert_non_null(block);
-    ganz_params_init(&net.params, 7, block);
+    real *const block = fresh_values(&net, &c);
     check_uniform(&net, block, "dec.0.cross.v.weight", 0.0541266);
     check_uniform(&net, block, "enc.0.ffn.in.weight", 0.0342327);
     check_uniform(&net, block, "dec.0.ffn.out.weight", 0.0342327);

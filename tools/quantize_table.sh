@@ -7,7 +7,7 @@
 #   GANZ=ganz        the program
 #   BITS="8 6"       widths to try
 #   METHODS="max kl kl-dense clip clip-tuned dynamic learned power-of-two per-row"   what to compare
-#                    (also max-per-row and learned-from-kl)
+#                    (also max-per-row, kl-per-row and learned-from-kl)
 #   ONCE="power-of-two per-row dynamic clip-tuned"   methods for the first width alone
 #   LEARN=""         more options of learning, e.g. "--steps-per-phase 500 --validate-every 250"
 #   DEVICE=cpu       where to learn and where the float model translates (cpu, cuda)
@@ -80,7 +80,7 @@ made() {
   case $method in
   max | kl) calibrated "$name" --method "$method" "${calibrate[@]}" ;;
   kl-dense) calibrated "$name" --method kl --products dense "${calibrate[@]}" ;;
-  max-per-row) calibrated "$name" --method max --per-row "${calibrate[@]}" ;;
+  max-per-row | kl-per-row) calibrated "$name" --method "${method%%-*}" --per-row "${calibrate[@]}" ;;
   clip | dynamic) calibrated "$name" --method "$method" --bits "$bits" ;;
   clip-tuned) learned "$name" --method clip --bits "$bits" ;;
   learned)
@@ -118,7 +118,7 @@ rows() {
   local bits method
   cat "$OUT/float.row"
   for bits in 8 7 6 5 4 3 2; do
-    for method in max max-per-row kl kl-dense clip clip-tuned dynamic phase-3 learned learned-from-kl power-of-two per-row; do
+    for method in max max-per-row kl kl-per-row kl-dense clip clip-tuned dynamic phase-3 learned learned-from-kl power-of-two per-row; do
       [ ! -e "$OUT/$method-$bits.row" ] || cat "$OUT/$method-$bits.row"
     done
   done

@@ -1,10 +1,5 @@
 # Learned quantization from text to a translation in integers, stopped and continued.
-head -n 120 "$HERE/../data/tatoeba.en" >text.en
-head -n 120 "$HERE/../data/tatoeba.de" >text.de
-head -n 20 text.en >valid.en
-head -n 20 text.de >valid.de
-$GANZ vocab -q --size 300 --out vocab text.en text.de || fail "no vocabulary"
-$GANZ prepare -q --vocab vocab --source text.en --target text.de --out corpus >/dev/null || fail "no corpus"
+small_corpus
 $GANZ train -q --recipe tiny --train corpus --vocab vocab --out float --steps 60 --validate-every 30 \
   --valid-source valid.en --valid-target valid.de || fail "no float model"
 

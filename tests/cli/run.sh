@@ -22,4 +22,13 @@ refuses() {
   [ -s refuses.out ] && fail "$* wrote to standard output"
   rm -f refuses.out refuses.err
 }
+# small_corpus: text.en and .de, the first of it as valid.en and .de, vocab and corpus
+small_corpus() {
+  head -n 120 "$HERE/../data/tatoeba.en" >text.en
+  head -n 120 "$HERE/../data/tatoeba.de" >text.de
+  head -n 20 text.en >valid.en
+  head -n 20 text.de >valid.de
+  $GANZ vocab -q --size 300 --out vocab text.en text.de || fail "no vocabulary"
+  $GANZ prepare -q --vocab vocab --source text.en --target text.de --out corpus >/dev/null || fail "no corpus"
+}
 . "$1"

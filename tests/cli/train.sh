@@ -1,10 +1,5 @@
 # Training from text to a translation, stopped in every way there is.
-head -n 120 "$HERE/../data/tatoeba.en" >text.en
-head -n 120 "$HERE/../data/tatoeba.de" >text.de
-head -n 20 text.en >valid.en
-head -n 20 text.de >valid.de
-$GANZ vocab -q --size 300 --out vocab text.en text.de || fail "no vocabulary"
-$GANZ prepare -q --vocab vocab --source text.en --target text.de --out corpus >/dev/null || fail "no corpus"
+small_corpus
 
 ROOT=$PWD
 # The same words in every folder, so that models can be compared byte by byte.
