@@ -19,6 +19,8 @@ const cli_command cli_about_inspect = {
     "--audit translates a text and shows what each product did: how often it ran in integers and in float, the share of\n"
     "its input codes that were clipped, and the largest sum beside the largest possible one.\n"
     "\n"
+    "--vocab prints the vocabulary within instead, as the file that ganz prepare and ganz encode take.\n"
+    "\n"
     "The model is MODEL, else the file that GANZ_MODEL names, else the default model, which comes with the program.\n",
 };
 
@@ -26,7 +28,7 @@ enum { LINES = 64 /* translated together */ };
 
 typedef struct job {
     const char *path, *audit_path;
-    bool json, quiet;
+    bool json, vocab, quiet;
     ganz_translator_options options;
     ganz_model *model;
     ganz_translator *translator; /* NULL without an audit */
@@ -354,6 +356,13 @@ static void print_json(const job *j)
     puts("]}");
 }
 
+static void print_vocab(const job *j)
+{
+    size_t bytes;
+    const char *const text = ganz_vocab_file(ganz_model_vocab(j->model), &bytes);
+    fwrite(text, 1, bytes, stdout);
+}
+
 /* ---- the command -------------------------------------------------------------------------------- */
 
 static int inspect(job *j)
@@ -366,7 +375,7 @@ static int inspect(job *j)
     if (status == GANZ_OK && j->audit_path) status = audit(j, &err);
     if (status == GANZ_OK) {
         if (stat(j->path, &info) == 0) j->file_bytes = (long long)info.st_size;
-        (j->json ? print_json : print_text)(j);
+        (j->vocab ? print_vocab : j->json ? print_json : print_text)(j);
     }
     ganz_translator_close(&j->translator);
     ganz_model_close(&j->model);
@@ -382,6 +391,7 @@ int cli_run_inspect(int argc, char **argv)
     const cli_option options[] = {
         {"audit", 'a', CLI_TEXT, &j.audit_path, "TEXT", "translate this text and show what the products did", 0, 0},
         {"beam", 'b', CLI_INT, &beam, "N", "of that translation", 1, 64},
+        {"vocab", 'v', CLI_FLAG, &j.vocab, NULL, "print the vocabulary alone", 0, 0},
         {"json", 'j', CLI_FLAG, &j.json, NULL, "JSON output, all digits", 0, 0},
         {"quiet", 'q', CLI_FLAG, &j.quiet, NULL, "no progress", 0, 0},
         {NULL, 0, CLI_FLAG, NULL, NULL, NULL, 0, 0},
@@ -389,6 +399,7 @@ int cli_run_inspect(int argc, char **argv)
     cli_list rest = {0};
     int code = cli_parse(&cli_about_inspect, options, argc, argv, &rest);
     j.options.beam = (int)beam;
+    if (code < 0 && j.vocab && (j.json || j.audit_path)) code = cli_usage(&cli_about_inspect, "--vocab goes with nothing else");
     if (code < 0 && rest.count > 1) code = cli_usage(&cli_about_inspect, "one model at a time, not %s too", rest.items[1]);
     if (code < 0) j.path = cli_find_model(rest.count > 0 ? rest.items[0] : NULL, path);
     if (code < 0 && !j.path) code = cli_no_model(&cli_about_inspect, "name one");

@@ -8,7 +8,8 @@
 
 const cli_command cli_about_train = {
     .name = "train",
-    .usage = "--train CORPUS --vocab V --out DIR [--recipe R] [--valid-source S --valid-target T] [OPTIONS]",
+    .usage = "--train CORPUS --vocab V --out DIR [--recipe R] [--valid-source S --valid-target T] [OPTIONS]\n"
+             "       ganz train --train CORPUS --model MODEL --out DIR [OPTIONS]",
     .summary = "train a model",
     .details =
         "DIR gets last.safetensors (a model with all that is needed to go on), best.safetensors (the best model by\n"
@@ -19,6 +20,11 @@ const cli_command cli_about_train = {
         "the run's last checkpoint, a recipe and options override them, and the run goes on as if it had never\n"
         "stopped. So a run can branch: copy the folder of one that trains at a flat rate, and resume the copy with\n"
         "other --steps and a --cooldown.\n"
+        "\n"
+        "With --model the run begins with the parameters of a float model, to fit it to other text: shape and vocabulary\n"
+        "are the model's, settings those it was trained with as far as its file tells, and the schedule begins anew. A\n"
+        "fraction of the --learning-rate, few --steps and a --cooldown of 1 do; the corpus is made with the vocabulary that\n"
+        "ganz inspect --vocab MODEL prints.\n"
         "\n"
         "SIGINT and SIGTERM save a checkpoint and end the run (a second SIGINT ends it at once); SIGUSR1 saves one\n"
         "and goes on.\n",
@@ -54,18 +60,20 @@ typedef struct train_words {
     bool dump, quiet;
 } train_words;
 
-/* Checkpoint, recipe and options, each over the one before. */
+/* Checkpoint or model, recipe and options, each over the one before. */
 static int make_recipe(const train_words *w, const cli_settings *settings, ganz_train_options *options)
 {
     const cli_command *const about = &cli_about_train;
     ganz_error err;
-    bool found;
-    if (options->resume && options->out && ganz_train_recipe(options->out, &options->recipe, &found, &err) != GANZ_OK)
+    bool found = false;
+    ganz_recipe *const r = &options->recipe;
+    if (options->resume && options->out && ganz_train_recipe(options->out, r, &found, &err) != GANZ_OK)
         return cli_fail(about, &err);
-    if (w->recipe && ganz_recipe_read(&options->recipe, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
-    const int code = cli_settings_apply(about, settings, &options->recipe);
+    if (!found && options->model && ganz_model_recipe(options->model, r, &found, &err) != GANZ_OK) return cli_fail(about, &err);
+    if (w->recipe && ganz_recipe_read(r, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
+    const int code = cli_settings_apply(about, settings, r);
     if (code >= 0) return code;
-    if (ganz_recipe_check(&options->recipe, &err) != GANZ_OK) return cli_usage(about, "%s", err.message);
+    if (ganz_recipe_check(r, &err) != GANZ_OK) return cli_usage(about, "%s", err.message);
     return -1;
 }
 
@@ -73,7 +81,8 @@ static int check_words(const ganz_train_options *o)
 {
     const cli_command *const about = &cli_about_train;
     if (!o->train) return cli_usage(about, "--train is needed");
-    if (!o->vocab) return cli_usage(about, "--vocab is needed");
+    if (!o->vocab && !o->model) return cli_usage(about, "--vocab is needed, or a --model to begin with");
+    if (o->vocab && o->model) return cli_usage(about, "the vocabulary is the model's: --vocab and --model exclude each other");
     if (!o->out) return cli_usage(about, "--out is needed");
     if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
     return -1;
@@ -99,6 +108,7 @@ int cli_run_train(int argc, char **argv)
         {"recipe", 'r', CLI_TEXT, &w.recipe, "FILE|NAME", "recipe to start from", 0, 0},
         {"train", 't', CLI_TEXT, &o.train, "CORPUS", "corpus from ganz prepare", 0, 0},
         {"vocab", 'v', CLI_TEXT, &o.vocab, "FILE", "vocabulary of the corpus", 0, 0},
+        {"model", 'm', CLI_TEXT, &o.model, "FILE", "float model to begin with, instead of fresh parameters", 0, 0},
         {"valid-source", 0, CLI_TEXT, &o.valid_source, "FILE", "text for validation", 0, 0},
         {"valid-target", 0, CLI_TEXT, &o.valid_target, "FILE", "its translation", 0, 0},
         {"out", 'o', CLI_TEXT, &o.out, "DIR", "folder of the run", 0, 0},

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "ganz/ganz.h"
+#include "ganz/vocab.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +27,8 @@ typedef struct ganz_model_facts {
 } ganz_model_facts;
 
 GANZ_API void ganz_model_describe(const ganz_model *model, ganz_model_facts *facts);
+/* The vocabulary within, as long as the model is open. */
+GANZ_API const ganz_vocab *ganz_model_vocab(const ganz_model *model);
 
 typedef enum ganz_product_kind {
     GANZ_PRODUCT_DENSE, /* input (rows, depth) by weight (out, depth) */

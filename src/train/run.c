@@ -437,7 +437,7 @@ static void fill_report(const run *r, ganz_train_report *report)
 static ganz_status check_options(const ganz_train_options *o, ganz_error *err)
 {
     if (!o->out) return ganz_fail(err, GANZ_EINVAL, "training needs a folder for its files");
-    if (!o->vocab && !o->quantize) return ganz_fail(err, GANZ_EINVAL, "training needs a vocabulary");
+    if (!o->vocab && !o->model && !o->quantize) return ganz_fail(err, GANZ_EINVAL, "training needs a vocabulary");
     if (!o->valid_source && !o->quantize && o->recipe.steps == 0 && o->recipe.time == 0)
         return ganz_fail(err, GANZ_EINVAL, "a run that only patience ends needs a text for validation");
     return GANZ_OK;

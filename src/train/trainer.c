@@ -96,16 +96,17 @@ static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
     return ganz_weights_refresh(&t->weights, &t->net, err);
 }
 
-/* Where the schedule and the optimizer of the model's own run had come to, as far as its file tells. */
+/* Where the schedule and the optimizer of the model's own run had come to, as far as its file tells. Training begins both
+ * anew. */
 static ganz_status take_over(ganz_trainer *t, ganz_error *err)
 {
     ganz_counters *const c = &t->counters;
     ganz_recipe noted = t->recipe;
     ganz_origin origin;
     bool slots;
+    if (!t->options.quantize) return GANZ_OK;
     GANZ_TRY(ganz_checkpoint_origin(t->start, &noted, &origin, err));
     GANZ_TRY(ganz_checkpoint_slots(t->start, &t->weights, &t->optim, &slots, err));
-    if (!t->options.quantize) return GANZ_OK;
     c->first = t->recipe.first_step > 0 ? t->recipe.first_step
                : origin.step > 0        ? origin.step
                : t->recipe.steps > 0    ? t->recipe.steps

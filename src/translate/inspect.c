@@ -77,6 +77,8 @@ void ganz_product_counted(const ganz_product *p, const ganz_audit *audit, ganz_p
 
 /* ---- a model ------------------------------------------------------------------------------------ */
 
+const ganz_vocab *ganz_model_vocab(const ganz_model *m) { return m->vocab; }
+
 void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
 {
     const ganz_config *const c = &m->info.config;

@@ -52,6 +52,27 @@ $GANZ prepare -q --vocab ../other --source ../text.en --target ../text.de --out 
 refuses 1 'vocabulary' $GANZ train -q --resume --out run --train ../strange --vocab ../other
 cd ..
 
+# ---- a model goes on with other text
+$GANZ inspect --vocab whole/run/best.safetensors >within || fail "no vocabulary in a model"
+cmp within vocab || fail "a model's vocabulary is another one"
+tune() { $GANZ train -q --threads 1 --model whole/run/last.safetensors --train corpus --valid-source valid.en --valid-target valid.de "$@"; }
+tune --out tuned --steps 20 --learning-rate 0.2 --cooldown 1 || fail "a model does not go on"
+loss() { awk -F'\t' -v at="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "valid_loss") column = i }
+  NR > 1 && $column != "" { value[++n] = $column } END { print at == "last" ? value[n] : value[1] }' "$2"; }
+awk -v a="$(loss last whole/run/log.tsv)" -v b="$(loss last tuned/log.tsv)" 'BEGIN { exit !(b > 0 && b < a) }' ||
+  fail "tuning does not lower the loss: $(loss last whole/run/log.tsv), then $(loss last tuned/log.tsv)"
+$GANZ inspect --json tuned/best.safetensors | grep -q '"width":32,.*"encoder_layers":1,' || fail "it has another shape: $($GANZ inspect --json tuned/best.safetensors | head -n 1)"
+(tune --out halves --steps 10 --cooldown 0 && tune --out halves --resume --steps 20 --cooldown 0) || fail "a tuned model is not resumed"
+tune --out flat --steps 20 --cooldown 0 || fail "a model does not go on at a flat rate"
+weights() { $GANZ translate --model "$1" --scores <valid.en; }
+equal "tuning in two parts" "$(weights flat/last.safetensors)" "$(weights halves/last.safetensors)"
+refuses 2 'exclude each other' tune --vocab vocab --out no
+refuses 1 'strange was made with a vocabulary' $GANZ train --model whole/run/best.safetensors --train strange --out no
+head -n 20 text.en >some
+$GANZ quantize -q --model whole/run/best.safetensors --calibrate some --out whole.int || fail "no integer model"
+refuses 1 'an integer model, where a float one is needed' $GANZ train --model whole.int --train corpus --out no
+[ -e no ] && fail "a refused run leaves a folder"
+
 # ---- SIGTERM saves and ends; what comes out in the end is the same
 mkdir stopped && cd stopped || fail "no folder"
 $GANZ "${words[@]}" 2>err &
