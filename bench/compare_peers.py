@@ -255,7 +255,7 @@ def kernels(args, report):
         report.line("\nKernels, %s, GOP/s:" % isa)
         report.head("rows", *shapes)
         for row in rows:
-            report.row(row, *(cell[row, shape] for shape in shapes))
+            report.row("%d" % row, *(cell[row, shape] for shape in shapes))
 
 
 def processor():
