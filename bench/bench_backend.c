@@ -278,7 +278,11 @@ static void one_pass(trainer *t, bool training)
     }
     ganz_tensor *memory = ganz_net_encode(&pass, &t->net, &b->source.tokens, &self_source);
     ganz_tensor *decoded = ganz_net_decode(&pass, &t->net, &b->target.tokens, &b->source.tokens, memory, &self_target, &cross);
-    const ganz_goal goal = {b->target.device_labels, (real)0.1, 1 / (real)b->target.rows, t->sums, t->chunk};
+    const ganz_goal goal = {.labels = b->target.device_labels,
+                            .smoothing = (real)0.1,
+                            .grad_scale = 1 / (real)b->target.rows,
+                            .sums = t->sums,
+                            .chunk = t->chunk};
     ganz_net_loss(&pass, &t->net, decoded, &goal);
     if (training) ganz_tape_backward(&pass);
     if (pass.failed) printf("bench_backend: out of memory for a step (--memory)\n"), exit(1);

@@ -21,6 +21,10 @@ const cli_command cli_about_quantize = {
         "validation, quant.txt, quant.tsv, quant.json and quant.svg (what rounding did to each operand, worst first).\n"
         "Settings are those the model was trained with, as far as its file tells. Signals are as in ganz train.\n"
         "\n"
+        "With --learn-from model the corpus only says which sentences to look at: what is learned is to believe what the\n"
+        "float model believes, or another --teacher of the same vocabulary. The integer model then stays near the float one\n"
+        "instead of going its own way.\n"
+        "\n"
         "--method max (so it is with --calibrate) takes steps from the largest magnitudes seen while the model translates a\n"
         "text (or, with --calibrate-target, while it follows the given translation); some hundred sentences do. --method kl\n"
         "clips them where the distribution of magnitudes suffers least. --method clip clips everything to one range; with\n"
@@ -129,6 +133,7 @@ static int make_recipe(words *w, const cli_settings *settings)
     if (w->per_row) r->per_row = true;
     if (w->float_lookup) r->float_lookup = true;
     if (w->drop_first) r->drop_first = true;
+    if (w->run.teacher) r->learn_from = GANZ_LEARN_FROM_MODEL;
     if (ganz_recipe_check(r, &err) != GANZ_OK) return cli_usage(about, "%s", err.message);
     return -1;
 }
@@ -194,6 +199,7 @@ int cli_run_quantize(int argc, char **argv)
         {"float-lookup", 0, CLI_FLAG, &w.float_lookup, "", "embeddings are looked up in a float table of their own", 0, 0},
         {"drop-first", 0, CLI_FLAG, &w.drop_first, "", "learning: round what dropout has scaled, instead of dropping codes", 0, 0},
         {"steps-of", 0, CLI_TEXT, &w.run.steps_of, "MODEL", "learning: begin with this integer model's steps, as of --method kl", 0, 0},
+        {"teacher", 0, CLI_TEXT, &w.run.teacher, "MODEL", "learning: from this float model instead of the corpus or --model", 0, 0},
         {"resume", 0, CLI_FLAG, &w.run.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},
         {"device", 'd', CLI_TEXT, &w.run.device, "cpu|cuda[:N]", "where to learn", 0, 0},
         {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU, 0: all; the result is the same", 0, 1024},

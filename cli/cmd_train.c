@@ -26,6 +26,9 @@ const cli_command cli_about_train = {
         "fraction of the --learning-rate, few --steps and a --cooldown of 1 do; the corpus is made with the vocabulary that\n"
         "ganz inspect --vocab MODEL prints.\n"
         "\n"
+        "With --teacher the corpus only says which sentences to look at: what is learned is to believe what the teacher\n"
+        "believes, a float model of any shape with the same vocabulary.\n"
+        "\n"
         "SIGINT and SIGTERM save a checkpoint and end the run (a second SIGINT ends it at once); SIGUSR1 saves one\n"
         "and goes on.\n",
 };
@@ -73,6 +76,7 @@ static int make_recipe(const train_words *w, const cli_settings *settings, ganz_
     if (w->recipe && ganz_recipe_read(r, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
     const int code = cli_settings_apply(about, settings, r);
     if (code >= 0) return code;
+    if (options->teacher) r->learn_from = GANZ_LEARN_FROM_MODEL;
     if (ganz_recipe_check(r, &err) != GANZ_OK) return cli_usage(about, "%s", err.message);
     return -1;
 }
@@ -109,6 +113,7 @@ int cli_run_train(int argc, char **argv)
         {"train", 't', CLI_TEXT, &o.train, "CORPUS", "corpus from ganz prepare", 0, 0},
         {"vocab", 'v', CLI_TEXT, &o.vocab, "FILE", "vocabulary of the corpus", 0, 0},
         {"model", 'm', CLI_TEXT, &o.model, "FILE", "float model to begin with, instead of fresh parameters", 0, 0},
+        {"teacher", 0, CLI_TEXT, &o.teacher, "MODEL", "learn what this float model believes, instead of the corpus", 0, 0},
         {"valid-source", 0, CLI_TEXT, &o.valid_source, "FILE", "text for validation", 0, 0},
         {"valid-target", 0, CLI_TEXT, &o.valid_target, "FILE", "its translation", 0, 0},
         {"out", 'o', CLI_TEXT, &o.out, "DIR", "folder of the run", 0, 0},

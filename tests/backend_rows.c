@@ -205,10 +205,11 @@ static void norms(void)
 
 /* ---- loss and candidates ------------------------------------------------------------------------ */
 
-static void loss(int rows, int vocab, int ld, ganz_type type, double smoothing, bool want_grad)
+static void loss(int rows, int vocab, int ld, ganz_type type, double smoothing, bool want_grad, bool teach)
 {
-    begin("loss %d x %d (ld %d) type %d%s", rows, vocab, ld, type, want_grad ? "" : ", value only");
+    begin("loss %d x %d (ld %d) type %d%s%s", rows, vocab, ld, type, want_grad ? "" : ", value only", teach ? ", a teacher" : "");
     const mats logits = random_matrix(rows, vocab, ld, type, 4);
+    const mats taught = teach ? random_matrix(rows, vocab, ld, type, 4) : no_matrix();
     int32_t *labels = malloc((size_t)rows * sizeof *labels);
     for (int i = 0; i < rows; i++) { /* some labels are the best class, some are pads */
         const real *line = (const real *)logits.cpu.data + (size_t)i * (size_t)ld;
@@ -220,10 +221,11 @@ static void loss(int rows, int vocab, int ld, ganz_type type, double smoothing, 
     const two label = ints_of(labels, rows);
     const double before[3] = {1.5, 2, 3};
     const two sums = bytes_of(before, sizeof before);
-    const ganz_loss_call c = {.rows = rows, .vocab = vocab, .logits = logits.cpu, .labels = label.cpu,
+    const ganz_loss_call c = {.rows = rows, .vocab = vocab, .logits = logits.cpu, .taught = taught.cpu, .labels = label.cpu,
                               .smoothing = (real)smoothing, .grad_scale = (real)0.01, .want_grad = want_grad, .sums = sums.cpu};
     ganz_loss_call g = c;
     g.logits = logits.gpu;
+    g.taught = taught.gpu;
     g.labels = label.gpu;
     g.sums = sums.gpu;
     RUN(loss, c, g);
@@ -261,13 +263,19 @@ void rows_cases(void)
     for (int outs = 1; outs <= GANZ_CODE_OUTS && both.gpu->makes_codes; outs += outs == 1 ? 1 : 5)
         norm_to_codes(outs == 2 ? 1001 : 70, outs == 1 ? 36 : 512, outs);
     if (both.gpu->makes_codes) norm_to_codes(333, 256, 3);
-    loss(1, 50, 50, product(), 0.1, true);
-    loss(40, 1003, 1003, product(), 0.1, true);
-    loss(30, 33288, 33288, product(), 0.1, true);
-    loss(17, 33288, 33288, GANZ_REAL, 0.0, true);
-    loss(30, 1003, 1008, GANZ_REAL, 0.1, true);
-    loss(30, 1003, 1008, product(), 0.1, false);
-    loss(3, 70001, 70001, product(), 0.1, true);
+    loss(1, 50, 50, product(), 0.1, true, false);
+    loss(40, 1003, 1003, product(), 0.1, true, false);
+    loss(30, 33288, 33288, product(), 0.1, true, false);
+    loss(17, 33288, 33288, GANZ_REAL, 0.0, true, false);
+    loss(30, 1003, 1008, GANZ_REAL, 0.1, true, false);
+    loss(30, 1003, 1008, product(), 0.1, false, false);
+    loss(3, 70001, 70001, product(), 0.1, true, false);
+    loss(1, 50, 50, product(), 0.1, true, true);
+    loss(30, 33288, 33288, product(), 0.1, true, true);
+    loss(17, 33288, 33288, GANZ_REAL, 0.1, true, true);
+    loss(30, 1003, 1008, GANZ_REAL, 0.1, true, true);
+    loss(41, 1003, 1003, product(), 0.1, false, true);
+    loss(3, 70001, 70001, product(), 0.1, true, true);
     topk(1, 9, 8, product(), 0);
     topk(40, 33288, 8, product(), 0);
     topk(5, 33288, 16, GANZ_REAL, 0);

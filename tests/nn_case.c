@@ -171,11 +171,24 @@ double nn_case_loss(nn_case *c, bool grad)
         pass.tape = ganz_tape_open(&c->host);
     }
     ganz_tensor *const decoded = decode(c, &pass);
-    const ganz_goal goal = {c->target.labels, c->smoothing, 1 / (real)tokens, sums, c->chunk};
+    const ganz_goal goal = {.labels = c->target.labels,
+                            .teacher = c->teacher,
+                            .smoothing = c->smoothing,
+                            .grad_scale = 1 / (real)tokens,
+                            .sums = sums,
+                            .chunk = c->chunk};
     ganz_net_loss(&pass, &c->net, decoded, &goal);
     if (grad) ganz_tape_backward(&pass);
     GANZ_ASSERT_ALWAYS(!pass.failed && sums[2] == tokens && c->be->sync(c->be, NULL) == GANZ_OK);
     return sums[0] / tokens;
+}
+
+ganz_matrix nn_case_decoded(nn_case *c)
+{
+    ganz_pass pass = nn_case_pass(c);
+    const ganz_tensor *const decoded = decode(c, &pass);
+    GANZ_ASSERT_ALWAYS(!pass.failed);
+    return decoded->m;
 }
 
 real *nn_case_logits(nn_case *c)

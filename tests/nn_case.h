@@ -30,6 +30,7 @@ typedef struct nn_case {
     real smoothing;
     bool train_weights, train_steps;
     int chunk;
+    const ganz_teacher *teacher; /* NULL: labels teach */
 } nn_case;
 
 /* Token ids are drawn from `seed` and the segment's number alone, so that a sentence is the same in any company.
@@ -47,6 +48,8 @@ void nn_case_refresh(nn_case *c);
 
 /* Encoder, decoder and loss: mean over tokens. With `grad`: zeroes weights.grad first and adds the mean's gradient. */
 double nn_case_loss(nn_case *c, bool grad);
+/* Decoded rows (target rows, width), good until the next pass of the case. */
+ganz_matrix nn_case_decoded(nn_case *c);
 /* Decoded rows (target rows, width) and the logits (target rows, vocab), without a tape. Copies for the caller to free. */
 real *nn_case_logits(nn_case *c);
 

@@ -510,7 +510,7 @@ static void memory_that_runs_out_fails_the_pass(void **state)
             ganz_tensor *const memory = ganz_net_encode(&pass, &c.net, &c.source.tokens, &c.see_source);
             ganz_tensor *const decoded = ganz_net_decode(&pass, &c.net, &c.target.tokens, &c.source.tokens, memory,
                                                          &c.see_target, &c.see_cross);
-            const ganz_goal goal = {c.target.labels, 0.1f, 1, sums, 10};
+            const ganz_goal goal = {.labels = c.target.labels, .smoothing = 0.1f, .grad_scale = 1, .sums = sums, .chunk = 10};
             ganz_net_loss(&pass, &c.net, decoded, &goal);
             ganz_tape_backward(&pass);
             assert_true(pass.failed);

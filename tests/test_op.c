@@ -354,6 +354,66 @@ static void loss_gradient(void **state)
     check_probes(probes, 1, loss_objective, &l);
 }
 
+/* Sum of p (log p - log q) for the softmax p of t and q of x. */
+static double divergence(const real *x, const real *t, int n)
+{
+    double x_sum = 0, t_sum = 0, apart = 0;
+    for (int i = 0; i < n; i++) x_sum += exp(x[i]), t_sum += exp(t[i]);
+    for (int i = 0; i < n; i++) apart += exp(t[i]) / t_sum * (t[i] - log(t_sum) - x[i] + log(x_sum));
+    return apart;
+}
+
+static void taught_gradient(void **state)
+{
+    (void)state;
+    enum { ROWS = 6, VOCAB = 19 };
+    static const int32_t labels[ROWS] = {3, 0, 18, 1, 7, 0};
+    static real logits[ROWS * VOCAB], grad[ROWS * VOCAB], work[ROWS * VOCAB], taught[ROWS * VOCAB];
+    double sums[3] = {0}, want = 0;
+    fill(logits, ROWS * VOCAB, 15, 2);
+    fill(taught, ROWS * VOCAB, 16, 3);
+    memcpy(grad, logits, sizeof grad);
+    loss_case l = {.call = {.rows = ROWS, .vocab = VOCAB, .logits = real_matrix(grad, ROWS, VOCAB), .labels = labels,
+                            .taught = real_matrix(taught, ROWS, VOCAB), .smoothing = 0.1, .grad_scale = 0.3,
+                            .want_grad = true, .sums = sums},
+                   .logits = logits, .work = work};
+    be->loss(be, &l.call);
+    for (int i = 0; i < ROWS; i++)
+        if (labels[i]) want += divergence(logits + i * VOCAB, taught + i * VOCAB, VOCAB);
+    assert_true(sums[2] == 4);
+    close_to(sums[0], want, 1, "divergence", 0);
+    l.call.logits = real_matrix(work, ROWS, VOCAB);
+    const probe probes[] = {{"logits", logits, grad, ROWS * VOCAB}};
+    check_probes(probes, 1, loss_objective, &l);
+}
+
+/* A network that learns what another one believes, in chunks that do not divide the rows; and one that knows it already. */
+static void network_gradient_with_a_teacher(void **state)
+{
+    (void)state;
+    nn_case c, t;
+    nn_case_open(&c, &small, 1, batch, SEGMENTS, 0);
+    nn_case_open(&t, &small, 1, batch, SEGMENTS, 0);
+    nn_case_init(&c, 1);
+    nn_case_init(&t, 2);
+    const int rows = c.target.tokens.rows, vocab = small.vocab;
+    real *const mine = nn_case_logits(&c), *const taught = nn_case_logits(&t);
+    double want = 0;
+    for (int i = 0; i < rows; i++) want += divergence(mine + i * vocab, taught + i * vocab, vocab) / rows;
+    const ganz_teacher teacher = {&t.net, &t.weights, nn_case_decoded(&t)};
+    c.teacher = &teacher;
+    c.chunk = 4;
+    close_to(nn_case_loss(&c, true), want, 0, "divergence", 0);
+    check_network(&c);
+    nn_case_init(&c, 2);
+    assert_true(fabs(nn_case_loss(&c, true)) < 1e-12);
+    for (size_t i = 0; i < c.net.params.block; i++) assert_true(fabs(c.weights.grad[i]) < 1e-12);
+    free(mine);
+    free(taught);
+    nn_case_close(&c);
+    nn_case_close(&t);
+}
+
 /* ---- the network on integers -------------------------------------------------------------------- */
 
 /* Rounding has no slope, so its gradient is that of a function with the noise of rounding held: inside the range
@@ -551,6 +611,8 @@ int main(void)
         cmocka_unit_test(linear_gradient),
         cmocka_unit_test(attention_gradient),
         cmocka_unit_test(loss_gradient),
+        cmocka_unit_test(taught_gradient),
+        cmocka_unit_test(network_gradient_with_a_teacher),
         cmocka_unit_test(network_gradient),
         cmocka_unit_test(network_gradient_with_dropout),
         cmocka_unit_test(fake_network_gradient),

@@ -396,6 +396,53 @@ static void phases_end_with_their_average(void **state)
     ganz_trainer_close(&t);
 }
 
+/* ---- the float model as a teacher --------------------------------------------------------------- */
+
+/* Loss of training in the log: mean of the first line of a phase, and of its last. */
+static void losses_of_phase(const char *path, int phase, double *first, double *last)
+{
+    char line[512];
+    FILE *const f = fopen(path, "r");
+    assert_non_null(f);
+    *first = *last = -1;
+    while (fgets(line, sizeof line, f)) {
+        char *field = line, *fields[12] = {0};
+        for (int i = 0; i < 12 && field; i++) {
+            fields[i] = field;
+            field = strchr(field, '\t');
+            if (field) *field++ = '\0';
+        }
+        if (!fields[11] || atoi(fields[11]) != phase || fields[5][0] == '\0') continue;
+        *last = atof(fields[5]);
+        if (*first < 0) *first = *last;
+    }
+    fclose(f);
+}
+
+/* With few bits it is far from what it was, and comes nearer; the corpus says nothing but which tokens to look at. */
+static void learns_from_the_float_model(void **state)
+{
+    (void)state;
+    ganz_train_options o = quantize_options("pupil", 4);
+    double before, after, tuned_first, tuned;
+    o.recipe.learn_from = GANZ_LEARN_FROM_MODEL;
+    must_agree(&o, 0.9, 23);
+    losses_of_phase(in_dir("pupil/log.tsv"), GANZ_PHASE_STEPS, &before, &after);
+    losses_of_phase(in_dir("pupil/log.tsv"), GANZ_PHASE_TUNE_MORE, &tuned_first, &tuned);
+    print_message("divergence: %.4f, %.4f after phase 3, %.4f after phase 6\n", before, after, tuned);
+    assert_true(after > 0 && after < before && tuned < after);
+    o = quantize_options("orphan", 4);
+    o.recipe.learn_from = GANZ_LEARN_FROM_MODEL;
+    o.recipe.steps_per_phase = 2;
+    o.recipe.validate_every = 0;
+    must_train(&o);
+    o.resume = true;
+    o.model = NULL;
+    ganz_error err;
+    assert_int_equal(GANZ_EINVAL, ganz_train(&o, NULL, &err));
+    assert_non_null(strstr(err.message, "needs the model that teaches"));
+}
+
 /* ---- resumed runs ------------------------------------------------------------------------------- */
 
 static ganz_train_options resumable(const char *folder)
@@ -420,10 +467,10 @@ static void stop_here(void *context, const ganz_train_progress *p)
 }
 
 /* Stops within phases, at their borders, in validations and in the measuring of ranges. */
-static void resumed_is_uninterrupted(void **state)
+static void stop_and_go_on(long long learn_from)
 {
-    (void)state;
-    ganz_train_options whole = resumable("whole"), parts = resumable("parts");
+    ganz_train_options whole = resumable(learn_from ? "taught" : "whole"), parts = resumable(learn_from ? "lessons" : "parts");
+    whole.recipe.learn_from = parts.recipe.learn_from = learn_from;
     must_train(&whole);
     static const long long stops[] = {5, 8, -2, -3, 16, 25, -4, 36, -5, 40, -6, 51, 61, 0};
     for (size_t i = 0; i < GANZ_COUNT(stops); i++) {
@@ -435,12 +482,19 @@ static void resumed_is_uninterrupted(void **state)
         const ganz_status status = ganz_train(&parts, NULL, &err);
         if (status != (stops[i] ? GANZ_ESTOPPED : GANZ_OK)) fail_msg("stop %lld: %s", stops[i], err.message);
         parts.resume = true;
-        parts.model = NULL; /* the folder has all of it */
+        if (!learn_from) parts.model = NULL; /* the folder has all of it */
     }
     assert_true(same_in(whole.out, parts.out, "last.safetensors"));
     assert_true(same_in(whole.out, parts.out, "best.safetensors"));
     assert_true(same_in(whole.out, parts.out, "phase-3.safetensors"));
-    same_log(in_dir("whole/log.tsv"), in_dir("parts/log.tsv"));
+    same_log(in_dir(learn_from ? "taught/log.tsv" : "whole/log.tsv"), in_dir(learn_from ? "lessons/log.tsv" : "parts/log.tsv"));
+}
+
+static void resumed_is_uninterrupted(void **state)
+{
+    (void)state;
+    stop_and_go_on(GANZ_LEARN_FROM_CORPUS);
+    stop_and_go_on(GANZ_LEARN_FROM_MODEL);
 }
 
 /* Three phases now and the others later are six at once, but for the step of the border. */
@@ -543,6 +597,7 @@ int main(void)
         cmocka_unit_test(without_learning),
         cmocka_unit_test(clipped_ranges_are_learned),
         cmocka_unit_test(phases_end_with_their_average),
+        cmocka_unit_test(learns_from_the_float_model),
         cmocka_unit_test(resumed_is_uninterrupted),
         cmocka_unit_test(phases_can_be_added),
         cmocka_unit_test(steps_begin_where_another_model_has_them),

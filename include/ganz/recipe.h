@@ -15,6 +15,7 @@ enum { GANZ_OPTIMIZER_ADAFACTOR, GANZ_OPTIMIZER_ADAM };
 enum { GANZ_BATCH_PACKED, GANZ_BATCH_SENTENCES };
 enum { GANZ_METHOD_LEARNED, GANZ_METHOD_MAX, GANZ_METHOD_KL, GANZ_METHOD_CLIP, GANZ_METHOD_DYNAMIC };
 enum { GANZ_PRODUCTS_ALL, GANZ_PRODUCTS_DENSE };
+enum { GANZ_LEARN_FROM_CORPUS, GANZ_LEARN_FROM_MODEL };
 enum { GANZ_PRECISION_AUTO, GANZ_PRECISION_FP32, GANZ_PRECISION_TF32, GANZ_PRECISION_BF16 };
 
 /* What each means is said in the table (recipe.c, or `ganz train --help`). */
@@ -29,6 +30,7 @@ typedef struct ganz_recipe {
     long long warmup, decay_start;
     double cooldown;
     double adam_beta1, adam_beta2, adam_epsilon;
+    long long learn_from; /* GANZ_LEARN_FROM_* */
     /* a step */
     long long batch; /* GANZ_BATCH_* */
     long long rows, slots, batch_tokens;

@@ -169,10 +169,12 @@ typedef struct ganz_attention_call {
 
 /* ---- loss --------------------------------------------------------------------------------------- */
 
-/* Cross entropy with label smoothing over vocab - 1 other classes, minus its constant. */
+/* Cross entropy with label smoothing over vocab - 1 other classes, minus its constant; or, with a teacher, the divergence
+ * from what it believes. */
 typedef struct ganz_loss_call {
     int rows, vocab;
     ganz_matrix logits;    /* (rows, vocab); becomes its gradient when want_grad */
+    ganz_matrix taught;    /* (rows, vocab) a teacher's logits, of the type of logits; data NULL: labels teach */
     const int32_t *labels; /* (rows); rows with label 0 do not count */
     real smoothing;
     real grad_scale; /* usually 1 / tokens of the step */

@@ -60,6 +60,55 @@ GANZ_CLONES static void loss_grad_row(const ganz_loss_call *c, real *x, int labe
     x[label] = at_label;
 }
 
+/* ---- a teacher ---------------------------------------------------------------------------------- */
+
+/* The divergence of softmax(x) from softmax(t): sum of p (log p - log q). */
+GANZ_CLONES static double taught_row(const real *x, const real *t, int n)
+{
+    real max, most, sum;
+    const double exps = (double)exp_sum(x, n, &max);
+    const real whole = exp_sum(t, n, &most);
+    LANE_SUM(sum, n, i, real_exp(t[i] - most) * ((t[i] - most) - (x[i] - max)));
+    return (double)sum / (double)whole - log((double)whole) + log(exps);
+}
+
+/* logits become (softmax - the teacher's) * grad_scale */
+GANZ_CLONES static void taught_grad_row(const ganz_loss_call *c, real *x, const real *t)
+{
+    const int n = c->vocab;
+    real max, most;
+    const real scale = c->grad_scale / exp_sum(x, n, &max), believed = c->grad_scale / exp_sum(t, n, &most);
+    for (int i = 0; i < n; i++) x[i] = real_exp(x[i] - max) * scale - real_exp(t[i] - most) * believed;
+}
+
+static bool is_best(const real *x, int n, int label)
+{
+    int first = 0;
+    for (int i = 1; i < n; i++) first = x[i] > x[first] ? i : first;
+    return first == label;
+}
+
+static void taught_rows(void *context, int64_t begin, int64_t end, int worker)
+{
+    const loss_job *const job = context;
+    const ganz_loss_call *const c = job->c;
+    (void)worker;
+    for (int row = (int)begin; row < (int)end; row++) {
+        real *const x = real_row(&c->logits, row);
+        const real *const t = real_row(&c->taught, row);
+        double *const sums = job->sums + 3 * (size_t)row;
+        const int label = c->labels[row];
+        sums[2] = label > 0;
+        sums[0] = label > 0 ? taught_row(x, t, c->vocab) : 0;
+        sums[1] = label > 0 && is_best(x, c->vocab, label);
+        if (!c->want_grad) continue;
+        if (label > 0) taught_grad_row(c, x, t);
+        else for (int i = 0; i < c->vocab; i++) x[i] = 0;
+    }
+}
+
+/* ---- all rows ----------------------------------------------------------------------------------- */
+
 static void loss_rows(void *context, int64_t begin, int64_t end, int worker)
 {
     const loss_job *const job = context;
@@ -86,7 +135,7 @@ void ganz_cpu_loss(ganz_backend *be, const ganz_loss_call *c)
     loss_job job = {c, loss_constant((double)c->smoothing, c->vocab),
                     ganz_cpu_scratch(cpu, 3 * (size_t)c->rows, sizeof(double))};
     if (!job.sums) return;
-    ganz_pool_run(cpu->pool, c->rows, ganz_cpu_grain(c->vocab), loss_rows, &job);
+    ganz_pool_run(cpu->pool, c->rows, ganz_cpu_grain(c->vocab), c->taught.data ? taught_rows : loss_rows, &job);
     for (int row = 0; row < c->rows; row++)
         for (int i = 0; i < 3; i++) c->sums[i] += job.sums[3 * (size_t)row + (size_t)i];
 }

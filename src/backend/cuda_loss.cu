@@ -187,6 +187,90 @@ static __global__ void __launch_bounds__(LOSS_THREADS)
         store1(row + i, exp_like(load1(row + i) - most, (const T *)NULL) * share - other - (i == label ? extra : 0.0f));
 }
 
+/* ---- loss with a teacher ------------------------------------------------------------------------ */
+
+/* Largest value and sum of exp(value - largest) of a row in a block; all threads get them. */
+template <typename T> static __device__ inline void block_softmax(running *r, float *room, int *room_place)
+{
+    float most = r->most;
+    int best = r->best;
+    block_best(&most, &best, room, room_place);
+    r->exps = block_sum(r->exps > 0 ? r->exps * exp_like(r->most - most, (const T *)NULL) : 0.0f, room);
+    r->most = most;
+    r->best = best;
+}
+
+template <typename T> static __device__ inline void take1(running *r, float value, int place)
+{
+    if (value > r->most) {
+        r->exps *= exp_like(r->most - value, (const T *)NULL);
+        r->most = value;
+        r->best = place;
+    }
+    r->exps += exp_like(value - r->most, (const T *)NULL);
+}
+
+/* The target is the softmax of l.taught; the loss is the divergence from it. WIDE: as above, of both matrices. */
+template <typename T, bool WIDE>
+static __global__ void __launch_bounds__(LOSS_THREADS) taught_kernel(const ganz_loss_call l, loss_row *results)
+{
+    __shared__ float room[WARP];
+    __shared__ int room_place[WARP];
+    constexpr int N = lane_row<T>::N;
+    const int wide = WIDE ? l.vocab / N : 0, label = l.labels[blockIdx.x];
+    T *row = (T *)l.logits.data + (size_t)blockIdx.x * l.logits.ld;
+    const T *taught = (const T *)l.taught.data + (size_t)blockIdx.x * l.taught.ld;
+    if (label < 1 || label >= l.vocab) {
+        if (l.want_grad) clear_row<T, WIDE>(row, l.vocab);
+        if (threadIdx.x == 0) results[blockIdx.x] = loss_row{0.0f, 0, 0};
+        return;
+    }
+    running r = {-INFINITY, 0.0f, 0.0f, l.vocab}, t = r;
+    lane_row<T> x, y;
+    for (int i = threadIdx.x; i < wide; i += LOSS_THREADS) {
+        unpack(((const uint4 *)row)[i], &x);
+        unpack(((const uint4 *)taught)[i], &y);
+        take<T>(&r, &x, i * N);
+        take<T>(&t, &y, i * N);
+    }
+    for (int i = wide * N + threadIdx.x; i < l.vocab; i += LOSS_THREADS) {
+        take1<T>(&r, load1(row + i), i);
+        take1<T>(&t, load1(taught + i), i);
+    }
+    block_softmax<T>(&r, room, room_place);
+    block_softmax<T>(&t, room, room_place);
+    const float share = l.grad_scale / r.exps, believed = l.grad_scale / t.exps;
+    float apart = 0;
+    for (int i = threadIdx.x; i < wide; i += LOSS_THREADS) {
+        unpack(((const uint4 *)row)[i], &x);
+        unpack(((const uint4 *)taught)[i], &y);
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            const float from = x.v[j] - r.most, to = y.v[j] - t.most, e = exp_like(to, (const T *)NULL);
+            apart += e * (to - from);
+            x.v[j] = exp_like(from, (const T *)NULL) * share - e * believed;
+        }
+        if (l.want_grad) ((uint4 *)row)[i] = repack(&x);
+    }
+    for (int i = wide * N + threadIdx.x; i < l.vocab; i += LOSS_THREADS) {
+        const float from = load1(row + i) - r.most, to = load1(taught + i) - t.most, e = exp_like(to, (const T *)NULL);
+        apart += e * (to - from);
+        if (l.want_grad) store1(row + i, exp_like(from, (const T *)NULL) * share - e * believed);
+    }
+    apart = block_sum(apart, room);
+    if (threadIdx.x == 0) results[blockIdx.x] = loss_row{apart / t.exps - logf(t.exps) + logf(r.exps), 1, r.best == label};
+}
+
+template <typename T> static void run_taught(ganz_cuda *c, const ganz_loss_call *call, loss_row *results)
+{
+    const bool wide = (size_t)call->logits.data % 16 == 0 && (size_t)call->logits.ld * sizeof(T) % 16 == 0 &&
+                      (size_t)call->taught.data % 16 == 0 && (size_t)call->taught.ld * sizeof(T) % 16 == 0;
+    if (wide) taught_kernel<T, true><<<call->rows, LOSS_THREADS, 0, c->stream>>>(*call, results);
+    else taught_kernel<T, false><<<call->rows, LOSS_THREADS, 0, c->stream>>>(*call, results);
+}
+
+/* ---- all rows ----------------------------------------------------------------------------------- */
+
 /* Adds the rows up in double, in an order that depends on their number alone. */
 static __global__ void loss_total(const loss_row *results, int rows, double *sums)
 {
@@ -228,6 +312,10 @@ void ganz_cuda_loss(ganz_backend *be, const ganz_loss_call *call)
         ganz_cuda_fail(c, "loss", "logits must be floats");
         return;
     }
+    if (call->taught.data && call->taught.type != call->logits.type) {
+        ganz_cuda_fail(c, "loss", "a teacher's logits must have the type of the others");
+        return;
+    }
     const double sure = 1.0 - (double)call->smoothing, other = (double)call->smoothing / (call->vocab - 1);
     loss_constants k;
     k.sure = (float)sure;
@@ -235,7 +323,8 @@ void ganz_cuda_loss(ganz_backend *be, const ganz_loss_call *call)
     k.constant = (float)-(sure * log(sure > 0 ? sure : 1.0) + (call->vocab - 1) * other * log(other + 1e-20));
     loss_row *results = (loss_row *)ganz_cuda_scratch(c, (size_t)call->rows * sizeof *results);
     if (results == NULL) return;
-    GANZ_CUDA_TYPE(call->logits.type, T, run_loss<T>(c, call, k, results));
+    if (call->taught.data) GANZ_CUDA_TYPE(call->logits.type, T, run_taught<T>(c, call, results));
+    else GANZ_CUDA_TYPE(call->logits.type, T, run_loss<T>(c, call, k, results));
     loss_total<<<1, 256, 0, c->stream>>>(results, call->rows, call->sums);
     ganz_cuda_launched(c, "loss");
 }

@@ -148,10 +148,18 @@ ganz_tensor *ganz_net_encode(ganz_pass *pass, const ganz_net *net, const ganz_to
 ganz_tensor *ganz_net_decode(ganz_pass *pass, const ganz_net *net, const ganz_tokens *target, const ganz_tokens *source,
                              ganz_tensor *memory, const ganz_spans *self, const ganz_spans *cross);
 
+/* Who is believed instead of the labels: a net in the state FLOAT and what it decoded from the same tokens. */
+typedef struct ganz_teacher {
+    const ganz_net *net;
+    const ganz_weights *weights;
+    ganz_matrix decoded; /* (rows, width) */
+} ganz_teacher;
+
 /* Loss of all rows and, when the pass records, its gradient: logits are made, used and forgotten in chunks of rows, so
  * that (rows, vocab) never exists whole. */
 typedef struct ganz_goal {
     const int32_t *labels; /* (rows) */
+    const ganz_teacher *teacher; /* NULL: labels teach */
     real smoothing, grad_scale;
     double *sums; /* (3) on the device, added to: see ganz_loss_call */
     int chunk;    /* rows at a time */

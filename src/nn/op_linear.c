@@ -137,16 +137,44 @@ static ganz_matrix rows_of(const ganz_matrix *m, int row, int rows)
     return part;
 }
 
-/* Logits of some rows: made, judged and, with a tape, turned into gradients of input and weight. */
-static void loss_chunk(ganz_pass *pass, const ganz_linear_call *whole, const ganz_goal *goal, int row)
+/* A matrix for the logits of a chunk. Nobody reads them but the loss, and they are large. */
+static ganz_matrix logits_of(ganz_pass *pass, int rows, int cols)
+{
+    const ganz_type type = pass->be->product;
+    return (ganz_matrix){rows, cols, cols, type, ganz_pass_take(pass, (size_t)rows * (size_t)cols, ganz_type_bytes(type))};
+}
+
+/* What the teacher says about all rows, to be cut into chunks; `y` NULL where there is none. */
+static ganz_linear_call lesson_call(ganz_pass *pass, const ganz_teacher *teacher, int chunk)
+{
+    if (!teacher) return (ganz_linear_call){0};
+    const ganz_pass other = {.be = pass->be, .weights = teacher->weights};
+    const ganz_tensor decoded = {.m = teacher->decoded};
+    ganz_linear_call call = linear_call(&other, &decoded, &teacher->net->logits, 1);
+    call.y = logits_of(pass, chunk, call.out);
+    return call;
+}
+
+/* Logits of some rows. */
+static ganz_linear_call make_chunk(ganz_pass *pass, const ganz_linear_call *whole, int row, int rows)
 {
     ganz_linear_call call = *whole;
-    call.x.m = rows_of(&whole->x.m, row, whole->y.rows);
-    call.rows = whole->y.rows;
+    call.rows = call.y.rows = rows;
+    call.x.m = rows_of(&whole->x.m, row, rows);
     run(pass, &call);
-    const ganz_loss_call loss = {.rows = call.rows,
+    return call;
+}
+
+/* Logits of some rows: made, judged and, with a tape, turned into gradients of input and weight. */
+static void loss_chunk(ganz_pass *pass, const ganz_linear_call *whole, const ganz_linear_call *lesson,
+                       const ganz_goal *goal, int row)
+{
+    const int rows = whole->y.rows;
+    ganz_linear_call call = make_chunk(pass, whole, row, rows);
+    const ganz_loss_call loss = {.rows = rows,
                                  .vocab = call.out,
                                  .logits = call.y,
+                                 .taught = lesson->y.data ? make_chunk(pass, lesson, row, rows).y : (ganz_matrix){0},
                                  .labels = goal->labels + row,
                                  .smoothing = goal->smoothing,
                                  .grad_scale = goal->grad_scale,
@@ -155,7 +183,7 @@ static void loss_chunk(ganz_pass *pass, const ganz_linear_call *whole, const gan
     pass->be->loss(pass->be, &loss);
     if (!pass->tape) return;
     call.y_grad = call.y;
-    call.x_grad = rows_of(&whole->x_grad, row, call.rows);
+    call.x_grad = rows_of(&whole->x_grad, row, rows);
     pass->be->linear_grad(pass->be, &call);
 }
 
@@ -164,17 +192,16 @@ void ganz_op_loss(ganz_pass *pass, ganz_tensor *decoded, const ganz_site *site, 
     ganz_tensor *const in = ganz_op_site_input(pass, decoded, site);
     bool add = false;
     if (pass->failed || (pass->tape && !ganz_tensor_grad(pass, in, &add))) return;
-    const ganz_type type = pass->be->product; /* nobody reads these logits but the loss, and they are large */
     const int rows = in->m.rows, chunk = goal->chunk < rows ? goal->chunk : rows;
     const size_t mark = ganz_arena_mark(pass->device);
     ganz_linear_call call = linear_call(pass, in, site, 1);
     call.x_grad = in->grad;
     call.x_grad_add = add;
-    call.y = (ganz_matrix){chunk, site->out, site->out, type,
-                           ganz_pass_take(pass, (size_t)chunk * (size_t)site->out, ganz_type_bytes(type))};
+    call.y = logits_of(pass, chunk, site->out);
+    const ganz_linear_call lesson = lesson_call(pass, goal->teacher, chunk);
     for (int row = 0; row < rows && !pass->failed; row += chunk) {
         if (call.y.rows > rows - row) call.y.rows = rows - row;
-        loss_chunk(pass, &call, goal, row);
+        loss_chunk(pass, &call, &lesson, goal, row);
     }
     ganz_arena_rewind(pass->device, mark); /* the gradient is where it belongs: the logits can go */
 }

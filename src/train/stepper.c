@@ -13,12 +13,38 @@ static int chunk_of(const ganz_stepper *stepper) { return stepper->be->host ? HO
 
 typedef struct purpose {
     bool training;
+    bool taught; /* by the tutor, where there is one */
     real smoothing;
     uint64_t seed;
     double scale; /* of gradients */
     double *sums; /* on the device */
     const volatile sig_atomic_t *stop;
 } purpose;
+
+static ganz_tensor *decode(ganz_pass *pass, const ganz_net *net, const ganz_feed *feed)
+{
+    ganz_tensor *const memory = ganz_net_encode(pass, net, &feed->source, &feed->encoder);
+    return ganz_net_decode(pass, net, &feed->target, &feed->source, memory, &feed->decoder, &feed->cross);
+}
+
+/* What the tutor decodes, at the bottom of the arenas; all else is given back. False: memory is out. */
+static bool ask_tutor(ganz_stepper *stepper, ganz_backend *be, const ganz_feed *feed, ganz_teacher *teacher)
+{
+    const ganz_tutor *const tutor = stepper->options.tutor;
+    const size_t room = (size_t)feed->target.rows * (size_t)tutor->net.config.width * sizeof(real);
+    void *const kept = ganz_arena_take(&stepper->device, room, 1);
+    const size_t host = ganz_arena_mark(&stepper->host), device = ganz_arena_mark(&stepper->device);
+    ganz_pass pass = {.be = be, .weights = &tutor->weights, .host = &stepper->host, .device = &stepper->device};
+    const ganz_tensor *const decoded = kept ? decode(&pass, &tutor->net, feed) : NULL;
+    if (!decoded || pass.failed) return false;
+    const ganz_matrix *const m = &decoded->m;
+    *teacher = (ganz_teacher){&tutor->net, &tutor->weights, *m};
+    teacher->decoded.data = kept;
+    be->copy(be, kept, m->data, (size_t)m->rows * (size_t)m->ld * ganz_type_bytes(m->type));
+    ganz_arena_rewind(&stepper->host, host);
+    ganz_arena_rewind(&stepper->device, device);
+    return true;
+}
 
 /* One pass over a feed; the gradients too when training. */
 static ganz_status run_pass(ganz_stepper *stepper, ganz_backend *be, const ganz_feed *feed, const purpose *why,
@@ -30,6 +56,11 @@ static ganz_status run_pass(ganz_stepper *stepper, ganz_backend *be, const ganz_
     ganz_goal goal = {.labels = feed->labels, .sums = why->sums, .chunk = chunk_of(stepper)};
     goal.grad_scale = (real)why->scale;
     goal.smoothing = why->smoothing;
+    ganz_teacher teacher;
+    if (why->taught && stepper->options.tutor) {
+        pass.failed = !ask_tutor(stepper, be, feed, &teacher);
+        goal.teacher = &teacher;
+    }
     if (why->training) {
         pass.tape = ganz_tape_open(&stepper->host);
         pass.dropout = stepper->options.dropout;
@@ -38,9 +69,7 @@ static ganz_status run_pass(ganz_stepper *stepper, ganz_backend *be, const ganz_
         pass.train_steps = stepper->train_steps;
         if (!pass.tape) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the tape");
     }
-    ganz_tensor *const memory = ganz_net_encode(&pass, stepper->net, &feed->source, &feed->encoder);
-    ganz_tensor *const decoded =
-        ganz_net_decode(&pass, stepper->net, &feed->target, &feed->source, memory, &feed->decoder, &feed->cross);
+    ganz_tensor *const decoded = decode(&pass, stepper->net, feed);
     ganz_net_loss(&pass, stepper->net, decoded, &goal);
     if (why->training) ganz_tape_backward(&pass);
     if (!pass.failed) return GANZ_OK;
@@ -54,7 +83,7 @@ static ganz_status measure(ganz_stepper *stepper, size_t *bytes, ganz_error *err
     ganz_backend null = ganz_null_backend(stepper->be);
     const ganz_feed feed = ganz_feed_of_size(stepper->options.tokens, stepper->options.rows, stepper->options.slots);
     static unsigned char nowhere[GANZ_ALIGN] __attribute__((aligned(GANZ_ALIGN)));
-    const purpose why = {.training = stepper->weights->grad != NULL};
+    const purpose why = {.training = stepper->weights->grad != NULL, .taught = true};
     ganz_arena_over(&stepper->device, nowhere, SIZE_MAX / 4, false);
     const ganz_status status = run_pass(stepper, &null, &feed, &why, err);
     *bytes = stepper->device.peak;
@@ -120,6 +149,7 @@ ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, u
                                const volatile sig_atomic_t *stop, ganz_error *err)
 {
     const purpose why = {.training = true,
+                         .taught = true,
                          .smoothing = stepper->options.smoothing,
                          .seed = seed,
                          .scale = 1.0 / batch->target_rows,
@@ -131,7 +161,7 @@ ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, u
 ganz_status ganz_stepper_look(ganz_stepper *stepper, const ganz_batch *batch, const volatile sig_atomic_t *stop,
                               ganz_error *err)
 {
-    const purpose why = {.smoothing = stepper->options.smoothing, .sums = stepper->sums, .stop = stop};
+    const purpose why = {.taught = true, .smoothing = stepper->options.smoothing, .sums = stepper->sums, .stop = stop};
     return run_batch(stepper, batch, &why, err);
 }
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "train/measure.h"
+#include "train/tutor.h"
 
 typedef struct ganz_stepper_options {
     int tokens;   /* most tokens of a part, on either side */
@@ -12,6 +13,7 @@ typedef struct ganz_stepper_options {
     int slots;    /* longest row */
     ganz_dropout dropout;
     real smoothing;
+    const ganz_tutor *tutor; /* who is believed instead of the labels; NULL: nobody. Outlives the stepper */
 } ganz_stepper_options;
 
 typedef struct ganz_stepper {
@@ -39,7 +41,7 @@ ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, u
 /* The same without gradients: ranges are measured where states ask for it. */
 ganz_status ganz_stepper_look(ganz_stepper *stepper, const ganz_batch *batch, const volatile sig_atomic_t *stop,
                               ganz_error *err);
-/* Adds the losses of a batch, without smoothing and dropout, to `sums` (3) on the host. */
+/* Adds the losses of a batch, by its labels, without smoothing and dropout, to `sums` (3) on the host. */
 ganz_status ganz_stepper_evaluate(ganz_stepper *stepper, const ganz_batch *batch, double sums[3], ganz_error *err);
 
 #endif

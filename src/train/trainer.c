@@ -69,6 +69,13 @@ static ganz_status open_start(ganz_trainer *t, ganz_error *err)
     return GANZ_OK;
 }
 
+static ganz_status open_tutor(ganz_trainer *t, ganz_error *err)
+{
+    if (t->recipe.learn_from != GANZ_LEARN_FROM_MODEL) return GANZ_OK;
+    if (!t->options.teacher) return ganz_fail(err, GANZ_EINVAL, "learning from a model needs the model that teaches");
+    return ganz_tutor_open(&t->tutor, t->options.teacher, t->be, t->vocab, t->net.config.max_positions, err);
+}
+
 static double average_decay(const ganz_trainer *t)
 {
     return t->options.quantize ? t->recipe.phase_average : t->recipe.average_decay;
@@ -132,8 +139,11 @@ static ganz_status open_loader(ganz_trainer *t, ganz_error *err)
     return GANZ_OK;
 }
 
-static ganz_dropout dropout_of(const ganz_recipe *r)
+/* Rounding is learned best from a teacher that sees the same: there is nothing to learn by heart. */
+static ganz_dropout dropout_of(const ganz_trainer *t)
 {
+    const ganz_recipe *const r = &t->recipe;
+    if (t->options.quantize && t->tutor.weights.be) return (ganz_dropout){0};
     return (ganz_dropout){(real)r->dropout, (real)r->dropout_relu, (real)r->dropout_attention};
 }
 
@@ -152,8 +162,9 @@ static ganz_status open_stepper(ganz_trainer *t, ganz_error *err)
         .tokens = (int)tokens,
         .rows = (int)(rows < tokens ? rows : tokens),
         .slots = (int)r->slots,
-        .dropout = dropout_of(r),
-        .smoothing = (real)r->label_smoothing};
+        .dropout = dropout_of(t),
+        .smoothing = (real)r->label_smoothing,
+        .tutor = t->tutor.weights.be ? &t->tutor : NULL};
     /* Codes beside their values take the most memory of all states. */
     if (t->options.quantize) ganz_phase_set_states(&t->net, r, &ganz_phases[GANZ_PHASE_STEPS]);
     const ganz_status status = ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
@@ -237,6 +248,7 @@ static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
     if (o->steps_of) GANZ_TRY(open_ranges(t, err));
     GANZ_TRY(open_device(t, err));
     GANZ_TRY(open_weights(t, err));
+    GANZ_TRY(open_tutor(t, err));
     GANZ_TRY(open_loader(t, err));
     GANZ_TRY(open_stepper(t, err));
     GANZ_TRY(open_valid(t, err));
@@ -264,6 +276,7 @@ void ganz_trainer_close(ganz_trainer *t)
     ganz_free(t->ranges);
     if (t->average) t->be->free(t->be, t->average);
     if (t->weights.be) ganz_weights_close(&t->weights);
+    ganz_tutor_close(&t->tutor);
     if (t->be) t->be->close(t->be);
     ganz_net_close(&t->net);
     ganz_corpus_close(&t->corpus);
@@ -339,7 +352,7 @@ static ganz_status set_phase(ganz_trainer *t, ganz_error *err)
     ganz_phase_set_states(&t->net, &t->recipe, t->phase);
     t->stepper.train_weights = t->phase->train_weights;
     t->stepper.train_steps = t->phase->train_steps;
-    t->stepper.options.dropout = t->phase->dropout ? dropout_of(&t->recipe) : (ganz_dropout){0};
+    t->stepper.options.dropout = t->phase->dropout ? dropout_of(t) : (ganz_dropout){0};
     t->weights.drop_scale = t->recipe.drop_first ? 1 : 1 / (1 - t->stepper.options.dropout.relu);
     return ganz_weights_refresh(&t->weights, &t->net, err);
 }

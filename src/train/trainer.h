@@ -25,6 +25,7 @@ typedef struct ganz_trainer {
     char changed[512]; /* "steps 40 (before: 20), ...": by this part; empty: none */
     ganz_net net;
     ganz_weights weights;
+    ganz_tutor tutor;
     ganz_optim optim;
     ganz_optim step_optim; /* of the learned steps; count 0: nothing is quantized */
     real *average; /* (params.block) on the device, or NULL; within a phase of quantization of what it learns */
