@@ -220,11 +220,14 @@ static ganz_status read_settings(const ganz_container *file, ganz_recipe *recipe
     return read_noted(file, true, recipe, err);
 }
 
+/* Who taught the model teaches nobody now: with its parameters but without its teacher it would be its own. */
 ganz_status ganz_checkpoint_origin(const ganz_container *file, ganz_recipe *recipe, ganz_origin *origin,
                                    ganz_error *err)
 {
+    const long long learn_from = recipe->learn_from;
     *origin = (ganz_origin){.recipe = ganz_container_text(file, "recipe.width") != NULL};
     GANZ_TRY(read_noted(file, false, recipe, err));
+    recipe->learn_from = learn_from;
     const char *const key = ganz_container_text(file, "training.step") ? "training.step" : about_trained;
     if (!ganz_container_text(file, key)) return GANZ_OK;
     return ganz_container_get_int(file, key, 0, INT64_MAX, &origin->step, err);

@@ -54,7 +54,8 @@ ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *parts, 
 /* Settings of a checkpoint alone. */
 ganz_status ganz_checkpoint_recipe(const char *path, ganz_recipe *recipe, ganz_error *err);
 
-/* What a model file tells of its training. Settings it does not tell, and those of quantization, are left as they are. */
+/* What a model file tells of its training. Settings it does not tell, those of quantization and learn_from are left as they
+ * are. */
 typedef struct ganz_origin {
     bool recipe;
     int64_t step; /* trained for so many; 0: unknown */
