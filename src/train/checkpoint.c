@@ -365,6 +365,23 @@ static ganz_status copy_text(const ganz_container *file, const char *key, char *
     return ganz_fail(err, GANZ_ENOMEM, "out of memory");
 }
 
+static ganz_status copy_texts(const ganz_container *file, ganz_past *past, ganz_error *err)
+{
+    GANZ_TRY(copy_text(file, "command", &past->command, err));
+    GANZ_TRY(copy_text(file, about_changes, &past->changes, err));
+    GANZ_TRY(copy_text(file, "source_language", &past->source_language, err));
+    return copy_text(file, "target_language", &past->target_language, err);
+}
+
+void ganz_past_free(ganz_past *past)
+{
+    ganz_free(past->command);
+    ganz_free(past->changes);
+    ganz_free(past->source_language);
+    ganz_free(past->target_language);
+    *past = (ganz_past){0};
+}
+
 ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *p, ganz_counters *counters, ganz_past *past,
                                  ganz_error *err)
 {
@@ -378,10 +395,9 @@ ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *p, ganz
     GANZ_CHECK(read_counters(file, &read, err));
     GANZ_CHECK(restore(file, p, &found, err));
     *counters = read;
-    GANZ_CHECK(copy_text(file, "command", &past->command, err));
-    GANZ_CHECK(copy_text(file, about_changes, &past->changes, err));
+    GANZ_CHECK(copy_texts(file, past, err));
 out:
-    if (status != GANZ_OK) ganz_free(past->command);
+    if (status != GANZ_OK) ganz_past_free(past);
     ganz_container_close(&file);
     return status;
 }

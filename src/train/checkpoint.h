@@ -46,9 +46,12 @@ ganz_status ganz_checkpoint_save(const char *path, const ganz_run_parts *parts, 
  * the recipe that may not change within a run must be those of the checkpoint. */
 typedef struct ganz_past {
     ganz_recipe recipe; /* of the checkpoint */
-    char *command;      /* that began the run, or NULL; the caller frees it, and the next one */
-    char *changes;      /* "at step 20: steps 40 (before: 20); at step ...", or NULL */
+    /* texts, or NULL; freed by ganz_past_free */
+    char *command; /* that began the run */
+    char *changes; /* "at step 20: steps 40 (before: 20); at step ..." */
+    char *source_language, *target_language;
 } ganz_past;
+void ganz_past_free(ganz_past *past);
 ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *parts, ganz_counters *counters, ganz_past *past,
                                  ganz_error *err);
 /* Settings of a checkpoint alone. */

@@ -282,8 +282,7 @@ void ganz_trainer_close(ganz_trainer *t)
     ganz_corpus_close(&t->corpus);
     ganz_vocab_close(&t->vocab);
     ganz_container_close(&t->start);
-    ganz_free(t->command);
-    ganz_free(t->changes);
+    ganz_past_free(&t->past);
     *t = (ganz_trainer){0};
 }
 
@@ -299,7 +298,7 @@ ganz_run_parts ganz_trainer_parts(const ganz_trainer *t)
                                   .average = t->average,
                                   .best_lines = t->best_lines,
                                   .lines = t->valid.count,
-                                  .changes = t->changes};
+                                  .changes = t->past.changes};
     return parts;
 }
 
@@ -400,28 +399,29 @@ static void list_changes(const ganz_recipe *before, const ganz_recipe *now, char
 }
 
 /* What is different from now on, for the log, and after what changed before, for the file. */
-static ganz_status note_changes(ganz_trainer *t, const ganz_recipe *before, ganz_error *err)
+static ganz_status note_changes(ganz_trainer *t, ganz_error *err)
 {
-    list_changes(before, &t->recipe, t->changed, sizeof t->changed);
+    list_changes(&t->past.recipe, &t->recipe, t->changed, sizeof t->changed);
     if (!t->changed[0]) return GANZ_OK;
-    const char *const old = t->changes ? t->changes : "";
+    const char *const old = t->past.changes ? t->past.changes : "";
     const size_t bytes = strlen(old) + strlen(t->changed) + 64;
     char *const text = ganz_alloc(bytes, 1);
     if (!text) return ganz_fail(err, GANZ_ENOMEM, "out of memory");
     snprintf(text, bytes, "%s%sat step %lld: %s", old, *old ? "; " : "", (long long)t->counters.step, t->changed);
-    ganz_free(t->changes);
-    t->changes = text;
+    ganz_free(t->past.changes);
+    t->past.changes = text;
     return GANZ_OK;
 }
 
 ganz_status ganz_trainer_restore(ganz_trainer *t, const char *path, ganz_error *err)
 {
     const ganz_run_parts parts = ganz_trainer_parts(t);
-    ganz_past past;
-    GANZ_TRY(ganz_checkpoint_load(path, &parts, &t->counters, &past, err));
-    t->info.command = t->command = past.command;
-    t->changes = past.changes;
-    GANZ_TRY(note_changes(t, &past.recipe, err));
+    const ganz_past *const past = &t->past;
+    GANZ_TRY(ganz_checkpoint_load(path, &parts, &t->counters, &t->past, err));
+    t->info.command = past->command;
+    if (!t->options.source_language) t->info.source_language = past->source_language;
+    if (!t->options.target_language) t->info.target_language = past->target_language;
+    GANZ_TRY(note_changes(t, err));
     const ganz_position position = {(uint64_t)t->counters.epoch, (uint64_t)t->counters.batch};
     ganz_error why;
     if (ganz_loader_seek(t->loader, position, &why) != GANZ_OK)

@@ -20,8 +20,7 @@ typedef struct ganz_trainer {
     ganz_container *start; /* the model to start from, or NULL */
     real *ranges;          /* (net.steps) of the inputs, by another integer model; NULL: as measured */
     ganz_model_info info;
-    char *command; /* that began the run, when this one goes on with it */
-    char *changes; /* settings that changed on the way, see ganz_checkpoint_load; NULL: none did */
+    ganz_past past; /* what this run goes on with; its changes are those up to now */
     char changed[512]; /* "steps 40 (before: 20), ...": by this part; empty: none */
     ganz_net net;
     ganz_weights weights;

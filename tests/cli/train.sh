@@ -37,6 +37,15 @@ $GANZ train --recipe tiny --train corpus --vocab vocab --out told --resume --slo
 grep -q ', from step 3$' err || fail "it says: $(cat err)"
 grep -qP '^3\t.*\tsteps 5 \(before: 3\)' told/log.tsv || fail "the log does not tell of changes: $(cat told/log.tsv)"
 
+# ---- languages are noted for good, unless others are given
+spoken() { $GANZ inspect --json "$1" | grep -oE '"(source|target)_language":"[a-z]*"' | sed 's/.*:"//; s/"//' | tr '\n' ' '; }
+speaks() { $GANZ train -q --recipe tiny --train corpus --vocab vocab --out spoken "$@" || fail "$* fails"; }
+speaks --steps 2 --source-language en --target-language de
+speaks --steps 4 --resume
+equal "languages of a resumed run" "en de " "$(spoken spoken/last.safetensors)"
+speaks --steps 6 --resume --source-language fr
+equal "languages of a corrected run" "fr de " "$(spoken spoken/last.safetensors)"
+
 # ---- what does not fit is refused before anything is written
 $GANZ vocab -q --size 200 --out other text.en || fail "no other vocabulary"
 refuses 1 'corpus.*vocabulary' $GANZ train --recipe tiny --train corpus --vocab other --out no
