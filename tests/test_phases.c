@@ -497,6 +497,62 @@ static void resumed_is_uninterrupted(void **state)
     stop_and_go_on(GANZ_LEARN_FROM_MODEL);
 }
 
+static void must_stop(ganz_train_options *o, long long at)
+{
+    stopper s = {.at = at};
+    ganz_error err = {0};
+    o->stop = &s.flag;
+    o->progress = stop_here;
+    o->context = &s;
+    if (ganz_train(o, NULL, &err) != GANZ_ESTOPPED) fail_msg("no stop: %s", err.message);
+    o->resume = true;
+    o->stop = NULL;
+    o->progress = NULL;
+}
+
+static void refuses_to_resume(const ganz_train_options *o, const char *text)
+{
+    ganz_error err = {0};
+    assert_int_equal(GANZ_EINVAL, ganz_train(o, NULL, &err));
+    if (!strstr(err.message, text)) fail_msg("expected %s in: %s", text, err.message);
+}
+
+/* A run would end otherwise with another teacher, or without the steps it was to begin with. */
+static void resumed_with_what_it_began_with(void **state)
+{
+    (void)state;
+    ganz_train_options o = resumable("one_teacher");
+    const char *const teacher = in_dir("taught/last.safetensors"), *const steps = in_dir("taught/best.safetensors");
+    o.recipe.learn_from = GANZ_LEARN_FROM_MODEL;
+    o.teacher = teacher;
+    must_stop(&o, 5);
+    o.teacher = NULL;
+    refuses_to_resume(&o, "another teacher");
+    o.teacher = teacher;
+    must_stop(&o, 8);
+
+    ganz_train_options whole = resumable("steps_at_once"), parts = resumable("steps_in_parts");
+    whole.recipe.phases = parts.recipe.phases = 0xE;
+    whole.recipe.per_row = parts.recipe.per_row = true;
+    whole.steps_of = parts.steps_of = steps;
+    must_train(&whole);
+    must_stop(&parts, 5);
+    parts.steps_of = NULL;
+    refuses_to_resume(&parts, "begun with the steps of an integer model");
+    parts.steps_of = steps;
+    must_stop(&parts, -3);
+    parts.steps_of = in_dir("whole/best.safetensors");
+    refuses_to_resume(&parts, "begun with the steps of an integer model");
+    parts.steps_of = NULL; /* they are its own now */
+    must_train(&parts);
+    assert_true(same_in(whole.out, parts.out, "best.safetensors"));
+    parts = resumable("own_steps");
+    parts.recipe.phases = 0xE;
+    must_stop(&parts, -3);
+    parts.steps_of = steps;
+    refuses_to_resume(&parts, "too late");
+}
+
 /* Three phases now and the others later are six at once, but for the step of the border. */
 static void phases_can_be_added(void **state)
 {
@@ -599,6 +655,7 @@ int main(void)
         cmocka_unit_test(phases_end_with_their_average),
         cmocka_unit_test(learns_from_the_float_model),
         cmocka_unit_test(resumed_is_uninterrupted),
+        cmocka_unit_test(resumed_with_what_it_began_with),
         cmocka_unit_test(phases_can_be_added),
         cmocka_unit_test(steps_begin_where_another_model_has_them),
         cmocka_unit_test(what_does_not_fit_is_refused),

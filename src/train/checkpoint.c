@@ -1,5 +1,6 @@
 #include "train/checkpoint.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +8,8 @@
 
 static const char about_slots[] = "training.slots", about_average[] = "training.average", about_z[] = "training.z",
                   about_ranges[] = "training.ranges", about_step_slots[] = "training.step_slots",
-                  about_lines[] = "training.best_lines", about_trained[] = "trained_steps", about_changes[] = "changes";
+                  about_lines[] = "training.best_lines", about_trained[] = "trained_steps", about_changes[] = "changes",
+                  about_teacher[] = "training.teacher", about_given[] = "training.given_ranges";
 
 typedef struct field {
     const char *name;
@@ -115,6 +117,23 @@ static ganz_status write_counters(ganz_writer *writer, const ganz_counters *coun
     return GANZ_OK;
 }
 
+typedef struct sum_text {
+    char text[20];
+} sum_text;
+
+static sum_text print_sum(uint64_t sum)
+{
+    sum_text hex;
+    snprintf(hex.text, sizeof hex.text, "%016" PRIx64, sum);
+    return hex;
+}
+
+static ganz_status write_sums(ganz_writer *writer, const ganz_run_parts *p, ganz_error *err)
+{
+    if (p->teacher) GANZ_TRY(ganz_writer_text(writer, about_teacher, print_sum(p->teacher).text, err));
+    return p->ranges ? ganz_writer_text(writer, about_given, print_sum(p->ranges).text, err) : GANZ_OK;
+}
+
 /* The z are parameters, but no part of a float model. */
 static const real *z_of(const ganz_run_parts *p)
 {
@@ -143,6 +162,7 @@ static ganz_status write_all(ganz_writer *writer, const ganz_run_parts *p, const
     const int64_t slots = (int64_t)p->optim->slot_count, block = (int64_t)p->net->params.block, lines = p->lines;
     GANZ_TRY(write_making(writer, p, err));
     GANZ_TRY(write_counters(writer, counters, err));
+    GANZ_TRY(write_sums(writer, p, err));
     if (p->best_lines) GANZ_TRY(ganz_writer_declare(writer, about_lines, GANZ_DTYPE_U64, 1, &lines, err));
     GANZ_TRY(ganz_writer_declare(writer, about_slots, GANZ_DTYPE_F32, 1, &slots, err));
     if (p->average) GANZ_TRY(ganz_writer_declare(writer, about_average, GANZ_DTYPE_F32, 1, &block, err));
@@ -291,6 +311,21 @@ static ganz_status read_counters(const ganz_container *file, ganz_counters *coun
                      (long long)counters->phase);
 }
 
+/* A run that learns from somebody else, or begins with other steps, would end otherwise. Older files tell nothing. */
+static ganz_status compare_sums(const ganz_container *file, const ganz_run_parts *p, const ganz_counters *at, ganz_error *err)
+{
+    const char *const teacher = ganz_container_text(file, about_teacher), *const given = ganz_container_text(file, about_given);
+    const char *const name = ganz_container_name(file);
+    const bool used = at->phase > GANZ_PHASE_RANGES; /* they are steps by now */
+    if (teacher && strcmp(teacher, print_sum(p->teacher).text) != 0)
+        return ganz_fail(err, GANZ_EINVAL, "%s learns from another teacher: give the same one", name);
+    if (!given && used && p->ranges)
+        return ganz_fail(err, GANZ_EINVAL, "%s has steps already: it is too late for those of another model", name);
+    if (given && (p->ranges || !used) && strcmp(given, print_sum(p->ranges).text) != 0)
+        return ganz_fail(err, GANZ_EINVAL, "%s was begun with the steps of an integer model: give the same one", name);
+    return GANZ_OK;
+}
+
 /* The tensors of a checkpoint that are beside the model. */
 typedef struct extras {
     const ganz_entry *slots, *average, *z, *ranges, *step_slots, *lines;
@@ -393,6 +428,7 @@ ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *p, ganz
     GANZ_TRY(ganz_container_open(&file, path, err));
     GANZ_CHECK(check_all(file, p, &found, &past->recipe, err));
     GANZ_CHECK(read_counters(file, &read, err));
+    GANZ_CHECK(compare_sums(file, p, &read, err));
     GANZ_CHECK(restore(file, p, &found, err));
     *counters = read;
     GANZ_CHECK(copy_texts(file, past, err));

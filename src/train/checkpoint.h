@@ -37,13 +37,16 @@ typedef struct ganz_run_parts {
     uint64_t *best_lines;         /* (lines) sums of the translations of the best model; NULL: none are kept */
     int lines;
     const char *changes;          /* noted, or NULL */
+    uint64_t teacher, ranges;     /* sums of what is learned from instead of the corpus, and of the ranges that steps begin
+                                   * with instead of measured ones; 0: neither */
 } ganz_run_parts;
 
 /* Replaces the file whole, or leaves it as it was. */
 ganz_status ganz_checkpoint_save(const char *path, const ganz_run_parts *parts, const ganz_counters *counters,
                                  ganz_error *err);
 /* Puts a checkpoint back. Everything is checked, sums of all bytes included, before anything is changed. Settings of
- * the recipe that may not change within a run must be those of the checkpoint. */
+ * the recipe that may not change within a run must be those of the checkpoint, and so must the teacher and, until they
+ * have become steps, the given ranges. */
 typedef struct ganz_past {
     ganz_recipe recipe; /* of the checkpoint */
     /* texts, or NULL; freed by ganz_past_free */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/io.h"
 #include "base/rng.h"
 
 enum { CPU_TOKENS = 4096, GPU_TOKENS = 16384 };
@@ -298,7 +299,9 @@ ganz_run_parts ganz_trainer_parts(const ganz_trainer *t)
                                   .average = t->average,
                                   .best_lines = t->best_lines,
                                   .lines = t->valid.count,
-                                  .changes = t->past.changes};
+                                  .changes = t->past.changes,
+                                  .teacher = t->tutor.sum,
+                                  .ranges = t->ranges ? ganz_checksum(t->ranges, (size_t)t->net.steps * sizeof *t->ranges) : 0};
     return parts;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/io.h"
 #include "model/model.h"
 
 static ganz_status same_vocab(const ganz_container *file, const ganz_config *config, const ganz_vocab *vocab, ganz_error *err)
@@ -23,6 +24,7 @@ static ganz_status read_params(ganz_tutor *tutor, const ganz_container *file, ga
     real *const block = ganz_alloc(count, sizeof *block);
     if (!block) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu parameters", count);
     const ganz_status status = ganz_model_read_params(file, &tutor->net, block, err);
+    tutor->sum = ganz_checksum(block, count * sizeof *block);
     be->upload(be, tutor->weights.master, block, count * sizeof *block);
     ganz_free(block);
     return status == GANZ_OK ? ganz_weights_refresh(&tutor->weights, &tutor->net, err) : status;

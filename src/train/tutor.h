@@ -9,6 +9,7 @@
 typedef struct ganz_tutor {
     ganz_net net;
     ganz_weights weights; /* be NULL: nobody teaches */
+    uint64_t sum;         /* of its parameters: who it is */
 } ganz_tutor;
 
 /* Of any shape, but with the vocabulary `vocab` (NULL: not compared), for inputs of up to `positions` tokens. */
