@@ -12,6 +12,7 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 typedef enum {
     CLI_FLAG,   /* bool *: --name sets it, --no-name clears it */
+    CLI_SWITCH, /* const char **: --name makes it "true", --no-name "false"; else it stays as it is */
     CLI_INT,    /* long long *, checked against [min, max] */
     CLI_REAL,   /* double *, checked against [min, max] */
     CLI_TEXT,   /* const char ** */

@@ -39,7 +39,7 @@ typedef struct words {
     ganz_train_options run;
     ganz_calibration how;
     cli_progress progress;
-    bool quiet, power_of_two, per_row, float_lookup, drop_first;
+    bool quiet;
     char command[2048];
 } words;
 
@@ -129,10 +129,6 @@ static int make_recipe(words *w, const cli_settings *settings)
     if (w->recipe && ganz_recipe_read(r, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
     const int code = cli_settings_apply(about, settings, r);
     if (code >= 0) return code;
-    if (w->power_of_two) r->power_of_two = true;
-    if (w->per_row) r->per_row = true;
-    if (w->float_lookup) r->float_lookup = true;
-    if (w->drop_first) r->drop_first = true;
     if (w->run.teacher) r->learn_from = GANZ_LEARN_FROM_MODEL;
     if (ganz_recipe_check(r, &err) != GANZ_OK) return cli_usage(about, "%s", err.message);
     return -1;
@@ -151,13 +147,14 @@ static int check_words(const words *w)
     return -1;
 }
 
-/* The method that goes with the text, unless one is named; and whether it can do with that. */
+/* The method that goes with the text, unless one is named, by an option, a recipe or the run that goes on; and whether it
+ * can do with that. */
 static int choose_method(words *w, bool named)
 {
     const cli_command *const about = &cli_about_quantize;
     ganz_recipe *const r = &w->run.recipe;
     const bool trains = w->run.train != NULL;
-    if (!named) r->method = trains ? GANZ_METHOD_LEARNED : GANZ_METHOD_MAX;
+    if (!named && !trains && r->method == GANZ_METHOD_LEARNED) r->method = GANZ_METHOD_MAX;
     const bool learned = r->method == GANZ_METHOD_LEARNED, clip = r->method == GANZ_METHOD_CLIP;
     const bool needs_text = r->method == GANZ_METHOD_MAX || r->method == GANZ_METHOD_KL;
     if (trains && !learned && !clip) return cli_usage(about, "only the methods learned and clip train: give no --train");
@@ -194,10 +191,6 @@ int cli_run_quantize(int argc, char **argv)
         {"calibrate-target", 0, CLI_TEXT, &w.how.target, "FILE", "its translation, instead of the model's own", 0, 0},
         {"calibrate-lines", 0, CLI_INT, &w.how.most_lines, "N", "stop after N lines; 0: take all", 0, 1e15},
         {"report", 0, CLI_TEXT, &w.report, "DIR", "with --calibrate: write quant.* there, as learning does", 0, 0},
-        {"power-of-two", 0, CLI_FLAG, &w.power_of_two, "", "steps are powers of two: scaling becomes shifting", 0, 0},
-        {"per-row", 0, CLI_FLAG, &w.per_row, "", "a step for each output of a weight, instead of one for all", 0, 0},
-        {"float-lookup", 0, CLI_FLAG, &w.float_lookup, "", "embeddings are looked up in a float table of their own", 0, 0},
-        {"drop-first", 0, CLI_FLAG, &w.drop_first, "", "learning: round what dropout has scaled, instead of dropping codes", 0, 0},
         {"steps-of", 0, CLI_TEXT, &w.run.steps_of, "MODEL", "learning: begin with this integer model's steps, as of --method kl", 0, 0},
         {"teacher", 0, CLI_TEXT, &w.run.teacher, "MODEL", "learning: from this float model instead of the corpus or --model", 0, 0},
         {"resume", 0, CLI_FLAG, &w.run.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},

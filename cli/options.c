@@ -41,13 +41,15 @@ static bool is_hidden(const cli_option *options, const cli_option *o)
     return first != o;
 }
 
+static bool takes_value(const cli_option *o) { return o->kind != CLI_FLAG && o->kind != CLI_SWITCH; }
+
 static void print_help(const cli_command *command, const cli_option *options)
 {
     printf("usage: ganz %s %s\n\n%s\n\n", command->name, command->usage, command->summary);
     for (const cli_option *o = options; o->name; o++) {
         if (is_hidden(options, o)) continue;
         char left[96];
-        snprintf(left, sizeof left, "--%s%s%s", o->name, o->kind == CLI_FLAG ? "" : " ", o->kind == CLI_FLAG ? "" : o->meta);
+        snprintf(left, sizeof left, "--%s%s%s", o->name, takes_value(o) ? " " : "", takes_value(o) ? o->meta : "");
         if (o->letter)
             printf("  -%c, %-26s %s", o->letter, left, o->help);
         else
@@ -135,7 +137,7 @@ static const cli_option *find(const cli_option *options, const char *word, const
             *value = equals ? equals + 1 : NULL;
             return o;
         }
-        if (o->kind == CLI_FLAG && !equals && strncmp(name, "no-", 3) == 0 && strcmp(name + 3, o->name) == 0) {
+        if (!takes_value(o) && !equals && strncmp(name, "no-", 3) == 0 && strcmp(name + 3, o->name) == 0) {
             *negated = true;
             return o;
         }
@@ -153,9 +155,10 @@ static int take_option(const cli_command *command, const cli_option *options, in
     const char *const word = argv[*at];
     const cli_option *const o = find(options, word, &value, &negated);
     if (!o) return cli_usage(command, "unknown option %s", word);
-    if (o->kind == CLI_FLAG) {
+    if (!takes_value(o)) {
         if (value) return cli_usage(command, "--%s takes no value", o->name);
-        *(bool *)o->value = !negated;
+        if (o->kind == CLI_FLAG) *(bool *)o->value = !negated;
+        else *(const char **)o->value = negated ? "false" : "true";
         return -1;
     }
     if (!value) {

@@ -26,9 +26,11 @@ int cli_settings_options(cli_settings *s, ganz_setting_use use, cli_option *opti
     if (count > CLI_SETTINGS) return 0;
     for (int i = 0; i < count; i++) {
         if (table[i].use != GANZ_USE_BOTH && table[i].use != use) continue;
-        if (table[i].use == GANZ_USE_QUANTIZE && table[i].kind == GANZ_SETTING_FLAG) continue; /* a plain flag there */
+        const bool plain = table[i].use == GANZ_USE_QUANTIZE && table[i].kind == GANZ_SETTING_FLAG;
+        const cli_kind kind = plain ? CLI_SWITCH : CLI_TEXT;
         snprintf(s->help[i], sizeof s->help[i], "%s [%s]", table[i].help, table[i].standard);
-        options[used++] = (cli_option){table[i].name, 0, CLI_TEXT, &s->given[i], meta_of(&table[i]), s->help[i], 0, 0};
+        const char *const help = plain ? table[i].help : s->help[i];
+        options[used++] = (cli_option){table[i].name, 0, kind, &s->given[i], meta_of(&table[i]), help, 0, 0};
     }
     return used;
 }

@@ -75,6 +75,16 @@ done
 mkdir report && made '23 of 23 products in 8' --calibrate valid.en --report report
 [ -s report/quant.txt ] || fail "no report"
 $GANZ quantize -q --model float/best.safetensors --train corpus --out clipped --method clip --clip 8:2 --steps-per-phase 4 || fail "clip"
+$GANZ quantize -q --train corpus --out clipped --resume --steps-per-phase 5 || fail "a run that clips does not go on without being told to clip"
+printf 'method: kl\nbits: 4\nper-row: true\n' >kl.yaml
+scores() {
+  $GANZ quantize -q --model float/best.safetensors --calibrate valid.en --out made "$@" && $GANZ translate --model made --scores valid.en
+}
+rows=$(scores --method kl --bits 4 --per-row) && whole=$(scores --method kl --bits 4) || fail "no model by kl"
+[ "$rows" != "$whole" ] || fail "steps of rows change nothing"
+equal "settings of a recipe" "$rows" "$(scores --recipe ./kl.yaml)"
+equal "a flag taken back" "$whole" "$(scores --recipe ./kl.yaml --no-per-row)"
+refuses 2 '--per-row takes no value' $GANZ quantize --per-row=true
 no_text() { refuses 2 "$1" $GANZ quantize --model float/best.safetensors --out no "${@:2}"; }
 no_text 'only the methods learned and clip train' --train corpus --method kl
 no_text 'which text' --method kl
