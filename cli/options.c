@@ -86,7 +86,7 @@ static bool is_choice(const char *choices, const char *word)
 static int in_range(const cli_command *command, const cli_option *o, double number)
 {
     if ((o->min == 0 && o->max == 0) || (number >= o->min && number <= o->max)) return -1;
-    return cli_usage(command, "--%s must be %g to %g", o->name, o->min, o->max);
+    return cli_usage(command, "--%s must be %.16g to %.16g", o->name, o->min, o->max);
 }
 
 static int set_value(const cli_command *command, const cli_option *o, const char *word)
@@ -165,6 +165,7 @@ static int take_option(const cli_command *command, const cli_option *options, in
         if (*at + 1 >= argc) return cli_usage(command, "--%s needs a value", o->name);
         value = argv[++*at];
     }
+    if (!*value) return cli_usage(command, "--%s needs a value, not an empty word", o->name);
     int code = set_value(command, o, value);
     while (code < 0 && o->kind == CLI_LIST && *at + 1 < argc && !is_option(argv[*at + 1])) {
         code = set_value(command, o, argv[++*at]);
@@ -183,6 +184,8 @@ int cli_parse(const cli_command *command, const cli_option *options, int argc, c
         }
         if (!only_words && strcmp(word, "--") == 0) {
             only_words = true;
+        } else if (!*word) {
+            return cli_usage(command, "an empty word names no file");
         } else if (only_words || !is_option(word)) {
             if (!list_add(rest, word)) return CLI_FAILED;
         } else {

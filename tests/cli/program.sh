@@ -2,6 +2,12 @@
 equal version "ganz" "$($GANZ --version | cut -d' ' -f1)"
 $GANZ --help | grep -q 'usage: ganz COMMAND' || fail "no usage in --help"
 refuses 2 'no command named fly' $GANZ fly
+# an unset variable of a script is no request for a default, and limits can be typed as they are told
+refuses 2 'translate: --model needs a value, not an empty word' $GANZ translate --model ""
+refuses 2 'translate: --beam needs a value, not an empty word' $GANZ translate --beam=
+refuses 2 'translate: an empty word names no file' $GANZ translate ""
+refuses 2 '\-\-max-input must be 0 to 1048576 ' $GANZ translate --max-input 1048577
+refuses 2 '\-\-alpha must be 0 to 10 ' $GANZ translate --alpha 10.5
 $GANZ --help >/dev/full 2>err && fail "a full disk looks like success"
 grep -q 'cannot write standard output' err || fail "no sentence about a full disk"
 
