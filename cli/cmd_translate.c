@@ -181,12 +181,22 @@ static ganz_status add_result(const job *j, block *b, int line, const ganz_trans
     return status == GANZ_OK ? add(&b->out, "\n", 1, err) : status;
 }
 
+/* What is refused about a line that could be read is its prefix: the library counts lines of the block. */
+static void name_line(const job *j, const block *b, ganz_error *err)
+{
+    ganz_error told = *err;
+    int line, at = 0;
+    if (!j->prefixes || sscanf(told.message, "line %d: %n", &line, &at) != 1 || at == 0) return;
+    snprintf(err->message, sizeof err->message, "%s:%lld: %s", j->prefix_path, b->first + line - 1, told.message + at);
+}
+
 static ganz_status translate_block(const job *j, ganz_translator *t, block *b, ganz_error *err)
 {
     const ganz_result *results;
     point_lines(b, j->prefixes != NULL);
     b->out.bytes = 0;
     ganz_status status = ganz_translate(t, b->lines, b->count, &results, err);
+    if (status != GANZ_OK) name_line(j, b, err);
     for (int i = 0; i < b->count && status == GANZ_OK; i++)
         for (int k = 0; k < results[i].count && status == GANZ_OK; k++)
             status = add_result(j, b, i, &results[i].best[k], err);
@@ -358,6 +368,13 @@ static int start_job(job *j, const cli_list *files)
     return run_job(j, files, &err) == GANZ_OK ? CLI_OK : cli_fail(&cli_about_translate, &err);
 }
 
+static bool reads_input(const cli_list *files)
+{
+    bool found = files->count == 0;
+    for (int i = 0; i < files->count; i++) found |= strcmp(files->items[i], "-") == 0;
+    return found;
+}
+
 int cli_run_translate(int argc, char **argv)
 {
     job j = {.out_path = "-", .invalid = "error", .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -387,6 +404,8 @@ int cli_run_translate(int argc, char **argv)
     cli_list files = {0};
     int code = cli_parse(&cli_about_translate, options, argc, argv, &files);
     if (code < 0 && n_best > beam) code = cli_usage(&cli_about_translate, "--n-best must be at most --beam (%lld)", beam);
+    if (code < 0 && j.prefix_path && strcmp(j.prefix_path, "-") == 0 && reads_input(&files))
+        code = cli_usage(&cli_about_translate, "standard input can be the text or the prefixes, not both");
     if (code < 0) {
         j.options.beam = (int)beam;
         j.options.n_best = (int)n_best;

@@ -55,7 +55,8 @@ GANZ_API const char *ganz_version(void);
 /* A trained model: network, parameters, vocabulary. Immutable: any number of threads may share one. */
 typedef struct ganz_model ganz_model;
 
-/* Opens a model file. All of it is checked before any of it is used. */
+/* Opens a model file. All of it is checked before any of it is used, but for the checksums of its data, which would need
+ * all of it read: ganz_model_verify of ganz/inspect.h compares them. */
 GANZ_API ganz_status ganz_model_open(ganz_model **model, const char *path, ganz_error *err);
 /* To be closed after all its translators. */
 GANZ_API void ganz_model_close(ganz_model **model);
@@ -117,8 +118,10 @@ typedef struct ganz_result {
     int count;                    /* 1 to n_best */
 } ganz_result;
 
-/* Translates lines; text that is not UTF-8 is GANZ_EINVAL (ganz_utf8_repair of ganz/io.h helps). *results has one for each, in their order, and belongs to the translator: it lives until its next
- * call or its end. A line of nothing but white space gives one empty translation with score 0.
+/* Translates lines; text that is not UTF-8 is GANZ_EINVAL (ganz_utf8_repair of ganz/io.h helps), and a message about one of
+ * the lines begins with "line N: ", counted from 1. *results has one for each, in their order, and belongs to the
+ * translator: it lives until its next call or its end. A line of nothing but white space gives one empty translation with
+ * score 0.
  *
  * A line of more than max_input tokens is translated in pieces, never cut. Of the bytes that fit (judged by how many
  * tokens the bytes before gave), a piece takes those up to the last sentence end, else the last comma, semicolon, colon

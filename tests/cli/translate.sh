@@ -77,6 +77,11 @@ head -n 5 beginnings >few
 # into a file: a stream may have got its first answers before the lengths were known to differ
 refuses 1 'few has fewer lines than the input' $T --prefix few -o never small
 refuses 1 'beginnings has more lines than the input' $T --prefix beginnings -o never few
+yes | head -n 200 | tr '\n' ' ' >long
+{ head -n 29 beginnings; cat long; echo; head -n 13 beginnings; } >beginnings.long
+refuses 1 'translate: beginnings.long:30: the prefix has [0-9]+ tokens, the translation may have 16' $T --prefix beginnings.long -o never small
+refuses 2 'standard input can be the text or the prefixes, not both' $T --prefix - -
+equal "prefixes from standard input" "$(cat begun)" "$($T --prefix - small <beginnings)"
 [ -e never ] && fail "an output is left where lengths differ"
 
 # it answers while the input goes on
