@@ -108,12 +108,21 @@ static ganz_status add_line(const job *j, block *b, const ganz_lines *from, cons
     return GANZ_EINVAL;
 }
 
+/* Editors of some systems begin a file with a byte order mark, which is no part of the sentence. */
+static void skip_mark(const ganz_lines *from, const char **text, size_t *bytes)
+{
+    if (ganz_lines_number(from) != 1 || *bytes < 3 || memcmp(*text, "\xEF\xBB\xBF", 3) != 0) return;
+    *text += 3;
+    *bytes -= 3;
+}
+
 static ganz_status add_prefix(const job *j, block *b, ganz_error *err)
 {
     const char *text;
     size_t bytes;
     const ganz_status status = ganz_lines_next(j->prefixes, &text, &bytes, err);
     if (status != GANZ_OK) return status;
+    if (text) skip_mark(j->prefixes, &text, &bytes);
     if (text) return add_line(j, b, j->prefixes, text, bytes, err);
     err->status = GANZ_EINVAL;
     snprintf(err->message, sizeof err->message, "%s has fewer lines than the input", j->prefix_path);
@@ -134,6 +143,7 @@ static ganz_status fill_block(job *j, block *b, bool *more, ganz_error *err)
         ganz_status status = ganz_lines_next(j->lines, &text, &bytes, err);
         *more = status == GANZ_OK && text;
         if (!*more) return status;
+        skip_mark(j->lines, &text, &bytes);
         b->begin[b->count] = b->text.bytes;
         status = add_line(j, b, j->lines, text, bytes, err);
         b->prefix[b->count] = b->text.bytes;

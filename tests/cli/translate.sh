@@ -104,6 +104,10 @@ $EXAMPLE half 2>/dev/null </dev/null && fail "the example opens anything"
 $T </dev/null >none || fail "empty input fails"
 [ -s none ] && fail "something out of nothing"
 
+# text with a byte order mark, and with lines that end in \r\n
+{ printf '\xEF\xBB\xBF'; sed 's/$/\r/' in; } >dos
+$T dos | cmp - out || fail "a byte order mark or \\r\\n changes translations"
+
 # text that is not UTF-8
 printf 'fine\nb\xffd\n' >bad
 refuses 1 'bad:2: not UTF-8' $T bad
