@@ -11,8 +11,8 @@
 const cli_command cli_about_translate = {
     "translate", "[--model MODEL] [FILE...]", "translate text, one line each",
     "Reads the files, or standard input, and writes one line for each line, in the same order; a blank line for a\n"
-    "blank line. Compressed files are recognised; an output named .gz or .zst is compressed. Answers as soon as the\n"
-    "input pauses, so that it can be talked to through pipes.\n"
+    "blank line. Compressed files are recognised; an output named .gz, .xz or .zst is compressed. Answers as soon as\n"
+    "the input pauses, so that it can be talked to through pipes.\n"
     "\n"
     "The model is --model, else the file that GANZ_MODEL names, else the default model, which comes with the program.\n"
     "\n"

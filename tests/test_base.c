@@ -225,11 +225,12 @@ static void lines_of_every_format(void **state)
     (void)state;
     const char text[] = "one\n\nthree\r\nlast without end";
     const char *const lines[] = {"one", "", "three\r", "last without end"};
-    const char *const names[] = {"a.txt", "a.gz", "a.zst"};
+    const char *const names[] = {"a.txt", "a.gz", "a.xz", "a.zst"};
     for (size_t i = 0; i < GANZ_COUNT(names); i++) {
         write_text(names[i], text, sizeof text - 1);
         expect_lines(names[i], lines, 4);
     }
+    assert_int_equal(system("gzip -dc a.gz | cmp - a.txt && xz -dc a.xz | cmp - a.txt && zstd -qdc a.zst | cmp - a.txt"), 0);
     assert_int_equal(system("xz -k a.txt && cat a.gz a.gz > two.gz && cat a.zst a.zst > two.zst && cat a.txt.xz a.txt.xz > two.xz"), 0);
     expect_lines("a.txt.xz", lines, 4);
     const char *const twice[] = {"one", "", "three\r", "last without endone", "", "three\r", "last without end"};
@@ -240,6 +241,24 @@ static void lines_of_every_format(void **state)
     expect_lines("empty", NULL, 0);
     write_text("empty.gz", "", 0);
     expect_lines("empty.gz", NULL, 0);
+}
+
+static void a_flush_may_come_at_any_time(void **state)
+{
+    (void)state;
+    const char *const names[] = {"f", "f.gz", "f.xz", "f.zst"}, *const lines[] = {"one", "two"};
+    for (size_t i = 0; i < GANZ_COUNT(names); i++) {
+        ganz_output *out;
+        ganz_error err;
+        assert_int_equal(ganz_output_open(&out, names[i], &err), GANZ_OK);
+        assert_int_equal(ganz_output_flush(out, &err), GANZ_OK);
+        for (int line = 0; line < 2; line++) {
+            assert_int_equal(ganz_output_printf(out, &err, "%s\n", lines[line]), GANZ_OK);
+            for (int again = 0; again < 2; again++) assert_int_equal(ganz_output_flush(out, &err), GANZ_OK);
+        }
+        assert_int_equal(ganz_output_finish(&out, &err), GANZ_OK);
+        expect_lines(names[i], lines, 2);
+    }
 }
 
 static void long_lines_survive_every_format(void **state)
@@ -376,6 +395,7 @@ int main(void)
         cmocka_unit_test(utf8_accepts_only_valid),
         cmocka_unit_test(utf8_repair_replaces_maximal_parts),
         IN_FOLDER(lines_of_every_format),
+        IN_FOLDER(a_flush_may_come_at_any_time),
         IN_FOLDER(long_lines_survive_every_format),
         IN_FOLDER(damaged_streams_are_refused),
         IN_FOLDER(outputs_are_whole_or_absent),

@@ -43,7 +43,7 @@ GANZ_API size_t ganz_utf8_repair(const char *text, size_t bytes, char *out, size
 
 typedef struct ganz_output ganz_output;
 
-/* Opens an output. "-" is standard output. A name ending in .gz or .zst is compressed.
+/* Opens an output. "-" is standard output. A name ending in .gz, .xz or .zst is compressed.
  * A regular file appears under its name only when ganz_output_finish succeeds (temporary file beside
  * it, fsync, rename, fsync of the folder): until then an older file of that name stays as it was.
  * Pipes and devices are written directly. */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <lzma.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 enum { BUFFER_BYTES = 1 << 16 };
 
-typedef enum { PLAIN, GZIP, ZSTD } packing;
+typedef enum { PLAIN, GZIP, XZ, ZSTD } packing;
 
 struct ganz_output {
     char *name;      /* for messages */
@@ -24,6 +25,7 @@ struct ganz_output {
     int fd;
     packing format;
     z_stream gz;
+    lzma_stream xz;
     ZSTD_CStream *zstd;
     uint64_t bytes; /* before compression */
     size_t used;
@@ -63,6 +65,21 @@ static ganz_status pack_gzip(ganz_output *o, int mode, ganz_error *err)
     return GANZ_OK;
 }
 
+static ganz_status pack_xz(ganz_output *o, lzma_action mode, ganz_error *err)
+{
+    o->xz.next_in = o->buffer;
+    o->xz.avail_in = o->used;
+    lzma_ret result;
+    do {
+        o->xz.next_out = o->packed;
+        o->xz.avail_out = sizeof o->packed;
+        result = lzma_code(&o->xz, mode);
+        if (result != LZMA_OK && result != LZMA_STREAM_END) return ganz_fail(err, GANZ_EIO, "%s: cannot compress", o->name);
+        GANZ_TRY(write_all(o, o->packed, sizeof o->packed - o->xz.avail_out, err));
+    } while (mode == LZMA_RUN ? o->xz.avail_in > 0 : result != LZMA_STREAM_END);
+    return GANZ_OK;
+}
+
 static ganz_status pack_zstd(ganz_output *o, ZSTD_EndDirective mode, ganz_error *err)
 {
     ZSTD_inBuffer in = {o->buffer, o->used, 0};
@@ -81,10 +98,13 @@ typedef enum { GO_ON, FLUSH, END } drain;
 static ganz_status empty_buffer(ganz_output *o, drain how, ganz_error *err)
 {
     static const int gz_mode[] = {Z_NO_FLUSH, Z_SYNC_FLUSH, Z_FINISH};
+    static const lzma_action xz_mode[] = {LZMA_RUN, LZMA_SYNC_FLUSH, LZMA_FINISH};
     static const ZSTD_EndDirective zstd_mode[] = {ZSTD_e_continue, ZSTD_e_flush, ZSTD_e_end};
     ganz_status status;
     if (o->format == GZIP)
         status = pack_gzip(o, gz_mode[how], err);
+    else if (o->format == XZ)
+        status = pack_xz(o, xz_mode[how], err);
     else if (o->format == ZSTD)
         status = pack_zstd(o, zstd_mode[how], err);
     else
@@ -129,6 +149,9 @@ static ganz_status start_packer(ganz_output *o, const char *path, ganz_error *er
     if (ends_with(path, ".gz")) {
         ready = deflateInit2(&o->gz, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK;
         if (ready) o->format = GZIP;
+    } else if (ends_with(path, ".xz")) {
+        ready = lzma_easy_encoder(&o->xz, LZMA_PRESET_DEFAULT, LZMA_CHECK_CRC64) == LZMA_OK;
+        o->format = XZ;
     } else if (ends_with(path, ".zst")) {
         o->zstd = ZSTD_createCStream();
         ready = o->zstd && !ZSTD_isError(ZSTD_CCtx_setParameter(o->zstd, ZSTD_c_checksumFlag, 1));
@@ -259,6 +282,7 @@ void ganz_output_abandon(ganz_output **it)
     *it = NULL;
     if (!o) return;
     if (o->format == GZIP) deflateEnd(&o->gz);
+    if (o->format == XZ) lzma_end(&o->xz);
     ZSTD_freeCStream(o->zstd);
     if (o->fd > STDERR_FILENO) close(o->fd);
     if (o->temporary) unlink(o->temporary);

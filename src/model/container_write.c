@@ -44,8 +44,8 @@ static ganz_status no_memory(const ganz_writer *w, ganz_error *err)
 
 static bool is_compressed(const char *path)
 {
-    const size_t n = strlen(path);
-    return (n >= 3 && strcmp(path + n - 3, ".gz") == 0) || (n >= 4 && strcmp(path + n - 4, ".zst") == 0);
+    const char *const dot = strrchr(path, '.');
+    return dot && (strcmp(dot, ".gz") == 0 || strcmp(dot, ".xz") == 0 || strcmp(dot, ".zst") == 0);
 }
 
 ganz_status ganz_writer_open(ganz_writer **writer, const char *path, bool checksums, ganz_error *err)

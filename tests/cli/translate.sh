@@ -21,6 +21,7 @@ gzip -k small && zstd -q small -o small.zst
 $T small.gz small.zst -o two.gz || fail "compressed files"
 zcat two.gz | cmp - <(cat small.out small.out) || fail "compressed files give something else"
 $T -o two.zst in && zstd -dcq two.zst | cmp - out || fail "zstd output"
+$T -o two.xz in && xz -dc two.xz | cmp - out || fail "xz output"
 
 # the model from the environment, and another one
 GANZ_MODEL=m.safetensors $GANZ translate --max-length 16 in | cmp - out || fail "GANZ_MODEL"
