@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -102,12 +103,11 @@ static ganz_status keep_lines(ganz_log *log, int64_t keep, ganz_error *err)
     return bytes > 0 ? GANZ_OK : write_all(log, heading, sizeof heading - 1, err);
 }
 
-/* Two runs in one folder would spoil each other. The lock ends with the process, however that ends. */
+/* Two runs in one folder would spoil each other. The lock ends with the process, however that ends. Not fcntl: its locks
+ * also end when the file is closed after somebody in the process has read it. */
 static ganz_status take_lock(const ganz_log *log, ganz_error *err)
 {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(log->file, F_SETLK, &whole) == 0) return GANZ_OK;
-    if (errno != EACCES && errno != EAGAIN) return GANZ_OK; /* a file system without locks */
+    if (flock(log->file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return GANZ_OK; /* or there are no locks there */
     return ganz_fail(err, GANZ_EINVAL, "%s is in use by another run", log->path);
 }
 

@@ -142,6 +142,8 @@ pid=$!
 until [ -s run/log.tsv ]; do kill -0 $pid 2>/dev/null || fail "ends: $(cat err)"; sleep 0.01; done
 until [ -s run/last.safetensors ]; do kill -USR1 $pid 2>/dev/null || fail "SIGUSR1 ends it: $(cat err)"; sleep 0.02; done
 kill -0 $pid || fail "does not go on after SIGUSR1"
+refuses 1 'run/log.tsv is in use by another run' train --resume --steps 1000000 --save-every 0
+kill -0 $pid || fail "a second run ends the first"
 kill -INT $pid
 wait $pid
 equal "exit code after SIGINT" 130 $?
