@@ -197,6 +197,27 @@ ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config 
                      config->vocab);
 }
 
+ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config *config, const ganz_vocab *vocab, bool *same,
+                                  ganz_error *err)
+{
+    ganz_vocab *theirs;
+    size_t bytes, other;
+    GANZ_TRY(ganz_model_read_vocab(file, config, &theirs, err));
+    const char *const text = ganz_vocab_file(vocab, &bytes), *const their_text = ganz_vocab_file(theirs, &other);
+    *same = bytes == other && memcmp(text, their_text, bytes) == 0;
+    ganz_vocab_close(&theirs);
+    return GANZ_OK;
+}
+
+ganz_status ganz_model_check_float(const ganz_container *file, const ganz_model_info *info, ganz_error *err)
+{
+    const char *const name = ganz_container_name(file);
+    if (info->bits) return ganz_fail(err, GANZ_EINVAL, "%s: an integer model, where a float one is needed", name);
+    if (info->dynamic_bits)
+        return ganz_fail(err, GANZ_EINVAL, "%s: emulates integers, where a plain float model is needed", name);
+    return GANZ_OK;
+}
+
 static ganz_status get_param(const ganz_container *file, const ganz_param *p, const ganz_entry **e, ganz_error *err)
 {
     int64_t dims[2];
@@ -206,9 +227,6 @@ static ganz_status get_param(const ganz_container *file, const ganz_param *p, co
 
 ganz_status ganz_model_check_params(const ganz_container *file, const ganz_net *net, ganz_error *err)
 {
-    const char *const weights = ganz_container_text(file, "weights");
-    if (weights && strcmp(weights, "codes") == 0)
-        return ganz_fail(err, GANZ_EINVAL, "%s: an integer model, where a float one is needed", ganz_container_name(file));
     for (int i = 0; i < net->params.count; i++) {
         const ganz_entry *e;
         if (in_float_file(&net->params.list[i])) GANZ_TRY(get_param(file, &net->params.list[i], &e, err));

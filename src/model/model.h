@@ -61,6 +61,11 @@ ganz_status ganz_model_write_info(ganz_writer *writer, const ganz_model_info *in
 ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *info, ganz_error *err);
 ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config *config, ganz_vocab **vocab,
                                   ganz_error *err);
+/* Whether a file has this vocabulary. */
+ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config *config, const ganz_vocab *vocab, bool *same,
+                                  ganz_error *err);
+/* Refuses what is no plain float model: integer models, and those that emulate integers in float (dynamic_bits). */
+ganz_status ganz_model_check_float(const ganz_container *file, const ganz_model_info *info, ganz_error *err);
 /* Checks that every parameter of a float model is there, in the shape of the net, before memory is asked for. */
 ganz_status ganz_model_check_params(const ganz_container *file, const ganz_net *net, ganz_error *err);
 /* Copies them into a block in ordinary memory; refuses NaN and infinity. Steps are left as they are. */

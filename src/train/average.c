@@ -29,16 +29,13 @@ static ganz_status open_first(mean *m, const char *path, ganz_error *err)
 static ganz_status check_same(const mean *m, const ganz_container *file, ganz_error *err)
 {
     ganz_model_info info;
-    ganz_vocab *vocab;
-    size_t bytes, other;
+    bool same;
     GANZ_TRY(ganz_model_read_info(file, &info, err));
+    GANZ_TRY(ganz_model_check_float(file, &info, err));
     if (memcmp(&info.config, &m->info.config, sizeof info.config) != 0)
         return ganz_fail(err, GANZ_EINVAL, "%s and %s are models of different shapes", ganz_container_name(m->file),
                          ganz_container_name(file));
-    GANZ_TRY(ganz_model_read_vocab(file, &info.config, &vocab, err));
-    const char *const text = ganz_vocab_file(m->vocab, &bytes), *const other_text = ganz_vocab_file(vocab, &other);
-    const bool same = bytes == other && memcmp(text, other_text, bytes) == 0;
-    ganz_vocab_close(&vocab);
+    GANZ_TRY(ganz_model_same_vocab(file, &info.config, m->vocab, &same, err));
     if (same) return GANZ_OK;
     return ganz_fail(err, GANZ_EINVAL, "%s and %s have different vocabularies", ganz_container_name(m->file),
                      ganz_container_name(file));

@@ -285,16 +285,11 @@ static ganz_status compare_settings(const ganz_container *file, const ganz_recip
 static ganz_status compare_vocab(const ganz_container *file, const ganz_model_info *info, const ganz_vocab *vocab,
                                  ganz_error *err)
 {
-    ganz_vocab *theirs;
-    size_t bytes, other;
-    GANZ_TRY(ganz_model_read_vocab(file, &info->config, &theirs, err));
-    const char *const text = ganz_vocab_file(vocab, &bytes), *const their_text = ganz_vocab_file(theirs, &other);
-    const bool same = bytes == other && memcmp(text, their_text, bytes) == 0;
-    const int size = ganz_vocab_size(theirs);
-    ganz_vocab_close(&theirs);
+    bool same;
+    GANZ_TRY(ganz_model_same_vocab(file, &info->config, vocab, &same, err));
     if (same) return GANZ_OK;
     return ganz_fail(err, GANZ_EINVAL, "%s was made with another vocabulary (%d entries, this one has %d)",
-                     ganz_container_name(file), size, ganz_vocab_size(vocab));
+                     ganz_container_name(file), info->config.vocab, ganz_vocab_size(vocab));
 }
 
 static ganz_status read_counters(const ganz_container *file, ganz_counters *counters, ganz_error *err)

@@ -60,6 +60,7 @@ static ganz_status open_start(ganz_trainer *t, ganz_error *err)
     ganz_recipe *const r = &t->recipe;
     GANZ_TRY(ganz_container_open(&t->start, t->options.model, err));
     GANZ_TRY(ganz_model_read_info(t->start, &t->info, err));
+    GANZ_TRY(ganz_model_check_float(t->start, &t->info, err));
     GANZ_TRY(ganz_model_read_vocab(t->start, &t->info.config, &t->vocab, err));
     r->width = t->info.config.width;
     r->ffn = t->info.config.ffn;
@@ -74,6 +75,7 @@ static ganz_status open_tutor(ganz_trainer *t, ganz_error *err)
 {
     if (t->recipe.learn_from != GANZ_LEARN_FROM_MODEL) return GANZ_OK;
     if (!t->options.teacher) return ganz_fail(err, GANZ_EINVAL, "learning from a model needs the model that teaches");
+    if (!t->vocab) return ganz_fail(err, GANZ_EINVAL, "learning from a model needs the vocabulary of the corpus");
     return ganz_tutor_open(&t->tutor, t->options.teacher, t->be, t->vocab, t->net.config.max_positions, err);
 }
 

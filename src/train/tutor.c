@@ -1,21 +1,7 @@
 #include "train/tutor.h"
 
-#include <string.h>
-
 #include "base/io.h"
 #include "model/model.h"
-
-static ganz_status same_vocab(const ganz_container *file, const ganz_config *config, const ganz_vocab *vocab, ganz_error *err)
-{
-    ganz_vocab *own;
-    size_t bytes, own_bytes;
-    GANZ_TRY(ganz_model_read_vocab(file, config, &own, err));
-    const char *const text = vocab ? ganz_vocab_file(vocab, &bytes) : NULL, *const own_text = ganz_vocab_file(own, &own_bytes);
-    const bool same = !text || (bytes == own_bytes && memcmp(text, own_text, bytes) == 0);
-    ganz_vocab_close(&own);
-    return same ? GANZ_OK
-                : ganz_fail(err, GANZ_EINVAL, "%s cannot teach: it has another vocabulary", ganz_container_name(file));
-}
 
 static ganz_status read_params(ganz_tutor *tutor, const ganz_container *file, ganz_error *err)
 {
@@ -34,8 +20,11 @@ static ganz_status open_parts(ganz_tutor *tutor, const ganz_container *file, gan
                               int positions, ganz_error *err)
 {
     ganz_model_info info;
+    bool same;
     GANZ_TRY(ganz_model_read_info(file, &info, err));
-    GANZ_TRY(same_vocab(file, &info.config, vocab, err));
+    GANZ_TRY(ganz_model_check_float(file, &info, err));
+    GANZ_TRY(ganz_model_same_vocab(file, &info.config, vocab, &same, err));
+    if (!same) return ganz_fail(err, GANZ_EINVAL, "%s cannot teach: it has another vocabulary", ganz_container_name(file));
     info.config.max_positions = positions;
     GANZ_TRY(ganz_net_open(&tutor->net, &info.config, err));
     GANZ_TRY(ganz_model_check_params(file, &tutor->net, err));

@@ -12,7 +12,7 @@ typedef struct ganz_tutor {
     uint64_t sum;         /* of its parameters: who it is */
 } ganz_tutor;
 
-/* Of any shape, but with the vocabulary `vocab` (NULL: not compared), for inputs of up to `positions` tokens. */
+/* Of any shape, but with the vocabulary `vocab`, for inputs of up to `positions` tokens. */
 ganz_status ganz_tutor_open(ganz_tutor *tutor, const char *path, ganz_backend *be, const ganz_vocab *vocab, int positions,
                             ganz_error *err);
 void ganz_tutor_close(ganz_tutor *tutor);

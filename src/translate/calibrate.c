@@ -217,6 +217,7 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     const ganz_calibration *const how = c->how;
     GANZ_TRY(ganz_model_open(&c->model, path, err));
     if (c->model->info.bits) return ganz_fail(err, GANZ_EINVAL, "%s: an integer model already", path);
+    if (c->model->info.dynamic_bits) return ganz_fail(err, GANZ_EINVAL, "%s: emulates an integer model already", path);
     ganz_net_set_widths(&c->model->net, widths_of(how));
     c->model->net.whole_steps = how->power_of_two;
     c->model->net.float_lookup = how->float_lookup;

@@ -66,6 +66,10 @@ made '23 of 23 products in 6' --calibrate valid.en --bits 6 --method kl
 made '17 of 23 products in 8' --calibrate valid.en --method kl --products dense
 made '23 of 23 products in 8' --method clip --clip 4
 made '17 of 23 products in 8' --method dynamic
+for words in 'train --train corpus --steps 1 --model' 'quantize --train corpus --model' 'quantize --calibrate valid.en --model' \
+  'train --recipe tiny --train corpus --vocab vocab --steps 1 --teacher' 'average'; do
+  refuses 1 'made.safetensors: emulates' $GANZ $words made.safetensors --out no
+done
 made '23 of 23 products in 8' --calibrate valid.en --power-of-two --weight-bits 7 --activation-bits 6 --attention-bits 5
 made '23 of 23 products in 4' --calibrate valid.en --bits 4 --per-row --bias-bits 32 --float-lookup
 $GANZ inspect made.safetensors >out || fail "cannot inspect"
