@@ -142,6 +142,9 @@ static int check_words(const words *w)
     if (!o->out) return cli_usage(about, "where to? give --out");
     if (o->train && w->how.source) return cli_usage(about, "--train learns, --calibrate only measures: give one of them");
     if (o->steps_of && !o->train) return cli_usage(about, "--steps-of goes with --train, which learns them on");
+    if (o->teacher && !o->train) return cli_usage(about, "--teacher goes with --train: without it nothing is learned");
+    if (o->valid_source && !o->train) return cli_usage(about, "--valid-source goes with --train: without it nothing is chosen");
+    if (w->how.target && !w->how.source) return cli_usage(about, "--calibrate-target goes with --calibrate, whose translation it is");
     if (w->report && !w->how.source) return cli_usage(about, "--report goes with --calibrate, whose text it translates");
     if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
     return -1;

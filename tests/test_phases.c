@@ -610,6 +610,9 @@ static void steps_begin_where_another_model_has_them(void **state)
     refuses(&o, "it has no steps");
     o.steps_of = in_dir("nothing");
     refuses(&o, "nothing");
+    o.steps_of = in_dir("kl");
+    o.recipe.method = GANZ_METHOD_CLIP;
+    refuses(&o, "only the learned method");
 }
 
 static void what_does_not_fit_is_refused(void **state)

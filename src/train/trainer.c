@@ -220,6 +220,8 @@ static ganz_status open_ranges(ganz_trainer *t, ganz_error *err)
     const size_t steps = (size_t)t->net.steps;
     ganz_status status = GANZ_OK;
     ganz_model *m;
+    if (!(t->phases >> GANZ_PHASE_RANGES & 1u))
+        return ganz_fail(err, GANZ_EINVAL, "only the learned method begins with the steps of another model");
     GANZ_TRY(ganz_model_open(&m, path, err));
     ganz_config config = m->info.config;
     config.max_positions = t->info.config.max_positions;

@@ -96,6 +96,9 @@ no_text 'which text' --method learned
 no_text 'clip needs a number, or two like 8:1' --method clip --clip 8:
 no_text 'clip must be 0.001 to 1000' --method clip --clip 0
 no_text '--report goes with --calibrate' --method clip --report report
+no_text '--teacher goes with --train' --calibrate valid.en --teacher float/best.safetensors
+no_text '--valid-source goes with --train' --calibrate valid.en --valid-source valid.en --valid-target valid.de
+no_text '--calibrate-target goes with --calibrate' --train corpus --calibrate-target valid.de
 refuses 1 'no line to calibrate with' $GANZ quantize --model float/best.safetensors --out no --calibrate /dev/null
 
 # ---- what does not fit is refused before anything is written
