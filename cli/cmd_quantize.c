@@ -57,7 +57,7 @@ static void fill_calibration(words *w)
     w->how.command = w->command;
     w->how.progress = show;
     w->how.context = w;
-    w->how.threads = w->run.threads > 0 ? w->run.threads : 1;
+    w->how.threads = w->run.threads;
     w->how.method = r->method;
     w->how.bits = (int)r->bits;
     w->how.weight_bits = (int)r->weight_bits;

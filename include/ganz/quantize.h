@@ -34,7 +34,7 @@ typedef struct ganz_calibration {
     const char *target;  /* its translation, line by line; NULL: what the model itself makes of the source */
     long long most_lines; /* 0: all */
     int beam;            /* of the model's own translations */
-    int threads;
+    int threads;         /* 0: all cores; results are the same for any number */
     const char *command; /* noted in the file, or NULL */
     /* Called now and then with the lines done; false stops with GANZ_ESTOPPED. May be NULL. */
     bool (*progress)(void *context, long long lines);

@@ -7,6 +7,7 @@
 
 #include "base/io.h"
 #include "base/rng.h"
+#include "base/thread.h"
 
 enum { CPU_TOKENS = 4096, GPU_TOKENS = 16384 };
 
@@ -613,7 +614,7 @@ ganz_status ganz_trainer_check_frozen(ganz_trainer *t, const char *path, ganz_fr
     ganz_decoder *decoder = NULL;
     ganz_status status;
     GANZ_TRY(ganz_model_open(&model, path, err));
-    GANZ_CHECK(ganz_cpu_backend_open(&be, t->options.threads > 0 ? t->options.threads : 1, err));
+    GANZ_CHECK(ganz_cpu_backend_open(&be, t->options.threads > 0 ? t->options.threads : ganz_cpu_count(), err));
     GANZ_CHECK(ganz_decoder_open(&decoder, be, &model->net, &model->weights, &o, err));
     GANZ_CHECK(ganz_valid_bleu(&t->valid, decoder, most, t->options.stop, &found->bleu, err));
     found->compared = t->counters.best_step > 0 ? most : 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "ganz/io.h"
 #include "ganz/quantize.h"
 #include "model/model.h"
@@ -226,7 +227,7 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     if (!needs_text(how)) return GANZ_OK;
     GANZ_TRY(ganz_lines_open(&c->source, how->source, err));
     if (how->target) GANZ_TRY(ganz_lines_open(&c->target, how->target, err));
-    GANZ_TRY(ganz_cpu_backend_open(&c->be, how->threads, err));
+    GANZ_TRY(ganz_cpu_backend_open(&c->be, how->threads > 0 ? how->threads : ganz_cpu_count(), err));
     if (how->method == GANZ_METHOD_KL) GANZ_TRY(start_counting(c, err));
     ganz_net_set_states(&c->model->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
     GANZ_TRY(ganz_weights_refresh(&c->model->weights, &c->model->net, err));

@@ -76,6 +76,14 @@ $GANZ inspect made.safetensors >out || fail "cannot inspect"
 for words in 'biases *float' 'one for each output of a weight' 'looked up in float' '23 integer, 0 float'; do
   grep -qE "$words" out || fail "inspect says no $words: $(cat out)"
 done
+for method in max kl; do
+  for threads in 1 3; do
+    $GANZ quantize -q --model float/best.safetensors --calibrate valid.en --method $method --threads $threads --out by-$threads ||
+      fail "$threads threads fail"
+    $GANZ translate --model by-$threads --scores valid.en >by-$threads.out
+  done
+  cmp by-1.out by-3.out || fail "--method $method depends on threads"
+done
 mkdir report && made '23 of 23 products in 8' --calibrate valid.en --report report
 [ -s report/quant.txt ] || fail "no report"
 $GANZ quantize -q --model float/best.safetensors --train corpus --out clipped --method clip --clip 8:2 --steps-per-phase 4 || fail "clip"
