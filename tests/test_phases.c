@@ -538,11 +538,11 @@ static void resumed_with_what_it_began_with(void **state)
     must_train(&whole);
     must_stop(&parts, 5);
     parts.steps_of = NULL;
-    refuses_to_resume(&parts, "begun with the steps of an integer model");
+    refuses_to_resume(&parts, "begun with other steps");
     parts.steps_of = steps;
     must_stop(&parts, -3);
     parts.steps_of = in_dir("whole/best.safetensors");
-    refuses_to_resume(&parts, "begun with the steps of an integer model");
+    refuses_to_resume(&parts, "begun with other steps");
     parts.steps_of = NULL; /* they are its own now */
     must_train(&parts);
     assert_true(same_in(whole.out, parts.out, "best.safetensors"));
@@ -550,7 +550,7 @@ static void resumed_with_what_it_began_with(void **state)
     parts.recipe.phases = 0xE;
     must_stop(&parts, -3);
     parts.steps_of = steps;
-    refuses_to_resume(&parts, "too late");
+    refuses_to_resume(&parts, "begun with other steps");
 }
 
 /* Three phases now and the others later are six at once, but for the step of the border. */

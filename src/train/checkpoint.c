@@ -131,7 +131,7 @@ static sum_text print_sum(uint64_t sum)
 static ganz_status write_sums(ganz_writer *writer, const ganz_run_parts *p, ganz_error *err)
 {
     if (p->teacher) GANZ_TRY(ganz_writer_text(writer, about_teacher, print_sum(p->teacher).text, err));
-    return p->ranges ? ganz_writer_text(writer, about_given, print_sum(p->ranges).text, err) : GANZ_OK;
+    return p->step_optim ? ganz_writer_text(writer, about_given, print_sum(p->ranges).text, err) : GANZ_OK;
 }
 
 /* The z are parameters, but no part of a float model. */
@@ -314,10 +314,9 @@ static ganz_status compare_sums(const ganz_container *file, const ganz_run_parts
     const bool used = at->phase > GANZ_PHASE_RANGES; /* they are steps by now */
     if (teacher && strcmp(teacher, print_sum(p->teacher).text) != 0)
         return ganz_fail(err, GANZ_EINVAL, "%s learns from another teacher: give the same one", name);
-    if (!given && used && p->ranges)
-        return ganz_fail(err, GANZ_EINVAL, "%s has steps already: it is too late for those of another model", name);
     if (given && (p->ranges || !used) && strcmp(given, print_sum(p->ranges).text) != 0)
-        return ganz_fail(err, GANZ_EINVAL, "%s was begun with the steps of an integer model: give the same one", name);
+        return ganz_fail(err, GANZ_EINVAL, "%s was begun with other steps: give the integer model it was given, or none if it was none",
+                         name);
     return GANZ_OK;
 }
 
