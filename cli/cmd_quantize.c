@@ -95,14 +95,17 @@ static void print_report(const words *w, const ganz_train_report *r)
 {
     const char *const out = w->run.out;
     fprintf(stderr, "%lld steps, %lld target tokens, %.0f tokens/s\n", r->step, r->tokens, r->tokens_per_second);
-    if (r->best_step > 0)
-        fprintf(stderr, "best at step %lld: validation loss %.4f, BLEU %.2f\n", r->best_step, r->best_loss, r->best_bleu);
+    if (r->best_step > 0) {
+        cli_print_best(r);
+        fputc('\n', stderr);
+    }
     if (r->compared > 0)
         fprintf(stderr, "integer engine: BLEU %.2f; %d of %d validation sentences differ from training%s\n", r->engine_bleu,
                 r->different, r->compared,
                 r->different == 0 ? "" : " (floats around the integers are rounded otherwise on another device)");
-    fprintf(stderr, "%s/best.safetensors: %d of %d products in integers; what rounding did is in %s/quant.txt\n", out,
-            r->integer_products, r->products, out);
+    fprintf(stderr, "%s/best.safetensors: %d of %d products in integers", out, r->integer_products, r->products);
+    if (w->run.valid_source) fprintf(stderr, "; what rounding did is in %s/quant.txt", out);
+    fputc('\n', stderr);
 }
 
 static int learn(words *w)

@@ -46,11 +46,12 @@ static void print_report(const ganz_train_report *r, const char *out)
 {
     fprintf(stderr, "%lld steps, %lld target tokens, %lld parameters, %.0f tokens/s%s\n", r->step, r->tokens,
             r->parameters, r->tokens_per_second, r->early ? "; ended because validations got no better" : "");
-    if (r->best_step > 0)
-        fprintf(stderr, "best at step %lld: validation loss %.4f, BLEU %.2f (%s/best.safetensors)\n", r->best_step,
-                r->best_loss, r->best_bleu, out);
-    else
+    if (r->best_step > 0) {
+        cli_print_best(r);
+        fprintf(stderr, " (%s/best.safetensors)\n", out);
+    } else {
         fprintf(stderr, "the model is in %s/last.safetensors\n", out);
+    }
     fprintf(stderr, "memory: %.0f MiB at most (%.0f MiB a pass, %.0f MiB parameters and optimizer)\n",
             cli_peak_mib(), (double)r->pass_bytes / 1048576, (double)r->weight_bytes / 1048576);
 }

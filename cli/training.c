@@ -73,6 +73,12 @@ int cli_train(const cli_command *command, ganz_train_options *options, bool quie
     return status == GANZ_ESTOPPED ? 128 + (int)stop_signal : CLI_FAILED;
 }
 
+void cli_print_best(const ganz_train_report *r)
+{
+    fprintf(stderr, "best at step %lld: validation loss %.4f", r->best_step, r->best_loss);
+    if (r->best_bleu >= 0) fprintf(stderr, ", BLEU %.2f", r->best_bleu);
+}
+
 void cli_join_words(int argc, char **argv, char *text, size_t bytes)
 {
     size_t n = (size_t)snprintf(text, bytes, "ganz");

@@ -284,7 +284,7 @@ static ganz_status keep_best(run *r, const ganz_log_record *record, ganz_error *
     if (r->t.best_lines) memcpy(r->t.best_lines, r->t.valid.lines, (size_t)r->t.valid.count * sizeof *r->t.best_lines);
     c->best_step = c->step;
     c->best_loss = record->valid_loss;
-    c->best_bleu = isnan(record->valid_bleu) ? 0 : record->valid_bleu;
+    c->best_bleu = isnan(record->valid_bleu) ? -1 : record->valid_bleu; /* any BLEU is better than none */
     return GANZ_OK;
 }
 

@@ -51,7 +51,8 @@ done
 cd ..
 
 # ---- settings come from the model's training; only some phases
-$GANZ quantize -q --model float/best.safetensors --train corpus --out three --phases 1,2,3 --steps-per-phase 3 --bits 6 || fail "three phases"
+$GANZ quantize --model float/best.safetensors --train corpus --out three --phases 1,2,3 --steps-per-phase 3 --bits 6 2>err || fail "three phases"
+grep -qx 'three/best.safetensors: 23 of 23 products in integers' err || fail "without validation it says: $(cat err)"
 $GANZ translate --model three/best.safetensors valid.en >out || fail "cannot translate with six bits"
 
 # ---- what learning is compared with

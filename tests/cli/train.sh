@@ -37,6 +37,10 @@ $GANZ train --recipe tiny --train corpus --vocab vocab --out told --resume --slo
 grep -q ', from step 3$' err || fail "it says: $(cat err)"
 grep -qP '^3\t.*\tsteps 5 \(before: 3\)' told/log.tsv || fail "the log does not tell of changes: $(cat told/log.tsv)"
 
+$GANZ train --recipe tiny --train corpus --vocab vocab --out by-loss --steps 3 --bleu-sentences 0 --valid-source valid.en \
+  --valid-target valid.de 2>err || fail "a run without BLEU fails"
+grep -qE '^best at step 3: validation loss [0-9.]+ \(by-loss/best.safetensors\)$' err || fail "without BLEU it says: $(cat err)"
+
 # ---- languages are noted for good, unless others are given
 spoken() { $GANZ inspect --json "$1" | grep -oE '"(source|target)_language":"[a-z]*"' | sed 's/.*:"//; s/"//' | tr '\n' ' '; }
 speaks() { $GANZ train -q --recipe tiny --train corpus --vocab vocab --out spoken "$@" || fail "$* fails"; }
