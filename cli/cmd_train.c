@@ -75,9 +75,9 @@ static int make_recipe(const train_words *w, const cli_settings *settings, ganz_
         return cli_fail(about, &err);
     if (!found && options->model && ganz_model_recipe(options->model, r, &found, &err) != GANZ_OK) return cli_fail(about, &err);
     if (w->recipe && ganz_recipe_read(r, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
+    if (options->teacher) r->learn_from = GANZ_LEARN_FROM_MODEL;
     const int code = cli_settings_apply(about, settings, r);
     if (code >= 0) return code;
-    if (options->teacher) r->learn_from = GANZ_LEARN_FROM_MODEL;
     if (ganz_recipe_check(r, &err) != GANZ_OK) return cli_usage(about, "%s", err.message);
     return -1;
 }

@@ -28,7 +28,8 @@ typedef struct ganz_train_options {
     const char *train;                       /* corpus file */
     const char *vocab;                       /* vocabulary file, the one of the corpus; not with `model` */
     const char *model;                       /* float model to start from; NULL: fresh parameters */
-    const char *teacher;                     /* learn_from a model: this float one, of the same vocabulary; NULL: `model` */
+    const char *teacher;                     /* learn_from a model: this float one, of the same vocabulary; NULL: `model`.
+                                              * Refused where the corpus is learned from */
     bool quantize;                           /* the recipe's phases of quantization instead of training */
     const char *steps_of;                    /* quantize: integer model whose steps are learned on, instead of those of the
                                               * largest values; or NULL */

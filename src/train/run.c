@@ -452,7 +452,7 @@ static ganz_status open_run(run *r, ganz_error *err)
         return ganz_fail(err, GANZ_EINVAL, "%s holds a run already: resume it, or choose another folder",
                          r->options->out);
     ganz_train_options own = *r->options;
-    if (!own.teacher) own.teacher = own.model;
+    if (!own.teacher && own.recipe.learn_from == GANZ_LEARN_FROM_MODEL) own.teacher = own.model;
     if (own.quantize && ganz_exists(r->files.last)) own.model = r->files.last; /* all of the model is there too */
     if (own.quantize && !own.model) return ganz_fail(err, GANZ_EINVAL, "quantizing needs a model");
     GANZ_TRY(ganz_trainer_open(&r->t, &own, err));

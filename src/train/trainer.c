@@ -74,7 +74,9 @@ static ganz_status open_start(ganz_trainer *t, ganz_error *err)
 
 static ganz_status open_tutor(ganz_trainer *t, ganz_error *err)
 {
-    if (t->recipe.learn_from != GANZ_LEARN_FROM_MODEL) return GANZ_OK;
+    const bool taught = t->recipe.learn_from == GANZ_LEARN_FROM_MODEL;
+    if (!taught && t->options.teacher) return ganz_fail(err, GANZ_EINVAL, "there is a teacher, but the corpus is learned from");
+    if (!taught) return GANZ_OK;
     if (!t->options.teacher) return ganz_fail(err, GANZ_EINVAL, "learning from a model needs the model that teaches");
     if (!t->vocab) return ganz_fail(err, GANZ_EINVAL, "learning from a model needs the vocabulary of the corpus");
     return ganz_tutor_open(&t->tutor, t->options.teacher, t->be, t->vocab, t->net.config.max_positions, err);

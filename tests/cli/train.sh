@@ -91,6 +91,7 @@ for command in 'train --steps 2' 'quantize --steps-per-phase 1'; do
   $GANZ $command -q --model pupil/last.safetensors --train corpus --out "after-${command%% *}" || fail "a pupil does not go on"
   equal "who teaches a pupil" corpus "$(setting learn-from "after-${command%% *}/last.safetensors")"
 done
+refuses 1 'there is a teacher, but the corpus is learned from' taught --teacher whole/run/best.safetensors --learn-from corpus --out no
 refuses 1 'learning from a model needs the model that teaches' taught --learn-from model --out no
 refuses 1 'cannot teach: it has another vocabulary' $GANZ train -q --recipe tiny --train strange --vocab other --steps 2 \
   --teacher whole/run/best.safetensors --out no
