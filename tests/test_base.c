@@ -1,10 +1,13 @@
 /* Base: arenas, pool, random numbers, UTF-8, files. */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "test.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -335,6 +338,34 @@ static void outputs_are_whole_or_absent(void **state)
     assert_null(out);
 }
 
+static void a_kill_leaves_nothing(void **state)
+{
+    (void)state;
+    const int probe = open(".", O_TMPFILE | O_WRONLY, 0600);
+    if (probe < 0) skip(); /* this file system gives every file a name */
+    close(probe);
+    const pid_t child = fork();
+    if (child == 0) {
+        ganz_output *out;
+        char text[200000] = "half";
+        if (ganz_output_open(&out, "half", NULL) == GANZ_OK && ganz_output_write(out, text, sizeof text, NULL) == GANZ_OK)
+            raise(SIGKILL);
+        _exit(0);
+    }
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFSIGNALED(how));
+    assert_int_equal(system("test $(ls -A | wc -l) = 0"), 0);
+    write_text("whole", "one", 3);
+    write_text("whole", "two", 3);
+    const mode_t mask = umask(0);
+    umask(mask);
+    struct stat info;
+    assert_int_equal(stat("whole", &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0666 & ~mask);
+    assert_int_equal(system("test $(ls -A | wc -l) = 1"), 0);
+}
+
 static void a_link_stays_a_link(void **state)
 {
     (void)state;
@@ -399,6 +430,7 @@ int main(void)
         IN_FOLDER(long_lines_survive_every_format),
         IN_FOLDER(damaged_streams_are_refused),
         IN_FOLDER(outputs_are_whole_or_absent),
+        IN_FOLDER(a_kill_leaves_nothing),
         IN_FOLDER(a_link_stays_a_link),
         IN_FOLDER(missing_files_have_a_sentence),
         cmocka_unit_test(reader_stops_at_the_end),

@@ -45,7 +45,8 @@ typedef struct ganz_output ganz_output;
 
 /* Opens an output. "-" is standard output. A name ending in .gz, .xz or .zst is compressed.
  * A regular file appears under its name only when ganz_output_finish succeeds (temporary file beside
- * it, fsync, rename, fsync of the folder): until then an older file of that name stays as it was.
+ * it, fsync, rename, fsync of the folder): until then an older file of that name stays as it was. Where the system
+ * has files without a name (Linux, most file systems) the temporary one has none: nothing stays of a killed process.
  * Pipes and devices are written directly. */
 GANZ_API ganz_status ganz_output_open(ganz_output **out, const char *path, ganz_error *err);
 GANZ_API ganz_status ganz_output_write(ganz_output *out, const void *data, size_t bytes, ganz_error *err);

@@ -1,4 +1,5 @@
 /* Outputs: one buffer, one optional compressor, and a temporary file that becomes the real one at the end. */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -22,6 +23,7 @@ struct ganz_output {
     char *name;      /* for messages */
     char *path;      /* final name; NULL when written directly */
     char *temporary; /* beside it */
+    bool nameless;   /* it is not called that yet */
     int fd;
     packing format;
     z_stream gz;
@@ -113,6 +115,38 @@ static ganz_status empty_buffer(ganz_output *o, drain how, ganz_error *err)
     return status;
 }
 
+/* How a file without a name is called meanwhile. */
+static void name_handle(char handle[32], int fd) { snprintf(handle, 32, "/proc/self/fd/%d", fd); }
+
+/* Takes a file without a name in place of the temporary one, whose name is known to be possible now: whatever ends the
+ * process, nothing stays behind. Where the file system knows no such thing, or there is no /proc to name it by, all stays
+ * as it is. */
+static void take_nameless(ganz_output *o)
+{
+#ifdef O_TMPFILE
+    char handle[32], *const copy = ganz_strdup(o->path);
+    const int fd = copy ? open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
+    ganz_free(copy);
+    if (fd < 0) return;
+    name_handle(handle, fd);
+    o->nameless = access(handle, F_OK) == 0 && unlink(o->temporary) == 0;
+    close(o->nameless ? o->fd : fd);
+    if (o->nameless) o->fd = fd;
+#else
+    (void)o;
+#endif
+}
+
+/* A link cannot replace a file, a rename can: the name is the temporary one first. */
+static ganz_status give_name(ganz_output *o, ganz_error *err)
+{
+    char handle[32];
+    name_handle(handle, o->fd);
+    if (linkat(AT_FDCWD, handle, AT_FDCWD, o->temporary, AT_SYMLINK_FOLLOW) != 0) return ganz_fail_errno(err, "create", o->name);
+    o->nameless = false;
+    return GANZ_OK;
+}
+
 /* A regular file, or one that does not exist yet, is replaced at the end; anything else is written at once. */
 static ganz_status open_file(ganz_output *o, const char *path, ganz_error *err)
 {
@@ -140,6 +174,7 @@ static ganz_status open_file(ganz_output *o, const char *path, ganz_error *err)
     const mode_t mask = umask(0);
     umask(mask);
     if (fchmod(o->fd, 0666 & ~mask) != 0) return ganz_fail_errno(err, "create", path);
+    take_nameless(o);
     return GANZ_OK;
 }
 
@@ -246,6 +281,7 @@ static ganz_status open_folder(const char *path, int *fd, ganz_error *err)
 static ganz_status rename_synced(ganz_output *o, int folder, ganz_error *err)
 {
     if (fsync(o->fd) != 0) return ganz_fail_errno(err, "write", o->name);
+    if (o->nameless) GANZ_TRY(give_name(o, err));
     const int fd = o->fd;
     o->fd = -1;
     if (close(fd) != 0) return ganz_fail_errno(err, "write", o->name);
@@ -285,7 +321,7 @@ void ganz_output_abandon(ganz_output **it)
     if (o->format == XZ) lzma_end(&o->xz);
     ZSTD_freeCStream(o->zstd);
     if (o->fd > STDERR_FILENO) close(o->fd);
-    if (o->temporary) unlink(o->temporary);
+    if (o->temporary && !o->nameless) unlink(o->temporary);
     ganz_free(o->temporary);
     ganz_free(o->path);
     ganz_free(o->name);
