@@ -10,7 +10,7 @@
 ganz_status ganz_map_open(ganz_map *map, const char *path, ganz_error *err)
 {
     *map = (ganz_map){0};
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused below, not waited for */
     if (fd < 0) return ganz_fail_errno(err, "open", path);
     ganz_status status = GANZ_OK;
     struct stat info;

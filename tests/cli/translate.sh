@@ -132,6 +132,7 @@ exec 7<>silent
 timeout 20 $T --device gpu <&7 2>err
 equal "exit code where nobody speaks" 1 $?
 exec 7>&-
+refuses 1 'silent: not a regular file' timeout 20 $GANZ translate --model silent in
 head -c 3000 m.safetensors >half
 refuses 1 'half: ' $GANZ translate --model half in
 refuses 1 'in: ' $GANZ translate --model in in
