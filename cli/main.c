@@ -46,6 +46,7 @@ static int close_streams(int code)
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN); /* a write to a closed pipe is an error like any other */
+    signal(SIGXFSZ, SIG_IGN); /* and so is one beyond the largest file allowed */
     if (argc < 2) {
         print_help(stderr);
         return CLI_USAGE;
