@@ -95,6 +95,15 @@ static ganz_status next_target(calibrator *c, int *count, ganz_error *err)
     return encode(c, c->target, text, bytes, count, err);
 }
 
+/* Where the source ends, its translation does. */
+static ganz_status end_target(calibrator *c, ganz_error *err)
+{
+    const char *text = NULL;
+    size_t bytes;
+    if (c->target) GANZ_TRY(ganz_lines_next(c->target, &text, &bytes, err));
+    return text ? ganz_fail(err, GANZ_EINVAL, "%s has more lines than %s", c->how->target, c->how->source) : GANZ_OK;
+}
+
 /* One line of both sides into the batch, unless it is empty or too long. *more: there was one. */
 static ganz_status add_line(calibrator *c, bool *more, ganz_error *err)
 {
@@ -102,7 +111,7 @@ static ganz_status add_line(calibrator *c, bool *more, ganz_error *err)
     size_t bytes;
     GANZ_TRY(ganz_lines_next(c->source, &text, &bytes, err));
     *more = text != NULL;
-    if (!text) return GANZ_OK;
+    if (!text) return end_target(c, err);
     const size_t source_at = c->ids.count;
     int source, target;
     GANZ_TRY(encode(c, c->source, text, bytes, &source, err));

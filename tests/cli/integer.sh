@@ -62,6 +62,8 @@ $GANZ quantize -q -m m.safetensors --method dynamic --out rows.safetensors >/dev
 refuses 1 'rounded one by one translate on the cpu only' $GANZ translate --model rows.safetensors --device cuda some
 refuses 1 'an integer model already' $GANZ quantize --model made.safetensors --calibrate some --out x
 refuses 1 'nothing' $GANZ quantize --model m.safetensors --calibrate nothing --out x
+{ cat some; echo more; } >longer
+refuses 1 'longer has more lines than some' $GANZ quantize --model m.safetensors --calibrate some --calibrate-target longer --out x
 refuses 1 'fewer lines' $GANZ quantize --model m.safetensors --calibrate some --calibrate-target /dev/null --out x
 refuses 1 'no line to calibrate' $GANZ quantize --model m.safetensors --calibrate /dev/null --out x
 [ -e x ] && fail "a failed run left a model"
