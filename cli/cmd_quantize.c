@@ -1,6 +1,8 @@
 /* ganz quantize: a float model becomes an integer model. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -71,14 +73,29 @@ static void fill_calibration(words *w)
     w->how.clip = r->clip[1];
 }
 
+/* Before the work, so that nothing is refused after it. *made: it was not there. */
+static int make_report_folder(const char *path, bool *made)
+{
+    struct stat info;
+    ganz_error err = {.status = GANZ_EIO};
+    *made = mkdir(path, 0777) == 0;
+    if (*made || (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))) return -1;
+    snprintf(err.message, sizeof err.message, "cannot make the folder %s: %s", path, strerror(errno));
+    return cli_fail(&cli_about_quantize, &err);
+}
+
 static int calibrate(words *w)
 {
     ganz_calibration_report report;
     ganz_error err;
+    bool made = false;
+    const int code = w->report ? make_report_folder(w->report, &made) : -1;
+    if (code >= 0) return code;
     fill_calibration(w);
     cli_progress_start(&w->progress, "measured", "lines", w->how.most_lines, w->quiet || !isatty(STDERR_FILENO));
     const ganz_status status = ganz_calibrate(w->run.model, w->run.out, &w->how, &report, &err);
     cli_progress_end(&w->progress, status == GANZ_OK ? report.lines : 0);
+    if (status != GANZ_OK && made) rmdir(w->report);
     if (status != GANZ_OK) return cli_fail(&cli_about_quantize, &err);
     if (w->report && ganz_quantize_report(w->run.out, w->how.source, REPORT_LINES, w->report, &err) != GANZ_OK)
         return cli_fail(&cli_about_quantize, &err);

@@ -62,6 +62,10 @@ $GANZ quantize -q -m m.safetensors --method dynamic --out rows.safetensors >/dev
 refuses 1 'rounded one by one translate on the cpu only' $GANZ translate --model rows.safetensors --device cuda some
 refuses 1 'an integer model already' $GANZ quantize --model made.safetensors --calibrate some --out x
 refuses 1 'nothing' $GANZ quantize --model m.safetensors --calibrate nothing --out x
+refuses 1 'cannot make the folder some: File exists' $GANZ quantize --model m.safetensors --calibrate some --report some --out x
+refuses 1 'nothing' $GANZ quantize --model m.safetensors --calibrate nothing --report new --out x
+[ -e new ] && fail "a folder for no report"
+$GANZ quantize -q --model m.safetensors --calibrate some --report new --out reported && [ -s new/quant.txt ] || fail "a report into a new folder"
 { cat some; echo more; } >longer
 refuses 1 'longer has more lines than some' $GANZ quantize --model m.safetensors --calibrate some --calibrate-target longer --out x
 refuses 1 'fewer lines' $GANZ quantize --model m.safetensors --calibrate some --calibrate-target /dev/null --out x
