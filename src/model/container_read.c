@@ -85,7 +85,7 @@ static ganz_status read_offsets(const ganz_container *c, const json_t *value, ga
         return bad_tensor(c, e->name, "no data_offsets", err);
     const json_int_t begin = json_integer_value(first), end = json_integer_value(last);
     if (begin < 0 || end < begin || (uint64_t)end > c->data_bytes)
-        return bad_tensor(c, e->name, "data_offsets outside the file", err);
+        return bad_tensor(c, e->name, "its data lie outside the file, which may be cut short", err);
     if ((uint64_t)(end - begin) != e->bytes) return bad_tensor(c, e->name, "data_offsets do not fit the shape", err);
     e->data = c->data + begin;
     return GANZ_OK;

@@ -60,6 +60,7 @@ refuses 2 'method' $GANZ quantize --model m.safetensors --calibrate some --metho
 refuses 1 'integer models translate on the cpu only' $GANZ translate --model made.safetensors --device cuda some
 $GANZ quantize -q -m m.safetensors --method dynamic --out rows.safetensors >/dev/null || fail "no model whose rows are rounded"
 refuses 1 'rounded one by one translate on the cpu only' $GANZ translate --model rows.safetensors --device cuda some
+refuses 1 'made.safetensors: an integer model, where a float one is needed' $GANZ average --out x m.safetensors made.safetensors
 refuses 1 'an integer model already' $GANZ quantize --model made.safetensors --calibrate some --out x
 refuses 1 'nothing' $GANZ quantize --model m.safetensors --calibrate nothing --out x
 refuses 1 'cannot make the folder some: File exists' $GANZ quantize --model m.safetensors --calibrate some --report some --out x
