@@ -1,4 +1,6 @@
 /* ganz bench translate. */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,19 +71,48 @@ static int read_lengths(const options *o, int **lengths, int *count)
 
 /* ---- random models ------------------------------------------------------------------------------ */
 
+/* The file, and who makes it: a signal takes both with it. */
+static char random_path[512];
+static volatile sig_atomic_t maker;
+
+static void on_signal(int number)
+{
+    if (maker > 0) kill((pid_t)maker, SIGKILL);
+    unlink(random_path);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void listen(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (signal(numbers[i], on_signal) == SIG_IGN) signal(numbers[i], SIG_IGN); /* nohup and the like */
+}
+
+static int refuse(const char *what, const char *name)
+{
+    ganz_error err = {.status = GANZ_EIO};
+    snprintf(err.message, sizeof err.message, "cannot %s %.256s: %s", what, name, strerror(errno));
+    return cli_fail(&cli_about_bench_translate, &err);
+}
+
 /* In a process of its own, so that its memory does not count. */
 static int make_model(const options *o, const char *path)
 {
     ganz_error err;
     fflush(NULL);
     const pid_t child = fork();
-    if (child < 0) return cli_usage(&cli_about_bench_translate, "cannot start a process");
+    if (child < 0) return refuse("start", "a process");
+    maker = child;
     if (child == 0) {
         const ganz_status status = ganz_random_model(path, o->random, (int)o->vocab_size, (int)o->bits, &err);
         _exit(status == GANZ_OK ? 0 : cli_fail(&cli_about_bench_translate, &err));
     }
     int status;
-    if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return CLI_FAILED;
+    const bool ended = waitpid(child, &status, 0) == child && WIFEXITED(status);
+    maker = 0;
+    if (!ended) return cli_fail(&cli_about_bench_translate, &(ganz_error){GANZ_EIO, "the process that makes the model was killed"});
     return WEXITSTATUS(status) == 0 ? -1 : WEXITSTATUS(status);
 }
 
@@ -123,14 +154,14 @@ static int run(const options *o)
 {
     if (o->model) return measure(o, o->model);
     const char *const folder = getenv("TMPDIR");
-    char path[512];
-    snprintf(path, sizeof path, "%s/ganz_bench_XXXXXX", folder && *folder ? folder : "/tmp");
-    const int file = mkstemp(path);
-    if (file < 0) return cli_usage(&cli_about_bench_translate, "cannot make a temporary file %s", path);
+    snprintf(random_path, sizeof random_path, "%s/ganz_bench_XXXXXX", folder && *folder ? folder : "/tmp");
+    const int file = mkstemp(random_path);
+    if (file < 0) return refuse("make a temporary file", random_path);
+    listen();
     close(file);
-    int code = make_model(o, path);
-    if (code < 0) code = measure(o, path);
-    unlink(path);
+    int code = make_model(o, random_path);
+    if (code < 0) code = measure(o, random_path);
+    unlink(random_path);
     return code;
 }
 

@@ -20,6 +20,12 @@ equal "lines" 3 "$(wc -l <report)"
 TMPDIR=$PWD $B --random small --vocab-size 100 --bits 6 --sentences 3 --force-length 4 --beam 1 --json >report || fail "--random"
 equal "tokens of a random model" 12 "$(number tokens report)"
 ls | grep -q ganz_bench && fail "the random model stays behind"
+for seconds in 0.1 1; do
+  TMPDIR=$PWD timeout $seconds $B --random base --sentences 100000 >report
+  equal "exit code where it is stopped" 124 $?
+  ls | grep -q ganz_bench && fail "the random model stays behind where it is stopped"
+done
+TMPDIR=$PWD/nowhere refuses 1 'cannot make a temporary file .*nowhere/ganz_bench_.*: No such file' $B --random small
 $GANZ bench --help | grep -q '^  translate' || fail "no word of it in the help"
 
 refuses 2 'either --model or --random' $B
