@@ -1,30 +1,30 @@
 /* Translates each line of standard input: cc translate.c $(pkg-config --cflags --libs ganz) && ./a.out model < text */
 #include <stdio.h>
-#include <string.h>
 
 #include <ganz/ganz.h>
+#include <ganz/io.h>
 
 int main(int argc, char **argv)
 {
     ganz_model *model = NULL;
     ganz_translator *translator = NULL;
+    ganz_lines *lines = NULL;
     ganz_error err = {GANZ_EINVAL, "usage: translate MODEL < TEXT"};
-    char line[4096];
 
-    if (argc != 2 || ganz_model_open(&model, argv[1], &err) != GANZ_OK ||
-        ganz_translator_open(&translator, model, NULL, &err) != GANZ_OK) {
-        fprintf(stderr, "%s\n", err.message);
-        ganz_model_close(&model);
-        return 1;
-    }
-    int failed = 0;
-    while (!failed && fgets(line, sizeof line, stdin)) {
-        const ganz_line one = {line, strcspn(line, "\n"), NULL, 0};
+    ganz_status status = argc == 2 ? ganz_model_open(&model, argv[1], &err) : GANZ_EINVAL;
+    if (status == GANZ_OK) status = ganz_translator_open(&translator, model, NULL, &err);
+    if (status == GANZ_OK) status = ganz_lines_open(&lines, "-", &err);
+    while (status == GANZ_OK) {
+        ganz_line line = {NULL, 0, NULL, 0};
         const ganz_result *results;
-        failed = ganz_translate(translator, &one, 1, &results, &err) != GANZ_OK;
-        puts(failed ? err.message : results[0].best[0].text);
+        status = ganz_lines_next(lines, &line.text, &line.bytes, &err);
+        if (status != GANZ_OK || !line.text) break;
+        status = ganz_translate(translator, &line, 1, &results, &err);
+        if (status == GANZ_OK) puts(results[0].best[0].text);
     }
+    if (status != GANZ_OK) fprintf(stderr, "%s\n", err.message);
+    ganz_lines_close(&lines);
     ganz_translator_close(&translator);
     ganz_model_close(&model);
-    return failed;
+    return status != GANZ_OK;
 }

@@ -99,6 +99,10 @@ wait $translating || fail "it fails after the talk"
 
 # the example program says the same
 head -n 10 small | $EXAMPLE m.safetensors | cmp - <(head -n 10 small | $GANZ translate -m m.safetensors) || fail "the example says something else"
+tr '\n' ' ' <in >one
+equal "lines of the example" 1 "$($EXAMPLE m.safetensors <one | wc -l)"
+printf 'b\xffd\n' | $EXAMPLE m.safetensors >out.example 2>err && fail "the example takes anything"
+[ -s err ] && [ ! -s out.example ] || fail "the example does not complain on standard error"
 $EXAMPLE half 2>/dev/null </dev/null && fail "the example opens anything"
 
 # empty input
