@@ -425,14 +425,12 @@ static void learns_from_the_float_model(void **state)
     (void)state;
     ganz_train_options o = quantize_options("pupil", 4);
     double before, after, tuned_first, tuned;
-    o.recipe.learn_from = GANZ_LEARN_FROM_MODEL;
     must_agree(&o, 0.9, 23);
     losses_of_phase(in_dir("pupil/log.tsv"), GANZ_PHASE_STEPS, &before, &after);
     losses_of_phase(in_dir("pupil/log.tsv"), GANZ_PHASE_TUNE_MORE, &tuned_first, &tuned);
     print_message("divergence: %.4f, %.4f after phase 3, %.4f after phase 6\n", before, after, tuned);
     assert_true(after > 0 && after < before && tuned < after);
     o = quantize_options("orphan", 4);
-    o.recipe.learn_from = GANZ_LEARN_FROM_MODEL;
     o.recipe.steps_per_phase = 2;
     o.recipe.validate_every = 0;
     must_train(&o);
@@ -440,7 +438,7 @@ static void learns_from_the_float_model(void **state)
     o.model = NULL;
     ganz_error err;
     assert_int_equal(GANZ_EINVAL, ganz_train(&o, NULL, &err));
-    assert_non_null(strstr(err.message, "needs the model that teaches"));
+    assert_non_null(strstr(err.message, "needs that model"));
 }
 
 /* ---- resumed runs ------------------------------------------------------------------------------- */
@@ -469,7 +467,8 @@ static void stop_here(void *context, const ganz_train_progress *p)
 /* Stops within phases, at their borders, in validations and in the measuring of ranges. */
 static void stop_and_go_on(long long learn_from)
 {
-    ganz_train_options whole = resumable(learn_from ? "taught" : "whole"), parts = resumable(learn_from ? "lessons" : "parts");
+    const bool taught = learn_from == GANZ_LEARN_FROM_MODEL;
+    ganz_train_options whole = resumable(taught ? "taught" : "whole"), parts = resumable(taught ? "lessons" : "parts");
     whole.recipe.learn_from = parts.recipe.learn_from = learn_from;
     must_train(&whole);
     static const long long stops[] = {5, 8, -2, -3, 16, 25, -4, 36, -5, 40, -6, 51, 61, 0};
@@ -482,12 +481,12 @@ static void stop_and_go_on(long long learn_from)
         const ganz_status status = ganz_train(&parts, NULL, &err);
         if (status != (stops[i] ? GANZ_ESTOPPED : GANZ_OK)) fail_msg("stop %lld: %s", stops[i], err.message);
         parts.resume = true;
-        if (!learn_from) parts.model = NULL; /* the folder has all of it */
+        if (!taught) parts.model = NULL; /* the folder has all of it */
     }
     assert_true(same_in(whole.out, parts.out, "last.safetensors"));
     assert_true(same_in(whole.out, parts.out, "best.safetensors"));
     assert_true(same_in(whole.out, parts.out, "phase-3.safetensors"));
-    same_log(in_dir(learn_from ? "taught/log.tsv" : "whole/log.tsv"), in_dir(learn_from ? "lessons/log.tsv" : "parts/log.tsv"));
+    same_log(in_dir(taught ? "taught/log.tsv" : "whole/log.tsv"), in_dir(taught ? "lessons/log.tsv" : "parts/log.tsv"));
 }
 
 static void resumed_is_uninterrupted(void **state)

@@ -7,7 +7,7 @@
 #   GANZ=ganz        the program
 #   BITS="8 6"       widths to try
 #   METHODS="max kl kl-dense clip clip-tuned dynamic learned power-of-two per-row"   what to compare
-#                    (also max-per-row, kl-per-row, learned-from-kl, and taught: from kl's steps, by the float model)
+#                    (also max-per-row, kl-per-row, learned-from-kl: begun with its steps, and learned-from-corpus)
 #   ONCE="power-of-two per-row dynamic clip-tuned"   methods for the first width alone
 #   LEARN=""         more options of learning, e.g. "--steps-per-phase 500 --validate-every 250"
 #   DEVICE=cpu       where to learn and where the float model translates (cpu, cuda)
@@ -90,10 +90,11 @@ made() {
     listed "$name" "learned, after phase 6" "$bits"
     return
     ;;
-  learned-from-kl | taught)
+  learned-from-kl)
     calibrated "kl-$bits" --method kl "${calibrate[@]}"
-    learned "$name" --bits "$bits" --steps-of "$OUT/kl-$bits.safetensors" $([ "$method" = taught ] && echo --learn-from model)
+    learned "$name" --bits "$bits" --steps-of "$OUT/kl-$bits.safetensors"
     ;;
+  learned-from-corpus) learned "$name" --bits "$bits" --learn-from corpus ;;
   power-of-two | per-row) learned "$name" --bits "$bits" "--$method" ;;
   *) say "no method named $method" && exit 2 ;;
   esac
@@ -118,7 +119,7 @@ rows() {
   local bits method
   cat "$OUT/float.row"
   for bits in 8 7 6 5 4 3 2; do
-    for method in max max-per-row kl kl-per-row kl-dense clip clip-tuned dynamic phase-3 learned learned-from-kl taught power-of-two per-row; do
+    for method in max max-per-row kl kl-per-row kl-dense clip clip-tuned dynamic phase-3 learned learned-from-kl learned-from-corpus power-of-two per-row; do
       [ ! -e "$OUT/$method-$bits.row" ] || cat "$OUT/$method-$bits.row"
     done
   done

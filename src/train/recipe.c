@@ -43,7 +43,8 @@ static const ganz_setting table[] = {
     REAL(adam_beta2, "adam-beta2", 0, 0.9999999, "0.98", BOTH, "Adam: decay of the second moment"),
     REAL(adam_epsilon, "adam-epsilon", 1e-30, 1, "1e-9", BOTH, "Adam: added to the root of the second moment"),
 
-    CHOICE(learn_from, "learn-from", "corpus|model", "corpus", true, BOTH, "what is right: the corpus, or what a teacher believes"),
+    CHOICE(learn_from, "learn-from", "auto|corpus|model", "auto", true, BOTH,
+           "what is right: the corpus, or what a model believes; auto: the corpus to train, the model to quantize"),
     CHOICE(batch, "batch", "packed|sentences", "packed", true, BOTH, "packed rows, or sentences of like length"),
     SHAPE(rows, "rows", 1, 65536, "64", BOTH, "packed: rows of a step"),
     SHAPE(slots, "slots", 4, 4096, "256", BOTH, "packed: tokens of a row; longer sentences are left out"),

@@ -452,6 +452,8 @@ static ganz_status open_run(run *r, ganz_error *err)
         return ganz_fail(err, GANZ_EINVAL, "%s holds a run already: resume it, or choose another folder",
                          r->options->out);
     ganz_train_options own = *r->options;
+    if (own.recipe.learn_from == GANZ_LEARN_FROM_AUTO)
+        own.recipe.learn_from = own.quantize || own.teacher ? GANZ_LEARN_FROM_MODEL : GANZ_LEARN_FROM_CORPUS;
     if (!own.teacher && own.recipe.learn_from == GANZ_LEARN_FROM_MODEL) own.teacher = own.model;
     if (own.quantize && ganz_exists(r->files.last)) own.model = r->files.last; /* all of the model is there too */
     if (own.quantize && !own.model) return ganz_fail(err, GANZ_EINVAL, "quantizing needs a model");

@@ -77,7 +77,7 @@ static ganz_status open_tutor(ganz_trainer *t, ganz_error *err)
     const bool taught = t->recipe.learn_from == GANZ_LEARN_FROM_MODEL;
     if (!taught && t->options.teacher) return ganz_fail(err, GANZ_EINVAL, "there is a teacher, but the corpus is learned from");
     if (!taught) return GANZ_OK;
-    if (!t->options.teacher) return ganz_fail(err, GANZ_EINVAL, "learning from a model needs the model that teaches");
+    if (!t->options.teacher) return ganz_fail(err, GANZ_EINVAL, "learning from a float model needs that model, also to go on");
     if (!t->vocab) return ganz_fail(err, GANZ_EINVAL, "learning from a model needs the vocabulary of the corpus");
     return ganz_tutor_open(&t->tutor, t->options.teacher, t->be, t->vocab, t->net.config.max_positions, err);
 }
