@@ -88,7 +88,7 @@ done
 mkdir report && made '23 of 23 products in 8' --calibrate valid.en --report report
 [ -s report/quant.txt ] || fail "no report"
 $GANZ quantize -q --model float/best.safetensors --train corpus --out clipped --method clip --clip 8:2 --steps-per-phase 4 || fail "clip"
-$GANZ quantize -q --train corpus --out clipped --resume --steps-per-phase 5 || fail "a run that clips does not go on without being told to clip"
+$GANZ quantize -q --model float/best.safetensors --train corpus --out clipped --resume --steps-per-phase 5 || fail "a run that clips does not go on without being told to clip"
 printf 'method: kl\nbits: 4\nper-row: true\n' >kl.yaml
 scores() {
   $GANZ quantize -q --model float/best.safetensors --calibrate valid.en --out made "$@" && $GANZ translate --model made --scores valid.en
