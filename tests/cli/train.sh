@@ -180,6 +180,9 @@ refuses 1 'different shapes' $GANZ average --out no mean.safetensors $(cd whole 
 
 # ---- speed
 $GANZ bench train --recipe tiny --vocab-size 200 --steps 2 --warm 1 >out || fail "bench fails"
+mkdir temporary
+TMPDIR=temporary timeout 2 $GANZ bench train --recipe tiny --vocab-size 200 --rows 1 --steps 5000 >/dev/null
+equal "what a stopped bench leaves" "" "$(ls temporary)"
 grep -q '^target tokens/s *[1-9]' out || fail "bench says: $(cat out)"
 refuses 2 'nothing named fly' $GANZ bench fly
 exit 0
