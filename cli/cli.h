@@ -89,7 +89,7 @@ enum { CLI_PATH = 4096 };
 const char *cli_find_model(const char *given, char path[CLI_PATH]);
 int cli_no_model(const cli_command *command, const char *how);
 
-/* ganz_train with progress on standard error, stopped by SIGINT and SIGTERM, saved by SIGUSR1. Reports its error and
+/* ganz_train with progress on standard error, stopped by SIGINT, SIGTERM and SIGHUP, saved by SIGUSR1. Reports its error and
  * returns the exit code; the report is filled unless that is CLI_FAILED. */
 int cli_train(const cli_command *command, ganz_train_options *options, bool quiet, ganz_train_report *report);
 /* "best at step N: validation loss X, BLEU Y" on standard error, without an end of line; the BLEU where there is one. */

@@ -29,8 +29,8 @@ const cli_command cli_about_train = {
         "With --teacher the corpus only says which sentences to look at: what is learned is to believe what the teacher\n"
         "believes, a float model of any shape with the same vocabulary.\n"
         "\n"
-        "SIGINT and SIGTERM save a checkpoint and end the run (a second SIGINT ends it at once); SIGUSR1 saves one\n"
-        "and goes on.\n",
+        "SIGINT, SIGTERM and SIGHUP save a checkpoint and end the run (a second SIGINT ends it at once); SIGUSR1 saves\n"
+        "one and goes on.\n",
 };
 
 const cli_command cli_about_average = {

@@ -27,6 +27,8 @@ static void listen(void)
     action.sa_handler = on_stop;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    struct sigaction hangup;
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* but nohup */
     action.sa_handler = on_save;
     sigaction(SIGUSR1, &action, NULL);
 }

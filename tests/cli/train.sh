@@ -155,6 +155,25 @@ wait $pid
 equal "exit code after SIGINT" 130 $?
 cd ..
 
+# ---- a terminal that goes away saves and ends it too, unless it was told to outlive that
+mkdir hung && cd hung || fail "no folder"
+$GANZ "${words[@]}" --steps 1000000 --save-every 0 2>err &
+pid=$!
+until [ -s run/log.tsv ]; do kill -0 $pid 2>/dev/null || fail "ends: $(cat err)"; sleep 0.01; done
+kill -HUP $pid
+wait $pid
+equal "exit code after SIGHUP" 129 $?
+[ -s run/last.safetensors ] || fail "SIGHUP saves nothing"
+(trap '' HUP; exec $GANZ "${words[@]}" --resume --steps 1000000 --save-every 0) 2>err &
+pid=$!
+sleep 0.3
+kill -HUP $pid
+sleep 0.2
+kill -TERM $pid || fail "it does not outlive its terminal: $(cat err)"
+wait $pid
+equal "exit code after SIGTERM" 143 $?
+cd ..
+
 # ---- a full disk
 if mkdir full && mount -t tmpfs -o size=3m none full 2>/dev/null; then
   train_there() { (cd full && train "$@"); }
