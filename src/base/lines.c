@@ -174,7 +174,7 @@ ganz_status ganz_lines_open(ganz_lines **out, const char *path, ganz_error *err)
         if (l->fd < 0)
             status = ganz_fail_errno(err, "open", path);
         else if (fstat(l->fd, &info) == 0 && S_ISDIR(info.st_mode))
-            status = ganz_fail(err, GANZ_EIO, "cannot read %s: it is a folder", path);
+            status = ganz_fail(err, GANZ_EIO, "cannot read %s: it is a folder", l->name);
         else
             status = start_decoder(l, err);
     }

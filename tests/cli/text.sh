@@ -79,6 +79,7 @@ refuses 1 'x:1: not a line of ids' sh -c "echo '5 12a' >x; $GANZ decode --vocab 
 refuses 1 'x:2: not a line of ids' sh -c "printf '5\n- 3\n' >x; $GANZ decode --vocab $V x"
 
 # ---- bad files
+refuses 1 'cannot read standard input: it is a folder' sh -c "$GANZ encode --vocab $V <."
 refuses 1 'cannot open nowhere: No such file' $GANZ encode --vocab "$V" nowhere
 refuses 1 'cannot open nowhere: No such file' $GANZ encode --vocab nowhere long
 refuses 1 'cannot open nowhere: No such file' $GANZ vocab nowhere
