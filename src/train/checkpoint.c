@@ -325,6 +325,16 @@ typedef struct extras {
     const ganz_entry *slots, *average, *z, *ranges, *step_slots, *lines;
 } extras;
 
+/* Training and quantization hold different things: one cannot go on with the other. */
+static ganz_status compare_kind(const ganz_container *file, const ganz_run_parts *p, ganz_error *err)
+{
+    static const char *const kinds[] = {"training", "quantization"};
+    const bool quantized = ganz_container_find(file, about_z) != NULL;
+    if (quantized == (p->step_optim != NULL)) return GANZ_OK;
+    return ganz_fail(err, GANZ_EINVAL, "%s is a checkpoint of %s, not of %s", ganz_container_name(file), kinds[quantized],
+                     kinds[!quantized]);
+}
+
 /* What only a run that quantizes has; and its lines, when they are of this validation set. */
 static ganz_status check_steps(const ganz_container *file, const ganz_run_parts *p, extras *found, ganz_error *err)
 {
@@ -347,6 +357,7 @@ static ganz_status check_all(const ganz_container *file, const ganz_run_parts *p
     const int64_t slots = (int64_t)p->optim->slot_count, block = (int64_t)p->net->params.block;
     GANZ_TRY(ganz_model_read_info(file, &info, err));
     GANZ_TRY(compare_settings(file, p->recipe, made, err));
+    GANZ_TRY(compare_kind(file, p, err));
     GANZ_TRY(compare_vocab(file, &info, p->vocab, err));
     GANZ_TRY(ganz_model_check_params(file, p->net, err));
     GANZ_TRY(ganz_container_get(file, about_slots, GANZ_DTYPE_F32, 1, &slots, &found->slots, err));

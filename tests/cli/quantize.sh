@@ -27,6 +27,8 @@ for model in best phase-3; do
   equal "lines translated" 20 "$(wc -l <$model.out)"
 done
 refuses 1 'run holds a run already' quantize
+refuses 1 'is a checkpoint of quantization, not of training' $GANZ train -q --train ../corpus --model ../float/best.safetensors --out run --resume
+refuses 1 'is a checkpoint of training, not of quantization' $GANZ quantize -q --train ../corpus --out ../float --resume
 cd ..
 
 # ---- the result is the same however often it is stopped, and the engine says what training said
