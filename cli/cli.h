@@ -77,6 +77,8 @@ typedef struct cli_settings {
 } cli_settings;
 /* Fills options[0..CLI_SETTINGS) with those of a use and returns how many; both live as long as the parsing. */
 int cli_settings_options(cli_settings *s, ganz_setting_use use, cli_option *options);
+/* Whether a setting was on the command line. */
+bool cli_settings_given(const cli_settings *s, const char *name);
 /* Puts what was given into the recipe; -1 to go on, or the exit code of a usage error. */
 int cli_settings_apply(const cli_command *command, const cli_settings *s, ganz_recipe *recipe);
 /* The recipe as a file, on standard output. */

@@ -186,15 +186,6 @@ static int choose_method(words *w, bool named)
     return -1;
 }
 
-static bool names_method(const cli_settings *settings)
-{
-    int count;
-    const ganz_setting *const table = ganz_recipe_table(&count);
-    for (int i = 0; i < count; i++)
-        if (strcmp(table[i].name, "method") == 0) return settings->given[i] != NULL;
-    return false;
-}
-
 int cli_run_quantize(int argc, char **argv)
 {
     const cli_command *const about = &cli_about_quantize;
@@ -231,7 +222,7 @@ int cli_run_quantize(int argc, char **argv)
     cli_list_free(&rest);
     if (code < 0) code = check_words(&w);
     if (code < 0) code = make_recipe(&w, &settings);
-    if (code < 0) code = choose_method(&w, names_method(&settings));
+    if (code < 0) code = choose_method(&w, cli_settings_given(&settings, "method"));
     if (code >= 0) return code;
     w.run.threads = (int)threads;
     cli_join_words(argc, argv, w.command, sizeof w.command);

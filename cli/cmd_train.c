@@ -82,12 +82,15 @@ static int make_recipe(const train_words *w, const cli_settings *settings, ganz_
     return -1;
 }
 
-static int check_words(const ganz_train_options *o)
+static int check_words(const ganz_train_options *o, const cli_settings *settings)
 {
+    static const char *const shape[] = {"width", "ffn", "heads", "encoder-layers", "decoder-layers"};
     const cli_command *const about = &cli_about_train;
     if (!o->train) return cli_usage(about, "--train is needed");
     if (!o->vocab && !o->model) return cli_usage(about, "--vocab is needed, or a --model to begin with");
     if (o->vocab && o->model) return cli_usage(about, "the vocabulary is the model's: --vocab and --model exclude each other");
+    for (size_t i = 0; o->model && i < sizeof shape / sizeof shape[0]; i++)
+        if (cli_settings_given(settings, shape[i])) return cli_usage(about, "the shape is the model's: --%s and --model exclude each other", shape[i]);
     if (!o->out) return cli_usage(about, "--out is needed");
     if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
     return -1;
@@ -138,7 +141,7 @@ int cli_run_train(int argc, char **argv)
         cli_settings_print(&o.recipe);
         return CLI_OK;
     }
-    if (code < 0) code = check_words(&o);
+    if (code < 0) code = check_words(&o, &settings);
     if (code >= 0) return code;
     char command[2048];
     cli_join_words(argc, argv, command, sizeof command);

@@ -35,6 +35,15 @@ int cli_settings_options(cli_settings *s, ganz_setting_use use, cli_option *opti
     return used;
 }
 
+bool cli_settings_given(const cli_settings *s, const char *name)
+{
+    int count;
+    const ganz_setting *const table = ganz_recipe_table(&count);
+    for (int i = 0; i < count; i++)
+        if (strcmp(table[i].name, name) == 0) return s->given[i] != NULL;
+    return false;
+}
+
 int cli_settings_apply(const cli_command *command, const cli_settings *s, ganz_recipe *recipe)
 {
     int count;

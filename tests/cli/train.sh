@@ -79,7 +79,8 @@ $GANZ inspect --json tuned/best.safetensors | grep -q '"width":32,.*"encoder_lay
 tune --out flat --steps 20 --cooldown 0 || fail "a model does not go on at a flat rate"
 weights() { $GANZ translate --model "$1" --scores <valid.en; }
 equal "tuning in two parts" "$(weights flat/last.safetensors)" "$(weights halves/last.safetensors)"
-refuses 2 'exclude each other' tune --vocab vocab --out no
+refuses 2 '--vocab and --model exclude each other' tune --vocab vocab --out no
+refuses 2 '--width and --model exclude each other' tune --width 64 --out no
 refuses 1 'strange was made with a vocabulary' $GANZ train --model whole/run/best.safetensors --train strange --out no
 
 # ---- a model teaches; later its pupil learns as any other model does
