@@ -92,6 +92,7 @@ ganz_status ganz_history_keep(const char *path, int64_t step, ganz_error *err)
 {
     ganz_map map;
     if (!ganz_exists(path)) return GANZ_OK;
+    if (step == 0) return unlink(path) == 0 ? GANZ_OK : ganz_fail_errno(err, "remove", path);
     GANZ_TRY(ganz_map_open(&map, path, err));
     const char *at = (const char *)map.data, *next = at ? next_line(&map, at) : NULL;
     if (next) at = next; /* the heading stays */

@@ -57,6 +57,12 @@ $GANZ quantize --model float/best.safetensors --train corpus --out three --phase
 grep -qx 'three/best.safetensors: 23 of 23 products in integers' err || fail "without validation it says: $(cat err)"
 $GANZ translate --model three/best.safetensors valid.en >out || fail "cannot translate with six bits"
 
+# ---- what a run of another model left without a checkpoint is not gone on with
+$GANZ train -q --recipe tiny --encoder-layers 2 --train corpus --vocab vocab --out deeper --steps 2 || fail "no deeper model"
+rm three/last.safetensors
+$GANZ quantize -q --model deeper/last.safetensors --train corpus --out three --phases 2,3 --steps-per-phase 2 || fail "a used folder"
+equal "columns of steps" 1 "$(awk -F'\t' '{print NF}' three/steps.tsv | sort -u | wc -l)"
+
 # ---- what learning is compared with
 made() {
   $GANZ quantize --model float/best.safetensors --out made.safetensors "${@:2}" >said || fail "$* fails"
