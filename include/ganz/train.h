@@ -59,7 +59,7 @@ typedef struct ganz_train_report {
     double best_bleu, best_loss;        /* of validations; negative: none */
     long long best_step;
     size_t pass_bytes;                  /* device memory of one pass */
-    size_t weight_bytes;                /* of parameters, gradients, optimizer and averages */
+    size_t weight_bytes;                /* of parameters, gradients, optimizers, averages and the teacher */
     bool early;                         /* ended because validations got no better */
     /* of a run that quantizes */
     int products, integer_products;     /* matrix products of the model; of those, multiplied in integers */

@@ -628,10 +628,15 @@ out:
     return status;
 }
 
+static size_t bytes_of(const ganz_weights *w, size_t block)
+{
+    const size_t copies = w->copy ? block * ganz_type_bytes(w->be->product) : 0;
+    return (w->grad ? 2 : 1) * block * sizeof(real) + copies;
+}
+
 size_t ganz_trainer_weight_bytes(const ganz_trainer *t)
 {
-    size_t numbers = 2 * t->net.params.block + t->optim.slot_count;
-    if (t->average) numbers += t->net.params.block;
-    const size_t copies = t->weights.copy ? t->net.params.block * ganz_type_bytes(t->be->product) : 0;
-    return numbers * sizeof(real) + copies;
+    const size_t block = t->net.params.block, others = t->optim.slot_count + t->step_optim.slot_count + (t->average ? block : 0);
+    const size_t teacher = t->tutor.weights.be ? bytes_of(&t->tutor.weights, t->tutor.net.params.block) : 0;
+    return bytes_of(&t->weights, block) + others * sizeof(real) + teacher;
 }

@@ -89,7 +89,7 @@ ganz_status ganz_trainer_check_frozen(ganz_trainer *trainer, const char *path, g
 
 double ganz_seconds(void); /* on a clock that never goes back */
 
-/* Bytes of the device for parameters, gradients, optimizer and averages. */
+/* Bytes of the device for parameters, gradients, optimizers, averages and the teacher. */
 size_t ganz_trainer_weight_bytes(const ganz_trainer *trainer);
 
 #endif
