@@ -237,6 +237,7 @@ static ganz_status read_settings(const ganz_container *file, ganz_recipe *recipe
     if (!ganz_container_text(file, "training.step"))
         return ganz_fail(err, GANZ_EFORMAT, "%s: a model, but not a checkpoint of a run", ganz_container_name(file));
     ganz_recipe_defaults(recipe); /* settings that are younger than the file */
+    recipe->learn_from = GANZ_LEARN_FROM_CORPUS; /* whatever the default is now */
     return read_noted(file, true, recipe, err);
 }
 

@@ -41,6 +41,10 @@ $GANZ train --recipe tiny --train corpus --vocab vocab --out by-loss --steps 3 -
   --valid-target valid.de 2>err || fail "a run without BLEU fails"
 grep -qE '^best at step 3: validation loss [0-9.]+ \(by-loss/best.safetensors\)$' err || fail "without BLEU it says: $(cat err)"
 
+# ---- checkpoints that are older than a setting
+sed -i 's/"recipe.learn-from"/"recipe.learn-none"/' told/last.safetensors
+$GANZ train -q --train corpus --vocab vocab --out told --resume --steps 6 || fail "an older checkpoint does not go on"
+
 # ---- languages are noted for good, unless others are given
 spoken() { $GANZ inspect --json "$1" | grep -oE '"(source|target)_language":"[a-z]*"' | sed 's/.*:"//; s/"//' | tr '\n' ' '; }
 speaks() { $GANZ train -q --recipe tiny --train corpus --vocab vocab --out spoken "$@" || fail "$* fails"; }
