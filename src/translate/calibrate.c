@@ -59,6 +59,8 @@ static ganz_status check(const ganz_calibration *how, ganz_error *err)
         return ganz_fail(err, GANZ_EINVAL, "there is no such method without learning");
     if (how->method == GANZ_METHOD_CLIP && !(how->clip > 0 && how->clip <= 1e6))
         return ganz_fail(err, GANZ_EINVAL, "a range to clip to is positive, not %g", how->clip);
+    if (how->method == GANZ_METHOD_DYNAMIC && (how->power_of_two || how->float_lookup || how->attention_bits || how->bias_bits))
+        return ganz_fail(err, GANZ_EINVAL, "the dynamic method has bits of weights and of inputs, and nothing else to choose");
     if (how->beam < 1 || how->beam > GANZ_BEAM_MOST)
         return ganz_fail(err, GANZ_EINVAL, "beam must be 1 to %d, not %d", GANZ_BEAM_MOST, how->beam);
     if (needs_text(how) && !how->source) return ganz_fail(err, GANZ_EINVAL, "no text to calibrate with");

@@ -74,6 +74,7 @@ made '23 of 23 products in 8' --calibrate valid.en
 made '23 of 23 products in 6' --calibrate valid.en --bits 6 --method kl
 made '17 of 23 products in 8' --calibrate valid.en --method kl --products dense
 made '23 of 23 products in 8' --method clip --clip 4
+refuses 1 'the dynamic method has bits of weights and of inputs' $GANZ quantize --model float/best.safetensors --out no --method dynamic --power-of-two
 made '17 of 23 products in 8' --method dynamic
 for words in 'train --train corpus --steps 1 --model' 'quantize --train corpus --model' 'quantize --calibrate valid.en --model' \
   'train --recipe tiny --train corpus --vocab vocab --steps 1 --teacher' 'average'; do
