@@ -1,5 +1,6 @@
 /* The loss and its gradient. */
 #include <math.h>
+#include <string.h>
 
 #include "backend/cpu_backend.h"
 #include "backend/cpu_math.h"
@@ -18,6 +19,14 @@ GANZ_CLONES static real exp_sum(const real *x, int n, real *max)
     LANE_SUM(sum, n, i, real_exp(x[i] - m));
     *max = m;
     return sum;
+}
+
+/* Where x has its largest value first. */
+static int first_of(const real *x, real max)
+{
+    int first = 0;
+    while (x[first] < max) first++;
+    return first;
 }
 
 /* ---- loss --------------------------------------------------------------------------------------- */
@@ -42,9 +51,7 @@ GANZ_CLONES static double loss_row(const ganz_loss_call *c, const real *x, int l
     const double exps = (double)exp_sum(x, n, &max);
     LANE_SUM(sum, n, i, x[i]);
     const double other = (double)c->smoothing / (n - 1), right = 1 - (double)c->smoothing;
-    int first = 0;
-    while (x[first] < max) first++;
-    *best = first == label;
+    *best = first_of(x, max) == label;
     return (double)max + log(exps) - (right - other) * (double)x[label] - other * (double)sum;
 }
 
@@ -63,12 +70,14 @@ GANZ_CLONES static void loss_grad_row(const ganz_loss_call *c, real *x, int labe
 /* ---- a teacher ---------------------------------------------------------------------------------- */
 
 /* The divergence of softmax(x) from softmax(t): sum of p (log p - log q). */
-GANZ_CLONES static double taught_row(const real *x, const real *t, int n)
+GANZ_CLONES static double taught_row(const ganz_loss_call *c, const real *x, const real *t, int label, bool *best)
 {
+    const int n = c->vocab;
     real max, most, sum;
     const double exps = (double)exp_sum(x, n, &max);
     const real whole = exp_sum(t, n, &most);
     LANE_SUM(sum, n, i, real_exp(t[i] - most) * ((t[i] - most) - (x[i] - max)));
+    *best = first_of(x, max) == label;
     return (double)sum / (double)whole - log((double)whole) + log(exps);
 }
 
@@ -81,32 +90,6 @@ GANZ_CLONES static void taught_grad_row(const ganz_loss_call *c, real *x, const 
     for (int i = 0; i < n; i++) x[i] = real_exp(x[i] - max) * scale - real_exp(t[i] - most) * believed;
 }
 
-static bool is_best(const real *x, int n, int label)
-{
-    int first = 0;
-    for (int i = 1; i < n; i++) first = x[i] > x[first] ? i : first;
-    return first == label;
-}
-
-static void taught_rows(void *context, int64_t begin, int64_t end, int worker)
-{
-    const loss_job *const job = context;
-    const ganz_loss_call *const c = job->c;
-    (void)worker;
-    for (int row = (int)begin; row < (int)end; row++) {
-        real *const x = real_row(&c->logits, row);
-        const real *const t = real_row(&c->taught, row);
-        double *const sums = job->sums + 3 * (size_t)row;
-        const int label = c->labels[row];
-        sums[2] = label > 0;
-        sums[0] = label > 0 ? taught_row(x, t, c->vocab) : 0;
-        sums[1] = label > 0 && is_best(x, c->vocab, label);
-        if (!c->want_grad) continue;
-        if (label > 0) taught_grad_row(c, x, t);
-        else for (int i = 0; i < c->vocab; i++) x[i] = 0;
-    }
-}
-
 /* ---- all rows ----------------------------------------------------------------------------------- */
 
 static void loss_rows(void *context, int64_t begin, int64_t end, int worker)
@@ -116,16 +99,18 @@ static void loss_rows(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int row = (int)begin; row < (int)end; row++) {
         real *const x = real_row(&c->logits, row);
+        const real *const t = c->taught.data ? real_row(&c->taught, row) : NULL;
         double *const sums = job->sums + 3 * (size_t)row;
         const int label = c->labels[row];
         bool best = false;
         GANZ_ASSERT(label < c->vocab);
         sums[2] = label > 0;
-        sums[0] = label > 0 ? loss_row(c, x, label, &best) - job->constant : 0;
+        sums[0] = label <= 0 ? 0 : t ? taught_row(c, x, t, label, &best) : loss_row(c, x, label, &best) - job->constant;
         sums[1] = best;
         if (!c->want_grad) continue;
-        if (label > 0) loss_grad_row(c, x, label);
-        else for (int i = 0; i < c->vocab; i++) x[i] = 0;
+        if (label <= 0) memset(x, 0, (size_t)c->vocab * sizeof *x);
+        else if (t) taught_grad_row(c, x, t);
+        else loss_grad_row(c, x, label);
     }
 }
 
@@ -135,7 +120,7 @@ void ganz_cpu_loss(ganz_backend *be, const ganz_loss_call *c)
     loss_job job = {c, loss_constant((double)c->smoothing, c->vocab),
                     ganz_cpu_scratch(cpu, 3 * (size_t)c->rows, sizeof(double))};
     if (!job.sums) return;
-    ganz_pool_run(cpu->pool, c->rows, ganz_cpu_grain(c->vocab), c->taught.data ? taught_rows : loss_rows, &job);
+    ganz_pool_run(cpu->pool, c->rows, ganz_cpu_grain(c->vocab), loss_rows, &job);
     for (int row = 0; row < c->rows; row++)
         for (int i = 0; i < 3; i++) c->sums[i] += job.sums[3 * (size_t)row + (size_t)i];
 }
