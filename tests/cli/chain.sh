@@ -26,3 +26,12 @@ cmp first.tsv out/table/table.tsv || fail "a second call gives other scores"
 grep -q 'quantize_table: \(learned\|made\|translated\)' log && fail "a second call does things again: $(grep quantize_table: log)"
 CHAIN=nothing "$tools/reproduce.sh" tiny data out >/dev/null 2>err && fail "an unknown step is taken"
 grep -q 'no step named nothing' err || fail "says: $(cat err)"
+
+# two models side by side, the processor measuring while the other device learns: all lines of both tables are there
+MIXTURE=mixture DEVICE=cpu THREADS=1 VOCAB_SIZE=100 LINES=10 BOOTSTRAP=20 BASE=tiny BIG=tiny BASE_TRAIN="--steps 30" BIG_TRAIN="--steps 20" \
+  BASE_LEARN="--steps-per-phase 2 --measure-batches 1" BIG_LEARN="--steps-per-phase 2 --measure-batches 1" \
+  "$tools/gpu_results.sh" data both >log 2>&1 || fail "both together break: $(tail -5 log; tail -3 both/*/chain.log)"
+for model in base big; do
+  equal "lines of $model" "float kl-6 kl-8 learned-from-kl-6 learned-from-kl-8 max-6 max-8" \
+    "$(cut -f1 both/$model/table/models.tsv | sort | tr '\n' ' ' | sed 's/ $//')"
+done
