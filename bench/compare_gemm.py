@@ -3,8 +3,8 @@
 
     bench/compare_gemm.py --bench-kernel build/release/bench/bench_kernel [--avx2]
 
-GOP/s (2 m n k) in CPU time. Weights are packed beforehand everywhere and the same in every call. ganz scales its sums to floats; the libraries round
-theirs to codes of 8 bits, four times fewer bytes to write. --avx2 holds ganz and oneDNN to AVX2; FBGEMM has no switch
+GOP/s (2 m n k) in CPU time. Weights are packed beforehand everywhere and the same in every call. ganz scales its sums to
+floats; the libraries round theirs to codes of 8 bits, four times fewer bytes to write. --avx2 holds ganz and oneDNN to AVX2; FBGEMM has no switch
 and is left out then. Needs pip install torch.
 """
 import argparse

@@ -51,6 +51,7 @@ void cli_list_free(cli_list *list);
 /* "ganz NAME: sentence" on standard error, but nothing about a reader that has seen enough (ganz ... | head). Each returns
  * the exit code that goes with it. */
 int cli_fail(const cli_command *command, const ganz_error *err);
+int cli_fail_errno(const cli_command *command, const char *what, const char *name); /* "cannot WHAT NAME: " and why */
 int cli_usage(const cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Progress of long work on standard error: a bar with rate and time left on a terminal, a plain line every

@@ -1,5 +1,4 @@
 /* ganz bench translate. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,20 +89,13 @@ static void listen(void)
         if (signal(numbers[i], on_signal) == SIG_IGN) signal(numbers[i], SIG_IGN); /* nohup and the like */
 }
 
-static int refuse(const char *what, const char *name)
-{
-    ganz_error err = {.status = GANZ_EIO};
-    snprintf(err.message, sizeof err.message, "cannot %s %.256s: %s", what, name, strerror(errno));
-    return cli_fail(&cli_about_bench_translate, &err);
-}
-
 /* In a process of its own, so that its memory does not count. */
 static int make_model(const options *o, const char *path)
 {
     ganz_error err;
     fflush(NULL);
     const pid_t child = fork();
-    if (child < 0) return refuse("start", "a process");
+    if (child < 0) return cli_fail_errno(&cli_about_bench_translate, "start", "a process");
     maker = child;
     if (child == 0) {
         const ganz_status status = ganz_random_model(path, o->random, (int)o->vocab_size, (int)o->bits, &err);
@@ -156,7 +148,7 @@ static int run(const options *o)
     const char *const folder = getenv("TMPDIR");
     snprintf(random_path, sizeof random_path, "%s/ganz_bench_XXXXXX", folder && *folder ? folder : "/tmp");
     const int file = mkstemp(random_path);
-    if (file < 0) return refuse("make a temporary file", random_path);
+    if (file < 0) return cli_fail_errno(&cli_about_bench_translate, "make a temporary file", random_path);
     listen();
     close(file);
     int code = make_model(o, random_path);

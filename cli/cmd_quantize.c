@@ -77,11 +77,9 @@ static void fill_calibration(words *w)
 static int make_report_folder(const char *path, bool *made)
 {
     struct stat info;
-    ganz_error err = {.status = GANZ_EIO};
     *made = mkdir(path, 0777) == 0;
     if (*made || (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))) return -1;
-    snprintf(err.message, sizeof err.message, "cannot make the folder %s: %s", path, strerror(errno));
-    return cli_fail(&cli_about_quantize, &err);
+    return cli_fail_errno(&cli_about_quantize, "make the folder", path);
 }
 
 static int calibrate(words *w)

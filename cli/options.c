@@ -14,6 +14,12 @@ int cli_fail(const cli_command *command, const ganz_error *err)
     return CLI_FAILED;
 }
 
+int cli_fail_errno(const cli_command *command, const char *what, const char *name)
+{
+    fprintf(stderr, "ganz %s: cannot %s %s: %s\n", command->name, what, name, strerror(errno));
+    return CLI_FAILED;
+}
+
 int cli_usage(const cli_command *command, const char *format, ...)
 {
     va_list args;

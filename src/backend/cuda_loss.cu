@@ -99,6 +99,28 @@ static __device__ inline void block_best(float *value, int *place, float *room, 
     for (int w = 1; w < (int)blockDim.x / WARP; w++) better(value, place, room[w], room_place[w]);
 }
 
+/* Largest value and sum of exp(value - largest) of a row in a block; all threads get them. */
+template <typename T> static __device__ inline void block_softmax(running *r, float *room, int *room_place)
+{
+    float most = r->most;
+    int best = r->best;
+    block_best(&most, &best, room, room_place);
+    r->exps = block_sum(r->exps > 0 ? r->exps * exp_like(r->most - most, (const T *)NULL) : 0.0f, room);
+    r->most = most;
+    r->best = best;
+}
+
+template <typename T> static __device__ inline void take1(running *r, float value, int place)
+{
+    if (value > r->most) {
+        r->exps *= exp_like(r->most - value, (const T *)NULL);
+        r->most = value;
+        r->best = place;
+    }
+    r->exps += exp_like(value - r->most, (const T *)NULL);
+    r->total += value;
+}
+
 /* ---- loss --------------------------------------------------------------------------------------- */
 
 typedef struct loss_row {
@@ -151,24 +173,12 @@ static __global__ void __launch_bounds__(LOSS_THREADS)
             take<T>(&r, &x, i * N);
         }
     }
-    for (int i = wide * N + threadIdx.x; i < l.vocab; i += LOSS_THREADS) {
-        const float value = load1(row + i);
-        if (value > r.most) {
-            r.exps *= exp_like(r.most - value, (const T *)NULL);
-            r.most = value;
-            r.best = i;
-        }
-        r.exps += exp_like(value - r.most, (const T *)NULL);
-        r.total += value;
-    }
-    float most = r.most;
-    int best = r.best;
-    block_best(&most, &best, room, room_place);
-    const float exps = block_sum(r.exps > 0 ? r.exps * exp_like(r.most - most, (const T *)NULL) : 0.0f, room);
-    const float total = block_sum(r.total, room), lse = most + logf(exps);
+    for (int i = wide * N + threadIdx.x; i < l.vocab; i += LOSS_THREADS) take1<T>(&r, load1(row + i), i);
+    block_softmax<T>(&r, room, room_place);
+    const float most = r.most, exps = r.exps, total = block_sum(r.total, room), lse = most + logf(exps);
     if (threadIdx.x == 0) {
         const float loss = -((k.sure - k.other) * (at_label - lse) + k.other * (total - l.vocab * lse)) - k.constant;
-        results[blockIdx.x] = loss_row{loss, 1, best == label};
+        results[blockIdx.x] = loss_row{loss, 1, r.best == label};
     }
     if (!l.want_grad) return;
     const float share = l.grad_scale / exps, other = k.other * l.grad_scale, extra = (k.sure - k.other) * l.grad_scale;
@@ -188,27 +198,6 @@ static __global__ void __launch_bounds__(LOSS_THREADS)
 }
 
 /* ---- loss with a teacher ------------------------------------------------------------------------ */
-
-/* Largest value and sum of exp(value - largest) of a row in a block; all threads get them. */
-template <typename T> static __device__ inline void block_softmax(running *r, float *room, int *room_place)
-{
-    float most = r->most;
-    int best = r->best;
-    block_best(&most, &best, room, room_place);
-    r->exps = block_sum(r->exps > 0 ? r->exps * exp_like(r->most - most, (const T *)NULL) : 0.0f, room);
-    r->most = most;
-    r->best = best;
-}
-
-template <typename T> static __device__ inline void take1(running *r, float value, int place)
-{
-    if (value > r->most) {
-        r->exps *= exp_like(r->most - value, (const T *)NULL);
-        r->most = value;
-        r->best = place;
-    }
-    r->exps += exp_like(value - r->most, (const T *)NULL);
-}
 
 /* The target is the softmax of l.taught; the loss is the divergence from it. WIDE: as above, of both matrices. */
 template <typename T, bool WIDE>
