@@ -24,8 +24,8 @@ const cli_command cli_about_quantize = {
         "Settings are those the model was trained with, as far as its file tells. Signals are as in ganz train.\n"
         "\n"
         "The corpus only says which sentences to look at: what is learned is to believe what the float model believes, or\n"
-        "another --teacher of the same vocabulary, so that the integer model stays near it. With --learn-from corpus the\n"
-        "corpus is right instead, as in the paper.\n"
+        "another --teacher of the same vocabulary, so that the integer model stays near it. Of several teachers each has its\n"
+        "share of the batches. With --learn-from corpus the corpus is right instead, as in the paper.\n"
         "\n"
         "--method max (so it is with --calibrate) takes steps from the largest magnitudes seen while the model translates a\n"
         "text (or, with --calibrate-target, while it follows the given translation); some hundred sentences do. --method kl\n"
@@ -145,7 +145,7 @@ static int make_recipe(words *w, const cli_settings *settings)
     if (w->run.resume && w->run.out && ganz_train_recipe(w->run.out, r, &found, &err) != GANZ_OK) return cli_fail(about, &err);
     if (!found && w->run.model && ganz_model_recipe(w->run.model, r, &found, &err) != GANZ_OK) return cli_fail(about, &err);
     if (w->recipe && ganz_recipe_read(r, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
-    if (w->run.teacher) r->learn_from = GANZ_LEARN_FROM_MODEL;
+    if (w->run.teacher_count > 0) r->learn_from = GANZ_LEARN_FROM_MODEL;
     const int code = cli_settings_apply(about, settings, r);
     if (code >= 0) return code;
     if (ganz_recipe_check(r, &err) != GANZ_OK) return cli_usage(about, "%s", err.message);
@@ -160,7 +160,7 @@ static int check_words(const words *w)
     if (!o->out) return cli_usage(about, "where to? give --out");
     if (o->train && w->how.source) return cli_usage(about, "--train learns, --calibrate only measures: give one of them");
     if (o->steps_of && !o->train) return cli_usage(about, "--steps-of goes with --train, which learns them on");
-    if (o->teacher && !o->train) return cli_usage(about, "--teacher goes with --train: without it nothing is learned");
+    if (o->teacher_count > 0 && !o->train) return cli_usage(about, "--teacher goes with --train: without it nothing is learned");
     if (o->valid_source && !o->train) return cli_usage(about, "--valid-source goes with --train: without it nothing is chosen");
     if (w->how.target && !w->how.source) return cli_usage(about, "--calibrate-target goes with --calibrate, whose translation it is");
     if (w->report && !w->how.source) return cli_usage(about, "--report goes with --calibrate, whose text it translates");
@@ -190,7 +190,7 @@ int cli_run_quantize(int argc, char **argv)
     words w = {0};
     long long threads = 0;
     cli_settings settings;
-    cli_list rest = {0};
+    cli_list rest = {0}, teachers = {0};
     ganz_train_defaults(&w.run);
     ganz_calibration_defaults(&w.how);
     const cli_option fixed[] = {
@@ -204,7 +204,7 @@ int cli_run_quantize(int argc, char **argv)
         {"calibrate-lines", 0, CLI_INT, &w.how.most_lines, "N", "stop after N lines; 0: take all", 0, 1e15},
         {"report", 0, CLI_TEXT, &w.report, "DIR", "with --calibrate: write quant.* there, as learning does", 0, 0},
         {"steps-of", 0, CLI_TEXT, &w.run.steps_of, "MODEL", "learning: begin with this integer model's steps, as of --method kl", 0, 0},
-        {"teacher", 0, CLI_TEXT, &w.run.teacher, "MODEL", "learning: from this float model instead of the corpus or --model", 0, 0},
+        {"teacher", 0, CLI_LIST, &teachers, "MODEL...", "learning: from these float models instead of the corpus or --model", 0, 0},
         {"resume", 0, CLI_FLAG, &w.run.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},
         {"device", 'd', CLI_TEXT, &w.run.device, "cpu|cuda[:N]", "where to learn", 0, 0},
         {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU, 0: all; the result is the same", 0, 1024},
@@ -218,11 +218,14 @@ int cli_run_quantize(int argc, char **argv)
     int code = cli_parse(about, options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     cli_list_free(&rest);
+    w.run.threads = (int)threads;
+    w.run.teachers = teachers.items;
+    w.run.teacher_count = teachers.count;
     if (code < 0) code = check_words(&w);
     if (code < 0) code = make_recipe(&w, &settings);
     if (code < 0) code = choose_method(&w, cli_settings_given(&settings, "method"));
-    if (code >= 0) return code;
-    w.run.threads = (int)threads;
     cli_join_words(argc, argv, w.command, sizeof w.command);
-    return w.run.train ? learn(&w) : calibrate(&w);
+    if (code < 0) code = w.run.train ? learn(&w) : calibrate(&w);
+    cli_list_free(&teachers);
+    return code;
 }

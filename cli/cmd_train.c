@@ -27,7 +27,8 @@ const cli_command cli_about_train = {
         "ganz inspect --vocab MODEL prints.\n"
         "\n"
         "With --teacher the corpus only says which sentences to look at: what is learned is to believe what the teacher\n"
-        "believes, a float model of any shape with the same vocabulary.\n"
+        "believes, a float model of any shape with the same vocabulary. Of several teachers each has its share of the\n"
+        "batches.\n"
         "\n"
         "SIGINT, SIGTERM and SIGHUP save a checkpoint and end the run (a second SIGINT ends it at once); SIGUSR1 saves\n"
         "one and goes on.\n",
@@ -75,7 +76,7 @@ static int make_recipe(const train_words *w, const cli_settings *settings, ganz_
         return cli_fail(about, &err);
     if (!found && options->model && ganz_model_recipe(options->model, r, &found, &err) != GANZ_OK) return cli_fail(about, &err);
     if (w->recipe && ganz_recipe_read(r, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
-    if (options->teacher) r->learn_from = GANZ_LEARN_FROM_MODEL;
+    if (options->teacher_count > 0) r->learn_from = GANZ_LEARN_FROM_MODEL;
     const int code = cli_settings_apply(about, settings, r);
     if (code >= 0) return code;
     if (ganz_recipe_check(r, &err) != GANZ_OK) return cli_usage(about, "%s", err.message);
@@ -109,7 +110,7 @@ int cli_run_train(int argc, char **argv)
     const cli_command *const about = &cli_about_train;
     train_words w = {0};
     cli_settings settings;
-    cli_list rest = {0};
+    cli_list rest = {0}, teachers = {0};
     ganz_train_options o;
     ganz_train_defaults(&o);
     const cli_option fixed[] = {
@@ -117,7 +118,7 @@ int cli_run_train(int argc, char **argv)
         {"train", 't', CLI_TEXT, &o.train, "CORPUS", "corpus from ganz prepare", 0, 0},
         {"vocab", 'v', CLI_TEXT, &o.vocab, "FILE", "vocabulary of the corpus", 0, 0},
         {"model", 'm', CLI_TEXT, &o.model, "FILE", "float model to begin with, instead of fresh parameters", 0, 0},
-        {"teacher", 0, CLI_TEXT, &o.teacher, "MODEL", "learn what this float model believes, instead of the corpus", 0, 0},
+        {"teacher", 0, CLI_LIST, &teachers, "MODEL...", "learn what these float models believe, instead of the corpus", 0, 0},
         {"valid-source", 0, CLI_TEXT, &o.valid_source, "FILE", "text for validation", 0, 0},
         {"valid-target", 0, CLI_TEXT, &o.valid_target, "FILE", "its translation", 0, 0},
         {"out", 'o', CLI_TEXT, &o.out, "DIR", "folder of the run", 0, 0},
@@ -136,18 +137,21 @@ int cli_run_train(int argc, char **argv)
     int code = cli_parse(about, options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     cli_list_free(&rest);
-    if (code < 0) code = make_recipe(&w, &settings, &o);
-    if (code < 0 && w.dump) {
-        cli_settings_print(&o.recipe);
-        return CLI_OK;
-    }
-    if (code < 0) code = check_words(&o, &settings);
-    if (code >= 0) return code;
     char command[2048];
     cli_join_words(argc, argv, command, sizeof command);
     o.command = command;
     o.threads = (int)w.threads;
-    return run(&w, &o);
+    o.teachers = teachers.items;
+    o.teacher_count = teachers.count;
+    if (code < 0) code = make_recipe(&w, &settings, &o);
+    if (code < 0 && w.dump) {
+        cli_settings_print(&o.recipe);
+        code = CLI_OK;
+    }
+    if (code < 0) code = check_words(&o, &settings);
+    if (code < 0) code = run(&w, &o);
+    cli_list_free(&teachers);
+    return code;
 }
 
 /* ---- average ------------------------------------------------------------------------------------ */

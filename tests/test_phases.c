@@ -441,6 +441,34 @@ static void learns_from_the_float_model(void **state)
     assert_non_null(strstr(err.message, "needs that model"));
 }
 
+/* Two that are the same one teach as one does; another beside it is believed too. */
+static void learns_from_several(void **state)
+{
+    (void)state;
+    ganz_train_options one = quantize_options("one", 6), two = quantize_options("two", 6), both = quantize_options("both", 6);
+    const char *const same[] = {one.model, one.model}, *const others[] = {one.model, in_dir("elder/last.safetensors")};
+    ganz_train_options other = toy_options("reverse");
+    other.recipe.steps = 10;
+    other.recipe.width = 128; /* the wider one needs more memory */
+    other.out = in_dir("elder");
+    must_train(&other);
+    ganz_train_options *const all[] = {&one, &two, &both};
+    for (size_t i = 0; i < GANZ_COUNT(all); i++) {
+        all[i]->recipe.steps_per_phase = 10;
+        all[i]->recipe.micro_tokens = 128;
+        all[i]->recipe.validate_every = 0;
+    }
+    two.teachers = same;
+    both.teachers = others;
+    two.teacher_count = both.teacher_count = 2;
+    for (size_t i = 0; i < GANZ_COUNT(all); i++) must_train(all[i]);
+    same_log(in_dir("one/log.tsv"), in_dir("two/log.tsv"));
+    double first[2], last[2];
+    losses_of_phase(in_dir("one/log.tsv"), GANZ_PHASE_STEPS, &first[0], &last[0]);
+    losses_of_phase(in_dir("both/log.tsv"), GANZ_PHASE_STEPS, &first[1], &last[1]);
+    assert_true(first[1] > first[0]);
+}
+
 /* ---- resumed runs ------------------------------------------------------------------------------- */
 
 static ganz_train_options resumable(const char *folder)
@@ -523,11 +551,20 @@ static void resumed_with_what_it_began_with(void **state)
     ganz_train_options o = resumable("one_teacher");
     const char *const teacher = in_dir("taught/last.safetensors"), *const steps = in_dir("taught/best.safetensors");
     o.recipe.learn_from = GANZ_LEARN_FROM_MODEL;
-    o.teacher = teacher;
+    const char *const teachers[] = {teacher, o.model}, *const turned[] = {o.model, teacher};
+    o.teachers = teachers;
+    o.teacher_count = 2;
     must_stop(&o, 5);
-    o.teacher = NULL;
+    o.teacher_count = 0;
     refuses_to_resume(&o, "another teacher");
-    o.teacher = teacher;
+    o.teacher_count = 1;
+    refuses_to_resume(&o, "another teacher");
+    o.teacher_count = 2;
+    o.teachers = turned;
+    refuses_to_resume(&o, "another teacher");
+    o.teachers = NULL;
+    refuses_to_resume(&o, "no names of them");
+    o.teachers = teachers;
     must_stop(&o, 8);
 
     ganz_train_options whole = resumable("steps_at_once"), parts = resumable("steps_in_parts");
@@ -656,6 +693,7 @@ int main(void)
         cmocka_unit_test(clipped_ranges_are_learned),
         cmocka_unit_test(phases_end_with_their_average),
         cmocka_unit_test(learns_from_the_float_model),
+        cmocka_unit_test(learns_from_several),
         cmocka_unit_test(resumed_is_uninterrupted),
         cmocka_unit_test(resumed_with_what_it_began_with),
         cmocka_unit_test(phases_can_be_added),

@@ -28,8 +28,10 @@ typedef struct ganz_train_options {
     const char *train;                       /* corpus file */
     const char *vocab;                       /* vocabulary file, the one of the corpus; not with `model` */
     const char *model;                       /* float model to start from; NULL: fresh parameters */
-    const char *teacher;                     /* learn_from a model: this float one, of the same vocabulary; NULL: `model`.
-                                              * Refused where the corpus is learned from */
+    const char *const *teachers;             /* (teacher_count) learn_from a model: these float ones, of the same vocabulary,
+                                              * each for its share of the parts of batches; none: `model`. Refused where the
+                                              * corpus is learned from */
+    int teacher_count;
     bool quantize;                           /* the recipe's phases of quantization instead of training */
     const char *steps_of;                    /* quantize: integer model whose steps are learned on, instead of those of the
                                               * largest values; or NULL */
@@ -59,7 +61,7 @@ typedef struct ganz_train_report {
     double best_bleu, best_loss;        /* of validations; negative: none */
     long long best_step;
     size_t pass_bytes;                  /* device memory of one pass */
-    size_t weight_bytes;                /* of parameters, gradients, optimizers, averages and the teacher */
+    size_t weight_bytes;                /* of parameters, gradients, optimizers, averages and teachers */
     bool early;                         /* ended because validations got no better */
     /* of a run that quantizes */
     int products, integer_products;     /* matrix products of the model; of those, multiplied in integers */

@@ -437,6 +437,8 @@ static void fill_report(const run *r, ganz_train_report *report)
 static ganz_status check_options(const ganz_train_options *o, ganz_error *err)
 {
     if (!o->out) return ganz_fail(err, GANZ_EINVAL, "training needs a folder for its files");
+    if (o->teacher_count < 0 || (o->teacher_count > 0 && !o->teachers))
+        return ganz_fail(err, GANZ_EINVAL, "%d teachers, but no names of them", o->teacher_count);
     if (!o->vocab && !o->model && !o->quantize) return ganz_fail(err, GANZ_EINVAL, "training needs a vocabulary");
     if (!o->valid_source && !o->quantize && o->recipe.steps == 0 && o->recipe.time == 0)
         return ganz_fail(err, GANZ_EINVAL, "a run that only patience ends needs a text for validation");
@@ -453,8 +455,11 @@ static ganz_status open_run(run *r, ganz_error *err)
                          r->options->out);
     ganz_train_options own = *r->options;
     if (own.recipe.learn_from == GANZ_LEARN_FROM_AUTO)
-        own.recipe.learn_from = own.quantize || own.teacher ? GANZ_LEARN_FROM_MODEL : GANZ_LEARN_FROM_CORPUS;
-    if (!own.teacher && own.recipe.learn_from == GANZ_LEARN_FROM_MODEL) own.teacher = own.model;
+        own.recipe.learn_from = own.quantize || own.teacher_count > 0 ? GANZ_LEARN_FROM_MODEL : GANZ_LEARN_FROM_CORPUS;
+    if (own.teacher_count == 0 && own.recipe.learn_from == GANZ_LEARN_FROM_MODEL && own.model) {
+        own.teachers = &r->options->model;
+        own.teacher_count = 1;
+    }
     if (own.quantize && ganz_exists(r->files.last)) own.model = r->files.last; /* all of the model is there too */
     if (own.quantize && !own.model) return ganz_fail(err, GANZ_EINVAL, "quantizing needs a model");
     GANZ_TRY(ganz_trainer_open(&r->t, &own, err));

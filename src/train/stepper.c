@@ -13,7 +13,7 @@ static int chunk_of(const ganz_stepper *stepper) { return stepper->be->host ? HO
 
 typedef struct purpose {
     bool training;
-    bool taught; /* by the tutor, where there is one */
+    const ganz_tutor *tutor; /* who is believed instead of the labels; NULL: nobody */
     real smoothing;
     uint64_t seed;
     double scale; /* of gradients */
@@ -28,9 +28,9 @@ static ganz_tensor *decode(ganz_pass *pass, const ganz_net *net, const ganz_feed
 }
 
 /* What the tutor decodes, at the bottom of the arenas; all else is given back. False: memory is out. */
-static bool ask_tutor(ganz_stepper *stepper, ganz_backend *be, const ganz_feed *feed, ganz_teacher *teacher)
+static bool ask_tutor(ganz_stepper *stepper, ganz_backend *be, const ganz_feed *feed, const ganz_tutor *tutor,
+                      ganz_teacher *teacher)
 {
-    const ganz_tutor *const tutor = stepper->options.tutor;
     const size_t room = (size_t)feed->target.rows * (size_t)tutor->net.config.width * sizeof(real);
     void *const kept = ganz_arena_take(&stepper->device, room, 1);
     const size_t host = ganz_arena_mark(&stepper->host), device = ganz_arena_mark(&stepper->device);
@@ -57,8 +57,8 @@ static ganz_status run_pass(ganz_stepper *stepper, ganz_backend *be, const ganz_
     goal.grad_scale = (real)why->scale;
     goal.smoothing = why->smoothing;
     ganz_teacher teacher;
-    if (why->taught && stepper->options.tutor) {
-        pass.failed = !ask_tutor(stepper, be, feed, &teacher);
+    if (why->tutor) {
+        pass.failed = !ask_tutor(stepper, be, feed, why->tutor, &teacher);
         goal.teacher = &teacher;
     }
     if (why->training) {
@@ -77,17 +77,29 @@ static ganz_status run_pass(ganz_stepper *stepper, ganz_backend *be, const ganz_
                      feed->source.rows, feed->target.rows, stepper->device.size >> 20);
 }
 
+/* Each part has one of them: over many parts all are believed alike, and none costs more than its share. */
+static const ganz_tutor *draw_tutor(const ganz_stepper *stepper, uint64_t seed)
+{
+    const ganz_tutors *const tutors = stepper->options.tutors;
+    return tutors && tutors->count > 0 ? &tutors->all[seed % (uint64_t)tutors->count] : NULL;
+}
+
 /* Runs the largest pass over a backend that does nothing and an arena without memory. */
 static ganz_status measure(ganz_stepper *stepper, size_t *bytes, ganz_error *err)
 {
     ganz_backend null = ganz_null_backend(stepper->be);
     const ganz_feed feed = ganz_feed_of_size(stepper->options.tokens, stepper->options.rows, stepper->options.slots);
     static unsigned char nowhere[GANZ_ALIGN] __attribute__((aligned(GANZ_ALIGN)));
-    const purpose why = {.training = stepper->weights->grad != NULL, .taught = true};
-    ganz_arena_over(&stepper->device, nowhere, SIZE_MAX / 4, false);
-    const ganz_status status = run_pass(stepper, &null, &feed, &why, err);
-    *bytes = stepper->device.peak;
-    stepper->device = (ganz_arena){0};
+    const int tutors = stepper->options.tutors ? stepper->options.tutors->count : 0;
+    ganz_status status = GANZ_OK;
+    *bytes = 0;
+    for (int i = 0; status == GANZ_OK && i < (tutors > 0 ? tutors : 1); i++) {
+        const purpose why = {.training = stepper->weights->grad != NULL, .tutor = draw_tutor(stepper, (uint64_t)i)};
+        ganz_arena_over(&stepper->device, nowhere, SIZE_MAX / 4, false);
+        status = run_pass(stepper, &null, &feed, &why, err);
+        if (*bytes < stepper->device.peak) *bytes = stepper->device.peak;
+        stepper->device = (ganz_arena){0};
+    }
     return status;
 }
 
@@ -127,7 +139,8 @@ void ganz_stepper_close(ganz_stepper *stepper)
 }
 
 /* A row longer than a part would overrun it; the loader leaves those out, and so must everyone. */
-static ganz_status run_batch(ganz_stepper *stepper, const ganz_batch *batch, const purpose *whole, ganz_error *err)
+static ganz_status run_batch(ganz_stepper *stepper, const ganz_batch *batch, bool taught, const purpose *whole,
+                             ganz_error *err)
 {
     purpose part = *whole;
     ganz_feed feed;
@@ -140,6 +153,7 @@ static ganz_status run_batch(ganz_stepper *stepper, const ganz_batch *batch, con
             return ganz_fail(err, GANZ_ELIMIT, "a row has more than %d tokens", stepper->options.tokens);
         ganz_upload_part(&stepper->upload, batch, first, last, stepper->options.slots, &feed);
         part.seed = ganz_random_u64(whole->seed, parts_stream, parts++);
+        part.tutor = taught ? draw_tutor(stepper, part.seed) : NULL;
         GANZ_TRY(run_pass(stepper, stepper->be, &feed, &part, err));
     }
     return GANZ_OK;
@@ -149,20 +163,19 @@ ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, u
                                const volatile sig_atomic_t *stop, ganz_error *err)
 {
     const purpose why = {.training = true,
-                         .taught = true,
                          .smoothing = stepper->options.smoothing,
                          .seed = seed,
                          .scale = 1.0 / batch->target_rows,
                          .sums = stepper->sums,
                          .stop = stop};
-    return run_batch(stepper, batch, &why, err);
+    return run_batch(stepper, batch, true, &why, err);
 }
 
 ganz_status ganz_stepper_look(ganz_stepper *stepper, const ganz_batch *batch, const volatile sig_atomic_t *stop,
                               ganz_error *err)
 {
-    const purpose why = {.taught = true, .smoothing = stepper->options.smoothing, .sums = stepper->sums, .stop = stop};
-    return run_batch(stepper, batch, &why, err);
+    const purpose why = {.smoothing = stepper->options.smoothing, .sums = stepper->sums, .stop = stop};
+    return run_batch(stepper, batch, true, &why, err);
 }
 
 ganz_status ganz_stepper_evaluate(ganz_stepper *stepper, const ganz_batch *batch, double sums[3], ganz_error *err)
@@ -170,7 +183,7 @@ ganz_status ganz_stepper_evaluate(ganz_stepper *stepper, const ganz_batch *batch
     double found[3];
     const purpose why = {.sums = stepper->sums + 3}; /* what training has summed stays as it is */
     stepper->be->zero(stepper->be, why.sums, sizeof found);
-    GANZ_TRY(run_batch(stepper, batch, &why, err));
+    GANZ_TRY(run_batch(stepper, batch, false, &why, err));
     stepper->be->download(stepper->be, found, why.sums, sizeof found);
     for (int i = 0; i < 3; i++) sums[i] += found[i];
     return GANZ_OK;

@@ -72,14 +72,15 @@ static ganz_status open_start(ganz_trainer *t, ganz_error *err)
     return GANZ_OK;
 }
 
-static ganz_status open_tutor(ganz_trainer *t, ganz_error *err)
+static ganz_status open_tutors(ganz_trainer *t, ganz_error *err)
 {
     const bool taught = t->recipe.learn_from == GANZ_LEARN_FROM_MODEL;
-    if (!taught && t->options.teacher) return ganz_fail(err, GANZ_EINVAL, "there is a teacher, but the corpus is learned from");
+    const ganz_train_options *const o = &t->options;
+    if (!taught && o->teacher_count > 0) return ganz_fail(err, GANZ_EINVAL, "there is a teacher, but the corpus is learned from");
     if (!taught) return GANZ_OK;
-    if (!t->options.teacher) return ganz_fail(err, GANZ_EINVAL, "learning from a float model needs that model, also to go on");
+    if (o->teacher_count == 0) return ganz_fail(err, GANZ_EINVAL, "learning from a float model needs that model, also to go on");
     if (!t->vocab) return ganz_fail(err, GANZ_EINVAL, "learning from a model needs the vocabulary of the corpus");
-    return ganz_tutor_open(&t->tutor, t->options.teacher, t->be, t->vocab, t->net.config.max_positions, err);
+    return ganz_tutors_open(&t->tutors, o->teachers, o->teacher_count, t->be, t->vocab, t->net.config.max_positions, err);
 }
 
 static double average_decay(const ganz_trainer *t)
@@ -149,7 +150,7 @@ static ganz_status open_loader(ganz_trainer *t, ganz_error *err)
 static ganz_dropout dropout_of(const ganz_trainer *t)
 {
     const ganz_recipe *const r = &t->recipe;
-    if (t->options.quantize && t->tutor.weights.be) return (ganz_dropout){0};
+    if (t->options.quantize && t->tutors.count > 0) return (ganz_dropout){0};
     return (ganz_dropout){(real)r->dropout, (real)r->dropout_relu, (real)r->dropout_attention};
 }
 
@@ -170,7 +171,7 @@ static ganz_status open_stepper(ganz_trainer *t, ganz_error *err)
         .slots = (int)r->slots,
         .dropout = dropout_of(t),
         .smoothing = (real)r->label_smoothing,
-        .tutor = t->tutor.weights.be ? &t->tutor : NULL};
+        .tutors = &t->tutors};
     /* Codes beside their values take the most memory of all states. */
     if (t->options.quantize) ganz_phase_set_states(&t->net, r, &ganz_phases[GANZ_PHASE_STEPS]);
     const ganz_status status = ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
@@ -256,7 +257,7 @@ static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
     if (o->steps_of) GANZ_TRY(open_ranges(t, err));
     GANZ_TRY(open_device(t, err));
     GANZ_TRY(open_weights(t, err));
-    GANZ_TRY(open_tutor(t, err));
+    GANZ_TRY(open_tutors(t, err));
     GANZ_TRY(open_loader(t, err));
     GANZ_TRY(open_stepper(t, err));
     GANZ_TRY(open_valid(t, err));
@@ -284,7 +285,7 @@ void ganz_trainer_close(ganz_trainer *t)
     ganz_free(t->ranges);
     if (t->average) t->be->free(t->be, t->average);
     if (t->weights.be) ganz_weights_close(&t->weights);
-    ganz_tutor_close(&t->tutor);
+    ganz_tutors_close(&t->tutors);
     if (t->be) t->be->close(t->be);
     ganz_net_close(&t->net);
     ganz_corpus_close(&t->corpus);
@@ -307,7 +308,7 @@ ganz_run_parts ganz_trainer_parts(const ganz_trainer *t)
                                   .best_lines = t->best_lines,
                                   .lines = t->valid.count,
                                   .changes = t->past.changes,
-                                  .teacher = t->tutor.sum,
+                                  .teacher = ganz_tutors_sum(&t->tutors),
                                   .ranges = t->ranges ? ganz_checksum(t->ranges, (size_t)t->net.steps * sizeof *t->ranges) : 0};
     return parts;
 }
@@ -637,6 +638,8 @@ static size_t bytes_of(const ganz_weights *w, size_t block)
 size_t ganz_trainer_weight_bytes(const ganz_trainer *t)
 {
     const size_t block = t->net.params.block, others = t->optim.slot_count + t->step_optim.slot_count + (t->average ? block : 0);
-    const size_t teacher = t->tutor.weights.be ? bytes_of(&t->tutor.weights, t->tutor.net.params.block) : 0;
-    return bytes_of(&t->weights, block) + others * sizeof(real) + teacher;
+    size_t bytes = bytes_of(&t->weights, block) + others * sizeof(real);
+    for (int i = 0; i < t->tutors.count; i++)
+        bytes += bytes_of(&t->tutors.all[i].weights, t->tutors.all[i].net.params.block);
+    return bytes;
 }

@@ -24,7 +24,7 @@ typedef struct ganz_trainer {
     char changed[512]; /* "steps 40 (before: 20), ...": by this part; empty: none */
     ganz_net net;
     ganz_weights weights;
-    ganz_tutor tutor;
+    ganz_tutors tutors;
     ganz_optim optim;
     ganz_optim step_optim; /* of the learned steps; count 0: nothing is quantized */
     real *average; /* (params.block) on the device, or NULL; within a phase of quantization of what it learns */
@@ -89,7 +89,7 @@ ganz_status ganz_trainer_check_frozen(ganz_trainer *trainer, const char *path, g
 
 double ganz_seconds(void); /* on a clock that never goes back */
 
-/* Bytes of the device for parameters, gradients, optimizers, averages and the teacher. */
+/* Bytes of the device for parameters, gradients, optimizers, averages and teachers. */
 size_t ganz_trainer_weight_bytes(const ganz_trainer *trainer);
 
 #endif

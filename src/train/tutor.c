@@ -32,21 +32,47 @@ static ganz_status open_parts(ganz_tutor *tutor, const ganz_container *file, gan
     return read_params(tutor, file, err);
 }
 
-ganz_status ganz_tutor_open(ganz_tutor *tutor, const char *path, ganz_backend *be, const ganz_vocab *vocab, int positions,
+static ganz_status open_one(ganz_tutor *tutor, const char *path, ganz_backend *be, const ganz_vocab *vocab, int positions,
                             ganz_error *err)
 {
     ganz_container *file;
-    *tutor = (ganz_tutor){0};
     GANZ_TRY(ganz_container_open(&file, path, err));
     const ganz_status status = open_parts(tutor, file, be, vocab, positions, err);
     ganz_container_close(&file);
-    if (status != GANZ_OK) ganz_tutor_close(tutor);
     return status;
 }
 
-void ganz_tutor_close(ganz_tutor *tutor)
+ganz_status ganz_tutors_open(ganz_tutors *tutors, const char *const *paths, int count, ganz_backend *be,
+                             const ganz_vocab *vocab, int positions, ganz_error *err)
 {
-    if (tutor->weights.be) ganz_weights_close(&tutor->weights);
-    ganz_net_close(&tutor->net);
-    *tutor = (ganz_tutor){0};
+    ganz_status status = GANZ_OK;
+    *tutors = (ganz_tutors){.all = ganz_alloc((size_t)count, sizeof *tutors->all)};
+    if (!tutors->all) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %d teachers", count);
+    while (status == GANZ_OK && tutors->count < count) {
+        status = open_one(&tutors->all[tutors->count], paths[tutors->count], be, vocab, positions, err);
+        tutors->count++;
+    }
+    if (status != GANZ_OK) ganz_tutors_close(tutors);
+    return status;
+}
+
+void ganz_tutors_close(ganz_tutors *tutors)
+{
+    for (int i = 0; i < tutors->count; i++) {
+        ganz_tutor *const tutor = &tutors->all[i];
+        if (tutor->weights.be) ganz_weights_close(&tutor->weights);
+        ganz_net_close(&tutor->net);
+    }
+    ganz_free(tutors->all);
+    *tutors = (ganz_tutors){0};
+}
+
+uint64_t ganz_tutors_sum(const ganz_tutors *tutors)
+{
+    uint64_t sum = tutors->count > 0 ? tutors->all[0].sum : 0;
+    for (int i = 1; i < tutors->count; i++) {
+        const uint64_t both[2] = {sum, tutors->all[i].sum};
+        sum = ganz_checksum(both, sizeof both);
+    }
+    return sum;
 }

@@ -1,4 +1,4 @@
-/* A float model that teaches: what it believes about each token is learned instead of what the corpus says. */
+/* Float models that teach: what they believe about each token is learned instead of what the corpus says. */
 #ifndef GANZ_TRAIN_TUTOR_H
 #define GANZ_TRAIN_TUTOR_H
 
@@ -8,13 +8,21 @@
 /* A net of its own, because states are a net's: these stay FLOAT. It must stay where it is while it is open. */
 typedef struct ganz_tutor {
     ganz_net net;
-    ganz_weights weights; /* be NULL: nobody teaches */
-    uint64_t sum;         /* of its parameters: who it is */
+    ganz_weights weights;
+    uint64_t sum; /* of its parameters: who it is */
 } ganz_tutor;
 
+/* Each part of a batch is taught by one of them. */
+typedef struct ganz_tutors {
+    ganz_tutor *all; /* (count) */
+    int count;       /* 0: nobody teaches */
+} ganz_tutors;
+
 /* Of any shape, but with the vocabulary `vocab`, for inputs of up to `positions` tokens. */
-ganz_status ganz_tutor_open(ganz_tutor *tutor, const char *path, ganz_backend *be, const ganz_vocab *vocab, int positions,
-                            ganz_error *err);
-void ganz_tutor_close(ganz_tutor *tutor);
+ganz_status ganz_tutors_open(ganz_tutors *tutors, const char *const *paths, int count, ganz_backend *be,
+                             const ganz_vocab *vocab, int positions, ganz_error *err);
+void ganz_tutors_close(ganz_tutors *tutors);
+/* Who they are, and in which order; 0: nobody. */
+uint64_t ganz_tutors_sum(const ganz_tutors *tutors);
 
 #endif

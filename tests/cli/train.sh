@@ -92,6 +92,7 @@ setting() { grep -aom1 "\"recipe.$1\":\"[^\"]*" "$2" | sed 's/.*"//'; }
 taught() { $GANZ train -q --threads 1 --recipe tiny --train corpus --vocab vocab --steps 10 "$@"; }
 taught --teacher whole/run/best.safetensors --width 16 --out pupil || fail "nothing is learned from a teacher"
 equal "who taught" model "$(setting learn-from pupil/last.safetensors)"
+taught --teacher whole/run/best.safetensors pupil/last.safetensors --width 16 --out grandchild || fail "nothing is learned from two teachers"
 for command in 'train --steps 2' 'quantize --steps-per-phase 1'; do
   from=$([ "${command%% *}" = train ] && echo corpus || echo model)
   $GANZ $command -q --model pupil/last.safetensors --train corpus --out "after-${command%% *}" || fail "a pupil does not go on"
