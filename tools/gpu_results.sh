@@ -6,51 +6,82 @@
 #   OUT   base/ and big/ as reproduce.sh leaves them, log (what was done when)
 # Settings, by the environment: GANZ, DEVICE (cuda), THREADS (of translation; all), LINES (100, for calibration), and
 #   BASE, BIG            recipes (base-quick, big-quick); BASE_TRAIN, BIG_TRAIN: more options of ganz train, e.g. "--steps 3000"
-#   BASE_LEARN, BIG_LEARN   of ganz quantize
-#   MEASURED="kl max"    methods without learning
-#   LEARNED="learned-from-kl"   methods with it, at BITS="8 6"
+#   BASE_LEARN, BIG_LEARN   of ganz quantize; LEARN_8, LEARN_6, LEARN_TAUGHT as for quantize_table.sh (-taught: by both models)
+#   BASE_MEASURED, BIG_MEASURED   methods without learning, at 8 and 6 bits, besides kl
+#   LEARNED="base:8:learned-from-kl ..."   what is learned, in this order, JOBS (3) at a time on the GPU
 set -eu
-[ $# = 2 ] || { sed -n '2,13p' "$0" | sed 's/^# \{0,1\}//' >&2; exit 2; }
-data=$1 out=$2
+[ $# = 2 ] || { sed -n '2,12p' "$0" | sed 's/^# \{0,1\}//' >&2; exit 2; }
+mkdir -p "$2/base" "$2/big"
+data=$1 out=$(cd "$2" && pwd)
 here=$(cd "$(dirname "$0")/.." && pwd)
-export GANZ=${GANZ:-$here/build/release/cli/ganz} DEVICE=${DEVICE:-cuda} THREADS=${THREADS:-0} LINES=${LINES:-100} BITS=${BITS:-8 6}
-BASE=${BASE:-base-quick} BIG=${BIG:-big-quick} BASE_TRAIN=${BASE_TRAIN:-} BIG_TRAIN=${BIG_TRAIN:-}
-quick="--validate-every 0 --save-every 0 --measure-batches 30 --steps-per-phase 200 --bleu-sentences 1000"
-BASE_LEARN=${BASE_LEARN:-$quick} BIG_LEARN=${BIG_LEARN:-$quick}
-MEASURED=${MEASURED:-kl max} LEARNED=${LEARNED:-learned-from-kl}
-mkdir -p "$out/base" "$out/big"
+export GANZ=${GANZ:-$here/build/release/cli/ganz} DEVICE=${DEVICE:-cuda} THREADS=${THREADS:-0} LINES=${LINES:-100}
+export PHASE_3=${PHASE_3:-learned-from-kl} LOCK=$out/.lock
+export LEARN_8=${LEARN_8:---rate-factor 0.05} LEARN_6=${LEARN_6:---rate-factor 0.2} LEARN_TAUGHT=${LEARN_TAUGHT:---rate-factor 0.2}
+export TEACHERS="$out/base/train/average.safetensors $out/big/train/average.safetensors"
+BASE=${BASE:-base-quick} BIG=${BIG:-big-quick} BASE_TRAIN=${BASE_TRAIN:-} BIG_TRAIN=${BIG_TRAIN:-} JOBS=${JOBS:-3}
+quick="--validate-every 0 --save-every 0 --bleu-sentences 0 --measure-batches 30"
+BASE_LEARN=${BASE_LEARN:-$quick --steps-per-phase 300} BIG_LEARN=${BIG_LEARN:-$quick --steps-per-phase 200}
+BASE_MEASURED=${BASE_MEASURED:-max max-per-row kl-per-row clip} BIG_MEASURED=${BIG_MEASURED:-max}
+LEARNED=${LEARNED:-base:8:learned-from-kl base:6:learned-from-kl base:8:learned-taught-from-kl base:6:learned-taught-from-kl
+  big:8:learned-from-kl big:6:learned-from-kl big:8:learned-taught-from-kl big:6:learned-taught-from-kl
+  base:6:learned-taught-per-row-from-kl base:8:learned-taught-per-row-from-kl base:8:learned-power-of-two-from-kl}
 
 say() { printf '[%s] %s (%d s)\n' "$(date +%T)" "$*" $SECONDS | tee -a "$out/log"; }
 
-# chain STEPS FOLDER RECIPE [OPTIONS]
+# chain STEPS MODEL [OPTIONS]: steps of reproduce.sh for base or big
 chain() {
-  local steps=$1 folder=$2 recipe=$3
-  shift 3
-  CHAIN=$steps "$here/tools/reproduce.sh" "$recipe" "$data" "$out/$folder" "$@" >>"$out/$folder/chain.log" 2>&1
-  say "$folder: $steps"
+  local steps=$1 model=$2
+  shift 2
+  CHAIN=$steps "$here/tools/reproduce.sh" "$([ "$model" = base ] && echo "$BASE" || echo "$BIG")" "$data" "$out/$model" "$@" \
+    >>"$out/$model/chain.log" 2>&1
 }
 
-# table FOLDER RECIPE DEVICE METHODS LEARN: " " for METHODS translates with the float model alone
-table() { METHODS=$4 DEVICE=$3 LEARN=$5 chain make "$1" "$2"; }
-
-# measured FOLDER RECIPE: what needs no GPU, once the float translations are there
+# measured MODEL METHODS: the float model translates on the GPU; then what needs none, what learning begins with first
 measured() {
-  table "$1" "$2" "$DEVICE" " " ""
-  table "$1" "$2" cpu "$MEASURED" ""
+  METHODS=" " chain make "$1"
+  say "$1: float"
+  DETACH=yes METHODS=kl DEVICE=cpu chain make "$1"
+  say "$1: kl"
+  DETACH=yes METHODS=$2 DEVICE=cpu chain make "$1"
+  say "$1: $2"
 }
 
-chain text base "$BASE"
+# learned MODEL:BITS:METHOD
+learned() {
+  local model bits method
+  IFS=: read -r model bits method <<<"$1"
+  if DETACH=yes BITS=$bits METHODS=$method LEARN=$([ "$model" = base ] && echo "$BASE_LEARN" || echo "$BIG_LEARN") chain make "$model"
+  then say "$1"; else say "$1 failed"; fi
+}
+
+# pool: all that is to be learned, JOBS at a time
+pool() {
+  local one
+  for one in $LEARNED; do
+    [ "$(jobs -rp | wc -l)" -lt "$JOBS" ] || wait -n
+    learned "$one" &
+  done
+  wait
+}
+
+chain text base
+say "text"
 ln -sfn ../base/texts "$out/big/texts"
 ln -sf ../base/vocab.txt ../base/corpus.safetensors "$out/big/"
-chain train big "$BIG" $BIG_TRAIN
-measured big "$BIG" &
-big=$!
-chain train base "$BASE" $BASE_TRAIN
-measured base "$BASE" &
+chain train base $BASE_TRAIN
+say "base: trained"
+measured base "$BASE_MEASURED" &
 base=$!
-table base "$BASE" "$DEVICE" "$LEARNED" "$BASE_LEARN"
-table big "$BIG" "$DEVICE" "$LEARNED" "$BIG_LEARN"
+chain train big $BIG_TRAIN
+say "big: trained"
+measured big "$BIG_MEASURED" &
+big=$!
+(pool)
 wait $base
 wait $big
-for folder in base big; do chain score $folder "$([ $folder = base ] && echo "$BASE" || echo "$BIG")"; done
+chain translate base
+chain translate big
+say "translated"
+chain score base
+chain score big
 say "done: $out/base/table/table.md, $out/big/table/table.md"

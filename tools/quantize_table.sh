@@ -6,23 +6,30 @@
 # Settings, by the environment:
 #   GANZ=ganz        the program
 #   BITS="8 6"       widths to try
-#   METHODS="max kl kl-dense clip clip-tuned dynamic learned power-of-two per-row"   what to compare
-#                    (also max-per-row, kl-per-row, learned-from-kl: begun with its steps, and learned-from-corpus)
-#   ONCE="power-of-two per-row dynamic clip-tuned"   methods for the first width alone
+#   METHODS="max kl kl-dense clip clip-tuned dynamic learned learned-power-of-two learned-per-row"   what to compare (also
+#                    max-per-row, kl-per-row, and learned with any of: -from-corpus, -from-kl: begun with its steps,
+#                    -per-row, -power-of-two, -taught: by TEACHERS)
+#   ONCE="dynamic clip-tuned learned-power-of-two learned-per-row"   methods for the first width alone
+#   PHASE_3="learned"   methods with a line of their own after phase 3
 #   LEARN=""         more options of learning, e.g. "--steps-per-phase 500 --validate-every 250"
+#   LEARN_8="" LEARN_6="" LEARN_TAUGHT=""   those for one width, and for learning from TEACHERS
+#   TEACHERS=""      float models
 #   DEVICE=cpu       where to learn and where the float model translates (cpu, cuda)
 #   THREADS=0        of translation and of the CPU; 0: all
 #   VALID=newstest2013 TEST=newstest2014 SOURCE=en TARGET=de   names of the texts
 #   LINES=600        of the validation text for calibration
 #   BEAM=4           of translation
 #   BOOTSTRAP=1000   resamples of the comparison with the float model
-#   STEPS="make score"   make: models and translations; score: the tables
+#   STEPS="make score"   make: models and translations; translate: what make left; score: the tables
+#   DETACH=""        not empty: make ends before its translations do
+#   LOCK=OUT/.lock   one translation at a time of all that share it
 set -eu
-[ $# = 4 ] || { sed -n '2,19p' "$0" | sed 's/^# \{0,1\}//' >&2; exit 2; }
+[ $# = 4 ] || { sed -n '2,25p' "$0" | sed 's/^# \{0,1\}//' >&2; exit 2; }
 MODEL=$1 CORPUS=$2 TEXTS=$3 OUT=$4
 GANZ=${GANZ:-ganz} BITS=${BITS:-8 6} DEVICE=${DEVICE:-cpu} THREADS=${THREADS:-0} LEARN=${LEARN:-} LINES=${LINES:-600}
-METHODS=${METHODS:-max kl kl-dense clip clip-tuned dynamic learned power-of-two per-row}
-ONCE=${ONCE:-power-of-two per-row dynamic clip-tuned}
+METHODS=${METHODS:-max kl kl-dense clip clip-tuned dynamic learned learned-power-of-two learned-per-row}
+ONCE=${ONCE:-dynamic clip-tuned learned-power-of-two learned-per-row} PHASE_3=${PHASE_3:-learned} TEACHERS=${TEACHERS:-}
+DETACH=${DETACH:-} LOCK=${LOCK:-$OUT/.lock}
 VALID=${VALID:-newstest2013} TEST=${TEST:-newstest2014} SOURCE=${SOURCE:-en} TARGET=${TARGET:-de}
 BEAM=${BEAM:-4} BOOTSTRAP=${BOOTSTRAP:-1000} STEPS=${STEPS:-make score}
 mkdir -p "$OUT"
@@ -41,12 +48,18 @@ translated() {
   done
 }
 
-# listed NAME LABEL BITS: notes a model for the table and translates with it, one at a time, while the next one is made
+# in_turn NAME: translated, but one model at a time; the float model where it was trained
+in_turn() {
+  if [ "$1" = float ] && [ "$DEVICE" != cpu ]; then translated float --device "$DEVICE"
+  else (flock 9 && translated "$1") 9>"$LOCK"; fi
+}
+
+# listed NAME LABEL BITS: notes a model for the table and translates with it while the next one is made
 listed() {
   local name=$1
   printf '%s\t%s\t%s\t%s\n' "$name" "$2" "$3" "$($GANZ inspect --json "$OUT/$name.safetensors" |
     sed -n 's/.*"integer_products": *\([0-9]*\).*/\1/p' | head -n 1)" >"$OUT/$name.row"
-  (flock 9 && translated "$name") 9>"$OUT/.lock" &
+  in_turn "$name" &
 }
 
 # calibrated NAME OPTIONS...: a model without learning
@@ -54,7 +67,7 @@ calibrated() {
   local name=$1
   shift
   [ -s "$OUT/$name.safetensors" ] && return
-  $GANZ quantize -q --model "$MODEL" --out "$OUT/$name.safetensors" --threads "$THREADS" "$@"
+  nice $GANZ quantize -q --model "$MODEL" --out "$OUT/$name.safetensors" --threads "$THREADS" "$@"
   say "made $name"
 }
 
@@ -73,29 +86,39 @@ learned() {
   ln -sfn "$name/best.safetensors" "$OUT/$name.safetensors"
 }
 
-# made METHOD BITS: one line of the table
+# learned_how METHOD BITS: a run with what the words of METHOD ask for, and its lines
+learned_how() {
+  local method=$1 bits=$2 how=(--bits "$2") rows=() own=LEARN_$2 first=kl
+  [[ $method != *-per-row* ]] || { rows=(--per-row) first=kl-per-row; }
+  [[ $method != *-from-corpus* ]] || how+=(--learn-from corpus)
+  [[ $method != *-power-of-two* ]] || how+=(--power-of-two)
+  if [[ $method == *-from-kl* ]]; then
+    calibrated "$first-$bits" --method kl "${rows[@]}" "${calibrate[@]}"
+    how+=(--steps-of "$OUT/$first-$bits.safetensors")
+  fi
+  # shellcheck disable=SC2206 # lists of words
+  how+=("${rows[@]}" ${!own:-})
+  # shellcheck disable=SC2206
+  [[ $method != *-taught* ]] || how+=(--teacher $TEACHERS ${LEARN_TAUGHT:-})
+  learned "$method-$bits" "${how[@]}"
+  if [[ " $PHASE_3 " == *" $method "* ]]; then
+    ln -sfn "$method-$bits/phase-3.safetensors" "$OUT/$method-phase-3-$bits.safetensors"
+    listed "$method-phase-3-$bits" "$method, after phase 3" "$bits"
+  fi
+}
+
+# made METHOD BITS: a line of the table
 made() {
   local method=$1 bits=$2 name=$1-$2
-  local calibrate=(--bits "$bits" --calibrate "$TEXTS/$VALID.$SOURCE" --calibrate-lines "$LINES")
+  local calibrate=(--bits "$bits" --calibrate "$TEXTS/$VALID.$SOURCE" --calibrate-target "$TEXTS/$VALID.$TARGET"
+    --calibrate-lines "$LINES")
   case $method in
   max | kl) calibrated "$name" --method "$method" "${calibrate[@]}" ;;
   kl-dense) calibrated "$name" --method kl --products dense "${calibrate[@]}" ;;
   max-per-row | kl-per-row) calibrated "$name" --method "${method%%-*}" --per-row "${calibrate[@]}" ;;
   clip | dynamic) calibrated "$name" --method "$method" --bits "$bits" ;;
   clip-tuned) learned "$name" --method clip --bits "$bits" ;;
-  learned)
-    learned "$name" --bits "$bits"
-    ln -sfn "$name/phase-3.safetensors" "$OUT/phase-3-$bits.safetensors"
-    listed "phase-3-$bits" "learned, after phase 3" "$bits"
-    listed "$name" "learned, after phase 6" "$bits"
-    return
-    ;;
-  learned-from-kl)
-    calibrated "kl-$bits" --method kl "${calibrate[@]}"
-    learned "$name" --bits "$bits" --steps-of "$OUT/kl-$bits.safetensors"
-    ;;
-  learned-from-corpus) learned "$name" --bits "$bits" --learn-from corpus ;;
-  power-of-two | per-row) learned "$name" --bits "$bits" "--$method" ;;
+  learned*) learned_how "$method" "$bits" ;;
   *) say "no method named $method" && exit 2 ;;
   esac
   listed "$name" "$method" "$bits"
@@ -104,23 +127,26 @@ made() {
 make() {
   ln -sf "$(realpath "$MODEL")" "$OUT/float.safetensors"
   printf 'float\tfloat\t32\t0\n' >"$OUT/float.row"
-  (flock 9 && translated float $([ "$DEVICE" = cpu ] || echo --device "$DEVICE")) 9>"$OUT/.lock" &
+  in_turn float &
   local first=${BITS%% *} bits method
   for bits in $BITS; do
     for method in $METHODS; do
       [ "$bits" != "$first" ] && [[ " $ONCE " == *" $method "* ]] || made "$method" "$bits"
     done
   done
-  wait
+  [ -n "$DETACH" ] || wait
 }
+
+translate() { rows | cut -f1 | while read -r name; do in_turn "$name"; done; }
 
 # rows: the models that are there, in the order of the table
 rows() {
-  local bits method
+  local bits method row
   cat "$OUT/float.row"
   for bits in 8 7 6 5 4 3 2; do
-    for method in max max-per-row kl kl-per-row kl-dense clip clip-tuned dynamic phase-3 learned learned-from-kl learned-from-corpus power-of-two per-row; do
-      [ ! -e "$OUT/$method-$bits.row" ] || cat "$OUT/$method-$bits.row"
+    for method in max max-per-row kl kl-per-row kl-dense clip clip-tuned dynamic 'learned*'; do
+      # shellcheck disable=SC2231 # the star is to be one
+      for row in "$OUT"/$method-$bits.row; do [ ! -e "$row" ] || cat "$row"; done
     done
   done
 }
@@ -171,7 +197,7 @@ score() {
 
 for step in $STEPS; do
   case $step in
-  make | score) $step ;;
+  make | translate | score) $step ;;
   *) say "no step named $step" && exit 2 ;;
   esac
 done

@@ -66,7 +66,7 @@ for step in ${CHAIN:-text train make score}; do
   case $step in
   text) text ;;
   train) train "$@" ;;
-  make | score) table "$step" ;;
+  make | translate | score) table "$step" ;;
   *) echo "reproduce: no step named $step" >&2 && exit 2 ;;
   esac
 done

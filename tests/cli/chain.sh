@@ -10,7 +10,7 @@ for side in en de; do
 done
 echo "toy 1" >mixture
 chain() {
-  MIXTURE=mixture DEVICE=cpu THREADS=2 VOCAB_SIZE=100 LINES=10 BOOTSTRAP=20 METHODS="max clip-tuned learned power-of-two" \
+  MIXTURE=mixture DEVICE=cpu THREADS=2 VOCAB_SIZE=100 LINES=10 BOOTSTRAP=20 METHODS="max clip-tuned learned learned-power-of-two" \
     LEARN="--steps-per-phase 4 --validate-every 4" "$tools/reproduce.sh" tiny data out --steps 60 --validate-every 60 >log 2>&1 ||
     fail "the chain breaks: $(tail -5 log)"
 }
@@ -27,11 +27,15 @@ grep -q 'quantize_table: \(learned\|made\|translated\)' log && fail "a second ca
 CHAIN=nothing "$tools/reproduce.sh" tiny data out >/dev/null 2>err && fail "an unknown step is taken"
 grep -q 'no step named nothing' err || fail "says: $(cat err)"
 
-# two models side by side, the processor measuring while the other device learns: all lines of both tables are there
-MIXTURE=mixture DEVICE=cpu THREADS=1 VOCAB_SIZE=100 LINES=10 BOOTSTRAP=20 BASE=tiny BIG=tiny BASE_TRAIN="--steps 30" BIG_TRAIN="--steps 20" \
-  BASE_LEARN="--steps-per-phase 2 --measure-batches 1" BIG_LEARN="--steps-per-phase 2 --measure-batches 1" \
+# two models side by side, the processor measuring while the other device learns, both of them teaching: all lines of both
+# tables are there
+tiny="--steps-per-phase 2 --measure-batches 1 --validate-every 0 --bleu-sentences 0"
+MIXTURE=mixture DEVICE=cpu THREADS=1 VOCAB_SIZE=100 LINES=10 BOOTSTRAP=20 BASE=tiny BIG=tiny BASE_TRAIN="--steps 30 --average-decay 0.9" \
+  BIG_TRAIN="--steps 20 --average-decay 0.9" BASE_LEARN=$tiny BIG_LEARN=$tiny BASE_MEASURED="max kl-per-row" BIG_MEASURED=max \
+  LEARNED="base:8:learned-from-kl big:6:learned-taught-from-kl base:6:learned-taught-per-row-from-kl" \
   "$tools/gpu_results.sh" data both >log 2>&1 || fail "both together break: $(tail -5 log; tail -3 both/*/chain.log)"
-for model in base big; do
-  equal "lines of $model" "float kl-6 kl-8 learned-from-kl-6 learned-from-kl-8 max-6 max-8" \
-    "$(cut -f1 both/$model/table/models.tsv | sort | tr '\n' ' ' | sed 's/ $//')"
-done
+lines() { cut -f1 "both/$1/table/models.tsv" | sort | tr '\n' ' '; }
+equal "lines of base" "float kl-6 kl-8 kl-per-row-6 kl-per-row-8 learned-from-kl-8 learned-from-kl-phase-3-8 \
+learned-taught-per-row-from-kl-6 max-6 max-8 " "$(lines base)"
+equal "lines of big" "float kl-6 kl-8 learned-taught-from-kl-6 max-6 max-8 " "$(lines big)"
+equal "lines with a score" $((8 * (10 + 6))) "$(cat both/*/table/table.tsv | grep -c newstest)"
