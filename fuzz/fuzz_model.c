@@ -2,7 +2,8 @@
  *
  * The first byte decides. 255: the rest is a file. Else the rest is a script for making one: a configuration, changes to
  * a sound file (numbers, shapes, types, names, metadata), then bytes that become its numbers and the text to translate.
- * So the search meets networks of every value that a file can hold, not only headers. */
+ * So the search meets networks of every value that a file can hold, not only headers. None of these files has checksums,
+ * which would refuse every change. */
 #include <stdio.h>
 #include <string.h>
 

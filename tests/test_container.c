@@ -154,6 +154,8 @@ static void damage_is_found(void **state)
     OK(ganz_container_open(&c, "d", &err));
     assert_int_equal(ganz_container_verify(c, &err), GANZ_EFORMAT);
     assert_string_equal(err.message, "d: tensor codes: its data is damaged (the checksum differs)");
+    assert_int_equal(ganz_container_check(c, ganz_container_find(c, "codes"), &err), GANZ_EFORMAT);
+    OK(ganz_container_check(c, ganz_container_at(c, 0), &err)); /* the others are whole */
     ganz_container_close(&c);
     ganz_writer *w; /* a file without checksums cannot be verified */
     OK(ganz_writer_open(&w, "n", false, &err));
@@ -162,6 +164,7 @@ static void damage_is_found(void **state)
     OK(ganz_writer_finish(&w, &err));
     OK(ganz_container_open(&c, "n", &err));
     assert_int_equal(ganz_container_verify(c, &err), GANZ_EFORMAT);
+    OK(ganz_container_check(c, ganz_container_at(c, 0), &err));
     ganz_container_close(&c);
 }
 

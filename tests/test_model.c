@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "flip.h"
 #include "folder.h"
 #include "tiny.h"
 
@@ -162,6 +163,13 @@ static void damaged(void **state)
     }
 }
 
+static void flipped(void **state)
+{
+    (void)state;
+    assert_true(write_tiny("m", 1));
+    refuses_every_flip("m");
+}
+
 static void truncated(void **state)
 {
     (void)state;
@@ -223,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(round_trip), IN_FOLDER(same_bytes),  IN_FOLDER(damaged),
+        IN_FOLDER(flipped),
         IN_FOLDER(truncated),  IN_FOLDER(header_bits), IN_FOLDER(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

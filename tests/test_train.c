@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "flip.h"
 #include "toy.h"
 
 /* ---- it learns ---------------------------------------------------------------------------------- */
@@ -360,6 +361,35 @@ static void broken_checkpoints_are_refused(void **state)
     assert_false(found);
 }
 
+/* Whatever part a model has in a run. */
+static void broken_models_are_refused(void **state)
+{
+    (void)state;
+    ganz_train_options o = toy_options("copy"), sound = o;
+    const char *const path = in_dir("sound/last.safetensors");
+    sound.out = in_dir("sound");
+    sound.recipe.steps = 1;
+    must_train(&sound);
+    o.out = in_dir("unsound");
+    flip_bit(path, "enc.0.ffn.in.weight");
+    o.teachers = &path;
+    o.teacher_count = 1;
+    refuses(&o, "sound/last.safetensors: tensor enc.0.ffn.in.weight: its data is damaged");
+    o.teacher_count = 0;
+    o.model = path;
+    o.vocab = NULL;
+    refuses(&o, "sound/last.safetensors: tensor enc.0.ffn.in.weight: its data is damaged");
+    o.quantize = true;
+    refuses(&o, "sound/last.safetensors: tensor enc.0.ffn.in.weight: its data is damaged");
+    flip_bit(path, "enc.0.ffn.in.weight");
+    flip_bit(path, "training.slots"); /* quantization goes on with them */
+    refuses(&o, "sound/last.safetensors: tensor training.slots: its data is damaged");
+    const char *const both[] = {path, path};
+    flip_bit(path, "embedding");
+    assert_int_equal(GANZ_EFORMAT, ganz_average_models(both, 2, in_dir("unsound"), NULL));
+    assert_false(ganz_exists(o.out));
+}
+
 /* A run that goes wrong says so and leaves its last checkpoint alone. */
 static void divergence_stops(void **state)
 {
@@ -450,6 +480,7 @@ int main(void)
         cmocka_unit_test(parts_are_whole_rows),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(broken_checkpoints_are_refused),
+        cmocka_unit_test(broken_models_are_refused),
         cmocka_unit_test(divergence_stops),
         cmocka_unit_test(early_stop),
         cmocka_unit_test(models_are_averaged),

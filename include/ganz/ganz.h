@@ -55,8 +55,7 @@ GANZ_API const char *ganz_version(void);
 /* A trained model: network, parameters, vocabulary. Immutable: any number of threads may share one. */
 typedef struct ganz_model ganz_model;
 
-/* Opens a model file. All of it is checked before any of it is used, but for the checksums of its data, which would need
- * all of it read: ganz_model_verify of ganz/inspect.h compares them. */
+/* Opens a model file. All of it is checked before any of it is used, its data against the checksums in the file too. */
 GANZ_API ganz_status ganz_model_open(ganz_model **model, const char *path, ganz_error *err);
 /* To be closed after all its translators. */
 GANZ_API void ganz_model_close(ganz_model **model);

@@ -190,6 +190,7 @@ static ganz_status get_steps(const ganz_container *file, const ganz_param *p, in
     char name[64];
     step_name(p, name);
     GANZ_TRY(ganz_container_get(file, name, GANZ_DTYPE_F32, 1, (const int64_t[]){count}, &e, err));
+    GANZ_TRY(ganz_container_check(file, e, err));
     *steps = e->data;
     int good = 0;
     while (good < count && is_step((*steps)[good])) good++;
@@ -245,6 +246,7 @@ static ganz_status get_codes(const ganz_container *file, const ganz_param *p, in
 {
     const ganz_entry *e;
     GANZ_TRY(get_tensor(file, p, p->name, GANZ_DTYPE_I8, &e, err));
+    GANZ_TRY(ganz_container_check(file, e, err));
     *codes = e->data;
     const int largest = largest_code(*codes, ganz_param_count(p)), p_max = ganz_code_max(bits, true);
     if (largest <= p_max) return GANZ_OK;
@@ -295,6 +297,7 @@ static ganz_status read_values(const ganz_container *file, const ganz_param *p, 
 {
     const ganz_entry *e;
     GANZ_TRY(get_tensor(file, p, name, GANZ_DTYPE_F32, &e, err));
+    GANZ_TRY(ganz_container_check(file, e, err));
     if (!ganz_model_all_finite(e->data, ganz_param_count(p)))
         return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds numbers that are not finite", ganz_container_name(file),
                          name);

@@ -82,7 +82,11 @@ ganz_status ganz_container_get_int(const ganz_container *container, const char *
 ganz_status ganz_container_get_real(const ganz_container *container, const char *key, double *value, ganz_error *err);
 ganz_status ganz_container_get_bool(const ganz_container *container, const char *key, bool *value, ganz_error *err);
 
-/* Compares every tensor with the checksum that the writer left; one that has none is refused too. */
+/* Compares a tensor that is about to be read with the checksum that the writer left: all tensors of a file have one, or
+ * (in a file of another program) none has, and then there is nothing to compare. */
+bool ganz_container_summed(const ganz_container *container);
+ganz_status ganz_container_check(const ganz_container *container, const ganz_entry *entry, ganz_error *err);
+/* The same of all tensors; a file without checksums is refused. */
 ganz_status ganz_container_verify(const ganz_container *container, ganz_error *err);
 
 /* ---- writing ------------------------------------------------------------------------------------ */

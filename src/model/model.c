@@ -189,6 +189,7 @@ ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config 
     const ganz_entry *e;
     *vocab = NULL;
     GANZ_TRY(ganz_container_get(file, "vocabulary", GANZ_DTYPE_U8, 1, (const int64_t[]){-1}, &e, err));
+    GANZ_TRY(ganz_container_check(file, e, err));
     GANZ_TRY(ganz_vocab_parse(vocab, e->data, e->bytes, ganz_container_name(file), err));
     const int size = ganz_vocab_size(*vocab);
     if (size == config->vocab) return GANZ_OK;
@@ -253,6 +254,7 @@ ganz_status ganz_model_read_params(const ganz_container *file, const ganz_net *n
         const ganz_entry *e;
         if (!in_float_file(p)) continue;
         GANZ_TRY(get_param(file, p, &e, err));
+        GANZ_TRY(ganz_container_check(file, e, err));
         const size_t count = ganz_param_count(p);
         if (!ganz_model_all_finite(e->data, count))
             return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds numbers that are not finite",

@@ -261,7 +261,9 @@ ganz_status ganz_checkpoint_slots(const ganz_container *file, const ganz_weights
     const char *const made_by = ganz_container_text(file, "recipe.optimizer");
     *found = e && e->dtype == GANZ_DTYPE_F32 && e->bytes == optim->slot_count * sizeof(float) && made_by &&
              (strcmp(made_by, "adam") == 0) == optim->adam;
-    return *found ? read_block(weights, e, optim->slots, err) : GANZ_OK;
+    if (!*found) return GANZ_OK;
+    GANZ_TRY(ganz_container_check(file, e, err));
+    return read_block(weights, e, optim->slots, err);
 }
 
 /* Settings that decide the shape of a run are the same from its first step to its last. */

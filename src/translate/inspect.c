@@ -161,15 +161,9 @@ ganz_status ganz_model_verify(const char *path, int *checked, ganz_error *err)
     ganz_container *file;
     *checked = 0;
     GANZ_TRY(ganz_container_open(&file, path, err));
-    const int count = ganz_container_count(file);
-    bool any = false;
-    for (int i = 0; i < count && !any; i++) {
-        char key[GANZ_CONTAINER_NAME + 8];
-        snprintf(key, sizeof key, "xxh3:%s", ganz_container_at(file, i)->name);
-        any = ganz_container_text(file, key) != NULL;
-    }
-    const ganz_status status = any ? ganz_container_verify(file, err) : GANZ_OK;
-    if (any && status == GANZ_OK) *checked = count;
+    const bool summed = ganz_container_summed(file);
+    const ganz_status status = summed ? ganz_container_verify(file, err) : GANZ_OK;
+    if (summed && status == GANZ_OK) *checked = ganz_container_count(file);
     ganz_container_close(&file);
     return status;
 }

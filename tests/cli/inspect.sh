@@ -63,6 +63,8 @@ head -c 5000 int.safetensors >half
 refuses 1 'half: ' $GANZ inspect half
 { head -c 40000 int.safetensors; printf 'xx'; tail -c +40003 int.safetensors; } >spoilt
 refuses 1 'spoilt: tensor .* damaged' $GANZ inspect spoilt
+refuses 1 'spoilt: tensor .* damaged' $GANZ translate --model spoilt -o said text
+[ -e said ] && fail "a damaged model writes something"
 
 refuses 2 'goes with nothing else' $GANZ inspect --vocab --json int.safetensors
 exit 0
