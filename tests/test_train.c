@@ -426,6 +426,10 @@ static void early_stop(void **state)
     assert_int_equal(8, report.step);
     assert_int_equal(2, report.best_step);
     assert_true(report.early);
+    o.out = in_dir("blind");
+    o.valid_source = o.valid_target = NULL;
+    refuses(&o, "patience");
+    assert_false(ganz_exists(o.out));
 }
 
 static void models_are_averaged(void **state)

@@ -440,8 +440,8 @@ static ganz_status check_options(const ganz_train_options *o, ganz_error *err)
     if (o->teacher_count < 0 || (o->teacher_count > 0 && !o->teachers))
         return ganz_fail(err, GANZ_EINVAL, "%d teachers, but no names of them", o->teacher_count);
     if (!o->vocab && !o->model && !o->quantize) return ganz_fail(err, GANZ_EINVAL, "training needs a vocabulary");
-    if (!o->valid_source && !o->quantize && o->recipe.steps == 0 && o->recipe.time == 0)
-        return ganz_fail(err, GANZ_EINVAL, "a run that only patience ends needs a text for validation");
+    if (!o->valid_source && !o->quantize && o->recipe.patience > 0)
+        return ganz_fail(err, GANZ_EINVAL, "patience counts validations and needs a text for them; 0 does without");
     return GANZ_OK;
 }
 

@@ -60,7 +60,8 @@ refuses 1 'corpus.*vocabulary' $GANZ train --recipe tiny --train corpus --vocab 
 refuses 1 'text.en' $GANZ train --recipe tiny --train text.en --vocab vocab --out no
 refuses 1 'valid.de has only 20 lines' $GANZ train --recipe tiny --train corpus --vocab vocab --out no --valid-source text.en --valid-target valid.de
 refuses 1 'no GPU|no CUDA' $GANZ train --recipe tiny --train corpus --vocab vocab --out no --device cuda
-refuses 1 'only patience ends needs a text for validation' $GANZ train --recipe tiny --cooldown 0 --steps 0 --patience 2 --train corpus --vocab vocab --out no
+refuses 1 'patience counts validations and needs a text for them' $GANZ train --recipe tiny --cooldown 0 --steps 0 --patience 2 --train corpus --vocab vocab --out no
+refuses 1 'patience counts validations and needs a text for them' $GANZ train --recipe tiny --steps 2 --patience 2 --train corpus --vocab vocab --out no
 refuses 2 'average of the last checkpoints needs some: save-every' $GANZ train --recipe tiny --average-last 2 --save-every 0 --train corpus --vocab vocab --out no
 refuses 1 'train: cannot make the folder no/where: No such file' $GANZ train -q --recipe tiny --train corpus --vocab vocab --out no/where
 [ -e no ] && fail "a refused run leaves a folder"
