@@ -76,12 +76,16 @@ typedef struct cli_settings {
     const char *given[CLI_SETTINGS]; /* NULL: not on the command line */
     char help[CLI_SETTINGS][128];
 } cli_settings;
-/* Fills options[0..CLI_SETTINGS) with those of a use and returns how many; both live as long as the parsing. */
-int cli_settings_options(cli_settings *s, ganz_setting_use use, cli_option *options);
+/* Fills options[0..CLI_SETTINGS) with those of a use and returns how many; both live as long as the parsing. `without`
+ * names settings that mean nothing to the command, up to a NULL; or is NULL. */
+int cli_settings_options(cli_settings *s, ganz_setting_use use, const char *const *without, cli_option *options);
 /* Whether a setting was on the command line. */
 bool cli_settings_given(const cli_settings *s, const char *name);
 /* Puts what was given into the recipe; -1 to go on, or the exit code of a usage error. */
 int cli_settings_apply(const cli_command *command, const cli_settings *s, ganz_recipe *recipe);
+/* Refuses what was given and would change nothing, like --beam where nothing is validated; the recipe is options->recipe.
+ * -1 to go on, or the exit code of a usage error. */
+int cli_settings_check(const cli_command *command, const cli_settings *s, const ganz_train_options *options);
 /* The recipe as a file, on standard output. */
 void cli_settings_print(const ganz_recipe *recipe);
 

@@ -21,6 +21,11 @@ static const cli_command about_train = {
         "real target tokens; pads do not count.\n",
 };
 
+/* Settings of a whole run: what is measured are steps. */
+static const char *const of_runs[] = {"learn-from", "time", "log-every", "validate-every", "save-every", "patience",
+                                      "average-last", "bleu-sentences", "beam", "alpha", NULL};
+enum { VOCAB_SIZE = 33288 };
+
 static void print_train(const ganz_bench_report *r, long long steps)
 {
     printf("parameters          %lld\n", r->parameters);
@@ -40,7 +45,7 @@ static int run_train(int argc, char **argv)
 {
     const cli_command *const about = &about_train;
     const char *recipe = NULL;
-    long long threads = 0, vocab_size = 33288, phase = 0, warm = 3, steps = 20;
+    long long threads = 0, vocab_size = VOCAB_SIZE, phase = 0, warm = 3, steps = 20;
     bool random = false;
     cli_settings settings;
     cli_list rest = {0};
@@ -61,13 +66,15 @@ static int run_train(int argc, char **argv)
     enum { FIXED = sizeof fixed / sizeof fixed[0] };
     cli_option options[FIXED + CLI_SETTINGS + 1] = {{0}};
     memcpy(options, fixed, sizeof fixed);
-    cli_settings_options(&settings, GANZ_USE_TRAIN, options + FIXED);
+    cli_settings_options(&settings, GANZ_USE_TRAIN, of_runs, options + FIXED);
     int code = cli_parse(about, options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     if (code < 0 && random && o.train) code = cli_usage(about, "--random and --train exclude each other");
+    if (code < 0 && vocab_size != VOCAB_SIZE && o.train) code = cli_usage(about, "the vocabulary is the corpus's: --vocab-size and --train exclude each other");
     cli_list_free(&rest);
     if (code < 0 && recipe && ganz_recipe_read(&o.recipe, recipe, &err) != GANZ_OK) return cli_fail(about, &err);
     if (code < 0) code = cli_settings_apply(about, &settings, &o.recipe);
+    if (code < 0) code = cli_settings_check(about, &settings, &o);
     if (code >= 0) return code;
     ganz_bench_report report;
     o.threads = (int)threads;

@@ -32,12 +32,24 @@ typedef struct options {
 /* About the lengths of news: 5 to 60 tokens, 27 on average. */
 static int usual_length(int i) { return 5 + (i * 37 % 45 + i * 11 % 12) * (i % 7 ? 4 : 5) / 5; }
 
+static int no_memory(void)
+{
+    return cli_fail(&cli_about_bench_translate, &(ganz_error){GANZ_ENOMEM, "out of memory for the lengths"});
+}
+
 static int make_lengths(const options *o, int **lengths, int *count)
 {
     *count = (int)o->sentences;
     *lengths = malloc((size_t)*count * sizeof **lengths);
     for (int i = 0; *lengths && i < *count; i++) (*lengths)[i] = usual_length(i);
-    return *lengths ? -1 : cli_usage(&cli_about_bench_translate, "out of memory");
+    return *lengths ? -1 : no_memory();
+}
+
+static int not_a_length(const char *path, long long line)
+{
+    ganz_error err = {.status = GANZ_EFORMAT};
+    snprintf(err.message, sizeof err.message, "%s:%lld: not a length of 1 to 100000 tokens", path, line);
+    return cli_fail(&cli_about_bench_translate, &err);
 }
 
 static int read_lengths(const options *o, int **lengths, int *count)
@@ -56,10 +68,10 @@ static int read_lengths(const options *o, int **lengths, int *count)
         snprintf(number, sizeof number, "%.*s", bytes < 15 ? (int)bytes : 15, text);
         const long value = strtol(number, &end, 10);
         if (end == number || *end || value < 1 || value > 100000)
-            code = cli_usage(about, "%s:%lld: not a length", o->lengths, ganz_lines_number(lines));
+            code = not_a_length(o->lengths, ganz_lines_number(lines));
         if ((size_t)*count == capacity) {
             int *const more = realloc(*lengths, (capacity = 2 * capacity + 64) * sizeof *more);
-            if (!more) code = cli_usage(about, "out of memory");
+            if (!more) code = no_memory();
             else *lengths = more;
         }
         if (code < 0) (*lengths)[(*count)++] = (int)value;
@@ -157,16 +169,29 @@ static int run(const options *o)
     return code;
 }
 
+static const options standard = {.vocab_size = 32000, .bits = 8, .threads = 1, .beam = 4, .sentences = 200};
+
+static int check(const options *o, const cli_list *rest)
+{
+    const cli_command *const about = &cli_about_bench_translate;
+    if (rest->count > 0) return cli_usage(about, "what is %s?", rest->items[0]);
+    if (!o->model == !o->random) return cli_usage(about, "give either --model or --random");
+    if (o->model && o->bits != standard.bits) return cli_usage(about, "--bits goes with --random: a model has its own");
+    if (o->model && o->vocab_size != standard.vocab_size) return cli_usage(about, "--vocab-size goes with --random: a model has its own");
+    if (o->lengths && o->sentences != standard.sentences) return cli_usage(about, "--sentences and --lengths exclude each other: there is a sentence for each length");
+    return -1;
+}
+
 int cli_run_bench_translate(int argc, char **argv)
 {
     const cli_command *const about = &cli_about_bench_translate;
-    options o = {.vocab_size = 32000, .bits = 8, .threads = 1, .beam = 4, .sentences = 200};
+    options o = standard;
     const cli_option table[] = {
         {"model", 'm', CLI_TEXT, &o.model, "FILE", "the model", 0, 0},
         {"random", 0, CLI_CHOICE, &o.random, "small|base|big", "a model with random weights", 0, 0},
         {"vocab-size", 0, CLI_INT, &o.vocab_size, "N", "of the random model", 64, 1 << 20},
         {"bits", 0, CLI_INT, &o.bits, "N", "of the random model; 0: float", 0, 8},
-        {"threads", 't', CLI_INT, &o.threads, "N", "threads", 1, 256},
+        {"threads", 'j', CLI_INT, &o.threads, "N", "threads", 1, 256},
         {"beam", 'b', CLI_INT, &o.beam, "N", "hypotheses kept at each step", 1, 64},
         {"batch-tokens", 0, CLI_INT, &o.batch, "N", "size of a batch; 0: the usual one", 0, 1 << 20},
         {"force-length", 0, CLI_INT, &o.force, "N", "steps of every sentence; 0: as the model wants", 0, 4096},
@@ -178,8 +203,7 @@ int cli_run_bench_translate(int argc, char **argv)
     };
     cli_list rest = {0};
     int code = cli_parse(about, table, argc, argv, &rest);
-    if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
-    if (code < 0 && !o.model == !o.random) code = cli_usage(about, "give either --model or --random");
+    if (code < 0) code = check(&o, &rest);
     cli_list_free(&rest);
     return code < 0 ? run(&o) : code;
 }

@@ -392,12 +392,13 @@ int cli_run_inspect(int argc, char **argv)
         {"audit", 'a', CLI_TEXT, &j.audit_path, "TEXT", "translate this text and show what the products did", 0, 0},
         {"beam", 'b', CLI_INT, &beam, "N", "of that translation", 1, 64},
         {"vocab", 'v', CLI_FLAG, &j.vocab, NULL, "print the vocabulary alone", 0, 0},
-        {"json", 'j', CLI_FLAG, &j.json, NULL, "JSON output, all digits", 0, 0},
+        {"json", 0, CLI_FLAG, &j.json, NULL, "JSON output, all digits", 0, 0},
         {"quiet", 'q', CLI_FLAG, &j.quiet, NULL, "no progress", 0, 0},
         {NULL, 0, CLI_FLAG, NULL, NULL, NULL, 0, 0},
     };
     cli_list rest = {0};
     int code = cli_parse(&cli_about_inspect, options, argc, argv, &rest);
+    if (code < 0 && beam != j.options.beam && !j.audit_path) code = cli_usage(&cli_about_inspect, "--beam goes with --audit, which translates");
     j.options.beam = (int)beam;
     if (code < 0 && j.vocab && (j.json || j.audit_path)) code = cli_usage(&cli_about_inspect, "--vocab goes with nothing else");
     if (code < 0 && rest.count > 1) code = cli_usage(&cli_about_inspect, "one model at a time, not %s too", rest.items[1]);

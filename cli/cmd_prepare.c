@@ -221,7 +221,7 @@ int cli_run_prepare(int argc, char **argv)
     long long min_length = how.min_length, max_length = how.max_length, threads = how.threads;
     bool quiet = false;
     const cli_option options[] = {
-        {"vocab", 0, CLI_TEXT, &vocab, "FILE", "the vocabulary", 0, 0},
+        {"vocab", 'v', CLI_TEXT, &vocab, "FILE", "the vocabulary", 0, 0},
         {"source", 's', CLI_LIST, &sources, "FILE...", "source text", 0, 0},
         {"target", 't', CLI_LIST, &targets, "FILE...", "its translation, line by line", 0, 0},
         {"weight", 'w', CLI_LIST, &weights, "X...", "how often each pair of the files comes in an epoch", 0, 0},
@@ -233,7 +233,7 @@ int cli_run_prepare(int argc, char **argv)
         {"dedupe", 0, CLI_FLAG, &how.dedupe, NULL, "drop pairs that came before", 0, 0},
         {"drop-identical", 0, CLI_FLAG, &how.drop_identical, NULL, "drop pairs whose target is their source", 0, 0},
         {"invalid", 0, CLI_CHOICE, &invalid, "error|drop|replace", "what text that is not UTF-8 does: stop, drop its pair, or become U+FFFD", 0, 0},
-        {"threads", 0, CLI_INT, &threads, "N", "threads, 0: one for each core; the corpus is the same for any number", 0, 1024},
+        {"threads", 'j', CLI_INT, &threads, "N", "threads, 0: one for each core; the corpus is the same for any number", 0, 1024},
         {"quiet", 'q', CLI_FLAG, &quiet, NULL, "no progress and no table", 0, 0},
         {0},
     };

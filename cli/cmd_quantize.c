@@ -18,9 +18,9 @@ const cli_command cli_about_quantize = {
         "\n"
         "--method learned (so it is with --train) trains in six phases: 1 integer parameters, 2 measured ranges, 3 learned\n"
         "steps, 4 refined steps, 5 and 6 fine-tuning of the parameters. DIR gets best.safetensors (the integer model, the\n"
-        "best of phases 5 and 6 by validation), phase-3.safetensors (the one after phase 3), last.safetensors (to go on\n"
-        "with --resume), log.tsv and loss.svg, steps.tsv and steps.svg (the steps over time), and, where there is text for\n"
-        "validation, quant.txt, quant.tsv, quant.json and quant.svg (what rounding did to each operand, worst first).\n"
+        "best from the end of phase 4 on by validation), phase-3.safetensors (the one after phase 3), last.safetensors (to\n"
+        "go on with --resume), log.tsv and loss.svg, steps.tsv and steps.svg (the steps over time), and, where there is text\n"
+        "for validation, quant.txt, quant.tsv, quant.json and quant.svg (what rounding did to each operand, worst first).\n"
         "Settings are those the model was trained with, as far as its file tells. Signals are as in ganz train.\n"
         "\n"
         "The corpus only says which sentences to look at: what is learned is to believe what the float model believes, or\n"
@@ -126,7 +126,6 @@ static void print_report(const words *w, const ganz_train_report *r)
 static int learn(words *w)
 {
     ganz_train_report report;
-    w->run.quantize = true;
     w->run.command = w->command;
     const int code = cli_train(&cli_about_quantize, &w->run, w->quiet, &report);
     if (code == CLI_OK && !w->quiet) print_report(w, &report);
@@ -162,10 +161,29 @@ static int check_words(const words *w)
     if (o->steps_of && !o->train) return cli_usage(about, "--steps-of goes with --train, which learns them on");
     if (o->teacher_count > 0 && !o->train) return cli_usage(about, "--teacher goes with --train: without it nothing is learned");
     if (o->valid_source && !o->train) return cli_usage(about, "--valid-source goes with --train: without it nothing is chosen");
+    if (o->resume && !o->train) return cli_usage(about, "--resume goes with --train: without it there is no run to go on with");
+    if (!o->train && strcmp(o->device, "cpu") != 0) return cli_usage(about, "--device goes with --train: measuring is done on the CPU");
+    if (w->how.most_lines > 0 && !w->how.source) return cli_usage(about, "--calibrate-lines goes with --calibrate, whose lines they are");
     if (w->how.target && !w->how.source) return cli_usage(about, "--calibrate-target goes with --calibrate, whose translation it is");
     if (w->report && !w->how.source) return cli_usage(about, "--report goes with --calibrate, whose text it translates");
     if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
     return -1;
+}
+
+/* What the settings, now that all are known, leave without a meaning. */
+static int check_settings(const words *w, const cli_settings *settings)
+{
+    const cli_command *const about = &cli_about_quantize;
+    const ganz_train_options *const o = &w->run;
+    if (o->recipe.learn_from == GANZ_LEARN_FROM_CORPUS && o->teacher_count > 0)
+        return cli_usage(about, "--teacher and --learn-from corpus exclude each other");
+    if (o->train && o->recipe.learn_from != GANZ_LEARN_FROM_CORPUS && o->teacher_count == 0 && !o->model)
+        return cli_usage(about, "which model to learn from? give --model, or --teacher");
+    if (o->steps_of && o->recipe.method == GANZ_METHOD_CLIP)
+        return cli_usage(about, "--steps-of goes with --method learned: here it would change nothing");
+    if (!o->train && o->recipe.clip[0] != o->recipe.clip[1])
+        return cli_usage(about, "--clip with two ranges goes with --train, which narrows them");
+    return cli_settings_check(about, settings, o);
 }
 
 /* The method that goes with the text, unless one is named, by an option, a recipe or the run that goes on; and whether it
@@ -193,6 +211,7 @@ int cli_run_quantize(int argc, char **argv)
     cli_list rest = {0}, teachers = {0};
     ganz_train_defaults(&w.run);
     ganz_calibration_defaults(&w.how);
+    w.run.quantize = true;
     const cli_option fixed[] = {
         {"model", 'm', CLI_TEXT, &w.run.model, "FILE", "the float model", 0, 0},
         {"out", 'o', CLI_TEXT, &w.run.out, "DIR|FILE", "folder of the run; with --calibrate, the integer model", 0, 0},
@@ -214,7 +233,7 @@ int cli_run_quantize(int argc, char **argv)
     enum { FIXED = sizeof fixed / sizeof fixed[0] };
     cli_option options[FIXED + CLI_SETTINGS + 1] = {{0}};
     memcpy(options, fixed, sizeof fixed);
-    cli_settings_options(&settings, GANZ_USE_QUANTIZE, options + FIXED);
+    cli_settings_options(&settings, GANZ_USE_QUANTIZE, NULL, options + FIXED);
     int code = cli_parse(about, options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     cli_list_free(&rest);
@@ -224,6 +243,7 @@ int cli_run_quantize(int argc, char **argv)
     if (code < 0) code = check_words(&w);
     if (code < 0) code = make_recipe(&w, &settings);
     if (code < 0) code = choose_method(&w, cli_settings_given(&settings, "method"));
+    if (code < 0) code = check_settings(&w, &settings);
     cli_join_words(argc, argv, w.command, sizeof w.command);
     if (code < 0) code = w.run.train ? learn(&w) : calibrate(&w);
     cli_list_free(&teachers);

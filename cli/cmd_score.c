@@ -261,7 +261,9 @@ static int check(const options *o, const cli_list *rest)
 {
     if (rest->count > 0)
         return cli_usage(&cli_about_score, "unexpected word %s: hypotheses are named by --hyp", rest->items[0]);
-    if (!o->ref) return cli_usage(&cli_about_score, "--ref is missing");
+    if (!o->ref) return cli_usage(&cli_about_score, "--ref is needed");
+    if (o->tok && strcmp(o->metric, "chrf") == 0) return cli_usage(&cli_about_score, "--tok goes with --metric bleu: chrF counts characters");
+    if (o->confidence && o->bootstrap == 0) return cli_usage(&cli_about_score, "--confidence comes from resamples: --bootstrap must be over 0");
     int dashes = (strcmp(o->ref, "-") == 0) + (o->hyps.count == 0);
     for (int i = 0; i < o->hyps.count; i++) dashes += strcmp(o->hyps.items[i], "-") == 0;
     if (dashes > 1) return cli_usage(&cli_about_score, "only one of the texts can come from standard input");
@@ -270,15 +272,15 @@ static int check(const options *o, const cli_list *rest)
 
 int cli_run_score(int argc, char **argv)
 {
-    options o = {.tok = "13a", .metric = "bleu", .digits = 2, .bootstrap = 1000, .seed = 12345};
+    options o = {.metric = "bleu", .digits = 2, .bootstrap = 1000, .seed = 12345};
     const cli_option table[] = {
         {"ref", 'r', CLI_TEXT, &o.ref, "FILE", "the reference translation", 0, 0},
         {"hyp", 'i', CLI_LIST, &o.hyps, "FILE...", "translations to score; standard input when absent", 0, 0},
         {"metric", 'm', CLI_CHOICE, &o.metric, "bleu|chrf", "what to compute", 0, 0},
-        {"tok", 't', CLI_CHOICE, &o.tok, "13a|intl|t2t", "how BLEU finds words", 0, 0},
+        {"tok", 't', CLI_CHOICE, &o.tok, "13a|intl|t2t", "how BLEU finds words [13a]", 0, 0},
         {"lowercase", 'l', CLI_FLAG, &o.lowercase, NULL, "ignore case", 0, 0},
         {"digits", 'd', CLI_INT, &o.digits, "N", "decimals of scores in text output", 0, 15},
-        {"json", 'j', CLI_FLAG, &o.json, NULL, "JSON output, all digits", 0, 0},
+        {"json", 0, CLI_FLAG, &o.json, NULL, "JSON output, all digits", 0, 0},
         {"confidence", 0, CLI_FLAG, &o.confidence, NULL, "95% interval for a single hypothesis too", 0, 0},
         {"bootstrap", 'b', CLI_INT, &o.bootstrap, "N", "resamples to compare hypotheses; 0: none", 0, 1000000},
         {"seed", 's', CLI_INT, &o.seed, "N", "seed of the resampling", 0, 9e18},
@@ -287,6 +289,7 @@ int cli_run_score(int argc, char **argv)
     cli_list rest = {0};
     int code = cli_parse(&cli_about_score, table, argc, argv, &rest);
     if (code < 0) code = check(&o, &rest);
+    if (!o.tok) o.tok = "13a";
     if (code < 0) code = run(&o);
     cli_list_free(&rest);
     cli_list_free(&o.hyps);

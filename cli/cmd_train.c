@@ -13,7 +13,8 @@ const cli_command cli_about_train = {
     .summary = "train a model",
     .details =
         "DIR gets last.safetensors (a model with all that is needed to go on), best.safetensors (the best model by\n"
-        "validation), average.safetensors (when averaging is asked for), log.tsv and loss.svg.\n"
+        "validation), average.safetensors (when averaging is asked for; with --average-last also the models it is made of),\n"
+        "log.tsv and loss.svg.\n"
         "\n"
         "A recipe is a file of lines \"name: value\", or one of base, base-quick, big, big-quick, small,\n"
         "tiny; options override it, and --dump-config prints what comes out. With --resume the settings are those of\n"
@@ -94,7 +95,11 @@ static int check_words(const ganz_train_options *o, const cli_settings *settings
         if (cli_settings_given(settings, shape[i])) return cli_usage(about, "the shape is the model's: --%s and --model exclude each other", shape[i]);
     if (!o->out) return cli_usage(about, "--out is needed");
     if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
-    return -1;
+    if (o->recipe.learn_from == GANZ_LEARN_FROM_MODEL && o->teacher_count == 0 && !o->model)
+        return cli_usage(about, "which model to learn from? give --teacher");
+    if (o->recipe.learn_from == GANZ_LEARN_FROM_CORPUS && o->teacher_count > 0)
+        return cli_usage(about, "--teacher and --learn-from corpus exclude each other");
+    return cli_settings_check(about, settings, o);
 }
 
 static int run(const train_words *w, ganz_train_options *options)
@@ -133,7 +138,7 @@ int cli_run_train(int argc, char **argv)
     enum { FIXED = sizeof fixed / sizeof fixed[0] };
     cli_option options[FIXED + CLI_SETTINGS + 1] = {{0}};
     memcpy(options, fixed, sizeof fixed);
-    cli_settings_options(&settings, GANZ_USE_TRAIN, options + FIXED);
+    cli_settings_options(&settings, GANZ_USE_TRAIN, NULL, options + FIXED);
     int code = cli_parse(about, options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     cli_list_free(&rest);

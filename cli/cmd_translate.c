@@ -403,7 +403,7 @@ int cli_run_translate(int argc, char **argv)
         {"prefix", 0, CLI_TEXT, &j.prefix_path, "FILE", "beginnings that the translations must have", 0, 0},
         {"device", 'd', CLI_TEXT, &j.options.device, "cpu|cuda[:N]", "where to compute; a GPU takes float models only", 0, 0},
         {"precision", 0, CLI_CHOICE, &j.options.precision, "auto|fp32|tf32|bf16", "of products; auto: bf16 on a GPU, else fp32", 0, 0},
-        {"threads", 't', CLI_INT, &j.threads, "N", "lines are shared among N threads; 0: all cores, or one on a GPU", 0, MOST_THREADS},
+        {"threads", 'j', CLI_INT, &j.threads, "N", "lines are shared among N threads; 0: all cores, or one on a GPU", 0, MOST_THREADS},
         {"batch-tokens", 0, CLI_INT, &batch, "N", "a line counts its tokens and 25 more; 0: 3072, or 16384 on a GPU", 0, 1 << 20},
         {"max-length", 0, CLI_INT, &max_length, "N", "most tokens of a translation; 0: 2 * input + 50", 0, 1 << 20},
         {"max-input", 0, CLI_INT, &max_input, "N", "longest input in tokens; 0: 256 or the model's limit", 0, 1 << 20},

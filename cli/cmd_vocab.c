@@ -158,7 +158,7 @@ int cli_run_encode(int argc, char **argv)
 {
     job j = {.about = &cli_about_encode, .out_path = "-", .invalid = "error", .each = encode_line};
     const cli_option options[] = {
-        {"vocab", 0, CLI_TEXT, &j.vocab_path, "FILE", "the vocabulary", 0, 0},
+        {"vocab", 'v', CLI_TEXT, &j.vocab_path, "FILE", "the vocabulary", 0, 0},
         {"out", 'o', CLI_TEXT, &j.out_path, "FILE", "write here, - is standard output", 0, 0},
         {"eos", 0, CLI_FLAG, &j.eos, NULL, "end each line with the end mark, id 1", 0, 0},
         {"invalid", 0, CLI_CHOICE, &j.invalid, "error|replace", "what text that is not UTF-8 does: stop, or become U+FFFD", 0, 0},
@@ -231,7 +231,7 @@ int cli_run_decode(int argc, char **argv)
 {
     job j = {.about = &cli_about_decode, .out_path = "-", .each = decode_line};
     const cli_option options[] = {
-        {"vocab", 0, CLI_TEXT, &j.vocab_path, "FILE", "the vocabulary", 0, 0},
+        {"vocab", 'v', CLI_TEXT, &j.vocab_path, "FILE", "the vocabulary", 0, 0},
         {"out", 'o', CLI_TEXT, &j.out_path, "FILE", "write here, - is standard output", 0, 0},
         {0},
     };
@@ -315,6 +315,9 @@ int cli_run_vocab(int argc, char **argv)
     };
     int code = cli_parse(&cli_about_vocab, options, argc, argv, &texts);
     if (code < 0 && texts.count == 0) code = cli_usage(&cli_about_vocab, "which TEXT to learn from?");
+    for (int i = 0; code < 0 && i < texts.count && how.sample_chars > 0; i++)
+        if (strcmp(texts.items[i], "-") == 0)
+            code = cli_usage(&cli_about_vocab, "standard input has no size to sample by: give --sample-chars 0 to take all of it");
     if (code < 0) {
         ganz_error err = {0};
         how.target_size = (int)size;

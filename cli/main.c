@@ -51,7 +51,11 @@ int main(int argc, char **argv)
         print_help(stderr);
         return CLI_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+    if (strcmp(argv[1], "help") == 0 && argc > 2) { /* ganz help COMMAND is ganz COMMAND --help */
+        argv[1] = argv[2];
+        argv[2] = "--help";
+        argc = 3;
+    } else if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         print_help(stdout);
         return close_streams(CLI_OK);
     }

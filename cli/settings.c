@@ -18,14 +18,20 @@ static const char *meta_of(const ganz_setting *setting)
     return setting->choices;
 }
 
-int cli_settings_options(cli_settings *s, ganz_setting_use use, cli_option *options)
+static bool is_one_of(const char *name, const char *const *names)
+{
+    while (names && *names && strcmp(*names, name) != 0) names++;
+    return names && *names;
+}
+
+int cli_settings_options(cli_settings *s, ganz_setting_use use, const char *const *without, cli_option *options)
 {
     int count, used = 0;
     const ganz_setting *const table = ganz_recipe_table(&count);
     *s = (cli_settings){0};
     if (count > CLI_SETTINGS) return 0;
     for (int i = 0; i < count; i++) {
-        if (table[i].use != GANZ_USE_BOTH && table[i].use != use) continue;
+        if ((table[i].use != GANZ_USE_BOTH && table[i].use != use) || is_one_of(table[i].name, without)) continue;
         const bool plain = table[i].use == GANZ_USE_QUANTIZE && table[i].kind == GANZ_SETTING_FLAG;
         const cli_kind kind = plain ? CLI_SWITCH : CLI_TEXT;
         snprintf(s->help[i], sizeof s->help[i], "%s [%s]", table[i].help, table[i].standard);
@@ -53,6 +59,65 @@ int cli_settings_apply(const cli_command *command, const cli_settings *s, ganz_r
         if (s->given[i] && ganz_recipe_set(recipe, table[i].name, s->given[i], &err) != GANZ_OK)
             return cli_usage(command, "--%s", err.message);
     }
+    return -1;
+}
+
+/* ---- settings that need company ------------------------------------------------------------------- */
+
+/* What a setting needs to mean anything, by the words a message names it with. */
+typedef enum company { ADAM, PACKED, SENTENCES, VALIDATION, CORPUS, LEARNED, CLIP, NEEDS } company;
+
+static const char *const need_words[NEEDS] = {
+    [ADAM] = "--optimizer adam",        [PACKED] = "--batch packed",      [SENTENCES] = "--batch sentences",
+    [VALIDATION] = "--valid-source",    [CORPUS] = "--learn-from corpus", [LEARNED] = "--method learned",
+    [CLIP] = "--method clip",
+};
+
+static const struct {
+    const char *name;
+    company need;
+    bool quantize; /* in quantization only */
+} needs[] = {
+    {"adam-beta1", ADAM, false},         {"adam-beta2", ADAM, false},      {"adam-epsilon", ADAM, false},
+    {"rows", PACKED, false},             {"zero-start", PACKED, false},    {"batch-tokens", SENTENCES, false},
+    {"bleu-sentences", VALIDATION, false}, {"beam", VALIDATION, false},    {"alpha", VALIDATION, false},
+    {"label-smoothing", CORPUS, false},  {"dropout", CORPUS, true},        {"dropout-relu", CORPUS, true},
+    {"dropout-attention", CORPUS, true}, {"drop-first", CORPUS, true},     {"phases", LEARNED, true},
+    {"measure-batches", LEARNED, true},  {"step-optimizer", LEARNED, true}, {"step-rate", LEARNED, true},
+    {"clip", CLIP, true},
+};
+
+/* Settings of an integer model that is measured, not learned. */
+static const char *const measured[] = {"method", "bits", "weight-bits", "activation-bits", "attention-bits", "bias-bits",
+                                       "products", "power-of-two", "per-row", "float-lookup", "clip", NULL};
+
+static bool is_met(company need, const ganz_train_options *o)
+{
+    const ganz_recipe *const r = &o->recipe;
+    const bool taught = r->learn_from == GANZ_LEARN_FROM_MODEL || (r->learn_from == GANZ_LEARN_FROM_AUTO && o->quantize);
+    switch (need) {
+    case ADAM: return r->optimizer == GANZ_OPTIMIZER_ADAM;
+    case PACKED: return r->batch == GANZ_BATCH_PACKED;
+    case SENTENCES: return r->batch == GANZ_BATCH_SENTENCES;
+    case VALIDATION: return o->valid_source != NULL;
+    case CORPUS: return !taught;
+    case LEARNED: return r->method == GANZ_METHOD_LEARNED;
+    case CLIP: return r->method == GANZ_METHOD_CLIP;
+    case NEEDS: break;
+    }
+    return true;
+}
+
+int cli_settings_check(const cli_command *command, const cli_settings *s, const ganz_train_options *options)
+{
+    int count;
+    const ganz_setting *const table = ganz_recipe_table(&count);
+    for (int i = 0; i < count && options->quantize && !options->train; i++)
+        if (s->given[i] && !is_one_of(table[i].name, measured))
+            return cli_usage(command, "--%s goes with --train: without it nothing is learned", table[i].name);
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
+        if (cli_settings_given(s, needs[i].name) && (options->quantize || !needs[i].quantize) && !is_met(needs[i].need, options))
+            return cli_usage(command, "--%s goes with %s: here it would change nothing", needs[i].name, need_words[needs[i].need]);
     return -1;
 }
 

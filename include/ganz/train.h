@@ -82,7 +82,7 @@ GANZ_API ganz_status ganz_model_recipe(const char *model, ganz_recipe *recipe, b
 /* Trains, or with options->quantize goes through the phases of quantization, by the same rules. The folder gets
  * last.safetensors (a model with all that is needed to go on), best.safetensors (the best model by validation),
  * model-STEP.safetensors and average.safetensors when asked for, log.tsv and loss.svg. Of quantization best.safetensors
- * is an integer model, chosen among those of the last two phases, and phase-3.safetensors the one after steps were
+ * is an integer model, chosen from the end of phase 4 on, and phase-3.safetensors the one after steps were
  * first learned; steps.tsv and quant.* tell what became of the steps and what rounding does.
  * Whatever does not fit together is refused before the first step. On failure the last checkpoint stays whole. */
 GANZ_API ganz_status ganz_train(const ganz_train_options *options, ganz_train_report *report, ganz_error *err);

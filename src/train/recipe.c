@@ -47,7 +47,7 @@ static const ganz_setting table[] = {
            "what is right: the corpus, or what a model believes; auto: the corpus to train, the model to quantize"),
     CHOICE(batch, "batch", "packed|sentences", "packed", true, BOTH, "packed rows, or sentences of like length"),
     SHAPE(rows, "rows", 1, 65536, "64", BOTH, "packed: rows of a step"),
-    SHAPE(slots, "slots", 4, 4096, "256", BOTH, "packed: tokens of a row; longer sentences are left out"),
+    SHAPE(slots, "slots", 4, 4096, "256", BOTH, "tokens of a packed row; longer sentences are left out"),
     SHAPE(batch_tokens, "batch-tokens", 4, 16777216, "16384", BOTH, "sentences: most tokens of a step on either side"),
     FLAG(zero_start, "zero-start", "false", true, BOTH, "packed: each sentence starts alone, as in translation"),
     INT(micro_tokens, "micro-tokens", 0, 16777216, "0", BOTH, "tokens computed at a time; 0: 4096 on a CPU, 16384 on a GPU"),

@@ -30,9 +30,12 @@ $GANZ bench --help | grep -q '^  translate' || fail "no word of it in the help"
 
 refuses 2 'either --model or --random' $B
 refuses 2 'either --model or --random' $B --model m.safetensors --random base
+refuses 2 '--bits goes with --random' $B --model m.safetensors --bits 4
+refuses 2 '--vocab-size goes with --random' $B --model m.safetensors --vocab-size 400
+refuses 2 '--sentences and --lengths exclude' $B --model m.safetensors --sentences 4 --lengths m.safetensors
 refuses 1 'nothing' $B --model nothing
 printf '7\nx\n' >bad
-refuses 2 'bad:2: not a length' $B --model m.safetensors --lengths bad
+refuses 1 'bad:2: not a length' $B --model m.safetensors --lengths bad
 printf '7\n70\n' >long
 refuses 1 'a source of 70 tokens: this model takes 1 to 63' $B --model m.safetensors --lengths long
 exit 0

@@ -66,5 +66,6 @@ refuses 1 'spoilt: tensor .* damaged' $GANZ inspect spoilt
 refuses 1 'spoilt: tensor .* damaged' $GANZ translate --model spoilt -o said text
 [ -e said ] && fail "a damaged model writes something"
 
+refuses 2 '--beam goes with --audit' $GANZ inspect --beam 2 int.safetensors
 refuses 2 'goes with nothing else' $GANZ inspect --vocab --json int.safetensors
 exit 0

@@ -2,6 +2,15 @@
 equal version "ganz" "$($GANZ --version | cut -d' ' -f1)"
 $GANZ --help | grep -q 'usage: ganz COMMAND' || fail "no usage in --help"
 refuses 2 'no command named fly' $GANZ fly
+equal "help about a command" "$($GANZ train --help)" "$($GANZ help train)"
+refuses 2 'no command named fly' $GANZ help fly
+# threads and vocabularies have the same letter in all commands
+for command in prepare train quantize translate 'bench train' 'bench translate'; do
+  $GANZ $command --help | grep -q '^  -j, --threads ' || fail "ganz $command has no -j for its threads"
+done
+for command in encode decode prepare train inspect; do
+  $GANZ $command --help | grep -q '^  -v, --vocab ' || fail "ganz $command has no -v for its vocabulary"
+done
 # an unset variable of a script is no request for a default, and limits can be typed as they are told
 refuses 2 'translate: --model needs a value, not an empty word' $GANZ translate --model ""
 refuses 2 'translate: --beam needs a value, not an empty word' $GANZ translate --beam=

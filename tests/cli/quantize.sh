@@ -115,6 +115,17 @@ no_text 'clip needs a number, or two like 8:1' --method clip --clip 8:
 no_text 'clip must be 0.001 to 1000' --method clip --clip 0
 no_text '--report goes with --calibrate' --method clip --report report
 no_text '--teacher goes with --train' --calibrate valid.en --teacher float/best.safetensors
+no_text '--resume goes with --train' --calibrate valid.en --resume
+no_text '--device goes with --train' --calibrate valid.en --device cuda
+no_text '--steps-per-phase goes with --train' --calibrate valid.en --steps-per-phase 3
+no_text '--rows goes with --train' --method clip --rows 3
+no_text '--calibrate-lines goes with --calibrate' --train corpus --calibrate-lines 3
+no_text '--clip goes with --method clip' --calibrate valid.en --clip 3
+no_text '--clip with two ranges goes with --train' --method clip --clip 3:1
+no_text '--phases goes with --method learned' --train corpus --method clip --phases 1-3
+no_text '--steps-of goes with --method learned' --train corpus --method clip --steps-of three/best.safetensors
+no_text '--dropout goes with --learn-from corpus' --train corpus --dropout 0.2
+no_text '--teacher and --learn-from corpus exclude' --train corpus --learn-from corpus --teacher float/best.safetensors
 no_text '--valid-source goes with --train' --calibrate valid.en --valid-source valid.en --valid-target valid.de
 no_text '--calibrate-target goes with --calibrate' --train corpus --calibrate-target valid.de
 refuses 1 'no line to calibrate with' $GANZ quantize --model float/best.safetensors --out no --calibrate /dev/null

@@ -39,7 +39,9 @@ refuses 1 'text.ref has 120 lines but standard input has 0' $GANZ score --ref "$
 refuses 1 'empty has no lines' $GANZ score --ref empty --hyp empty
 printf 'good\nbad \377\n' >latin
 refuses 1 'latin:2: not valid UTF-8' $GANZ score --ref latin --hyp latin
-refuses 2 '--ref is missing' $GANZ score --hyp short
+refuses 2 '--ref is needed' $GANZ score --hyp short
+refuses 2 '--tok goes with --metric bleu' $GANZ score --ref short --hyp short --metric chrf --tok intl
+refuses 2 '--bootstrap must be over 0' $GANZ score --ref short --hyp short --confidence --bootstrap 0
 refuses 2 'only one of the texts' $GANZ score --ref -
 refuses 2 'unexpected word' $GANZ score short
 refuses 2 '--tok is one of' $GANZ score --ref short --hyp short --tok zh

@@ -63,6 +63,13 @@ refuses 1 'no GPU|no CUDA' $GANZ train --recipe tiny --train corpus --vocab voca
 refuses 1 'patience counts validations and needs a text for them' $GANZ train --recipe tiny --cooldown 0 --steps 0 --patience 2 --train corpus --vocab vocab --out no
 refuses 1 'patience counts validations and needs a text for them' $GANZ train --recipe tiny --steps 2 --patience 2 --train corpus --vocab vocab --out no
 refuses 2 'average of the last checkpoints needs some: save-every' $GANZ train --recipe tiny --average-last 2 --save-every 0 --train corpus --vocab vocab --out no
+idle() { refuses 2 "$1: here it would change nothing" $GANZ train --recipe tiny --train corpus --vocab vocab --out no "${@:2}"; }
+idle '--adam-beta1 goes with --optimizer adam' --optimizer adafactor --adam-beta1 0.5
+idle '--rows goes with --batch packed' --batch sentences --rows 3
+idle '--zero-start goes with --batch packed' --batch sentences --zero-start true
+idle '--batch-tokens goes with --batch sentences' --batch-tokens 300
+idle '--beam goes with --valid-source' --beam 2
+idle '--label-smoothing goes with --learn-from corpus' --teacher whole/run/best.safetensors --label-smoothing 0.2
 refuses 1 'train: cannot make the folder no/where: No such file' $GANZ train -q --recipe tiny --train corpus --vocab vocab --out no/where
 [ -e no ] && fail "a refused run leaves a folder"
 cd whole && refuses 1 'was made with ffn 64, not 128' train --resume --ffn 128
@@ -99,8 +106,9 @@ for command in 'train --steps 2' 'quantize --steps-per-phase 1'; do
   $GANZ $command -q --model pupil/last.safetensors --train corpus --out "after-${command%% *}" || fail "a pupil does not go on"
   equal "who teaches a pupil" $from "$(setting learn-from "after-${command%% *}/last.safetensors")"
 done
-refuses 1 'there is a teacher, but the corpus is learned from' taught --teacher whole/run/best.safetensors --learn-from corpus --out no
-refuses 1 'learning from a float model needs that model' taught --learn-from model --out no
+refuses 2 '--teacher and --learn-from corpus exclude each other' taught --teacher whole/run/best.safetensors --learn-from corpus --out no
+refuses 2 'which model to learn from. give --teacher' taught --learn-from model --out no
+refuses 2 'which model to learn from. give --teacher' taught --resume --out pupil
 refuses 1 'cannot teach: it has another vocabulary' $GANZ train -q --recipe tiny --train strange --vocab other --steps 2 \
   --teacher whole/run/best.safetensors --out no
 head -n 20 text.en >some
@@ -211,4 +219,6 @@ TMPDIR=temporary timeout 2 $GANZ bench train --recipe tiny --vocab-size 200 --ro
 equal "what a stopped bench leaves" "" "$(ls temporary)"
 grep -q '^target tokens/s *[1-9]' out || fail "bench says: $(cat out)"
 refuses 2 'nothing named fly' $GANZ bench fly
+refuses 2 'unknown option --patience' $GANZ bench train --recipe tiny --patience 3
+refuses 2 '--vocab-size and --train exclude each other' $GANZ bench train --recipe tiny --vocab-size 200 --train corpus
 exit 0
