@@ -276,7 +276,7 @@ static void log_goes_on_where_the_checkpoint_is(void **state)
     assert_int_equal(GANZ_OK, ganz_log_open(&log, path, 99, &err)); /* lines are missing: go on with what is there */
     assert_int_equal(4, log.lines);
     ganz_log_close(&log);
-    assert_int_equal(GANZ_OK, ganz_log_plot(path, in_dir("loss.svg"), "a <run> & more", &err));
+    assert_int_equal(GANZ_OK, ganz_log_plot(path, in_dir("loss.svg"), "a <run> & more", false, &err));
 }
 
 /* A log without the column of notes, as older versions wrote it, stays one. */
@@ -340,6 +340,51 @@ static void ticks_are_round(void **state)
     }
 }
 
+static size_t read_picture(const char *name, char *text, size_t bytes)
+{
+    FILE *const file = fopen(in_dir(name), "r");
+    assert_non_null(file);
+    const size_t n = fread(text, 1, bytes - 1, file);
+    text[n] = '\0';
+    fclose(file);
+    return n;
+}
+
+/* A divergence of hundredths is no flat line below a validation loss of two, and phases that begin side by side can be
+ * told from each other. */
+static void log_of_a_taught_run_is_drawn_to_its_scale(void **state)
+{
+    (void)state;
+    const char *const path = in_dir("taught.tsv");
+    static const struct {
+        double step, phase, loss, valid;
+    } lines[] = {{1, 1, 0.03, NAN}, {100, 1, 0.02, 2.3125}, {101, 2, 0.01, NAN}, {104, 3, 0.02, NAN}, {200, 3, 0.01, 2.3}};
+    ganz_log log;
+    char text[16384];
+    assert_int_equal(GANZ_OK, ganz_log_open(&log, path, 0, NULL));
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        ganz_log_record r = ganz_log_blank();
+        r.step = lines[i].step;
+        r.phase = lines[i].phase;
+        r.loss = lines[i].loss;
+        r.valid_loss = lines[i].valid;
+        assert_int_equal(GANZ_OK, ganz_log_add(&log, &r, NULL, NULL));
+    }
+    ganz_log_close(&log);
+    assert_int_equal(GANZ_OK, ganz_log_plot(path, in_dir("loss.svg"), "t", false, NULL));
+    read_picture("loss.svg", text, sizeof text);
+    assert_non_null(strstr(text, ">validation loss<"));
+    assert_non_null(strstr(text, ">2<")); /* a tick */
+    assert_int_equal(GANZ_OK, ganz_log_plot(path, in_dir("loss.svg"), "t", true, NULL));
+    read_picture("loss.svg", text, sizeof text);
+    assert_non_null(strstr(text, ">divergence from the teacher<"));
+    assert_non_null(strstr(text, ">validation loss above 2.3000<"));
+    assert_non_null(strstr(text, ">0.01<"));
+    assert_null(strstr(text, ">2<"));
+    assert_non_null(strstr(text, "y=\"86.0\" font-size=\"11\" fill=\"#666\">phase 2"));
+    assert_non_null(strstr(text, "y=\"99.0\" font-size=\"11\" fill=\"#666\">phase 3"));
+}
+
 /* The picture is read by a browser; here: it is whole, escaped and inside its page. */
 static void chart_is_whole(void **state)
 {
@@ -349,10 +394,7 @@ static void chart_is_whole(void **state)
     const ganz_chart chart = {.title = "<t>", .x_label = "x", .left_label = "y", .series = &s, .count = 1};
     assert_int_equal(GANZ_OK, ganz_chart_write(&chart, in_dir("c.svg"), NULL));
     char text[8192];
-    FILE *const file = fopen(in_dir("c.svg"), "r");
-    const size_t n = fread(text, 1, sizeof text - 1, file);
-    text[n] = '\0';
-    fclose(file);
+    const size_t n = read_picture("c.svg", text, sizeof text);
     assert_non_null(strstr(text, "&lt;t&gt;"));
     assert_non_null(strstr(text, "a&amp;b"));
     assert_null(strstr(text, "nan"));
@@ -373,7 +415,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    static const char *const names[] = {"log.tsv", "loss.svg", "other.tsv", "c.svg", "e.svg"};
+    static const char *const names[] = {"log.tsv", "loss.svg", "taught.tsv", "other.tsv", "c.svg", "e.svg"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) unlink(in_dir(names[i]));
     return rmdir(dir);
 }
@@ -393,6 +435,7 @@ int main(void)
         cmocka_unit_test(old_log_goes_on),
         cmocka_unit_test(log_of_others_is_refused),
         cmocka_unit_test(ticks_are_round),
+        cmocka_unit_test(log_of_a_taught_run_is_drawn_to_its_scale),
         cmocka_unit_test(chart_is_whole),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

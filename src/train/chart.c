@@ -154,13 +154,19 @@ static ganz_status draw_legend(page *p, const ganz_chart *chart)
     return GANZ_OK;
 }
 
+/* A label that would run into the one before it goes a line lower. */
 static ganz_status draw_marks(page *p, const ganz_chart *chart)
 {
+    double used = 0;
+    int line = 0;
     for (int i = 0; i < chart->mark_count; i++) {
         const ganz_mark *const m = &chart->marks[i];
         if (!(m->x >= p->x.low && m->x <= p->x.high)) continue;
-        PRINT(p, "<path d=\"M%.1f %d v%d\" stroke=\"#888\" stroke-dasharray=\"3 4\"/>\n", place_x(p, m->x), TOP, FRAME_H);
-        GANZ_TRY(label(p, place_x(p, m->x) + 4, TOP + 14, "font-size=\"11\" fill=\"#666\"", m->label));
+        const double x = place_x(p, m->x);
+        line = x < used ? line + 1 : 0;
+        used = x + 10 + 6.5 * (double)strlen(m->label);
+        PRINT(p, "<path d=\"M%.1f %d v%d\" stroke=\"#888\" stroke-dasharray=\"3 4\"/>\n", x, TOP, FRAME_H);
+        GANZ_TRY(label(p, x + 4, TOP + 14 + 13 * line, "font-size=\"11\" fill=\"#666\"", m->label));
     }
     return GANZ_OK;
 }

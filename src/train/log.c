@@ -176,12 +176,13 @@ typedef struct columns {
     double *step, *loss, *smooth, *valid, *bleu;
 } columns;
 
-/* An exponential mean over about a hundredth of the points, without a bias towards the first. */
+/* An exponential mean over about a hundredth of the points, without a bias towards the first; each phase has its own. */
 static void fill_columns(const columns *c, const ganz_log_record *records, int count)
 {
     const double keep = 1 - 1 / (1 + count / 100.0);
     double sum = 0, weight = 0;
     for (int i = 0; i < count; i++) {
+        if (i > 0 && isfinite(records[i].phase) && records[i].phase != records[i - 1].phase) sum = weight = 0;
         c->step[i] = records[i].step;
         c->loss[i] = records[i].loss;
         c->valid[i] = records[i].valid_loss;
@@ -192,6 +193,15 @@ static void fill_columns(const columns *c, const ganz_log_record *records, int c
         }
         c->smooth[i] = isfinite(records[i].loss) ? sum / weight : NAN;
     }
+}
+
+/* Takes the least of the numbers from all of them and returns it; NAN where there are none. */
+static double above_least(double *values, int count)
+{
+    double least = NAN;
+    for (int i = 0; i < count; i++) least = fmin(least, values[i]);
+    for (int i = 0; i < count; i++) values[i] -= least;
+    return least;
 }
 
 /* Events that lack a number leave no hole in its line. */
@@ -223,10 +233,11 @@ int ganz_log_marks(const ganz_log_record *records, int count, ganz_mark *marks, 
     return n;
 }
 
-ganz_status ganz_log_plot(const char *log_path, const char *svg_path, const char *title, ganz_error *err)
+ganz_status ganz_log_plot(const char *log_path, const char *svg_path, const char *title, bool taught, ganz_error *err)
 {
     ganz_log_record *records;
     int count;
+    char valid_label[48] = "validation loss";
     GANZ_TRY(ganz_log_read(log_path, &records, &count, err));
     const size_t n = (size_t)count + 1;
     double *const block = ganz_alloc(n * 8, sizeof *block); /* five columns, and a copy of the steps for three */
@@ -234,11 +245,13 @@ ganz_status ganz_log_plot(const char *log_path, const char *svg_path, const char
     if (block) {
         const columns c = {block, block + n, block + 2 * n, block + 3 * n, block + 4 * n};
         fill_columns(&c, records, count);
+        const double least = taught ? above_least(c.valid, count) : NAN;
+        if (isfinite(least)) snprintf(valid_label, sizeof valid_label, "validation loss above %.4f", least);
         for (int i = 5; i < 8; i++) memcpy(block + (size_t)i * n, c.step, sizeof(double) * (size_t)count);
         ganz_series series[] = {
-            compact("training loss", "#c9d7e8", c.step, c.loss, count),
+            compact(taught ? "divergence from the teacher" : "training loss", "#c9d7e8", c.step, c.loss, count),
             compact("smoothed", "#1f5fa8", block + 5 * n, c.smooth, count),
-            compact("validation loss", "#d1550a", block + 6 * n, c.valid, count),
+            compact(valid_label, "#d1550a", block + 6 * n, c.valid, count),
             compact("validation BLEU", "#2a8a3e", block + 7 * n, c.bleu, count),
         };
         series[0].width = 1;
@@ -247,7 +260,7 @@ ganz_status ganz_log_plot(const char *log_path, const char *svg_path, const char
         ganz_mark marks[MARKS];
         const ganz_chart chart = {.title = title,
                                   .x_label = "step",
-                                  .left_label = "loss (nats per token)",
+                                  .left_label = "nats per token",
                                   .right_label = series[3].count ? "BLEU" : NULL,
                                   .series = series,
                                   .count = series[3].count ? 4 : 3,

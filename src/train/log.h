@@ -34,7 +34,8 @@ ganz_status ganz_log_read(const char *path, ganz_log_record **records, int *coun
 
 /* Where phases begin in a log, as marks of a chart; returns how many, at most `most`. */
 int ganz_log_marks(const ganz_log_record *records, int count, ganz_mark *marks, int most);
-/* Draws the losses and BLEU of a log, and the borders of its phases. */
-ganz_status ganz_log_plot(const char *log_path, const char *svg_path, const char *title, ganz_error *err);
+/* Draws the losses and BLEU of a log, and the borders of its phases. The training loss of a run that is taught is the
+ * divergence from its teacher, far below any validation loss, of which then only what it has above its least is drawn. */
+ganz_status ganz_log_plot(const char *log_path, const char *svg_path, const char *title, bool taught, ganz_error *err);
 
 #endif

@@ -120,6 +120,13 @@ static void tell_beginning(run *r)
     tell(r, event);
 }
 
+static void tell_phase(run *r)
+{
+    char event[96];
+    snprintf(event, sizeof event, "phase %d: %s", (int)r->t.counters.phase, r->t.phase->name);
+    tell(r, event);
+}
+
 /* ---- the log ------------------------------------------------------------------------------------ */
 
 static void start_line(run *r)
@@ -197,7 +204,8 @@ static ganz_status save_checkpoint(run *r, ganz_error *err)
     GANZ_TRY(ganz_trainer_probe(&r->t, err));
     GANZ_TRY(ganz_checkpoint_save(r->files.last, &parts, &r->t.counters, err));
     if (quantizes(r)) GANZ_TRY(ganz_history_plot(r->files.history, r->files.history_svg, &r->t.net, err));
-    GANZ_TRY(ganz_log_plot(r->files.log, r->files.svg, quantizes(r) ? "Quantization" : "Training", err));
+    const bool taught = r->t.tutors.count > 0;
+    GANZ_TRY(ganz_log_plot(r->files.log, r->files.svg, quantizes(r) ? "Quantization" : "Training", taught, err));
     r->paused += ganz_seconds() - started;
     r->saved = true;
     if (r->options->save) *r->options->save = 0;
@@ -361,28 +369,19 @@ static ganz_status run_phase(run *r, ganz_error *err)
 
 static ganz_status enter_phase(run *r, int row, ganz_error *err)
 {
-    char event[96];
     GANZ_TRY(ganz_trainer_enter(&r->t, row, err));
     r->saved = false;
-    snprintf(event, sizeof event, "phase %d: %s", row, r->t.phase->name);
-    tell(r, event);
+    tell_phase(r);
     return GANZ_OK;
 }
 
 /* The result of quantization, opened as translation opens it. */
 static ganz_status freeze(run *r, ganz_error *err)
 {
-    char event[160];
-    ganz_frozen *const f = &r->frozen;
     if (r->t.counters.best_step == 0) GANZ_TRY(save_model(r, r->files.best, err)); /* nobody could choose */
     const char *const text = r->options->valid_source;
     if (text) GANZ_TRY(ganz_quantize_report(r->files.best, text, REPORT_LINES, r->files.path, err));
-    GANZ_TRY(ganz_trainer_check_frozen(&r->t, r->files.best, f, err));
-    if (f->compared == 0) return GANZ_OK;
-    snprintf(event, sizeof event, "integer engine: BLEU %.2f; %d of %d validation sentences differ from training", f->bleu,
-             f->different, f->compared);
-    tell(r, event);
-    return GANZ_OK;
+    return ganz_trainer_check_frozen(&r->t, r->files.best, &r->frozen, err);
 }
 
 static ganz_status train(run *r, ganz_error *err)
@@ -472,6 +471,7 @@ static ganz_status open_run(run *r, ganz_error *err)
     r->started = ganz_seconds() - r->log.seconds;
     start_line(r);
     tell_beginning(r);
+    if (quantizes(r)) tell_phase(r);
     return log_changes(r, err);
 }
 

@@ -57,6 +57,12 @@ $GANZ quantize --model float/best.safetensors --train corpus --out three --phase
 grep -qx 'three/best.safetensors: 23 of 23 products in integers' err || fail "without validation it says: $(cat err)"
 $GANZ translate --model three/best.safetensors valid.en >out || fail "cannot translate with six bits"
 
+# ---- what is told on the way
+$GANZ quantize --model float/best.safetensors --train corpus --out told --steps-per-phase 1 --valid-source valid.en \
+  --valid-target valid.de 2>err || fail "it fails when it may talk: $(cat err)"
+equal "phases that are told of" 6 "$(grep -c '^quantize phase [1-6]: ' err)"
+equal "what the integer engine makes of it is told once" 1 "$(grep -c 'integer engine: BLEU' err)"
+
 # ---- what a run of another model left without a checkpoint is not gone on with
 $GANZ train -q --recipe tiny --encoder-layers 2 --train corpus --vocab vocab --out deeper --steps 2 || fail "no deeper model"
 rm three/last.safetensors
