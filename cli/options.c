@@ -170,6 +170,9 @@ static int take_option(const cli_command *command, const cli_option *options, in
     if (!value) {
         if (*at + 1 >= argc) return cli_usage(command, "--%s needs a value", o->name);
         value = argv[++*at];
+        const char *of_next;
+        if (is_option(value) && find(options, value, &of_next, &negated))
+            return cli_usage(command, "--%s needs a value, not %s", o->name, value);
     }
     if (!*value) return cli_usage(command, "--%s needs a value, not an empty word", o->name);
     int code = set_value(command, o, value);

@@ -1,6 +1,6 @@
 # cmake --install into any folder: program, libraries, headers, manual page; a program builds against them through
-# pkg-config. BUILD is the build folder, CMAKE and CC the tools, SANITIZERS what the libraries were built with;
-# MAKE_MODEL writes a small random model.
+# pkg-config or CMake's find_package. BUILD is the build folder, CMAKE and CC the tools, SANITIZERS what the libraries were
+# built with; MAKE_MODEL writes a small random model.
 "$CMAKE" --install "$BUILD" --prefix "$PWD/prefix with space/here" >install.out 2>&1 || fail "cmake --install: $(cat install.out)"
 mv "prefix with space/here" moved # it may be moved afterwards
 PREFIX=$PWD/moved
@@ -11,6 +11,8 @@ for header in "$HERE"/../../include/ganz/*.h; do
   cmp "$header" "$PREFIX/include/ganz/${header##*/}" || fail "no header ${header##*/}"
 done
 [ -s "$PREFIX/share/ganz/recipes/base.yaml" ] || fail "no recipes"
+cmp "$HERE/../../LICENSE" "$PREFIX/share/doc/ganz/LICENSE" || fail "no licence"
+[ -s "$PREFIX/share/doc/ganz/models.md" ] || fail "no word about the model"
 for model in "$HERE"/../../models/*.safetensors; do
   [ ! -e "$model" ] || cmp "$model" "$PREFIX/share/ganz/${model##*/}" || fail "no model ${model##*/}"
 done
@@ -34,5 +36,18 @@ if [ -e "$LIBDIR/libganz.so" ]; then # a build with libraries linked in has none
   $CC $flags "$program" $(pkg-config --libs ganz) -o shared || fail "a shared program does not build"
   LD_LIBRARY_PATH="$LIBDIR" ./shared m.safetensors <text | cmp - expected || fail "the shared program says something else"
   LD_LIBRARY_PATH="$LIBDIR" ldd ./shared | grep -qF "$LIBDIR/libganz.so" || fail "the shared program uses another library"
+
+  mkdir project
+  cp "$program" project
+  cat >project/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(example LANGUAGES C)
+find_package(ganz 0.1 REQUIRED)
+add_executable(example translate.c)
+target_link_libraries(example PRIVATE ganz::ganz)
+END
+  { "$CMAKE" -S project -B built -DCMAKE_PREFIX_PATH="$PREFIX" -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="$SANITIZERS" &&
+    "$CMAKE" --build built; } >project.out 2>&1 || fail "find_package(ganz): $(tail -20 project.out)"
+  built/example m.safetensors <text | cmp - expected || fail "the program of CMake says something else"
 fi
 exit 0
