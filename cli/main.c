@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,6 +48,7 @@ int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN); /* a write to a closed pipe is an error like any other */
     signal(SIGXFSZ, SIG_IGN); /* and so is one beyond the largest file allowed */
+    setenv("OPENBLAS_NUM_THREADS", "1", 0); /* the work is divided before it gets there: its threads would only take memory */
     if (argc < 2) {
         print_help(stderr);
         return CLI_USAGE;

@@ -29,6 +29,8 @@ typedef enum { CblasRowMajor = 101 } CBLAS_ORDER;
 typedef enum { CblasNoTrans = 111, CblasTrans = 112 } CBLAS_TRANSPOSE;
 void cblas_sgemm(CBLAS_ORDER order, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, float alpha,
                  const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
+enum { OPENBLAS_SEQUENTIAL = 0 };
+static inline int openblas_get_parallel(void) { return 1; }
 static inline void openblas_set_num_threads(int threads) { (void)threads; }
 END
   cat >"$dir/cblas.c" <<'END'

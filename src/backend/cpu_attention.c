@@ -96,7 +96,7 @@ static void attend_segment(const attention_job *job, const ganz_cpu_head *h, rea
     const ganz_attention_call *const c = job->c;
     const int keys = h->keys;
     real *const keep = u + (size_t)h->queries * (size_t)keys;
-    real_gemm(PLAIN, TURNED, h->queries, keys, c->width, 1, h->q, c->q.m.ld, h->k, c->k.m.ld, 0, u, keys);
+    ganz_cpu_gemm(PLAIN, TURNED, h->queries, keys, c->width, 1, h->q, c->q.m.ld, h->k, c->k.m.ld, 0, u, keys);
     for (int i = 0; i < h->queries; i++) {
         real *const line = u + (size_t)i * (size_t)keys;
         const int n = ganz_cpu_seen(c, h, i);
@@ -111,7 +111,7 @@ static void attend_segment(const attention_job *job, const ganz_cpu_head *h, rea
         for (int j = n; j < keys; j++) line[j] = 0;
     }
     real *const out = real_row(&c->out, h->query) + h->head * c->width;
-    real_gemm(PLAIN, PLAIN, h->queries, c->width, keys, 1, u, keys, h->v, c->v.m.ld, 0, out, c->out.ld);
+    ganz_cpu_gemm(PLAIN, PLAIN, h->queries, c->width, keys, 1, u, keys, h->v, c->v.m.ld, 0, out, c->out.ld);
     if (job->value != 1)
         for (int i = 0; i < h->queries; i++) scale_row(out + (size_t)i * (size_t)c->out.ld, c->width, job->value);
 }
@@ -174,6 +174,7 @@ void ganz_cpu_attention(ganz_backend *be, const ganz_attention_call *c)
     const size_t workers = (size_t)cpu->threads, keys = (size_t)c->see.longest_key;
     GANZ_ASSERT(c->q.m.type == GANZ_REAL && c->k.m.type == GANZ_REAL && c->v.m.type == GANZ_REAL);
     GANZ_ASSERT(!lists || !c->mask);
+    if (!lists && !ganz_cpu_blas_ready(cpu)) return;
     attention_job job = {c, ganz_cpu_score_factor(c), value_factor(c), c->u_step ? 1 / *c->u_step : 1, NULL, 0, NULL};
     job.scratch_each =
         ganz_round_up(lists ? keys : ((size_t)c->see.longest_query + 1) * keys, GANZ_ALIGN / sizeof(real));

@@ -78,16 +78,16 @@ static void grad_segment(const grad_job *job, const ganz_cpu_head *h, real *u, r
     real *const q_grad = real_row(&c->q_grad, h->query) + col;
     real *const k_grad = real_row(&c->k_grad, h->key) + col, *const v_grad = real_row(&c->v_grad, h->key) + col;
     real sum = 0;
-    real_gemm(PLAIN, TURNED, queries, keys, w, 1, h->q, c->q.m.ld, h->k, c->k.m.ld, 0, u, keys);
-    real_gemm(PLAIN, TURNED, queries, keys, w, step_of(&c->v), out_grad, c->out_grad.ld, h->v, c->v.m.ld, 0, g, keys);
+    ganz_cpu_gemm(PLAIN, TURNED, queries, keys, w, 1, h->q, c->q.m.ld, h->k, c->k.m.ld, 0, u, keys);
+    ganz_cpu_gemm(PLAIN, TURNED, queries, keys, w, step_of(&c->v), out_grad, c->out_grad.ld, h->v, c->v.m.ld, 0, g, keys);
     for (int i = 0; i < queries; i++) {
         const size_t at = (size_t)i * (size_t)keys;
         sum += grad_line(job, h, i, u + at, used + at, g + at, marks);
     }
     if (z) *z = sum * *c->u_step * (real)0.693147180559945309417;
-    real_gemm(TURNED, PLAIN, keys, w, queries, 1, used, keys, out_grad, c->out_grad.ld, 0, v_grad, c->v_grad.ld);
-    real_gemm(PLAIN, PLAIN, queries, w, keys, step_of(&c->k), g, keys, h->k, c->k.m.ld, 0, q_grad, c->q_grad.ld);
-    real_gemm(TURNED, PLAIN, keys, w, queries, step_of(&c->q), g, keys, h->q, c->q.m.ld, 0, k_grad, c->k_grad.ld);
+    ganz_cpu_gemm(TURNED, PLAIN, keys, w, queries, 1, used, keys, out_grad, c->out_grad.ld, 0, v_grad, c->v_grad.ld);
+    ganz_cpu_gemm(PLAIN, PLAIN, queries, w, keys, step_of(&c->k), g, keys, h->k, c->k.m.ld, 0, q_grad, c->q_grad.ld);
+    ganz_cpu_gemm(TURNED, PLAIN, keys, w, queries, step_of(&c->q), g, keys, h->q, c->q.m.ld, 0, k_grad, c->k_grad.ld);
 }
 
 static void zero_rows(const ganz_matrix *m, int row, int rows, int col, int cols)
@@ -119,6 +119,7 @@ void ganz_cpu_attention_grad(ganz_backend *be, const ganz_attention_call *c)
     const size_t keys = (size_t)c->see.longest_key, queries = (size_t)c->see.longest_query;
     const int64_t items = (int64_t)c->see.segments * c->heads;
     GANZ_ASSERT(c->see.segments > 0 && c->stats);
+    if (!ganz_cpu_blas_ready(cpu)) return;
     grad_job job = {.c = c, .factor = ganz_cpu_score_factor(c), .inv = c->u_step ? 1 / *c->u_step : 1};
     job.scratch_each = ganz_round_up((3 * queries + 1) * keys, GANZ_ALIGN / sizeof(real));
     job.scratch = ganz_cpu_scratch(cpu, (size_t)cpu->threads * job.scratch_each + (size_t)items, sizeof(real));

@@ -1,24 +1,9 @@
 /* The CPU as a device: memory is ordinary memory, calls run at once over a pool of threads. */
 #include "backend/cpu_backend.h"
 
-#include <cblas.h>
-#include <pthread.h>
 #include <string.h>
 
-#include "backend/cpu_gemm.h"
 #include "base/rng.h"
-
-static pthread_mutex_t blas_door = PTHREAD_MUTEX_INITIALIZER;
-
-void ganz_cpu_blas_enter(void)
-{
-    if (openblas_get_parallel() == OPENBLAS_SEQUENTIAL) pthread_mutex_lock(&blas_door);
-}
-
-void ganz_cpu_blas_leave(void)
-{
-    if (openblas_get_parallel() == OPENBLAS_SEQUENTIAL) pthread_mutex_unlock(&blas_door);
-}
 
 void *ganz_cpu_scratch(ganz_cpu *cpu, size_t count, size_t element)
 {
@@ -94,6 +79,7 @@ static void cpu_zero(ganz_backend *be, void *memory, size_t bytes)
 static ganz_status cpu_sync(ganz_backend *be, ganz_error *err)
 {
     ganz_cpu *const cpu = ganz_cpu_of(be);
+    if (cpu->no_blas) return ganz_fail(err, GANZ_EUNSUPPORTED, "float products need OpenBLAS: %s", cpu->no_blas);
     if (!cpu->out_of_memory) return GANZ_OK;
     cpu->out_of_memory = false;
     return ganz_fail(err, GANZ_ENOMEM, "out of memory for scratch of the CPU backend");
@@ -192,7 +178,6 @@ ganz_status ganz_cpu_backend_open(ganz_backend **be, int threads, ganz_error *er
         ganz_free(cpu);
         return status;
     }
-    openblas_set_num_threads(1); /* the pool divides the work: a BLAS that divides it again only gets in the way */
     *be = &cpu->table;
     return GANZ_OK;
 }

@@ -75,7 +75,7 @@ static void linear_tiles(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
         real *const y = real_row(&c->y, r.row) + r.col;
-        real_gemm(PLAIN, TURNED, r.rows, r.cols, c->in, 1, real_row(&c->x.m, r.row), c->x.m.ld,
+        ganz_cpu_gemm(PLAIN, TURNED, r.rows, r.cols, c->in, 1, real_row(&c->x.m, r.row), c->x.m.ld,
                   real_row(&c->w.m, r.col), c->w.m.ld, 0, y, c->y.ld);
         for (int row = 0; row < r.rows; row++) {
             real *const line = y + (size_t)row * (size_t)c->y.ld;
@@ -92,6 +92,7 @@ void ganz_cpu_linear(ganz_backend *be, const ganz_linear_call *c)
 {
     GANZ_ASSERT(c->x.m.type == GANZ_REAL && c->w.m.type == GANZ_REAL && c->y.type == GANZ_REAL);
     GANZ_ASSERT(c->relu || !c->drop.mask);
+    if (!ganz_cpu_blas_ready(ganz_cpu_of(be))) return;
     linear_job job = {.c = c, .t = tile(c->rows, c->out), .factor = step_of(&c->x) * step_of(&c->w)};
     if (c->w_by_row) {
         real *const factors = ganz_cpu_scratch(ganz_cpu_of(be), (size_t)c->out, sizeof *factors);
@@ -163,7 +164,7 @@ static void x_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
-        real_gemm(PLAIN, PLAIN, r.rows, r.cols, c->out, job->factor, real_row(&c->y_grad, r.row), c->y_grad.ld,
+        ganz_cpu_gemm(PLAIN, PLAIN, r.rows, r.cols, c->out, job->factor, real_row(&c->y_grad, r.row), c->y_grad.ld,
                   (const real *)c->w.m.data + r.col, c->w.m.ld, c->x_grad_add ? 1 : 0,
                   real_row(&c->x_grad, r.row) + r.col, c->x_grad.ld);
     }
@@ -176,7 +177,7 @@ static void w_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
-        real_gemm(TURNED, PLAIN, r.rows, r.cols, c->rows, step_of(&c->x), (const real *)c->y_grad.data + r.row,
+        ganz_cpu_gemm(TURNED, PLAIN, r.rows, r.cols, c->rows, step_of(&c->x), (const real *)c->y_grad.data + r.row,
                   c->y_grad.ld, (const real *)c->x.m.data + r.col, c->x.m.ld, 1,
                   c->w_grad + (size_t)r.row * (size_t)c->in + r.col, c->in);
     }
@@ -187,6 +188,7 @@ void ganz_cpu_linear_grad(ganz_backend *be, const ganz_linear_call *c)
     ganz_pool *const pool = ganz_cpu_of(be)->pool;
     linear_job job = {.c = c, .factor = c->w_by_row ? 1 : step_of(&c->w)};
     GANZ_ASSERT(c->y_grad.type == GANZ_REAL);
+    if (!ganz_cpu_blas_ready(ganz_cpu_of(be))) return;
     if (c->relu) ganz_pool_run(pool, c->rows, ganz_cpu_grain(c->out), relu_grad_rows, &job);
     if (c->bias_grad) ganz_pool_run(pool, (c->out + BIAS_COLS - 1) / BIAS_COLS, 1, bias_grad_strips, &job);
     if (c->w_grad) {

@@ -1,0 +1,84 @@
+/* OpenBLAS, which is loaded when the first float product is to be made. As soon as it is there it starts a thread for each
+ * processor. Each spins for a while and reserves 128 MiB, which it demands again and again where it cannot have them
+ * (ulimit -v), so that the program never ends. Who multiplies integers, or nothing, is spared that. */
+#include "backend/cpu_gemm.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef GANZ_F64
+#define GEMM cblas_dgemm
+#else
+#define GEMM cblas_sgemm
+#endif
+
+#define GANZ_TEXT_OF(x) #x
+#define GANZ_TEXT(x) GANZ_TEXT_OF(x)
+
+typedef struct library {
+    __typeof__(&GEMM) gemm;
+    __typeof__(&openblas_set_num_threads) set_threads;
+    __typeof__(&openblas_get_parallel) kind;
+} library;
+
+static struct {
+    library lib;
+    bool one_by_one; /* callers take turns */
+    bool ready;
+    char why[256]; /* it is not */
+} blas;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
+
+#ifdef GANZ_BLAS_NAME
+static bool find_symbol(void *from, const char *name, void *to)
+{
+    void *const symbol = dlsym(from, name);
+    memcpy(to, &symbol, sizeof symbol);
+    if (!symbol) snprintf(blas.why, sizeof blas.why, "%s lacks %s", GANZ_BLAS_NAME, name);
+    return symbol != NULL;
+}
+
+/* By its name, as a linked library is found, or else where the build found it. It stays until the program ends. */
+static bool find_library(library *lib)
+{
+    void *from = dlopen(GANZ_BLAS_NAME, RTLD_NOW | RTLD_LOCAL);
+    if (!from) from = dlopen(GANZ_BLAS_PATH, RTLD_NOW | RTLD_LOCAL);
+    if (!from) snprintf(blas.why, sizeof blas.why, "%s", dlerror());
+    return from && find_symbol(from, GANZ_TEXT(GEMM), &lib->gemm) &&
+           find_symbol(from, "openblas_set_num_threads", &lib->set_threads) &&
+           find_symbol(from, "openblas_get_parallel", &lib->kind);
+}
+#else /* linked */
+static bool find_library(library *lib)
+{
+    *lib = (library){GEMM, openblas_set_num_threads, openblas_get_parallel};
+    return true;
+}
+#endif
+
+static void load(void)
+{
+    if (!find_library(&blas.lib)) return;
+    blas.lib.set_threads(1); /* the pool divides the work: a BLAS that divides it again only gets in the way */
+    blas.one_by_one = blas.lib.kind() == OPENBLAS_SEQUENTIAL;
+    blas.ready = true;
+}
+
+bool ganz_cpu_blas_ready(ganz_cpu *cpu)
+{
+    pthread_once(&once, load);
+    if (!blas.ready) cpu->no_blas = blas.why;
+    return blas.ready;
+}
+
+void ganz_cpu_gemm(int turn_a, int turn_b, int m, int n, int k, real alpha, const real *a, int lda, const real *b, int ldb,
+                   real beta, real *c, int ldc)
+{
+    if (blas.one_by_one) pthread_mutex_lock(&door);
+    blas.lib.gemm(CblasRowMajor, (CBLAS_TRANSPOSE)turn_a, (CBLAS_TRANSPOSE)turn_b, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                  ldc);
+    if (blas.one_by_one) pthread_mutex_unlock(&door);
+}
