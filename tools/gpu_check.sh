@@ -1,5 +1,5 @@
 #!/bin/bash
-# gpu_check.sh [build|test|bench|all] [DIR]: builds what the CUDA backend needs and nothing else, straight with nvcc and
+# gpu_check.sh [build|test|bench|sanitize|all] [DIR]: builds what the CUDA backend needs and nothing else, straight with nvcc and
 # gcc (no cmake, no cmocka, none of the libraries that files and text need), runs test_cuda and times training steps.
 # Logs go to $OUT (or DIR/logs). For machines with a GPU and little else.
 set -u

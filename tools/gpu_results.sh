@@ -3,11 +3,11 @@
 # cores that is lent for minutes: the GPU trains and learns while the processor calibrates and translates. Each step is one of
 # reproduce.sh or quantize_table.sh, so what is there is not done again, and stopped runs go on.
 #   DATA  as for reproduce.sh
-#   OUT   base/ and big/ as reproduce.sh leaves them, log (what was done when)
+#   OUT   base/ and big/ as reproduce.sh leaves them and chain.log in each, log (what was done when), failed (what was not)
 # Settings, by the environment: GANZ, DEVICE (cuda), THREADS (of translation; all), LINES (100, for calibration), and
 #   BASE, BIG            recipes (base-quick, big-quick); BASE_TRAIN, BIG_TRAIN: more options of ganz train, e.g. "--steps 3000"
 #   BASE_LEARN, BIG_LEARN   of ganz quantize; LEARN_8, LEARN_6, LEARN_TAUGHT as for quantize_table.sh (-taught: by both models)
-#   BASE_MEASURED, BIG_MEASURED   methods without learning, at 8 and 6 bits, besides kl
+#   BASE_MEASURED, BIG_MEASURED   methods without learning, at 8 and 6 bits, besides kl; PHASE_3 as for quantize_table.sh
 #   LEARNED="base:8:learned-from-kl ..."   what is learned, in this order, JOBS (3) at a time on the GPU
 set -eu
 [ $# = 2 ] || { sed -n '2,12p' "$0" | sed 's/^# \{0,1\}//' >&2; exit 2; }
@@ -33,7 +33,7 @@ chain() {
   local steps=$1 model=$2
   shift 2
   CHAIN=$steps "$here/tools/reproduce.sh" "$([ "$model" = base ] && echo "$BASE" || echo "$BIG")" "$data" "$out/$model" "$@" \
-    >>"$out/$model/chain.log" 2>&1
+    >>"$out/$model/chain.log" 2>&1 || { say "$model: $steps failed, see $out/$model/chain.log" && return 1; }
 }
 
 # measured MODEL METHODS: the float model translates on the GPU; then what needs none, what learning begins with first
@@ -51,10 +51,10 @@ learned() {
   local model bits method
   IFS=: read -r model bits method <<<"$1"
   if DETACH=yes BITS=$bits METHODS=$method LEARN=$([ "$model" = base ] && echo "$BASE_LEARN" || echo "$BIG_LEARN") chain make "$model"
-  then say "$1"; else say "$1 failed"; fi
+  then say "$1"; else echo "$1" >>"$out/failed"; fi
 }
 
-# pool: all that is to be learned, JOBS at a time
+# pool: all that is to be learned, JOBS at a time; one that fails is noted and keeps no other from being learned
 pool() {
   local one
   for one in $LEARNED; do
@@ -64,6 +64,7 @@ pool() {
   wait
 }
 
+rm -f "$out/failed"
 chain text base
 say "text"
 ln -sfn ../base/texts "$out/big/texts"
@@ -85,3 +86,4 @@ say "translated"
 chain score base
 chain score big
 say "done: $out/base/table/table.md, $out/big/table/table.md"
+[ ! -e "$out/failed" ] || { say "not learned: $(tr '\n' ' ' <"$out/failed")" && exit 1; }

@@ -22,7 +22,7 @@
 #   BOOTSTRAP=1000   resamples of the comparison with the float model
 #   STEPS="make score"   make: models and translations; translate: what make left; score: the tables
 #   DETACH=""        not empty: make ends before its translations do
-#   LOCK=OUT/.lock   one translation at a time of all that share it
+#   LOCK=OUT/.lock   one translation at a time of all that share it (OUT/.lock-NAME: one process makes a model)
 set -eu
 [ $# = 4 ] || { sed -n '2,25p' "$0" | sed 's/^# \{0,1\}//' >&2; exit 2; }
 MODEL=$1 CORPUS=$2 TEXTS=$3 OUT=$4
@@ -48,9 +48,9 @@ translated() {
   done
 }
 
-# in_turn NAME: translated, but one model at a time; the float model where it was trained
+# in_turn NAME: translated, but one model at a time; the float model where it was trained, beside them
 in_turn() {
-  if [ "$1" = float ] && [ "$DEVICE" != cpu ]; then translated float --device "$DEVICE"
+  if [ "$1" = float ] && [ "$DEVICE" != cpu ]; then (flock 9 && translated float --device "$DEVICE") 9>"$OUT/.lock-float"
   else (flock 9 && translated "$1") 9>"$LOCK"; fi
 }
 
@@ -62,13 +62,17 @@ listed() {
   in_turn "$name" &
 }
 
-# calibrated NAME OPTIONS...: a model without learning
+# calibrated NAME OPTIONS...: a model without learning; who wants one that another is making waits for it
 calibrated() {
   local name=$1
   shift
-  [ -s "$OUT/$name.safetensors" ] && return
-  nice $GANZ quantize -q --model "$MODEL" --out "$OUT/$name.safetensors" --threads "$THREADS" "$@"
-  say "made $name"
+  [ ! -s "$OUT/$name.safetensors" ] || return 0
+  (
+    flock 9
+    [ ! -s "$OUT/$name.safetensors" ] || exit 0
+    nice $GANZ quantize -q --model "$MODEL" --out "$OUT/$name.safetensors" --threads "$THREADS" "$@"
+    say "made $name"
+  ) 9>"$OUT/.lock-$name"
 }
 
 # learned NAME OPTIONS...: a run that learns; its model is a link, so that all names look alike
@@ -98,8 +102,11 @@ learned_how() {
   fi
   # shellcheck disable=SC2206 # lists of words
   how+=("${rows[@]}" ${!own:-})
-  # shellcheck disable=SC2206
-  [[ $method != *-taught* ]] || how+=(--teacher $TEACHERS ${LEARN_TAUGHT:-})
+  if [[ $method == *-taught* ]]; then
+    [ -n "$TEACHERS" ] || { say "$method needs TEACHERS" && exit 2; }
+    # shellcheck disable=SC2206
+    how+=(--teacher $TEACHERS ${LEARN_TAUGHT:-})
+  fi
   learned "$method-$bits" "${how[@]}"
   if [[ " $PHASE_3 " == *" $method "* ]]; then
     ln -sfn "$method-$bits/phase-3.safetensors" "$OUT/$method-phase-3-$bits.safetensors"
@@ -117,7 +124,8 @@ made() {
   kl-dense) calibrated "$name" --method kl --products dense "${calibrate[@]}" ;;
   max-per-row | kl-per-row) calibrated "$name" --method "${method%%-*}" --per-row "${calibrate[@]}" ;;
   clip | dynamic) calibrated "$name" --method "$method" --bits "$bits" ;;
-  clip-tuned) learned "$name" --method clip --bits "$bits" ;;
+  clip-tuned) # has one phase, without steps to learn
+    LEARN=$(sed -E 's/--(phases|measure-batches|step-rate|step-optimizer)[ =][^ ]+//g' <<<"$LEARN") learned "$name" --method clip --bits "$bits" ;;
   learned*) learned_how "$method" "$bits" ;;
   *) say "no method named $method" && exit 2 ;;
   esac

@@ -11,7 +11,7 @@ done
 echo "toy 1" >mixture
 chain() {
   MIXTURE=mixture DEVICE=cpu THREADS=2 VOCAB_SIZE=100 LINES=10 BOOTSTRAP=20 METHODS="max clip-tuned learned learned-power-of-two" \
-    LEARN="--steps-per-phase 4 --validate-every 4" "$tools/reproduce.sh" tiny data out --steps 60 --validate-every 60 >log 2>&1 ||
+    LEARN="--steps-per-phase 4 --measure-batches 2 --validate-every 4" "$tools/reproduce.sh" tiny data out --steps 60 --validate-every 60 >log 2>&1 ||
     fail "the chain breaks: $(tail -5 log)"
 }
 chain
@@ -38,4 +38,18 @@ lines() { cut -f1 "both/$1/table/models.tsv" | sort | tr '\n' ' '; }
 equal "lines of base" "float kl-6 kl-8 kl-per-row-6 kl-per-row-8 learned-from-kl-8 learned-from-kl-phase-3-8 \
 learned-taught-per-row-from-kl-6 max-6 max-8 " "$(lines base)"
 equal "lines of big" "float kl-6 kl-8 learned-taught-from-kl-6 max-6 max-8 " "$(lines big)"
+[ -e both/failed ] && fail "not learned: $(cat both/failed)"
 equal "lines with a score" $((8 * (10 + 6))) "$(cat both/*/table/table.tsv | grep -c newstest)"
+
+# what cannot be learned is told at the end, and the tables have the rest
+MIXTURE=mixture DEVICE=cpu THREADS=1 VOCAB_SIZE=100 LINES=10 BOOTSTRAP=20 BASE=tiny BIG=tiny BASE_LEARN="--fly" BIG_LEARN=$tiny \
+  BASE_MEASURED=max BIG_MEASURED=max LEARNED="base:8:learned-power-of-two big:8:learned" "$tools/gpu_results.sh" data both >log 2>&1 &&
+  fail "a model that cannot be learned goes unnoticed"
+grep -q 'not learned: base:8:learned-power-of-two ' log || fail "what was not learned is not told: $(tail -3 log)"
+grep -q 'base: make failed, see .*both/base/chain.log' log || fail "where to look is not told: $(tail -3 log)"
+grep -q '^learned-8' both/big/table/models.tsv || fail "a failure keeps others from being learned"
+
+# a teacher that is not named
+METHODS=learned-taught LEARN=$tiny GANZ=$GANZ "$tools/quantize_table.sh" out/train/best.safetensors out/corpus.safetensors \
+  out/texts untaught >/dev/null 2>err && fail "a teacher is not missed"
+grep -q 'learned-taught needs TEACHERS' err || fail "says: $(cat err)"
