@@ -3,7 +3,7 @@
 # Text found on the web says "half past" a dozen times in a million lines, and German counts towards the next hour, which
 # no model guesses. Trains do not run here, so that asking about them tests what was learned.
 set -eu
-[ $# = 1 ] || { sed -n '2,4p' "$0" | sed 's/^# \{0,1\}//' >&2; exit 2; }
+[ $# = 1 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 
 pairs() {
   awk -F' *[|] *' '

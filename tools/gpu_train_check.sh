@@ -81,7 +81,7 @@ report $? "a run stopped by SIGTERM ($said) and resumed has the same bytes"
 
 cd killed || exit 1
 kills=0 bad=""
-for i in $(seq 20); do
+for _ in $(seq 20); do
   lines=$(cat run/log.tsv 2>/dev/null | wc -l)
   $GANZ "${words[@]}" $(again) 2>err &
   pid=$!

@@ -8,7 +8,7 @@
 # (recipes/mixture-en-de.txt), those of quantize_table.sh, and which steps to do:
 #   CHAIN="text train make score"   a GPU is needed for train and make only
 set -eu
-[ $# -ge 3 ] || { sed -n '2,11p' "$0" | sed 's/^# \{0,1\}//' >&2; exit 2; }
+[ $# -ge 3 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 recipe=$1 data=$2 out=$3
 shift 3
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -23,7 +23,7 @@ say() { printf '== %s (%d s)\n' "$*" $SECONDS; }
 stem() { [ "$1" = clock-phrases ] && echo "$out/texts/$1" || echo "$data/$1"; }
 
 text() {
-  local set side names
+  local set side name names both=()
   for set in newstest2013 newstest2014; do
     for side in en de; do
       [ -s "$out/texts/$set.$side" ] && continue
@@ -34,7 +34,8 @@ text() {
   names=$(grep -v '^#' "$mixture" | cut -d' ' -f1)
   if [ ! -s "$out/vocab.txt" ]; then
     say "vocabulary of about $size"
-    "$GANZ" vocab --size "$size" --out "$out/vocab.txt" $(for n in $names; do echo "$(stem $n).en.xz $(stem $n).de.xz"; done)
+    for name in $names; do both+=("$(stem "$name").en.xz" "$(stem "$name").de.xz"); done
+    "$GANZ" vocab --size "$size" --out "$out/vocab.txt" "${both[@]}"
   fi
   if [ ! -s "$out/corpus.safetensors" ]; then
     say "corpus"

@@ -53,3 +53,12 @@ grep -q '^learned-8' both/big/table/models.tsv || fail "a failure keeps others f
 METHODS=learned-taught LEARN=$tiny GANZ=$GANZ "$tools/quantize_table.sh" out/train/best.safetensors out/corpus.safetensors \
   out/texts untaught >/dev/null 2>err && fail "a teacher is not missed"
 grep -q 'learned-taught needs TEACHERS' err || fail "says: $(cat err)"
+
+# without arguments each tells what it wants, and nothing of its code
+for tool in reproduce quantize_table gpu_results clock_phrases; do
+  "$tools/$tool.sh" >/dev/null 2>err
+  equal "$tool.sh without arguments" 2 $?
+  grep -q "^$tool.sh " err || fail "$tool.sh does not say what it wants"
+  grep -q 'set -eu\|exit' err && fail "$tool.sh shows its code"
+done
+exit 0
