@@ -105,7 +105,7 @@ losses() { # losses FOLDER DEVICE: ten of them
       --warmup 0 --label-smoothing 0.1 --steps 10 --log-every 1 && tail -n 10 run/log.tsv | cut -f6)
 }
 losses ten "$DEVICE" >ten.device && losses ten_cpu cpu >ten.cpu
-worst=$(paste ten.device ten.cpu | awk 'NF == 2 {d = ($1 - $2) / $2; if (d < 0) d = -d; if (d > worst) worst = d; n++} END {print n == 10 ? worst : 1}')
+worst=$(paste ten.device ten.cpu | awk 'NF == 2 {d = ($1 - $2) / $2; if (d < 0) d = -d; if (d > worst) worst = d; n++} END {print n == 10 ? worst + 0 : 1}')
 awk -v d="$worst" 'BEGIN {exit !(d <= 1e-4)}'
 report $? "ten losses in fp32 and those of the CPU differ by $worst of their value at most (1e-4 allowed)"
 
