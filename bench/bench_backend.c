@@ -42,6 +42,13 @@ typedef struct settings {
     bool profile, fake;
 } settings;
 
+static _Noreturn void usage(const char *word)
+{
+    fprintf(stderr, "bench_backend: what is %s?\nusage: bench_backend [--device D] [--precision P] [--model small|base|big] "
+                    "[--rows N] [--steps N] [--chunk N] [--threads N] [--memory GIB] [--profile] [--fake]\n", word);
+    exit(2);
+}
+
 static settings read_settings(int argc, char **argv)
 {
     settings s = {"cuda", "bf16", "base", 64, 20, 8192, 1, 60, false, false};
@@ -63,7 +70,7 @@ static settings read_settings(int argc, char **argv)
         else if (strcmp(argv[i], "--chunk") == 0) s.chunk = atoi(value);
         else if (strcmp(argv[i], "--threads") == 0) s.threads = atoi(value);
         else if (strcmp(argv[i], "--memory") == 0) s.memory = atof(value);
-        else printf("bench_backend: what is %s?\n", argv[i]), exit(2);
+        else usage(argv[i]);
         i++;
     }
     return s;

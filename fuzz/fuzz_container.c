@@ -35,10 +35,8 @@ static void read_file(const uint8_t *data, size_t size)
     for (int i = 0; i < ganz_container_count(c); i++) check_entry(c, i, data, size);
     int64_t number;
     double value;
-    bool flag;
     (void)ganz_container_get_int(c, "n", 0, 9, &number, &err);
     (void)ganz_container_get_real(c, "n", &value, &err);
-    (void)ganz_container_get_bool(c, "n", &flag, &err);
     (void)ganz_container_verify(c, &err);
     ganz_container_close(&c);
 }

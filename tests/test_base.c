@@ -151,10 +151,6 @@ static void random_numbers_are_spread(void **state)
     assert_float_equal(sum / 1e5, 0.5, 0.005);
     assert_float_equal(normal_sum / 1e5, 0, 0.015);
     assert_float_equal(normal_square / 1e5, 1, 0.02);
-    uint32_t order[257], seen[257] = {0};
-    ganz_random_order(9, 1, order, 257);
-    for (int i = 0; i < 257; i++) seen[order[i]]++;
-    for (int i = 0; i < 257; i++) assert_int_equal(seen[i], 1);
 }
 
 static void utf8_accepts_only_valid(void **state)
@@ -323,7 +319,6 @@ static void outputs_are_whole_or_absent(void **state)
     assert_int_equal(ganz_output_open(&out, "kept", &err), GANZ_OK);
     assert_int_equal(ganz_output_write(out, "new1", 4, &err), GANZ_OK);
     assert_int_equal(ganz_output_patch(out, 3, "2", 1, &err), GANZ_OK);
-    assert_int_equal(ganz_output_bytes(out), 4);
     assert_int_equal(ganz_output_finish(&out, &err), GANZ_OK);
     const char *const renewed[] = {"new2"};
     expect_lines("kept", renewed, 1);
@@ -402,10 +397,10 @@ static void reader_stops_at_the_end(void **state)
     (void)state;
     const unsigned char data[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
     ganz_reader r = ganz_reader_over(data, sizeof data);
-    assert_int_equal(ganz_read_u32(&r), 0x04030201);
-    assert_true(ganz_read_u64(&r) == UINT64_C(0x0c0b0a0908070605));
+    assert_true(ganz_read_u64(&r) == UINT64_C(0x0807060504030201));
+    assert_int_equal(*(const unsigned char *)ganz_read_bytes(&r, 1), 9);
     assert_false(r.failed);
-    assert_int_equal(ganz_read_u32(&r), 0);
+    assert_true(ganz_read_u64(&r) == 0);
     assert_true(r.failed);
     assert_null(ganz_read_bytes(&r, 1));
     r = ganz_reader_over(data, sizeof data);

@@ -31,8 +31,7 @@ static inline ganz_reader ganz_reader_over(const void *data, size_t bytes)
     const ganz_reader r = {data, bytes, 0, false};
     return r;
 }
-uint32_t ganz_read_u32(ganz_reader *r); /* little endian */
-uint64_t ganz_read_u64(ganz_reader *r);
+uint64_t ganz_read_u64(ganz_reader *r); /* little endian */
 const void *ganz_read_bytes(ganz_reader *r, size_t bytes); /* NULL when there are fewer */
 
 /* ---- text ---------------------------------------------------------------------------------------- */
@@ -46,8 +45,6 @@ ganz_status ganz_text_file_bytes(const char *path, unsigned long long *bytes, ga
 bool ganz_output_patchable(const ganz_output *out);
 /* Overwrites bytes already written at `offset` (patchable outputs only; the container's header). */
 ganz_status ganz_output_patch(ganz_output *out, uint64_t offset, const void *data, size_t bytes, ganz_error *err);
-/* Bytes written so far. */
-uint64_t ganz_output_bytes(const ganz_output *out);
 
 /* ---- checksums ---------------------------------------------------------------------------------- */
 

@@ -54,12 +54,6 @@ const void *ganz_read_bytes(ganz_reader *r, size_t bytes)
     return data;
 }
 
-uint32_t ganz_read_u32(ganz_reader *r)
-{
-    const unsigned char *const b = ganz_read_bytes(r, 4);
-    return b ? (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24 : 0;
-}
-
 uint64_t ganz_read_u64(ganz_reader *r)
 {
     const unsigned char *const b = ganz_read_bytes(r, 8);

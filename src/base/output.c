@@ -266,8 +266,6 @@ ganz_status ganz_output_patch(ganz_output *o, uint64_t offset, const void *data,
     return GANZ_OK;
 }
 
-uint64_t ganz_output_bytes(const ganz_output *o) { return o->bytes; }
-
 /* The folder of the file, to be synced after the rename; all that can fail without a disk fails before it. */
 static ganz_status open_folder(const char *path, int *fd, ganz_error *err)
 {

@@ -66,9 +66,6 @@ GANZ_HD uint32_t ganz_random_below(uint64_t seed, uint64_t stream, uint64_t inde
 #ifndef __CUDACC__
 /* Standard normal by Box-Muller on number pair `index`. */
 double ganz_random_normal(uint64_t seed, uint64_t stream, uint64_t index);
-
-/* order[0..n) becomes a permutation of 0..n-1 that depends on (seed, stream) alone (Fisher-Yates). */
-void ganz_random_order(uint64_t seed, uint64_t stream, uint32_t *order, uint32_t n);
 #endif
 
 #endif

@@ -80,7 +80,6 @@ ganz_status ganz_container_get_text(const ganz_container *container, const char 
 ganz_status ganz_container_get_int(const ganz_container *container, const char *key, int64_t min, int64_t max,
                                    int64_t *value, ganz_error *err);
 ganz_status ganz_container_get_real(const ganz_container *container, const char *key, double *value, ganz_error *err);
-ganz_status ganz_container_get_bool(const ganz_container *container, const char *key, bool *value, ganz_error *err);
 
 /* Compares a tensor that is about to be read with the checksum that the writer left: all tensors of a file have one, or
  * (in a file of another program) none has, and then there is nothing to compare. */
@@ -103,7 +102,6 @@ ganz_status ganz_writer_open(ganz_writer **writer, const char *path, bool checks
 ganz_status ganz_writer_text(ganz_writer *writer, const char *key, const char *value, ganz_error *err);
 ganz_status ganz_writer_int(ganz_writer *writer, const char *key, int64_t value, ganz_error *err);
 ganz_status ganz_writer_real(ganz_writer *writer, const char *key, double value, ganz_error *err);
-ganz_status ganz_writer_bool(ganz_writer *writer, const char *key, bool value, ganz_error *err);
 void ganz_writer_reserve(ganz_writer *writer, size_t bytes);
 
 /* dims[0] may be -1: as many rows as will be written until ganz_writer_next. Data is aligned only if each

@@ -405,11 +405,3 @@ ganz_status ganz_container_get_real(const ganz_container *c, const char *key, do
     freelocale(plain);
     return starts_number(text) && !*end && isfinite(*value) ? GANZ_OK : bad_value(c, key, text, "a number", err);
 }
-
-ganz_status ganz_container_get_bool(const ganz_container *c, const char *key, bool *value, ganz_error *err)
-{
-    const char *text;
-    GANZ_TRY(ganz_container_get_text(c, key, &text, err));
-    *value = strcmp(text, "true") == 0;
-    return *value || strcmp(text, "false") == 0 ? GANZ_OK : bad_value(c, key, text, "true or false", err);
-}

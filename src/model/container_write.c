@@ -116,11 +116,6 @@ ganz_status ganz_writer_real(ganz_writer *w, const char *key, double value, ganz
     return ganz_writer_text(w, key, text, err);
 }
 
-ganz_status ganz_writer_bool(ganz_writer *w, const char *key, bool value, ganz_error *err)
-{
-    return ganz_writer_text(w, key, value ? "true" : "false", err);
-}
-
 void ganz_writer_reserve(ganz_writer *w, size_t bytes)
 {
     GANZ_ASSERT(!w->started);

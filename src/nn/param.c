@@ -30,13 +30,6 @@ void ganz_params_free(ganz_params *params)
     *params = (ganz_params){0};
 }
 
-int ganz_params_find(const ganz_params *params, const char *name)
-{
-    for (int i = 0; i < params->count; i++)
-        if (strcmp(params->list[i].name, name) == 0) return i;
-    return -1;
-}
-
 size_t ganz_params_total(const ganz_params *params)
 {
     size_t total = 0;

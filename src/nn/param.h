@@ -39,7 +39,6 @@ typedef struct ganz_params {
  * also one matrix). */
 ganz_status ganz_params_add(ganz_params *params, const ganz_param *what, bool touch, int *index, ganz_error *err);
 void ganz_params_free(ganz_params *params);
-int ganz_params_find(const ganz_params *params, const char *name); /* -1: none */
 /* Numbers that FP32 training changes (no steps): 61,163,520 for Base with 33,288 entries. */
 size_t ganz_params_total(const ganz_params *params);
 /* Initial values into a host block, each tensor from its own stream of `seed`; steps start at 0. */
