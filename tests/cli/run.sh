@@ -31,4 +31,11 @@ small_corpus() {
   $GANZ vocab -q --size 300 --out vocab text.en text.de || fail "no vocabulary"
   $GANZ prepare -q --vocab vocab --source text.en --target text.de --out corpus >/dev/null || fail "no corpus"
 }
+# documented TABLE: its columns are in docs/FORMAT.md
+documented() {
+  local column
+  for column in $(head -n 1 "$1"); do
+    grep -qF "\`$column\`" "$HERE/../../docs/FORMAT.md" || fail "docs/FORMAT.md does not know column $column of $1"
+  done
+}
 . "$1"

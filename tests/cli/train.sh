@@ -25,6 +25,7 @@ train 2>err || fail "training fails: $(cat err)"
 [ -s err ] && fail "a quiet run says: $(cat err)"
 for file in last.safetensors best.safetensors log.tsv loss.svg; do [ -s run/$file ] || fail "no $file"; done
 equal "lines of the log" 7 "$(wc -l <run/log.tsv)"
+documented run/log.tsv
 head -n 4 ../text.en | $GANZ translate --model run/best.safetensors >out || fail "cannot translate with the best model"
 equal "lines translated" 4 "$(wc -l <out)"
 head -n 4 ../text.en | $GANZ translate --model run/last.safetensors >out || fail "cannot translate with a checkpoint"
