@@ -13,6 +13,7 @@ import csv
 import html
 import math
 import os
+import sys
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 900, 520, 80, 20, 30, 60
 COLORS = ["#1f5fa8", "#d1550a", "#2a8a3e", "#8e3a9d", "#b08800", "#00808a", "#c2185b", "#555555"]
@@ -20,8 +21,11 @@ COLORS = ["#1f5fa8", "#d1550a", "#2a8a3e", "#8e3a9d", "#b08800", "#00808a", "#c2
 
 def read(path, x, y, smooth):
     """Points of one run; y becomes the mean of the last `smooth` values."""
-    with open(path, newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
+    try:
+        with open(path, newline="") as file:
+            rows = list(csv.DictReader(file, delimiter="\t"))
+    except (OSError, UnicodeDecodeError) as err:
+        raise SystemExit(f"plot_runs: cannot read {path}: {err}")
     if rows and (x not in rows[0] or y not in rows[0]):
         raise SystemExit(f"plot_runs: {path} has no column {x if x not in rows[0] else y}")
     points = [(float(row[x]), float(row[y])) for row in rows if row[x] and row[y]]
@@ -85,11 +89,13 @@ def main():
     logs = args.names if args.list else args.names[1:]
     if not logs:
         parser.error("no logs")
+    if not args.list and not args.names[0].endswith(".svg"):
+        parser.error(f"the first name is that of the picture and ends in .svg, not {args.names[0]}")
     runs = []
     for path in logs:
         points = read(path, args.x, args.y, max(1, args.smooth))
         if not points:
-            print(f"plot_runs: {path} has no {args.y} yet")
+            print(f"plot_runs: {path} has no {args.y} yet", file=sys.stderr)
             continue
         runs.append((os.path.dirname(path) or path, points))
     if args.list:

@@ -26,6 +26,17 @@ train 2>err || fail "training fails: $(cat err)"
 for file in last.safetensors best.safetensors log.tsv loss.svg; do [ -s run/$file ] || fail "no $file"; done
 equal "lines of the log" 7 "$(wc -l <run/log.tsv)"
 documented run/log.tsv
+if command -v python3 >/dev/null; then # a picture of several runs is of Python; a log is never taken for it
+  plot="$HERE/../../tools/plot_runs.py"
+  python3 "$plot" --y loss out.svg run/log.tsv run/log.tsv || fail "no picture of two runs"
+  equal "lines of the picture" 2 "$(grep -c '<polyline' out.svg)"
+  cp run/log.tsv before
+  python3 "$plot" run/log.tsv run/log.tsv 2>err
+  equal "a log in place of the picture" 2 $?
+  grep -q 'ends in .svg, not run/log.tsv' err || fail "says: $(cat err)"
+  cmp before run/log.tsv || fail "a log was overwritten with a picture"
+  refuses 1 'cannot read nowhere' python3 "$plot" out.svg nowhere
+fi
 head -n 4 ../text.en | $GANZ translate --model run/best.safetensors >out || fail "cannot translate with the best model"
 equal "lines translated" 4 "$(wc -l <out)"
 head -n 4 ../text.en | $GANZ translate --model run/last.safetensors >out || fail "cannot translate with a checkpoint"
