@@ -144,6 +144,7 @@ static int make_recipe(words *w, const cli_settings *settings)
     if (w->run.resume && w->run.out && ganz_train_recipe(w->run.out, r, &found, &err) != GANZ_OK) return cli_fail(about, &err);
     if (!found && w->run.model && ganz_model_recipe(w->run.model, r, &found, &err) != GANZ_OK) return cli_fail(about, &err);
     if (w->recipe && ganz_recipe_read(r, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
+    r->average_last = r->patience = 0; /* of training, which a recipe or the model's file may name */
     if (w->run.teacher_count > 0) r->learn_from = GANZ_LEARN_FROM_MODEL;
     const int code = cli_settings_apply(about, settings, r);
     if (code >= 0) return code;

@@ -39,20 +39,29 @@ const cli_command cli_about_average = {
     .name = "average",
     .usage = "--out MODEL MODEL...",
     .summary = "average models of one shape",
-    .details = "Checkpoints are models too. All must have the same shape and vocabulary.\n",
+    .details = "Checkpoints are models too. All must have the same shape and vocabulary. Settings that ganz quantize goes by are\n"
+               "noted as in the first of them, so the newest comes first.\n",
 };
 
 /* ---- report ------------------------------------------------------------------------------------- */
 
-static void print_report(const ganz_train_report *r, const char *out)
+/* Whether a run that has ended wrote average.safetensors. */
+static bool has_average(const ganz_train_report *r, const ganz_recipe *recipe)
 {
+    return recipe->average_last > 0 ? r->step >= recipe->save_every : recipe->average_decay > 0;
+}
+
+static void print_report(const ganz_train_report *r, const ganz_train_options *options, bool ended)
+{
+    const char *const out = options->out;
+    const bool average = ended && has_average(r, &options->recipe);
     fprintf(stderr, "%lld steps, %lld target tokens, %lld parameters, %.0f tokens/s%s\n", r->step, r->tokens,
             r->parameters, r->tokens_per_second, r->early ? "; ended because validations got no better" : "");
     if (r->best_step > 0) {
         cli_print_best(r);
         fprintf(stderr, " (%s/best.safetensors)\n", out);
     } else {
-        fprintf(stderr, "the model is in %s/last.safetensors\n", out);
+        fprintf(stderr, "the model is in %s/%s.safetensors\n", out, average ? "average" : "last");
     }
     fprintf(stderr, "memory: %.0f MiB at most (%.0f MiB a pass, %.0f MiB parameters and optimizer)\n",
             cli_peak_mib(), (double)r->pass_bytes / 1048576, (double)r->weight_bytes / 1048576);
@@ -106,7 +115,7 @@ static int run(const train_words *w, ganz_train_options *options)
 {
     ganz_train_report report;
     const int code = cli_train(&cli_about_train, options, w->quiet, &report);
-    if (code != CLI_FAILED && !w->quiet) print_report(&report, options->out);
+    if (code != CLI_FAILED && !w->quiet) print_report(&report, options, code == CLI_OK);
     return code;
 }
 

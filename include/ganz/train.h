@@ -87,7 +87,8 @@ GANZ_API ganz_status ganz_model_recipe(const char *model, ganz_recipe *recipe, b
  * Whatever does not fit together is refused before the first step. On failure the last checkpoint stays whole. */
 GANZ_API ganz_status ganz_train(const ganz_train_options *options, ganz_train_report *report, ganz_error *err);
 
-/* The mean of several models of one shape and vocabulary, written as a model. */
+/* The mean of several models of one shape and vocabulary, written as a model. What the file of the first tells of its
+ * training, the new one tells too. */
 GANZ_API ganz_status ganz_average_models(const char *const *paths, int count, const char *out, ganz_error *err);
 
 /* ---- measuring ---------------------------------------------------------------------------------- */

@@ -2,9 +2,10 @@
 #include <string.h>
 
 #include "ganz/train.h"
-#include "model/model.h"
+#include "train/checkpoint.h"
 
-/* The first model gives shape, vocabulary and texts; the others must have the same. */
+/* The first model gives shape, vocabulary, texts and what is known of its training; shape and vocabulary of the others must be
+ * the same. */
 typedef struct mean {
     ganz_container *file; /* of the first: its texts are borrowed */
     ganz_model_info info;
@@ -54,6 +55,20 @@ out:
     return status;
 }
 
+static ganz_status save(const mean *m, const char *path, ganz_error *err)
+{
+    ganz_writer *writer;
+    ganz_status status;
+    GANZ_TRY(ganz_writer_open(&writer, path, true, err));
+    GANZ_CHECK(ganz_checkpoint_note_origin(writer, m->file, err));
+    GANZ_CHECK(ganz_model_declare(writer, &m->info, &m->net, m->vocab, err));
+    GANZ_CHECK(ganz_model_write(writer, &m->net, m->vocab, m->block, err));
+    status = ganz_writer_finish(&writer, err);
+out:
+    ganz_writer_abandon(&writer);
+    return status;
+}
+
 ganz_status ganz_average_models(const char *const *paths, int count, const char *out, ganz_error *err)
 {
     mean m = {0};
@@ -62,7 +77,7 @@ ganz_status ganz_average_models(const char *const *paths, int count, const char 
     GANZ_CHECK(open_first(&m, paths[0], err));
     for (int i = 0; i < count; i++) GANZ_CHECK(add_model(&m, paths[i], err));
     for (size_t i = 0; i < m.net.params.block; i++) m.block[i] = (real)(m.sums[i] / count);
-    GANZ_CHECK(ganz_model_save(out, &m.info, &m.net, m.vocab, m.block, err));
+    GANZ_CHECK(save(&m, out, err));
 out:
     ganz_free(m.block);
     ganz_free(m.sums);

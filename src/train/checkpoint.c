@@ -254,6 +254,18 @@ ganz_status ganz_checkpoint_origin(const ganz_container *file, ganz_recipe *reci
     return ganz_container_get_int(file, key, 0, INT64_MAX, &origin->step, err);
 }
 
+ganz_status ganz_checkpoint_note_origin(ganz_writer *writer, const ganz_container *file, ganz_error *err)
+{
+    ganz_recipe recipe;
+    ganz_origin origin;
+    ganz_recipe_defaults(&recipe);
+    GANZ_TRY(ganz_checkpoint_origin(file, &recipe, &origin, err));
+    if (origin.recipe) GANZ_TRY(write_settings(writer, &recipe, err));
+    const char *const changes = ganz_container_text(file, about_changes);
+    if (changes) GANZ_TRY(ganz_writer_text(writer, about_changes, changes, err));
+    return origin.step > 0 ? ganz_writer_int(writer, about_trained, origin.step, err) : GANZ_OK;
+}
+
 ganz_status ganz_checkpoint_slots(const ganz_container *file, const ganz_weights *weights, const ganz_optim *optim,
                                   bool *found, ganz_error *err)
 {

@@ -68,6 +68,8 @@ typedef struct ganz_origin {
 } ganz_origin;
 ganz_status ganz_checkpoint_origin(const ganz_container *file, ganz_recipe *recipe, ganz_origin *origin,
                                    ganz_error *err);
+/* Notes in a model that is being written what another one's file tells, for one that was made of it. */
+ganz_status ganz_checkpoint_note_origin(ganz_writer *writer, const ganz_container *file, ganz_error *err);
 /* Takes over the optimizer's memory from a checkpoint of the same optimizer; *found false: it has none. */
 ganz_status ganz_checkpoint_slots(const ganz_container *file, const ganz_weights *weights, const ganz_optim *optim,
                                   bool *found, ganz_error *err);

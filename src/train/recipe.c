@@ -307,6 +307,9 @@ ganz_status ganz_recipe_check(const ganz_recipe *r, ganz_error *err)
         return ganz_fail(err, GANZ_EINVAL, "patience needs validations: validate-every");
     if (r->average_last > 0 && r->save_every == 0)
         return ganz_fail(err, GANZ_EINVAL, "an average of the last checkpoints needs some: save-every");
+    if (r->average_last > 0 && r->steps > 0 && r->steps < r->save_every)
+        return ganz_fail(err, GANZ_EINVAL, "an average of the last checkpoints needs some, but save-every %lld is beyond the %lld steps",
+                         r->save_every, r->steps);
     if (r->batch == GANZ_BATCH_PACKED && r->micro_tokens > 0 && r->micro_tokens < r->slots)
         return ganz_fail(err, GANZ_EINVAL, "micro-tokens %lld holds not one row of %lld slots", r->micro_tokens,
                          r->slots);

@@ -55,7 +55,7 @@ static ganz_status open_net(ganz_trainer *t, ganz_error *err)
     return t->start ? ganz_model_check_params(t->start, &t->net, err) : GANZ_OK;
 }
 
-/* The shape is the model's; a run of its own has no end of training. */
+/* The shape is the model's. */
 static ganz_status open_start(ganz_trainer *t, ganz_error *err)
 {
     ganz_recipe *const r = &t->recipe;
@@ -68,7 +68,6 @@ static ganz_status open_start(ganz_trainer *t, ganz_error *err)
     r->heads = t->info.config.heads;
     r->encoder_layers = t->info.config.encoder_layers;
     r->decoder_layers = t->info.config.decoder_layers;
-    if (t->options.quantize) r->average_last = r->patience = 0;
     return GANZ_OK;
 }
 
@@ -244,6 +243,7 @@ static ganz_status open_ranges(ganz_trainer *t, ganz_error *err)
 static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
 {
     const ganz_train_options *const o = &t->options;
+    if (o->quantize) t->recipe.average_last = t->recipe.patience = 0; /* settings of the end of training, which phases have not */
     GANZ_TRY(ganz_recipe_check(&t->recipe, err));
     GANZ_TRY(ganz_phases_of(&t->recipe, o->quantize, &t->phases, err));
     if (!o->train) return ganz_fail(err, GANZ_EINVAL, "training needs a corpus");

@@ -74,6 +74,7 @@ refuses 1 'valid.de has only 20 lines' $GANZ train --recipe tiny --train corpus 
 refuses 1 'no GPU|no CUDA' $GANZ train --recipe tiny --train corpus --vocab vocab --out no --device cuda
 refuses 1 'patience counts validations and needs a text for them' $GANZ train --recipe tiny --cooldown 0 --steps 0 --patience 2 --train corpus --vocab vocab --out no
 refuses 1 'patience counts validations and needs a text for them' $GANZ train --recipe tiny --steps 2 --patience 2 --train corpus --vocab vocab --out no
+refuses 2 'save-every 50 is beyond the 20 steps' $GANZ train --recipe tiny --average-last 2 --steps 20 --train corpus --vocab vocab --out no
 refuses 2 'average of the last checkpoints needs some: save-every' $GANZ train --recipe tiny --average-last 2 --save-every 0 --train corpus --vocab vocab --out no
 idle() { refuses 2 "$1: here it would change nothing" $GANZ train --recipe tiny --train corpus --vocab vocab --out no "${@:2}"; }
 idle '--adam-beta1 goes with --optimizer adam' --optimizer adafactor --adam-beta1 0.5
@@ -217,10 +218,19 @@ else
 fi
 
 # ---- averages
+$GANZ train --recipe tiny --steps 2 --average-decay 0.9 --train corpus --vocab vocab --out unseen 2>err || fail "no running average"
+grep -qx 'the model is in unseen/average.safetensors' err && [ -s unseen/average.safetensors ] || fail "where is the average: $(cat err)"
 (mkdir mean && cd mean && train --average-last 2 --save-every 10 --average-decay 0.9) || fail "no averages"
 [ -s mean/run/average.safetensors ] && [ -s mean/run/model-30.safetensors ] && [ -s mean/run/model-40.safetensors ] || fail "no average"
 [ -e mean/run/model-20.safetensors ] && fail "an old model is kept"
 $GANZ average --out mean.safetensors mean/run/model-*.safetensors || fail "cannot average"
+for file in mean/run/average.safetensors mean.safetensors; do # what quantization goes by
+  equal "settings noted in $file" "adam 40" "$(setting optimizer $file) $(setting steps $file)"
+  grep -aqo '"trained_steps":"[34]0"' $file || fail "$file does not tell how long it was trained"
+done
+grep -aqo '"trained_steps":"40"' mean/run/average.safetensors || fail "an average is not of its newest model's age"
+$GANZ quantize -q --model mean/run/average.safetensors --train corpus --out mean/int --steps-per-phase 1 --save-every 0 ||
+  fail "settings of averages keep a model from being quantized"
 head -n 1 text.en | $GANZ translate --model mean.safetensors >out || fail "cannot translate with an average"
 refuses 1 'different shapes' $GANZ average --out no mean.safetensors $(cd whole && $GANZ train -q --recipe tiny --width 64 --train ../corpus --vocab ../vocab --out wide --steps 1 && echo whole/wide/last.safetensors)
 
