@@ -74,6 +74,37 @@ static void loss_vectors(void **state)
     near(sums[1], 1, 0);
 }
 
+/* Sharp rows over a large vocabulary: most numbers are tiny beside the largest, and together they still count. */
+static void small_numbers_of_wide_rows_count(void **state)
+{
+    (void)state;
+    enum { ROWS = 3, VOCAB = 70001 };
+    static const int32_t labels[ROWS] = {3, 70000, 512};
+    static real logits[ROWS * VOCAB], taught[ROWS * VOCAB];
+    fill(logits, ROWS * VOCAB, 31);
+    fill(taught, ROWS * VOCAB, 32);
+    double plain = 0, apart = 0, sums[3];
+    for (int row = 0; row < ROWS; row++) {
+        real *const x = logits + (size_t)row * VOCAB, *const t = taught + (size_t)row * VOCAB;
+        double q = 0, p = 0, both = 0;
+        for (int i = 0; i < VOCAB; i++) {
+            x[i] *= 4;
+            t[i] *= 4;
+            q += exp((double)x[i]);
+            p += exp((double)t[i]);
+            both += exp((double)t[i]) * ((double)t[i] - (double)x[i]);
+        }
+        plain += log(q) - (double)x[labels[row]];
+        apart += both / p - log(p) + log(q);
+    }
+    near(loss_of(logits, ROWS, VOCAB, labels, 0, sums), plain, 1e-6 * plain);
+    sums[0] = 0;
+    const ganz_loss_call c = {.rows = ROWS, .vocab = VOCAB, .logits = matrix(logits, ROWS, VOCAB), .labels = labels,
+                              .taught = matrix(taught, ROWS, VOCAB), .grad_scale = 1, .sums = sums};
+    be->loss(be, &c);
+    near(sums[0], apart, 1e-6 * apart);
+}
+
 /* ---- updates ------------------------------------------------------------------------------------ */
 
 static void adafactor_vectors(void **state)
@@ -560,6 +591,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loss_vectors),
+        cmocka_unit_test(small_numbers_of_wide_rows_count),
         cmocka_unit_test(adafactor_vectors),
         cmocka_unit_test(adafactor_of_a_large_matrix),
         cmocka_unit_test(adafactor_of_a_vector),

@@ -5,10 +5,17 @@
 #include "backend/cpu_backend.h"
 #include "backend/cpu_math.h"
 
+/* Most numbers of a row are tiny beside its largest and would be lost in one long sum, all on one side: lanes sum up a block,
+ * blocks are added in double. */
+enum { BLOCK = 1024 };
+
+static int block_of(int n, int begin) { return n - begin < BLOCK ? n - begin : BLOCK; }
+
 /* *max = max(x), returns sum(exp(x - max)). */
-GANZ_CLONES static real exp_sum(const real *x, int n, real *max)
+GANZ_CLONES static double exp_sum(const real *x, int n, real *max)
 {
-    real lane[LANES], sum, m;
+    real lane[LANES], m;
+    double sum = 0;
     for (int l = 0; l < LANES; l++) lane[l] = x[0];
     int at = 0;
     for (; at + LANES <= n; at += LANES)
@@ -16,7 +23,11 @@ GANZ_CLONES static real exp_sum(const real *x, int n, real *max)
     for (; at < n; at++) lane[0] = x[at] > lane[0] ? x[at] : lane[0];
     m = lane[0];
     for (int l = 1; l < LANES; l++) m = lane[l] > m ? lane[l] : m;
-    LANE_SUM(sum, n, i, real_exp(x[i] - m));
+    for (at = 0; at < n; at += BLOCK) {
+        real part;
+        LANE_SUM(part, block_of(n, at), i, real_exp(x[at + i] - m));
+        sum += (double)part;
+    }
     *max = m;
     return sum;
 }
@@ -48,7 +59,7 @@ GANZ_CLONES static double loss_row(const ganz_loss_call *c, const real *x, int l
 {
     const int n = c->vocab;
     real max, sum;
-    const double exps = (double)exp_sum(x, n, &max);
+    const double exps = exp_sum(x, n, &max);
     LANE_SUM(sum, n, i, x[i]);
     const double other = (double)c->smoothing / (n - 1), right = 1 - (double)c->smoothing;
     *best = first_of(x, max) == label;
@@ -60,7 +71,7 @@ GANZ_CLONES static void loss_grad_row(const ganz_loss_call *c, real *x, int labe
 {
     const int n = c->vocab;
     real max;
-    const real scale = c->grad_scale / exp_sum(x, n, &max), other = c->smoothing / (real)(n - 1) * c->grad_scale;
+    const real scale = c->grad_scale / (real)exp_sum(x, n, &max), other = c->smoothing / (real)(n - 1) * c->grad_scale;
     const real right = (1 - c->smoothing) * c->grad_scale;
     const real at_label = real_exp(x[label] - max) * scale - right;
     for (int i = 0; i < n; i++) x[i] = real_exp(x[i] - max) * scale - other;
@@ -73,12 +84,16 @@ GANZ_CLONES static void loss_grad_row(const ganz_loss_call *c, real *x, int labe
 GANZ_CLONES static double taught_row(const ganz_loss_call *c, const real *x, const real *t, int label, bool *best)
 {
     const int n = c->vocab;
-    real max, most, sum;
-    const double exps = (double)exp_sum(x, n, &max);
-    const real whole = exp_sum(t, n, &most);
-    LANE_SUM(sum, n, i, real_exp(t[i] - most) * ((t[i] - most) - (x[i] - max)));
+    real max, most;
+    const double exps = exp_sum(x, n, &max), whole = exp_sum(t, n, &most);
+    double sum = 0;
+    for (int at = 0; at < n; at += BLOCK) {
+        real part;
+        LANE_SUM(part, block_of(n, at), i, real_exp(t[at + i] - most) * ((t[at + i] - most) - (x[at + i] - max)));
+        sum += (double)part;
+    }
     *best = first_of(x, max) == label;
-    return (double)sum / (double)whole - log((double)whole) + log(exps);
+    return sum / whole - log(whole) + log(exps);
 }
 
 /* logits become (softmax - the teacher's) * grad_scale */
@@ -86,7 +101,7 @@ GANZ_CLONES static void taught_grad_row(const ganz_loss_call *c, real *x, const 
 {
     const int n = c->vocab;
     real max, most;
-    const real scale = c->grad_scale / exp_sum(x, n, &max), believed = c->grad_scale / exp_sum(t, n, &most);
+    const real scale = c->grad_scale / (real)exp_sum(x, n, &max), believed = c->grad_scale / (real)exp_sum(t, n, &most);
     for (int i = 0; i < n; i++) x[i] = real_exp(x[i] - max) * scale - real_exp(t[i] - most) * believed;
 }
 
