@@ -70,7 +70,8 @@ static int run_train(int argc, char **argv)
     int code = cli_parse(about, options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     if (code < 0 && random && o.train) code = cli_usage(about, "--random and --train exclude each other");
-    if (code < 0 && vocab_size != VOCAB_SIZE && o.train) code = cli_usage(about, "the vocabulary is the corpus's: --vocab-size and --train exclude each other");
+    if (code < 0 && vocab_size != VOCAB_SIZE && o.train)
+        code = cli_usage(about, "the vocabulary is the corpus's: --vocab-size and --train exclude each other");
     cli_list_free(&rest);
     if (code < 0 && recipe && ganz_recipe_read(&o.recipe, recipe, &err) != GANZ_OK) return cli_fail(about, &err);
     if (code < 0) code = cli_settings_apply(about, &settings, &o.recipe);

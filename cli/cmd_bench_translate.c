@@ -177,8 +177,10 @@ static int check(const options *o, const cli_list *rest)
     if (rest->count > 0) return cli_usage(about, "what is %s?", rest->items[0]);
     if (!o->model == !o->random) return cli_usage(about, "give either --model or --random");
     if (o->model && o->bits != standard.bits) return cli_usage(about, "--bits goes with --random: a model has its own");
-    if (o->model && o->vocab_size != standard.vocab_size) return cli_usage(about, "--vocab-size goes with --random: a model has its own");
-    if (o->lengths && o->sentences != standard.sentences) return cli_usage(about, "--sentences and --lengths exclude each other: there is a sentence for each length");
+    if (o->model && o->vocab_size != standard.vocab_size)
+        return cli_usage(about, "--vocab-size goes with --random: a model has its own");
+    if (o->lengths && o->sentences != standard.sentences)
+        return cli_usage(about, "--sentences and --lengths exclude each other: there is a sentence for each length");
     return -1;
 }
 

@@ -398,7 +398,8 @@ int cli_run_inspect(int argc, char **argv)
     };
     cli_list rest = {0};
     int code = cli_parse(&cli_about_inspect, options, argc, argv, &rest);
-    if (code < 0 && beam != j.options.beam && !j.audit_path) code = cli_usage(&cli_about_inspect, "--beam goes with --audit, which translates");
+    if (code < 0 && beam != j.options.beam && !j.audit_path)
+        code = cli_usage(&cli_about_inspect, "--beam goes with --audit, which translates");
     j.options.beam = (int)beam;
     if (code < 0 && j.vocab && (j.json || j.audit_path)) code = cli_usage(&cli_about_inspect, "--vocab goes with nothing else");
     if (code < 0 && rest.count > 1) code = cli_usage(&cli_about_inspect, "one model at a time, not %s too", rest.items[1]);

@@ -262,8 +262,10 @@ static int check(const options *o, const cli_list *rest)
     if (rest->count > 0)
         return cli_usage(&cli_about_score, "unexpected word %s: hypotheses are named by --hyp", rest->items[0]);
     if (!o->ref) return cli_usage(&cli_about_score, "--ref is needed");
-    if (o->tok && strcmp(o->metric, "chrf") == 0) return cli_usage(&cli_about_score, "--tok goes with --metric bleu: chrF counts characters");
-    if (o->confidence && o->bootstrap == 0) return cli_usage(&cli_about_score, "--confidence comes from resamples: --bootstrap must be over 0");
+    if (o->tok && strcmp(o->metric, "chrf") == 0)
+        return cli_usage(&cli_about_score, "--tok goes with --metric bleu: chrF counts characters");
+    if (o->confidence && o->bootstrap == 0)
+        return cli_usage(&cli_about_score, "--confidence comes from resamples: --bootstrap must be over 0");
     int dashes = (strcmp(o->ref, "-") == 0) + (o->hyps.count == 0);
     for (int i = 0; i < o->hyps.count; i++) dashes += strcmp(o->hyps.items[i], "-") == 0;
     if (dashes > 1) return cli_usage(&cli_about_score, "only one of the texts can come from standard input");
