@@ -77,7 +77,7 @@ typedef struct ganz_translator_options {
      * holds a copy of the weights there, and with N above 0 belongs to the thread that opened it. Different devices and
      * precisions round differently, so that a few translations differ. */
     const char *device;
-    const char *precision; /* of products on a GPU: "bf16", "tf32" or "fp32"; NULL: bf16 */
+    const char *precision; /* of products: "bf16", "tf32" or "fp32", of which a CPU has the last; "auto", NULL: bf16 on a GPU, else fp32 */
 } ganz_translator_options;
 
 /* beam 4, n_best 1, alpha 0.6, batch_tokens 3072, one thread, no alignment, on the CPU. */

@@ -28,7 +28,8 @@ typedef struct ganz_calibration {
     bool dense;          /* only products with weights become integer */
     bool per_row;        /* a step for each output of a weight, instead of one for all */
     bool float_lookup;   /* embeddings are looked up in a float table of their own */
-    bool power_of_two;   /* all steps are rounded up to powers of two; neither goes with GANZ_METHOD_DYNAMIC */
+    bool power_of_two;   /* all steps are rounded up to powers of two; neither this nor float_lookup, attention_bits and
+                          * bias_bits go with GANZ_METHOD_DYNAMIC, where dense and per_row are a matter of course */
     double clip;         /* range of GANZ_METHOD_CLIP */
     const char *source;  /* text file, one sentence a line; plain or compressed */
     const char *target;  /* its translation, line by line; NULL: what the model itself makes of the source */
