@@ -1,11 +1,11 @@
-/* Learned quantization: the table of phases, six phases over a toy task, resumed runs, and what the engine makes of it. */
+/* Learned quantization: the table of phases, six phases over a toy task, and what the engine makes of it. */
 #include "test.h"
 
 #include <math.h>
 #include <unistd.h>
 
 #include "ganz/quantize.h"
-#include "toy.h"
+#include "toy_quantize.h"
 #include "train/operands.h"
 
 /* ---- the table ---------------------------------------------------------------------------------- */
@@ -58,62 +58,6 @@ static void sets_of_phases(void **state)
 }
 
 /* ---- six phases --------------------------------------------------------------------------------- */
-
-/* Unseen sentences as text. */
-static void write_valid(void)
-{
-    FILE *const source = fopen(in_dir("unseen.src"), "w"), *const target = fopen(in_dir("unseen.tgt"), "w");
-    for (int i = 0; i < 100; i++) {
-        int32_t ids[LONGEST];
-        const int n = make_source(77, (uint64_t)i, ids) - 1;
-        for (int j = 0; j < n; j++) {
-            fprintf(source, "%c%c", 'a' + ids[j] - 2, j + 1 < n ? ' ' : '\n');
-            fprintf(target, "%c%c", 'a' + ids[n - 1 - j] - 2, j + 1 < n ? ' ' : '\n');
-        }
-    }
-    fclose(source);
-    fclose(target);
-}
-
-/* A float model that has learned to reverse. */
-static void make_float(void)
-{
-    ganz_train_options o = toy_options("reverse");
-    o.recipe.steps = 1000;
-    o.recipe.width = 64;
-    o.recipe.ffn = 128;
-    o.recipe.heads = 4;
-    o.recipe.validate_every = 400;
-    o.valid_source = in_dir("unseen.src");
-    o.valid_target = in_dir("unseen.tgt");
-    o.out = in_dir("float");
-    must_train(&o);
-}
-
-static int setup_all(void **state)
-{
-    if (setup(state) != 0) return -1;
-    write_valid();
-    make_float();
-    return 0;
-}
-
-static ganz_train_options quantize_options(const char *folder, int bits)
-{
-    ganz_train_options o = toy_options("reverse");
-    o.vocab = NULL;
-    o.model = in_dir("float/best.safetensors");
-    o.quantize = true;
-    o.recipe.bits = bits;
-    o.recipe.steps_per_phase = 40;
-    o.recipe.measure_batches = 10;
-    o.recipe.validate_every = 20;
-    o.recipe.log_every = 10;
-    o.valid_source = in_dir("unseen.src");
-    o.valid_target = in_dir("unseen.tgt");
-    o.out = in_dir(folder);
-    return o;
-}
 
 /* Share of right tokens of an integer model, by the engine. */
 static double right_of(const char *path)
@@ -469,152 +413,7 @@ static void learns_from_several(void **state)
     assert_true(first[1] > first[0]);
 }
 
-/* ---- resumed runs ------------------------------------------------------------------------------- */
-
-static ganz_train_options resumable(const char *folder)
-{
-    ganz_train_options o = quantize_options(folder, 8);
-    o.recipe.steps_per_phase = 12;
-    o.recipe.measure_batches = 1;
-    o.recipe.validate_every = 8;
-    o.recipe.log_every = 5;
-    o.recipe.save_every = 7;
-    o.recipe.dropout = o.recipe.dropout_relu = o.recipe.dropout_attention = 0.1;
-    o.recipe.micro_tokens = 128;
-    return o;
-}
-
-/* Sets the stop flag where phase -at begins, or as stop_at does. */
-static void stop_here(void *context, const ganz_train_progress *p)
-{
-    stopper *const s = context;
-    if (s->at > 0) stop_at(context, p);
-    else if (p->event && strncmp(p->event, "phase", 5) == 0 && p->phase == -s->at) s->flag = 1;
-}
-
-/* Stops within phases, at their borders, in validations and in the measuring of ranges. */
-static void stop_and_go_on(long long learn_from)
-{
-    const bool taught = learn_from == GANZ_LEARN_FROM_MODEL;
-    ganz_train_options whole = resumable(taught ? "taught" : "whole"), parts = resumable(taught ? "lessons" : "parts");
-    whole.recipe.learn_from = parts.recipe.learn_from = learn_from;
-    must_train(&whole);
-    static const long long stops[] = {5, 8, -2, -3, 16, 25, -4, 36, -5, 40, -6, 51, 61, 0};
-    for (size_t i = 0; i < GANZ_COUNT(stops); i++) {
-        stopper s = {.at = stops[i]};
-        ganz_error err = {0};
-        parts.stop = &s.flag;
-        parts.progress = stop_here;
-        parts.context = &s;
-        const ganz_status status = ganz_train(&parts, NULL, &err);
-        if (status != (stops[i] ? GANZ_ESTOPPED : GANZ_OK)) fail_msg("stop %lld: %s", stops[i], err.message);
-        parts.resume = true;
-        if (!taught) parts.model = NULL; /* the folder has all of it */
-    }
-    assert_true(same_in(whole.out, parts.out, "last.safetensors"));
-    assert_true(same_in(whole.out, parts.out, "best.safetensors"));
-    assert_true(same_in(whole.out, parts.out, "phase-3.safetensors"));
-    same_log(in_dir(taught ? "taught/log.tsv" : "whole/log.tsv"), in_dir(taught ? "lessons/log.tsv" : "parts/log.tsv"));
-}
-
-static void resumed_is_uninterrupted(void **state)
-{
-    (void)state;
-    stop_and_go_on(GANZ_LEARN_FROM_CORPUS);
-    stop_and_go_on(GANZ_LEARN_FROM_MODEL);
-}
-
-static void must_stop(ganz_train_options *o, long long at)
-{
-    stopper s = {.at = at};
-    ganz_error err = {0};
-    o->stop = &s.flag;
-    o->progress = stop_here;
-    o->context = &s;
-    if (ganz_train(o, NULL, &err) != GANZ_ESTOPPED) fail_msg("no stop: %s", err.message);
-    o->resume = true;
-    o->stop = NULL;
-    o->progress = NULL;
-}
-
-static void refuses_to_resume(const ganz_train_options *o, const char *text)
-{
-    ganz_error err = {0};
-    assert_int_equal(GANZ_EINVAL, ganz_train(o, NULL, &err));
-    if (!strstr(err.message, text)) fail_msg("expected %s in: %s", text, err.message);
-}
-
-/* A run would end otherwise with another teacher, or without the steps it was to begin with. */
-static void resumed_with_what_it_began_with(void **state)
-{
-    (void)state;
-    ganz_train_options o = resumable("one_teacher");
-    const char *const teacher = in_dir("taught/last.safetensors"), *const steps = in_dir("taught/best.safetensors");
-    o.recipe.learn_from = GANZ_LEARN_FROM_MODEL;
-    const char *const teachers[] = {teacher, o.model}, *const turned[] = {o.model, teacher};
-    o.teachers = teachers;
-    o.teacher_count = 2;
-    must_stop(&o, 5);
-    o.teacher_count = 0;
-    refuses_to_resume(&o, "another teacher");
-    o.teacher_count = 1;
-    refuses_to_resume(&o, "another teacher");
-    o.teacher_count = 2;
-    o.teachers = turned;
-    refuses_to_resume(&o, "another teacher");
-    o.teachers = NULL;
-    refuses_to_resume(&o, "no names of them");
-    o.teachers = teachers;
-    must_stop(&o, 8);
-
-    ganz_train_options whole = resumable("steps_at_once"), parts = resumable("steps_in_parts");
-    whole.recipe.phases = parts.recipe.phases = 0xE;
-    whole.recipe.per_row = parts.recipe.per_row = true;
-    whole.steps_of = parts.steps_of = steps;
-    must_train(&whole);
-    must_stop(&parts, 5);
-    parts.steps_of = NULL;
-    refuses_to_resume(&parts, "begun with other steps");
-    parts.steps_of = steps;
-    must_stop(&parts, -3);
-    parts.steps_of = in_dir("whole/best.safetensors");
-    refuses_to_resume(&parts, "begun with other steps");
-    parts.steps_of = NULL; /* they are its own now */
-    must_train(&parts);
-    assert_true(same_in(whole.out, parts.out, "best.safetensors"));
-    parts = resumable("own_steps");
-    parts.recipe.phases = 0xE;
-    must_stop(&parts, -3);
-    parts.steps_of = steps;
-    refuses_to_resume(&parts, "begun with other steps");
-}
-
-/* Three phases now and the others later are six at once, but for the step of the border. */
-static void phases_can_be_added(void **state)
-{
-    (void)state;
-    ganz_train_options o = resumable("added");
-    ganz_train_report report;
-    o.recipe.phases = 0xE; /* 1 to 3 */
-    assert_int_equal(GANZ_OK, ganz_train(&o, &report, NULL));
-    assert_int_equal(25, report.step);
-    assert_true(report.best_step > 13 && report.different == 0);
-    o.recipe.phases = 0x7E;
-    o.resume = true;
-    assert_int_equal(GANZ_OK, ganz_train(&o, &report, NULL));
-    assert_int_equal(61, report.step);
-    assert_true(report.best_step >= 37 && report.different == 0);
-}
-
-/* ---- refusals ----------------------------------------------------------------------------------- */
-
-static void refuses(const ganz_train_options *o, const char *text)
-{
-    ganz_error err = {0};
-    assert_int_not_equal(GANZ_OK, ganz_train(o, NULL, &err));
-    if (!strstr(err.message, text)) fail_msg("expected %s in: %s", text, err.message);
-    assert_false(ganz_exists(o->out));
-}
+/* ---- steps of another model --------------------------------------------------------------------- */
 
 /* Steps that hardly learn stay those of the model they were taken from, whatever its bits. */
 static void steps_begin_where_another_model_has_them(void **state)
@@ -649,32 +448,7 @@ static void steps_begin_where_another_model_has_them(void **state)
     o.steps_of = in_dir("kl");
     o.recipe.method = GANZ_METHOD_CLIP;
     refuses(&o, "only the learned method");
-}
-
-static void what_does_not_fit_is_refused(void **state)
-{
-    (void)state;
-    ganz_train_options o = quantize_options("refused", 8);
-    o.model = in_dir("int8/best.safetensors");
-    refuses(&o, "integer model");
-    o.model = in_dir("vocab");
-    refuses(&o, "vocab");
-    o.model = NULL;
-    refuses(&o, "needs a model");
-    o = quantize_options("refused", 8);
-    o.train = in_dir("other");
-    refuses(&o, "vocabulary");
-    o = quantize_options("refused", 8);
-    o.recipe.phases = 2 | 8;
-    refuses(&o, "phases 2 and 3 are needed");
-    o = quantize_options("refused", 8);
-    o.recipe.weight_bits = 1;
-    refuses(&o, "2 bits");
-    o = quantize_options("int8", 6);
-    o.resume = true;
-    ganz_error err;
-    assert_int_not_equal(GANZ_OK, ganz_train(&o, NULL, &err));
-    assert_non_null(strstr(err.message, "was made with bits 8, not 6"));
+    assert_false(ganz_exists(o.out));
 }
 
 int main(void)
@@ -694,11 +468,7 @@ int main(void)
         cmocka_unit_test(phases_end_with_their_average),
         cmocka_unit_test(learns_from_the_float_model),
         cmocka_unit_test(learns_from_several),
-        cmocka_unit_test(resumed_is_uninterrupted),
-        cmocka_unit_test(resumed_with_what_it_began_with),
-        cmocka_unit_test(phases_can_be_added),
         cmocka_unit_test(steps_begin_where_another_model_has_them),
-        cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, setup_all, teardown);
 }

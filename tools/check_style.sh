@@ -2,7 +2,7 @@
 # Prints the sizes we watch: lines of files and functions. Fails when a limit of CONTRIBUTING.md is broken.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-files=$(find src include cli -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' | sort)
+files=$(find src include cli tests bench examples -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' | sort)
 
 # A function of ours opens with "{" in the first column and closes with "}" there.
 awk '

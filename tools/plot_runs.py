@@ -51,30 +51,31 @@ def draw(runs, x, y):
     low_y, high_y = min(p[1] for p in every), max(p[1] for p in every)
     if high_x == low_x:
         high_x += 1
-    if high_y == low_y:
-        high_y += 1
+    room = (high_y - low_y) * 0.05 or 0.5
+    low_y, high_y = low_y - room, high_y + room
+    top = TOP + 18 * len(runs)  # their names stand above, where no line can run through them
 
     def at(p):
         return (LEFT + (p[0] - low_x) / (high_x - low_x) * (WIDTH - LEFT - RIGHT),
-                HEIGHT - BOTTOM - (p[1] - low_y) / (high_y - low_y) * (HEIGHT - TOP - BOTTOM))
+                HEIGHT - BOTTOM - (p[1] - low_y) / (high_y - low_y) * (HEIGHT - top - BOTTOM))
 
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">',
            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>']
     for value in ticks(low_x, high_x):
         place = at((value, low_y))[0]
-        out.append(f'<path d="M{place:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#e4e4e4"/>'
+        out.append(f'<path d="M{place:.1f} {top}V{HEIGHT - BOTTOM}" stroke="#e4e4e4"/>'
                    f'<text x="{place:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{value:g}</text>')
     for value in ticks(low_y, high_y):
         place = at((low_x, value))[1]
         out.append(f'<path d="M{LEFT} {place:.1f}H{WIDTH - RIGHT}" stroke="#e4e4e4"/>'
                    f'<text x="{LEFT - 8}" y="{place + 4:.1f}" text-anchor="end">{value:g}</text>')
     out.append(f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 14}" text-anchor="middle">{html.escape(x)}</text>'
-               f'<text x="{LEFT}" y="{TOP - 10}">{html.escape(y)}</text>')
+               f'<text x="{LEFT}" y="{top - 10}">{html.escape(y)}</text>')
     for i, (name, points) in enumerate(runs):
         color = COLORS[i % len(COLORS)]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in map(at, points))
         out.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>'
-                   f'<text x="{WIDTH - RIGHT - 6}" y="{TOP + 16 * (i + 1)}" text-anchor="end" fill="{color}">{html.escape(name)}</text>')
+                   f'<text x="{WIDTH - RIGHT - 6}" y="{20 + 18 * i}" text-anchor="end" fill="{color}">{html.escape(name)}</text>')
     return "\n".join(out + ["</svg>"]) + "\n"
 
 
