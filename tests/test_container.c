@@ -6,9 +6,11 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 #include "base/io.h"
 #include "base/rng.h"
+#include "flip.h"
 #include "folder.h"
 #include "model/container.h"
 
@@ -162,6 +164,28 @@ static void damage_is_found(void **state)
     ganz_container_close(&c);
 }
 
+/* As docs/FORMAT.md says: 25 bytes that are always the same, 16 digits, and the rest, whose checksum they are. */
+static void header_has_a_checksum(void **state)
+{
+    (void)state;
+    ganz_error err;
+    ganz_map map;
+    for (int i = 0; i < 2; i++) {
+        if (i == 0) write_sample("h");
+        ganz_writer *w; /* nothing in it */
+        if (i == 1) OK(ganz_writer_open(&w, "h", false, &err));
+        if (i == 1) OK(ganz_writer_finish(&w, &err));
+        OK(ganz_map_open(&map, "h", &err));
+        const size_t length = map.data[0] + 256u * map.data[1];
+        const char *const header = (const char *)map.data + 8;
+        char begin[42];
+        snprintf(begin, sizeof begin, "{\"__metadata__\":{\"xxh3\":\"%016llx",
+                 (unsigned long long)XXH3_64bits(header + 41, length - 41));
+        assert_memory_equal(header, begin, 41);
+        ganz_map_close(&map);
+    }
+}
+
 /* The file of tests/golden/container/make.py: element i is i - 2, or i where there is no sign. */
 static void python_file_opens(void **state)
 {
@@ -286,6 +310,14 @@ static void hostile_headers_are_refused(void **state)
         {"{\"__metadata__\":[]}", 0, GANZ_EFORMAT, "__metadata__ is no object"},
         {"{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}", 0, GANZ_EFORMAT, "duplicate"},
         {"{\"__metadata__\":{\"a\":{\"b\":\"c\"}}}", 0, GANZ_EFORMAT, "metadata a is no string"},
+        {"{\"__metadata__\":{\"xxh3\":\"835bd27acce4f7e4\"}}", 0, GANZ_OK, NULL},
+        {"{\"__metadata__\":{\"xxh3\":\"753a6881e5ebe423\",\"kind\":\"x\"}}  ", 0, GANZ_OK, NULL},
+        {"{\"__metadata__\":{\"xxh3\":\"753a6881e5ebe423\",\"kind\":\"y\"}}  ", 0, GANZ_EFORMAT, "header is damaged (the"},
+        {"{\"__metadata__\":{\"xxh3\":\"753a6881e5ebe423\",\"kind\":\"x\"}} ", 0, GANZ_EFORMAT, "header is damaged (the"},
+        {"{\"__metadata__\":{\"kind\":\"x\",\"xxh3\":\"753a6881e5ebe423\"}}  ", 0, GANZ_EFORMAT, "header is damaged (it"},
+        {"{ \"__metadata__\":{\"xxh3\":\"753a6881e5ebe423\",\"kind\":\"x\"}} ", 0, GANZ_EFORMAT, "header is damaged (it"},
+        {"{\"__metadata__\":{\"xxh3\":\"1\"}}", 0, GANZ_EFORMAT, "header is damaged (it"},
+        {"{\"__metadata__\":{\"header_checksum\":\"xxh3\"}}", 0, GANZ_EFORMAT, "header is damaged (it"},
     };
     for (size_t i = 0; i < GANZ_COUNT(cases); i++)
         expect_header(cases[i].header, cases[i].data, cases[i].status, cases[i].sentence);
@@ -324,6 +356,26 @@ static void sizes_have_limits(void **state)
     }
 }
 
+/* Turns each bit of a header and back. With a checksum every one is refused; without, what opens lies inside the file. */
+static void turn_every_bit(unsigned char *file, size_t bytes, size_t header, bool summed)
+{
+    ganz_container *c;
+    ganz_error err;
+    for (size_t bit = 0; bit < 8 * header; bit++) {
+        file[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        const ganz_status status = ganz_container_parse(&c, file, bytes, "flip", &err);
+        if (summed && status == GANZ_OK) fail_msg("bit %zu of byte %zu may turn", bit % 8, bit / 8);
+        if (summed && bit >= 8 * (8 + 25)) assert_string_equal(err.message, "flip: the header is damaged (the checksum differs)");
+        for (int i = 0; status == GANZ_OK && i < ganz_container_count(c); i++) {
+            const ganz_entry *const e = ganz_container_at(c, i);
+            assert_true((const unsigned char *)e->data >= file + header);
+            assert_true((const unsigned char *)e->data + e->bytes <= file + bytes);
+        }
+        ganz_container_close(&c);
+        file[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    }
+}
+
 static void every_cut_and_every_flip_is_survived(void **state)
 {
     (void)state;
@@ -342,20 +394,11 @@ static void every_cut_and_every_flip_is_survived(void **state)
     }
     unsigned char *const copy = malloc(map.bytes);
     memcpy(copy, map.data, map.bytes);
-    for (size_t at = 0; at < header; at++) {
-        for (int bit = 0; bit < 8; bit++) {
-            copy[at] ^= (unsigned char)(1 << bit);
-            if (ganz_container_parse(&c, copy, map.bytes, "flip", &err) == GANZ_OK) {
-                for (int i = 0; i < ganz_container_count(c); i++) {
-                    const ganz_entry *const e = ganz_container_at(c, i);
-                    assert_true((const unsigned char *)e->data >= copy + header);
-                    assert_true((const unsigned char *)e->data + e->bytes <= copy + map.bytes);
-                }
-            }
-            ganz_container_close(&c);
-            copy[at] ^= (unsigned char)(1 << bit);
-        }
-    }
+    turn_every_bit(copy, map.bytes, header, true);
+    unsum_header(copy, map.bytes); /* a file of before, and so the parser meets every turned bit too */
+    OK(ganz_container_parse(&c, copy, map.bytes, "s", &err));
+    ganz_container_close(&c);
+    turn_every_bit(copy, map.bytes, header, false);
     free(copy);
     ganz_map_close(&map);
 }
@@ -413,6 +456,9 @@ static void writer_refuses_nonsense(void **state)
     assert_int_equal(ganz_writer_declare(w, "o", GANZ_DTYPE_F32, 2, (int64_t[]){INT64_MAX, 2}, &err), GANZ_EINVAL);
     assert_int_equal(ganz_writer_real(w, "nan", NAN, &err), GANZ_EINVAL);
     assert_int_equal(ganz_writer_text(w, "bad", "\xFF", &err), GANZ_EINVAL);
+    assert_int_equal(ganz_writer_text(w, "xxh3", "0", &err), GANZ_EINVAL);
+    assert_int_equal(ganz_writer_text(w, "header_checksum", "0", &err), GANZ_EINVAL);
+    assert_string_equal(err.message, "out: metadata header_checksum is for checksums");
     ganz_writer_abandon(&w);
 
     w = opened(); /* too little, too much, twice, misaligned, half a row, no room */
@@ -557,6 +603,7 @@ int main(void)
         IN_FOLDER(metadata_is_typed),
         IN_FOLDER(refusals_say_what_differs),
         IN_FOLDER(damage_is_found),
+        IN_FOLDER(header_has_a_checksum),
         cmocka_unit_test(python_file_opens),
         cmocka_unit_test(hostile_headers_are_refused),
         cmocka_unit_test(sizes_have_limits),

@@ -300,8 +300,8 @@ static char *read_unsummed(size_t *bytes)
 {
     char *const data = read_whole("i", bytes);
     assert_non_null(data);
-    for (size_t at = 8; at + 6 < *bytes; at++)
-        if (memcmp(data + at, "\"xxh3:", 6) == 0) memcpy(data + at, "\"none:", 6);
+    unsum_header(data, *bytes);
+    replace_all(data, *bytes, "\"xxh3:", "\"none:");
     return data;
 }
 

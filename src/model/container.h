@@ -2,7 +2,8 @@
  *
  *   8 bytes      length of the header, little endian, below 100,000,000
  *   header       {"__metadata__":{"key":"text",...},"name":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},...}
- *                followed by spaces, so that the data begin at a multiple of 64
+ *                followed by spaces, so that the data begin at a multiple of 64. The writer's first key is "xxh3", a
+ *                checksum of all of the header behind its 16 digits
  *   data         the tensors one after another: no gap, no overlap, nothing behind the last
  *
  * All numbers in the data are little endian, rows first. Configuration lives in the metadata. */
@@ -17,6 +18,11 @@ enum {
     GANZ_CONTAINER_TENSORS = 65536, /* most tensors of a file */
     GANZ_CONTAINER_HEADER = 99999999 /* most bytes of a header */
 };
+
+/* How a header begins that has a checksum. The second key, farther on, says that there is one: whatever damages the
+ * first leaves the second. */
+#define GANZ_CONTAINER_SUM "{\"__metadata__\":{\"xxh3\":\""
+#define GANZ_CONTAINER_SUMMED "header_checksum"
 
 typedef enum ganz_dtype {
     GANZ_DTYPE_BOOL,
@@ -51,7 +57,7 @@ typedef struct ganz_entry {
     size_t bytes;
 } ganz_entry;
 
-/* Maps a file and checks all of its header before anything of it is used. */
+/* Maps a file and checks all of its header before anything of it is used, against its checksum too if it has one. */
 ganz_status ganz_container_open(ganz_container **container, const char *path, ganz_error *err);
 /* The same over a block that outlives the container; `name` is for messages. */
 ganz_status ganz_container_parse(ganz_container **container, const void *data, size_t bytes, const char *name,
@@ -94,10 +100,10 @@ ganz_status ganz_container_verify(const ganz_container *container, ganz_error *e
  * when ganz_writer_finish succeeds. Only regular files can be written: the header is completed last. */
 typedef struct ganz_writer ganz_writer;
 
-/* checksums: leave one for each tensor in the metadata ("xxh3:NAME"). */
+/* checksums: leave one for each tensor in the metadata ("xxh3:NAME"). The header has one in any case. */
 ganz_status ganz_writer_open(ganz_writer **writer, const char *path, bool checksums, ganz_error *err);
 
-/* Metadata; a key given again replaces its value. After the first data only what ganz_writer_reserve has
+/* Metadata; a key given again replaces its value. The keys of checksums are the writer's own. After the first data only what ganz_writer_reserve has
  * made room for can be added: bytes of keys and values, and 6 more for each pair. */
 ganz_status ganz_writer_text(ganz_writer *writer, const char *key, const char *value, ganz_error *err);
 ganz_status ganz_writer_int(ganz_writer *writer, const char *key, int64_t value, ganz_error *err);

@@ -22,7 +22,8 @@ struct ganz_container {
     int count;
     json_t *header;   /* owns the names and the metadata */
     json_t *metadata; /* inside the header, or NULL */
-    bool summed;      /* it holds checksums */
+    bool summed;      /* it holds checksums of tensors */
+    bool sound;       /* the header agrees with its checksum */
 };
 
 static const struct {
@@ -106,6 +107,19 @@ static ganz_status read_tensor(const ganz_container *c, const char *name, const 
     return read_offsets(c, json_object_get(value, "data_offsets"), e, err);
 }
 
+/* First of all, so that a damaged header is called that, wherever the damage is. A header without checksum passes. */
+static ganz_status check_header(ganz_container *c, const char *text, size_t bytes, ganz_error *err)
+{
+    const size_t begin = sizeof GANZ_CONTAINER_SUM - 1, end = begin + 16;
+    if (bytes < end || memcmp(text, GANZ_CONTAINER_SUM, begin) != 0) return GANZ_OK;
+    char sum[17];
+    snprintf(sum, sizeof sum, "%016llx", (unsigned long long)ganz_checksum(text + end, bytes - end));
+    c->sound = memcmp(sum, text + begin, 16) == 0;
+    return c->sound ? GANZ_OK : ganz_fail(err, GANZ_EFORMAT, "%s: the header is damaged (the checksum differs)", c->name);
+}
+
+static bool tells_of_sum(const char *key) { return strcmp(key, "xxh3") == 0 || strcmp(key, GANZ_CONTAINER_SUMMED) == 0; }
+
 static ganz_status read_metadata(ganz_container *c, json_t *value, ganz_error *err)
 {
     if (!json_is_object(value)) return ganz_fail(err, GANZ_EFORMAT, "%s: __metadata__ is no object", c->name);
@@ -115,6 +129,8 @@ static ganz_status read_metadata(ganz_container *c, json_t *value, ganz_error *e
     {
         if (!json_is_string(text))
             return ganz_fail(err, GANZ_EFORMAT, "%s: metadata %.80s is no string", c->name, key);
+        if (tells_of_sum(key) && !c->sound)
+            return ganz_fail(err, GANZ_EFORMAT, "%s: the header is damaged (it does not begin with its checksum)", c->name);
         if (strncmp(key, "xxh3:", 5) == 0) c->summed = true;
     }
     c->metadata = value;
@@ -178,6 +194,7 @@ static ganz_status read_header(ganz_container *c, const char *text, size_t bytes
 {
     json_error_t json;
     if (text[0] != '{') return ganz_fail(err, GANZ_EFORMAT, "%s: the header does not begin with {", c->name);
+    GANZ_TRY(check_header(c, text, bytes, err));
     if (too_many_values(text, bytes))
         return ganz_fail(err, GANZ_ELIMIT, "%s: more than %d tensors", c->name, GANZ_CONTAINER_TENSORS);
     c->header = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &json);

@@ -58,7 +58,7 @@ ganz_status ganz_writer_open(ganz_writer **writer, const char *path, bool checks
     ganz_status status = GANZ_OK;
     w->checksums = checksums;
     w->path = ganz_strdup(path);
-    w->metadata = json_object();
+    w->metadata = json_pack("{s:s}", "xxh3", "0000000000000000"); /* comes first in the header; see complete_header */
     w->hash = checksums ? XXH3_createState() : NULL;
     if (!w->path || !w->metadata || (checksums && !w->hash)) {
         status = ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
@@ -90,6 +90,8 @@ void ganz_writer_abandon(ganz_writer **it)
 
 ganz_status ganz_writer_text(ganz_writer *w, const char *key, const char *value, ganz_error *err)
 {
+    if (strcmp(key, GANZ_CONTAINER_SUMMED) == 0 || strncmp(key, "xxh3", 4) == 0)
+        return ganz_fail(err, GANZ_EINVAL, "%s: metadata %s is for checksums", w->path, key);
     if (!ganz_utf8_valid(key, strlen(key)) || !ganz_utf8_valid(value, strlen(value)))
         return ganz_fail(err, GANZ_EINVAL, "%s: metadata %s is not UTF-8", w->path, key);
     return json_object_set_new(w->metadata, key, json_string(value)) == 0 ? GANZ_OK : no_memory(w, err);
@@ -177,6 +179,7 @@ static json_t *describe(const declared *t, bool widest)
 
 static bool put_checksums(const ganz_writer *w)
 {
+    if (json_object_set_new(w->metadata, GANZ_CONTAINER_SUMMED, json_string("xxh3")) != 0) return false;
     for (size_t i = 0; w->checksums && i < w->count; i++) {
         char key[GANZ_CONTAINER_NAME + 8], sum[17];
         snprintf(key, sizeof key, "xxh3:%s", w->tensors[i].name);
@@ -190,9 +193,7 @@ static bool put_checksums(const ganz_writer *w)
 static ganz_status make_header(const ganz_writer *w, bool widest, char **text, ganz_error *err)
 {
     json_t *const header = json_object();
-    bool whole = header && put_checksums(w);
-    if (whole && json_object_size(w->metadata) > 0)
-        whole = json_object_set(header, "__metadata__", w->metadata) == 0;
+    bool whole = header && put_checksums(w) && json_object_set(header, "__metadata__", w->metadata) == 0;
     ganz_status status = GANZ_OK;
     for (size_t i = 0; whole && i < w->count; i++) {
         const declared *const t = &w->tensors[i];
@@ -223,6 +224,16 @@ static ganz_status start(ganz_writer *w, ganz_error *err)
     return GANZ_OK;
 }
 
+/* Into its place at the beginning, the checksum of all that follows it, spaces included. */
+static void sum_header(char *text, size_t bytes)
+{
+    const size_t begin = sizeof GANZ_CONTAINER_SUM - 1, end = begin + 16;
+    GANZ_ASSERT(bytes > end && memcmp(text, GANZ_CONTAINER_SUM, begin) == 0);
+    char sum[17];
+    snprintf(sum, sizeof sum, "%016" PRIx64, ganz_checksum(text + end, bytes - end));
+    memcpy(text + begin, sum, 16);
+}
+
 static ganz_status complete_header(ganz_writer *w, ganz_error *err)
 {
     char *text;
@@ -238,6 +249,7 @@ static ganz_status complete_header(ganz_writer *w, ganz_error *err)
         for (int i = 0; i < 8; i++) block[i] = (unsigned char)((uint64_t)w->room >> 8 * i);
         memset(block + 8, ' ', w->room);
         memcpy(block + 8, text, need);
+        sum_header((char *)block + 8, w->room);
         status = ganz_output_patch(w->out, 0, block, 8 + w->room, err);
     }
     ganz_free(block);

@@ -64,6 +64,11 @@ refuses 1 'half: ' $GANZ inspect half
 { head -c 40000 int.safetensors; printf 'xx'; tail -c +40003 int.safetensors; } >spoilt
 refuses 1 'spoilt: tensor .* damaged' $GANZ inspect spoilt
 refuses 1 'spoilt: tensor .* damaged' $GANZ translate --model spoilt -o said text
+sed 's/"bits":"8"/"bits":"7"/' int.safetensors >turned
+refuses 1 'turned: the header is damaged' $GANZ inspect turned
+refuses 1 'turned: the header is damaged' $GANZ translate --model turned -o said text
+sed 's/"xxh3":/"none":/; s/"bits":"8"/"bits":"7"/' int.safetensors >turned
+refuses 1 'turned: the header is damaged' $GANZ inspect turned
 [ -e said ] && fail "a damaged model writes something"
 
 refuses 2 '--beam goes with --audit' $GANZ inspect --beam 2 int.safetensors

@@ -55,6 +55,8 @@ grep -qE '^best at step 3: validation loss [0-9.]+ \(by-loss/best.safetensors\)$
 
 # ---- checkpoints that are older than a setting
 sed -i 's/"recipe.learn-from"/"recipe.learn-none"/' told/last.safetensors
+refuses 1 'last.safetensors: the header is damaged' $GANZ train -q --train corpus --vocab vocab --out told --resume --steps 6
+sed -i 's/"xxh3":/"none":/; s/"header_checksum":/"header_unsummed":/' told/last.safetensors
 $GANZ train -q --train corpus --vocab vocab --out told --resume --steps 6 || fail "an older checkpoint does not go on"
 
 # ---- languages are noted for good, unless others are given
@@ -70,6 +72,8 @@ equal "languages of a corrected run" "fr de " "$(spoken spoken/last.safetensors)
 $GANZ vocab -q --size 200 --out other text.en || fail "no other vocabulary"
 refuses 1 'corpus.*vocabulary' $GANZ train --recipe tiny --train corpus --vocab other --out no
 refuses 1 'text.en' $GANZ train --recipe tiny --train text.en --vocab vocab --out no
+sed 's/"pairs":"[0-9]/"pairs":"0/' corpus >turned
+refuses 1 'turned: the header is damaged' $GANZ train --recipe tiny --train turned --vocab vocab --out no
 refuses 1 'valid.de has only 20 lines' $GANZ train --recipe tiny --train corpus --vocab vocab --out no --valid-source text.en --valid-target valid.de
 refuses 1 'no GPU|no CUDA' $GANZ train --recipe tiny --train corpus --vocab vocab --out no --device cuda
 refuses 1 'patience counts validations and needs a text for them' $GANZ train --recipe tiny --cooldown 0 --steps 0 --patience 2 --train corpus --vocab vocab --out no
