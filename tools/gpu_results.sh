@@ -16,15 +16,18 @@ data=$1 out=$(cd "$2" && pwd)
 here=$(cd "$(dirname "$0")/.." && pwd)
 export GANZ=${GANZ:-$here/build/release/cli/ganz} DEVICE=${DEVICE:-cuda} THREADS=${THREADS:-0} LINES=${LINES:-100}
 export PHASE_3=${PHASE_3:-learned-from-kl} LOCK=$out/.lock
-export LEARN_8=${LEARN_8:---rate-factor 0.05} LEARN_6=${LEARN_6:---rate-factor 0.2} LEARN_TAUGHT=${LEARN_TAUGHT:---rate-factor 0.2}
+export LEARN_8=${LEARN_8:---rate-factor 0.05} LEARN_6=${LEARN_6:---rate-factor 0.2} LEARN_TAUGHT=${LEARN_TAUGHT:---rate-factor 0.15}
 export TEACHERS="$out/base/train/average.safetensors $out/big/train/average.safetensors"
-BASE=${BASE:-base-quick} BIG=${BIG:-big-quick} BASE_TRAIN=${BASE_TRAIN:-} BIG_TRAIN=${BIG_TRAIN:-} JOBS=${JOBS:-3}
-quick="--validate-every 0 --save-every 0 --bleu-sentences 0 --measure-batches 30"
+BASE=${BASE:-base-quick} BIG=${BIG:-big-quick} JOBS=${JOBS:-3}
+quick="--validate-every 0 --save-every 0 --bleu-sentences 0" # looks at the end alone
+BASE_TRAIN=${BASE_TRAIN:-$quick --steps 11500 --dropout 0.2} BIG_TRAIN=${BIG_TRAIN:-$quick --steps 5000}
+quick="$quick --measure-batches 30 --threads 3" # the other cores translate
 BASE_LEARN=${BASE_LEARN:-$quick --steps-per-phase 300} BIG_LEARN=${BIG_LEARN:-$quick --steps-per-phase 200}
 BASE_MEASURED=${BASE_MEASURED:-max max-per-row kl-per-row clip} BIG_MEASURED=${BIG_MEASURED:-max}
 LEARNED=${LEARNED:-base:8:learned-from-kl base:6:learned-from-kl base:8:learned-taught-from-kl base:6:learned-taught-from-kl
   big:8:learned-from-kl big:6:learned-from-kl big:8:learned-taught-from-kl big:6:learned-taught-from-kl
-  base:6:learned-taught-per-row-from-kl base:8:learned-taught-per-row-from-kl base:8:learned-power-of-two-from-kl}
+  base:6:learned-taught-per-row-from-kl base:8:learned-taught-per-row-from-kl base:8:learned-power-of-two-from-kl
+  base:8:learned-from-kl-from-corpus base:6:learned-from-kl-from-corpus}
 
 say() { printf '[%s] %s (%d s)\n' "$(date +%T)" "$*" $SECONDS | tee -a "$out/log"; }
 
