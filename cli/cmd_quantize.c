@@ -69,6 +69,7 @@ static void fill_calibration(words *w)
     w->how.dense = r->products == GANZ_PRODUCTS_DENSE;
     w->how.power_of_two = r->power_of_two;
     w->how.per_row = r->per_row;
+    w->how.weight_range = r->weight_range;
     w->how.float_lookup = r->float_lookup;
     w->how.clip = r->clip[1];
 }

@@ -89,7 +89,7 @@ static const struct {
 
 /* Settings of an integer model that is measured, not learned. */
 static const char *const measured[] = {"method", "bits", "weight-bits", "activation-bits", "attention-bits", "bias-bits",
-                                       "products", "power-of-two", "per-row", "float-lookup", "clip", NULL};
+                                       "products", "power-of-two", "per-row", "weight-range", "float-lookup", "clip", NULL};
 
 static bool is_met(company need, const ganz_train_options *o)
 {

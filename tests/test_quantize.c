@@ -11,6 +11,7 @@
 #include "folder.h"
 #include "kernel/kernel.h"
 #include "ganz/io.h"
+#include "base/rng.h"
 #include "ganz/quantize.h"
 #include "tiny.h"
 #include "translate/decode.h"
@@ -428,6 +429,52 @@ static void thresholds(void **state)
     assert_true(ganz_histogram_threshold(&none, 128) == 0);
 }
 
+/* ---- weights that lie far out ------------------------------------------------------------------- */
+
+enum { WEIGHTS = 4000 };
+
+/* What rounding to codes up to p does, number by number. */
+static double squared_error(const real *x, double range, int p, bool whole)
+{
+    const double step = whole ? exp2(ceil(log2(range / p) - 1e-9)) : range / p;
+    double sum = 0;
+    for (int i = 0; i < WEIGHTS; i++) {
+        const double cut = fmin(fmax((double)x[i], -range), range), apart = rint(cut / step) * step - (double)x[i];
+        sum += apart * apart;
+    }
+    return sum;
+}
+
+/* Never worse than the best of a hundred ranges tried one by one, but for the bins it counts in. */
+static void ranges_of_weights_fit(void **state)
+{
+    (void)state;
+    static real x[WEIGHTS];
+    static const int widths[] = {1, 7, 31, 127};
+    static const double outliers[] = {0, 6, 30};
+    for (size_t k = 0; k < GANZ_COUNT(outliers); k++) {
+        double largest = 0;
+        for (int i = 0; i < WEIGHTS; i++) {
+            x[i] = (real)(0.02 * ganz_random_normal(9, k, (uint64_t)i) * (i < 5 && outliers[k] > 0 ? outliers[k] : 1));
+            largest = fmax(largest, fabs((double)x[i]));
+        }
+        for (size_t j = 0; j < 2 * GANZ_COUNT(widths); j++) {
+            const int p = widths[j / 2];
+            const bool whole = j % 2;
+            const double range = (double)ganz_trim_range(x, WEIGHTS, p, whole), error = squared_error(x, range, p, whole);
+            double least = squared_error(x, largest, p, whole);
+            for (int i = 1; i < 100; i++) least = fmin(least, squared_error(x, largest * i / 100, p, whole));
+            assert_true(range <= largest);
+            if (p > 1 && error > 1.05 * least) fail_msg("p %d, outliers %g: %g where %g can be", p, outliers[k], error, least);
+            if (p == 7 && !whole) assert_true(range < 0.9 * largest);
+        }
+    }
+    memset(x, 0, sizeof x);
+    assert_true(ganz_trim_range(x, WEIGHTS, 127, false) == 0 && ganz_trim_range(x, WEIGHTS, 127, true) == 0);
+    x[7] = -2;
+    assert_true(fabs((double)ganz_trim_range(x, WEIGHTS, 127, false) - 2) < 0.02);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,6 +487,7 @@ int main(void)
         IN_FOLDER(bits_and_ends),
         IN_FOLDER(no_memory),
         cmocka_unit_test(thresholds),
+        cmocka_unit_test(ranges_of_weights_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

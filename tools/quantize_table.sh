@@ -8,7 +8,8 @@
 #   BITS="8 6"       widths to try
 #   METHODS="max kl kl-dense clip clip-tuned dynamic learned learned-power-of-two learned-per-row"   what to compare (also
 #                    max-per-row, kl-per-row, and learned with any of: -from-corpus, -from-kl: begun with its steps,
-#                    -per-row, -power-of-two, -taught: by TEACHERS)
+#                    -per-row, -power-of-two, -taught: by TEACHERS; -max-weights after kl and learned: weights reach to their
+#                    largest number, as in the paper, instead of a range that fits)
 #   ONCE="dynamic clip-tuned learned-power-of-two learned-per-row"   methods for the first width alone
 #   PHASE_3="learned"   methods with a line of their own after phase 3
 #   LEARN=""         more options of learning, e.g. "--steps-per-phase 500 --validate-every 250"
@@ -107,6 +108,7 @@ learned_how() {
     # shellcheck disable=SC2206
     how+=(--teacher $TEACHERS ${LEARN_TAUGHT:-})
   fi
+  [[ $method != *-max-weights* ]] || how+=(--weight-range max)
   learned "$method-$bits" "${how[@]}"
   if [[ " $PHASE_3 " == *" $method "* ]]; then
     ln -sfn "$method-$bits/phase-3.safetensors" "$OUT/$method-phase-3-$bits.safetensors"
@@ -121,6 +123,7 @@ made() {
     --calibrate-lines "$LINES")
   case $method in
   max | kl) calibrated "$name" --method "$method" "${calibrate[@]}" ;;
+  kl-max-weights) calibrated "$name" --method kl --weight-range max "${calibrate[@]}" ;;
   kl-dense) calibrated "$name" --method kl --products dense "${calibrate[@]}" ;;
   max-per-row | kl-per-row) calibrated "$name" --method "${method%%-*}" --per-row "${calibrate[@]}" ;;
   clip | dynamic) calibrated "$name" --method "$method" --bits "$bits" ;;
@@ -152,7 +155,7 @@ rows() {
   local bits method row
   cat "$OUT/float.row"
   for bits in 8 7 6 5 4 3 2; do
-    for method in max max-per-row kl kl-per-row kl-dense clip clip-tuned dynamic 'learned*'; do
+    for method in max max-per-row kl kl-max-weights kl-per-row kl-dense clip clip-tuned dynamic 'learned*'; do
       # shellcheck disable=SC2231 # the star is to be one
       for row in "$OUT"/$method-$bits.row; do [ ! -e "$row" ] || cat "$row"; done
     done

@@ -15,6 +15,7 @@ enum { GANZ_OPTIMIZER_ADAFACTOR, GANZ_OPTIMIZER_ADAM };
 enum { GANZ_BATCH_PACKED, GANZ_BATCH_SENTENCES };
 enum { GANZ_METHOD_LEARNED, GANZ_METHOD_MAX, GANZ_METHOD_KL, GANZ_METHOD_CLIP, GANZ_METHOD_DYNAMIC };
 enum { GANZ_PRODUCTS_ALL, GANZ_PRODUCTS_DENSE };
+enum { GANZ_WEIGHT_RANGE_AUTO, GANZ_WEIGHT_RANGE_MAX, GANZ_WEIGHT_RANGE_FIT };
 enum { GANZ_LEARN_FROM_AUTO, GANZ_LEARN_FROM_CORPUS, GANZ_LEARN_FROM_MODEL };
 enum { GANZ_PRECISION_AUTO, GANZ_PRECISION_FP32, GANZ_PRECISION_TF32, GANZ_PRECISION_BF16 };
 
@@ -51,6 +52,7 @@ typedef struct ganz_recipe {
     long long bits, weight_bits, activation_bits, attention_bits, bias_bits; /* all but the first: 0 is as `bits` */
     long long products; /* GANZ_PRODUCTS_* */
     bool power_of_two, per_row, float_lookup, drop_first;
+    long long weight_range; /* GANZ_WEIGHT_RANGE_* */
     long long phases; /* set of numbers, a bit for each */
     long long steps_per_phase, measure_batches, first_step;
     double rate_factor, phase_cooldown, phase_average;

@@ -110,6 +110,12 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
 /* FAKE weights reach to `range` from now on, and what lies beyond is clipped. To be refreshed. GANZ_ENOMEM. */
 ganz_status ganz_weights_set_range(ganz_weights *w, real range, ganz_error *err);
 
+/* Masters of weights are cut off at the range that rounds them best to the bits they are to have, one for each row where
+ * steps are by_row; which of them, and where, is seen from the net. To be refreshed. GANZ_ENOMEM. */
+ganz_status ganz_weights_trim(ganz_weights *w, ganz_net *net, ganz_error *err);
+/* That range for codes up to p; whole: where steps are powers of two. At most the largest magnitude. */
+real ganz_trim_range(const real *x, size_t count, int p, bool whole);
+
 /* First steps from measured ranges (w->largest): largest / p of each input, 1 / (2^bits - 1) of U, kept within 2^-24 and
  * 2^8. Writes the z in the masters; to be refreshed. GANZ_ENOMEM. */
 ganz_status ganz_weights_set_steps(ganz_weights *w, const ganz_net *net, ganz_error *err);

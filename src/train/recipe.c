@@ -75,6 +75,7 @@ static const ganz_setting table[] = {
     CHOICE(products, "products", "all|dense", "all", true, QUANTIZE, "made integer; dense: attention stays float"),
     FLAG(power_of_two, "power-of-two", "false", true, QUANTIZE, "steps are powers of two"),
     FLAG(per_row, "per-row", "false", true, QUANTIZE, "a step for each output of a weight, instead of one for all"),
+    CHOICE(weight_range, "weight-range", "auto|max|fit", "auto", true, QUANTIZE, "of a weight: its largest, or what rounds it best; auto: by method"),
     FLAG(float_lookup, "float-lookup", "false", true, QUANTIZE, "embeddings are looked up in a float table of their own"),
     FLAG(drop_first, "drop-first", "false", true, QUANTIZE, "round what dropout has scaled, instead of dropping codes"),
     ROW(phases, "phases", SET, 1, 6, NULL, "1-6", false, QUANTIZE, "phases of learning, like 1-3 or 1,2,3"),
@@ -310,6 +311,8 @@ ganz_status ganz_recipe_check(const ganz_recipe *r, ganz_error *err)
     if (r->average_last > 0 && r->steps > 0 && r->steps < r->save_every)
         return ganz_fail(err, GANZ_EINVAL, "an average of the last checkpoints needs some, but save-every %lld is beyond the %lld steps",
                          r->save_every, r->steps);
+    if (r->weight_range != GANZ_WEIGHT_RANGE_AUTO && (r->method == GANZ_METHOD_CLIP || r->method == GANZ_METHOD_DYNAMIC))
+        return ganz_fail(err, GANZ_EINVAL, "weight-range goes with the methods learned, max and kl: clip and dynamic have their own");
     if (r->batch == GANZ_BATCH_PACKED && r->micro_tokens > 0 && r->micro_tokens < r->slots)
         return ganz_fail(err, GANZ_EINVAL, "micro-tokens %lld holds not one row of %lld slots", r->micro_tokens,
                          r->slots);

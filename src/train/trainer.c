@@ -87,6 +87,13 @@ static double average_decay(const ganz_trainer *t)
     return t->options.quantize ? t->recipe.phase_average : t->recipe.average_decay;
 }
 
+static bool fits_weights(const ganz_trainer *t)
+{
+    const ganz_recipe *const r = &t->recipe;
+    if (!t->options.quantize || r->method != GANZ_METHOD_LEARNED) return false;
+    return r->weight_range == GANZ_WEIGHT_RANGE_FIT || (r->weight_range == GANZ_WEIGHT_RANGE_AUTO && !r->per_row);
+}
+
 static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
 {
     const size_t count = t->net.params.block;
@@ -98,6 +105,7 @@ static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
     t->be->upload(t->be, t->weights.master, block, count * sizeof *block);
     ganz_free(block);
     GANZ_TRY(status);
+    if (fits_weights(t)) GANZ_TRY(ganz_weights_trim(&t->weights, &t->net, err));
     if (average_decay(t) > 0) {
         void *average;
         GANZ_TRY(t->be->alloc(t->be, &average, count * sizeof(real), err));

@@ -39,6 +39,12 @@ static bool needs_text(const ganz_calibration *how)
     return how->method == GANZ_METHOD_MAX || how->method == GANZ_METHOD_KL;
 }
 
+static bool fits_weights(const ganz_calibration *how)
+{
+    if (how->weight_range != GANZ_WEIGHT_RANGE_AUTO) return how->weight_range == GANZ_WEIGHT_RANGE_FIT;
+    return how->method == GANZ_METHOD_KL && !how->per_row;
+}
+
 static ganz_widths widths_of(const ganz_calibration *how)
 {
     return (ganz_widths){.weights = how->weight_bits ? how->weight_bits : how->bits,
@@ -61,6 +67,8 @@ static ganz_status check(const ganz_calibration *how, ganz_error *err)
         return ganz_fail(err, GANZ_EINVAL, "a range to clip to is positive, not %g", how->clip);
     if (how->method == GANZ_METHOD_DYNAMIC && (how->power_of_two || how->float_lookup || how->attention_bits || how->bias_bits))
         return ganz_fail(err, GANZ_EINVAL, "the dynamic method has bits of weights and of inputs, and nothing else to choose");
+    if (how->weight_range != GANZ_WEIGHT_RANGE_AUTO && !needs_text(how))
+        return ganz_fail(err, GANZ_EINVAL, "the methods clip and dynamic have a range of weights of their own");
     if (how->beam < 1 || how->beam > GANZ_BEAM_MOST)
         return ganz_fail(err, GANZ_EINVAL, "beam must be 1 to %d, not %d", GANZ_BEAM_MOST, how->beam);
     if (needs_text(how) && !how->source) return ganz_fail(err, GANZ_EINVAL, "no text to calibrate with");
@@ -241,6 +249,7 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     GANZ_TRY(ganz_cpu_backend_open(&c->be, how->threads > 0 ? how->threads : ganz_cpu_count(), err));
     if (how->method == GANZ_METHOD_KL) GANZ_TRY(start_counting(c, err));
     ganz_net_set_states(&c->model->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
+    if (fits_weights(how)) GANZ_TRY(ganz_weights_trim(&c->model->weights, &c->model->net, err));
     GANZ_TRY(ganz_weights_refresh(&c->model->weights, &c->model->net, err));
     c->longest = c->model->info.config.max_positions < LONGEST ? c->model->info.config.max_positions : LONGEST;
     const ganz_decoder_options d = {.search = {.beam = how->beam, .n_best = 1, .alpha = 0.6},

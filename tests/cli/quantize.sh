@@ -114,6 +114,12 @@ rows=$(scores --method kl --bits 4 --per-row) && whole=$(scores --method kl --bi
 [ "$rows" != "$whole" ] || fail "steps of rows change nothing"
 equal "settings of a recipe" "$rows" "$(scores --recipe ./kl.yaml)"
 equal "a flag taken back" "$whole" "$(scores --recipe ./kl.yaml --no-per-row)"
+largest=$(scores --method kl --bits 4 --weight-range max) || fail "no model with weights up to their largest"
+[ "$largest" != "$whole" ] || fail "ranges of weights that fit change nothing"
+equal "ranges of weights by kl" "$whole" "$(scores --method kl --bits 4 --weight-range fit)"
+equal "ranges of weights by max" "$(scores --method max --bits 4)" "$(scores --method max --bits 4 --weight-range max)"
+equal "ranges of weights, each row for itself" "$rows" "$(scores --method kl --bits 4 --per-row --weight-range max)"
+refuses 2 'weight-range goes with the methods learned, max and kl' $GANZ quantize --model float/best.safetensors --method clip --weight-range fit --out no
 refuses 2 '--per-row takes no value' $GANZ quantize --per-row=true
 no_text() { refuses 2 "$1" $GANZ quantize --model float/best.safetensors --out no "${@:2}"; }
 no_text 'only the methods learned and clip train' --train corpus --method kl

@@ -1,0 +1,96 @@
+/* Weights that lie far out are pulled in. One step has to reach to the largest of a matrix: a few outliers make it coarse for
+ * all others. Where the squares of what rounding and clipping do to all of them sum up to least, the range ends. */
+#include <math.h>
+
+#include "nn/net.h"
+
+enum { BINS = 512, HALVES = 8 };
+
+/* Magnitudes from so many bins of 512 on. */
+typedef struct rest {
+    double count, sum, squares;
+} rest;
+
+typedef struct spread {
+    real largest;
+    rest from[BINS + 1]; /* from[BINS]: none */
+} spread;
+
+static void count_magnitudes(spread *s, const real *x, size_t count)
+{
+    *s = (spread){0};
+    for (size_t i = 0; i < count; i++) {
+        const real size = x[i] < 0 ? -x[i] : x[i];
+        if (size > s->largest) s->largest = size;
+    }
+    const double scale = BINS / (double)s->largest;
+    for (size_t i = 0; i < count; i++) {
+        const double size = fabs((double)x[i]), place = size * scale;
+        if (size == 0) continue; /* always a code */
+        rest *const bin = &s->from[place < BINS ? (int)place : BINS - 1]; /* what is no number goes with the largest */
+        bin->count++;
+        bin->sum += size;
+        bin->squares += size * size;
+    }
+    for (int i = BINS - 1; i-- > 0;) {
+        s->from[i].count += s->from[i + 1].count;
+        s->from[i].sum += s->from[i + 1].sum;
+        s->from[i].squares += s->from[i + 1].squares;
+    }
+}
+
+/* Sum of squared errors when codes of `step` end where bin `at` begins. Within a step all places are alike likely. */
+static double error_of(const spread *s, int at, double step)
+{
+    const rest *const out = &s->from[at];
+    const double range = (double)s->largest * at / BINS, inside = s->from[0].count - out->count;
+    return inside * step * step / 12 + out->squares - 2 * range * out->sum + out->count * range * range;
+}
+
+real ganz_trim_range(const real *x, size_t count, int p, bool whole)
+{
+    spread s;
+    count_magnitudes(&s, x, count);
+    const double largest = (double)s.largest;
+    if (largest == 0 || isinf(largest)) return s.largest;
+    const double first = ldexp(1, (int)ceil(log2(largest / p)));
+    double best = largest, least = error_of(&s, BINS, whole ? first : largest / p);
+    for (int at = BINS - 1; !whole && at > 0; at--) {
+        const double range = largest * at / BINS, error = error_of(&s, at, range / p);
+        if (error < least) least = error, best = range;
+    }
+    for (int i = 1; whole && i <= HALVES; i++) {
+        const double step = ldexp(first, -i), range = step * p, error = error_of(&s, (int)ceil(range / largest * BINS), step);
+        if (error < least) least = error, best = range;
+    }
+    return (real)best;
+}
+
+static void trim(real *x, size_t count, int p, bool whole)
+{
+    const real range = ganz_trim_range(x, count, p, whole);
+    for (size_t i = 0; i < count; i++) x[i] = x[i] > range ? range : x[i] < -range ? -range : x[i];
+}
+
+ganz_status ganz_weights_trim(ganz_weights *w, ganz_net *net, ganz_error *err)
+{
+    size_t most = 0;
+    for (int i = 0; i < net->sites; i++) {
+        const size_t count = ganz_param_count(&net->params.list[ganz_net_site(net, i)->weight]);
+        if (most < count) most = count;
+    }
+    real *const x = ganz_alloc(most, sizeof *x);
+    if (!x) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a matrix of %zu weights", most);
+    for (int i = 0; i < net->sites; i++) {
+        const ganz_site *const site = ganz_net_site(net, i);
+        const ganz_param *const param = &net->params.list[site->weight];
+        const size_t count = ganz_param_count(param), rows = site->by_row ? (size_t)site->out : 1;
+        if (net->float_lookup && site == &net->logits) continue; /* this table stays as it is */
+        w->be->download(w->be, x, w->master + param->offset, count * sizeof *x);
+        for (size_t row = 0; row < rows; row++)
+            trim(x + row * (count / rows), count / rows, ganz_code_max(site->weight_bits, true), net->whole_steps);
+        w->be->upload(w->be, w->master + param->offset, x, count * sizeof *x);
+    }
+    ganz_free(x);
+    return GANZ_OK;
+}
