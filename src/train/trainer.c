@@ -90,8 +90,10 @@ static double average_decay(const ganz_trainer *t)
 static bool fits_weights(const ganz_trainer *t)
 {
     const ganz_recipe *const r = &t->recipe;
+    const long long bits = r->weight_bits > 0 ? r->weight_bits : r->bits;
     if (!t->options.quantize || r->method != GANZ_METHOD_LEARNED) return false;
-    return r->weight_range == GANZ_WEIGHT_RANGE_FIT || (r->weight_range == GANZ_WEIGHT_RANGE_AUTO && !r->per_row);
+    if (r->weight_range != GANZ_WEIGHT_RANGE_AUTO) return r->weight_range == GANZ_WEIGHT_RANGE_FIT;
+    return !r->per_row && bits < GANZ_BITS_MOST;
 }
 
 static ganz_status open_weights(ganz_trainer *t, ganz_error *err)

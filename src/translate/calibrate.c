@@ -39,18 +39,18 @@ static bool needs_text(const ganz_calibration *how)
     return how->method == GANZ_METHOD_MAX || how->method == GANZ_METHOD_KL;
 }
 
-static bool fits_weights(const ganz_calibration *how)
-{
-    if (how->weight_range != GANZ_WEIGHT_RANGE_AUTO) return how->weight_range == GANZ_WEIGHT_RANGE_FIT;
-    return how->method == GANZ_METHOD_KL && !how->per_row;
-}
-
 static ganz_widths widths_of(const ganz_calibration *how)
 {
     return (ganz_widths){.weights = how->weight_bits ? how->weight_bits : how->bits,
                          .inputs = how->activation_bits ? how->activation_bits : how->bits,
                          .u = how->attention_bits ? how->attention_bits : how->bits,
                          .biases = how->bias_bits ? how->bias_bits : how->bits};
+}
+
+static bool fits_weights(const ganz_calibration *how)
+{
+    if (how->weight_range != GANZ_WEIGHT_RANGE_AUTO) return how->weight_range == GANZ_WEIGHT_RANGE_FIT;
+    return how->method == GANZ_METHOD_KL && !how->per_row && widths_of(how).weights < GANZ_BITS_MOST;
 }
 
 static ganz_status check(const ganz_calibration *how, ganz_error *err)
