@@ -5,7 +5,7 @@
 #   DATA  as for reproduce.sh
 #   OUT   base/ and big/ as reproduce.sh leaves them and chain.log in each, log (what was done when), failed (what was not)
 # Settings, by the environment: GANZ, DEVICE (cuda), THREADS (of translation; all), LINES (100, for calibration), and
-#   BASE, BIG            recipes (base-quick, big-quick); BASE_TRAIN, BIG_TRAIN: more options of ganz train, e.g. "--steps 3000"
+#   BASE, BIG            recipes (base-quick, big-quick); BASE_TRAIN, BIG_TRAIN: options of ganz train beside them
 #   BASE_LEARN, BIG_LEARN   of ganz quantize; LEARN_8, LEARN_6, LEARN_TAUGHT as for quantize_table.sh (-taught: by both models)
 #   BASE_MEASURED, BIG_MEASURED   methods without learning, at 8 and 6 bits, besides kl; PHASE_3 as for quantize_table.sh
 #   LEARNED="base:8:learned-from-kl ..."   what is learned, in this order, JOBS (3) at a time on the GPU

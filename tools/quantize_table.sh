@@ -8,8 +8,8 @@
 #   BITS="8 6"       widths to try
 #   METHODS="max kl kl-dense clip clip-tuned dynamic learned learned-power-of-two learned-per-row"   what to compare (also
 #                    max-per-row, kl-per-row, and learned with any of: -from-corpus, -from-kl: begun with its steps,
-#                    -per-row, -power-of-two, -taught: by TEACHERS; -max-weights after kl and learned: weights reach to their
-#                    largest number, as in the paper, instead of a range that fits)
+#                    -per-row, -power-of-two, -taught: by TEACHERS; kl-max-weights, and -max-weights after learned:
+#                    weights reach to their largest number, as in the paper, also with fewer than 8 bits)
 #   ONCE="dynamic clip-tuned learned-power-of-two learned-per-row"   methods for the first width alone
 #   PHASE_3="learned"   methods with a line of their own after phase 3
 #   LEARN=""         more options of learning, e.g. "--steps-per-phase 500 --validate-every 250"
@@ -93,22 +93,22 @@ learned() {
 
 # learned_how METHOD BITS: a run with what the words of METHOD ask for, and its lines
 learned_how() {
-  local method=$1 bits=$2 how=(--bits "$2") rows=() own=LEARN_$2 first=kl
-  [[ $method != *-per-row* ]] || { rows=(--per-row) first=kl-per-row; }
+  local method=$1 bits=$2 how=(--bits "$2") weights=() own=LEARN_$2 first=kl
+  [[ $method != *-max-weights* ]] || { weights=(--weight-range max) first=kl-max-weights; }
+  [[ $method != *-per-row* ]] || { weights=(--per-row) first=kl-per-row; }
   [[ $method != *-from-corpus* ]] || how+=(--learn-from corpus)
   [[ $method != *-power-of-two* ]] || how+=(--power-of-two)
   if [[ $method == *-from-kl* ]]; then
-    calibrated "$first-$bits" --method kl "${rows[@]}" "${calibrate[@]}"
+    calibrated "$first-$bits" --method kl "${weights[@]}" "${calibrate[@]}"
     how+=(--steps-of "$OUT/$first-$bits.safetensors")
   fi
   # shellcheck disable=SC2206 # lists of words
-  how+=("${rows[@]}" ${!own:-})
+  how+=("${weights[@]}" ${!own:-})
   if [[ $method == *-taught* ]]; then
     [ -n "$TEACHERS" ] || { say "$method needs TEACHERS" && exit 2; }
     # shellcheck disable=SC2206
     how+=(--teacher $TEACHERS ${LEARN_TAUGHT:-})
   fi
-  [[ $method != *-max-weights* ]] || how+=(--weight-range max)
   learned "$method-$bits" "${how[@]}"
   if [[ " $PHASE_3 " == *" $method "* ]]; then
     ln -sfn "$method-$bits/phase-3.safetensors" "$OUT/$method-phase-3-$bits.safetensors"

@@ -76,7 +76,7 @@ static void linear_tiles(void *context, int64_t begin, int64_t end, int worker)
         const rect r = tile_at(&job->t, i);
         real *const y = real_row(&c->y, r.row) + r.col;
         ganz_cpu_gemm(PLAIN, TURNED, r.rows, r.cols, c->in, 1, real_row(&c->x.m, r.row), c->x.m.ld,
-                  real_row(&c->w.m, r.col), c->w.m.ld, 0, y, c->y.ld);
+                      real_row(&c->w.m, r.col), c->w.m.ld, 0, y, c->y.ld);
         for (int row = 0; row < r.rows; row++) {
             real *const line = y + (size_t)row * (size_t)c->y.ld;
             finish_row(line, r.cols, job->factor, job->factors ? job->factors + r.col : NULL,
@@ -165,8 +165,8 @@ static void x_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
         ganz_cpu_gemm(PLAIN, PLAIN, r.rows, r.cols, c->out, job->factor, real_row(&c->y_grad, r.row), c->y_grad.ld,
-                  (const real *)c->w.m.data + r.col, c->w.m.ld, c->x_grad_add ? 1 : 0,
-                  real_row(&c->x_grad, r.row) + r.col, c->x_grad.ld);
+                      (const real *)c->w.m.data + r.col, c->w.m.ld, c->x_grad_add ? 1 : 0,
+                      real_row(&c->x_grad, r.row) + r.col, c->x_grad.ld);
     }
 }
 
@@ -178,8 +178,8 @@ static void w_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
         ganz_cpu_gemm(TURNED, PLAIN, r.rows, r.cols, c->rows, step_of(&c->x), (const real *)c->y_grad.data + r.row,
-                  c->y_grad.ld, (const real *)c->x.m.data + r.col, c->x.m.ld, 1,
-                  c->w_grad + (size_t)r.row * (size_t)c->in + r.col, c->in);
+                      c->y_grad.ld, (const real *)c->x.m.data + r.col, c->x.m.ld, 1,
+                      c->w_grad + (size_t)r.row * (size_t)c->in + r.col, c->in);
     }
 }
 

@@ -103,8 +103,8 @@ typedef struct ganz_writer ganz_writer;
 /* checksums: leave one for each tensor in the metadata ("xxh3:NAME"). The header has one in any case. */
 ganz_status ganz_writer_open(ganz_writer **writer, const char *path, bool checksums, ganz_error *err);
 
-/* Metadata; a key given again replaces its value. The keys of checksums are the writer's own. After the first data only what ganz_writer_reserve has
- * made room for can be added: bytes of keys and values, and 6 more for each pair. */
+/* Metadata; a key given again replaces its value. The keys of checksums are the writer's own. After the first data only
+ * what ganz_writer_reserve has made room for can be added: bytes of keys and values, and 6 more for each pair. */
 ganz_status ganz_writer_text(ganz_writer *writer, const char *key, const char *value, ganz_error *err);
 ganz_status ganz_writer_int(ganz_writer *writer, const char *key, int64_t value, ganz_error *err);
 ganz_status ganz_writer_real(ganz_writer *writer, const char *key, double value, ganz_error *err);

@@ -111,8 +111,9 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
 ganz_status ganz_weights_set_range(ganz_weights *w, real range, ganz_error *err);
 
 /* Masters of weights are cut off at the range that rounds them best to the bits they are to have, one for each row where
- * steps are by_row; which of them, and where, is seen from the net. To be refreshed. GANZ_ENOMEM. */
-ganz_status ganz_weights_trim(ganz_weights *w, ganz_net *net, ganz_error *err);
+ * steps are by_row; not those of an embedding that is looked up as it is. range: GANZ_WEIGHT_RANGE_*; AUTO is FIT where a
+ * matrix has one step of fewer than 8 bits. To be refreshed. GANZ_ENOMEM. */
+ganz_status ganz_weights_trim(ganz_weights *w, ganz_net *net, long long range, ganz_error *err);
 /* That range for codes up to p; whole: where steps are powers of two. At most the largest magnitude. */
 real ganz_trim_range(const real *x, size_t count, int p, bool whole);
 

@@ -2,6 +2,7 @@
  * all others. Where the squares of what rounding and clipping do to all of them sum up to least, the range ends. */
 #include <math.h>
 
+#include "ganz/recipe.h"
 #include "nn/net.h"
 
 enum { BINS = 512, HALVES = 8 };
@@ -72,7 +73,15 @@ static void trim(real *x, size_t count, int p, bool whole)
     for (size_t i = 0; i < count; i++) x[i] = x[i] > range ? range : x[i] < -range ? -range : x[i];
 }
 
-ganz_status ganz_weights_trim(ganz_weights *w, ganz_net *net, ganz_error *err)
+/* With 8 bits, or a step for each row, outliers cost little, and to lose them costs more. */
+static bool is_trimmed(const ganz_net *net, const ganz_site *site, long long range)
+{
+    if (net->float_lookup && site == &net->logits) return false;
+    if (range != GANZ_WEIGHT_RANGE_AUTO) return range == GANZ_WEIGHT_RANGE_FIT;
+    return !site->by_row && site->weight_bits < GANZ_BITS_MOST;
+}
+
+ganz_status ganz_weights_trim(ganz_weights *w, ganz_net *net, long long range, ganz_error *err)
 {
     size_t most = 0;
     for (int i = 0; i < net->sites; i++) {
@@ -85,7 +94,7 @@ ganz_status ganz_weights_trim(ganz_weights *w, ganz_net *net, ganz_error *err)
         const ganz_site *const site = ganz_net_site(net, i);
         const ganz_param *const param = &net->params.list[site->weight];
         const size_t count = ganz_param_count(param), rows = site->by_row ? (size_t)site->out : 1;
-        if (net->float_lookup && site == &net->logits) continue; /* this table stays as it is */
+        if (!is_trimmed(net, site, range)) continue;
         w->be->download(w->be, x, w->master + param->offset, count * sizeof *x);
         for (size_t row = 0; row < rows; row++)
             trim(x + row * (count / rows), count / rows, ganz_code_max(site->weight_bits, true), net->whole_steps);

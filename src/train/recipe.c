@@ -75,7 +75,7 @@ static const ganz_setting table[] = {
     CHOICE(products, "products", "all|dense", "all", true, QUANTIZE, "made integer; dense: attention stays float"),
     FLAG(power_of_two, "power-of-two", "false", true, QUANTIZE, "steps are powers of two"),
     FLAG(per_row, "per-row", "false", true, QUANTIZE, "a step for each output of a weight, instead of one for all"),
-    CHOICE(weight_range, "weight-range", "auto|max|fit", "auto", true, QUANTIZE, "of a weight: its largest, or what rounds it best; auto: see manual"),
+    CHOICE(weight_range, "weight-range", "auto|max|fit", "auto", true, QUANTIZE, "of a weight: its largest, or what rounds it best; auto: fit below 8 bits"),
     FLAG(float_lookup, "float-lookup", "false", true, QUANTIZE, "embeddings are looked up in a float table of their own"),
     FLAG(drop_first, "drop-first", "false", true, QUANTIZE, "round what dropout has scaled, instead of dropping codes"),
     ROW(phases, "phases", SET, 1, 6, NULL, "1-6", false, QUANTIZE, "phases of learning, like 1-3 or 1,2,3"),

@@ -87,15 +87,6 @@ static double average_decay(const ganz_trainer *t)
     return t->options.quantize ? t->recipe.phase_average : t->recipe.average_decay;
 }
 
-static bool fits_weights(const ganz_trainer *t)
-{
-    const ganz_recipe *const r = &t->recipe;
-    const long long bits = r->weight_bits > 0 ? r->weight_bits : r->bits;
-    if (!t->options.quantize || r->method != GANZ_METHOD_LEARNED) return false;
-    if (r->weight_range != GANZ_WEIGHT_RANGE_AUTO) return r->weight_range == GANZ_WEIGHT_RANGE_FIT;
-    return !r->per_row && bits < GANZ_BITS_MOST;
-}
-
 static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
 {
     const size_t count = t->net.params.block;
@@ -107,7 +98,8 @@ static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
     t->be->upload(t->be, t->weights.master, block, count * sizeof *block);
     ganz_free(block);
     GANZ_TRY(status);
-    if (fits_weights(t)) GANZ_TRY(ganz_weights_trim(&t->weights, &t->net, err));
+    if (t->options.quantize && t->recipe.method == GANZ_METHOD_LEARNED)
+        GANZ_TRY(ganz_weights_trim(&t->weights, &t->net, t->recipe.weight_range, err));
     if (average_decay(t) > 0) {
         void *average;
         GANZ_TRY(t->be->alloc(t->be, &average, count * sizeof(real), err));

@@ -47,12 +47,6 @@ static ganz_widths widths_of(const ganz_calibration *how)
                          .biases = how->bias_bits ? how->bias_bits : how->bits};
 }
 
-static bool fits_weights(const ganz_calibration *how)
-{
-    if (how->weight_range != GANZ_WEIGHT_RANGE_AUTO) return how->weight_range == GANZ_WEIGHT_RANGE_FIT;
-    return how->method == GANZ_METHOD_KL && !how->per_row && widths_of(how).weights < GANZ_BITS_MOST;
-}
-
 static ganz_status check(const ganz_calibration *how, ganz_error *err)
 {
     const ganz_widths widths = widths_of(how);
@@ -249,7 +243,8 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     GANZ_TRY(ganz_cpu_backend_open(&c->be, how->threads > 0 ? how->threads : ganz_cpu_count(), err));
     if (how->method == GANZ_METHOD_KL) GANZ_TRY(start_counting(c, err));
     ganz_net_set_states(&c->model->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
-    if (fits_weights(how)) GANZ_TRY(ganz_weights_trim(&c->model->weights, &c->model->net, err));
+    if (how->method == GANZ_METHOD_KL || how->weight_range == GANZ_WEIGHT_RANGE_FIT)
+        GANZ_TRY(ganz_weights_trim(&c->model->weights, &c->model->net, how->weight_range, err));
     GANZ_TRY(ganz_weights_refresh(&c->model->weights, &c->model->net, err));
     c->longest = c->model->info.config.max_positions < LONGEST ? c->model->info.config.max_positions : LONGEST;
     const ganz_decoder_options d = {.search = {.beam = how->beam, .n_best = 1, .alpha = 0.6},
