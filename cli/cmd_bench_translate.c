@@ -88,17 +88,21 @@ static volatile sig_atomic_t maker;
 
 static void on_signal(int number)
 {
-    if (maker > 0) kill((pid_t)maker, SIGKILL);
+    if (maker > 0 && kill((pid_t)maker, SIGKILL) == 0) waitpid((pid_t)maker, NULL, 0); /* else it may name the file yet */
     unlink(random_path);
     signal(number, SIG_DFL);
     raise(number);
 }
 
+/* Not by signal(), which in C11 lets a second one in that kills before all is tidied up (timeout sends two). */
 static void listen(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction ours = {.sa_handler = on_signal}, before;
+    sigfillset(&ours.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (signal(numbers[i], on_signal) == SIG_IGN) signal(numbers[i], SIG_IGN); /* nohup and the like */
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* nohup and the like */
+            sigaction(numbers[i], &ours, NULL);
 }
 
 /* In a process of its own, so that its memory does not count. */
