@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "ganz/io.h"
 
+/* clang-format off */
 const cli_command cli_about_translate = {
     "translate", "[--model MODEL] [FILE...]", "translate text, one line each",
     "Reads the files, or standard input, and writes one line for each line, in the same order; a blank line for a\n"
@@ -23,15 +24,25 @@ const cli_command cli_about_translate = {
     "--prefix names a file with one line for each line of input: what its translation must begin with, or nothing.\n"
     "Lines longer than --max-input tokens are translated in pieces that end at sentence ends where possible.\n",
 };
+/* clang-format on */
 
-enum { FIRST_LINES = 16, MOST_LINES = 256, GPU_LINES = 1024, CPU_TOKENS = 3072, GPU_TOKENS = 16384, BLOCK_BYTES = 1 << 20, MOST_THREADS = 256 };
+enum {
+    FIRST_LINES = 16,
+    MOST_LINES = 256,
+    GPU_LINES = 1024,
+    CPU_TOKENS = 3072,
+    GPU_TOKENS = 16384,
+    BLOCK_BYTES = 1 << 20,
+    MOST_THREADS = 256
+};
 
 typedef struct buffer {
     char *data;
     size_t bytes, capacity;
 } buffer;
 
-/* Lines that go through one translator together. Which lines share a block depends on the input alone, not on threads. */
+/* Lines that go through one translator together. Which lines share a block depends on the input alone, not on
+ * threads. */
 typedef struct block {
     buffer text, out;
     ganz_line lines[GPU_LINES];
@@ -94,7 +105,8 @@ static ganz_status add(buffer *b, const char *text, size_t bytes, ganz_error *er
 /* ---- reading ------------------------------------------------------------------------------------ */
 
 /* Appends a line to the block's text; text that is not UTF-8 is repaired or refused, as the user wants. */
-static ganz_status add_line(const job *j, block *b, const ganz_lines *from, const char *text, size_t bytes, ganz_error *err)
+static ganz_status add_line(const job *j, block *b, const ganz_lines *from, const char *text, size_t bytes,
+                            ganz_error *err)
 {
     if (ganz_utf8_valid(text, bytes)) return add(&b->text, text, bytes, err);
     if (strcmp(j->invalid, "replace") == 0) {
@@ -173,7 +185,8 @@ static ganz_status add_links(block *b, const ganz_translation *t, ganz_error *er
     char link[32];
     ganz_status status = t->link_count > 0 ? GANZ_OK : add(&b->out, "\t", 1, err);
     for (int i = 0; i < t->link_count && status == GANZ_OK; i++) {
-        const int bytes = snprintf(link, sizeof link, "%c%d-%d", i ? ' ' : '\t', t->links[i].source, t->links[i].target);
+        const int bytes =
+            snprintf(link, sizeof link, "%c%d-%d", i ? ' ' : '\t', t->links[i].source, t->links[i].target);
         status = add(&b->out, link, (size_t)bytes, err);
     }
     return status;
@@ -387,7 +400,8 @@ static bool reads_input(const cli_list *files)
 
 int cli_run_translate(int argc, char **argv)
 {
-    job j = {.out_path = "-", .invalid = "error", .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    job j = {
+        .out_path = "-", .invalid = "error", .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     ganz_translator_defaults(&j.options);
     j.options.device = "cpu";
     j.options.precision = "auto";
@@ -401,10 +415,14 @@ int cli_run_translate(int argc, char **argv)
         {"scores", 0, CLI_FLAG, &j.scores, NULL, "put scores before the translations", 0, 0},
         {"alignment", 0, CLI_FLAG, &j.options.alignment, NULL, "put links between words behind the translations", 0, 0},
         {"prefix", 0, CLI_TEXT, &j.prefix_path, "FILE", "beginnings that the translations must have", 0, 0},
-        {"device", 'd', CLI_TEXT, &j.options.device, "cpu|cuda[:N]", "where to compute; a GPU takes float models only", 0, 0},
-        {"precision", 0, CLI_CHOICE, &j.options.precision, "auto|fp32|tf32|bf16", "of products; auto: bf16 on a GPU, else fp32", 0, 0},
-        {"threads", 'j', CLI_INT, &j.threads, "N", "lines are shared among N threads; 0: all cores, or one on a GPU", 0, MOST_THREADS},
-        {"batch-tokens", 0, CLI_INT, &batch, "N", "a line counts its tokens and 25 more; 0: 3072, or 16384 on a GPU", 0, 1 << 20},
+        {"device", 'd', CLI_TEXT, &j.options.device, "cpu|cuda[:N]", "where to compute; a GPU takes float models only",
+         0, 0},
+        {"precision", 0, CLI_CHOICE, &j.options.precision, "auto|fp32|tf32|bf16",
+         "of products; auto: bf16 on a GPU, else fp32", 0, 0},
+        {"threads", 'j', CLI_INT, &j.threads, "N", "lines are shared among N threads; 0: all cores, or one on a GPU", 0,
+         MOST_THREADS},
+        {"batch-tokens", 0, CLI_INT, &batch, "N", "a line counts its tokens and 25 more; 0: 3072, or 16384 on a GPU", 0,
+         1 << 20},
         {"max-length", 0, CLI_INT, &max_length, "N", "most tokens of a translation; 0: 2 * input + 50", 0, 1 << 20},
         {"max-input", 0, CLI_INT, &max_input, "N", "longest input in tokens; 0: 256 or the model's limit", 0, 1 << 20},
         {"invalid", 0, CLI_CHOICE, &j.invalid, "error|replace", "what to do with text that is not UTF-8", 0, 0},
@@ -413,7 +431,8 @@ int cli_run_translate(int argc, char **argv)
     };
     cli_list files = {0};
     int code = cli_parse(&cli_about_translate, options, argc, argv, &files);
-    if (code < 0 && n_best > beam) code = cli_usage(&cli_about_translate, "--n-best must be at most --beam (%lld)", beam);
+    if (code < 0 && n_best > beam)
+        code = cli_usage(&cli_about_translate, "--n-best must be at most --beam (%lld)", beam);
     if (code < 0 && j.prefix_path && strcmp(j.prefix_path, "-") == 0 && reads_input(&files))
         code = cli_usage(&cli_about_translate, "standard input can be the text or the prefixes, not both");
     if (code < 0) {

@@ -266,7 +266,8 @@ void same_matrix(const char *what, mats m, double tolerance)
 
 void same_reals(const char *what, two t, size_t count, double tolerance)
 {
-    const mats m = {{1, (int)count, (int)count, GANZ_REAL, t.cpu}, {1, (int)count, (int)count, GANZ_REAL, t.gpu}, false};
+    const mats m = {
+        {1, (int)count, (int)count, GANZ_REAL, t.cpu}, {1, (int)count, (int)count, GANZ_REAL, t.gpu}, false};
     same_matrix(what, m, tolerance);
 }
 

@@ -26,11 +26,13 @@ static two some_steps(int out, bool by_row)
 static void linear(linear_kind k)
 {
     begin("linear %d x %d -> %d%s%s%s%s%s, types %d %d %d %d, gap %d", k.rows, k.in, k.out, k.bias ? " bias" : "",
-          k.relu ? " relu" : "", k.drop ? " drop" : "", k.codes ? " codes" : "", k.add ? " add" : "", k.x, k.y, k.y_grad,
-          k.x_grad, k.gap);
+          k.relu ? " relu" : "", k.drop ? " drop" : "", k.codes ? " codes" : "", k.add ? " add" : "", k.x, k.y,
+          k.y_grad, k.x_grad, k.gap);
     const mats x = k.codes ? code_matrix(k.rows, k.in, k.x, 127) : random_matrix(k.rows, k.in, k.in + k.gap, k.x, 1);
-    const mats w = k.codes ? code_matrix(k.out, k.in, product(), 127) : random_matrix(k.out, k.in, k.in, product(), 0.05);
-    const two x_step = equal_reals(1, 0.03), w_step = some_steps(k.out, k.by_row), bias = random_reals((size_t)k.out, 1);
+    const mats w =
+        k.codes ? code_matrix(k.out, k.in, product(), 127) : random_matrix(k.out, k.in, k.in, product(), 0.05);
+    const two x_step = equal_reals(1, 0.03), w_step = some_steps(k.out, k.by_row),
+              bias = random_reals((size_t)k.out, 1);
     const two w_grad = random_reals((size_t)k.out * (size_t)k.in, 3), bias_grad = random_reals((size_t)k.out, 3);
     const two mask = random_mask((size_t)4 * (size_t)k.out, 0.8);
     int32_t *lines = malloc((size_t)k.rows * sizeof *lines);
@@ -39,14 +41,16 @@ static void linear(linear_kind k)
     free(lines);
     const mats y = nan_matrix(k.rows, k.out, k.out + k.gap, k.y);
     const mats y_grad = random_matrix(k.rows, k.out, k.out + k.gap, k.y_grad, 1);
-    const mats x_grad = k.add ? random_matrix(k.rows, k.in, k.in, k.x_grad, 1) : nan_matrix(k.rows, k.in, k.in + k.gap, k.x_grad);
+    const mats x_grad =
+        k.add ? random_matrix(k.rows, k.in, k.in, k.x_grad, 1) : nan_matrix(k.rows, k.in, k.in + k.gap, k.x_grad);
     ganz_linear_call c = {.rows = k.rows, .in = k.in, .out = k.out, .relu = k.relu, .x_grad_add = k.add}, g;
     c.w_by_row = k.by_row;
     g = c;
-#define SIDE(s, side)                                                                                                  \
-    s.x = (ganz_operand){x.side, k.codes ? x_step.side : NULL}, s.w = (ganz_operand){w.side, k.codes ? w_step.side : NULL}, \
-    s.bias = k.bias ? bias.side : NULL, s.y = y.side, s.y_grad = y_grad.side, s.x_grad = x_grad.side,                   \
-    s.w_grad = k.w_frozen ? NULL : w_grad.side, s.bias_grad = k.bias && !k.w_frozen ? bias_grad.side : NULL;            \
+#define SIDE(s, side)                                                                                             \
+    s.x = (ganz_operand){x.side, k.codes ? x_step.side : NULL},                                                   \
+    s.w = (ganz_operand){w.side, k.codes ? w_step.side : NULL}, s.bias = k.bias ? bias.side : NULL, s.y = y.side, \
+    s.y_grad = y_grad.side, s.x_grad = x_grad.side, s.w_grad = k.w_frozen ? NULL : w_grad.side,                   \
+    s.bias_grad = k.bias && !k.w_frozen ? bias_grad.side : NULL;                                                  \
     if (k.drop) s.drop = (ganz_drop){mask.side, group.side, (real)1.25}
     SIDE(c, cpu);
     SIDE(g, gpu);
@@ -89,9 +93,9 @@ static void linear_to_codes(int rows, int in, int out, bool bias_too, bool relu,
     const mats x_grad = nan_matrix(rows, in, in, product());
     const coded k = coded_of(rows, out, 0.03, 127);
     ganz_linear_call c = {.rows = rows, .in = in, .out = out, .relu = relu, .w_by_row = by_row}, g = c;
-#define SIDE(s, side)                                                                                              \
-    s.x = (ganz_operand){x.side, x_step.side}, s.w = (ganz_operand){w.side, w_step.side}, s.x_grad = x_grad.side,   \
-    s.bias = bias_too ? bias.side : NULL, s.w_grad = w_grad.side, s.bias_grad = bias_too ? bias_grad.side : NULL;   \
+#define SIDE(s, side)                                                                                             \
+    s.x = (ganz_operand){x.side, x_step.side}, s.w = (ganz_operand){w.side, w_step.side}, s.x_grad = x_grad.side, \
+    s.bias = bias_too ? bias.side : NULL, s.w_grad = w_grad.side, s.bias_grad = bias_too ? bias_grad.side : NULL; \
     if (relu) s.drop = (ganz_drop){mask.side, group.side, (real)1.25}
     SIDE(c, cpu);
     SIDE(g, gpu);
@@ -123,18 +127,71 @@ void product_cases(void)
     const ganz_type p = product(), r = GANZ_REAL;
     linear((linear_kind){.rows = 1, .in = 64, .out = 64, .x = p, .y = p, .y_grad = p, .x_grad = p});
     linear((linear_kind){.rows = 33, .in = 512, .out = 512, .bias = true, .x = p, .y = p, .y_grad = p, .x_grad = r});
-    linear((linear_kind){.rows = 300, .in = 512, .out = 2048, .bias = true, .relu = true, .drop = true, .x = p, .y = p, .y_grad = p, .x_grad = p});
-    linear((linear_kind){.rows = 1301, .in = 512, .out = 2048, .bias = true, .relu = true, .x = p, .y = p, .y_grad = p, .x_grad = r});
-    linear((linear_kind){.rows = 129, .in = 2048, .out = 512, .bias = true, .add = true, .x = p, .y = p, .y_grad = p, .x_grad = p});
+    linear((linear_kind){.rows = 300,
+                         .in = 512,
+                         .out = 2048,
+                         .bias = true,
+                         .relu = true,
+                         .drop = true,
+                         .x = p,
+                         .y = p,
+                         .y_grad = p,
+                         .x_grad = p});
+    linear((linear_kind){
+        .rows = 1301, .in = 512, .out = 2048, .bias = true, .relu = true, .x = p, .y = p, .y_grad = p, .x_grad = r});
+    linear((linear_kind){
+        .rows = 129, .in = 2048, .out = 512, .bias = true, .add = true, .x = p, .y = p, .y_grad = p, .x_grad = p});
     linear((linear_kind){.rows = 1300, .in = 512, .out = 1536, .add = true, .x = p, .y = p, .y_grad = p, .x_grad = r});
     linear((linear_kind){.rows = 40, .in = 512, .out = 33288, .x = p, .y = p, .y_grad = p, .x_grad = p});
     linear((linear_kind){.rows = 77, .in = 128, .out = 1003, .x = p, .y = p, .y_grad = p, .x_grad = p});
     linear((linear_kind){.rows = 77, .in = 128, .out = 1003, .x = p, .y = r, .y_grad = r, .x_grad = r});
-    linear((linear_kind){.rows = 513, .in = 64, .out = 192, .bias = true, .relu = true, .x = p, .y = r, .y_grad = r, .x_grad = r, .gap = 64});
-    linear((linear_kind){.rows = 513, .in = 64, .out = 192, .bias = true, .x = r, .y = p, .y_grad = r, .x_grad = p, .gap = 8, .w_frozen = true});
-    linear((linear_kind){.rows = 1000, .in = 512, .out = 512, .codes = true, .bias = true, .x = p, .y = r, .y_grad = r, .x_grad = p});
-    linear((linear_kind){.rows = 600, .in = 1024, .out = 256, .codes = true, .bias = true, .relu = true, .drop = true, .x = p, .y = r, .y_grad = r, .x_grad = p});
-    linear((linear_kind){.rows = 600, .in = 1024, .out = 256, .codes = true, .by_row = true, .bias = true, .relu = true, .drop = true, .x = p, .y = r, .y_grad = r, .x_grad = p});
-    linear((linear_kind){.rows = 77, .in = 128, .out = 1003, .codes = true, .by_row = true, .x = p, .y = p, .y_grad = p, .x_grad = p});
-    linear((linear_kind){.rows = 1000, .in = 2048, .out = 512, .codes = true, .x = p, .y = p, .y_grad = p, .x_grad = p, .add = true});
+    linear((linear_kind){.rows = 513,
+                         .in = 64,
+                         .out = 192,
+                         .bias = true,
+                         .relu = true,
+                         .x = p,
+                         .y = r,
+                         .y_grad = r,
+                         .x_grad = r,
+                         .gap = 64});
+    linear((linear_kind){.rows = 513,
+                         .in = 64,
+                         .out = 192,
+                         .bias = true,
+                         .x = r,
+                         .y = p,
+                         .y_grad = r,
+                         .x_grad = p,
+                         .gap = 8,
+                         .w_frozen = true});
+    linear((linear_kind){
+        .rows = 1000, .in = 512, .out = 512, .codes = true, .bias = true, .x = p, .y = r, .y_grad = r, .x_grad = p});
+    linear((linear_kind){.rows = 600,
+                         .in = 1024,
+                         .out = 256,
+                         .codes = true,
+                         .bias = true,
+                         .relu = true,
+                         .drop = true,
+                         .x = p,
+                         .y = r,
+                         .y_grad = r,
+                         .x_grad = p});
+    linear((linear_kind){.rows = 600,
+                         .in = 1024,
+                         .out = 256,
+                         .codes = true,
+                         .by_row = true,
+                         .bias = true,
+                         .relu = true,
+                         .drop = true,
+                         .x = p,
+                         .y = r,
+                         .y_grad = r,
+                         .x_grad = p});
+    linear((linear_kind){
+        .rows = 77, .in = 128, .out = 1003, .codes = true, .by_row = true, .x = p, .y = p, .y_grad = p, .x_grad = p});
+    linear((linear_kind){
+        .rows = 1000, .in = 2048, .out = 512, .codes = true, .x = p, .y = p, .y_grad = p, .x_grad = p, .add = true});
 }

@@ -80,14 +80,15 @@ static void embedding(int rows, int cols, int often, int groups, bool codes, boo
     begin("embed %d x %d, one in %d rare, %s", rows, cols, often, codes ? "codes" : "values");
     make_ids(rows, vocab, often, &ids, &by_id, &positions);
     const mats table = codes ? code_matrix(vocab, cols, type, 127) : random_matrix(vocab, cols, cols, type, 1);
-    const two step = by_row ? random_reals((size_t)vocab, 0.01) : equal_reals(1, 0.0123), timing = random_reals(50 * (size_t)cols, 1), extra = random_reals((size_t)cols, 1);
+    const two step = by_row ? random_reals((size_t)vocab, 0.01) : equal_reals(1, 0.0123),
+              timing = random_reals(50 * (size_t)cols, 1), extra = random_reals((size_t)cols, 1);
     const two out = nan_reals((size_t)rows * (size_t)cols), grad = random_reals((size_t)rows * (size_t)cols, 1);
     const two table_grad = random_reals((size_t)vocab * (size_t)cols, 1), extra_grad = random_reals((size_t)cols, 1);
     ganz_embed_call c = {.rows = rows, .cols = cols, .vocab = vocab, .scale = (real)22.5, .by_row = by_row}, g;
     ganz_drop c_drop, g_drop;
     drop_of(rows, cols, groups, &c_drop, &g_drop);
     g = c;
-#define SIDE(s, side)                                              \
+#define SIDE(s, side)                                                                                                \
     s.ids = ids.side, s.positions = positions.side, s.table.m = table.side, s.table.step = codes ? step.side : NULL, \
     s.timing = timing.side, s.extra = groups != 1 ? extra.side : NULL, s.out = out.side, s.out_grad = grad.side,     \
     s.table_grad = table_grad.side, s.extra_grad = groups != 1 ? extra_grad.side : NULL, s.by_id = by_id.side,       \
@@ -117,19 +118,21 @@ static void norm(int rows, int cols, norm_kind k)
     begin("norm %d x %d%s%s%s, types %d %d", rows, cols, k.delta ? " delta" : "", k.back ? " back" : "",
           k.frozen ? " frozen" : "", k.type, k.grad_type);
     const two x = random_reals(count, 3), scale = random_reals((size_t)cols, 1), bias = random_reals((size_t)cols, 1);
-    const two sum = nan_reals(count), stats = nan_reals(2 * (size_t)rows), x_grad = k.back ? random_reals(count, 1) : nan_reals(count);
+    const two sum = nan_reals(count), stats = nan_reals(2 * (size_t)rows),
+              x_grad = k.back ? random_reals(count, 1) : nan_reals(count);
     const two scale_grad = random_reals((size_t)cols, 1), bias_grad = random_reals((size_t)cols, 1);
     const mats delta = k.delta ? random_matrix(rows, cols, cols + 8, k.type, 1) : no_matrix();
     const mats delta_grad = k.delta ? nan_matrix(rows, cols, cols + 16, k.type) : no_matrix();
-    const mats y = nan_matrix(rows, cols, cols + 8, k.type), y_grad = random_matrix(rows, cols, cols + 4, k.grad_type, 1);
+    const mats y = nan_matrix(rows, cols, cols + 8, k.type),
+               y_grad = random_matrix(rows, cols, cols + 4, k.grad_type, 1);
     ganz_norm_call c = {.rows = rows, .cols = cols, .eps = (real)1e-6}, g;
     ganz_drop c_drop = {0}, g_drop = {0};
     if (k.groups >= 0) drop_of(rows, cols, k.groups, &c_drop, &g_drop);
     g = c;
-#define SIDE(s, side)                                                                                            \
+#define SIDE(s, side)                                                                                                  \
     s.x = x.side, s.delta = delta.side, s.drop = s##_drop, s.scale = scale.side, s.bias = bias.side, s.sum = sum.side, \
-    s.y = y.side, s.stats = stats.side, s.y_grad = y_grad.side, s.sum_grad = k.back ? x_grad.side : NULL,         \
-    s.x_grad = x_grad.side, s.delta_grad = delta_grad.side, s.scale_grad = k.frozen ? NULL : scale_grad.side,     \
+    s.y = y.side, s.stats = stats.side, s.y_grad = y_grad.side, s.sum_grad = k.back ? x_grad.side : NULL,              \
+    s.x_grad = x_grad.side, s.delta_grad = delta_grad.side, s.scale_grad = k.frozen ? NULL : scale_grad.side,          \
     s.bias_grad = k.frozen ? NULL : bias_grad.side
     SIDE(c, cpu);
     SIDE(g, gpu);
@@ -154,16 +157,17 @@ static void norm_to_codes(int rows, int cols, int outs)
     const two x = random_reals(count, 3), scale = random_reals((size_t)cols, 1), bias = random_reals((size_t)cols, 1);
     const two sum = nan_reals(count), stats = nan_reals(2 * (size_t)rows), x_grad = nan_reals(count);
     const two scale_grad = random_reals((size_t)cols, 1), bias_grad = random_reals((size_t)cols, 1);
-    const mats delta = random_matrix(rows, cols, cols, GANZ_REAL, 1), delta_grad = nan_matrix(rows, cols, cols, product());
+    const mats delta = random_matrix(rows, cols, cols, GANZ_REAL, 1),
+               delta_grad = nan_matrix(rows, cols, cols, product());
     const mats y = nan_matrix(rows, cols, cols, GANZ_REAL), y_grad = nan_matrix(rows, cols, cols, GANZ_REAL);
     coded k[GANZ_CODE_OUTS];
     ganz_norm_call c = {.rows = rows, .cols = cols, .eps = (real)1e-6}, g;
     ganz_drop c_drop, g_drop;
     drop_of(rows, cols, 1, &c_drop, &g_drop);
     g = c;
-#define SIDE(s, side)                                                                                                   \
-    s.x = x.side, s.delta = delta.side, s.drop = s##_drop, s.scale = scale.side, s.bias = bias.side, s.sum = sum.side,   \
-    s.stats = stats.side, s.x_grad = x_grad.side, s.delta_grad = delta_grad.side, s.scale_grad = scale_grad.side,        \
+#define SIDE(s, side)                                                                                                  \
+    s.x = x.side, s.delta = delta.side, s.drop = s##_drop, s.scale = scale.side, s.bias = bias.side, s.sum = sum.side, \
+    s.stats = stats.side, s.x_grad = x_grad.side, s.delta_grad = delta_grad.side, s.scale_grad = scale_grad.side,      \
     s.bias_grad = bias_grad.side
     SIDE(c, cpu);
     SIDE(g, gpu);
@@ -207,7 +211,8 @@ static void norms(void)
 
 static void loss(int rows, int vocab, int ld, ganz_type type, double smoothing, bool want_grad, bool teach)
 {
-    begin("loss %d x %d (ld %d) type %d%s%s", rows, vocab, ld, type, want_grad ? "" : ", value only", teach ? ", a teacher" : "");
+    begin("loss %d x %d (ld %d) type %d%s%s", rows, vocab, ld, type, want_grad ? "" : ", value only",
+          teach ? ", a teacher" : "");
     const mats logits = random_matrix(rows, vocab, ld, type, 4);
     const mats taught = teach ? random_matrix(rows, vocab, ld, type, 4) : no_matrix();
     int32_t *labels = malloc((size_t)rows * sizeof *labels);
@@ -221,8 +226,15 @@ static void loss(int rows, int vocab, int ld, ganz_type type, double smoothing, 
     const two label = ints_of(labels, rows);
     const double before[3] = {1.5, 2, 3};
     const two sums = bytes_of(before, sizeof before);
-    const ganz_loss_call c = {.rows = rows, .vocab = vocab, .logits = logits.cpu, .taught = taught.cpu, .labels = label.cpu,
-                              .smoothing = (real)smoothing, .grad_scale = (real)0.01, .want_grad = want_grad, .sums = sums.cpu};
+    const ganz_loss_call c = {.rows = rows,
+                              .vocab = vocab,
+                              .logits = logits.cpu,
+                              .taught = taught.cpu,
+                              .labels = label.cpu,
+                              .smoothing = (real)smoothing,
+                              .grad_scale = (real)0.01,
+                              .want_grad = want_grad,
+                              .sums = sums.cpu};
     ganz_loss_call g = c;
     g.logits = logits.gpu;
     g.taught = taught.gpu;
@@ -238,11 +250,14 @@ static void loss(int rows, int vocab, int ld, ganz_type type, double smoothing, 
 static void topk(int rows, int vocab, int k, ganz_type type, int distinct)
 {
     begin("candidates: %d of %d x %d, type %d, %d values", k, rows, vocab, type, distinct);
-    const mats logits = distinct > 0 ? code_matrix(rows, vocab, type, distinct / 2) : random_matrix(rows, vocab, vocab, type, 3);
+    const mats logits =
+        distinct > 0 ? code_matrix(rows, vocab, type, distinct / 2) : random_matrix(rows, vocab, vocab, type, 3);
     const two value = nan_reals((size_t)rows * (size_t)k), sum = nan_reals((size_t)rows);
     const two index = bytes_of(NULL, (size_t)rows * (size_t)k * sizeof(int32_t));
-    const ganz_topk_call c = {.logits = logits.cpu, .k = k, .value = value.cpu, .index = index.cpu, .logsumexp = sum.cpu};
-    const ganz_topk_call g = {.logits = logits.gpu, .k = k, .value = value.gpu, .index = index.gpu, .logsumexp = sum.gpu};
+    const ganz_topk_call c = {
+        .logits = logits.cpu, .k = k, .value = value.cpu, .index = index.cpu, .logsumexp = sum.cpu};
+    const ganz_topk_call g = {
+        .logits = logits.gpu, .k = k, .value = value.gpu, .index = index.gpu, .logsumexp = sum.gpu};
     RUN(topk, c, g);
     same_bytes("value", value, (size_t)rows * (size_t)k * sizeof(float));
     same_bytes("index", index, (size_t)rows * (size_t)k * sizeof(int32_t));

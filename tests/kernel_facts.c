@@ -25,7 +25,8 @@ static void exp_and_log(check *c)
     static float x[N], y[N];
     double worst = 0.0, worst_log = 0.0;
     for (int round = 0; round < 16; round++) {
-        for (int i = 0; i < N; i++) x[i] = round < 8 ? -43.5f + check_uniform(c) * 43.5f : check_uniform(c) * (round < 12 ? 1.0f : 87.0f);
+        for (int i = 0; i < N; i++)
+            x[i] = round < 8 ? -43.5f + check_uniform(c) * 43.5f : check_uniform(c) * (round < 12 ? 1.0f : 87.0f);
         c->kernel.rows.exp(x, N, y);
         for (int i = 0; i < N; i++) {
             const double relative = fabs((double)y[i] / exp((double)x[i]) - 1.0);
@@ -123,7 +124,8 @@ static void small_products(check *c)
     const float bias[4] = {0.25f, 1.0f, 0.0f, -0.5f}, add[4] = {1.0f, -2.0f, 0.0f, 0.125f};
     float out[4];
     int8_t codes[4];
-    const ganz_epilogue e = {.scale = 0.5f, .bias = bias, .add = add, .relu = true, .out = out, .codes = codes, .inv = 4.0f, .p = 31};
+    const ganz_epilogue e = {
+        .scale = 0.5f, .bias = bias, .add = add, .relu = true, .out = out, .codes = codes, .inv = 4.0f, .p = 31};
     c->kernel.rows.epilogue(&e, given, 4, 0, 1, 0, 4);
     CHECK(c, out[0] == 2.75f && out[1] == -2.0f && out[2] == 8388608.0f && out[3] == 0.125f);
     CHECK(c, codes[0] == 11 && codes[1] == -8 && codes[2] == 31 && codes[3] == 0);
@@ -142,9 +144,8 @@ static void hash_of_rows(check *c)
     static int8_t codes[N];
     uint64_t hash = 1469598103934665603u;
     uint64_t index = 0;
-#define MIX(data, bytes)                                                                 \
-    for (size_t b_ = 0; b_ < (bytes); b_++)                                              \
-    hash = (hash ^ ((const unsigned char *)(data))[b_]) * 1099511628211u
+#define MIX(data, bytes) \
+    for (size_t b_ = 0; b_ < (bytes); b_++) hash = (hash ^ ((const unsigned char *)(data))[b_]) * 1099511628211u
     for (int round = 0; round < ROUNDS; round++) {
         const int n = round % 4 ? N : 1 + round;
         for (int i = 0; i < n; i++, index += 3) {

@@ -112,7 +112,8 @@ static void random_products(check *c, product *p, int *taken)
 /* Past every block size, with the largest sums. */
 static void large_products(check *c, product *p, int *taken)
 {
-    static const int shapes[][3] = {{1, N_MAX, K_MAX}, {M_MAX, 33, 512}, {9, 65, K_MAX}, {M_MAX, 130, 97}, {33, 64, 1024}};
+    static const int shapes[][3] = {
+        {1, N_MAX, K_MAX}, {M_MAX, 33, 512}, {9, 65, K_MAX}, {M_MAX, 130, 97}, {33, 64, 1024}};
     for (size_t i = 0; i < GANZ_COUNT(shapes); i++)
         for (int kind = 0; kind < 5; kind += 2) {
             p->m = shapes[i][0];
@@ -182,9 +183,17 @@ static void through_epilogue(check *c, product *p)
     check_floats(c, p->scales, p->n, 2);
     check_floats(c, p->add, p->m * p->n, 0);
     for (int i = 0; i < p->n; i++) p->scales[i] = 1e-3f + p->scales[i] * 1e27f;
-    ganz_epilogue e = {.scales = p->scales, .bias = p->bias, .add = p->add, .add_stride = (size_t)p->n, .relu = true,
-                       .out = p->out, .out_stride = (size_t)p->n, .codes = p->codes, .codes_stride = (size_t)p->n,
-                       .inv = 3.0f, .p = 127};
+    ganz_epilogue e = {.scales = p->scales,
+                       .bias = p->bias,
+                       .add = p->add,
+                       .add_stride = (size_t)p->n,
+                       .relu = true,
+                       .out = p->out,
+                       .out_stride = (size_t)p->n,
+                       .codes = p->codes,
+                       .codes_stride = (size_t)p->n,
+                       .inv = 3.0f,
+                       .p = 127};
     c->scalar.rows.epilogue(&e, p->sums, (size_t)p->n, 0, p->m, 0, p->n);
     void *const block = aligned(ganz_pack_bytes(&c->kernel, p->n, p->k));
     void *const scratch = aligned(ganz_gemm_scratch(&c->kernel, p->k));
@@ -207,7 +216,8 @@ static void large_result(check *c)
     enum { M = 66, N = 8203, K = 9, LD = 8208 };
     int8_t *const w = aligned((size_t)N * K), a[M * K];
     float *const out = aligned(sizeof(float) * M * LD);
-    void *const block = aligned(ganz_pack_bytes(&c->kernel, N, K)), *const scratch = aligned(ganz_gemm_scratch(&c->kernel, K));
+    void *const block = aligned(ganz_pack_bytes(&c->kernel, N, K)), *const scratch =
+                                                                        aligned(ganz_gemm_scratch(&c->kernel, K));
     ganz_packed packed;
     check_codes(c, w, N * K, -127, 127, 0);
     check_codes(c, a, M * K, -127, 127, 0);
@@ -244,5 +254,6 @@ void check_gemm(check *c)
     large_result(c);
     for (int i = 0; i < c->kernel.gemm.routes; i++)
         if (!taken[i]) check_fail(c, "route %s was never taken", c->kernel.gemm.route[i].name);
-    CHECK(c, ganz_pack_bytes(&c->kernel, INT32_MAX, 64) == 0 && ganz_pack_bytes(&c->kernel, 8, GANZ_DEPTH_MAX + 1) == 0);
+    CHECK(c,
+          ganz_pack_bytes(&c->kernel, INT32_MAX, 64) == 0 && ganz_pack_bytes(&c->kernel, 8, GANZ_DEPTH_MAX + 1) == 0);
 }

@@ -2,7 +2,8 @@
 #include "kernel_check.h"
 
 enum { N_MAX = 1100 };
-static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 512, 513, 1000};
+static const int sizes[] = {1,  2,  3,  4,  5,  7,   8,   9,   15,  16,  17,  24,  31,
+                            32, 33, 63, 64, 65, 100, 127, 128, 129, 512, 513, 1000};
 
 typedef struct numbers {
     float x[N_MAX], a[N_MAX], b[N_MAX], y[N_MAX], work[N_MAX];
@@ -185,7 +186,8 @@ static void check_epilogue(check *c, numbers *v, int n, int kind)
     enum { COL = 2, ROW = 1 };
     const int cols = n + COL;
     if (cols > N_MAX / 3) return;
-    for (int i = 0; i < n; i++) v->scores[i] = kind == 1 ? (int32_t)check_random(c) / 2 : check_between(c, -50000, 50000);
+    for (int i = 0; i < n; i++)
+        v->scores[i] = kind == 1 ? (int32_t)check_random(c) / 2 : check_between(c, -50000, 50000);
     check_floats(c, v->a, 3 * cols, 0);
     check_floats(c, v->b, 3 * cols, 0);
     for (int i = 0; i < 3 * cols; i++) v->work[i] = (1.5f + check_uniform(c)) * 1e-4f;
@@ -220,7 +222,8 @@ static int fill_rows(check *c, int n, int kind, const int8_t **rows, int8_t *dat
     const int distinct = count > 2 ? count - 1 : count;
     check_codes(c, data, distinct * n, -127, 127, kind);
     const int8_t *const guarded = check_in(c, 0, data, (size_t)(distinct * n));
-    for (int i = 0; i < count; i++) rows[i] = (const int8_t *)((uintptr_t)guarded + (size_t)((i % distinct) * n) - OFFSET);
+    for (int i = 0; i < count; i++)
+        rows[i] = (const int8_t *)((uintptr_t)guarded + (size_t)((i % distinct) * n) - OFFSET);
     return count;
 }
 

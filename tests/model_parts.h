@@ -59,7 +59,8 @@ static inline void parts_set_int(model_parts *m, const char *key, long long valu
 }
 
 /* Zeroed data. The result lives until the next part is added. */
-static inline part *parts_add(model_parts *m, const char *name, const char *dtype, size_t element, int rank, const int64_t *dims)
+static inline part *parts_add(model_parts *m, const char *name, const char *dtype, size_t element, int rank,
+                              const int64_t *dims)
 {
     if (m->count % 64 == 0) m->list = realloc(m->list, sizeof *m->list * (size_t)(m->count + 64));
     part *const p = &m->list[m->count++];
@@ -96,7 +97,8 @@ static inline void parts_add_param(model_parts *m, const ganz_param *p, bool int
     const int64_t dims[2] = {matrix ? p->rows : p->cols, p->cols}, one = 1;
     char name[80];
     if (step && !integers) return;
-    snprintf(name, sizeof name, "%.*s.step", (int)strlen(p->name) - (step ? 2 : 0), p->name); /* steps end in .z there */
+    snprintf(name, sizeof name, "%.*s.step", (int)strlen(p->name) - (step ? 2 : 0),
+             p->name); /* steps end in .z there */
     if (codes && coded) parts_add(m, p->name, "I8", 1, matrix ? 2 : 1, dims);
     if (!codes && (coded || step)) parts_add(m, name, "F32", 4, 1, &one);
     if (!codes && !coded && !step) parts_add(m, p->name, "F32", 4, matrix ? 2 : 1, dims);
@@ -111,8 +113,14 @@ static inline void parts_make(model_parts *m, const ganz_config *c, int bits, co
     const struct {
         const char *key;
         int value;
-    } numbers[] = {{"version", 1}, {"width", c->width}, {"ffn", c->ffn}, {"heads", c->heads}, {"encoder_layers", c->encoder_layers},
-                   {"decoder_layers", c->decoder_layers}, {"vocab_size", c->vocab}, {"max_positions", c->max_positions}};
+    } numbers[] = {{"version", 1},
+                   {"width", c->width},
+                   {"ffn", c->ffn},
+                   {"heads", c->heads},
+                   {"encoder_layers", c->encoder_layers},
+                   {"decoder_layers", c->decoder_layers},
+                   {"vocab_size", c->vocab},
+                   {"max_positions", c->max_positions}};
     parts_set(m, "format", "ganz");
     parts_set(m, "weights", bits ? "codes" : "float");
     if (bits) parts_set_int(m, "bits", bits);
@@ -136,10 +144,8 @@ static inline void parts_fill(model_parts *m, int bits)
             state = state * 1664525u + 1013904223u;
             const int code = (int)(state >> 16) % (1 << (bits ? bits - 1 : 7));
             const float value = step ? (float)(1 + (state >> 20) % 7) / 64 : (float)code / 64;
-            if (is_float)
-                memcpy(p->data + 4 * k, &value, 4);
-            else
-                p->data[k] = (unsigned char)(int8_t)(state & 1 << 30 ? code : -code);
+            if (is_float) memcpy(p->data + 4 * k, &value, 4);
+            else p->data[k] = (unsigned char)(int8_t)(state & 1 << 30 ? code : -code);
         }
     }
 }
@@ -151,10 +157,8 @@ static inline size_t parts_quote(char *to, const char *text)
     to[n++] = '"';
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
         if (*c == '"' || *c == '\\') to[n++] = '\\';
-        if (*c < 0x20)
-            n += (size_t)sprintf(to + n, "\\u%04x", *c);
-        else
-            to[n++] = (char)*c;
+        if (*c < 0x20) n += (size_t)sprintf(to + n, "\\u%04x", *c);
+        else to[n++] = (char)*c;
     }
     to[n++] = '"';
     return n;

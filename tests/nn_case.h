@@ -50,7 +50,8 @@ void nn_case_refresh(nn_case *c);
 double nn_case_loss(nn_case *c, bool grad);
 /* Decoded rows (target rows, width), good until the next pass of the case. */
 ganz_matrix nn_case_decoded(nn_case *c);
-/* Decoded rows (target rows, width) and the logits (target rows, vocab), without a tape. Copies for the caller to free. */
+/* Decoded rows (target rows, width) and the logits (target rows, vocab), without a tape. Copies for the caller to
+ * free. */
 real *nn_case_logits(nn_case *c);
 
 /* A pass over the arenas of the case, rewound; no tape. */

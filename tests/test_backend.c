@@ -41,8 +41,14 @@ static void fill(real *x, size_t count, uint64_t stream)
 static double loss_of(real *logits, int rows, int vocab, const int32_t *labels, double smoothing, double sums[3])
 {
     sums[0] = sums[1] = sums[2] = 0;
-    const ganz_loss_call c = {.rows = rows, .vocab = vocab, .logits = matrix(logits, rows, vocab), .labels = labels,
-                              .smoothing = (real)smoothing, .grad_scale = 1, .want_grad = false, .sums = sums};
+    const ganz_loss_call c = {.rows = rows,
+                              .vocab = vocab,
+                              .logits = matrix(logits, rows, vocab),
+                              .labels = labels,
+                              .smoothing = (real)smoothing,
+                              .grad_scale = 1,
+                              .want_grad = false,
+                              .sums = sums};
     be->loss(be, &c);
     return sums[0];
 }
@@ -64,8 +70,14 @@ static void loss_vectors(void **state)
     near(loss_of(flat, 1, VOCAB, &last, 0.1, sums), log(VOCAB) - 1.3663751943, 1e-5);
     near(sums[1], 0, 0); /* of equals the first is best */
     static real slopes[VOCAB];
-    const ganz_loss_call graded = {.rows = 1, .vocab = VOCAB, .logits = matrix(slopes, 1, VOCAB), .labels = &last,
-                                   .smoothing = (real)0.1, .grad_scale = 1, .want_grad = true, .sums = sums};
+    const ganz_loss_call graded = {.rows = 1,
+                                   .vocab = VOCAB,
+                                   .logits = matrix(slopes, 1, VOCAB),
+                                   .labels = &last,
+                                   .smoothing = (real)0.1,
+                                   .grad_scale = 1,
+                                   .want_grad = true,
+                                   .sums = sums};
     be->loss(be, &graded); /* softmax minus what is wanted: 0.9 of the label, 3.0041758e-06 of each other word */
     near(slopes[0], 1.0 / VOCAB - 3.0041758e-06, 2e-11);
     near(slopes[last], 1.0 / VOCAB - 0.9, 1e-7);
@@ -99,8 +111,13 @@ static void small_numbers_of_wide_rows_count(void **state)
     }
     near(loss_of(logits, ROWS, VOCAB, labels, 0, sums), plain, 1e-6 * plain);
     sums[0] = 0;
-    const ganz_loss_call c = {.rows = ROWS, .vocab = VOCAB, .logits = matrix(logits, ROWS, VOCAB), .labels = labels,
-                              .taught = matrix(taught, ROWS, VOCAB), .grad_scale = 1, .sums = sums};
+    const ganz_loss_call c = {.rows = ROWS,
+                              .vocab = VOCAB,
+                              .logits = matrix(logits, ROWS, VOCAB),
+                              .labels = labels,
+                              .taught = matrix(taught, ROWS, VOCAB),
+                              .grad_scale = 1,
+                              .sums = sums};
     be->loss(be, &c);
     near(sums[0], apart, 1e-6 * apart);
 }
@@ -298,8 +315,9 @@ static void rows_with_steps_of_their_own(void **state)
     (void)state;
     const real w[8] = {0.5f, -1.27f, 12.7f, 3.04f, 0, 0, -0.031f, 0.0149f}, range = 6.35f;
     real codes[8], clipped[8], step[4], same[4];
-    const ganz_refresh_item items[] = {{.master = w, .count = 8, .copy = codes, .step = step, .p = 127, .rows = 4},
-                                       {.master = w, .count = 8, .copy = clipped, .step = same, .p = 127, .rows = 4, .range = &range}};
+    const ganz_refresh_item items[] = {
+        {.master = w, .count = 8, .copy = codes, .step = step, .p = 127, .rows = 4},
+        {.master = w, .count = 8, .copy = clipped, .step = same, .p = 127, .rows = 4, .range = &range}};
     be->refresh(be, items, 2);
     const double steps[4] = {0.01, 0.1, 1, 0.031 / 127}, want[8] = {50, -127, 127, 30, 0, 0, -127, 61};
     const double cut[8] = {10, -25, 127, 61, 0, 0, -1, 0};
@@ -318,10 +336,11 @@ static void weights_become_codes(void **state)
     (void)state;
     const real w[5] = {0.5f, -1.27f, 0.014f, 0, 1.0f}, zeros[2] = {0, 0};
     real codes[5], values[5], none[2], step[3], plain[5];
-    const ganz_refresh_item items[] = {{.master = w, .count = 5, .copy = codes, .step = &step[0], .p = 127},
-                                       {.master = w, .count = 5, .copy = values, .step = &step[1], .p = 31, .values = true},
-                                       {.master = zeros, .count = 2, .copy = none, .step = &step[2], .p = 127},
-                                       {.master = w, .count = 5, .copy = plain}};
+    const ganz_refresh_item items[] = {
+        {.master = w, .count = 5, .copy = codes, .step = &step[0], .p = 127},
+        {.master = w, .count = 5, .copy = values, .step = &step[1], .p = 31, .values = true},
+        {.master = zeros, .count = 2, .copy = none, .step = &step[2], .p = 127},
+        {.master = w, .count = 5, .copy = plain}};
     be->refresh(be, items, 4);
     const double want[5] = {50, -127, 1, 0, 100};
     near(step[0], 0.01, 1e-8);
@@ -394,9 +413,8 @@ static void linear_of_odd_shapes(void **state)
     assert_int_equal(ganz_cpu_backend_open(&one, 1, NULL), GANZ_OK);
     for (size_t s = 0; s < GANZ_COUNT(shapes); s++) {
         const int rows = shapes[s][0], in = shapes[s][1], out = shapes[s][2], ld = out + 3;
-        real *const x = ganz_alloc((size_t)rows * (size_t)in, sizeof *x), *const w =
-                                                                              ganz_alloc((size_t)out * (size_t)in,
-                                                                                         sizeof *w);
+        real *const x = ganz_alloc((size_t)rows * (size_t)in, sizeof *x), *const w = ganz_alloc(
+                                                                              (size_t)out * (size_t)in, sizeof *w);
         real *const y = ganz_alloc((size_t)rows * (size_t)ld, sizeof *y), *const bias =
                                                                               ganz_alloc((size_t)out, sizeof *bias);
         real *const again = ganz_alloc((size_t)rows * (size_t)ld, sizeof *again);
@@ -448,8 +466,14 @@ static void lists_equal_segments(void **state)
     c.k.m = matrix(k, ROWS, COLS);
     c.v.m = matrix(v, ROWS, COLS);
     c.out = matrix(by_segment, ROWS, COLS);
-    c.see = (ganz_spans){.queries = ROWS, .keys = ROWS, .segments = 2, .query_begin = begin, .key_begin = begin,
-                         .longest_query = 5, .longest_key = 5, .causal = true};
+    c.see = (ganz_spans){.queries = ROWS,
+                         .keys = ROWS,
+                         .segments = 2,
+                         .query_begin = begin,
+                         .key_begin = begin,
+                         .longest_query = 5,
+                         .longest_key = 5,
+                         .causal = true};
     be->attention(be, &c);
     near(u[0], 1, 1e-6); /* a first token sees itself alone */
     c.u_largest = &u[1];
@@ -553,8 +577,13 @@ static void attention_has_the_bits_of_the_kernel(void **state)
     draw_codes(vs, v, KEYS * WIDTH, 6);
     ganz_attention_call c = {
         .heads = 1, .width = WIDTH, .scale = 0.125f, .u_step = &u_step, .u_max = U_MAX, .out = matrix(out, 1, WIDTH)};
-    c.see = (ganz_spans){.queries = 1, .keys = KEYS, .segments = 1, .query_begin = query_begin, .key_begin = key_begin,
-                         .longest_query = 1, .longest_key = KEYS};
+    c.see = (ganz_spans){.queries = 1,
+                         .keys = KEYS,
+                         .segments = 1,
+                         .query_begin = query_begin,
+                         .key_begin = key_begin,
+                         .longest_query = 1,
+                         .longest_key = KEYS};
     c.q = (ganz_operand){matrix(q, 1, WIDTH), &q_step};
     c.k = (ganz_operand){matrix(k, KEYS, WIDTH), &k_step};
     c.v = (ganz_operand){matrix(v, KEYS, WIDTH), &v_step};

@@ -1,5 +1,5 @@
-/* What inspection says of a model: the products and their count, their steps, the proof that sums fit, and the counts of
- * an audit. */
+/* What inspection says of a model: the products and their count, their steps, the proof that sums fit, and the counts
+ * of an audit. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -26,8 +26,13 @@ static opened open_parts(int encoder, int decoder, int bits, void (*change)(mode
 {
     opened o = {.model = NULL};
     ganz_vocab *vocab = tiny_vocab();
-    const ganz_config config = {.width = 8, .ffn = 10, .heads = 2, .encoder_layers = encoder, .decoder_layers = decoder,
-                                .vocab = ganz_vocab_size(vocab), .max_positions = 32};
+    const ganz_config config = {.width = 8,
+                                .ffn = 10,
+                                .heads = 2,
+                                .encoder_layers = encoder,
+                                .decoder_layers = decoder,
+                                .vocab = ganz_vocab_size(vocab),
+                                .max_positions = 32};
     size_t bytes, header;
     char words[4096] = "";
     const char *const text = ganz_vocab_file(vocab, &bytes);

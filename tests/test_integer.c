@@ -65,7 +65,8 @@ static void same(const real *got, const real *want, size_t rows, const char *wha
 {
     for (size_t i = 0; i < rows * VOCAB; i++)
         if (memcmp(&got[i], &want[i], sizeof *got) != 0)
-            fail_msg("%s: row %zu, entry %zu: %.9g, not %.9g", what, i / VOCAB, i % VOCAB, (double)got[i], (double)want[i]);
+            fail_msg("%s: row %zu, entry %zu: %.9g, not %.9g", what, i / VOCAB, i % VOCAB, (double)got[i],
+                     (double)want[i]);
 }
 
 static void differs(const real *a, const real *b, size_t count) { assert_memory_not_equal(a, b, count * sizeof *a); }
@@ -155,7 +156,8 @@ static void processors_do_not_show(void **state)
 static void company_and_threads_do_not_show(void **state)
 {
     (void)state;
-    real *const together = integer_logits(1, segments, SEGMENTS, 0), *const shared = integer_logits(3, segments, SEGMENTS, 0);
+    real *const together = integer_logits(1, segments, SEGMENTS, 0), *const shared =
+                                                                         integer_logits(3, segments, SEGMENTS, 0);
     same(shared, together, target_rows(SEGMENTS), "three threads");
     for (int i = 0; i < SEGMENTS; i++) {
         if (i > 0 && segments[i].row == segments[i - 1].row) continue; /* a later one starts with its neighbour's end */
@@ -218,10 +220,18 @@ static void steps_equal_the_whole(void **state)
         for (int t = 0; t < c.target.longest; t++) {
             gather(&s, &c, keys->used, t);
             const ganz_tokens tokens = {.rows = s.live, .ids = s.ids, .positions = s.positions};
-            const ganz_spans self = {.queries = s.live, .keys = keys->used + s.live, .longest_query = 1,
-                                     .longest_key = t + 1, .list_begin = s.self_begin, .list = s.self};
-            const ganz_spans cross = {.queries = s.live, .keys = c.source.tokens.rows, .longest_query = 1,
-                                      .longest_key = c.source.longest, .list_begin = s.cross_begin, .list = s.cross};
+            const ganz_spans self = {.queries = s.live,
+                                     .keys = keys->used + s.live,
+                                     .longest_query = 1,
+                                     .longest_key = t + 1,
+                                     .list_begin = s.self_begin,
+                                     .list = s.self};
+            const ganz_spans cross = {.queries = s.live,
+                                      .keys = c.source.tokens.rows,
+                                      .longest_query = 1,
+                                      .longest_key = c.source.longest,
+                                      .list_begin = s.cross_begin,
+                                      .list = s.cross};
             const ganz_tensor *const logits =
                 ganz_net_logits(&pass, &c.net, ganz_net_step(&pass, &c.net, &tokens, keys, &self, &cross));
             assert_false(pass.failed);
@@ -251,8 +261,9 @@ static void the_audit_counts(void **state)
     ganz_pass pass = nn_case_pass(&c);
     pass.audit = &audit;
     ganz_tensor *const memory = ganz_net_encode(&pass, &c.net, &c.source.tokens, &c.see_source);
-    ganz_net_logits(&pass, &c.net, ganz_net_decode(&pass, &c.net, &c.target.tokens, &c.source.tokens, memory,
-                                                   &c.see_target, &c.see_cross));
+    ganz_net_logits(
+        &pass, &c.net,
+        ganz_net_decode(&pass, &c.net, &c.target.tokens, &c.source.tokens, memory, &c.see_target, &c.see_cross));
     assert_false(pass.failed);
     for (int i = 0; i < c.net.sites; i++) {
         const ganz_site *const site = ganz_net_site(&c.net, i);

@@ -459,10 +459,18 @@ static void step(stepper *s, ganz_pass *pass, int t, const real *want, bool exac
 {
     const int live = gather(s, t), vocab = s->c->net.config.vocab;
     const ganz_tokens tokens = {.rows = live, .ids = s->ids, .positions = s->positions};
-    const ganz_spans self = {.queries = live, .keys = s->keys->used + live, .longest_query = 1, .longest_key = t + 1,
-                             .list_begin = s->self_begin, .list = s->self};
-    const ganz_spans cross = {.queries = live, .keys = s->c->source.tokens.rows, .longest_query = 1,
-                              .longest_key = s->c->source.longest, .list_begin = s->cross_begin, .list = s->cross};
+    const ganz_spans self = {.queries = live,
+                             .keys = s->keys->used + live,
+                             .longest_query = 1,
+                             .longest_key = t + 1,
+                             .list_begin = s->self_begin,
+                             .list = s->self};
+    const ganz_spans cross = {.queries = live,
+                              .keys = s->c->source.tokens.rows,
+                              .longest_query = 1,
+                              .longest_key = s->c->source.longest,
+                              .list_begin = s->cross_begin,
+                              .list = s->cross};
     const size_t host = ganz_arena_mark(pass->host), device = ganz_arena_mark(pass->device);
     ganz_tensor *const decoded = ganz_net_step(pass, &s->c->net, &tokens, s->keys, &self, &cross);
     ganz_tensor *const logits = ganz_net_logits(pass, &s->c->net, decoded);
@@ -515,9 +523,10 @@ static void memory_that_runs_out_fails_the_pass(void **state)
             pass.tape = ganz_tape_open(&c.host);
             if (!pass.tape) continue;
             ganz_tensor *const memory = ganz_net_encode(&pass, &c.net, &c.source.tokens, &c.see_source);
-            ganz_tensor *const decoded = ganz_net_decode(&pass, &c.net, &c.target.tokens, &c.source.tokens, memory,
-                                                         &c.see_target, &c.see_cross);
-            const ganz_goal goal = {.labels = c.target.labels, .smoothing = 0.1f, .grad_scale = 1, .sums = sums, .chunk = 10};
+            ganz_tensor *const decoded =
+                ganz_net_decode(&pass, &c.net, &c.target.tokens, &c.source.tokens, memory, &c.see_target, &c.see_cross);
+            const ganz_goal goal = {
+                .labels = c.target.labels, .smoothing = 0.1f, .grad_scale = 1, .sums = sums, .chunk = 10};
             ganz_net_loss(&pass, &c.net, decoded, &goal);
             ganz_tape_backward(&pass);
             assert_true(pass.failed);
@@ -566,8 +575,9 @@ static void open_optimizer(optimizer *o, nn_case *c)
         const ganz_param *const param = &c->net.params.list[p];
         if (param->kind == GANZ_STEP) continue;
         assert_true(o->count < 128);
-        o->items[o->count++] = (ganz_update_item){c->weights.master + param->offset, c->weights.grad + param->offset,
-                                                  o->slots + at, param->rows, param->cols, ganz_param_is_matrix(param)};
+        o->items[o->count++] = (ganz_update_item){
+            c->weights.master + param->offset, c->weights.grad + param->offset, o->slots + at, param->rows, param->cols,
+            ganz_param_is_matrix(param)};
         at += ganz_param_is_matrix(param) ? (size_t)(param->rows + param->cols) : ganz_param_count(param);
     }
 }
@@ -608,10 +618,8 @@ static void ten_losses_of_pytorch(void **state)
         nn_case_tokens(&c, golden_token, step);
         const double loss = nn_case_loss(&c, true);
         if (fabs(loss / want - 1) > 1e-5) fail_msg("step %d: loss %.7f, PyTorch %.7f", step, loss, want);
-        const ganz_update_call update = {.items = o.items,
-                                         .count = o.count,
-                                         .rate = 0.01,
-                                         .decay = 1 - pow(step + 1, -0.8)};
+        const ganz_update_call update = {
+            .items = o.items, .count = o.count, .rate = 0.01, .decay = 1 - pow(step + 1, -0.8)};
         c.be->adafactor(c.be, &update);
     }
     assert_int_equal(steps, 10);

@@ -259,9 +259,8 @@ static void linear_gradient(void **state)
         be->linear_grad(be, &c);
         for (int i = 0; relu && i < ROWS * IN; i++) x_grad[i] *= x_step; /* of codes */
         for (int i = 0; relu && i < OUT * IN; i++) w_grad[i] *= w_step[kind == 2 ? i / IN : 0];
-        const probe probes[] = {{"x", x, x_grad, ROWS * IN},
-                                {"w", w, w_grad, OUT * IN},
-                                {"bias", bias, bias_grad, OUT}};
+        const probe probes[] = {
+            {"x", x, x_grad, ROWS * IN}, {"w", w, w_grad, OUT * IN}, {"bias", bias, bias_grad, OUT}};
         check_probes(probes, 3, linear_objective, &c);
     }
 }
@@ -311,9 +310,8 @@ static void attention_gradient(void **state)
         be->attention(be, &c);
         be->attention_grad(be, &c);
         const size_t key_count = (size_t)keys * COLS;
-        const probe probes[] = {{"q", q, q_grad, QUERIES * COLS},
-                                {"k", k, k_grad, key_count},
-                                {"v", v, v_grad, key_count}};
+        const probe probes[] = {
+            {"q", q, q_grad, QUERIES * COLS}, {"k", k, k_grad, key_count}, {"v", v, v_grad, key_count}};
         check_probes(probes, 3, attention_objective, &c);
     }
 }
@@ -344,9 +342,16 @@ static void loss_gradient(void **state)
     double sums[3] = {0};
     fill(logits, ROWS * VOCAB, 15, 2);
     memcpy(grad, logits, sizeof grad);
-    loss_case l = {.call = {.rows = ROWS, .vocab = VOCAB, .logits = real_matrix(grad, ROWS, VOCAB), .labels = labels,
-                            .smoothing = 0.1, .grad_scale = 0.3, .want_grad = true, .sums = sums},
-                   .logits = logits, .work = work};
+    loss_case l = {.call = {.rows = ROWS,
+                            .vocab = VOCAB,
+                            .logits = real_matrix(grad, ROWS, VOCAB),
+                            .labels = labels,
+                            .smoothing = 0.1,
+                            .grad_scale = 0.3,
+                            .want_grad = true,
+                            .sums = sums},
+                   .logits = logits,
+                   .work = work};
     be->loss(be, &l.call);
     assert_true(sums[2] == 4);
     l.call.logits = real_matrix(work, ROWS, VOCAB);
@@ -373,10 +378,17 @@ static void taught_gradient(void **state)
     fill(logits, ROWS * VOCAB, 15, 2);
     fill(taught, ROWS * VOCAB, 16, 3);
     memcpy(grad, logits, sizeof grad);
-    loss_case l = {.call = {.rows = ROWS, .vocab = VOCAB, .logits = real_matrix(grad, ROWS, VOCAB), .labels = labels,
-                            .taught = real_matrix(taught, ROWS, VOCAB), .smoothing = 0.1, .grad_scale = 0.3,
-                            .want_grad = true, .sums = sums},
-                   .logits = logits, .work = work};
+    loss_case l = {.call = {.rows = ROWS,
+                            .vocab = VOCAB,
+                            .logits = real_matrix(grad, ROWS, VOCAB),
+                            .labels = labels,
+                            .taught = real_matrix(taught, ROWS, VOCAB),
+                            .smoothing = 0.1,
+                            .grad_scale = 0.3,
+                            .want_grad = true,
+                            .sums = sums},
+                   .logits = logits,
+                   .work = work};
     be->loss(be, &l.call);
     for (int i = 0; i < ROWS; i++)
         if (labels[i]) want += divergence(logits + i * VOCAB, taught + i * VOCAB, VOCAB);
@@ -387,7 +399,8 @@ static void taught_gradient(void **state)
     check_probes(probes, 1, loss_objective, &l);
 }
 
-/* A network that learns what another one believes, in chunks that do not divide the rows; and one that knows it already. */
+/* A network that learns what another one believes, in chunks that do not divide the rows; and one that knows it
+ * already. */
 static void network_gradient_with_a_teacher(void **state)
 {
     (void)state;
@@ -418,8 +431,8 @@ static void network_gradient_with_a_teacher(void **state)
 
 /* Rounding has no slope, so its gradient is that of a function with the noise of rounding held: inside the range
  * code = x / step + noise, outside code = the end of the range. The forward below computes that function: the first
- * time it finds the noise, later it applies it. It takes the place of the backend's forward, whose gradients it judges.
- */
+ * time it finds the noise, later it applies it. It takes the place of the backend's forward, whose gradients it
+ * judges. */
 typedef struct held {
     bool replay;
     size_t at, count;

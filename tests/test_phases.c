@@ -89,8 +89,8 @@ static void keeps_accuracy(void **state)
         snprintf(best, sizeof best, "%s/best.safetensors", o.out);
         snprintf(first, sizeof first, "%s/phase-3.safetensors", o.out);
         const double right = right_of(best), early = right_of(first);
-        print_message("%d bits: %.2f%% of tokens right after phase 3, %.2f%% after phase 6\n", cases[i].bits, 100 * early,
-                      100 * right);
+        print_message("%d bits: %.2f%% of tokens right after phase 3, %.2f%% after phase 6\n", cases[i].bits,
+                      100 * early, 100 * right);
         assert_true(right > cases[i].right);
         assert_int_equal(210, report.step);
         assert_int_equal(100, report.compared);
@@ -192,7 +192,8 @@ static void values_beside_products(void **state)
     ganz_model *m = open_best(&o);
     assert_int_equal(GANZ_BITS_FLOAT, m->info.bias_bits);
     assert_true(m->info.float_lookup);
-    const real *const table = m->weights.value[m->net.embedding], *const bias = m->weights.value[m->net.encoder[0].ffn.in.bias];
+    const real *const table = m->weights.value[m->net.embedding], *const bias =
+                                                                      m->weights.value[m->net.encoder[0].ffn.in.bias];
     int levels = 0; /* 4 bits have 15 */
     for (int i = 1; i < 64; i++) levels += bias[i] != bias[i - 1] && table[64 * 5 + i] != table[64 * 5 + i - 1];
     assert_true(levels > 40);
@@ -245,9 +246,9 @@ static void without_learning(void **state)
         double clip, right;
         int integers;
     } cases[] = {
-        {"max8", GANZ_METHOD_MAX, 8, false, 0, 0.95, 23},     {"kl8", GANZ_METHOD_KL, 8, false, 0, 0.95, 23},
-        {"kl8-dense", GANZ_METHOD_KL, 8, true, 0, 0.95, 17},  {"clip8", GANZ_METHOD_CLIP, 8, false, 4, 0.8, 23},
-        {"clip8-2", GANZ_METHOD_CLIP, 8, false, 0.02, 0, 23}, {"dynamic8", GANZ_METHOD_DYNAMIC, 8, false, 0, 0.95, 17},
+        {"max8", GANZ_METHOD_MAX, 8, false, 0, 0.95, 23},      {"kl8", GANZ_METHOD_KL, 8, false, 0, 0.95, 23},
+        {"kl8-dense", GANZ_METHOD_KL, 8, true, 0, 0.95, 17},   {"clip8", GANZ_METHOD_CLIP, 8, false, 4, 0.8, 23},
+        {"clip8-2", GANZ_METHOD_CLIP, 8, false, 0.02, 0, 23},  {"dynamic8", GANZ_METHOD_DYNAMIC, 8, false, 0, 0.95, 17},
         {"dynamic3", GANZ_METHOD_DYNAMIC, 3, false, 0, 0, 17},
     };
     double right[GANZ_COUNT(cases)];
@@ -389,7 +390,8 @@ static void learns_from_the_float_model(void **state)
 static void learns_from_several(void **state)
 {
     (void)state;
-    ganz_train_options one = quantize_options("one", 6), two = quantize_options("two", 6), both = quantize_options("both", 6);
+    ganz_train_options one = quantize_options("one", 6), two = quantize_options("two", 6),
+                       both = quantize_options("both", 6);
     const char *const same[] = {one.model, one.model}, *const others[] = {one.model, in_dir("elder/last.safetensors")};
     ganz_train_options other = toy_options("reverse");
     other.recipe.steps = 10;
@@ -424,7 +426,8 @@ static void steps_begin_where_another_model_has_them(void **state)
     ganz_calibration_defaults(&how);
     how.method = GANZ_METHOD_KL;
     how.source = in_dir("unseen.src");
-    if (ganz_calibrate(in_dir("float/best.safetensors"), in_dir("kl"), &how, NULL, &err) != GANZ_OK) fail_msg("%s", err.message);
+    if (ganz_calibrate(in_dir("float/best.safetensors"), in_dir("kl"), &how, NULL, &err) != GANZ_OK)
+        fail_msg("%s", err.message);
     ganz_train_options o = quantize_options("from_kl", 6);
     o.steps_of = in_dir("kl");
     o.recipe.phases = 4 | 8;

@@ -1,4 +1,5 @@
-/* Integer models in files: what quantization writes says what the rounded float network says, and no damaged file opens. */
+/* Integer models in files: what quantization writes says what the rounded float network says, and no damaged file
+ * opens. */
 #include "test.h"
 
 #include <math.h>
@@ -66,8 +67,8 @@ static void encode_lines(const ganz_vocab *vocab, ganz_ids *ids, ganz_sentence *
 /* Translates with whatever states the model's net has. */
 static void translate(const ganz_model *model, int beam, const ganz_sentence *sentences, ganz_ids *out, float *scores)
 {
-    const ganz_decoder_options options = {.search = {.beam = beam, .n_best = 1, .alpha = 0.6}, .batch_tokens = 900,
-                                          .max_input = 64, .max_length = 24};
+    const ganz_decoder_options options = {
+        .search = {.beam = beam, .n_best = 1, .alpha = 0.6}, .batch_tokens = 900, .max_input = 64, .max_length = 24};
     ganz_backend *be;
     ganz_decoder *decoder;
     const ganz_found *found;
@@ -77,7 +78,8 @@ static void translate(const ganz_model *model, int beam, const ganz_sentence *se
     OK(ganz_decoder_run(decoder, sentences, LINES, &found, &counts, NULL));
     for (int i = 0; i < LINES; i++) {
         scores[i] = found[i].score;
-        assert_true(ganz_grow((void **)&out->ids, &out->capacity, out->count + (size_t)found[i].count + 1, sizeof *out->ids));
+        assert_true(
+            ganz_grow((void **)&out->ids, &out->capacity, out->count + (size_t)found[i].count + 1, sizeof *out->ids));
         memcpy(out->ids + out->count, found[i].ids, (size_t)found[i].count * sizeof *out->ids);
         out->count += (size_t)found[i].count;
         out->ids[out->count++] = GANZ_EOS;
@@ -134,7 +136,8 @@ static void integers_say_what_rounded_floats_say(void **state)
 static void a_model_keeps_its_processor(void **state)
 {
     (void)state;
-    const ganz_decoder_options options = {.search = {.beam = 1, .n_best = 1, .alpha = 0.6}, .batch_tokens = 100, .max_input = 16};
+    const ganz_decoder_options options = {
+        .search = {.beam = 1, .n_best = 1, .alpha = 0.6}, .batch_tokens = 100, .max_input = 16};
     const ganz_line line = {.text = "the cat sat", .bytes = 11};
     ganz_model *m;
     ganz_translator *t;
@@ -223,52 +226,92 @@ static void refusals(void **state)
 /* ---- damaged files ------------------------------------------------------------------------------ */
 
 typedef struct damage {
-    const char *find, *put;  /* in the header, of the same length */
-    const char *tensor;      /* whose first bytes become these */
+    const char *find, *put; /* in the header, of the same length */
+    const char *tensor;     /* whose first bytes become these */
     unsigned char bytes[4];
     int count;
-    int from; /* number of the first of them */
+    int from;          /* number of the first of them */
     const char *words; /* of the sentence */
 } damage;
 
 static const damage damages[] = {
     {.tensor = "embedding", .bytes = {0x80}, .count = 1, .words = "tensor embedding holds codes of magnitude 128"},
-    {.tensor = "dec.1.ffn.out.bias", .bytes = {0, 0x80}, .count = 2, .words = "dec.1.ffn.out.bias holds codes of magnitude"},
+    {.tensor = "dec.1.ffn.out.bias",
+     .bytes = {0, 0x80},
+     .count = 2,
+     .words = "dec.1.ffn.out.bias holds codes of magnitude"},
     {.tensor = "enc.0.self.q.weight.step", .bytes = {0, 0, 0, 0}, .count = 4, .words = "holds 0, which is no step"},
     {.tensor = "enc.0.self.q.weight.step", .bytes = {0, 0, 0xC0, 0x7F}, .count = 4, .words = "which is no step"},
-    {.tensor = "enc.1.ffn.in.bias.step", .bytes = {0, 0, 0x80, 0xBF}, .count = 4, .words = "holds -1, which is no step"},
+    {.tensor = "enc.1.ffn.in.bias.step",
+     .bytes = {0, 0, 0x80, 0xBF},
+     .count = 4,
+     .words = "holds -1, which is no step"},
     {.tensor = "logits.x.step", .bytes = {0, 0, 0x80, 0x7F}, .count = 4, .words = "tensor logits.x.step holds inf"},
     {.tensor = "enc.0.self.pair.u.step", .bytes = {1, 0, 0, 0}, .count = 4, .words = "which is no step"},
     {.tensor = "dec.0.cross.pair.v.step", .bytes = {0, 0, 0, 0x80}, .count = 4, .words = "which is no step"},
-    {.tensor = "dec.norm.scale", .bytes = {0, 0, 0xC0, 0x7F}, .count = 4, .words = "dec.norm.scale holds numbers that are not"},
-    {.tensor = "target_space", .bytes = {0, 0, 0x80, 0xFF}, .count = 4, .words = "target_space holds numbers that are not"},
+    {.tensor = "dec.norm.scale",
+     .bytes = {0, 0, 0xC0, 0x7F},
+     .count = 4,
+     .words = "dec.norm.scale holds numbers that are not"},
+    {.tensor = "target_space",
+     .bytes = {0, 0, 0x80, 0xFF},
+     .count = 4,
+     .words = "target_space holds numbers that are not"},
     {.find = "\"bits\":\"8\"", .put = "\"bits\":\"9\"", .words = "bits"},
     {.find = "\"bits\":\"8\"", .put = "\"bits\":\"1\"", .words = "bits"},
     {.find = "\"bits\":\"8\"", .put = "\"bitz\":\"8\"", .words = "bits"},
     {.find = "\"bits\":\"8\"", .put = "\"bits\":\"4\"", .words = "with 4 bits 7 is the most"},
-    {.find = "\"vocab_size\":\"65\"", .put = "\"vocab_size\":\"64\"", .words = "the vocabulary has 65 entries, the model 64"},
+    {.find = "\"vocab_size\":\"65\"",
+     .put = "\"vocab_size\":\"64\"",
+     .words = "the vocabulary has 65 entries, the model 64"},
     {.find = "\"encoder_layers\":\"2\"", .put = "\"encoder_layers\":\"3\"", .words = "no tensor enc.2."},
     {.find = "\"heads\":\"4\"", .put = "\"heads\":\"5\"", .words = "heads"},
     {.find = "\"weights\":\"codes\"", .put = "\"weights\":\"float\"", .words = "dtype I8, expected F32"},
-    {.find = "\"dec.1.cross.k.weight\":", .put = "\"dec.1.cross.x.weight\":", .words = "no tensor dec.1.cross.k.weight"},
-    {.find = "\"dec.1.cross.k.weight.step\":", .put = "\"dec.1.cross.x.weight.step\":", .words = "no tensor dec.1.cross.k.weight.step"},
-    {.find = "\"enc.0.self.pair.u.step\":", .put = "\"enc.0.self.pair.w.step\":", .words = "no tensor enc.0.self.pair.u.step"},
+    {.find = "\"dec.1.cross.k.weight\":",
+     .put = "\"dec.1.cross.x.weight\":",
+     .words = "no tensor dec.1.cross.k.weight"},
+    {.find = "\"dec.1.cross.k.weight.step\":",
+     .put = "\"dec.1.cross.x.weight.step\":",
+     .words = "no tensor dec.1.cross.k.weight.step"},
+    {.find = "\"enc.0.self.pair.u.step\":",
+     .put = "\"enc.0.self.pair.w.step\":",
+     .words = "no tensor enc.0.self.pair.u.step"},
     {.find = "\"enc.0.ffn.out.bias\":", .put = "\"enc.0.ffn.out.bigs\":", .words = "no tensor enc.0.ffn.out.bias"},
-    {.find = "\"enc.0.ffn.out.x.step\":", .put = "\"enc.0.ffn.out.x.stem\":", .words = "no tensor enc.0.ffn.out.x.step"},
+    {.find = "\"enc.0.ffn.out.x.step\":",
+     .put = "\"enc.0.ffn.out.x.stem\":",
+     .words = "no tensor enc.0.ffn.out.x.step"},
     {.find = "\"enc.norm.bias\":", .put = "\"enc.norm.bigs\":", .words = "no tensor enc.norm.bias"},
-    {.find = "\"embedding\":{\"dtype\":\"I8\"", .put = "\"embedding\":{\"dtype\":\"U8\"", .words = "dtype U8, expected I8"},
-    {.find = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[32,32]", .put = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[16,64]", .words = "has shape (16, 64), expected (32, 32)"},
+    {.find = "\"embedding\":{\"dtype\":\"I8\"",
+     .put = "\"embedding\":{\"dtype\":\"U8\"",
+     .words = "dtype U8, expected I8"},
+    {.find = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[32,32]",
+     .put = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[16,64]",
+     .words = "has shape (16, 64), expected (32, 32)"},
 };
 
 /* Of a file with a step for each output. */
 static const damage row_damages[] = {
-    {.tensor = "enc.0.self.q.weight.step", .bytes = {0, 0, 0, 0}, .count = 4, .from = 31 * 4, .words = "holds 0, which is no step"},
+    {.tensor = "enc.0.self.q.weight.step",
+     .bytes = {0, 0, 0, 0},
+     .count = 4,
+     .from = 31 * 4,
+     .words = "holds 0, which is no step"},
     {.tensor = "embedding.step", .bytes = {0, 0, 0xC0, 0x7F}, .count = 4, .from = 64 * 4, .words = "which is no step"},
-    {.tensor = "dec.1.ffn.in.weight.step", .bytes = {0, 0, 0x80, 0xBF}, .count = 4, .from = 4, .words = "holds -1, which is no step"},
-    {.find = "\"weight_steps\":\"rows\"", .put = "\"weight_steps\":\"cols\"", .words = "this build knows \"rows\" and \"one\""},
+    {.tensor = "dec.1.ffn.in.weight.step",
+     .bytes = {0, 0, 0x80, 0xBF},
+     .count = 4,
+     .from = 4,
+     .words = "holds -1, which is no step"},
+    {.find = "\"weight_steps\":\"rows\"",
+     .put = "\"weight_steps\":\"cols\"",
+     .words = "this build knows \"rows\" and \"one\""},
     {.find = "\"weight_steps\":\"rows\"", .put = "\"weight_stepz\":\"rows\"", .words = "has shape (65), expected (1)"},
-    {.find = "\"enc.0.self.q.weight.step\":{\"dtype\":\"F32\",\"shape\":[32]", .put = "\"enc.0.self.q.weight.step\":{\"dtype\":\"F32\",\"shape\":[31]", .words = "enc.0.self.q.weight.step"},
-    {.find = "\"dec.0.cross.v.weight.step\":", .put = "\"dec.0.cross.w.weight.step\":", .words = "no tensor dec.0.cross.v.weight.step"},
+    {.find = "\"enc.0.self.q.weight.step\":{\"dtype\":\"F32\",\"shape\":[32]",
+     .put = "\"enc.0.self.q.weight.step\":{\"dtype\":\"F32\",\"shape\":[31]",
+     .words = "enc.0.self.q.weight.step"},
+    {.find = "\"dec.0.cross.v.weight.step\":",
+     .put = "\"dec.0.cross.w.weight.step\":",
+     .words = "no tensor dec.0.cross.v.weight.step"},
 };
 
 static char *find(char *data, size_t bytes, const char *what)
@@ -406,7 +449,7 @@ static void thresholds(void **state)
         double outlier;
         int levels;
         double threshold;
-    } cases[] = {{20000, 0, 0, 128, 9.5},      {20000, 0, 0, 32, 8.203125},  {20000, 3, 40, 128, 10.625},
+    } cases[] = {{20000, 0, 0, 128, 9.5},     {20000, 0, 0, 32, 8.203125},  {20000, 3, 40, 128, 10.625},
                  {20000, 3, 40, 32, 8.21875}, {3000, 1, 25, 128, 8.703125}, {3000, 1, 25, 32, 7.09375}};
     for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
         static ganz_histogram h;
@@ -461,11 +504,13 @@ static void ranges_of_weights_fit(void **state)
         for (size_t j = 0; j < 2 * GANZ_COUNT(widths); j++) {
             const int p = widths[j / 2];
             const bool whole = j % 2;
-            const double range = (double)ganz_trim_range(x, WEIGHTS, p, whole), error = squared_error(x, range, p, whole);
+            const double range = (double)ganz_trim_range(x, WEIGHTS, p, whole),
+                         error = squared_error(x, range, p, whole);
             double least = squared_error(x, largest, p, whole);
             for (int i = 1; i < 100; i++) least = fmin(least, squared_error(x, largest * i / 100, p, whole));
             assert_true(range <= largest);
-            if (p > 1 && error > 1.05 * least) fail_msg("p %d, outliers %g: %g where %g can be", p, outliers[k], error, least);
+            if (p > 1 && error > 1.05 * least)
+                fail_msg("p %d, outliers %g: %g where %g can be", p, outliers[k], error, least);
             if (p == 7 && !whole) assert_true(range < 0.9 * largest);
         }
     }

@@ -85,10 +85,10 @@ static void add(ganz_scorer *s, const char *hyp, const char *ref)
     assert_int_equal(ganz_scorer_add(s, hyp, strlen(hyp), ref, strlen(ref), NULL), GANZ_OK);
 }
 
-#define assert_near(a, b, tolerance)                                                    \
-    do {                                                                                \
-        const double a_ = (a), b_ = (b);                                                \
-        if (!(fabs(a_ - b_) <= (tolerance))) fail_msg("%.17g is not %.17g", a_, b_);    \
+#define assert_near(a, b, tolerance)                                                 \
+    do {                                                                             \
+        const double a_ = (a), b_ = (b);                                             \
+        if (!(fabs(a_ - b_) <= (tolerance))) fail_msg("%.17g is not %.17g", a_, b_); \
     } while (0)
 
 /* ---- words and counts --------------------------------------------------------------------------- */
@@ -310,12 +310,14 @@ static void signatures(void **state)
     char got[GANZ_SIGNATURE_BYTES], expected[GANZ_SIGNATURE_BYTES];
     ganz_score_settings settings = {GANZ_BLEU, GANZ_WORDS_INTL, false};
     ganz_score_signature(&settings, 0, 1, got);
-    snprintf(expected, sizeof expected, "nrefs:1|case:mixed|eff:no|tok:intl|smooth:exp|version:ganz-%s", ganz_version());
+    snprintf(expected, sizeof expected, "nrefs:1|case:mixed|eff:no|tok:intl|smooth:exp|version:ganz-%s",
+             ganz_version());
     assert_string_equal(got, expected);
     settings = (ganz_score_settings){GANZ_CHRF, GANZ_WORDS_13A, true};
     ganz_score_signature(&settings, 1000, UINT64_MAX, got);
     snprintf(expected, sizeof expected,
-             "nrefs:1|bs:1000|seed:18446744073709551615|case:lc|eff:yes|nc:6|nw:0|space:no|version:ganz-%s", ganz_version());
+             "nrefs:1|bs:1000|seed:18446744073709551615|case:lc|eff:yes|nc:6|nw:0|space:no|version:ganz-%s",
+             ganz_version());
     assert_string_equal(got, expected);
 }
 

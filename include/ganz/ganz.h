@@ -71,13 +71,14 @@ typedef struct ganz_translator_options {
                          Longer lines are split, see ganz_translate */
     int max_length;   /* most tokens of one translation; 0: twice the input's and 50 */
     int threads;      /* inside one call; for throughput rather open one translator for each thread */
-    bool alignment;   /* say which words come from which, see ganz_link; costs about one more pass for each result, on the
-                         CPU always */
-    /* "cpu", "cuda" or "cuda:N" (NULL: cpu). A GPU takes float models only and likes larger batches (16384); its translator
-     * holds a copy of the weights there, and with N above 0 belongs to the thread that opened it. Different devices and
-     * precisions round differently, so that a few translations differ. */
+    bool alignment; /* say which words come from which, see ganz_link; costs about one more pass for each result, on the
+                       CPU always */
+    /* "cpu", "cuda" or "cuda:N" (NULL: cpu). A GPU takes float models only and likes larger batches (16384); its
+     * translator holds a copy of the weights there, and with N above 0 belongs to the thread that opened it. Different
+     * devices and precisions round differently, so that a few translations differ. */
     const char *device;
-    const char *precision; /* of products: "bf16", "tf32" or "fp32", of which a CPU has the last; "auto", NULL: bf16 on a GPU, else fp32 */
+    const char *precision; /* of products: "bf16", "tf32" or "fp32", of which a CPU has the last; "auto", NULL: bf16 on
+                              a GPU, else fp32 */
 } ganz_translator_options;
 
 /* beam 4, n_best 1, alpha 0.6, batch_tokens 3072, one thread, no alignment, on the CPU. */
@@ -117,10 +118,10 @@ typedef struct ganz_result {
     int count;                    /* 1 to n_best */
 } ganz_result;
 
-/* Translates lines; text that is not UTF-8 is GANZ_EINVAL (ganz_utf8_repair of ganz/io.h helps), and a message about one of
- * the lines begins with "line N: ", counted from 1. *results has one for each, in their order, and belongs to the
- * translator: it lives until its next call or its end. A line of nothing but white space gives one empty translation with
- * score 0.
+/* Translates lines; text that is not UTF-8 is GANZ_EINVAL (ganz_utf8_repair of ganz/io.h helps), and a message about
+ * one of the lines begins with "line N: ", counted from 1. *results has one for each, in their order, and belongs to
+ * the translator: it lives until its next call or its end. A line of nothing but white space gives one empty
+ * translation with score 0.
  *
  * A line of more than max_input tokens is translated in pieces, never cut. Of the bytes that fit (judged by how many
  * tokens the bytes before gave), a piece takes those up to the last sentence end, else the last comma, semicolon, colon

@@ -35,14 +35,15 @@ typedef struct ganz_operand {
     const real *step; /* (1) on the device, (rows) where each has its own; NULL: plain values */
 } ganz_operand;
 
-/* Where codes of a result go while it is made: clip(rint(y * (1 / step))) in [-p, p]. In S8 by the integer operations; in
- * the product type, and with `inside`, by the float ones of a device that has `makes_codes`. */
+/* Where codes of a result go while it is made: clip(rint(y * (1 / step))) in [-p, p]. In S8 by the integer operations;
+ * in the product type, and with `inside`, by the float ones of a device that has `makes_codes`. */
 typedef struct ganz_code_out {
     ganz_matrix m;    /* of the result's shape; data NULL: none */
     const real *step; /* (1) on the device */
     int p;
-    uint8_t *inside; /* (rows, cols / 4): a bit for each of four columns, the first lowest: 1 where a gradient passes, that
-                      * is where nothing was clipped and relu and dropout let through; written forwards, read backwards */
+    uint8_t
+        *inside; /* (rows, cols / 4): a bit for each of four columns, the first lowest: 1 where a gradient passes, that
+                  * is where nothing was clipped and relu and dropout let through; written forwards, read backwards */
 } ganz_code_out;
 enum { GANZ_CODE_OUTS = 12 }; /* of one result: keys and values of six layers read the memory */
 
@@ -87,23 +88,24 @@ typedef struct ganz_norm_call {
     ganz_matrix delta; /* (rows, cols); data NULL: none */
     ganz_drop drop;
     real eps;
-    const real *scale, *bias; /* (cols) */
-    real *sum;                /* (rows, cols); may be x itself; not used when delta is none */
-    ganz_matrix y;            /* (rows, cols); data NULL where only codes are wanted */
+    const real *scale, *bias;            /* (cols) */
+    real *sum;                           /* (rows, cols); may be x itself; not used when delta is none */
+    ganz_matrix y;                       /* (rows, cols); data NULL where only codes are wanted */
     ganz_code_out codes[GANZ_CODE_OUTS]; /* those with data are written; norm: either codes or y */
-    real *stats;              /* (rows, 2): mean, 1/deviation; kept for the backward; NULL: not wanted */
+    real *stats;                         /* (rows, 2): mean, 1/deviation; kept for the backward; NULL: not wanted */
     /* backward: reads sum (or x), stats, y_grad, and what came back to sum from later layers */
-    ganz_matrix y_grad;           /* (rows, cols) */
+    ganz_matrix y_grad;                    /* (rows, cols) */
     ganz_matrix code_grad[GANZ_CODE_OUTS]; /* where codes were written: of the values they stand for; data NULL: none */
-    const real *sum_grad;         /* (rows, cols) or NULL: nothing came back */
-    real *x_grad;                 /* (rows, cols) written; may be the same memory as sum_grad */
-    ganz_matrix delta_grad;       /* (rows, cols) written */
-    real *scale_grad, *bias_grad; /* (cols), added to; NULL: frozen */
+    const real *sum_grad;                  /* (rows, cols) or NULL: nothing came back */
+    real *x_grad;                          /* (rows, cols) written; may be the same memory as sum_grad */
+    ganz_matrix delta_grad;                /* (rows, cols) written */
+    real *scale_grad, *bias_grad;          /* (cols), added to; NULL: frozen */
 } ganz_norm_call;
 
 /* ---- dense products ----------------------------------------------------------------------------- */
 
-/* y = x w^T * (step_x * step_w) + bias, then relu and dropout if asked. w is (out, in); w_by_row: a step_w for each output. */
+/* y = x w^T * (step_x * step_w) + bias, then relu and dropout if asked. w is (out, in); w_by_row: a step_w for each
+ * output. */
 typedef struct ganz_linear_call {
     int rows, in, out;
     ganz_operand x;   /* (rows, in) */
@@ -118,8 +120,8 @@ typedef struct ganz_linear_call {
     const ganz_packed *packed;
     bool add;         /* y += instead of y = */
     int32_t *largest; /* (1) raised to the largest |sum|; NULL: not wanted */
-    /* backward: y_grad is overwritten where relu, codes or w_by_row ask for it (y > 0, or the codes' `inside`, says what
-     * passed) */
+    /* backward: y_grad is overwritten where relu, codes or w_by_row ask for it (y > 0, or the codes' `inside`, says
+     * what passed) */
     ganz_matrix y_grad; /* (rows, out) */
     ganz_matrix x_grad; /* (rows, in): gradient of the values x stands for; data NULL: not wanted */
     bool x_grad_add;    /* add instead of write */
@@ -149,16 +151,16 @@ typedef struct ganz_attention_call {
     real scale;           /* 1 / sqrt(width) */
     const real *u_step;   /* (1): U is rounded to unsigned codes of this step (before its dropout); NULL: not */
     int u_max;            /* 2^bits - 1 */
-    real *weights;        /* (queries, longest_key) added to: U, or its codes, over all heads; NULL: not wanted. CPU only */
-    real *u_largest;      /* (1) raised to the largest U seen (1 / smallest sum of exp); NULL: not wanted */
-    const uint8_t *mask;  /* (mask_side, mask_side) dropout of U by [query slot][key slot], one for all rows and heads */
+    real *weights;   /* (queries, longest_key) added to: U, or its codes, over all heads; NULL: not wanted. CPU only */
+    real *u_largest; /* (1) raised to the largest U seen (1 / smallest sum of exp); NULL: not wanted */
+    const uint8_t *mask; /* (mask_side, mask_side) dropout of U by [query slot][key slot], one for all rows and heads */
     int mask_side;
     real mask_scale;
     const int32_t *query_slot, *key_slot; /* (rows) places in the packed row, for the mask */
     ganz_matrix out;                      /* (queries, heads * width); data NULL where only codes are wanted */
     ganz_code_out codes;
-    /* attention_codes: q, k, v are S8; the rest only where not NULL, all (1): largest |sum| of both products, codes of U
-     * that were clipped, codes of U */
+    /* attention_codes: q, k, v are S8; the rest only where not NULL, all (1): largest |sum| of both products, codes of
+     * U that were clipped, codes of U */
     int32_t *largest_qk, *largest_uv;
     int64_t *u_clipped, *u_codes;
     real *stats; /* (queries, heads, 2): largest score, sum of exp; kept for the backward; NULL: not wanted */
@@ -169,8 +171,8 @@ typedef struct ganz_attention_call {
 
 /* ---- loss --------------------------------------------------------------------------------------- */
 
-/* Cross entropy with label smoothing over vocab - 1 other classes, minus its constant; or, with a teacher, the divergence
- * from what it believes. */
+/* Cross entropy with label smoothing over vocab - 1 other classes, minus its constant; or, with a teacher, the
+ * divergence from what it believes. */
 typedef struct ganz_loss_call {
     int rows, vocab;
     ganz_matrix logits;    /* (rows, vocab); becomes its gradient when want_grad */
@@ -201,9 +203,9 @@ typedef struct ganz_quantize_call {
 
 /* ---- parameters --------------------------------------------------------------------------------- */
 
-/* Makes the operand of a weight from its master: a copy in the product type (p = 0), or codes clip(rint(w * (1 / step)))
- * with step = max|w| / p (1 where all is zero), or range / p. `whole`: the next power of two from there up. `values`
- * (biases): codes turned back at once, code * step in REAL. */
+/* Makes the operand of a weight from its master: a copy in the product type (p = 0), or codes clip(rint(w * (1 /
+ * step))) with step = max|w| / p (1 where all is zero), or range / p. `whole`: the next power of two from there up.
+ * `values` (biases): codes turned back at once, code * step in REAL. */
 typedef struct ganz_refresh_item {
     const real *master; /* (count) */
     size_t count;
@@ -287,12 +289,13 @@ struct ganz_backend {
     /* to = to * keep + from * (1 - keep) over a block: running averages of parameters */
     void (*average)(ganz_backend *be, real *to, const real *from, size_t count, double keep);
 
-    /* Integer translation: all of these or none (NULL). Sums are exact; what follows them is the arithmetic of the float
-     * operations above on codes, so that both give the same bits. Forward only, no dropout. */
+    /* Integer translation: all of these or none (NULL). Sums are exact; what follows them is the arithmetic of the
+     * float operations above on codes, so that both give the same bits. Forward only, no dropout. */
     size_t (*pack_bytes)(const ganz_backend *be, int out, int in); /* 0: too large */
-    /* Weights (out, in) into a block of pack_bytes, aligned to GANZ_ALIGN; input codes will be in [low, p], low -p or 0. What
-     * another backend reads of it: ganz_cpu_backend_follow. */
-    const ganz_packed *(*pack)(const ganz_backend *be, void *block, const int8_t *codes, int out, int in, int low, int p);
+    /* Weights (out, in) into a block of pack_bytes, aligned to GANZ_ALIGN; input codes will be in [low, p], low -p or
+     * 0. What another backend reads of it: ganz_cpu_backend_follow. */
+    const ganz_packed *(*pack)(const ganz_backend *be, void *block, const int8_t *codes, int out, int in, int low,
+                               int p);
     void (*embed_codes)(ganz_backend *be, const ganz_embed_call *c);
     void (*norm_codes)(ganz_backend *be, const ganz_norm_call *c);
     void (*linear_codes)(ganz_backend *be, const ganz_linear_call *c);
@@ -310,8 +313,9 @@ typedef enum ganz_precision { GANZ_FP32, GANZ_TF32, GANZ_BF16_PRODUCTS } ganz_pr
 /* GANZ_EUNSUPPORTED in builds without CUDA and on machines without a GPU. */
 ganz_status ganz_cuda_backend_open(ganz_backend **be, int device, ganz_precision precision, ganz_error *err);
 
-/* By name: device "cpu", "cuda" or "cuda:N" (NULL: cpu); precision of products "auto", "fp32", "tf32" or "bf16" (NULL: auto),
- * auto being fp32 on a CPU, which knows no other, and bf16 on a GPU. threads: of a CPU, 0: all cores. */
-ganz_status ganz_device_open(ganz_backend **be, const char *device, const char *precision, int threads, ganz_error *err);
+/* By name: device "cpu", "cuda" or "cuda:N" (NULL: cpu); precision of products "auto", "fp32", "tf32" or "bf16" (NULL:
+ * auto), auto being fp32 on a CPU, which knows no other, and bf16 on a GPU. threads: of a CPU, 0: all cores. */
+ganz_status ganz_device_open(ganz_backend **be, const char *device, const char *precision, int threads,
+                             ganz_error *err);
 
 #endif

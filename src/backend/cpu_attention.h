@@ -6,9 +6,9 @@
 
 /* One head of one segment: where its rows lie. */
 typedef struct ganz_cpu_head {
-    int head, query, key;   /* head; first query and key row */
-    int queries, keys;      /* rows */
-    const real *q, *k, *v;  /* first element of each; rows are c->q.m.ld apart and so on */
+    int head, query, key;  /* head; first query and key row */
+    int queries, keys;     /* rows */
+    const real *q, *k, *v; /* first element of each; rows are c->q.m.ld apart and so on */
 } ganz_cpu_head;
 
 ganz_cpu_head ganz_cpu_head_at(const ganz_attention_call *c, int64_t item);

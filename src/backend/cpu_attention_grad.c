@@ -79,7 +79,8 @@ static void grad_segment(const grad_job *job, const ganz_cpu_head *h, real *u, r
     real *const k_grad = real_row(&c->k_grad, h->key) + col, *const v_grad = real_row(&c->v_grad, h->key) + col;
     real sum = 0;
     ganz_cpu_gemm(PLAIN, TURNED, queries, keys, w, 1, h->q, c->q.m.ld, h->k, c->k.m.ld, 0, u, keys);
-    ganz_cpu_gemm(PLAIN, TURNED, queries, keys, w, step_of(&c->v), out_grad, c->out_grad.ld, h->v, c->v.m.ld, 0, g, keys);
+    ganz_cpu_gemm(PLAIN, TURNED, queries, keys, w, step_of(&c->v), out_grad, c->out_grad.ld, h->v, c->v.m.ld, 0, g,
+                  keys);
     for (int i = 0; i < queries; i++) {
         const size_t at = (size_t)i * (size_t)keys;
         sum += grad_line(job, h, i, u + at, used + at, g + at, marks);

@@ -11,7 +11,7 @@ typedef struct ganz_cpu {
     ganz_pool *pool;
     int threads;
     ganz_kernel kernel; /* for the processor as it was when the backend was opened */
-    void *scratch; /* of the call that runs; kept and grown */
+    void *scratch;      /* of the call that runs; kept and grown */
     size_t scratch_bytes;
     bool out_of_memory;  /* told at the next sync */
     const char *no_blas; /* why there are no float products; told at every sync */

@@ -47,8 +47,8 @@ static void embed_rows(void *context, int64_t begin, int64_t end, int worker)
         if (id < 1) memset(codes, 0, (size_t)c->cols);
         else ganz_unpack_row(job->kernel, c->packed, id, codes);
         const float step = c->by_row && id >= 1 ? c->table.step[id] : *c->table.step;
-        job->kernel->rows.embed(codes, c->cols, step, c->scale, c->extra ? c->extra : timing,
-                                c->extra ? timing : NULL, c->out + (size_t)row * (size_t)c->cols);
+        job->kernel->rows.embed(codes, c->cols, step, c->scale, c->extra ? c->extra : timing, c->extra ? timing : NULL,
+                                c->out + (size_t)row * (size_t)c->cols);
     }
 }
 
@@ -110,8 +110,8 @@ static void linear_panels(void *context, int64_t begin, int64_t end, int worker)
     const linear_job *const job = context;
     const ganz_linear_call *const c = job->c;
     const int nr = job->kernel->gemm.nr, last = (int)end * nr;
-    ganz_gemm(job->kernel, c->packed, c->x.m.data, (size_t)c->x.m.ld, c->rows, (int)begin * nr, last < c->out ? last : c->out,
-              &job->e, job->scratch + job->scratch_each * (size_t)worker);
+    ganz_gemm(job->kernel, c->packed, c->x.m.data, (size_t)c->x.m.ld, c->rows, (int)begin * nr,
+              last < c->out ? last : c->out, &job->e, job->scratch + job->scratch_each * (size_t)worker);
 }
 
 void ganz_raise_largest(int32_t *largest, const int32_t *sums, size_t count)
@@ -137,7 +137,8 @@ void ganz_cpu_linear_codes(ganz_backend *be, const ganz_linear_call *c)
 {
     ganz_cpu *const cpu = ganz_cpu_of(be);
     GANZ_ASSERT(c->x.m.type == GANZ_S8 && c->packed->n == c->out && c->packed->k == c->in && !c->drop.mask);
-    linear_job job = {.c = c, .kernel = &cpu->kernel, .e = ganz_code_epilogue(*c->x.step * *c->w.step, &c->y, &c->codes)};
+    linear_job job = {
+        .c = c, .kernel = &cpu->kernel, .e = ganz_code_epilogue(*c->x.step * *c->w.step, &c->y, &c->codes)};
     job.e.bias = c->bias;
     job.e.relu = c->relu;
     if (c->add) {
@@ -145,7 +146,8 @@ void ganz_cpu_linear_codes(ganz_backend *be, const ganz_linear_call *c)
         job.e.add_stride = (size_t)c->y.ld;
     }
     job.scratch_each = ganz_round_up(ganz_gemm_scratch(job.kernel, c->in), GANZ_ALIGN);
-    const size_t sums = c->largest ? (size_t)c->rows * (size_t)c->out : 0, own = job.scratch_each * (size_t)cpu->threads;
+    const size_t sums = c->largest ? (size_t)c->rows * (size_t)c->out : 0,
+                 own = job.scratch_each * (size_t)cpu->threads;
     const size_t scales = c->w_by_row ? ganz_round_up((size_t)c->out * sizeof(float), GANZ_ALIGN) : 0;
     job.scratch = ganz_cpu_scratch(cpu, 1, scales + own + sums * sizeof(int32_t));
     if (!job.scratch) return;

@@ -25,7 +25,8 @@ typedef struct desk {
 static size_t desk_bytes(const ganz_attention_call *c)
 {
     const size_t n = ganz_round_up((size_t)c->see.longest_key, GANZ_ALIGN), d = (size_t)c->heads * (size_t)c->width;
-    return ganz_round_up(n * (2 * sizeof(int8_t *) + sizeof(int32_t) + sizeof(float) + 1) + d * sizeof(int32_t), GANZ_ALIGN);
+    return ganz_round_up(n * (2 * sizeof(int8_t *) + sizeof(int32_t) + sizeof(float) + 1) + d * sizeof(int32_t),
+                         GANZ_ALIGN);
 }
 
 static desk desk_at(const attention_job *job, int worker)

@@ -44,7 +44,7 @@ static rect tile_at(const tiling *t, int64_t index)
 typedef struct linear_job {
     const ganz_linear_call *c;
     tiling t;
-    real factor; /* what a sum of products is worth: the product of the steps */
+    real factor;         /* what a sum of products is worth: the product of the steps */
     const real *factors; /* (out) or NULL: one for each column */
 } linear_job;
 

@@ -5,8 +5,8 @@
 #include "backend/cpu_backend.h"
 #include "backend/cpu_math.h"
 
-/* Most numbers of a row are tiny beside its largest and would be lost in one long sum, all on one side: lanes sum up a block,
- * blocks are added in double. */
+/* Most numbers of a row are tiny beside its largest and would be lost in one long sum, all on one side: lanes sum up a
+ * block, blocks are added in double. */
 enum { BLOCK = 1024 };
 
 static int block_of(int n, int begin) { return n - begin < BLOCK ? n - begin : BLOCK; }

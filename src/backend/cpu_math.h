@@ -41,17 +41,17 @@ static inline real real_join(const real s[LANES])
 }
 
 /* Sums the expression `term` of index i over [0, n) in eight lanes into `sum`. */
-#define LANE_SUM(sum, n, i, term)                                                     \
-    do {                                                                              \
-        real lane_[LANES] = {0};                                                      \
-        int at_ = 0;                                                                  \
-        for (; at_ + LANES <= (n); at_ += LANES)                                      \
-            for (int l_ = 0; l_ < LANES; l_++) {                                      \
-                const int i = at_ + l_;                                               \
-                lane_[l_] += (term);                                                  \
-            }                                                                         \
-        for (int i = at_; i < (n); i++) lane_[i - at_] += (term);                     \
-        (sum) = real_join(lane_);                                                     \
+#define LANE_SUM(sum, n, i, term)                                 \
+    do {                                                          \
+        real lane_[LANES] = {0};                                  \
+        int at_ = 0;                                              \
+        for (; at_ + LANES <= (n); at_ += LANES)                  \
+            for (int l_ = 0; l_ < LANES; l_++) {                  \
+                const int i = at_ + l_;                           \
+                lane_[l_] += (term);                              \
+            }                                                     \
+        for (int i = at_; i < (n); i++) lane_[i - at_] += (term); \
+        (sum) = real_join(lane_);                                 \
     } while (0)
 
 static inline real *real_row(const ganz_matrix *m, int row) { return (real *)m->data + (size_t)row * (size_t)m->ld; }

@@ -5,9 +5,9 @@
 #include "backend/cpu_math.h"
 
 /* Adafactor as Tensor2Tensor uses it: no momentum, update clipped to RMS 1, rate times the tensor's own RMS. */
-#define TINY ((real)1e-30)   /* added to squares */
-#define LEAST_SCALE 1e-3     /* of a tensor's RMS */
-#define CLIP 1.0             /* of an update's RMS */
+#define TINY ((real)1e-30) /* added to squares */
+#define LEAST_SCALE 1e-3   /* of a tensor's RMS */
+#define CLIP 1.0           /* of an update's RMS */
 
 typedef struct update_job {
     const ganz_update_call *c;

@@ -89,11 +89,9 @@ GANZ_CLONES static real quantize_grad_row(const quantize_job *job, const real *x
              g[i] * (real_code(x[i] * inv, low, high) -
                      (x[i] * inv < EDGE(high) && x[i] * inv > low - (real)0.5 ? x[i] * inv : 0)));
     if (job->c->x_grad_add) {
-        for (int i = 0; i < n; i++)
-            x_grad[i] += x[i] * inv < EDGE(high) && x[i] * inv > low - (real)0.5 ? g[i] : 0;
+        for (int i = 0; i < n; i++) x_grad[i] += x[i] * inv < EDGE(high) && x[i] * inv > low - (real)0.5 ? g[i] : 0;
     } else {
-        for (int i = 0; i < n; i++)
-            x_grad[i] = x[i] * inv < EDGE(high) && x[i] * inv > low - (real)0.5 ? g[i] : 0;
+        for (int i = 0; i < n; i++) x_grad[i] = x[i] * inv < EDGE(high) && x[i] * inv > low - (real)0.5 ? g[i] : 0;
     }
     return sum;
 }
@@ -248,7 +246,8 @@ void ganz_cpu_refresh(ganz_backend *be, const ganz_refresh_item *items, int coun
     for (int i = 0; job.found && i < count; i++) {
         job.item = &items[i];
         ganz_refresh_item own = items[i];
-        if (own.rows > 0) ganz_pool_run(cpu->pool, own.rows, ganz_cpu_grain((int)own.count / own.rows), refresh_rows, &own);
+        if (own.rows > 0)
+            ganz_pool_run(cpu->pool, own.rows, ganz_cpu_grain((int)own.count / own.rows), refresh_rows, &own);
         else if (items[i].p > 0) refresh(cpu, &job);
         else memcpy(items[i].copy, items[i].master, items[i].count * sizeof(real));
     }

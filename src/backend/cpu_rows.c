@@ -210,7 +210,8 @@ static void norm_grad_blocks(void *context, int64_t begin, int64_t end, int work
             const real *const from = c->x_grad + (size_t)row * n;
             real *const to = real_row(&c->delta_grad, row);
             if (mask) drop_row(from, c->cols, mask, c->drop.scale, to);
-            else for (size_t i = 0; i < n; i++) to[i] = from[i];
+            else
+                for (size_t i = 0; i < n; i++) to[i] = from[i];
         }
     }
 }

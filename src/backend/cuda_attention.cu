@@ -1,5 +1,6 @@
-/* Attention by plain float arithmetic: lists, and segments that no other way suits (wide heads, very long). One warp for each query (or, in
- * the backward, key): first a lane for each key and dot products along it, then a lane for each column and sums. */
+/* Attention by plain float arithmetic: lists, and segments that no other way suits (wide heads, very long). One warp
+ * for each query (or, in the backward, key): first a lane for each key and dot products along it, then a lane for each
+ * column and sums. */
 #include <string.h>
 
 #include "backend/cuda_attention.cuh"
@@ -132,10 +133,11 @@ static void allow_shared(const void *kernel, size_t bytes)
 
 static bool fits(ganz_cuda *c, const ganz_attention_call *a)
 {
-    const bool good = a->width % 4 == 0 && ganz_cuda_fours(&a->q.m) && ganz_cuda_fours(&a->k.m) && ganz_cuda_fours(&a->v.m) &&
-                      ganz_cuda_floats(&a->q.m) && a->k.m.type == a->q.m.type && a->v.m.type == a->q.m.type &&
-                      ganz_cuda_fours(&a->out_grad);
-    if (!good) ganz_cuda_fail(c, "attention", "q, k and v must be floats of one type, heads in aligned fours of columns");
+    const bool good = a->width % 4 == 0 && ganz_cuda_fours(&a->q.m) && ganz_cuda_fours(&a->k.m) &&
+                      ganz_cuda_fours(&a->v.m) && ganz_cuda_floats(&a->q.m) && a->k.m.type == a->q.m.type &&
+                      a->v.m.type == a->q.m.type && ganz_cuda_fours(&a->out_grad);
+    if (!good)
+        ganz_cuda_fail(c, "attention", "q, k and v must be floats of one type, heads in aligned fours of columns");
     return good;
 }
 
@@ -191,12 +193,14 @@ void ganz_cuda_attention(ganz_backend *be, const ganz_attention_call *call)
 /* ---- backward ----------------------------------------------------------------------------------- */
 
 /* delta: (queries, heads) sum over keys of U times its gradient; z: (segments * heads) sums for the step of U. */
-template <typename T> static __global__ void query_grads(const ganz_attention_call a, int longest, float *delta, float *z)
+template <typename T>
+static __global__ void query_grads(const ganz_attention_call a, int longest, float *delta, float *z)
 {
     extern __shared__ __align__(16) float shared[];
     __shared__ float room[WARP];
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    float *q = shared + (size_t)warp * (2 * a.width + 2 * longest), *g = q + a.width, *u = g + a.width, *du = u + longest;
+    float *q = shared + (size_t)warp * (2 * a.width + 2 * longest), *g = q + a.width, *u = g + a.width,
+          *du = u + longest;
     const attention_place p = place_of(&a, blockIdx.x);
     const attention_numbers n = numbers_of(&a);
     const int column = p.head * a.width;
@@ -238,7 +242,8 @@ template <typename T> static __global__ void key_grads(const ganz_attention_call
 {
     extern __shared__ __align__(16) float shared[];
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    float *k = shared + (size_t)warp * (2 * a.width + 2 * longest), *v = k + a.width, *u = v + a.width, *ds = u + longest;
+    float *k = shared + (size_t)warp * (2 * a.width + 2 * longest), *v = k + a.width, *u = v + a.width,
+          *ds = u + longest;
     const attention_place p = place_of(&a, blockIdx.x);
     const attention_numbers n = numbers_of(&a);
     const int column = p.head * a.width;
@@ -255,7 +260,8 @@ template <typename T> static __global__ void key_grads(const ganz_attention_call
             const float score = dot(k, (const T *)a.q.m.data + (size_t)query * a.q.m.ld + column, a.width) * n.factor;
             const float value = expf(score - a.stats[2 * at]) * inverse, kept = keep(&a, query, key);
             float back = 0;
-            for (int c = 0; c < a.width; c += 4) back += total4(*(const float4 *)(v + c) * matrix4(&a.out_grad, query, column + c));
+            for (int c = 0; c < a.width; c += 4)
+                back += total4(*(const float4 *)(v + c) * matrix4(&a.out_grad, query, column + c));
             const float g = u_grad(&a, &n, value, back * n.v_step * kept * n.keep_scale, &unused);
             u[i] = u_code(&a, &n, value) * kept;
             ds[i] = value * (g - delta[at]);

@@ -44,7 +44,8 @@ static __device__ inline float u_code(const ganz_attention_call *a, const attent
 }
 
 /* Gradient of U from that of its rounded self; *z gathers the gradient of log2 of the step, without step * ln 2. */
-static __device__ inline float u_grad(const ganz_attention_call *a, const attention_numbers *n, float u, float g, float *z)
+static __device__ inline float u_grad(const ganz_attention_call *a, const attention_numbers *n, float u, float g,
+                                      float *z)
 {
     if (a->u_step == NULL) return g;
     const float y = u * n->u_inv;

@@ -1,6 +1,6 @@
-/* Attention over segments by plain float arithmetic: FP32 and TF32, heads of at most 64 columns. A block has 16 queries (or
- * keys) of one head of one segment, four to a warp, and goes over the other side in tiles of shared memory: first a lane
- * for each row of a tile and dot products along it, then a lane for each column and sums. */
+/* Attention over segments by plain float arithmetic: FP32 and TF32, heads of at most 64 columns. A block has 16 queries
+ * (or keys) of one head of one segment, four to a warp, and goes over the other side in tiles of shared memory: first a
+ * lane for each row of a tile and dot products along it, then a lane for each column and sums. */
 #include <string.h>
 
 #include "backend/cuda_attention.cuh"
@@ -10,8 +10,8 @@ enum { THREADS = 128, WARPS = THREADS / WARP, EACH = 4, BLOCK = WARPS * EACH, TI
 /* ---- tiles of shared memory --------------------------------------------------------------------- */
 
 /* Rows [0, count) of one head, `line` floats apart; rows up to `rows` become zero. */
-static __device__ inline void stage(float *tile, int line, const ganz_matrix &m, int row, int column, int width, int count,
-                                    int rows)
+static __device__ inline void stage(float *tile, int line, const ganz_matrix &m, int row, int column, int width,
+                                    int count, int rows)
 {
     const int fours = width / 4;
     for (int i = threadIdx.x; i < rows * fours; i += THREADS) {
@@ -51,8 +51,8 @@ static __device__ inline void clear(column_sums *s)
 }
 
 /* Adds rows [0, count) of a tile; weights: four lines of `apart` floats. */
-static __device__ inline void add_rows(column_sums *s, const float *weights, int apart, const float *tile, int line, int width,
-                                       int count)
+static __device__ inline void add_rows(column_sums *s, const float *weights, int apart, const float *tile, int line,
+                                       int width, int count)
 {
     const int lane = threadIdx.x % WARP;
     const bool first = lane < width, second = lane + WARP < width;
@@ -76,8 +76,8 @@ static __device__ inline void put1(const ganz_matrix &m, int row, int column, fl
 }
 
 /* Rows row .. row + 3 of a segment that begins at `begin` and has `count`. */
-static __device__ inline void write(const ganz_matrix &m, const column_sums &s, int begin, int row, int count, int column,
-                                    int width, float worth)
+static __device__ inline void write(const ganz_matrix &m, const column_sums &s, int begin, int row, int count,
+                                    int column, int width, float worth)
 {
     const int lane = threadIdx.x % WARP;
 #pragma unroll
@@ -121,7 +121,8 @@ static __device__ inline void soften(const ganz_attention_call &a, const attenti
 }
 
 /* Queries base .. base + 15. Shared memory: queries (BLOCK, line), tile (TILE, line), U (BLOCK, longest). */
-static __device__ inline void attend(const ganz_attention_call &a, const attention_place &p, int base, int longest, float *shared)
+static __device__ inline void attend(const ganz_attention_call &a, const attention_place &p, int base, int longest,
+                                     float *shared)
 {
     const attention_numbers n = numbers_of(&a);
     const int lane = threadIdx.x % WARP, part = EACH * (threadIdx.x / WARP), mine = base + part;
@@ -167,11 +168,11 @@ static __global__ void __launch_bounds__(THREADS) attend_kernel(const ganz_atten
 
 /* ---- backward ----------------------------------------------------------------------------------- */
 
-/* Queries base .. base + 15. delta: (queries, heads) sum over keys of U times its gradient. Returns this thread's part of the
- * gradient of U's step. Shared memory: queries and gradients (BLOCK, line), tiles of k and v (TILE, line), U and its gradient
- * (BLOCK, longest). */
-static __device__ inline float query_grads(const ganz_attention_call &a, const attention_place &p, int base, int longest,
-                                           float *delta, float *shared)
+/* Queries base .. base + 15. delta: (queries, heads) sum over keys of U times its gradient. Returns this thread's part
+ * of the gradient of U's step. Shared memory: queries and gradients (BLOCK, line), tiles of k and v (TILE, line), U and
+ * its gradient (BLOCK, longest). */
+static __device__ inline float query_grads(const ganz_attention_call &a, const attention_place &p, int base,
+                                           int longest, float *delta, float *shared)
 {
     const attention_numbers n = numbers_of(&a);
     const int lane = threadIdx.x % WARP, part = EACH * (threadIdx.x / WARP), mine = base + part;
@@ -219,7 +220,8 @@ static __device__ inline float query_grads(const ganz_attention_call &a, const a
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
         together[k] = warp_sum(together[k]);
-        for (int j = lane; j < end; j += WARP) du[k * longest + j] = u[k * longest + j] * (du[k * longest + j] - together[k]);
+        for (int j = lane; j < end; j += WARP)
+            du[k * longest + j] = u[k * longest + j] * (du[k * longest + j] - together[k]);
         if (lane == 0 && mine + k < p.queries) delta[(size_t)(p.query + mine + k) * a.heads + p.head] = together[k];
     }
     __syncwarp();
@@ -255,10 +257,10 @@ static __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) z[blockIdx.y * gridDim.x + blockIdx.x] = z_sum * *a.u_step * GANZ_LN2;
 }
 
-/* Keys base .. base + 15. Shared memory: keys and values (BLOCK, line), tiles of q and the gradient of out (TILE, line), U and
- * the gradient of the scores (BLOCK, TILE). */
-static __device__ inline void key_grads(const ganz_attention_call &a, const attention_place &p, int base, const float *delta,
-                                        float *shared)
+/* Keys base .. base + 15. Shared memory: keys and values (BLOCK, line), tiles of q and the gradient of out (TILE,
+ * line), U and the gradient of the scores (BLOCK, TILE). */
+static __device__ inline void key_grads(const ganz_attention_call &a, const attention_place &p, int base,
+                                        const float *delta, float *shared)
 {
     const attention_numbers n = numbers_of(&a);
     const int lane = threadIdx.x % WARP, part = EACH * (threadIdx.x / WARP), mine = base + part;
@@ -288,7 +290,8 @@ static __device__ inline void key_grads(const ganz_attention_call &a, const atte
                 const int key = mine + k;
                 float made = 0, back = 0;
                 if (key < p.keys && (!a.see.causal || key <= query)) {
-                    const float value = expf(s[k] * n.factor - most) * inverse, kept = keep(a, p.query + query, p.key + key);
+                    const float value = expf(s[k] * n.factor - most) * inverse,
+                                kept = keep(a, p.query + query, p.key + key);
                     back = u_grad(&a, &n, value, d[k] * n.v_step * kept * n.keep_scale, &unused);
                     back = value * (back - delta[at]);
                     made = u_code(&a, &n, value) * kept;
@@ -328,7 +331,8 @@ static size_t room_of(const ganz_attention_call *a, int blocks, int tiles, int l
 /* The largest of the three kernels must fit. */
 static bool suits(const ganz_cuda *c, const ganz_attention_call *a)
 {
-    return a->see.segments > 0 && a->width <= WIDEST && room_of(a, 2, 2, 2 * longest_of(a)) + 1024 <= (size_t)c->shared_bytes;
+    return a->see.segments > 0 && a->width <= WIDEST &&
+           room_of(a, 2, 2, 2 * longest_of(a)) + 1024 <= (size_t)c->shared_bytes;
 }
 
 static void allow_shared(const void *kernel, size_t bytes)

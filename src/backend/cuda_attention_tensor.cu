@@ -14,7 +14,8 @@ static __device__ inline void write_codes(const ganz_code_out &to, int row0, int
         const int row = first + lane / 4 + 8 * half;
 #pragma unroll
         for (int i = 0; i < W / 8; i++) {
-            const float x = __fmul_rn(sum[i][2 * half] * worth, r.inv), y = __fmul_rn(sum[i][2 * half + 1] * worth, r.inv);
+            const float x = __fmul_rn(sum[i][2 * half] * worth, r.inv),
+                        y = __fmul_rn(sum[i][2 * half + 1] * worth, r.inv);
             const unsigned bits = (unsigned)is_inside(x, r) | (unsigned)is_inside(y, r) << 1;
             const unsigned next = __shfl_xor_sync(0xffffffffu, bits, 1);
             if (row >= count) continue;
@@ -28,8 +29,8 @@ static __device__ inline void write_codes(const ganz_code_out &to, int row0, int
 
 /* Scores of 16 queries with 16 keys; what is not seen is -infinity. */
 template <int W>
-static __device__ inline void scores(float s[2][4], const uint32_t q[W / 16][4], const bf16 *keys, int tile_key, int query,
-                                     int key, int limit, bool causal, float factor)
+static __device__ inline void scores(float s[2][4], const uint32_t q[W / 16][4], const bf16 *keys, int tile_key,
+                                     int query, int key, int limit, bool causal, float factor)
 {
     dots<W>(s, q, keys, tile_key);
 #pragma unroll
@@ -71,7 +72,8 @@ static __device__ inline void join(const ganz_attention_call &a, const attention
         float most = r->most[half], sum = r->sum[half];
 #pragma unroll
         for (int offset = 1; offset <= 2; offset *= 2) {
-            const float other = __shfl_xor_sync(0xffffffffu, most, offset), more = __shfl_xor_sync(0xffffffffu, sum, offset);
+            const float other = __shfl_xor_sync(0xffffffffu, most, offset),
+                        more = __shfl_xor_sync(0xffffffffu, sum, offset);
             const float top = fmaxf(most, other);
             sum = (sum > 0 ? sum * __expf(most - top) : 0.0f) + (more > 0 ? more * __expf(other - top) : 0.0f);
             most = top;
@@ -106,8 +108,8 @@ static __device__ inline void take_values(float out[W / 8][4], float s[2][4], co
 }
 
 template <int W>
-static __device__ inline void write_out(const ganz_attention_call &a, const attention_place &p, const attention_numbers &n,
-                                        int mine, const float out[W / 8][4])
+static __device__ inline void write_out(const ganz_attention_call &a, const attention_place &p,
+                                        const attention_numbers &n, int mine, const float out[W / 8][4])
 {
     const float worth = n.u_step * n.v_step * n.keep_scale;
     if (a.codes.m.data != NULL) write_codes<W>(a.codes, p.query, p.head * W, mine, p.queries, out, worth);
@@ -121,7 +123,8 @@ static __device__ inline int reach_of(const ganz_attention_call &a, const attent
 
 /* A sentence of at most 64 tokens: all scores of a query are with one warp. */
 template <int W>
-static __device__ inline void attend_whole(const ganz_attention_call &a, const attention_place &block, bf16 *k_tile, bf16 *v_tile)
+static __device__ inline void attend_whole(const ganz_attention_call &a, const attention_place &block, bf16 *k_tile,
+                                           bf16 *v_tile)
 {
     const attention_unit u = unit_of(a, block);
     const attention_place &p = u.p;
@@ -154,8 +157,8 @@ static __device__ inline void attend_whole(const ganz_attention_call &a, const a
 
 /* 64 queries of a long one. */
 template <int W>
-static __device__ inline void attend_tile(const ganz_attention_call &a, const attention_place &p, int base, bf16 *k_tile,
-                                          bf16 *v_tile)
+static __device__ inline void attend_tile(const ganz_attention_call &a, const attention_place &p, int base,
+                                          bf16 *k_tile, bf16 *v_tile)
 {
     const attention_numbers n = numbers_of(&a);
     const int mine = base + ROWS * (threadIdx.x / WARP), reach = reach_of(a, p, mine), column = p.head * W;
@@ -189,7 +192,8 @@ static __device__ inline void attend_tile(const ganz_attention_call &a, const at
     write_out<W>(a, p, n, mine, out);
 }
 
-template <int W> static __global__ void __launch_bounds__(THREADS) attend_kernel(const ganz_attention_call a, int for_long)
+template <int W>
+static __global__ void __launch_bounds__(THREADS) attend_kernel(const ganz_attention_call a, int for_long)
 {
     __shared__ __align__(16) bf16 k_tile[TILE * (W + PAD)], v_tile[TILE * (W + PAD)];
     __shared__ tile_search search;

@@ -1,6 +1,6 @@
-/* Attention over segments by tensor cores, backward. U is made again from what the forward kept. Where all scores of a head
- * are in registers, they go to shared memory as bf16, and the gradients of k and v come from there. Of a long sentence one
- * kernel goes along its queries and one along its keys, so that no two blocks ever add to one number. */
+/* Attention over segments by tensor cores, backward. U is made again from what the forward kept. Where all scores of a
+ * head are in registers, they go to shared memory as bf16, and the gradients of k and v come from there. Of a long
+ * sentence one kernel goes along its queries and one along its keys, so that no two blocks ever add to one number. */
 #include "backend/cuda_attention_tile.cuh"
 
 /* Tiles of shared memory, each with room for the 64 x 64 of U too, whatever the width of a head. */
@@ -16,8 +16,8 @@ static __device__ inline grad_tiles tiles_of(void *shared)
 }
 
 /* U, and the gradient of U, of one query and key, from their two dot products. */
-static __device__ inline void make_pair(const ganz_attention_call &a, const attention_numbers &n, float *score, float *back,
-                                        float most, float inverse, float keep, float *z)
+static __device__ inline void make_pair(const ganz_attention_call &a, const attention_numbers &n, float *score,
+                                        float *back, float most, float inverse, float keep, float *z)
 {
     *score = __expf(*score * n.factor - most) * inverse;
     *back = u_grad(&a, &n, *score, *back * n.v_step * keep * n.keep_scale, z);
@@ -41,9 +41,9 @@ static __device__ inline row_stats stats_of(const ganz_attention_call &a, const 
 }
 
 /* Dot products s and d of 16 queries with 16 keys become U and its gradient; delta gathers their products. */
-static __device__ inline void make_pairs(float s[2][4], float d[2][4], const ganz_attention_call &a, const attention_place &p,
-                                         const attention_numbers &n, const row_stats &r, int query, int key, uint32_t keep,
-                                         int g, float delta[2], float *z)
+static __device__ inline void make_pairs(float s[2][4], float d[2][4], const ganz_attention_call &a,
+                                         const attention_place &p, const attention_numbers &n, const row_stats &r,
+                                         int query, int key, uint32_t keep, int g, float delta[2], float *z)
 {
 #pragma unroll
     for (int t = 0; t < 2; t++)
@@ -94,8 +94,9 @@ static __device__ inline void get_turned(uint32_t a[4], const bf16 *tile, int ro
 
 /* Gradients of 16 keys and values, from U and the gradient of the scores in the tiles that held v and k. */
 template <int W>
-static __device__ inline void whole_keys(const ganz_attention_call &a, const attention_unit &unit, const attention_numbers &n,
-                                         const grad_tiles &t, const bf16 *ds_tile, const bf16 *u_tile)
+static __device__ inline void whole_keys(const ganz_attention_call &a, const attention_unit &unit,
+                                         const attention_numbers &n, const grad_tiles &t, const bf16 *ds_tile,
+                                         const bf16 *u_tile)
 {
     const attention_place &p = unit.p;
     const int mine = ROWS * unit.warp, column = p.head * W;
@@ -115,7 +116,8 @@ static __device__ inline void whole_keys(const ganz_attention_call &a, const att
 }
 
 template <int W>
-static __device__ inline float whole_grads(const ganz_attention_call &a, const attention_place &block, const grad_tiles &all)
+static __device__ inline float whole_grads(const ganz_attention_call &a, const attention_place &block,
+                                           const grad_tiles &all)
 {
     const attention_unit unit = unit_of(a, block);
     const attention_place &p = unit.p;
@@ -175,8 +177,8 @@ static __device__ inline float whole_grads(const ganz_attention_call &a, const a
 
 /* ---- long sentences ----------------------------------------------------------------------------- */
 
-/* Along the keys for 64 queries: delta (sum over keys of U times its gradient), which the other kernel needs too, and then
- * the gradient of q. */
+/* Along the keys for 64 queries: delta (sum over keys of U times its gradient), which the other kernel needs too, and
+ * then the gradient of q. */
 template <int W>
 static __device__ inline float query_tile(const ganz_attention_call &a, const attention_place &p, int base,
                                           const grad_tiles &tiles, float *deltas)
@@ -221,7 +223,8 @@ static __device__ inline float query_tile(const ganz_attention_call &a, const at
         for (int half = 0; half < 2; half++) {
             const int query = mine + row_of(2 * half);
             delta[half] = quad_sum(delta[half]);
-            if (threadIdx.x % 4 == 0 && query < p.queries) deltas[(size_t)(p.query + query) * a.heads + p.head] = delta[half];
+            if (threadIdx.x % 4 == 0 && query < p.queries)
+                deltas[(size_t)(p.query + query) * a.heads + p.head] = delta[half];
         }
     }
     write_rows<W>(&a.q_grad, p.query, column, mine, p.queries, sum, a.scale * n.k_step);
@@ -233,8 +236,8 @@ typedef struct column_stats {
     float most[TILE], inverse[TILE], delta[TILE];
 } column_stats;
 
-static __device__ inline void copy_stats(column_stats *to, const ganz_attention_call &a, const attention_place &p, int tile,
-                                         const float *deltas)
+static __device__ inline void copy_stats(column_stats *to, const ganz_attention_call &a, const attention_place &p,
+                                         int tile, const float *deltas)
 {
     for (int i = threadIdx.x; i < TILE; i += THREADS) {
         const float2 s = stats_at(a, p, tile + i);
@@ -246,8 +249,9 @@ static __device__ inline void copy_stats(column_stats *to, const ganz_attention_
 
 /* The same for 16 keys (rows) and 16 queries (columns): left operands of the gradients of k and v. */
 static __device__ inline void pack_turned(uint32_t ds[4], uint32_t u[4], float s[2][4], float d[2][4],
-                                          const ganz_attention_call &a, const attention_place &p, const attention_numbers &n,
-                                          const column_stats *c, int key, int query, uint32_t keep, int g)
+                                          const ganz_attention_call &a, const attention_place &p,
+                                          const attention_numbers &n, const column_stats *c, int key, int query,
+                                          uint32_t keep, int g)
 {
     float unused = 0;
 #pragma unroll
@@ -346,7 +350,8 @@ static __global__ void __launch_bounds__(THREADS, 3) key_kernel(const ganz_atten
 
 /* ---- calls -------------------------------------------------------------------------------------- */
 
-template <int W> static void run_grad(ganz_cuda *c, const ganz_attention_call *call, int blocks, float *deltas, float *z)
+template <int W>
+static void run_grad(ganz_cuda *c, const ganz_attention_call *call, int blocks, float *deltas, float *z)
 {
     const int for_long = long_blocks(c, call);
     grad_kernel<W><<<blocks, THREADS, GRAD_BYTES, c->stream>>>(*call, for_long, deltas, z);
@@ -366,7 +371,8 @@ bool ganz_cuda_attention_grad_tensor(ganz_cuda *c, const ganz_attention_call *ca
     const size_t z_bytes = ganz_round_up((size_t)blocks * sizeof(float), 256);
     const size_t delta_bytes = ganz_round_up((size_t)call->see.queries * (size_t)call->heads * sizeof(float), 256);
     const size_t grads = (size_t)call->out_grad.rows * (size_t)call->out_grad.cols;
-    unsigned char *room = (unsigned char *)ganz_cuda_scratch(c, z_bytes + delta_bytes + (convert ? grads * sizeof(bf16) : 0));
+    unsigned char *room =
+        (unsigned char *)ganz_cuda_scratch(c, z_bytes + delta_bytes + (convert ? grads * sizeof(bf16) : 0));
     if (room == NULL) return true;
     ganz_attention_call made = *call;
     if (convert) {
@@ -375,7 +381,8 @@ bool ganz_cuda_attention_grad_tensor(ganz_cuda *c, const ganz_attention_call *ca
         made.out_grad.data = room + z_bytes + delta_bytes;
         ganz_cuda_convert(c, &call->out_grad, GANZ_BF16, made.out_grad.data);
     }
-    float *z = call->u_step != NULL && call->u_z_grad != NULL ? (float *)room : NULL, *deltas = (float *)(room + z_bytes);
+    float *z = call->u_step != NULL && call->u_z_grad != NULL ? (float *)room : NULL,
+          *deltas = (float *)(room + z_bytes);
     if (call->width == 64) run_grad<64>(c, &made, blocks, deltas, z);
     else run_grad<32>(c, &made, blocks, deltas, z);
     return true;

@@ -1,11 +1,12 @@
 /* Attention by tensor cores (bf16, float sums): what forward and backward share.
  *
- * A block is four warps. Sentences are short: one of at most 64 tokens is done at once, a head to a block, all scores in
- * registers, 16 queries to a warp; of one of at most 32 a block does two heads, with two warps each. Longer ones are cut
- * into tiles of 64 queries (or keys), and a block that has taken one goes over the other side tile by tile.
+ * A block is four warps. Sentences are short: one of at most 64 tokens is done at once, a head to a block, all scores
+ * in registers, 16 queries to a warp; of one of at most 32 a block does two heads, with two warps each. Longer ones are
+ * cut into tiles of 64 queries (or keys), and a block that has taken one goes over the other side tile by tile.
  *
- * Layout of mma.m16n8k16: of a 16 x 8 result a thread holds row lane / 4 (elements 0, 1) and lane / 4 + 8 (2, 3), columns
- * 2 (lane % 4) and the next. Two such results side by side are, packed to bf16, the left operand of the next product. */
+ * Layout of mma.m16n8k16: of a 16 x 8 result a thread holds row lane / 4 (elements 0, 1) and lane / 4 + 8 (2, 3),
+ * columns 2 (lane % 4) and the next. Two such results side by side are, packed to bf16, the left operand of the next
+ * product. */
 #ifndef GANZ_BACKEND_CUDA_ATTENTION_TILE_CUH
 #define GANZ_BACKEND_CUDA_ATTENTION_TILE_CUH
 
@@ -17,9 +18,10 @@ enum { THREADS = 128, WARPS = THREADS / WARP, ROWS = 16, TILE = 64, GROUPS = TIL
 
 static __device__ inline void mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
 {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 static __device__ inline void load_matrix(uint32_t r[4], const bf16 *p)
 {
@@ -40,7 +42,8 @@ static __device__ inline void load_matrix_turned(uint32_t r[4], const bf16 *p)
 
 /* ---- tiles of shared memory --------------------------------------------------------------------- */
 
-/* Starts copying rows [0, count) of one head into a tile (lines of W + PAD); the rest of the last 16 rows becomes zero. */
+/* Starts copying rows [0, count) of one head into a tile (lines of W + PAD); the rest of the last 16 rows becomes
+ * zero. */
 template <int W>
 static __device__ inline void copy_tile(bf16 *tile, const ganz_matrix &m, int row, int column, int count, int thread,
                                         int threads)
@@ -181,7 +184,8 @@ static __device__ inline bool is_short(const attention_place &p) { return p.quer
 static __device__ inline attention_unit unit_of(const ganz_attention_call &a, attention_place p)
 {
     const int units = is_short(p) ? 2 : 1, threads = THREADS / units;
-    attention_unit u = {p, (int)threadIdx.x / threads, (int)threadIdx.x % threads / WARP, (int)threadIdx.x % threads, threads, 0};
+    attention_unit u = {
+        p, (int)threadIdx.x / threads, (int)threadIdx.x % threads / WARP, (int)threadIdx.x % threads, threads, 0};
     u.first = u.number * (TILE / units);
     u.p.head += u.number;
     if (u.p.head >= a.heads) u.p.queries = u.p.keys = 0;
@@ -202,8 +206,9 @@ static __device__ inline int long_tiles(const ganz_spans &see, int segment, bool
     return q <= TILE && k <= TILE ? 0 : ((keys ? k : q) + TILE - 1) / TILE;
 }
 
-/* Item number `item` of all tiles of queries (or keys) of all heads of long sentences: its place, and its first row. False:
- * there are not so many. All threads of a block ask together; what they had in shared memory before is free then. */
+/* Item number `item` of all tiles of queries (or keys) of all heads of long sentences: its place, and its first row.
+ * False: there are not so many. All threads of a block ask together; what they had in shared memory before is free
+ * then. */
 static __device__ inline bool find_tile(const ganz_attention_call &a, bool keys, int item, tile_search *search,
                                         attention_place *p, int *base)
 {
@@ -238,8 +243,8 @@ static __device__ inline bool find_tile(const ganz_attention_call &a, bool keys,
 
 /* ---- dropout ------------------------------------------------------------------------------------ */
 
-/* Which of the 16 x 64 pairs from (row, column) on are kept: bit 8 g + 4 t + e for element e of half t of group g. Rows are
- * queries or, turned, keys. */
+/* Which of the 16 x 64 pairs from (row, column) on are kept: bit 8 g + 4 t + e for element e of half t of group g. Rows
+ * are queries or, turned, keys. */
 template <bool TURNED>
 static __device__ inline uint32_t kept_bits(const ganz_attention_call &a, const attention_place &p, int row, int column)
 {
@@ -268,11 +273,17 @@ static __device__ inline uint32_t kept_bits(const ganz_attention_call &a, const 
     }
     return bits;
 }
-static __device__ inline float kept(uint32_t bits, int g, int t, int e) { return (float)(bits >> (8 * g + 4 * t + e) & 1); }
+static __device__ inline float kept(uint32_t bits, int g, int t, int e)
+{
+    return (float)(bits >> (8 * g + 4 * t + e) & 1);
+}
 
 /* ---- what suits --------------------------------------------------------------------------------- */
 
-static inline bool sixteens(const ganz_matrix *m) { return m->type == GANZ_BF16 && m->ld % 8 == 0 && (size_t)m->data % 16 == 0; }
+static inline bool sixteens(const ganz_matrix *m)
+{
+    return m->type == GANZ_BF16 && m->ld % 8 == 0 && (size_t)m->data % 16 == 0;
+}
 static inline bool pairs(const ganz_matrix *m)
 {
     return ganz_cuda_floats(m) && m->ld % 2 == 0 && (size_t)m->data % (2 * ganz_type_bytes(m->type)) == 0;
@@ -282,8 +293,8 @@ static inline bool suits(const ganz_attention_call *a)
     return a->see.segments > 0 && (a->width == 32 || a->width == 64) && sixteens(&a->q.m) && sixteens(&a->k.m) &&
            sixteens(&a->v.m);
 }
-/* Blocks for long sentences, which come before one block for each head of each sentence: each takes tiles until there are
- * no more. Only the GPU knows how many there are. */
+/* Blocks for long sentences, which come before one block for each head of each sentence: each takes tiles until there
+ * are no more. Only the GPU knows how many there are. */
 static inline int long_blocks(const ganz_cuda *c, const ganz_attention_call *a)
 {
     return a->see.longest_query > TILE || a->see.longest_key > TILE ? 3 * c->processors : 0;

@@ -166,15 +166,15 @@ static inline bool ganz_cuda_floats(const ganz_matrix *m)
 }
 
 /* Calls `...` with T the element type of a float matrix. */
-#define GANZ_CUDA_TYPE(type_, T, ...)     \
-    do {                                  \
-        if ((type_) == GANZ_BF16) {       \
-            typedef bf16 T;               \
-            __VA_ARGS__;                  \
-        } else {                          \
-            typedef float T;              \
-            __VA_ARGS__;                  \
-        }                                 \
+#define GANZ_CUDA_TYPE(type_, T, ...) \
+    do {                              \
+        if ((type_) == GANZ_BF16) {   \
+            typedef bf16 T;           \
+            __VA_ARGS__;              \
+        } else {                      \
+            typedef float T;          \
+            __VA_ARGS__;              \
+        }                             \
     } while (0)
 
 /* ---- device side -------------------------------------------------------------------------------- */
@@ -183,8 +183,8 @@ static __device__ inline float4 load4(const float *p) { return *(const float4 *)
 static __device__ inline float4 load4(const bf16 *p)
 {
     const uint2 raw = *(const uint2 *)p;
-    return make_float4(__uint_as_float(raw.x << 16), __uint_as_float(raw.x & 0xffff0000u),
-                       __uint_as_float(raw.y << 16), __uint_as_float(raw.y & 0xffff0000u));
+    return make_float4(__uint_as_float(raw.x << 16), __uint_as_float(raw.x & 0xffff0000u), __uint_as_float(raw.y << 16),
+                       __uint_as_float(raw.y & 0xffff0000u));
 }
 static __device__ inline float load1(const float *p) { return *p; }
 static __device__ inline float load1(const bf16 *p) { return __bfloat162float(*p); }
@@ -220,7 +220,10 @@ static __device__ inline code_range range_of(const float *step, int p, bool is_s
 {
     return code_range{__fdiv_rn(1.0f, *step), is_signed ? -(float)p : 0.0f, (float)p};
 }
-static __device__ inline float code_of(float y, code_range r) { return rintf(fminf(fmaxf(y, r.low), r.high)) + 0.0f; /* no -0 */ }
+static __device__ inline float code_of(float y, code_range r)
+{
+    return rintf(fminf(fmaxf(y, r.low), r.high)) + 0.0f; /* no -0 */
+}
 static __device__ inline bool is_inside(float y, code_range r) { return y < r.high + 0.5f && y > r.low - 0.5f; }
 static __device__ inline float4 in_steps(float4 v, code_range r)
 {
@@ -247,7 +250,8 @@ static __device__ inline float4 drop4(const ganz_drop drop, int row, int cols, i
     if (drop.mask == NULL) return make_float4(1, 1, 1, 1);
     const int line = drop.group != NULL ? drop.group[row] : row;
     const uchar4 keep = *(const uchar4 *)(drop.mask + (size_t)line * cols + column);
-    return make_float4(keep.x ? drop.scale : 0, keep.y ? drop.scale : 0, keep.z ? drop.scale : 0, keep.w ? drop.scale : 0);
+    return make_float4(keep.x ? drop.scale : 0, keep.y ? drop.scale : 0, keep.z ? drop.scale : 0,
+                       keep.w ? drop.scale : 0);
 }
 
 static __device__ inline float warp_sum(float v)

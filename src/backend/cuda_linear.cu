@@ -142,8 +142,8 @@ static bool describe(const ganz_cuda *c, const product *p, const ganz_cuda_shape
     const bool fast = c->precision == GANZ_TF32 && p->type == CUDA_R_32F;
     const cublasLtPointerMode_t mode = p->alpha != NULL ? CUBLASLT_POINTER_MODE_DEVICE : CUBLASLT_POINTER_MODE_HOST;
     const ganz_cuda_blas *blas = &c->blas;
-    cublasStatus_t e = blas->desc_init(&to->desc, sizeof to->desc, fast ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
-                                       CUDA_R_32F);
+    cublasStatus_t e = blas->desc_init(&to->desc, sizeof to->desc,
+                                       fast ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F);
     if (e) return false;
     e = blas->desc_set(&to->desc, CUBLASLT_MATMUL_DESC_TRANSA, &p->ta, sizeof p->ta);
     if (!e) e = blas->desc_set(&to->desc, CUBLASLT_MATMUL_DESC_TRANSB, &p->tb, sizeof p->tb);
@@ -314,9 +314,10 @@ void ganz_cuda_linear(ganz_backend *be, const ganz_linear_call *call)
     if (call->rows == 0) return;
     const size_t bias_bytes = ganz_round_up((size_t)call->out * sizeof(bf16), 256);
     const bool codes = call->codes.m.data != NULL;
-    const size_t sums_bytes = codes ? ganz_round_up((size_t)code_rows(call) * (size_t)call->out * sizeof(float), 256) : 0;
-    unsigned char *room = (unsigned char *)ganz_cuda_scratch(
-        c, bias_bytes + sums_bytes + convert_bytes(c, &call->x.m) + convert_bytes(c, &call->w.m));
+    const size_t sums_bytes =
+        codes ? ganz_round_up((size_t)code_rows(call) * (size_t)call->out * sizeof(float), 256) : 0;
+    unsigned char *room = (unsigned char *)ganz_cuda_scratch(c, bias_bytes + sums_bytes + convert_bytes(c, &call->x.m) +
+                                                                    convert_bytes(c, &call->w.m));
     if (room == NULL) return;
     void *bias_room = room;
     float *sums = (float *)(room + bias_bytes);

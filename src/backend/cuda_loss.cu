@@ -132,8 +132,7 @@ typedef struct loss_constants {
     float sure, other, constant; /* weight of the label, of each other class, what is subtracted */
 } loss_constants;
 
-template <typename T, bool WIDE>
-static __device__ inline void clear_row(T *row, int vocab)
+template <typename T, bool WIDE> static __device__ inline void clear_row(T *row, int vocab)
 {
     const int wide = WIDE ? vocab / lane_row<T>::N : 0;
     for (int i = threadIdx.x; i < wide; i += LOSS_THREADS) ((uint4 *)row)[i] = make_uint4(0, 0, 0, 0);
@@ -247,7 +246,8 @@ static __global__ void __launch_bounds__(LOSS_THREADS) taught_kernel(const ganz_
         if (l.want_grad) store1(row + i, exp_like(from, (const T *)NULL) * share - e * believed);
     }
     apart = block_sum(apart, room);
-    if (threadIdx.x == 0) results[blockIdx.x] = loss_row{apart / t.exps - logf(t.exps) + logf(r.exps), 1, r.best == label};
+    if (threadIdx.x == 0)
+        results[blockIdx.x] = loss_row{apart / t.exps - logf(t.exps) + logf(r.exps), 1, r.best == label};
 }
 
 template <typename T> static void run_taught(ganz_cuda *c, const ganz_loss_call *call, loss_row *results)
@@ -279,12 +279,14 @@ static __global__ void loss_total(const loss_row *results, int rows, double *sum
     if (threadIdx.x < 3) sums[threadIdx.x] += room[threadIdx.x][0];
 }
 
-template <typename T> static void run_loss(ganz_cuda *c, const ganz_loss_call *call, const loss_constants k, loss_row *results)
+template <typename T>
+static void run_loss(ganz_cuda *c, const ganz_loss_call *call, const loss_constants k, loss_row *results)
 {
     const size_t bytes = (size_t)call->vocab * sizeof(T);
     const bool wide = (size_t)call->logits.data % 16 == 0 && (size_t)call->logits.ld * sizeof(T) % 16 == 0;
     if (wide && bytes <= CACHED_BYTES && bytes + 1024 <= (size_t)c->shared_bytes) {
-        (void)cudaFuncSetAttribute(loss_kernel<T, true, true>, cudaFuncAttributeMaxDynamicSharedMemorySize, CACHED_BYTES);
+        (void)cudaFuncSetAttribute(loss_kernel<T, true, true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   CACHED_BYTES);
         loss_kernel<T, true, true><<<call->rows, LOSS_THREADS, bytes, c->stream>>>(*call, k, results);
     } else if (wide) {
         loss_kernel<T, true, false><<<call->rows, LOSS_THREADS, 0, c->stream>>>(*call, k, results);
@@ -374,7 +376,8 @@ template <typename T> static void run_topk(ganz_cuda *c, const ganz_topk_call *c
 {
     const size_t bytes = (size_t)call->logits.cols * sizeof(float);
     if (bytes + 1024 <= (size_t)c->shared_bytes) {
-        (void)cudaFuncSetAttribute(topk_kernel<T, true>, cudaFuncAttributeMaxDynamicSharedMemorySize, c->shared_bytes - 1024);
+        (void)cudaFuncSetAttribute(topk_kernel<T, true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   c->shared_bytes - 1024);
         topk_kernel<T, true><<<call->logits.rows, TOPK_THREADS, bytes, c->stream>>>(*call, NULL);
         return;
     }

@@ -85,8 +85,9 @@ void ganz_cuda_quantize(ganz_backend *be, const ganz_quantize_call *call)
     if (call->codes.type == GANZ_S8 || call->codes.type == GANZ_U8)
         GANZ_CUDA_TYPE(call->x.type, X, quantize_kernel<X, uint8_t><<<grid, THREADS, 0, c->stream>>>(*call));
     else
-        GANZ_CUDA_TYPE(call->x.type, X, GANZ_CUDA_TYPE(call->codes.type, C,
-                       quantize_kernel<X, C><<<grid, THREADS, 0, c->stream>>>(*call)));
+        GANZ_CUDA_TYPE(
+            call->x.type, X,
+            GANZ_CUDA_TYPE(call->codes.type, C, quantize_kernel<X, C><<<grid, THREADS, 0, c->stream>>>(*call)));
     ganz_cuda_launched(c, "quantize");
 }
 
@@ -127,8 +128,11 @@ void ganz_cuda_quantize_grad(ganz_backend *be, const ganz_quantize_call *call)
         partial = (float *)ganz_cuda_scratch(c, (size_t)grid.x * grid.y * sizeof *partial);
         if (partial == NULL) return;
     }
-    GANZ_CUDA_TYPE(call->x.type, X, GANZ_CUDA_TYPE(call->code_grad.type, G, GANZ_CUDA_TYPE(call->x_grad.type, H,
-                   quantize_grad_kernel<X, G, H><<<grid, THREADS, 0, c->stream>>>(*call, partial))));
+    GANZ_CUDA_TYPE(
+        call->x.type, X,
+        GANZ_CUDA_TYPE(call->code_grad.type, G,
+                       GANZ_CUDA_TYPE(call->x_grad.type, H,
+                                      quantize_grad_kernel<X, G, H><<<grid, THREADS, 0, c->stream>>>(*call, partial))));
     ganz_cuda_launched(c, "quantize gradient");
     if (partial != NULL) ganz_cuda_add_total(c, partial, (int)(grid.x * grid.y), 1.0f, call->z_grad);
 }
@@ -136,7 +140,8 @@ void ganz_cuda_quantize_grad(ganz_backend *be, const ganz_quantize_call *call)
 /* ---- gradients of codes written in passing ------------------------------------------------------ */
 
 /* Little is ever clipped: nearly all threads read four bytes for sixteen columns and are done. */
-template <typename G> static __global__ void zero_clipped_kernel(const ganz_matrix grad, const uint8_t *inside, int64_t count)
+template <typename G>
+static __global__ void zero_clipped_kernel(const ganz_matrix grad, const uint8_t *inside, int64_t count)
 {
     const int64_t first = 4 * ((int64_t)blockIdx.x * THREADS + threadIdx.x);
     const int fours = grad.cols / 4;
@@ -256,8 +261,9 @@ static __device__ inline void refresh_piece(const weight *w, int64_t begin, int6
 #pragma unroll 4
         for (i = begin + 4 * threadIdx.x; i < whole; i += 4 * REFRESH_THREADS) {
             const float4 v = load4(w->master + i);
-            store4(copy + i, make_float4(as_code(v.x, inv, p), as_code(v.y, inv, p), as_code(v.z, inv, p),
-                                         as_code(v.w, inv, p)) * factor);
+            store4(copy + i,
+                   make_float4(as_code(v.x, inv, p), as_code(v.y, inv, p), as_code(v.z, inv, p), as_code(v.w, inv, p)) *
+                       factor);
         }
         i = whole;
     }
@@ -308,7 +314,8 @@ static __global__ void refresh_rows_kernel(const float *master, T *copy, float *
 
 static void refresh_rows(ganz_cuda *c, const ganz_refresh_item *item)
 {
-    const int blocks = ganz_cuda_blocks(item->rows, REFRESH_THREADS / WARP), cols = (int)(item->count / (size_t)item->rows);
+    const int blocks = ganz_cuda_blocks(item->rows, REFRESH_THREADS / WARP),
+              cols = (int)(item->count / (size_t)item->rows);
     GANZ_CUDA_TYPE(c->table.product, T,
                    refresh_rows_kernel<T><<<blocks, REFRESH_THREADS, 0, c->stream>>>(
                        item->master, (T *)item->copy, item->step, item->range, item->rows, cols, item->p, item->whole));
@@ -374,7 +381,8 @@ void ganz_cuda_refresh(ganz_backend *be, const ganz_refresh_item *items, int cou
         refresh_largest<<<plan->pieces_count, REFRESH_THREADS, 0, c->stream>>>(weights, pieces, plan->sums);
     }
     GANZ_CUDA_TYPE(c->table.product, T,
-                   refresh_kernel<T><<<plan->pieces_count, REFRESH_THREADS, 0, c->stream>>>(weights, pieces, plan->sums));
+                   refresh_kernel<T>
+                   <<<plan->pieces_count, REFRESH_THREADS, 0, c->stream>>>(weights, pieces, plan->sums));
     ganz_cuda_launched(c, "refresh");
 }
 

@@ -34,7 +34,8 @@ void ganz_cuda_add_columns(ganz_cuda *c, const float *partial, int count, int wi
                            float *second)
 {
     const dim3 threads(WARP, WARP);
-    add_columns_kernel<<<ganz_cuda_blocks(width, WARP), threads, 0, c->stream>>>(partial, count, width, first, split, second);
+    add_columns_kernel<<<ganz_cuda_blocks(width, WARP), threads, 0, c->stream>>>(partial, count, width, first, split,
+                                                                                 second);
     ganz_cuda_launched(c, "sum over rows");
 }
 
@@ -85,7 +86,8 @@ void ganz_cuda_embed(ganz_backend *be, const ganz_embed_call *call)
 {
     ganz_cuda *c = ganz_cuda_of(be);
     if (call->rows == 0) return;
-    if (!four_columns(c, "embed", ganz_cuda_fours(&call->table.m) && ganz_cuda_floats(&call->table.m) && call->cols % 4 == 0))
+    if (!four_columns(c, "embed",
+                      ganz_cuda_fours(&call->table.m) && ganz_cuda_floats(&call->table.m) && call->cols % 4 == 0))
         return;
     GANZ_CUDA_TYPE(call->table.m.type, T,
                    embed_kernel<T><<<ganz_cuda_blocks(call->rows, WARPS), THREADS, 0, c->stream>>>(*call));
@@ -279,7 +281,8 @@ void ganz_cuda_norm(ganz_backend *be, const ganz_norm_call *call)
 {
     ganz_cuda *c = ganz_cuda_of(be);
     if (call->rows == 0) return;
-    if (!norm_fits(c, call, "norm") || !four_columns(c, "norm", ganz_cuda_fours(&call->y) && ganz_cuda_floats(&call->y)))
+    if (!norm_fits(c, call, "norm") ||
+        !four_columns(c, "norm", ganz_cuda_fours(&call->y) && ganz_cuda_floats(&call->y)))
         return;
     const size_t shared = (size_t)WARPS * (size_t)call->cols * sizeof(float);
     if (shared > 48 * 1024) {
@@ -288,11 +291,13 @@ void ganz_cuda_norm(ganz_backend *be, const ganz_norm_call *call)
     }
     const int blocks = ganz_cuda_blocks(call->rows, WARPS);
     if (to_codes(call))
-        GANZ_CUDA_TYPE(call->delta.type, D, GANZ_CUDA_TYPE(c->table.product, C,
-                       norm_codes_kernel<D, C><<<blocks, THREADS, shared, c->stream>>>(*call)));
+        GANZ_CUDA_TYPE(call->delta.type, D,
+                       GANZ_CUDA_TYPE(c->table.product, C,
+                                      norm_codes_kernel<D, C><<<blocks, THREADS, shared, c->stream>>>(*call)));
     else
-        GANZ_CUDA_TYPE(call->delta.type, D, GANZ_CUDA_TYPE(call->y.type, Y,
-                       norm_kernel<D, Y><<<blocks, THREADS, shared, c->stream>>>(*call)));
+        GANZ_CUDA_TYPE(
+            call->delta.type, D,
+            GANZ_CUDA_TYPE(call->y.type, Y, norm_kernel<D, Y><<<blocks, THREADS, shared, c->stream>>>(*call)));
     ganz_cuda_launched(c, "norm");
 }
 
@@ -372,7 +377,8 @@ static __global__ void __launch_bounds__(1024) norm_grad_kernel(const ganz_norm_
             const float4 d = inner * inverse[r] + back[r];
             store4(n.x_grad + (size_t)row * n.cols + column, d);
             if (n.delta_grad.data != NULL)
-                store4((D *)n.delta_grad.data + (size_t)row * n.delta_grad.ld + column, d * drop4(n.drop, row, n.cols, column));
+                store4((D *)n.delta_grad.data + (size_t)row * n.delta_grad.ld + column,
+                       d * drop4(n.drop, row, n.cols, column));
         }
     }
     if (partial == NULL || !active) return;
@@ -398,9 +404,9 @@ void ganz_cuda_norm_grad(ganz_backend *be, const ganz_norm_call *call)
 {
     ganz_cuda *c = ganz_cuda_of(be);
     if (call->rows == 0) return;
-    const bool good = norm_fits(c, call, "norm gradient") && call->cols <= WIDEST_NORM && ganz_cuda_fours(&call->y_grad) &&
-                      ganz_cuda_floats(&call->y_grad) && ganz_cuda_fours(&call->delta_grad) &&
-                      ganz_cuda_floats(&call->delta_grad);
+    const bool good = norm_fits(c, call, "norm gradient") && call->cols <= WIDEST_NORM &&
+                      ganz_cuda_fours(&call->y_grad) && ganz_cuda_floats(&call->y_grad) &&
+                      ganz_cuda_fours(&call->delta_grad) && ganz_cuda_floats(&call->delta_grad);
     bool fours = good;
     for (int u = 0; u < GANZ_CODE_OUTS; u++)
         fours = fours && ganz_cuda_fours(&call->code_grad[u]) &&
@@ -416,11 +422,15 @@ void ganz_cuda_norm_grad(ganz_backend *be, const ganz_norm_call *call)
         if (partial == NULL) return;
     }
     if (to_codes(call))
-        GANZ_CUDA_TYPE(call->delta_grad.type, D, GANZ_CUDA_TYPE(c->table.product, Y,
-                       norm_grad_kernel<D, Y, true><<<blocks, threads, 0, c->stream>>>(packed_uses(call), each, partial)));
+        GANZ_CUDA_TYPE(call->delta_grad.type, D,
+                       GANZ_CUDA_TYPE(c->table.product, Y,
+                                      norm_grad_kernel<D, Y, true>
+                                      <<<blocks, threads, 0, c->stream>>>(packed_uses(call), each, partial)));
     else
-        GANZ_CUDA_TYPE(call->delta_grad.type, D, GANZ_CUDA_TYPE(call->y_grad.type, Y,
-                       norm_grad_kernel<D, Y, false><<<blocks, threads, 0, c->stream>>>(*call, each, partial)));
+        GANZ_CUDA_TYPE(call->delta_grad.type, D,
+                       GANZ_CUDA_TYPE(call->y_grad.type, Y,
+                                      norm_grad_kernel<D, Y, false>
+                                      <<<blocks, threads, 0, c->stream>>>(*call, each, partial)));
     ganz_cuda_launched(c, "norm gradient");
     if (partial != NULL)
         ganz_cuda_add_columns(c, partial, blocks, 2 * call->cols, call->scale_grad, call->cols, call->bias_grad);
@@ -542,10 +552,9 @@ template <typename Y, typename G> static __global__ void back_kernel(const ganz_
             float4 d = g[r];
             if (inside != NULL) d = where(bits[r], d) * scale;
             else if (l.relu)
-                d = make_float4(v[r].x > 0 ? d.x * scale : 0, v[r].y > 0 ? d.y * scale : 0, v[r].z > 0 ? d.z * scale : 0,
-                                v[r].w > 0 ? d.w * scale : 0);
-            else
-                d = d * drop4(l.drop, base + r, l.out, column);
+                d = make_float4(v[r].x > 0 ? d.x * scale : 0, v[r].y > 0 ? d.y * scale : 0,
+                                v[r].z > 0 ? d.z * scale : 0, v[r].w > 0 ? d.w * scale : 0);
+            else d = d * drop4(l.drop, base + r, l.out, column);
             if (l.relu || l.drop.mask != NULL || inside != NULL) store4(grad + (size_t)(base + r) * l.y_grad.ld, d);
             sum = sum + d;
         }
@@ -559,8 +568,9 @@ void ganz_cuda_back_rows(ganz_cuda *c, const ganz_linear_call *call)
         if (call->codes.inside != NULL) ganz_cuda_zero_clipped(c, &call->y_grad, call->codes.inside);
         return;
     }
-    const bool good = ganz_cuda_fours(&call->y_grad) && ganz_cuda_floats(&call->y_grad) &&
-                      (!call->relu || call->codes.inside != NULL || (ganz_cuda_fours(&call->y) && ganz_cuda_floats(&call->y)));
+    const bool good =
+        ganz_cuda_fours(&call->y_grad) && ganz_cuda_floats(&call->y_grad) &&
+        (!call->relu || call->codes.inside != NULL || (ganz_cuda_fours(&call->y) && ganz_cuda_floats(&call->y)));
     if (!four_columns(c, "linear gradient", good)) return;
     const int each = part_rows(call->rows), parts = ganz_cuda_blocks(call->rows, each);
     float *partial = NULL;
@@ -569,8 +579,9 @@ void ganz_cuda_back_rows(ganz_cuda *c, const ganz_linear_call *call)
         if (partial == NULL) return;
     }
     const dim3 blocks(ganz_cuda_blocks(call->out / 4, THREADS), parts);
-    GANZ_CUDA_TYPE(call->y.type, Y, GANZ_CUDA_TYPE(call->y_grad.type, G,
-                   back_kernel<Y, G><<<blocks, THREADS, 0, c->stream>>>(*call, each, partial)));
+    GANZ_CUDA_TYPE(call->y.type, Y,
+                   GANZ_CUDA_TYPE(call->y_grad.type, G,
+                                  back_kernel<Y, G><<<blocks, THREADS, 0, c->stream>>>(*call, each, partial)));
     ganz_cuda_launched(c, "linear gradient");
     if (partial != NULL) ganz_cuda_add_columns(c, partial, parts, call->out, call->bias_grad, call->out, NULL);
 }
@@ -606,8 +617,9 @@ void ganz_cuda_convert(ganz_cuda *c, const ganz_matrix *from, ganz_type type, vo
 {
     const int blocks = ganz_cuda_blocks((int64_t)from->rows * from->cols, THREADS);
     if (blocks == 0) return;
-    GANZ_CUDA_TYPE(from->type, F, GANZ_CUDA_TYPE(type, T,
-                   convert_kernel<F, T><<<blocks, THREADS, 0, c->stream>>>((const F *)from->data, from->rows, from->cols,
-                                                                          from->ld, (T *)to)));
+    GANZ_CUDA_TYPE(from->type, F,
+                   GANZ_CUDA_TYPE(type, T,
+                                  convert_kernel<F, T><<<blocks, THREADS, 0, c->stream>>>(
+                                      (const F *)from->data, from->rows, from->cols, from->ld, (T *)to)));
     ganz_cuda_launched(c, "conversion");
 }

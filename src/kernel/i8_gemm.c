@@ -5,9 +5,9 @@
 #include "kernel/kernel.h"
 
 enum {
-    SUMS = 4096,   /* int32 of a block's sums that wait for the epilogue: half the first cache */
+    SUMS = 4096,     /* int32 of a block's sums that wait for the epilogue: half the first cache */
     STRIP_MAX = 256, /* columns, when there are few rows */
-    ROW_PAD = 64,  /* keeps rows of 2^n bytes out of the same cache set */
+    ROW_PAD = 64,    /* keeps rows of 2^n bytes out of the same cache set */
     STREAM = 2 << 20 /* bytes of a result that do not stay in the second cache anyway */
 };
 
@@ -94,7 +94,8 @@ static void multiply_panel(const ganz_gemm_isa *isa, const ganz_packed *w, int p
     apply_fixes(w, panel, a, lda, rows, sums, stride);
 }
 
-/* Lines of a large result are scattered over its rows: fetching each before it is overwritten takes a tenth of the time. */
+/* Lines of a large result are scattered over its rows: fetching each before it is overwritten takes a tenth of the
+ * time. */
 static bool streams(const ganz_epilogue *e, int rows, int n)
 {
     return e->out && !e->add && (size_t)rows * (size_t)n >= STREAM / sizeof(float) && (uintptr_t)e->out % 32 == 0 &&
@@ -122,7 +123,8 @@ void ganz_gemm(const ganz_kernel *kernel, const ganz_packed *w, const void *a, s
         for (int c = col; c < col_end; c += strip) {
             const int end = col_end - c < strip ? col_end : c + strip;
             for (int at = c; at < end; at += isa->nr)
-                multiply_panel(isa, w, at / isa->nr, direct ? from : input, stride_in, m_tile, sums + (at - c), (size_t)strip);
+                multiply_panel(isa, w, at / isa->nr, direct ? from : input, stride_in, m_tile, sums + (at - c),
+                               (size_t)strip);
             kernel->rows.epilogue(&finish, sums, (size_t)strip, row, m, c, end - c);
         }
     }

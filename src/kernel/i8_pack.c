@@ -221,8 +221,14 @@ void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, cons
     GANZ_ASSERT(n >= 1 && k >= 1 && k <= GANZ_DEPTH_MAX && low <= 0 && low >= -127 && high >= 1 && high - low <= 255);
     const int limit = 32767 / (high - low), depth = stored_depth(isa, k);
     const parts to = parts_of(block, (size_t)panels_of(isa, n) * (size_t)isa->nr, depth);
-    *packed = (ganz_packed){.n = n, .k = k, .k_stored = depth, .is_unsigned = low == 0, .codes = to.codes,
-                            .base = to.base, .fix_at = to.fix_at, .fix = to.fix,
+    *packed = (ganz_packed){.n = n,
+                            .k = k,
+                            .k_stored = depth,
+                            .is_unsigned = low == 0,
+                            .codes = to.codes,
+                            .base = to.base,
+                            .fix_at = to.fix_at,
+                            .fix = to.fix,
                             .route = choose_route(isa, codes, n, k, limit)};
     do {
         packed->shift = packed->route.words ? 0 : !packed->route.is_signed ? -low : low < 0 ? 0 : -128;

@@ -109,8 +109,10 @@ ganz_status ganz_cpu_choose(unsigned *flags, ganz_error *err)
             *flags &= isas[i].flags;
             return GANZ_OK;
         }
-    return ganz_fail(err, GANZ_EINVAL, "GANZ_FORCE_ISA=%s: unknown; it is one of scalar, avx2, avxvnni, avx512vnni, "
-                     "amx, neon, neondot", forced);
+    return ganz_fail(err, GANZ_EINVAL,
+                     "GANZ_FORCE_ISA=%s: unknown; it is one of scalar, avx2, avxvnni, avx512vnni, "
+                     "amx, neon, neondot",
+                     forced);
 }
 
 void ganz_kernel_init(ganz_kernel *kernel, unsigned flags)

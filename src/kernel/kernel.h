@@ -79,7 +79,7 @@ typedef struct ganz_epilogue {
     bool relu;
     float *out; /* (rows, n) y, or NULL */
     size_t out_stride;
-    bool stream; /* out is large: it goes past the caches where the ISA can. Rows of out begin at 32 bytes */
+    bool stream;   /* out is large: it goes past the caches where the ISA can. Rows of out begin at 32 bytes */
     int8_t *codes; /* (rows, n) clamp(rint(y * inv), -p, p), or NULL */
     size_t codes_stride;
     float inv;
@@ -111,7 +111,8 @@ typedef struct ganz_rows {
     void (*add)(const float *a, const float *b, int n, float *y); /* a + b */
     void (*scale)(const float *x, int n, float factor, float *y);
     /* y = ((float)code * step) * root, then + first, then + second where not NULL. */
-    void (*embed)(const int8_t *codes, int n, float step, float root, const float *first, const float *second, float *y);
+    void (*embed)(const int8_t *codes, int n, float step, float root, const float *first, const float *second,
+                  float *y);
     /* Applies e to sums of rows [row, row + rows) and columns [col, col + cols) of the whole result;
      * sums points at the first of them, its rows are `stride` apart. */
     void (*epilogue)(const ganz_epilogue *e, const int32_t *sums, size_t stride, int row, int rows, int col, int cols);
@@ -123,9 +124,13 @@ typedef struct ganz_rows {
 } ganz_rows;
 
 /* Every entry of ganz_rows; the test has a check for each. */
-#define GANZ_ROWS_LIST(X)                                                                                     \
-    X(norm) X(quantize) X(quantize_unsigned) X(exp) X(softmax) X(softmax_scores) X(softmax_codes) X(exp_sum)  \
-    X(top_k) X(add) X(scale) X(embed) X(epilogue) X(dot_rows) X(weighted_rows)
+#define GANZ_ROWS_LIST(X)                                                                                              \
+    X(norm)                                                                                                            \
+    X(quantize)                                                                                                        \
+    X(quantize_unsigned)                                                                                               \
+    X(exp)                                                                                                             \
+    X(softmax) X(softmax_scores) X(softmax_codes) X(exp_sum) X(top_k) X(add) X(scale) X(embed) X(epilogue) X(dot_rows) \
+        X(weighted_rows)
 
 /* ---- integer products --------------------------------------------------------------------------- */
 
@@ -166,14 +171,14 @@ typedef int ganz_over(const int8_t *codes, int k, int pairs, int limit, uint16_t
 /* The integer product of one ISA. */
 typedef struct ganz_gemm_isa {
     const char *name;
-    int nr, kr;     /* columns of a panel; codes of one column that lie together */
-    int k_step;     /* stored depth is a multiple of this, and of every route's 4 * pairs */
-    int k_block;    /* depth a panel is worked through at a time, multiple of k_step */
-    int row_step;   /* a tile gets multiples of this many rows, the last ones without meaning; 0: any number */
-    int m_block;    /* rows worked through at a time, multiple of row_step */
-    int routes;     /* the first has no pairs, it takes any weights; no other one has words */
+    int nr, kr;   /* columns of a panel; codes of one column that lie together */
+    int k_step;   /* stored depth is a multiple of this, and of every route's 4 * pairs */
+    int k_block;  /* depth a panel is worked through at a time, multiple of k_step */
+    int row_step; /* a tile gets multiples of this many rows, the last ones without meaning; 0: any number */
+    int m_block;  /* rows worked through at a time, multiple of row_step */
+    int routes;   /* the first has no pairs, it takes any weights; no other one has words */
     ganz_route route[GANZ_ROUTES_MAX];
-    ganz_over *over; /* where a route has pairs */
+    ganz_over *over;     /* where a route has pairs */
     void (*enter)(void); /* around a whole product, or NULL: state that a tile needs */
     void (*leave)(void);
 } ganz_gemm_isa;

@@ -45,7 +45,8 @@ static inline __attribute__((always_inline)) void exp_vectors(__m256 x[4], int v
     EACH q[v] = _mm256_add_ps(_mm256_mul_ps(q[v], x[v]), _mm256_set1_ps(EXP_3));
     EACH q[v] = _mm256_add_ps(_mm256_mul_ps(q[v], x[v]), _mm256_set1_ps(EXP_2));
     EACH q[v] = _mm256_add_ps(_mm256_mul_ps(_mm256_mul_ps(q[v], x[v]), x[v]), x[v]);
-    EACH {
+    EACH
+    {
         const __m256i power =
             _mm256_sub_epi32(_mm256_castps_si256(shifted[v]), _mm256_set1_epi32((int)(ROUND_BITS - 127u)));
         const __m256 y = _mm256_add_ps(q[v], _mm256_set1_ps(1.0f));
@@ -258,10 +259,7 @@ static void scale_row(const float *x, int n, float factor, float *y)
     _mm256_maskstore_ps(y + i, mask, _mm256_mul_ps(_mm256_maskload_ps(x + i, mask), f));
 }
 
-static void softmax(const float *x, int n, float *y)
-{
-    scale_row(y, n, 1.0f / exp_and_sum(x, n, max_row(x, n), y), y);
-}
+static void softmax(const float *x, int n, float *y) { scale_row(y, n, 1.0f / exp_and_sum(x, n, max_row(x, n), y), y); }
 
 static inline void scale_scores(const int32_t *scores, int n, float scale, float *y)
 {
@@ -347,8 +345,8 @@ static void embed(const int8_t *codes, int n, float step, float root, const floa
 /* ---- epilogue ----------------------------------------------------------------------------------- */
 
 /* `vectors` times eight columns of one row; 1 and 4 are compiled. */
-static inline __attribute__((always_inline)) void epilogue_columns(const ganz_epilogue *e, limits l, const int32_t *sums,
-                                                                   size_t row, size_t col, int vectors)
+static inline __attribute__((always_inline)) void
+epilogue_columns(const ganz_epilogue *e, limits l, const int32_t *sums, size_t row, size_t col, int vectors)
 {
     __m256i s[4];
     __m256 y[4];

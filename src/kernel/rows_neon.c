@@ -92,8 +92,8 @@ static inline float32x4_t exp4(float32x4_t x)
     x = smaller(x, vdupq_n_f32(EXP_HIGH));
     const float32x4_t shifted = vaddq_f32(vmulq_f32(x, vdupq_n_f32(EXP_LOG2E)), magic);
     const float32x4_t n = vsubq_f32(shifted, magic);
-    const float32x4_t r = vsubq_f32(vsubq_f32(x, vmulq_f32(n, vdupq_n_f32(EXP_LN2_HIGH))),
-                                    vmulq_f32(n, vdupq_n_f32(EXP_LN2_LOW)));
+    const float32x4_t r =
+        vsubq_f32(vsubq_f32(x, vmulq_f32(n, vdupq_n_f32(EXP_LN2_HIGH))), vmulq_f32(n, vdupq_n_f32(EXP_LN2_LOW)));
     float32x4_t q = vdupq_n_f32(EXP_6);
     q = vaddq_f32(vmulq_f32(q, r), vdupq_n_f32(EXP_5));
     q = vaddq_f32(vmulq_f32(q, r), vdupq_n_f32(EXP_4));
@@ -225,10 +225,7 @@ static void scale_row(const float *x, int n, float factor, float *y)
     for (int i = 0; i < n; i += 8) store_upto(y + i, mul8(load_upto(x + i, n - i), f), n - i);
 }
 
-static void softmax(const float *x, int n, float *y)
-{
-    scale_row(y, n, 1.0f / exp_and_sum(x, n, max_row(x, n), y), y);
-}
+static void softmax(const float *x, int n, float *y) { scale_row(y, n, 1.0f / exp_and_sum(x, n, max_row(x, n), y), y); }
 
 static void softmax_scores(const int32_t *scores, int n, float scale, float *y)
 {

@@ -81,7 +81,8 @@ static ganz_status write_steps(ganz_writer *w, const freezer *f, const ganz_net 
     const ganz_param *const p = &net->params.list[param];
     ganz_backend *const be = f->weights->be;
     const int count = steps_of(net, p);
-    if (p->kind == GANZ_STEP) be->download(be, f->steps, f->weights->input_step + (param - net->first_step), sizeof *f->steps);
+    if (p->kind == GANZ_STEP)
+        be->download(be, f->steps, f->weights->input_step + (param - net->first_step), sizeof *f->steps);
     else freeze(f, param);
     for (int i = 0; i < count; i++) {
         const float step = (float)f->steps[i];
@@ -103,7 +104,8 @@ static ganz_status write_floats(ganz_writer *w, const freezer *f, int param, gan
     return GANZ_OK;
 }
 
-static ganz_status write_data(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, const freezer *f, ganz_error *err)
+static ganz_status write_data(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, const freezer *f,
+                              ganz_error *err)
 {
     size_t bytes;
     for (int i = 0; i < net->params.count; i++) {
@@ -132,7 +134,8 @@ static ganz_status open_freezer(freezer *f, const ganz_net *net, ganz_error *err
     f->work = ganz_alloc(largest, sizeof *f->work);
     f->steps = ganz_alloc(rows, sizeof *f->steps);
     f->site = ganz_alloc((size_t)net->params.count, sizeof *f->site);
-    if (!f->codes || !f->work || !f->steps || !f->site) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the codes of a model");
+    if (!f->codes || !f->work || !f->steps || !f->site)
+        return ganz_fail(err, GANZ_ENOMEM, "out of memory for the codes of a model");
     for (int i = 0; i < net->sites; i++) {
         const ganz_site *const site = ganz_net_site((ganz_net *)(uintptr_t)net, i);
         f->site[site->weight] = site;
@@ -266,8 +269,8 @@ static ganz_status read_bias(const ganz_container *file, const ganz_site *site, 
 }
 
 /* Weight and bias of a site. `room`: for its steps. */
-static ganz_status read_site(const ganz_container *file, const ganz_site *site, ganz_weights *w, bool forget, real *room,
-                             ganz_error *err)
+static ganz_status read_site(const ganz_container *file, const ganz_site *site, ganz_weights *w, bool forget,
+                             real *room, ganz_error *err)
 {
     const ganz_param *const weight = &w->params->list[site->weight];
     const int count = ganz_site_step_count(site);
@@ -299,8 +302,8 @@ static ganz_status read_values(const ganz_container *file, const ganz_param *p, 
     GANZ_TRY(get_tensor(file, p, name, GANZ_DTYPE_F32, &e, err));
     GANZ_TRY(ganz_container_check(file, e, err));
     if (!ganz_model_all_finite(e->data, ganz_param_count(p)))
-        return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds numbers that are not finite", ganz_container_name(file),
-                         name);
+        return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds numbers that are not finite",
+                         ganz_container_name(file), name);
     const float *const values = e->data;
     for (size_t i = 0; i < ganz_param_count(p); i++) to[i] = (real)values[i];
     return GANZ_OK;

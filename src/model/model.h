@@ -18,8 +18,9 @@ typedef struct ganz_model_info {
     ganz_config config; /* max_positions: longest input the model takes, in ids with the end mark */
     const char *source_language, *target_language; /* "en", "de" */
     const char *command;                           /* what made it */
-    int bits;             /* of the codes of weights; 0: they are float */
-    int input_bits, u_bits, bias_bits; /* of the inputs, of attention weights, and of biases (GANZ_BITS_FLOAT: no codes) */
+    int bits;                                      /* of the codes of weights; 0: they are float */
+    int input_bits, u_bits,
+        bias_bits;        /* of the inputs, of attention weights, and of biases (GANZ_BITS_FLOAT: no codes) */
     bool float_attention; /* only the dense products of an integer model are integer */
     bool row_steps;       /* each output of a weight of an integer model has a step of its own */
     bool float_lookup;    /* embeddings of an integer model are looked up in a float table of their own */
@@ -56,14 +57,15 @@ ganz_status ganz_model_write(ganz_writer *writer, const ganz_net *net, const gan
                              ganz_error *err);
 
 /* Format, version, configuration and texts; `weights` is "float" or "codes". */
-ganz_status ganz_model_write_info(ganz_writer *writer, const ganz_model_info *info, const char *weights, ganz_error *err);
+ganz_status ganz_model_write_info(ganz_writer *writer, const ganz_model_info *info, const char *weights,
+                                  ganz_error *err);
 /* Checks format and version, and reads the configuration. The texts live as long as the container. */
 ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *info, ganz_error *err);
 ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config *config, ganz_vocab **vocab,
                                   ganz_error *err);
 /* Whether a file has this vocabulary. */
-ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config *config, const ganz_vocab *vocab, bool *same,
-                                  ganz_error *err);
+ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config *config, const ganz_vocab *vocab,
+                                  bool *same, ganz_error *err);
 /* Refuses what is no plain float model: integer models, and those that emulate integers in float (dynamic_bits). */
 ganz_status ganz_model_check_float(const ganz_container *file, const ganz_model_info *info, ganz_error *err);
 /* Checks that every parameter of a float model is there, in the shape of the net, before memory is asked for. */

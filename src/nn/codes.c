@@ -39,8 +39,8 @@ static ganz_status take_packed(ganz_weights *w, const ganz_net *net, ganz_error 
         const ganz_site *const site = ganz_net_site((ganz_net *)(uintptr_t)net, i);
         const size_t bytes = w->be->pack_bytes(w->be, site->out, site->in);
         if (bytes == 0 || !ganz_add_size(total, ganz_round_up(bytes, GANZ_ALIGN), &total))
-            return ganz_fail(err, GANZ_ELIMIT, "%s: a product of depth %d and width %d is too large", site->name, site->in,
-                             site->out);
+            return ganz_fail(err, GANZ_ELIMIT, "%s: a product of depth %d and width %d is too large", site->name,
+                             site->in, site->out);
     }
     if (!w->be->host) return w->be->alloc(w->be, &w->packed_block, total, err);
     w->packed_block = ganz_alloc_large(total); /* not cleared: packing writes all that is read */
@@ -107,7 +107,8 @@ real ganz_weights_bias_codes(const ganz_weights *w, const ganz_site *site, int8_
     GANZ_ASSERT(site->weights == GANZ_WEIGHTS_FAKE);
     w->be->download(w->be, work, w->bias_value + p->offset, count * sizeof *work);
     w->be->download(w->be, &step, w->bias_step + site->place, sizeof step);
-    for (size_t i = 0; i < count; i++) codes[i] = (int8_t)rint((double)work[i] / (double)step); /* value is code * step */
+    for (size_t i = 0; i < count; i++)
+        codes[i] = (int8_t)rint((double)work[i] / (double)step); /* value is code * step */
     return step;
 }
 

@@ -181,8 +181,7 @@ ganz_tensor ganz_net_part(const ganz_tensor *decoded, int first, int rows)
 ganz_tensor *ganz_net_logits(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded)
 {
     if (pass->failed) return NULL;
-    ganz_tensor *const y =
-        ganz_tensor_for_input(pass, decoded->m.rows, net->config.vocab, net->logits.inputs);
+    ganz_tensor *const y = ganz_tensor_for_input(pass, decoded->m.rows, net->config.vocab, net->logits.inputs);
     ganz_op_linear(pass, decoded, &net->logits, y);
     return pass->failed ? NULL : y;
 }

@@ -79,22 +79,23 @@ void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_
 typedef struct ganz_weights {
     ganz_backend *be;
     const ganz_params *params; /* the net's: it must stay where it is */
-    real *master;      /* (params.block); NULL for CODES */
-    real *grad;        /* (params.block) or NULL: no training */
-    void *copy;        /* (params.block) operands in the product type, made by refresh; NULL while masters serve */
-    real *weight_step; /* (rows) of FAKE and CODES weights: see ganz_site_steps */
-    real *bias_step;   /* (sites) of FAKE biases */
+    real *master;              /* (params.block); NULL for CODES */
+    real *grad;                /* (params.block) or NULL: no training */
+    void *copy;         /* (params.block) operands in the product type, made by refresh; NULL while masters serve */
+    real *weight_step;  /* (rows) of FAKE and CODES weights: see ganz_site_steps */
+    real *bias_step;    /* (sites) of FAKE biases */
     real *weight_range; /* (1) what FAKE weights are clipped to; NULL: they reach to the largest */
-    real *bias_value;  /* (params.block) FAKE biases, dequantized; NULL while masters serve */
-    real *input_step;  /* (steps) 2^z, made by refresh */
+    real *bias_value;   /* (params.block) FAKE biases, dequantized; NULL while masters serve */
+    real *input_step;   /* (steps) 2^z, made by refresh */
     real *dropped_step; /* (steps) the same times drop_scale, of codes that come out of dropout; in training only */
-    real drop_scale;   /* set by the owner before refresh; 0 at first: as 1 */
-    real *largest;     /* (steps) measured ranges */
-    int64_t *clipped;  /* (steps) codes clipped in passes without a tape */
+    real drop_scale;    /* set by the owner before refresh; 0 at first: as 1 */
+    real *largest;      /* (steps) measured ranges */
+    int64_t *clipped;   /* (steps) codes clipped in passes without a tape */
     const ganz_observer *observer; /* shown every input; NULL: none. In ordinary memory only */
-    real *timing;      /* (max_positions, width) */
-    ganz_refresh_item *items; /* (2 * sites) on the host, for refresh */
-    real **value; /* (params.count) on the host, for CODES: where a parameter that stays a value lies, NULL for weights */
+    real *timing;                  /* (max_positions, width) */
+    ganz_refresh_item *items;      /* (2 * sites) on the host, for refresh */
+    real *
+        *value; /* (params.count) on the host, for CODES: where a parameter that stays a value lies, NULL for weights */
     real *value_block;
     const ganz_packed **packed; /* (sites) on the host, for CODES */
     void *packed_block;
@@ -110,15 +111,15 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
 /* FAKE weights reach to `range` from now on, and what lies beyond is clipped. To be refreshed. GANZ_ENOMEM. */
 ganz_status ganz_weights_set_range(ganz_weights *w, real range, ganz_error *err);
 
-/* Masters of weights are cut off at the range that rounds them best to the bits they are to have, one for each row where
- * steps are by_row; not those of an embedding that is looked up as it is. range: GANZ_WEIGHT_RANGE_*; AUTO is FIT where a
- * matrix has one step of fewer than 8 bits. To be refreshed. GANZ_ENOMEM. */
+/* Masters of weights are cut off at the range that rounds them best to the bits they are to have, one for each row
+ * where steps are by_row; not those of an embedding that is looked up as it is. range: GANZ_WEIGHT_RANGE_*; AUTO is FIT
+ * where a matrix has one step of fewer than 8 bits. To be refreshed. GANZ_ENOMEM. */
 ganz_status ganz_weights_trim(ganz_weights *w, ganz_net *net, long long range, ganz_error *err);
 /* That range for codes up to p; whole: where steps are powers of two. At most the largest magnitude. */
 real ganz_trim_range(const real *x, size_t count, int p, bool whole);
 
-/* First steps from measured ranges (w->largest): largest / p of each input, 1 / (2^bits - 1) of U, kept within 2^-24 and
- * 2^8. Writes the z in the masters; to be refreshed. GANZ_ENOMEM. */
+/* First steps from measured ranges (w->largest): largest / p of each input, 1 / (2^bits - 1) of U, kept within 2^-24
+ * and 2^8. Writes the z in the masters; to be refreshed. GANZ_ENOMEM. */
 ganz_status ganz_weights_set_steps(ganz_weights *w, const ganz_net *net, ganz_error *err);
 
 /* Weights of a net whose states are all CODES: packed codes, norms, biases and the target space as values, no masters.
@@ -134,8 +135,8 @@ static inline real *ganz_site_steps(const ganz_weights *w, const ganz_site *site
 }
 static inline int ganz_site_step_count(const ganz_site *site) { return site->by_row ? site->out : 1; }
 
-/* Codes of FAKE weights (site->out * site->in) or of its bias (site->out), brought to ordinary memory; the steps that make
- * values of them, one or (out) where by_row; of a bias, one. `work`: as many `real` as codes. */
+/* Codes of FAKE weights (site->out * site->in) or of its bias (site->out), brought to ordinary memory; the steps that
+ * make values of them, one or (out) where by_row; of a bias, one. `work`: as many `real` as codes. */
 void ganz_weights_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *steps, real *work);
 real ganz_weights_bias_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *work);
 
@@ -165,7 +166,7 @@ typedef struct ganz_teacher {
 /* Loss of all rows and, when the pass records, its gradient: logits are made, used and forgotten in chunks of rows, so
  * that (rows, vocab) never exists whole. */
 typedef struct ganz_goal {
-    const int32_t *labels; /* (rows) */
+    const int32_t *labels;       /* (rows) */
     const ganz_teacher *teacher; /* NULL: labels teach */
     real smoothing, grad_scale;
     double *sums; /* (3) on the device, added to: see ganz_loss_call */

@@ -19,7 +19,7 @@ typedef struct ganz_use {
 
 /* A value of the network: a matrix and, in training, its gradient. */
 typedef struct ganz_tensor {
-    ganz_matrix m;             /* data NULL: only the codes of its uses exist */
+    ganz_matrix m; /* data NULL: only the codes of its uses exist */
     ganz_use use[GANZ_CODE_OUTS];
     int uses;
     const real *step;          /* of integer codes; NULL: plain values */

@@ -141,7 +141,8 @@ static ganz_matrix rows_of(const ganz_matrix *m, int row, int rows)
 static ganz_matrix logits_of(ganz_pass *pass, int rows, int cols)
 {
     const ganz_type type = pass->be->product;
-    return (ganz_matrix){rows, cols, cols, type, ganz_pass_take(pass, (size_t)rows * (size_t)cols, ganz_type_bytes(type))};
+    return (ganz_matrix){rows, cols, cols, type,
+                         ganz_pass_take(pass, (size_t)rows * (size_t)cols, ganz_type_bytes(type))};
 }
 
 /* What the teacher says about all rows, to be cut into chunks; `y` NULL where there is none. */

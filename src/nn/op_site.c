@@ -9,7 +9,8 @@
 /* What is to be rounded stays in REAL up to there; a gradient never is. */
 ganz_tensor *ganz_tensor_for_input(ganz_pass *pass, int rows, int cols, ganz_inputs_state state)
 {
-    ganz_tensor *const t = ganz_tensor_new(pass, rows, cols, state == GANZ_INPUTS_FLOAT ? pass->be->product : GANZ_REAL);
+    ganz_tensor *const t =
+        ganz_tensor_new(pass, rows, cols, state == GANZ_INPUTS_FLOAT ? pass->be->product : GANZ_REAL);
     if (t) t->grad_type = pass->be->product;
     return t;
 }
@@ -235,7 +236,8 @@ const real *ganz_site_bias(const ganz_pass *pass, const ganz_site *site)
 {
     const ganz_weights *const w = pass->weights;
     if (site->bias < 0) return NULL;
-    if (site->weights == GANZ_WEIGHTS_FAKE && ganz_site_codes_bias(site)) return w->bias_value + w->params->list[site->bias].offset;
+    if (site->weights == GANZ_WEIGHTS_FAKE && ganz_site_codes_bias(site))
+        return w->bias_value + w->params->list[site->bias].offset;
     return ganz_pass_param(pass, site->bias);
 }
 

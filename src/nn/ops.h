@@ -9,7 +9,7 @@
 
 /* ---- memory of a pass (tape.c) ------------------------------------------------------------------ */
 
-void *ganz_pass_take(ganz_pass *pass, size_t count, size_t element);   /* device memory; NULL: failed */
+void *ganz_pass_take(ganz_pass *pass, size_t count, size_t element); /* device memory; NULL: failed */
 ganz_tensor *ganz_tensor_new(ganz_pass *pass, int rows, int cols, ganz_type type);
 ganz_tensor *ganz_tensor_over(ganz_pass *pass, const ganz_matrix *m, const real *step); /* memory of somebody else */
 ganz_tensor *ganz_tensor_columns(ganz_pass *pass, ganz_tensor *whole, int col, int cols);
@@ -18,7 +18,8 @@ ganz_tensor *ganz_tensor_columns(ganz_pass *pass, ganz_tensor *whole, int col, i
 bool ganz_tensor_grad(ganz_pass *pass, ganz_tensor *t, bool *add);
 /* Whether anything has flowed back to it, or to the whole it is columns of. */
 bool ganz_tensor_has_grad(ganz_tensor *t);
-/* What has flowed back to a result: to its value or, where that exists only as codes, to use number `use`. NULL: nothing. */
+/* What has flowed back to a result: to its value or, where that exists only as codes, to use number `use`. NULL:
+ * nothing. */
 const ganz_matrix *ganz_tensor_back(ganz_tensor *t, int use);
 
 /* What is taken between begin and end is given back at the end, unless a tape may still ask for it. */
@@ -59,9 +60,9 @@ static inline real *ganz_pass_param_grad(const ganz_pass *pass, int index)
 /* A tensor whose only use is as an input of this state; its gradient is an operand of products. */
 ganz_tensor *ganz_tensor_for_input(ganz_pass *pass, int rows, int cols, ganz_inputs_state state);
 
-/* A tensor for a value that only these sites read: in the type they ask for or, where they multiply integers, or play at
- * it with steps that do not learn, as codes that its maker writes at once (one matrix for all whose steps agree). For many
- * or unlike sites: values. */
+/* A tensor for a value that only these sites read: in the type they ask for or, where they multiply integers, or play
+ * at it with steps that do not learn, as codes that its maker writes at once (one matrix for all whose steps agree).
+ * For many or unlike sites: values. */
 ganz_tensor *ganz_tensor_for_sites(ganz_pass *pass, int rows, int cols, const ganz_site *const *sites, int count);
 /* To be called before t is made by an operation that drops: its codes have another step then. */
 void ganz_tensor_drops(const ganz_pass *pass, ganz_tensor *t);

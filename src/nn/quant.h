@@ -21,14 +21,18 @@ typedef enum ganz_inputs_state {
     GANZ_INPUTS_DYNAMIC  /* float, each row rounded with a step of its own; in ordinary memory only, without a tape */
 } ganz_inputs_state;
 
-/* Bits of the codes of weights, of inputs (and q, k, v), of U, and of biases. Biases of GANZ_BITS_FLOAT are no codes. */
+/* Bits of the codes of weights, of inputs (and q, k, v), of U, and of biases. Biases of GANZ_BITS_FLOAT are no
+ * codes. */
 typedef struct ganz_widths {
     int weights, inputs, u, biases;
 } ganz_widths;
 
 enum { GANZ_BITS_LEAST = 2, GANZ_BITS_MOST = 8, GANZ_BITS_FLOAT = 32 };
 
-static inline int ganz_code_max(int bits, bool is_signed) { return is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1; }
+static inline int ganz_code_max(int bits, bool is_signed)
+{
+    return is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
+}
 
 /* A learned step: parameter number of z, and its place in the blocks of steps, measured ranges and clip counts. */
 typedef struct ganz_step {
@@ -50,7 +54,10 @@ typedef struct ganz_site {
     ganz_inputs_state inputs;
 } ganz_site;
 
-static inline bool ganz_site_by_row(const ganz_site *site) { return site->by_row && site->weights != GANZ_WEIGHTS_FLOAT; }
+static inline bool ganz_site_by_row(const ganz_site *site)
+{
+    return site->by_row && site->weights != GANZ_WEIGHTS_FLOAT;
+}
 
 static inline bool ganz_site_codes_bias(const ganz_site *site)
 {

@@ -1,5 +1,6 @@
-/* Weights that lie far out are pulled in. One step has to reach to the largest of a matrix: a few outliers make it coarse for
- * all others. Where the squares of what rounding and clipping do to all of them sum up to least, the range ends. */
+/* Weights that lie far out are pulled in. One step has to reach to the largest of a matrix: a few outliers make it
+ * coarse for all others. Where the squares of what rounding and clipping do to all of them sum up to least, the range
+ * ends. */
 #include <math.h>
 
 #include "ganz/recipe.h"
@@ -27,7 +28,7 @@ static void count_magnitudes(spread *s, const real *x, size_t count)
     const double scale = BINS / (double)s->largest;
     for (size_t i = 0; i < count; i++) {
         const double size = fabs((double)x[i]), place = size * scale;
-        if (size == 0) continue; /* always a code */
+        if (size == 0) continue;                                          /* always a code */
         rest *const bin = &s->from[place < BINS ? (int)place : BINS - 1]; /* what is no number goes with the largest */
         bin->count++;
         bin->sum += size;
@@ -61,7 +62,8 @@ real ganz_trim_range(const real *x, size_t count, int p, bool whole)
         if (error < least) least = error, best = range;
     }
     for (int i = 1; whole && i <= HALVES; i++) {
-        const double step = ldexp(first, -i), range = step * p, error = error_of(&s, (int)ceil(range / largest * BINS), step);
+        const double step = ldexp(first, -i), range = step * p,
+                     error = error_of(&s, (int)ceil(range / largest * BINS), step);
         if (error < least) least = error, best = range;
     }
     return (real)best;

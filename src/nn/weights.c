@@ -53,9 +53,9 @@ out:
 void ganz_weights_close(ganz_weights *w)
 {
     if (!w->be) return;
-    void *const all[] = {w->master,     w->grad,    w->copy,    w->weight_step, w->bias_step,   w->bias_value,
-                         w->input_step, w->largest, w->clipped, w->timing, w->value_block, w->packed_block, w->weight_range,
-                         w->dropped_step};
+    void *const all[] = {w->master,      w->grad,         w->copy,         w->weight_step, w->bias_step,
+                         w->bias_value,  w->input_step,   w->largest,      w->clipped,     w->timing,
+                         w->value_block, w->packed_block, w->weight_range, w->dropped_step};
     for (size_t i = 0; i < GANZ_COUNT(all); i++) w->be->free(w->be, all[i]);
     ganz_free(w->items);
     ganz_free(w->value);

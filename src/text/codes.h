@@ -15,10 +15,10 @@ void ganz_codes_free(ganz_codes *codes);
 
 static inline void ganz_codes_push(ganz_codes *codes, int32_t code)
 {
-    if (codes->count == codes->capacity && !ganz_grow((void **)&codes->at, &codes->capacity, codes->count + 1, sizeof code))
+    if (codes->count == codes->capacity &&
+        !ganz_grow((void **)&codes->at, &codes->capacity, codes->count + 1, sizeof code))
         codes->failed = true;
-    else
-        codes->at[codes->count++] = code;
+    else codes->at[codes->count++] = code;
 }
 
 /* Replaces the contents by the text; false when it is not valid UTF-8. */

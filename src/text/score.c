@@ -93,8 +93,7 @@ void ganz_score_signature(const ganz_score_settings *settings, int resamples, ui
     static const char *const names[] = {[GANZ_WORDS_13A] = "13a", [GANZ_WORDS_INTL] = "intl", [GANZ_WORDS_T2T] = "t2t"};
     char sampling[64] = "", how[64] = "eff:yes|nc:6|nw:0|space:no";
     if (resamples > 0) snprintf(sampling, sizeof sampling, "bs:%d|seed:%" PRIu64 "|", resamples, seed);
-    if (settings->metric == GANZ_BLEU)
-        snprintf(how, sizeof how, "eff:no|tok:%s|smooth:exp", names[settings->words]);
+    if (settings->metric == GANZ_BLEU) snprintf(how, sizeof how, "eff:no|tok:%s|smooth:exp", names[settings->words]);
     snprintf(out, GANZ_SIGNATURE_BYTES, "nrefs:1|%scase:%s|%s|version:ganz-%s", sampling,
              settings->lowercase ? "lc" : "mixed", how, ganz_version());
 }

@@ -98,7 +98,7 @@ static void apply(const rule *r, const ganz_codes *in, ganz_codes *out)
 /* What mteval-v13a does to a line before its rules: markup undone, a space at both ends. */
 static void prepare_13a(ganz_codes *text, ganz_codes *scratch)
 {
-    static const char *const replaced[][2] = {{"<skipped>", ""}, {"-\n", ""},     {"\n", " "},   {"&quot;", "\""},
+    static const char *const replaced[][2] = {{"<skipped>", ""}, {"-\n", ""},   {"\n", " "},  {"&quot;", "\""},
                                               {"&amp;", "&"},    {"&lt;", "<"}, {"&gt;", ">"}};
     for (size_t i = 0; i < GANZ_COUNT(replaced); i++) ganz_codes_replace(text, replaced[i][0], replaced[i][1]);
     scratch->count = 0;

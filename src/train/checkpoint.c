@@ -17,13 +17,19 @@ typedef struct field {
     bool real_number;
 } field;
 
-#define COUNTER(name) {"training." #name, offsetof(ganz_counters, name), false}
-#define NUMBER(name) {"training." #name, offsetof(ganz_counters, name), true}
+#define COUNTER(name)                                           \
+    {                                                           \
+        "training." #name, offsetof(ganz_counters, name), false \
+    }
+#define NUMBER(name)                                           \
+    {                                                          \
+        "training." #name, offsetof(ganz_counters, name), true \
+    }
 static const field fields[] = {
-    COUNTER(step), COUNTER(first), COUNTER(phase), COUNTER(phase_step), COUNTER(updates), COUNTER(step_updates),
-    COUNTER(tokens),    COUNTER(epoch),    COUNTER(batch),    COUNTER(log_lines), COUNTER(logged),
-    COUNTER(validated), COUNTER(waited), COUNTER(best_step), NUMBER(best_bleu), NUMBER(best_loss), NUMBER(loss),
-    NUMBER(right), NUMBER(counted),
+    COUNTER(step),         COUNTER(first),     COUNTER(phase),  COUNTER(phase_step), COUNTER(updates),
+    COUNTER(step_updates), COUNTER(tokens),    COUNTER(epoch),  COUNTER(batch),      COUNTER(log_lines),
+    COUNTER(logged),       COUNTER(validated), COUNTER(waited), COUNTER(best_step),  NUMBER(best_bleu),
+    NUMBER(best_loss),     NUMBER(loss),       NUMBER(right),   NUMBER(counted),
 };
 
 /* ---- blocks of the device ----------------------------------------------------------------------- */
@@ -109,10 +115,8 @@ static ganz_status write_counters(ganz_writer *writer, const ganz_counters *coun
 {
     for (size_t i = 0; i < GANZ_COUNT(fields); i++) {
         const void *const from = (const char *)counters + fields[i].offset;
-        if (fields[i].real_number)
-            GANZ_TRY(ganz_writer_real(writer, fields[i].name, *(const double *)from, err));
-        else
-            GANZ_TRY(ganz_writer_int(writer, fields[i].name, *(const int64_t *)from, err));
+        if (fields[i].real_number) GANZ_TRY(ganz_writer_real(writer, fields[i].name, *(const double *)from, err));
+        else GANZ_TRY(ganz_writer_int(writer, fields[i].name, *(const int64_t *)from, err));
     }
     return GANZ_OK;
 }
@@ -236,7 +240,7 @@ static ganz_status read_settings(const ganz_container *file, ganz_recipe *recipe
 {
     if (!ganz_container_text(file, "training.step"))
         return ganz_fail(err, GANZ_EFORMAT, "%s: a model, but not a checkpoint of a run", ganz_container_name(file));
-    ganz_recipe_defaults(recipe); /* settings that are younger than the file */
+    ganz_recipe_defaults(recipe);                /* settings that are younger than the file */
     recipe->learn_from = GANZ_LEARN_FROM_CORPUS; /* whatever the default is now */
     return read_noted(file, true, recipe, err);
 }
@@ -311,10 +315,8 @@ static ganz_status read_counters(const ganz_container *file, ganz_counters *coun
 {
     for (size_t i = 0; i < GANZ_COUNT(fields); i++) {
         void *const to = (char *)counters + fields[i].offset;
-        if (fields[i].real_number)
-            GANZ_TRY(ganz_container_get_real(file, fields[i].name, to, err));
-        else
-            GANZ_TRY(ganz_container_get_int(file, fields[i].name, 0, INT64_MAX, to, err));
+        if (fields[i].real_number) GANZ_TRY(ganz_container_get_real(file, fields[i].name, to, err));
+        else GANZ_TRY(ganz_container_get_int(file, fields[i].name, 0, INT64_MAX, to, err));
     }
     if (counters->phase < GANZ_PHASES) return GANZ_OK;
     return ganz_fail(err, GANZ_EFORMAT, "%s: there is no phase %lld", ganz_container_name(file),
@@ -322,15 +324,18 @@ static ganz_status read_counters(const ganz_container *file, ganz_counters *coun
 }
 
 /* A run that learns from somebody else, or begins with other steps, would end otherwise. Older files tell nothing. */
-static ganz_status compare_sums(const ganz_container *file, const ganz_run_parts *p, const ganz_counters *at, ganz_error *err)
+static ganz_status compare_sums(const ganz_container *file, const ganz_run_parts *p, const ganz_counters *at,
+                                ganz_error *err)
 {
-    const char *const teacher = ganz_container_text(file, about_teacher), *const given = ganz_container_text(file, about_given);
+    const char *const teacher = ganz_container_text(file, about_teacher), *const given =
+                                                                              ganz_container_text(file, about_given);
     const char *const name = ganz_container_name(file);
     const bool used = at->phase > GANZ_PHASE_RANGES; /* they are steps by now */
     if (teacher && strcmp(teacher, print_sum(p->teacher).text) != 0)
         return ganz_fail(err, GANZ_EINVAL, "%s learns from another teacher: give the same one", name);
     if (given && (p->ranges || !used) && strcmp(given, print_sum(p->ranges).text) != 0)
-        return ganz_fail(err, GANZ_EINVAL, "%s was begun with other steps: give the integer model it was given, or none if it was none",
+        return ganz_fail(err, GANZ_EINVAL,
+                         "%s was begun with other steps: give the integer model it was given, or none if it was none",
                          name);
     return GANZ_OK;
 }
@@ -346,8 +351,8 @@ static ganz_status compare_kind(const ganz_container *file, const ganz_run_parts
     static const char *const kinds[] = {"training", "quantization"};
     const bool quantized = ganz_container_find(file, about_z) != NULL;
     if (quantized == (p->step_optim != NULL)) return GANZ_OK;
-    return ganz_fail(err, GANZ_EINVAL, "%s is a checkpoint of %s, not of %s", ganz_container_name(file), kinds[quantized],
-                     kinds[!quantized]);
+    return ganz_fail(err, GANZ_EINVAL, "%s is a checkpoint of %s, not of %s", ganz_container_name(file),
+                     kinds[quantized], kinds[!quantized]);
 }
 
 /* What only a run that quantizes has; and its lines, when they are of this validation set. */
@@ -403,8 +408,7 @@ static ganz_status restore(const ganz_container *file, const ganz_run_parts *p, 
     GANZ_CHECK(read_block(w, found->slots, p->optim->slots, err));
     if (found->z) GANZ_CHECK(restore_steps(p, found, err));
     if (found->lines) memcpy(p->best_lines, found->lines->data, found->lines->bytes);
-    if (found->average)
-        GANZ_CHECK(read_block(w, found->average, p->average, err));
+    if (found->average) GANZ_CHECK(read_block(w, found->average, p->average, err));
     else if (p->average)
         w->be->copy(w->be, p->average, w->master, count * sizeof *params); /* the average begins here */
     status = w->be->sync(w->be, err);

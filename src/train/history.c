@@ -72,7 +72,8 @@ ganz_status ganz_history_add(const char *path, const ganz_net *net, const ganz_w
     real *const z = ganz_alloc(count, sizeof *z);
     if (z) w->be->download(w->be, z, w->master + net->params.list[net->first_step].offset, count * sizeof *z);
     const bool good = z && (ganz_exists(path) || add_heading(&l, net)) && add_values(&l, z, net->steps, step, phase);
-    const ganz_status status = good ? write_line(path, &l, err) : ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", path);
+    const ganz_status status =
+        good ? write_line(path, &l, err) : ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", path);
     ganz_free(l.text);
     ganz_free(z);
     return status;
@@ -139,13 +140,17 @@ static ganz_status plot(const ganz_map *map, const char *svg_path, const ganz_ne
         bool seen[3] = {false};
         for (int i = 0; i < net->steps; i++) {
             const char *const color = color_of(net, i);
-            series[i] = (ganz_series){.color = color, .x = block, .y = block + n * (size_t)(i + 1), .count = points, .width = 0.7};
+            series[i] = (ganz_series){
+                .color = color, .x = block, .y = block + n * (size_t)(i + 1), .count = points, .width = 0.7};
             const int kind = strcmp(color, "#1f5fa8") == 0 ? 0 : strcmp(color, "#d1550a") == 0 ? 1 : 2;
             if (!seen[kind]) series[i].label = labels[kind];
             seen[kind] = true;
         }
-        const ganz_chart chart = {.title = "Learned steps", .x_label = "step", .left_label = "z = log2 of the step",
-                                  .series = series, .count = net->steps};
+        const ganz_chart chart = {.title = "Learned steps",
+                                  .x_label = "step",
+                                  .left_label = "z = log2 of the step",
+                                  .series = series,
+                                  .count = net->steps};
         status = ganz_chart_write(&chart, svg_path, err);
     }
     ganz_free(block);

@@ -129,10 +129,21 @@ ganz_feed ganz_feed_of_size(int tokens, int rows, int slots)
 {
     static const int32_t none[2];
     const int longest = slots < tokens ? slots : tokens;
-    const ganz_tokens t = {.rows = tokens, .ids = none, .positions = none, .row = none, .slot = none,
-                           .packed_rows = rows, .slots = slots, .by_id = none};
-    const ganz_spans s = {.queries = tokens, .keys = tokens, .segments = rows, .query_begin = none, .key_begin = none,
-                          .longest_query = longest, .longest_key = longest};
+    const ganz_tokens t = {.rows = tokens,
+                           .ids = none,
+                           .positions = none,
+                           .row = none,
+                           .slot = none,
+                           .packed_rows = rows,
+                           .slots = slots,
+                           .by_id = none};
+    const ganz_spans s = {.queries = tokens,
+                          .keys = tokens,
+                          .segments = rows,
+                          .query_begin = none,
+                          .key_begin = none,
+                          .longest_query = longest,
+                          .longest_key = longest};
     ganz_feed feed = {.source = t, .target = t, .labels = none, .encoder = s, .decoder = s, .cross = s};
     feed.decoder.causal = true;
     return feed;

@@ -184,7 +184,8 @@ out:
 static ganz_status translate(ganz_operands *o, const ganz_ids *ids, const size_t *begin, int longest, ganz_error *err)
 {
     ganz_model *const m = o->model;
-    const ganz_decoder_options options = {.search = {.beam = 1, .n_best = 1}, .batch_tokens = BATCH_TOKENS, .max_input = longest};
+    const ganz_decoder_options options = {
+        .search = {.beam = 1, .n_best = 1}, .batch_tokens = BATCH_TOKENS, .max_input = longest};
     ganz_decoder *decoder = NULL;
     const ganz_found *found;
     const int *counts;

@@ -10,7 +10,7 @@ typedef enum ganz_operand_kind { GANZ_OPERAND_INPUT, GANZ_OPERAND_QKV, GANZ_OPER
 typedef struct ganz_operand_stats {
     char name[48]; /* "enc.0.self.q.x", "enc.0.self.pair.u" */
     ganz_operand_kind kind;
-    bool integer;  /* false: its product stayed float, and nothing below is known */
+    bool integer;   /* false: its product stayed float, and nothing below is known */
     int bits, most; /* largest code */
     double step;
     int64_t values, clipped;
@@ -29,7 +29,8 @@ typedef struct ganz_operands {
 } ganz_operands;
 
 /* Opens an integer model and has it translate the first lines of a text, greedily, on one processor. */
-ganz_status ganz_operands_open(ganz_operands *operands, const char *model, const char *text, int lines, ganz_error *err);
+ganz_status ganz_operands_open(ganz_operands *operands, const char *model, const char *text, int lines,
+                               ganz_error *err);
 void ganz_operands_close(ganz_operands *operands);
 
 /* Step with which the largest magnitude seen is the largest code. */

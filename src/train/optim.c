@@ -25,8 +25,8 @@ double ganz_step_rate(const ganz_recipe *recipe)
     return recipe->step_optimizer == GANZ_OPTIMIZER_ADAM ? 0.1 / sqrt(ldexp(1, (int)bits - 1) - 1) : 0.002;
 }
 
-/* Rounding errors halve with each bit, updates do not: they are normalised. With 8 bits there is next to nothing to repair,
- * and a settled model would only be shaken up. Clipping hurts at any width. */
+/* Rounding errors halve with each bit, updates do not: they are normalised. With 8 bits there is next to nothing to
+ * repair, and a settled model would only be shaken up. Clipping hurts at any width. */
 double ganz_tune_factor(const ganz_recipe *recipe)
 {
     const long long bits = recipe->weight_bits > 0 ? recipe->weight_bits : recipe->bits;
@@ -102,8 +102,6 @@ void ganz_optim_step(const ganz_optim *optim, double rate, int64_t t)
                                    .beta2 = optim->beta2,
                                    .epsilon = optim->epsilon,
                                    .step = t + 1};
-    if (optim->adam)
-        optim->be->adam(optim->be, &call);
-    else
-        optim->be->adafactor(optim->be, &call);
+    if (optim->adam) optim->be->adam(optim->be, &call);
+    else optim->be->adafactor(optim->be, &call);
 }

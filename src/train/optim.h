@@ -31,7 +31,8 @@ double ganz_step_rate(const ganz_recipe *recipe);
 /* Part of the flat rate that phases tune the weights with: a model that has settled is not to be shaken up again. */
 double ganz_tune_factor(const ganz_recipe *recipe);
 
-/* Group of the learned steps (z), with an optimizer of their own, or of everything else. The weights outlive the optimizer. */
+/* Group of the learned steps (z), with an optimizer of their own, or of everything else. The weights outlive the
+ * optimizer. */
 ganz_status ganz_optim_open(ganz_optim *optim, const ganz_net *net, const ganz_weights *weights,
                             const ganz_recipe *recipe, bool steps, ganz_error *err);
 void ganz_optim_close(ganz_optim *optim);

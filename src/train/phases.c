@@ -1,7 +1,7 @@
 #include "train/phases.h"
 
-/* Weights and steps learn in turns, never together: together they do not converge. Dropout is off where no weight learns:
- * a few steps need no regulariser, and ranges are to be those of translation. */
+/* Weights and steps learn in turns, never together: together they do not converge. Dropout is off where no weight
+ * learns: a few steps need no regulariser, and ranges are to be those of translation. */
 const ganz_phase ganz_phases[GANZ_PHASES] = {
     [GANZ_PHASE_FLOAT] = {"training", GANZ_WEIGHTS_FLOAT, GANZ_INPUTS_FLOAT, true, false, true, true},
     [GANZ_PHASE_PARAMETERS] = {"integer parameters", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FLOAT, true, false, true, false},

@@ -8,9 +8,9 @@
 #include "train/tutor.h"
 
 typedef struct ganz_stepper_options {
-    int tokens;   /* most tokens of a part, on either side */
-    int rows;     /* most rows of a part */
-    int slots;    /* longest row */
+    int tokens; /* most tokens of a part, on either side */
+    int rows;   /* most rows of a part */
+    int slots;  /* longest row */
     ganz_dropout dropout;
     real smoothing;
     const ganz_tutors *tutors; /* who is believed instead of the labels, if anybody. Outlives the stepper */

@@ -75,11 +75,14 @@ static ganz_status open_tutors(ganz_trainer *t, ganz_error *err)
 {
     const bool taught = t->recipe.learn_from == GANZ_LEARN_FROM_MODEL;
     const ganz_train_options *const o = &t->options;
-    if (!taught && o->teacher_count > 0) return ganz_fail(err, GANZ_EINVAL, "there is a teacher, but the corpus is learned from");
+    if (!taught && o->teacher_count > 0)
+        return ganz_fail(err, GANZ_EINVAL, "there is a teacher, but the corpus is learned from");
     if (!taught) return GANZ_OK;
-    if (o->teacher_count == 0) return ganz_fail(err, GANZ_EINVAL, "learning from a float model needs that model, also to go on");
+    if (o->teacher_count == 0)
+        return ganz_fail(err, GANZ_EINVAL, "learning from a float model needs that model, also to go on");
     if (!t->vocab) return ganz_fail(err, GANZ_EINVAL, "learning from a model needs the vocabulary of the corpus");
-    return ganz_tutors_open(&t->tutors, o->teachers, o->teacher_count, t->be, t->vocab, t->net.config.max_positions, err);
+    return ganz_tutors_open(&t->tutors, o->teachers, o->teacher_count, t->be, t->vocab, t->net.config.max_positions,
+                            err);
 }
 
 static double average_decay(const ganz_trainer *t)
@@ -111,8 +114,8 @@ static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
     return ganz_weights_refresh(&t->weights, &t->net, err);
 }
 
-/* Where the schedule and the optimizer of the model's own run had come to, as far as its file tells. Training begins both
- * anew. */
+/* Where the schedule and the optimizer of the model's own run had come to, as far as its file tells. Training begins
+ * both anew. */
 static ganz_status take_over(ganz_trainer *t, ganz_error *err)
 {
     ganz_counters *const c = &t->counters;
@@ -166,13 +169,12 @@ static ganz_status open_stepper(ganz_trainer *t, ganz_error *err)
     if (tokens < r->slots) tokens = r->slots;
     if (tokens > INT32_MAX / 2) return ganz_fail(err, GANZ_ELIMIT, "a pass over %lld tokens is too large", tokens);
     const long long rows = packed ? r->rows : tokens;
-    const ganz_stepper_options o = {
-        .tokens = (int)tokens,
-        .rows = (int)(rows < tokens ? rows : tokens),
-        .slots = (int)r->slots,
-        .dropout = dropout_of(t),
-        .smoothing = (real)r->label_smoothing,
-        .tutors = &t->tutors};
+    const ganz_stepper_options o = {.tokens = (int)tokens,
+                                    .rows = (int)(rows < tokens ? rows : tokens),
+                                    .slots = (int)r->slots,
+                                    .dropout = dropout_of(t),
+                                    .smoothing = (real)r->label_smoothing,
+                                    .tutors = &t->tutors};
     /* Codes beside their values take the most memory of all states. */
     if (t->options.quantize) ganz_phase_set_states(&t->net, r, &ganz_phases[GANZ_PHASE_STEPS]);
     const ganz_status status = ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
@@ -209,7 +211,8 @@ static void take_ranges(real *ranges, ganz_model *m)
 {
     for (int i = 0; i < m->net.sites; i++) {
         const ganz_site *const site = ganz_net_site(&m->net, i);
-        ranges[site->input.place] = m->weights.input_step[site->input.place] * (real)ganz_code_max(site->input_bits, true);
+        ranges[site->input.place] =
+            m->weights.input_step[site->input.place] * (real)ganz_code_max(site->input_bits, true);
     }
     for (int i = 0; i < m->net.pairs; i++) {
         const ganz_pair *const pair = ganz_net_pair(&m->net, i);
@@ -245,7 +248,8 @@ static ganz_status open_ranges(ganz_trainer *t, ganz_error *err)
 static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
 {
     const ganz_train_options *const o = &t->options;
-    if (o->quantize) t->recipe.average_last = t->recipe.patience = 0; /* settings of the end of training, which phases have not */
+    if (o->quantize)
+        t->recipe.average_last = t->recipe.patience = 0; /* settings of the end of training, which phases have not */
     GANZ_TRY(ganz_recipe_check(&t->recipe, err));
     GANZ_TRY(ganz_phases_of(&t->recipe, o->quantize, &t->phases, err));
     if (!o->train) return ganz_fail(err, GANZ_EINVAL, "training needs a corpus");
@@ -299,19 +303,20 @@ void ganz_trainer_close(ganz_trainer *t)
 
 ganz_run_parts ganz_trainer_parts(const ganz_trainer *t)
 {
-    const ganz_run_parts parts = {.recipe = &t->recipe,
-                                  .info = &t->info,
-                                  .net = &t->net,
-                                  .vocab = t->vocab,
-                                  .weights = &t->weights,
-                                  .optim = &t->optim,
-                                  .step_optim = t->options.quantize ? &t->step_optim : NULL,
-                                  .average = t->average,
-                                  .best_lines = t->best_lines,
-                                  .lines = t->valid.count,
-                                  .changes = t->past.changes,
-                                  .teacher = ganz_tutors_sum(&t->tutors),
-                                  .ranges = t->ranges ? ganz_checksum(t->ranges, (size_t)t->net.steps * sizeof *t->ranges) : 0};
+    const ganz_run_parts parts = {
+        .recipe = &t->recipe,
+        .info = &t->info,
+        .net = &t->net,
+        .vocab = t->vocab,
+        .weights = &t->weights,
+        .optim = &t->optim,
+        .step_optim = t->options.quantize ? &t->step_optim : NULL,
+        .average = t->average,
+        .best_lines = t->best_lines,
+        .lines = t->valid.count,
+        .changes = t->past.changes,
+        .teacher = ganz_tutors_sum(&t->tutors),
+        .ranges = t->ranges ? ganz_checksum(t->ranges, (size_t)t->net.steps * sizeof *t->ranges) : 0};
     return parts;
 }
 
@@ -479,14 +484,16 @@ static ganz_status gradients(ganz_trainer *t, ganz_error *err)
     return status == GANZ_ESTOPPED ? undo_step(t, position, sums, err) : status;
 }
 
-/* The average follows quickly at first, so that it forgets the beginning. What does not learn stays as it is to the bit. */
+/* The average follows quickly at first, so that it forgets the beginning. What does not learn stays as it is to the
+ * bit. */
 static void follow(ganz_trainer *t)
 {
     const double made = (double)t->counters.phase_step, early = (1 + made) / (10 + made), decay = average_decay(t);
     const size_t z = first_z(t), begin = t->phase->train_weights ? 0 : z;
     const size_t end = t->phase->train_steps ? z + (size_t)t->net.steps : z;
     if (begin < end)
-        t->be->average(t->be, t->average + begin, t->weights.master + begin, end - begin, early < decay ? early : decay);
+        t->be->average(t->be, t->average + begin, t->weights.master + begin, end - begin,
+                       early < decay ? early : decay);
 }
 
 static ganz_status update(ganz_trainer *t, double done, ganz_error *err)
@@ -639,7 +646,8 @@ static size_t bytes_of(const ganz_weights *w, size_t block)
 
 size_t ganz_trainer_weight_bytes(const ganz_trainer *t)
 {
-    const size_t block = t->net.params.block, others = t->optim.slot_count + t->step_optim.slot_count + (t->average ? block : 0);
+    const size_t block = t->net.params.block,
+                 others = t->optim.slot_count + t->step_optim.slot_count + (t->average ? block : 0);
     size_t bytes = bytes_of(&t->weights, block) + others * sizeof(real);
     for (int i = 0; i < t->tutors.count; i++)
         bytes += bytes_of(&t->tutors.all[i].weights, t->tutors.all[i].net.params.block);

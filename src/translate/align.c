@@ -14,8 +14,8 @@ struct ganz_aligner {
     ganz_arena host, device;
 };
 
-ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ganz_net *net, const ganz_weights *weights,
-                              ganz_error *err)
+ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ganz_net *net,
+                              const ganz_weights *weights, ganz_error *err)
 {
     GANZ_ASSERT(be->host);
     *aligner = NULL;
@@ -52,8 +52,14 @@ static const ganz_pair *read_pair(const ganz_net *net)
 
 static ganz_spans one_segment(const int32_t *queries, const int32_t *keys, bool causal)
 {
-    return (ganz_spans){.queries = queries[1], .keys = keys[1], .segments = 1, .query_begin = queries, .key_begin = keys,
-                        .longest_query = queries[1], .longest_key = keys[1], .causal = causal};
+    return (ganz_spans){.queries = queries[1],
+                        .keys = keys[1],
+                        .segments = 1,
+                        .query_begin = queries,
+                        .key_begin = keys,
+                        .longest_query = queries[1],
+                        .longest_key = keys[1],
+                        .causal = causal};
 }
 
 /* Encoder and decoder over both sides; (rows, source tokens) of weights, row i those of the step that says target token

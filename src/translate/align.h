@@ -1,7 +1,7 @@
 /* Which source token each token of a translation comes from: what the decoder looks at when it says it.
  *
- * One pass over the finished translation, a sentence at a time, so that links depend on the sentence alone and the search
- * pays nothing for them. */
+ * One pass over the finished translation, a sentence at a time, so that links depend on the sentence alone and the
+ * search pays nothing for them. */
 #ifndef GANZ_TRANSLATE_ALIGN_H
 #define GANZ_TRANSLATE_ALIGN_H
 
@@ -12,8 +12,8 @@
 typedef struct ganz_aligner ganz_aligner;
 
 /* All is borrowed. `be` is a host backend. */
-ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ganz_net *net, const ganz_weights *weights,
-                              ganz_error *err);
+ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ganz_net *net,
+                              const ganz_weights *weights, ganz_error *err);
 void ganz_aligner_close(ganz_aligner **aligner);
 
 /* from[i]: place of the source token, never the end mark if there is another, that target token i comes from.

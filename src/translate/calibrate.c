@@ -54,13 +54,16 @@ static ganz_status check(const ganz_calibration *how, ganz_error *err)
     const int bits[] = {how->bits, widths.weights, widths.inputs, widths.u, biases};
     for (size_t i = 0; i < GANZ_COUNT(bits); i++)
         if (bits[i] < GANZ_BITS_LEAST || bits[i] > GANZ_BITS_MOST)
-            return ganz_fail(err, GANZ_EINVAL, "bits must be %d to %d, not %d", GANZ_BITS_LEAST, GANZ_BITS_MOST, bits[i]);
+            return ganz_fail(err, GANZ_EINVAL, "bits must be %d to %d, not %d", GANZ_BITS_LEAST, GANZ_BITS_MOST,
+                             bits[i]);
     if (how->method < GANZ_METHOD_MAX || how->method > GANZ_METHOD_DYNAMIC)
         return ganz_fail(err, GANZ_EINVAL, "there is no such method without learning");
     if (how->method == GANZ_METHOD_CLIP && !(how->clip > 0 && how->clip <= 1e6))
         return ganz_fail(err, GANZ_EINVAL, "a range to clip to is positive, not %g", how->clip);
-    if (how->method == GANZ_METHOD_DYNAMIC && (how->power_of_two || how->float_lookup || how->attention_bits || how->bias_bits))
-        return ganz_fail(err, GANZ_EINVAL, "the dynamic method has bits of weights and of inputs, and nothing else to choose");
+    if (how->method == GANZ_METHOD_DYNAMIC &&
+        (how->power_of_two || how->float_lookup || how->attention_bits || how->bias_bits))
+        return ganz_fail(err, GANZ_EINVAL,
+                         "the dynamic method has bits of weights and of inputs, and nothing else to choose");
     if (how->weight_range != GANZ_WEIGHT_RANGE_AUTO && !needs_text(how))
         return ganz_fail(err, GANZ_EINVAL, "the methods clip and dynamic have a range of weights of their own");
     if (how->beam < 1 || how->beam > GANZ_BEAM_MOST)
@@ -72,7 +75,8 @@ static ganz_status check(const ganz_calibration *how, ganz_error *err)
 /* ---- text --------------------------------------------------------------------------------------- */
 
 /* Ids of a line and an end mark at the end of c->ids; returns how many, 1 for a blank line. */
-static ganz_status encode(calibrator *c, const ganz_lines *from, const char *text, size_t bytes, int *count, ganz_error *err)
+static ganz_status encode(calibrator *c, const ganz_lines *from, const char *text, size_t bytes, int *count,
+                          ganz_error *err)
 {
     const size_t before = c->ids.count;
     if (!ganz_utf8_valid(text, bytes))
@@ -94,8 +98,7 @@ static ganz_status next_target(calibrator *c, int *count, ganz_error *err)
     *count = 0;
     if (!c->target) return GANZ_OK;
     GANZ_TRY(ganz_lines_next(c->target, &text, &bytes, err));
-    if (!text)
-        return ganz_fail(err, GANZ_EINVAL, "%s has fewer lines than %s", c->how->target, c->how->source);
+    if (!text) return ganz_fail(err, GANZ_EINVAL, "%s has fewer lines than %s", c->how->target, c->how->source);
     return encode(c, c->target, text, bytes, count, err);
 }
 
@@ -156,7 +159,8 @@ static ganz_status measure(calibrator *c, ganz_error *err)
     const long long most = c->how->most_lines;
     bool more = true;
     while (more) {
-        while (more && c->count < BATCH_LINES && (most == 0 || c->report->lines + c->count < most)) GANZ_TRY(add_line(c, &more, err));
+        while (more && c->count < BATCH_LINES && (most == 0 || c->report->lines + c->count < most))
+            GANZ_TRY(add_line(c, &more, err));
         if (c->count == 0) break;
         GANZ_TRY(run_batch(c, err));
     }
@@ -248,7 +252,8 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     GANZ_TRY(ganz_weights_refresh(&c->model->weights, &c->model->net, err));
     c->longest = c->model->info.config.max_positions < LONGEST ? c->model->info.config.max_positions : LONGEST;
     const ganz_decoder_options d = {.search = {.beam = how->beam, .n_best = 1, .alpha = 0.6},
-                                    .batch_tokens = BATCH_TOKENS, .max_input = c->longest};
+                                    .batch_tokens = BATCH_TOKENS,
+                                    .max_input = c->longest};
     return ganz_decoder_open(&c->decoder, c->be, &c->model->net, &c->model->weights, &d, err);
 }
 

@@ -44,7 +44,8 @@ ganz_product ganz_product_at(const ganz_net *net, int index)
     const ganz_decoder_layer *const layer = &net->decoder[index / DECODER];
     const int at = index % DECODER;
     if (at < ATTENTION) return of_attention(&layer->self, at, true);
-    return at < 2 * ATTENTION ? of_attention(&layer->cross, at - ATTENTION, false) : of_ffn(&layer->ffn, at - 2 * ATTENTION);
+    return at < 2 * ATTENTION ? of_attention(&layer->cross, at - ATTENTION, false)
+                              : of_ffn(&layer->ffn, at - 2 * ATTENTION);
 }
 
 static bool is_integer(const ganz_product *p)
@@ -61,12 +62,11 @@ static void add_input(const ganz_audit *audit, const ganz_step *step, ganz_produ
 
 void ganz_product_counted(const ganz_product *p, const ganz_audit *audit, ganz_product_counts *counts)
 {
-    const ganz_audit_product *const product = p->site                         ? &audit->site[p->site->place]
+    const ganz_audit_product *const product = p->site                      ? &audit->site[p->site->place]
                                               : p->kind == GANZ_PRODUCT_QK ? &audit->qk[p->pair->place]
-                                                                              : &audit->uv[p->pair->place];
-    *counts = (ganz_product_counts){.integer_runs = product->integer_runs,
-                                    .float_runs = product->float_runs,
-                                    .largest = product->largest};
+                                                                           : &audit->uv[p->pair->place];
+    *counts = (ganz_product_counts){
+        .integer_runs = product->integer_runs, .float_runs = product->float_runs, .largest = product->largest};
     if (p->site) {
         add_input(audit, &p->site->input, counts);
     } else {

@@ -1,5 +1,5 @@
-/* dump MODEL TEXT LINES BEAM OUT: an engine file (engine_file.h) of an integer model, of the first lines of a text, and of
- * what the whole library makes of them on this processor. */
+/* dump MODEL TEXT LINES BEAM OUT: an engine file (engine_file.h) of an integer model, of the first lines of a text, and
+ * of what the whole library makes of them on this processor. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +71,10 @@ static void put_sentences(FILE *file, const ganz_model *m, const char *text, int
     encode(m->vocab, text, count, &ids, at);
     for (int i = 0; i < count; i++)
         sentences[i] = (ganz_sentence){.ids = ids.ids + at[i], .count = (int)(at[i + 1] - at[i])};
-    const ganz_decoder_options options = {.search = {.beam = beam, .n_best = 1, .alpha = 0.6}, .batch_tokens = GANZ_BATCH_TOKENS,
-                                          .max_input = ENGINE_MOST_INPUT, .max_length = ENGINE_MAX_LENGTH};
+    const ganz_decoder_options options = {.search = {.beam = beam, .n_best = 1, .alpha = 0.6},
+                                          .batch_tokens = GANZ_BATCH_TOKENS,
+                                          .max_input = ENGINE_MOST_INPUT,
+                                          .max_length = ENGINE_MAX_LENGTH};
     ganz_decoder *decoder;
     const ganz_found *found;
     const int *counts;
@@ -101,9 +103,12 @@ int main(int argc, char **argv)
          "an integer model, its plain kind, and some lines are needed");
     FILE *const file = fopen(argv[5], "wb");
     need(file, argv[5]);
-    const engine_head head = {ENGINE_MAGIC, m->net.config,
-                              {.weights = m->info.bits, .inputs = m->info.input_bits, .u = m->info.u_bits, .biases = m->info.bias_bits},
-                              beam, lines};
+    const engine_head head = {
+        ENGINE_MAGIC,
+        m->net.config,
+        {.weights = m->info.bits, .inputs = m->info.input_bits, .u = m->info.u_bits, .biases = m->info.bias_bits},
+        beam,
+        lines};
     put(file, &head, sizeof head);
     put_weights(file, m);
     put_sentences(file, m, argv[2], lines, beam);

@@ -1,5 +1,5 @@
-/* An integer model, sentences, and what the engine said to them, in one file without names or text: for a program that is
- * made of the engine alone. Numbers as they lie in memory of little-endian machines, one after the other:
+/* An integer model, sentences, and what the engine said to them, in one file without names or text: for a program that
+ * is made of the engine alone. Numbers as they lie in memory of little-endian machines, one after the other:
  *
  *   head
  *   per parameter that stays a value (biases among them): its floats

@@ -1,6 +1,6 @@
-/* run FILE [ISA...]: translates the sentences of an engine file (engine_file.h) with its model, on each ISA, in batches of
- * about 1, 7 and 64, on one thread and two, and compares every bit with what the file says. An ISA that is not there is a
- * failure. Made of the engine alone: no text, no model files, no BLAS. */
+/* run FILE [ISA...]: translates the sentences of an engine file (engine_file.h) with its model, on each ISA, in batches
+ * of about 1, 7 and 64, on one thread and two, and compares every bit with what the file says. An ISA that is not there
+ * is a failure. Made of the engine alone: no text, no model files, no BLAS. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,8 +110,10 @@ static int compare(const engine_head *head, ganz_net *net, content weights, cons
     ganz_decoder *decoder;
     const ganz_found *found;
     const int *counts;
-    const ganz_decoder_options options = {.search = {.beam = head->beam, .n_best = 1, .alpha = 0.6}, .batch_tokens = batch_tokens,
-                                          .max_input = ENGINE_MOST_INPUT, .max_length = ENGINE_MAX_LENGTH};
+    const ganz_decoder_options options = {.search = {.beam = head->beam, .n_best = 1, .alpha = 0.6},
+                                          .batch_tokens = batch_tokens,
+                                          .max_input = ENGINE_MOST_INPUT,
+                                          .max_length = ENGINE_MAX_LENGTH};
     int wrong = 0;
     OK(ganz_cpu_backend_open(&be, threads, &err));
     read_weights(&weights, &w, net, be);
@@ -124,8 +126,8 @@ static int compare(const engine_head *head, ganz_net *net, content weights, cons
     return wrong;
 }
 
-static int run_isa(const char *isa, const engine_head *head, ganz_net *net, content weights, const ganz_sentence *sentences,
-                   const expectation *expected)
+static int run_isa(const char *isa, const engine_head *head, ganz_net *net, content weights,
+                   const ganz_sentence *sentences, const expectation *expected)
 {
     static const int batches[] = {1, 400, 3600};
     int wrong = 0, runs = 0;
