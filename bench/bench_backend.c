@@ -249,7 +249,7 @@ static void open_optimizer(trainer *t)
             const ganz_param *p = &t->net.params.list[i];
             const bool matrix = ganz_param_is_matrix(p);
             const size_t room = ganz_round_up(matrix ? (size_t)(p->rows + p->cols) : ganz_param_count(p), 16);
-            if (p->kind == GANZ_STEP) continue;
+            if (p->kind == GANZ_SCALE) continue;
             if (turn == 0) {
                 total += room;
                 continue;
@@ -476,13 +476,13 @@ static void set_states(trainer *t, ganz_weights_state weights, ganz_inputs_state
     must(ganz_weights_refresh(&t->weights, &t->net, &err), &err);
 }
 
-/* Steps from measured ranges, as after phase 2. */
-static void measure_steps(trainer *t)
+/* Scales from measured ranges, as after phase 2. */
+static void measure_scales(trainer *t)
 {
     ganz_error err;
     set_states(t, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
     one_pass(t, false);
-    must(ganz_weights_set_steps(&t->weights, &t->net, &err), &err);
+    must(ganz_weights_set_scales(&t->weights, &t->net, &err), &err);
     (void)take_loss(t);
 }
 
@@ -536,7 +536,7 @@ static void check_ways(trainer *t)
 static void compare(trainer *t, const settings *s)
 {
     double best[2] = {1e9, 1e9}, loss[2];
-    measure_steps(t);
+    measure_scales(t);
     set_states(t, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
     check_ways(t);
     for (int turn = 0; turn < 3; turn++)

@@ -134,7 +134,7 @@ static void bench_shape(const settings *s, const ganz_kernel *kernel, int k, int
 
 enum { WIDE = 32000, DEEP = 512, HEAD = 64, KEYS = 32 };
 typedef struct row_data {
-    float x[WIDE], scale[DEEP], bias[DEEP], y[WIDE];
+    float x[WIDE], gain[DEEP], bias[DEEP], y[WIDE];
     int8_t codes[3][DEEP], keys[KEYS * DEEP];
     uint8_t u[KEYS];
     int32_t sums[4 * DEEP];
@@ -144,9 +144,9 @@ typedef struct row_data {
 static void row_norm(const ganz_rows *r, row_data *d)
 {
     const ganz_codes outs[3] = {{d->codes[0], 20.0f, 127}, {d->codes[1], 21.0f, 127}, {d->codes[2], 22.0f, 127}};
-    r->norm(d->x, DEEP, d->scale, d->bias, NULL, outs, 3);
+    r->norm(d->x, DEEP, d->gain, d->bias, NULL, outs, 3);
 }
-static void row_norm_float(const ganz_rows *r, row_data *d) { r->norm(d->x, DEEP, d->scale, d->bias, d->y, NULL, 0); }
+static void row_norm_float(const ganz_rows *r, row_data *d) { r->norm(d->x, DEEP, d->gain, d->bias, d->y, NULL, 0); }
 static void row_quantize(const ganz_rows *r, row_data *d) { r->quantize(d->x, DEEP, 30.0f, 127, d->codes[0]); }
 static void row_softmax(const ganz_rows *r, row_data *d)
 {
@@ -184,7 +184,7 @@ static void bench_rows(const ganz_kernel *kernel)
     };
     row_data *const d = take(sizeof *d);
     for (int i = 0; i < WIDE; i++) d->x[i] = (float)ganz_random_normal(1, 5, (uint64_t)i) * 3.0f;
-    for (int i = 0; i < DEEP; i++) d->scale[i] = 1.0f, d->bias[i] = 0.1f, d->sums[i] = i * 77 % 4001 - 2000;
+    for (int i = 0; i < DEEP; i++) d->gain[i] = 1.0f, d->bias[i] = 0.1f, d->sums[i] = i * 77 % 4001 - 2000;
     for (int i = 0; i < KEYS * DEEP; i++) d->keys[i] = (int8_t)(i * 31 % 255 - 127);
     for (int i = 0; i < KEYS; i++) d->list[i] = d->keys + i * DEEP, d->u[i] = (uint8_t)(i * 8);
     for (size_t e = 0; e < GANZ_COUNT(entries); e++) {

@@ -50,7 +50,7 @@ static row row_at(const job *j, int index)
 {
     row r = {.counts = {0}};
     ganz_model_product(j->model, index, &r.facts);
-    if (j->translator) ganz_translator_counts(j->translator, index, &r.counts);
+    if (j->translator) ganz_translator_get_counters(j->translator, index, &r.counts);
     return r;
 }
 
@@ -135,7 +135,7 @@ static ganz_status audit(job *j, ganz_error *err)
     cli_progress bar;
     cli_progress_start(&bar, "audit", "lines", 0, j->quiet);
     status = ganz_translator_open(&j->translator, j->model, &j->options, err);
-    if (status == GANZ_OK) status = ganz_translator_count(j->translator, err);
+    if (status == GANZ_OK) status = ganz_translator_enable_counters(j->translator, err);
     do {
         if (status == GANZ_OK) status = read_block(lines, &b, err);
         if (status == GANZ_OK && b.count > 0) status = translate_block(j, &b, err);
@@ -195,7 +195,7 @@ static void print_facts(const job *j)
         print_bits("inputs", f->input_bits);
         print_bits("attention", f->attention_bits);
         print_bits("biases", f->bias_bits);
-        if (f->row_steps) print_fact("steps", "one for each output of a weight; the table has the largest");
+        if (f->row_scales) print_fact("steps", "one for each output of a weight; the table has the largest");
         if (f->float_lookup) print_fact("embedding", "looked up in float");
     }
     if (f->dynamic_bits)
@@ -205,7 +205,7 @@ static void print_facts(const job *j)
 
 static void print_codes(const ganz_code_facts *c)
 {
-    printf(" %5d  2^%-7.2f %-9.4g", c->bits, log2(c->step), c->step * c->most);
+    printf(" %5d  2^%-7.2f %-9.4g", c->bits, log2(c->scale), c->scale * c->most);
 }
 
 static void print_product(const row *r)
@@ -307,8 +307,8 @@ static void json_text(const char *key, const char *text)
 
 static void json_codes(const char *key, const ganz_code_facts *c)
 {
-    printf(",\"%s\":{\"bits\":%d,\"most\":%d,\"step\":%.9g,\"range\":%.9g}", key, c->bits, c->most, c->step,
-           c->step * c->most);
+    printf(",\"%s\":{\"bits\":%d,\"most\":%d,\"step\":%.9g,\"range\":%.9g}", key, c->bits, c->most, c->scale,
+           c->scale * c->most);
 }
 
 static void json_product(const job *j, const row *r)
@@ -345,7 +345,7 @@ static void print_json(const job *j)
            "\"row_steps\":%s,\"dynamic_bits\":%d,",
            j->file_bytes, j->checked, f->width, f->ffn, f->heads, f->encoder_layers, f->decoder_layers, f->vocabulary,
            f->longest_input, f->longest_output, f->parameters, f->bits, f->input_bits, f->attention_bits, f->bias_bits,
-           f->float_lookup ? "true" : "false", f->row_steps ? "true" : "false", f->dynamic_bits);
+           f->float_lookup ? "true" : "false", f->row_scales ? "true" : "false", f->dynamic_bits);
     json_text("source_language", f->source_language);
     putchar(',');
     json_text("target_language", f->target_language);

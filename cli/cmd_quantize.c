@@ -104,7 +104,7 @@ static int calibrate(words *w)
     if (w->quiet) return CLI_OK;
     printf("%d of %d products in %d-bit integers", report.integer_products, report.products, w->how.bits);
     if (report.lines)
-        printf(", %d input steps from %lld lines (%lld left out)", report.steps, report.lines, report.left_out);
+        printf(", %d input steps from %lld lines (%lld left out)", report.scales, report.lines, report.left_out);
     puts(w->how.method == GANZ_METHOD_DYNAMIC ? ", emulated in float" : "");
     return CLI_OK;
 }
@@ -168,7 +168,7 @@ static int check_words(const words *w)
     if (!o->out) return cli_usage(about, "where to? give --out");
     if (o->train && w->how.source)
         return cli_usage(about, "--train learns, --calibrate only measures: give one of them");
-    if (o->steps_of && !o->train) return cli_usage(about, "--steps-of goes with --train, which learns them on");
+    if (o->scales_of && !o->train) return cli_usage(about, "--steps-of goes with --train, which learns them on");
     if (o->teacher_count > 0 && !o->train)
         return cli_usage(about, "--teacher goes with --train: without it nothing is learned");
     if (o->valid_source && !o->train)
@@ -196,7 +196,7 @@ static int check_settings(const words *w, const cli_settings *settings)
         return cli_usage(about, "--teacher and --learn-from corpus exclude each other");
     if (o->train && o->recipe.learn_from != GANZ_LEARN_FROM_CORPUS && o->teacher_count == 0 && !o->model)
         return cli_usage(about, "which model to learn from? give --model, or --teacher");
-    if (o->steps_of && o->recipe.method == GANZ_METHOD_CLIP)
+    if (o->scales_of && o->recipe.method == GANZ_METHOD_CLIP)
         return cli_usage(about, "--steps-of goes with --method learned: here it would change nothing");
     if (!o->train && o->recipe.clip[0] != o->recipe.clip[1])
         return cli_usage(about, "--clip with two ranges goes with --train, which narrows them");
@@ -240,7 +240,7 @@ int cli_run_quantize(int argc, char **argv)
         {"calibrate-target", 0, CLI_TEXT, &w.how.target, "FILE", "its translation, instead of the model's own", 0, 0},
         {"calibrate-lines", 0, CLI_INT, &w.how.most_lines, "N", "stop after N lines; 0: take all", 0, 1e15},
         {"report", 0, CLI_TEXT, &w.report, "DIR", "with --calibrate: write quant.* there, as learning does", 0, 0},
-        {"steps-of", 0, CLI_TEXT, &w.run.steps_of, "MODEL",
+        {"steps-of", 0, CLI_TEXT, &w.run.scales_of, "MODEL",
          "learning: begin with this integer model's steps, as of --method kl", 0, 0},
         {"teacher", 0, CLI_LIST, &teachers, "MODEL...",
          "learning: from these float models instead of the corpus or --model", 0, 0},

@@ -32,7 +32,7 @@ static const char vocabulary[] =
     "'<'\n'>'\n'p'\n'a'\n'd'\n'E'\n'O'\n'S'\n";
 enum { ENTRIES = 25 };
 
-/* Small numbers from the bytes in turn; steps and norm scales positive. */
+/* Small numbers from the bytes in turn; scales and gains of norms positive. */
 static void fill(model_parts *m, const script *s, int bits)
 {
     const size_t count = (size_t)(s->end - s->at);

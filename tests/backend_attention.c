@@ -63,16 +63,17 @@ static void attention(attention_kind k)
     const mats q_grad = nan_matrix(see.queries, d, d + 8, product()),
                kv_grad = nan_matrix(see.keys, 2 * d, 2 * d, product());
     const mats k_grad = columns_of(kv_grad, 0, d), v_grad = columns_of(kv_grad, d, d);
-    const two q_step = equal_reals(1, 0.02), k_step = equal_reals(1, 0.015), v_step = equal_reals(1, 0.01);
-    const two u_step = equal_reals(1, 1.0 / 300), u_z = equal_reals(1, 0.5), largest = equal_reals(1, 0.001);
+    const two q_scale = equal_reals(1, 0.02), k_scale = equal_reals(1, 0.015), v_scale = equal_reals(1, 0.01);
+    const two u_scale = equal_reals(1, 1.0 / 300), u_z = equal_reals(1, 0.5), largest = equal_reals(1, 0.001);
     const two stats = nan_reals((size_t)see.queries * (size_t)k.heads * 2);
-    ganz_attention_call c = {.see = see, .heads = k.heads, .width = k.width, .scale = (real)0.125, .u_max = 255}, g = c;
+    ganz_attention_call c = {.see = see, .heads = k.heads, .width = k.width, .inv_root = (real)0.125, .u_max = 255},
+                        g = c;
 #define SIDE(s, side)                                                                                             \
     s.see.query_begin = qb.side, s.see.key_begin = kb.side, s.q.m = q.side, s.k.m = key.side, s.v.m = value.side, \
     s.out = out.side, s.stats = stats.side, s.out_grad = out_grad.side, s.q_grad = q_grad.side,                   \
     s.k_grad = k_grad.side, s.v_grad = v_grad.side, s.u_largest = k.largest ? largest.side : NULL;                \
     if (k.codes)                                                                                                  \
-        s.q.step = q_step.side, s.k.step = k_step.side, s.v.step = v_step.side, s.u_step = u_step.side,           \
+        s.q.scale = q_scale.side, s.k.scale = k_scale.side, s.v.scale = v_scale.side, s.u_scale = u_scale.side,   \
         s.u_z_grad = u_z.side;                                                                                    \
     if (k.drop)                                                                                                   \
     s.mask = mask.side, s.mask_side = 256, s.mask_scale = (real)1.25, s.query_slot = query_slot.side,             \
@@ -122,17 +123,17 @@ static void lists(int queries, int keys, int longest, int heads, int width, bool
     const mats q = codes ? code_matrix(queries, d, product(), 127) : random_matrix(queries, d, d, product(), 1);
     const mats kv = codes ? code_matrix(keys, 2 * d, product(), 127) : random_matrix(keys, 2 * d, 2 * d, product(), 1);
     const mats key = columns_of(kv, 0, d), value = columns_of(kv, d, d), out = nan_matrix(queries, d, d, product());
-    const two step = equal_reals(1, 0.02), u_step = equal_reals(1, 1.0 / 255);
+    const two scale = equal_reals(1, 0.02), u_scale = equal_reals(1, 1.0 / 255);
     ganz_attention_call c = {.see = {.queries = queries, .keys = keys, .longest_query = 1, .longest_key = longest},
                              .heads = heads,
                              .width = width,
-                             .scale = (real)0.125,
+                             .inv_root = (real)0.125,
                              .u_max = 255},
                         g = c;
 #define SIDE(s, side)                                                                                                \
     s.see.list_begin = list_begin.side, s.see.list = all.side, s.q.m = q.side, s.k.m = key.side, s.v.m = value.side, \
     s.out = out.side;                                                                                                \
-    if (codes) s.q.step = s.k.step = s.v.step = step.side, s.u_step = u_step.side
+    if (codes) s.q.scale = s.k.scale = s.v.scale = scale.side, s.u_scale = u_scale.side
     SIDE(c, cpu);
     SIDE(g, gpu);
 #undef SIDE

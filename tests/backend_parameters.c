@@ -26,15 +26,15 @@ static void quantize(quantize_kind k)
     const mats code_grad = random_matrix(k.rows, k.cols, k.cols, k.code_grad, 1);
     const mats x_grad =
         k.add ? random_matrix(k.rows, k.cols, k.cols, k.x_grad, 1) : nan_matrix(k.rows, k.cols, k.cols, k.x_grad);
-    const two z = equal_reals(1, k.z), step = nan_reals(1), z_grad = equal_reals(1, 0.25);
+    const two z = equal_reals(1, k.z), scale = nan_reals(1), z_grad = equal_reals(1, 0.25);
     const int64_t before = 3;
     const two clipped = bytes_of(&before, sizeof before);
-    both.cpu->steps(both.cpu, z.cpu, step.cpu, 1, false, 1);
-    both.gpu->steps(both.gpu, z.gpu, step.gpu, 1, false, 1);
-    same_bytes("step", step, sizeof(real));
+    both.cpu->scales(both.cpu, z.cpu, scale.cpu, 1, false, 1);
+    both.gpu->scales(both.gpu, z.gpu, scale.gpu, 1, false, 1);
+    same_bytes("step", scale, sizeof(real));
     ganz_quantize_call c = {.p = k.p, .is_signed = k.is_signed, .x_grad_add = k.add}, g = c;
-#define SIDE(s, side)                                                                                               \
-    s.x = x.side, s.codes = codes.side, s.step = step.side, s.clipped = clipped.side, s.code_grad = code_grad.side, \
+#define SIDE(s, side)                                                                                                 \
+    s.x = x.side, s.codes = codes.side, s.scale = scale.side, s.clipped = clipped.side, s.code_grad = code_grad.side, \
     s.x_grad = x_grad.side, s.z_grad = k.frozen ? NULL : z_grad.side
     SIDE(c, cpu);
     SIDE(g, gpu);
@@ -62,18 +62,18 @@ static void largest(int rows, int cols, ganz_type type)
     expect_no_failure();
 }
 
-static void steps(void)
+static void scales(void)
 {
     begin("steps");
     real z[200];
     for (int i = 0; i < 200; i++) z[i] = (real)(-26 + 0.1937 * i); /* beyond both ends too */
     const two from = bytes_of(z, sizeof z), to = nan_reals(200);
     for (int turn = 0; turn < 4; turn++) {
-        const bool whole = turn % 2 == 1;
-        const real scale = turn < 2 ? 1 : 1 / (real)0.9;
-        both.cpu->steps(both.cpu, from.cpu, to.cpu, 200, whole, scale);
-        both.gpu->steps(both.gpu, from.gpu, to.gpu, 200, whole, scale);
-        same_bytes(whole ? "2^rint(z)" : "2^z", to, sizeof z);
+        const bool power_of_two = turn % 2 == 1;
+        const real factor = turn < 2 ? 1 : 1 / (real)0.9;
+        both.cpu->scales(both.cpu, from.cpu, to.cpu, 200, power_of_two, factor);
+        both.gpu->scales(both.gpu, from.gpu, to.gpu, 200, power_of_two, factor);
+        same_bytes(power_of_two ? "2^rint(z)" : "2^z", to, sizeof z);
     }
     expect_no_failure();
 }
@@ -92,19 +92,19 @@ static void refresh(void)
     for (int turn = 0; turn < 2; turn++) { /* the second goes by the same plan with other numbers */
         ganz_refresh_item c[COUNT], g[COUNT];
         mats copy[COUNT];
-        two step[COUNT];
+        two scale[COUNT];
         memset(c, turn, sizeof c); /* padding must not matter */
         for (int i = 0; i < COUNT; i++) {
             const size_t count = (size_t)sizes[i];
             const two master = i == 4 ? equal_reals(count, 0) : random_reals(count, 0.1);
             copy[i] = nan_matrix(1, sizes[i], sizes[i], values[i] ? GANZ_REAL : product());
-            step[i] = equal_reals(rows[i] > 0 ? (size_t)rows[i] : 1, 9);
+            scale[i] = equal_reals(rows[i] > 0 ? (size_t)rows[i] : 1, 9);
             c[i].rows = rows[i];
-            c[i].master = master.cpu, c[i].count = count, c[i].copy = copy[i].cpu.data, c[i].step = step[i].cpu;
+            c[i].master = master.cpu, c[i].count = count, c[i].copy = copy[i].cpu.data, c[i].scale = scale[i].cpu;
             c[i].p = p[i], c[i].values = values[i];
-            c[i].whole = i == 2 || i == 5 || i == 7, c[i].range = i == 1 ? range.cpu : NULL;
+            c[i].power_of_two = i == 2 || i == 5 || i == 7, c[i].range = i == 1 ? range.cpu : NULL;
             g[i] = c[i];
-            g[i].master = master.gpu, g[i].copy = copy[i].gpu.data, g[i].step = step[i].gpu;
+            g[i].master = master.gpu, g[i].copy = copy[i].gpu.data, g[i].scale = scale[i].gpu;
             if (c[i].range) g[i].range = range.gpu;
         }
         for (int again = 0; again < 2; again++) {
@@ -113,7 +113,7 @@ static void refresh(void)
         }
         for (int i = 0; i < COUNT; i++) {
             same_matrix(p[i] > 0 ? "codes" : "copy", copy[i], p[i] > 0 || product() == GANZ_REAL ? 0 : 4e-3);
-            same_bytes("step", step[i], (rows[i] > 0 ? (size_t)rows[i] : 1) * sizeof(real));
+            same_bytes("step", scale[i], (rows[i] > 0 ? (size_t)rows[i] : 1) * sizeof(real));
         }
     }
     expect_no_failure();
@@ -225,7 +225,7 @@ void parameter_cases(void)
     if (!both.gpu->host) quantize((quantize_kind){70, 64, 255, false, false, false, r, GANZ_U8, r, r, -8});
     largest(1, 4, r);
     largest(3000, 512, p);
-    steps();
+    scales();
     refresh();
     updates(false);
     updates(true);

@@ -14,12 +14,12 @@ typedef struct linear_kind {
 } linear_kind;
 
 /* One, or one for each output. */
-static two some_steps(int out, bool by_row)
+static two some_scales(int out, bool by_row)
 {
-    real *steps = malloc((size_t)out * sizeof *steps);
-    for (int i = 0; i < out; i++) steps[i] = (real)(0.001 + 0.0001 * random_below(20));
-    const two made = by_row ? bytes_of(steps, (size_t)out * sizeof *steps) : equal_reals(1, 0.002);
-    free(steps);
+    real *scales = malloc((size_t)out * sizeof *scales);
+    for (int i = 0; i < out; i++) scales[i] = (real)(0.001 + 0.0001 * random_below(20));
+    const two made = by_row ? bytes_of(scales, (size_t)out * sizeof *scales) : equal_reals(1, 0.002);
+    free(scales);
     return made;
 }
 
@@ -31,7 +31,7 @@ static void linear(linear_kind k)
     const mats x = k.codes ? code_matrix(k.rows, k.in, k.x, 127) : random_matrix(k.rows, k.in, k.in + k.gap, k.x, 1);
     const mats w =
         k.codes ? code_matrix(k.out, k.in, product(), 127) : random_matrix(k.out, k.in, k.in, product(), 0.05);
-    const two x_step = equal_reals(1, 0.03), w_step = some_steps(k.out, k.by_row),
+    const two x_scale = equal_reals(1, 0.03), w_scale = some_scales(k.out, k.by_row),
               bias = random_reals((size_t)k.out, 1);
     const two w_grad = random_reals((size_t)k.out * (size_t)k.in, 3), bias_grad = random_reals((size_t)k.out, 3);
     const two mask = random_mask((size_t)4 * (size_t)k.out, 0.8);
@@ -46,11 +46,11 @@ static void linear(linear_kind k)
     ganz_linear_call c = {.rows = k.rows, .in = k.in, .out = k.out, .relu = k.relu, .x_grad_add = k.add}, g;
     c.w_by_row = k.by_row;
     g = c;
-#define SIDE(s, side)                                                                                             \
-    s.x = (ganz_operand){x.side, k.codes ? x_step.side : NULL},                                                   \
-    s.w = (ganz_operand){w.side, k.codes ? w_step.side : NULL}, s.bias = k.bias ? bias.side : NULL, s.y = y.side, \
-    s.y_grad = y_grad.side, s.x_grad = x_grad.side, s.w_grad = k.w_frozen ? NULL : w_grad.side,                   \
-    s.bias_grad = k.bias && !k.w_frozen ? bias_grad.side : NULL;                                                  \
+#define SIDE(s, side)                                                                                              \
+    s.x = (ganz_operand){x.side, k.codes ? x_scale.side : NULL},                                                   \
+    s.w = (ganz_operand){w.side, k.codes ? w_scale.side : NULL}, s.bias = k.bias ? bias.side : NULL, s.y = y.side, \
+    s.y_grad = y_grad.side, s.x_grad = x_grad.side, s.w_grad = k.w_frozen ? NULL : w_grad.side,                    \
+    s.bias_grad = k.bias && !k.w_frozen ? bias_grad.side : NULL;                                                   \
     if (k.drop) s.drop = (ganz_drop){mask.side, group.side, (real)1.25}
     SIDE(c, cpu);
     SIDE(g, gpu);
@@ -83,7 +83,7 @@ static void linear_to_codes(int rows, int in, int out, bool bias_too, bool relu,
 {
     begin("linear %d x %d -> %d to codes%s%s", rows, in, out, bias_too ? " bias" : "", relu ? " relu drop" : "");
     const mats x = code_matrix(rows, in, product(), 127), w = code_matrix(out, in, product(), 127);
-    const two x_step = equal_reals(1, 0.03), w_step = some_steps(out, by_row), bias = random_reals((size_t)out, 1);
+    const two x_scale = equal_reals(1, 0.03), w_scale = some_scales(out, by_row), bias = random_reals((size_t)out, 1);
     const two w_grad = random_reals((size_t)out * (size_t)in, 3), bias_grad = random_reals((size_t)out, 3);
     const two mask = random_mask((size_t)out, 0.8);
     int32_t *lines = calloc((size_t)rows, sizeof *lines);
@@ -93,9 +93,9 @@ static void linear_to_codes(int rows, int in, int out, bool bias_too, bool relu,
     const mats x_grad = nan_matrix(rows, in, in, product());
     const coded k = coded_of(rows, out, 0.03, 127);
     ganz_linear_call c = {.rows = rows, .in = in, .out = out, .relu = relu, .w_by_row = by_row}, g = c;
-#define SIDE(s, side)                                                                                             \
-    s.x = (ganz_operand){x.side, x_step.side}, s.w = (ganz_operand){w.side, w_step.side}, s.x_grad = x_grad.side, \
-    s.bias = bias_too ? bias.side : NULL, s.w_grad = w_grad.side, s.bias_grad = bias_too ? bias_grad.side : NULL; \
+#define SIDE(s, side)                                                                                               \
+    s.x = (ganz_operand){x.side, x_scale.side}, s.w = (ganz_operand){w.side, w_scale.side}, s.x_grad = x_grad.side, \
+    s.bias = bias_too ? bias.side : NULL, s.w_grad = w_grad.side, s.bias_grad = bias_too ? bias_grad.side : NULL;   \
     if (relu) s.drop = (ganz_drop){mask.side, group.side, (real)1.25}
     SIDE(c, cpu);
     SIDE(g, gpu);

@@ -80,18 +80,18 @@ static void embedding(int rows, int cols, int often, int groups, bool codes, boo
     begin("embed %d x %d, one in %d rare, %s", rows, cols, often, codes ? "codes" : "values");
     make_ids(rows, vocab, often, &ids, &by_id, &positions);
     const mats table = codes ? code_matrix(vocab, cols, type, 127) : random_matrix(vocab, cols, cols, type, 1);
-    const two step = by_row ? random_reals((size_t)vocab, 0.01) : equal_reals(1, 0.0123),
+    const two scale = by_row ? random_reals((size_t)vocab, 0.01) : equal_reals(1, 0.0123),
               timing = random_reals(50 * (size_t)cols, 1), extra = random_reals((size_t)cols, 1);
     const two out = nan_reals((size_t)rows * (size_t)cols), grad = random_reals((size_t)rows * (size_t)cols, 1);
     const two table_grad = random_reals((size_t)vocab * (size_t)cols, 1), extra_grad = random_reals((size_t)cols, 1);
-    ganz_embed_call c = {.rows = rows, .cols = cols, .vocab = vocab, .scale = (real)22.5, .by_row = by_row}, g;
+    ganz_embed_call c = {.rows = rows, .cols = cols, .vocab = vocab, .root = (real)22.5, .by_row = by_row}, g;
     ganz_drop c_drop, g_drop;
     drop_of(rows, cols, groups, &c_drop, &g_drop);
     g = c;
-#define SIDE(s, side)                                                                                                \
-    s.ids = ids.side, s.positions = positions.side, s.table.m = table.side, s.table.step = codes ? step.side : NULL, \
-    s.timing = timing.side, s.extra = groups != 1 ? extra.side : NULL, s.out = out.side, s.out_grad = grad.side,     \
-    s.table_grad = table_grad.side, s.extra_grad = groups != 1 ? extra_grad.side : NULL, s.by_id = by_id.side,       \
+#define SIDE(s, side)                                                                                                  \
+    s.ids = ids.side, s.positions = positions.side, s.table.m = table.side, s.table.scale = codes ? scale.side : NULL, \
+    s.timing = timing.side, s.extra = groups != 1 ? extra.side : NULL, s.out = out.side, s.out_grad = grad.side,       \
+    s.table_grad = table_grad.side, s.extra_grad = groups != 1 ? extra_grad.side : NULL, s.by_id = by_id.side,         \
     s.drop = groups >= 0 ? s##_drop : (ganz_drop){0}
     SIDE(c, cpu);
     SIDE(g, gpu);
@@ -117,10 +117,10 @@ static void norm(int rows, int cols, norm_kind k)
     const size_t count = (size_t)rows * (size_t)cols;
     begin("norm %d x %d%s%s%s, types %d %d", rows, cols, k.delta ? " delta" : "", k.back ? " back" : "",
           k.frozen ? " frozen" : "", k.type, k.grad_type);
-    const two x = random_reals(count, 3), scale = random_reals((size_t)cols, 1), bias = random_reals((size_t)cols, 1);
+    const two x = random_reals(count, 3), gain = random_reals((size_t)cols, 1), bias = random_reals((size_t)cols, 1);
     const two sum = nan_reals(count), stats = nan_reals(2 * (size_t)rows),
               x_grad = k.back ? random_reals(count, 1) : nan_reals(count);
-    const two scale_grad = random_reals((size_t)cols, 1), bias_grad = random_reals((size_t)cols, 1);
+    const two gain_grad = random_reals((size_t)cols, 1), bias_grad = random_reals((size_t)cols, 1);
     const mats delta = k.delta ? random_matrix(rows, cols, cols + 8, k.type, 1) : no_matrix();
     const mats delta_grad = k.delta ? nan_matrix(rows, cols, cols + 16, k.type) : no_matrix();
     const mats y = nan_matrix(rows, cols, cols + 8, k.type),
@@ -129,10 +129,10 @@ static void norm(int rows, int cols, norm_kind k)
     ganz_drop c_drop = {0}, g_drop = {0};
     if (k.groups >= 0) drop_of(rows, cols, k.groups, &c_drop, &g_drop);
     g = c;
-#define SIDE(s, side)                                                                                                  \
-    s.x = x.side, s.delta = delta.side, s.drop = s##_drop, s.scale = scale.side, s.bias = bias.side, s.sum = sum.side, \
-    s.y = y.side, s.stats = stats.side, s.y_grad = y_grad.side, s.sum_grad = k.back ? x_grad.side : NULL,              \
-    s.x_grad = x_grad.side, s.delta_grad = delta_grad.side, s.scale_grad = k.frozen ? NULL : scale_grad.side,          \
+#define SIDE(s, side)                                                                                                \
+    s.x = x.side, s.delta = delta.side, s.drop = s##_drop, s.gain = gain.side, s.bias = bias.side, s.sum = sum.side, \
+    s.y = y.side, s.stats = stats.side, s.y_grad = y_grad.side, s.sum_grad = k.back ? x_grad.side : NULL,            \
+    s.x_grad = x_grad.side, s.delta_grad = delta_grad.side, s.gain_grad = k.frozen ? NULL : gain_grad.side,          \
     s.bias_grad = k.frozen ? NULL : bias_grad.side
     SIDE(c, cpu);
     SIDE(g, gpu);
@@ -144,19 +144,19 @@ static void norm(int rows, int cols, norm_kind k)
     RUN(norm_grad, c, g);
     same_reals("x_grad", x_grad, count, 1e-5);
     if (k.delta) same_matrix("delta_grad", delta_grad, row_tolerance(k.type));
-    same_reals("scale_grad", scale_grad, (size_t)cols, 1e-5);
+    same_reals("scale_grad", gain_grad, (size_t)cols, 1e-5);
     same_reals("bias_grad", bias_grad, (size_t)cols, 1e-5);
     expect_no_failure();
 }
 
-/* To codes of several steps at once, and back. The last out gets no gradient. */
+/* To codes of several scales at once, and back. The last out gets no gradient. */
 static void norm_to_codes(int rows, int cols, int outs)
 {
     const size_t count = (size_t)rows * (size_t)cols;
     begin("norm %d x %d to codes for %d", rows, cols, outs);
-    const two x = random_reals(count, 3), scale = random_reals((size_t)cols, 1), bias = random_reals((size_t)cols, 1);
+    const two x = random_reals(count, 3), gain = random_reals((size_t)cols, 1), bias = random_reals((size_t)cols, 1);
     const two sum = nan_reals(count), stats = nan_reals(2 * (size_t)rows), x_grad = nan_reals(count);
-    const two scale_grad = random_reals((size_t)cols, 1), bias_grad = random_reals((size_t)cols, 1);
+    const two gain_grad = random_reals((size_t)cols, 1), bias_grad = random_reals((size_t)cols, 1);
     const mats delta = random_matrix(rows, cols, cols, GANZ_REAL, 1),
                delta_grad = nan_matrix(rows, cols, cols, product());
     const mats y = nan_matrix(rows, cols, cols, GANZ_REAL), y_grad = nan_matrix(rows, cols, cols, GANZ_REAL);
@@ -165,9 +165,9 @@ static void norm_to_codes(int rows, int cols, int outs)
     ganz_drop c_drop, g_drop;
     drop_of(rows, cols, 1, &c_drop, &g_drop);
     g = c;
-#define SIDE(s, side)                                                                                                  \
-    s.x = x.side, s.delta = delta.side, s.drop = s##_drop, s.scale = scale.side, s.bias = bias.side, s.sum = sum.side, \
-    s.stats = stats.side, s.x_grad = x_grad.side, s.delta_grad = delta_grad.side, s.scale_grad = scale_grad.side,      \
+#define SIDE(s, side)                                                                                                \
+    s.x = x.side, s.delta = delta.side, s.drop = s##_drop, s.gain = gain.side, s.bias = bias.side, s.sum = sum.side, \
+    s.stats = stats.side, s.x_grad = x_grad.side, s.delta_grad = delta_grad.side, s.gain_grad = gain_grad.side,      \
     s.bias_grad = bias_grad.side
     SIDE(c, cpu);
     SIDE(g, gpu);
@@ -190,7 +190,7 @@ static void norm_to_codes(int rows, int cols, int outs)
     RUN(norm_grad, c, g);
     same_reals("x_grad", x_grad, count, 1e-3);
     same_matrix("delta_grad", delta_grad, row_tolerance(product()));
-    same_reals("scale_grad", scale_grad, (size_t)cols, 1e-3);
+    same_reals("scale_grad", gain_grad, (size_t)cols, 1e-3);
     same_reals("bias_grad", bias_grad, (size_t)cols, 1e-3);
     expect_no_failure();
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Worked by hand from the quantizer's definition: step 1/2 signed, step 1/255 unsigned, ties to even. */
+/* Worked by hand from the quantizer's definition: scale 1/2 signed, scale 1/255 unsigned, ties to even. */
 static void rounding(check *c)
 {
     static const float x[] = {0.25f, 0.75f, 1.25f, 63.6f, 63.75f, -64.2f, -0.25f, -0.75f};
@@ -48,16 +48,16 @@ static void exp_and_log(check *c)
 static void against_double(check *c)
 {
     enum { N = 512 };
-    static float x[N], scale[N], bias[N], y[N];
+    static float x[N], gain[N], bias[N], y[N];
     check_floats(c, x, N, 0);
-    check_floats(c, scale, N, 0);
+    check_floats(c, gain, N, 0);
     check_floats(c, bias, N, 0);
     double mean = 0.0, variance = 0.0, sum = 0.0, norm_error = 0.0, softmax_error = 0.0;
     for (int i = 0; i < N; i++) mean += (double)x[i] / N;
     for (int i = 0; i < N; i++) variance += ((double)x[i] - mean) * ((double)x[i] - mean) / N;
-    c->kernel.rows.norm(x, N, scale, bias, y, NULL, 0);
+    c->kernel.rows.norm(x, N, gain, bias, y, NULL, 0);
     for (int i = 0; i < N; i++) {
-        const double expected = ((double)x[i] - mean) / sqrt(variance + 1e-6) * (double)scale[i] + (double)bias[i];
+        const double expected = ((double)x[i] - mean) / sqrt(variance + 1e-6) * (double)gain[i] + (double)bias[i];
         norm_error = fmax(norm_error, fabs(expected - (double)y[i]));
     }
     for (int i = 0; i < N; i++) sum += exp((double)x[i]);
@@ -70,7 +70,7 @@ static void against_double(check *c)
     const float flat[4] = {7.0f, 7.0f, 7.0f, 7.0f};
     c->kernel.rows.softmax(flat, 4, y);
     CHECK(c, y[0] == 0.25f && y[3] == 0.25f);
-    c->kernel.rows.norm(flat, 4, scale, bias, y, NULL, 0);
+    c->kernel.rows.norm(flat, 4, gain, bias, y, NULL, 0);
     CHECK(c, !memcmp(y, bias, 4 * sizeof(float)));
 }
 
@@ -119,7 +119,7 @@ static void small_products(check *c)
     c->kernel.rows.weighted_rows(u, list, 0, 4, 3, sums);
     CHECK(c, sums[0] == 255 - 2 * 255 * 127 + 5 && sums[1] == 510 - 5 && sums[2] == 765 + 2 * 255 * 127 + 5);
 
-    /* y = relu(sum * 0.5 + bias) + residual; codes of step 1/4 */
+    /* y = relu(sum * 0.5 + bias) + residual; codes of scale 1/4 */
     const int32_t given[4] = {3, -8, 16777217, 1};
     const float bias[4] = {0.25f, 1.0f, 0.0f, -0.5f}, add[4] = {1.0f, -2.0f, 0.0f, 0.125f};
     float out[4];
@@ -140,7 +140,7 @@ static void small_products(check *c)
 static void hash_of_rows(check *c)
 {
     enum { N = 512, ROUNDS = 200 };
-    static float x[N], scale[N], bias[N], y[N];
+    static float x[N], gain[N], bias[N], y[N];
     static int8_t codes[N];
     uint64_t hash = 1469598103934665603u;
     uint64_t index = 0;
@@ -150,11 +150,11 @@ static void hash_of_rows(check *c)
         const int n = round % 4 ? N : 1 + round;
         for (int i = 0; i < n; i++, index += 3) {
             x[i] = (ganz_random_uniform(3, 1, index) - 0.5f) * 8.0f;
-            scale[i] = ganz_random_uniform(3, 1, index + 1) * 2.0f;
+            gain[i] = ganz_random_uniform(3, 1, index + 1) * 2.0f;
             bias[i] = ganz_random_uniform(3, 1, index + 2) - 0.5f;
         }
         const ganz_codes outs = {codes, 25.0f, 127};
-        c->kernel.rows.norm(x, n, scale, bias, y, &outs, 1);
+        c->kernel.rows.norm(x, n, gain, bias, y, &outs, 1);
         MIX(y, (size_t)n * sizeof(float));
         MIX(codes, (size_t)n);
         c->kernel.rows.softmax(x, n, y);

@@ -93,15 +93,15 @@ static inline void parts_drop(model_parts *m, part *p)
 static inline void parts_add_param(model_parts *m, const ganz_param *p, bool integers, bool codes)
 {
     const bool coded = integers && (p->kind == GANZ_WEIGHT || p->kind == GANZ_EMBEDDING || p->kind == GANZ_BIAS);
-    const bool matrix = ganz_param_is_matrix(p), step = p->kind == GANZ_STEP;
+    const bool matrix = ganz_param_is_matrix(p), scale = p->kind == GANZ_SCALE;
     const int64_t dims[2] = {matrix ? p->rows : p->cols, p->cols}, one = 1;
     char name[80];
-    if (step && !integers) return;
-    snprintf(name, sizeof name, "%.*s.step", (int)strlen(p->name) - (step ? 2 : 0),
-             p->name); /* steps end in .z there */
+    if (scale && !integers) return;
+    snprintf(name, sizeof name, "%.*s.step", (int)strlen(p->name) - (scale ? 2 : 0),
+             p->name); /* scales end in .z there */
     if (codes && coded) parts_add(m, p->name, "I8", 1, matrix ? 2 : 1, dims);
-    if (!codes && (coded || step)) parts_add(m, name, "F32", 4, 1, &one);
-    if (!codes && !coded && !step) parts_add(m, p->name, "F32", 4, matrix ? 2 : 1, dims);
+    if (!codes && (coded || scale)) parts_add(m, name, "F32", 4, 1, &one);
+    if (!codes && !coded && !scale) parts_add(m, p->name, "F32", 4, matrix ? 2 : 1, dims);
 }
 
 /* Everything of a model of this configuration, numbers zero: wide elements first. bits 0: float, else codes. */
@@ -132,18 +132,19 @@ static inline void parts_make(model_parts *m, const ganz_config *c, int bits, co
     ganz_net_close(&net);
 }
 
-/* Numbers that vary and mean nothing; steps and scales of norms positive. */
+/* Numbers that vary and mean nothing; scales and gains of norms positive. */
 static inline void parts_fill(model_parts *m, int bits)
 {
     unsigned state = 1;
     for (int i = 0; i < m->count; i++) {
         part *const p = &m->list[i];
         if (strcmp(p->dtype, "U8") == 0) continue;
-        const bool is_float = strcmp(p->dtype, "F32") == 0, step = strstr(p->name, ".step") || strstr(p->name, "scale");
+        const bool is_float = strcmp(p->dtype, "F32") == 0,
+                   scale = strstr(p->name, ".step") || strstr(p->name, "scale");
         for (size_t k = 0; k < p->bytes / (is_float ? 4 : 1); k++) {
             state = state * 1664525u + 1013904223u;
             const int code = (int)(state >> 16) % (1 << (bits ? bits - 1 : 7));
-            const float value = step ? (float)(1 + (state >> 20) % 7) / 64 : (float)code / 64;
+            const float value = scale ? (float)(1 + (state >> 20) % 7) / 64 : (float)code / 64;
             if (is_float) memcpy(p->data + 4 * k, &value, 4);
             else p->data[k] = (unsigned char)(int8_t)(state & 1 << 30 ? code : -code);
         }

@@ -28,7 +28,7 @@ typedef struct nn_case {
     ganz_dropout dropout;
     uint64_t seed;
     real smoothing;
-    bool train_weights, train_steps;
+    bool train_weights, learn_scales;
     int chunk;
     const ganz_teacher *teacher; /* NULL: labels teach */
 } nn_case;

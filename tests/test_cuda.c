@@ -79,12 +79,12 @@ static void repeatable(void)
     for (int i = 0; i <= SEGMENTS; i++) begins[i] = i * (ROWS / SEGMENTS);
     const two id = ints_of(ids, ROWS), by_id = ints_of(order, ROWS), at = ints_of(begins, SEGMENTS + 1);
     const size_t plane = (size_t)ROWS * D, square = (size_t)D * D;
-    /* In floats: w_grad, value and slots of an update, scale and bias, sum, stats; then matrices. */
+    /* In floats: w_grad, value and slots of an update, gain and bias, sum, stats; then matrices. */
     repeated r = {.bytes = (8 * plane + 4 * square + 16 * D + (size_t)ROWS * 32) * sizeof(real)};
     r.grads = random_reals(r.bytes / sizeof(real), 0.1);
     real *next = r.grads.gpu;
 #define TAKE(n) (next += (n), next - (n))
-    real *const w_grad = TAKE(square), *const value = TAKE(square), *const scale_grad = TAKE(D),
+    real *const w_grad = TAKE(square), *const value = TAKE(square), *const gain_grad = TAKE(D),
                 *const bias_grad = TAKE(D);
     real *const table_grad = TAKE((size_t)VOCAB * D), *const x_grad = TAKE(plane),
                 *const stats = TAKE((size_t)ROWS * 16);
@@ -94,7 +94,7 @@ static void repeatable(void)
     const ganz_type p = product();
     const mats x = random_matrix(ROWS, D, D, p, 1), w = random_matrix(D, D, D, p, 0.1),
                g = random_matrix(ROWS, D, D, p, 1);
-    const two sum = random_reals(plane, 1), norm_stats = equal_reals(2 * ROWS, 0.7), scale = random_reals(D, 1);
+    const two sum = random_reals(plane, 1), norm_stats = equal_reals(2 * ROWS, 0.7), gain = random_reals(D, 1);
     const ganz_matrix made = {ROWS, D, D, p, NULL};
     r.linear = (ganz_linear_call){.rows = ROWS,
                                   .in = D,
@@ -109,11 +109,11 @@ static void repeatable(void)
     r.norm = (ganz_norm_call){.rows = ROWS,
                               .cols = D,
                               .x = sum.gpu,
-                              .scale = scale.gpu,
-                              .bias = scale.gpu,
+                              .gain = gain.gpu,
+                              .bias = gain.gpu,
                               .y_grad = g.gpu,
                               .x_grad = x_grad,
-                              .scale_grad = scale_grad,
+                              .gain_grad = gain_grad,
                               .bias_grad = bias_grad,
                               .stats = norm_stats.gpu};
     r.attention = (ganz_attention_call){.see = {.queries = ROWS,
@@ -129,7 +129,7 @@ static void repeatable(void)
                                         .q.m = x.gpu,
                                         .k.m = g.gpu,
                                         .v.m = x.gpu,
-                                        .scale = (real)0.125,
+                                        .inv_root = (real)0.125,
                                         .out = made,
                                         .stats = stats,
                                         .out_grad = g.gpu,
@@ -145,7 +145,7 @@ static void repeatable(void)
                                 .vocab = VOCAB,
                                 .ids = id.gpu,
                                 .by_id = by_id.gpu,
-                                .scale = 2,
+                                .root = 2,
                                 .out_grad = sum.gpu,
                                 .table_grad = table_grad};
     r.item = (ganz_update_item){value, w_grad, slots, D, D, true};

@@ -91,10 +91,10 @@ static ganz_status set_parameters(golden *g, ganz_error *err)
         int letters = 0;
         for (const char *at = param->name; *at; at++) letters += *at;
         const bool bias = param->kind == GANZ_BIAS || param->kind == GANZ_NORM_BIAS,
-                   scale = param->kind == GANZ_NORM_SCALE;
-        const double size = param->kind == GANZ_EMBEDDING ? 0.25 : scale ? 0.1 : bias ? 0.05 : 0.15;
+                   gain = param->kind == GANZ_NORM_GAIN;
+        const double size = param->kind == GANZ_EMBEDDING ? 0.25 : gain ? 0.1 : bias ? 0.05 : 0.15;
         for (size_t i = 0; i < ganz_param_count(param); i++)
-            block[param->offset + i] = (real)((scale ? 1 : 0) + size * sin(1.7 * (double)i + 0.3 * letters));
+            block[param->offset + i] = (real)((gain ? 1 : 0) + size * sin(1.7 * (double)i + 0.3 * letters));
     }
     g->be->upload(g->be, g->weights.master, block, all->block * sizeof *block);
     ganz_free(block);

@@ -259,10 +259,10 @@ static void wrong_tensors(model_parts *m)
     }
 }
 
-/* NaN, infinities; for steps also what is no step. */
+/* NaN, infinities; for scales also what is no step. */
 static void wrong_numbers(model_parts *m)
 {
-    const float bad[] = {NAN, INFINITY, -INFINITY}, bad_steps[] = {0, -0.0f, -1, 1e-40f, 0x1p-70f, 0x1p70f, 3e38f};
+    const float bad[] = {NAN, INFINITY, -INFINITY}, bad_scales[] = {0, -0.0f, -1, 1e-40f, 0x1p-70f, 0x1p70f, 3e38f};
     for (int i = 0; i < m->count; i++) {
         part *const p = &m->list[i];
         if (strcmp(p->dtype, "F32") != 0) continue;
@@ -273,8 +273,8 @@ static void wrong_numbers(model_parts *m)
             memcpy(last, &bad[k], 4);
             refuses(m, "no finite number in", p->name);
         }
-        for (size_t k = 0; strstr(p->name, ".step") && k < GANZ_COUNT(bad_steps); k++) {
-            memcpy(last, &bad_steps[k], 4);
+        for (size_t k = 0; strstr(p->name, ".step") && k < GANZ_COUNT(bad_scales); k++) {
+            memcpy(last, &bad_scales[k], 4);
             refuses(m, "no step in", p->name);
         }
         memcpy(last, &before, 4);

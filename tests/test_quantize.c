@@ -36,7 +36,7 @@ static void quantize(const char *from, const char *to, int bits, const char *tar
     OK(ganz_calibrate(from, to, &how, &report, NULL));
     assert_int_equal(report.lines, 60);
     assert_int_equal(report.products, 6 * 2 + 10 * 2 + 1 + 2 * 6);
-    assert_int_equal(report.steps, 33 + 4 * 6);
+    assert_int_equal(report.scales, 33 + 4 * 6);
 }
 
 /* ---- the same translations ---------------------------------------------------------------------- */
@@ -105,14 +105,14 @@ static void integers_say_what_rounded_floats_say(void **state)
         quantize("m", "i", bits, NULL);
         OK(ganz_model_open(&codes, "i", NULL));
         assert_int_equal(codes->info.bits, bits);
-        assert_true(codes->info.row_steps == per_row);
+        assert_true(codes->info.row_scales == per_row);
         assert_null(codes->weights.master);
         OK(ganz_model_open(&rounded, "m", NULL));
         ganz_net_set_bits(&rounded->net, bits);
-        ganz_net_set_row_steps(&rounded->net, per_row);
+        ganz_net_set_row_scales(&rounded->net, per_row);
         ganz_net_set_states(&rounded->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
         OK(ganz_weights_refresh(&rounded->weights, &rounded->net, NULL));
-        memcpy(rounded->weights.input_step, codes->weights.input_step, (size_t)codes->net.steps * sizeof(real));
+        memcpy(rounded->weights.input_scale, codes->weights.input_scale, (size_t)codes->net.scales * sizeof(real));
         for (int beam = 1; beam <= 4; beam += 3) {
             said[0].count = said[1].count = 0;
             translate(codes, beam, sentences, &said[0], scores[0]);
@@ -173,8 +173,8 @@ static void a_model_keeps_its_processor(void **state)
     ganz_model_close(&m);
 }
 
-/* Steps are ranges over p: an independent look at one input, the first norm's output. */
-static void steps_are_ranges(void **state)
+/* Scales are ranges over p: an independent look at one input, the first norm's output. */
+static void scales_are_ranges(void **state)
 {
     (void)state;
     ganz_model *eight, *six;
@@ -185,13 +185,13 @@ static void steps_are_ranges(void **state)
     OK(ganz_model_open(&six, "6", NULL));
     for (int i = 0; i < eight->net.pairs; i++) {
         const int u = ganz_net_pair(&eight->net, i)->u.place;
-        assert_true(fabsf(eight->weights.input_step[u] * 255 - 1) < 1e-6f);
-        assert_true(fabsf(six->weights.input_step[u] * 63 - 1) < 1e-6f);
+        assert_true(fabsf(eight->weights.input_scale[u] * 255 - 1) < 1e-6f);
+        assert_true(fabsf(six->weights.input_scale[u] * 63 - 1) < 1e-6f);
     }
     const int first = eight->net.encoder[0].self.q.input.place; /* before it nothing but the table is rounded */
-    const double ratio = (double)six->weights.input_step[first] / (double)eight->weights.input_step[first];
+    const double ratio = (double)six->weights.input_scale[first] / (double)eight->weights.input_scale[first];
     assert_true(fabs(ratio / (127.0 / 31.0) - 1) < 0.05);
-    const double range = 127 * (double)eight->weights.input_step[first]; /* of a norm of 32 numbers */
+    const double range = 127 * (double)eight->weights.input_scale[first]; /* of a norm of 32 numbers */
     assert_true(range > 1.5 && range < sqrt(32.0));
     ganz_model_close(&eight);
     ganz_model_close(&six);
@@ -289,7 +289,7 @@ static const damage damages[] = {
      .words = "has shape (16, 64), expected (32, 32)"},
 };
 
-/* Of a file with a step for each output. */
+/* Of a file with a scale for each output. */
 static const damage row_damages[] = {
     {.tensor = "enc.0.self.q.weight.step",
      .bytes = {0, 0, 0, 0},
@@ -477,12 +477,12 @@ static void thresholds(void **state)
 enum { WEIGHTS = 4000 };
 
 /* What rounding to codes up to p does, number by number. */
-static double squared_error(const real *x, double range, int p, bool whole)
+static double squared_error(const real *x, double range, int p, bool power_of_two)
 {
-    const double step = whole ? exp2(ceil(log2(range / p) - 1e-9)) : range / p;
+    const double scale = power_of_two ? exp2(ceil(log2(range / p) - 1e-9)) : range / p;
     double sum = 0;
     for (int i = 0; i < WEIGHTS; i++) {
-        const double cut = fmin(fmax((double)x[i], -range), range), apart = rint(cut / step) * step - (double)x[i];
+        const double cut = fmin(fmax((double)x[i], -range), range), apart = rint(cut / scale) * scale - (double)x[i];
         sum += apart * apart;
     }
     return sum;
@@ -503,15 +503,15 @@ static void ranges_of_weights_fit(void **state)
         }
         for (size_t j = 0; j < 2 * GANZ_COUNT(widths); j++) {
             const int p = widths[j / 2];
-            const bool whole = j % 2;
-            const double range = (double)ganz_trim_range(x, WEIGHTS, p, whole),
-                         error = squared_error(x, range, p, whole);
-            double least = squared_error(x, largest, p, whole);
-            for (int i = 1; i < 100; i++) least = fmin(least, squared_error(x, largest * i / 100, p, whole));
+            const bool power_of_two = j % 2;
+            const double range = (double)ganz_trim_range(x, WEIGHTS, p, power_of_two),
+                         error = squared_error(x, range, p, power_of_two);
+            double least = squared_error(x, largest, p, power_of_two);
+            for (int i = 1; i < 100; i++) least = fmin(least, squared_error(x, largest * i / 100, p, power_of_two));
             assert_true(range <= largest);
             if (p > 1 && error > 1.05 * least)
                 fail_msg("p %d, outliers %g: %g where %g can be", p, outliers[k], error, least);
-            if (p == 7 && !whole) assert_true(range < 0.9 * largest);
+            if (p == 7 && !power_of_two) assert_true(range < 0.9 * largest);
         }
     }
     memset(x, 0, sizeof x);
@@ -525,7 +525,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(integers_say_what_rounded_floats_say),
         IN_FOLDER(a_model_keeps_its_processor),
-        IN_FOLDER(steps_are_ranges),
+        IN_FOLDER(scales_are_ranges),
         IN_FOLDER(refusals),
         IN_FOLDER(damaged_files_are_refused),
         IN_FOLDER(turned_bits_are_refused),

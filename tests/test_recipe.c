@@ -202,21 +202,21 @@ static void finer_codes_are_tuned_less(void **state)
     ganz_recipe r;
     ganz_recipe_defaults(&r);
     near(1, ganz_tune_factor(&r), 1e-12); /* as the paper goes on from a flat schedule */
-    near(0.1 / sqrt(127), ganz_step_rate(&r), 1e-12);
+    near(0.1 / sqrt(127), ganz_scale_rate(&r), 1e-12);
     r.cooldown = 0.5;
     near(0.0125, ganz_tune_factor(&r), 1e-12);
     r.weight_bits = 7;
     r.activation_bits = 6;
     near(0.05, ganz_tune_factor(&r), 1e-12);
-    near(0.1 / sqrt(31), ganz_step_rate(&r), 1e-12);
+    near(0.1 / sqrt(31), ganz_scale_rate(&r), 1e-12);
     r.bits = 4;
     r.weight_bits = r.activation_bits = 0;
     near(0.2, ganz_tune_factor(&r), 1e-12);
-    near(0.1 / sqrt(7), ganz_step_rate(&r), 1e-12);
+    near(0.1 / sqrt(7), ganz_scale_rate(&r), 1e-12);
     r.rate_factor = 0.3;
-    r.step_rate = 0.4;
+    r.scale_rate = 0.4;
     near(0.3, ganz_tune_factor(&r), 1e-12);
-    near(0.4, ganz_step_rate(&r), 1e-12);
+    near(0.4, ganz_scale_rate(&r), 1e-12);
 }
 
 /* ---- log and chart ------------------------------------------------------------------------------ */

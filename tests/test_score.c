@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "base/io.h"
 #include "base/utf8.h"
-#include "text/codes.h"
+#include "text/codepoints.h"
 #include "text/ngram.h"
 #include "text/words.h"
 
@@ -19,8 +19,8 @@
 /* The words of a text with one space between, as UTF-8; returns their length. */
 static size_t words_of(ganz_score_words how, const char *text, size_t bytes, char *out)
 {
-    ganz_codes codes = {0}, scratch = {0};
-    assert_true(ganz_codes_decode(&codes, text, bytes));
+    ganz_codepoints codes = {0}, scratch = {0};
+    assert_true(ganz_codepoints_decode(&codes, text, bytes));
     ganz_words_split(how, &codes, &scratch);
     assert_false(codes.failed);
     size_t at = 0;
@@ -35,20 +35,20 @@ static size_t words_of(ganz_score_words how, const char *text, size_t bytes, cha
         }
     }
     out[at] = '\0';
-    ganz_codes_free(&codes);
-    ganz_codes_free(&scratch);
+    ganz_codepoints_free(&codes);
+    ganz_codepoints_free(&scratch);
     return at;
 }
 
 static size_t lower_of(const char *text, size_t bytes, char *out)
 {
-    ganz_codes codes = {0}, lower = {0};
+    ganz_codepoints codes = {0}, lower = {0};
     size_t at = 0;
-    assert_true(ganz_codes_decode(&codes, text, bytes));
-    ganz_codes_lower(&codes, &lower);
+    assert_true(ganz_codepoints_decode(&codes, text, bytes));
+    ganz_codepoints_lower(&codes, &lower);
     for (size_t i = 0; i < lower.count; i++) at += (size_t)ganz_utf8_encode(lower.at[i], out + at);
-    ganz_codes_free(&codes);
-    ganz_codes_free(&lower);
+    ganz_codepoints_free(&codes);
+    ganz_codepoints_free(&lower);
     return at;
 }
 

@@ -56,8 +56,8 @@ typedef struct ganz_recipe {
     long long phases;       /* set of numbers, a bit for each */
     long long steps_per_phase, measure_batches, first_step;
     double rate_factor, phase_cooldown, phase_average;
-    long long step_optimizer; /* GANZ_OPTIMIZER_* */
-    double step_rate;
+    long long scale_optimizer; /* GANZ_OPTIMIZER_* */
+    double scale_rate;
     double clip[2]; /* ranges at the beginning and at the end */
 } ganz_recipe;
 

@@ -32,9 +32,9 @@ typedef struct ganz_train_options {
                                   * each for its share of the parts of batches; none: `model`. Refused where the
                                   * corpus is learned from */
     int teacher_count;
-    bool quantize;        /* the recipe's phases of quantization instead of training */
-    const char *steps_of; /* quantize: integer model whose steps are learned on, instead of those of the
-                           * largest values; or NULL */
+    bool quantize;         /* the recipe's phases of quantization instead of training */
+    const char *scales_of; /* quantize: integer model whose scales are learned on, instead of those of the
+                            * largest values; or NULL */
     const char *valid_source, *valid_target;       /* text, both or neither */
     const char *out;                               /* folder of the run; made when it is not there */
     const char *device;                            /* "cpu", "cuda" or "cuda:N" */
@@ -82,8 +82,8 @@ GANZ_API ganz_status ganz_model_recipe(const char *model, ganz_recipe *recipe, b
 /* Trains, or with options->quantize goes through the phases of quantization, by the same rules. The folder gets
  * last.safetensors (a model with all that is needed to go on), best.safetensors (the best model by validation),
  * model-STEP.safetensors and average.safetensors when asked for, log.tsv and loss.svg. Of quantization best.safetensors
- * is an integer model, chosen from the end of phase 4 on, and phase-3.safetensors the one after steps were
- * first learned; steps.tsv and quant.* tell what became of the steps and what rounding does.
+ * is an integer model, chosen from the end of phase 4 on, and phase-3.safetensors the one after scales were
+ * first learned; steps.tsv and quant.* tell what became of the scales and what rounding does.
  * Whatever does not fit together is refused before the first step. On failure the last checkpoint stays whole. */
 GANZ_API ganz_status ganz_train(const ganz_train_options *options, ganz_train_report *report, ganz_error *err);
 

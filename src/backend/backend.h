@@ -9,7 +9,7 @@
  * BF16 on CUDA); S8/U8 for integer codes.
  *
  * FAKE quantization is integer arithmetic in float clothes: operands hold integer codes in the product type (exact in
- * BF16 up to 256) and the product is scaled once after the sum by step_x * step_w. Sums stay exact below 2^24. */
+ * BF16 up to 256) and the product is scaled once after the sum by scale_x * scale_w. Sums stay exact below 2^24. */
 #ifndef GANZ_BACKEND_BACKEND_H
 #define GANZ_BACKEND_BACKEND_H
 
@@ -29,17 +29,17 @@ typedef struct ganz_matrix {
     void *data;
 } ganz_matrix;
 
-/* One side of a product: values, or codes with the step that turns them back into values. */
+/* One side of a product: values, or codes with the scale that turns them back into values. */
 typedef struct ganz_operand {
     ganz_matrix m;
-    const real *step; /* (1) on the device, (rows) where each has its own; NULL: plain values */
+    const real *scale; /* (1) on the device, (rows) where each has its own; NULL: plain values */
 } ganz_operand;
 
-/* Where codes of a result go while it is made: clip(rint(y * (1 / step))) in [-p, p]. In S8 by the integer operations;
+/* Where codes of a result go while it is made: clip(rint(y * (1 / scale))) in [-p, p]. In S8 by the integer operations;
  * in the product type, and with `inside`, by the float ones of a device that has `makes_codes`. */
 typedef struct ganz_code_out {
-    ganz_matrix m;    /* of the result's shape; data NULL: none */
-    const real *step; /* (1) on the device */
+    ganz_matrix m;     /* of the result's shape; data NULL: none */
+    const real *scale; /* (1) on the device */
     int p;
     uint8_t
         *inside; /* (rows, cols / 4): a bit for each of four columns, the first lowest: 1 where a gradient passes, that
@@ -60,17 +60,17 @@ typedef struct ganz_drop {
 
 /* ---- embedding ---------------------------------------------------------------------------------- */
 
-/* out[i] = drop(table[ids[i]] * scale + extra + timing[positions[i]]); ids < 1 (start, pad) look up zero. */
+/* out[i] = drop(table[ids[i]] * root + extra + timing[positions[i]]); ids < 1 (start, pad) look up zero. */
 typedef struct ganz_embed_call {
     int rows, cols, vocab;
     const int32_t *ids, *positions; /* (rows) */
     ganz_operand table;             /* (vocab, cols) */
-    bool by_row;                    /* table.step is (vocab) */
-    real scale;
+    bool by_row;                    /* table.scale is (vocab) */
+    real root;
     const real *timing; /* (positions, cols) */
     const real *extra;  /* (cols) or NULL */
     ganz_drop drop;
-    const ganz_packed *packed; /* embed_codes: the table in the order of the kernels; table.step holds for it */
+    const ganz_packed *packed; /* embed_codes: the table in the order of the kernels; table.scale holds for it */
     real *out;                 /* (rows, cols) */
     /* backward */
     const real *out_grad;
@@ -81,14 +81,14 @@ typedef struct ganz_embed_call {
 
 /* ---- residual add and layer norm ---------------------------------------------------------------- */
 
-/* sum = x + drop(delta);  y = (sum - mean) * rsqrt(var + eps) * scale + bias. Without delta, sum is x itself. */
+/* sum = x + drop(delta);  y = (sum - mean) * rsqrt(var + eps) * gain + bias. Without delta, sum is x itself. */
 typedef struct ganz_norm_call {
     int rows, cols;
     const real *x;     /* (rows, cols) */
     ganz_matrix delta; /* (rows, cols); data NULL: none */
     ganz_drop drop;
     real eps;
-    const real *scale, *bias;            /* (cols) */
+    const real *gain, *bias;             /* (cols) */
     real *sum;                           /* (rows, cols); may be x itself; not used when delta is none */
     ganz_matrix y;                       /* (rows, cols); data NULL where only codes are wanted */
     ganz_code_out codes[GANZ_CODE_OUTS]; /* those with data are written; norm: either codes or y */
@@ -99,24 +99,24 @@ typedef struct ganz_norm_call {
     const real *sum_grad;                  /* (rows, cols) or NULL: nothing came back */
     real *x_grad;                          /* (rows, cols) written; may be the same memory as sum_grad */
     ganz_matrix delta_grad;                /* (rows, cols) written */
-    real *scale_grad, *bias_grad;          /* (cols), added to; NULL: frozen */
+    real *gain_grad, *bias_grad;           /* (cols), added to; NULL: frozen */
 } ganz_norm_call;
 
 /* ---- dense products ----------------------------------------------------------------------------- */
 
-/* y = x w^T * (step_x * step_w) + bias, then relu and dropout if asked. w is (out, in); w_by_row: a step_w for each
+/* y = x w^T * (scale_x * scale_w) + bias, then relu and dropout if asked. w is (out, in); w_by_row: a scale_w for each
  * output. */
 typedef struct ganz_linear_call {
     int rows, in, out;
     ganz_operand x;   /* (rows, in) */
     ganz_operand w;   /* (out, in) */
-    bool w_by_row;    /* w.step is (out) */
+    bool w_by_row;    /* w.scale is (out) */
     const real *bias; /* (out) or NULL */
     bool relu;
     ganz_drop drop; /* after the relu */
     ganz_matrix y;  /* (rows, out); data NULL where only codes are wanted */
     ganz_code_out codes;
-    /* linear_codes: x is S8, w has no data but a step */
+    /* linear_codes: x is S8, w has no data but a scale */
     const ganz_packed *packed;
     bool add;         /* y += instead of y = */
     int32_t *largest; /* (1) raised to the largest |sum|; NULL: not wanted */
@@ -143,13 +143,13 @@ typedef struct ganz_spans {
     const int32_t *list;       /* key row numbers */
 } ganz_spans;
 
-/* out = U v with U = softmax(q k^T * scale) over each query's span, head by head. */
+/* out = U v with U = softmax(q k^T * inv_root) over each query's span, head by head. */
 typedef struct ganz_attention_call {
     ganz_spans see;
     int heads, width;     /* q, k, v, out have heads * width columns */
-    ganz_operand q, k, v; /* values, or codes with steps */
-    real scale;           /* 1 / sqrt(width) */
-    const real *u_step;   /* (1): U is rounded to unsigned codes of this step (before its dropout); NULL: not */
+    ganz_operand q, k, v; /* values, or codes with scales */
+    real inv_root;        /* 1 / sqrt(width) */
+    const real *u_scale;  /* (1): U is rounded to unsigned codes of this scale (before its dropout); NULL: not */
     int u_max;            /* 2^bits - 1 */
     real *weights;   /* (queries, longest_key) added to: U, or its codes, over all heads; NULL: not wanted. CPU only */
     real *u_largest; /* (1) raised to the largest U seen (1 / smallest sum of exp); NULL: not wanted */
@@ -166,7 +166,7 @@ typedef struct ganz_attention_call {
     real *stats; /* (queries, heads, 2): largest score, sum of exp; kept for the backward; NULL: not wanted */
     /* backward: gradients of the values that q, k, v stand for; out_grad is overwritten where codes ask for it */
     ganz_matrix out_grad, q_grad, k_grad, v_grad; /* q, k, v: written */
-    real *u_z_grad;                               /* (1) gradient of log2 of u_step, added to; NULL: frozen */
+    real *u_z_grad;                               /* (1) gradient of log2 of u_scale, added to; NULL: frozen */
 } ganz_attention_call;
 
 /* ---- loss --------------------------------------------------------------------------------------- */
@@ -186,35 +186,35 @@ typedef struct ganz_loss_call {
 
 /* ---- quantization ------------------------------------------------------------------------------- */
 
-/* codes = clip(rint(x * (1 / step))), signed [-p, p] or unsigned [0, p]; 1 / step is divided once, in REAL. */
+/* codes = clip(rint(x * (1 / scale))), signed [-p, p] or unsigned [0, p]; 1 / scale is divided once, in REAL. */
 typedef struct ganz_quantize_call {
     ganz_matrix x;     /* values */
     ganz_matrix codes; /* same shape; product type, S8 or U8 */
-    const real *step;  /* (1) made by `steps` */
+    const real *scale; /* (1) made by `scales` */
     int p;
     bool is_signed;
     int64_t *clipped; /* (1) count of clipped elements, added to; NULL */
-    /* backward: x_grad = code_grad inside the range, 0 outside; code_grad is the gradient of step * code */
+    /* backward: x_grad = code_grad inside the range, 0 outside; code_grad is the gradient of scale * code */
     ganz_matrix code_grad;
     ganz_matrix x_grad; /* may be the memory of code_grad */
     bool x_grad_add;
-    real *z_grad; /* (1) gradient of log2 of step, added to; NULL: frozen */
+    real *z_grad; /* (1) gradient of log2 of scale, added to; NULL: frozen */
 } ganz_quantize_call;
 
 /* ---- parameters --------------------------------------------------------------------------------- */
 
 /* Makes the operand of a weight from its master: a copy in the product type (p = 0), or codes clip(rint(w * (1 /
- * step))) with step = max|w| / p (1 where all is zero), or range / p. `whole`: the next power of two from there up.
- * `values` (biases): codes turned back at once, code * step in REAL. */
+ * scale))) with scale = max|w| / p (1 where all is zero), or range / p. `power_of_two`: the next power of two from
+ * there up. `values` (biases): codes turned back at once, code * scale in REAL. */
 typedef struct ganz_refresh_item {
     const real *master; /* (count) */
     size_t count;
-    void *copy; /* (count) */
-    real *step; /* (1), written for codes; by row (rows) */
-    int rows;   /* so many equal rows, each with a step of its own; 0: one step for all */
+    void *copy;  /* (count) */
+    real *scale; /* (1), written for codes; by row (rows) */
+    int rows;    /* so many equal rows, each with a scale of its own; 0: one scale for all */
     int p;
     bool values;
-    bool whole;
+    bool power_of_two;
     const real *range; /* (1) on the device; NULL: the largest weight */
 } ganz_refresh_item;
 
@@ -280,8 +280,8 @@ struct ganz_backend {
     void (*quantize)(ganz_backend *be, const ganz_quantize_call *c);
     void (*quantize_grad)(ganz_backend *be, const ganz_quantize_call *c);
     void (*largest)(ganz_backend *be, const ganz_matrix *x, real *largest); /* *largest = max(*largest, max|x|) */
-    /* step = 2^z * scale with z kept within -24 and 8; whole: of the nearest whole z */
-    void (*steps)(ganz_backend *be, const real *z, real *step, int count, bool whole, real scale);
+    /* scale = 2^z * factor with z kept within -24 and 8; power_of_two: of the nearest whole z */
+    void (*scales)(ganz_backend *be, const real *z, real *scale, int count, bool power_of_two, real factor);
     void (*refresh)(ganz_backend *be, const ganz_refresh_item *items, int count);
     void (*adafactor)(ganz_backend *be, const ganz_update_call *c);
     void (*adam)(ganz_backend *be, const ganz_update_call *c);

@@ -22,7 +22,7 @@ ganz_cpu_head ganz_cpu_head_at(const ganz_attention_call *c, int64_t item)
     };
 }
 
-real ganz_cpu_score_factor(const ganz_attention_call *c) { return step_of(&c->q) * step_of(&c->k) * c->scale; }
+real ganz_cpu_score_factor(const ganz_attention_call *c) { return scale_of(&c->q) * scale_of(&c->k) * c->inv_root; }
 
 void ganz_cpu_keep_line(const ganz_attention_call *c, const ganz_cpu_head *h, int query, int n, real *factor)
 {
@@ -51,8 +51,8 @@ GANZ_CLONES static void code_row(real *x, int n, real inv, real high)
     for (int i = 0; i < n; i++) x[i] = real_code(x[i] * inv, 0, high);
 }
 
-/* What a sum of U times v is worth: step_u * step_v (dropout's scale is in U). */
-static real value_factor(const ganz_attention_call *c) { return (c->u_step ? *c->u_step : 1) * step_of(&c->v); }
+/* What a sum of U times v is worth: scale_u * scale_v (dropout's scale is in U). */
+static real value_factor(const ganz_attention_call *c) { return (c->u_scale ? *c->u_scale : 1) * scale_of(&c->v); }
 
 GANZ_CLONES static void scale_row(real *x, int n, real factor)
 {
@@ -61,7 +61,7 @@ GANZ_CLONES static void scale_row(real *x, int n, real factor)
 
 typedef struct attention_job {
     const ganz_attention_call *c;
-    real factor, value, inv; /* of scores; of values; 1 / u_step */
+    real factor, value, inv; /* of scores; of values; 1 / u_scale */
     real *scratch;           /* per worker */
     size_t scratch_each;
     real *largest; /* per worker: the largest U it saw */
@@ -73,7 +73,7 @@ static real finish_u(const attention_job *job, real *u, int n, real *stats)
     real own[2];
     real *const kept = stats ? stats : own;
     softmax_row(u, n, job->factor, kept);
-    if (job->c->u_step) code_row(u, n, job->inv, (real)job->c->u_max);
+    if (job->c->u_scale) code_row(u, n, job->inv, (real)job->c->u_max);
     return 1 / kept[1];
 }
 
@@ -96,7 +96,7 @@ static void attend_segment(const attention_job *job, const ganz_cpu_head *h, rea
     const ganz_attention_call *const c = job->c;
     const int keys = h->keys;
     real *const keep = u + (size_t)h->queries * (size_t)keys;
-    ganz_cpu_gemm(PLAIN, TURNED, h->queries, keys, c->width, 1, h->q, c->q.m.ld, h->k, c->k.m.ld, 0, u, keys);
+    ganz_cpu_gemm(PLAIN, TRANSPOSED, h->queries, keys, c->width, 1, h->q, c->q.m.ld, h->k, c->k.m.ld, 0, u, keys);
     for (int i = 0; i < h->queries; i++) {
         real *const line = u + (size_t)i * (size_t)keys;
         const int n = ganz_cpu_seen(c, h, i);
@@ -175,7 +175,7 @@ void ganz_cpu_attention(ganz_backend *be, const ganz_attention_call *c)
     GANZ_ASSERT(c->q.m.type == GANZ_REAL && c->k.m.type == GANZ_REAL && c->v.m.type == GANZ_REAL);
     GANZ_ASSERT(!lists || !c->mask);
     if (!lists && !ganz_cpu_blas_ready(cpu)) return;
-    attention_job job = {c, ganz_cpu_score_factor(c), value_factor(c), c->u_step ? 1 / *c->u_step : 1, NULL, 0, NULL};
+    attention_job job = {c, ganz_cpu_score_factor(c), value_factor(c), c->u_scale ? 1 / *c->u_scale : 1, NULL, 0, NULL};
     job.scratch_each =
         ganz_round_up(lists ? keys : ((size_t)c->see.longest_query + 1) * keys, GANZ_ALIGN / sizeof(real));
     job.scratch = ganz_cpu_scratch(cpu, workers * (job.scratch_each + 1), sizeof(real));

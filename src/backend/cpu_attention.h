@@ -25,7 +25,7 @@ static inline real *ganz_cpu_weights_row(const ganz_attention_call *c, int query
     return c->weights + (size_t)query * (size_t)c->see.longest_key;
 }
 
-/* What a sum of q times k is worth: (step_q * step_k) * scale, in this order everywhere. */
+/* What a sum of q times k is worth: (scale_q * scale_k) * inv_root, in this order everywhere. */
 real ganz_cpu_score_factor(const ganz_attention_call *c);
 
 /* line[0..n) of keep marks for one query of the segment times mask_scale into factor; only with c->mask. */

@@ -46,7 +46,7 @@ void ganz_cpu_topk(ganz_backend *be, const ganz_topk_call *c);
 void ganz_cpu_quantize(ganz_backend *be, const ganz_quantize_call *c);
 void ganz_cpu_quantize_grad(ganz_backend *be, const ganz_quantize_call *c);
 void ganz_cpu_largest(ganz_backend *be, const ganz_matrix *x, real *largest);
-void ganz_cpu_steps(ganz_backend *be, const real *z, real *step, int count, bool whole, real scale);
+void ganz_cpu_scales(ganz_backend *be, const real *z, real *scale, int count, bool power_of_two, real factor);
 void ganz_cpu_refresh(ganz_backend *be, const ganz_refresh_item *items, int count);
 /* cpu_linear.c */
 void ganz_cpu_linear(ganz_backend *be, const ganz_linear_call *c);

@@ -30,7 +30,7 @@ static struct {
     char why[256]; /* it is not */
 } blas;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
 
 #ifdef GANZ_BLAS_NAME
 static bool find_symbol(void *from, const char *name, void *to)
@@ -74,11 +74,11 @@ bool ganz_cpu_blas_ready(ganz_cpu *cpu)
     return blas.ready;
 }
 
-void ganz_cpu_gemm(int turn_a, int turn_b, int m, int n, int k, real alpha, const real *a, int lda, const real *b,
-                   int ldb, real beta, real *c, int ldc)
+void ganz_cpu_gemm(int transpose_a, int transpose_b, int m, int n, int k, real alpha, const real *a, int lda,
+                   const real *b, int ldb, real beta, real *c, int ldc)
 {
-    if (blas.one_by_one) pthread_mutex_lock(&door);
-    blas.lib.gemm(CblasRowMajor, (CBLAS_TRANSPOSE)turn_a, (CBLAS_TRANSPOSE)turn_b, m, n, k, alpha, a, lda, b, ldb, beta,
-                  c, ldc);
-    if (blas.one_by_one) pthread_mutex_unlock(&door);
+    if (blas.one_by_one) pthread_mutex_lock(&blas_lock);
+    blas.lib.gemm(CblasRowMajor, (CBLAS_TRANSPOSE)transpose_a, (CBLAS_TRANSPOSE)transpose_b, m, n, k, alpha, a, lda, b,
+                  ldb, beta, c, ldc);
+    if (blas.one_by_one) pthread_mutex_unlock(&blas_lock);
 }

@@ -46,8 +46,8 @@ static void embed_rows(void *context, int64_t begin, int64_t end, int worker)
         GANZ_ASSERT(id < c->vocab);
         if (id < 1) memset(codes, 0, (size_t)c->cols);
         else ganz_unpack_row(job->kernel, c->packed, id, codes);
-        const float step = c->by_row && id >= 1 ? c->table.step[id] : *c->table.step;
-        job->kernel->rows.embed(codes, c->cols, step, c->scale, c->extra ? c->extra : timing, c->extra ? timing : NULL,
+        const float scale = c->by_row && id >= 1 ? c->table.scale[id] : *c->table.scale;
+        job->kernel->rows.embed(codes, c->cols, scale, c->root, c->extra ? c->extra : timing, c->extra ? timing : NULL,
                                 c->out + (size_t)row * (size_t)c->cols);
     }
 }
@@ -77,12 +77,12 @@ static void norm_rows(void *context, int64_t begin, int64_t end, int worker)
         int count = 0;
         for (int i = 0; i < GANZ_CODE_OUTS; i++)
             if (c->codes[i].m.data)
-                outs[count++] = (ganz_codes){ganz_code_row(&c->codes[i].m, row), 1 / *c->codes[i].step, c->codes[i].p};
+                outs[count++] = (ganz_codes){ganz_code_row(&c->codes[i].m, row), 1 / *c->codes[i].scale, c->codes[i].p};
         if (c->delta.data) {
             job->rows->add(x, real_row(&c->delta, row), c->cols, c->sum + at);
             x = c->sum + at;
         }
-        job->rows->norm(x, c->cols, c->scale, c->bias, c->y.data ? real_row(&c->y, row) : NULL, outs, count);
+        job->rows->norm(x, c->cols, c->gain, c->bias, c->y.data ? real_row(&c->y, row) : NULL, outs, count);
     }
 }
 
@@ -128,7 +128,7 @@ ganz_epilogue ganz_code_epilogue(float scale, const ganz_matrix *y, const ganz_c
     if (!codes->m.data) return e;
     e.codes = codes->m.data;
     e.codes_stride = (size_t)codes->m.ld;
-    e.inv = 1 / *codes->step;
+    e.inv = 1 / *codes->scale;
     e.p = codes->p;
     return e;
 }
@@ -138,7 +138,7 @@ void ganz_cpu_linear_codes(ganz_backend *be, const ganz_linear_call *c)
     ganz_cpu *const cpu = ganz_cpu_of(be);
     GANZ_ASSERT(c->x.m.type == GANZ_S8 && c->packed->n == c->out && c->packed->k == c->in && !c->drop.mask);
     linear_job job = {
-        .c = c, .kernel = &cpu->kernel, .e = ganz_code_epilogue(*c->x.step * *c->w.step, &c->y, &c->codes)};
+        .c = c, .kernel = &cpu->kernel, .e = ganz_code_epilogue(*c->x.scale * *c->w.scale, &c->y, &c->codes)};
     job.e.bias = c->bias;
     job.e.relu = c->relu;
     if (c->add) {
@@ -153,7 +153,7 @@ void ganz_cpu_linear_codes(ganz_backend *be, const ganz_linear_call *c)
     if (!job.scratch) return;
     if (scales) {
         float *const each = (float *)(void *)job.scratch;
-        for (int i = 0; i < c->out; i++) each[i] = *c->x.step * c->w.step[i];
+        for (int i = 0; i < c->out; i++) each[i] = *c->x.scale * c->w.scale[i];
         job.e.scales = each;
         job.scratch += scales;
     }

@@ -44,7 +44,7 @@ static rect tile_at(const tiling *t, int64_t index)
 typedef struct linear_job {
     const ganz_linear_call *c;
     tiling t;
-    real factor;         /* what a sum of products is worth: the product of the steps */
+    real factor;         /* what a sum of products is worth: the product of the scales */
     const real *factors; /* (out) or NULL: one for each column */
 } linear_job;
 
@@ -75,7 +75,7 @@ static void linear_tiles(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
         real *const y = real_row(&c->y, r.row) + r.col;
-        ganz_cpu_gemm(PLAIN, TURNED, r.rows, r.cols, c->in, 1, real_row(&c->x.m, r.row), c->x.m.ld,
+        ganz_cpu_gemm(PLAIN, TRANSPOSED, r.rows, r.cols, c->in, 1, real_row(&c->x.m, r.row), c->x.m.ld,
                       real_row(&c->w.m, r.col), c->w.m.ld, 0, y, c->y.ld);
         for (int row = 0; row < r.rows; row++) {
             real *const line = y + (size_t)row * (size_t)c->y.ld;
@@ -93,11 +93,11 @@ void ganz_cpu_linear(ganz_backend *be, const ganz_linear_call *c)
     GANZ_ASSERT(c->x.m.type == GANZ_REAL && c->w.m.type == GANZ_REAL && c->y.type == GANZ_REAL);
     GANZ_ASSERT(c->relu || !c->drop.mask);
     if (!ganz_cpu_blas_ready(ganz_cpu_of(be))) return;
-    linear_job job = {.c = c, .t = tile(c->rows, c->out), .factor = step_of(&c->x) * step_of(&c->w)};
+    linear_job job = {.c = c, .t = tile(c->rows, c->out), .factor = scale_of(&c->x) * scale_of(&c->w)};
     if (c->w_by_row) {
         real *const factors = ganz_cpu_scratch(ganz_cpu_of(be), (size_t)c->out, sizeof *factors);
         if (!factors) return;
-        for (int i = 0; i < c->out; i++) factors[i] = step_of(&c->x) * c->w.step[i];
+        for (int i = 0; i < c->out; i++) factors[i] = scale_of(&c->x) * c->w.scale[i];
         job.factors = factors;
     }
     ganz_pool_run(ganz_cpu_of(be)->pool, tiles_of(&job.t), 1, linear_tiles, &job);
@@ -149,12 +149,12 @@ GANZ_CLONES static void scale_row(real *x, const real *factors, int n)
     for (int i = 0; i < n; i++) x[i] = x[i] * factors[i];
 }
 
-/* Gradients of sums in units of codes, where each output has a step of its own. */
-static void step_grad_rows(void *context, int64_t begin, int64_t end, int worker)
+/* Gradients of sums in units of codes, where each output has a scale of its own. */
+static void scale_grad_rows(void *context, int64_t begin, int64_t end, int worker)
 {
     const ganz_linear_call *const c = ((const linear_job *)context)->c;
     (void)worker;
-    for (int row = (int)begin; row < (int)end; row++) scale_row(real_row(&c->y_grad, row), c->w.step, c->out);
+    for (int row = (int)begin; row < (int)end; row++) scale_row(real_row(&c->y_grad, row), c->w.scale, c->out);
 }
 
 static void x_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
@@ -177,7 +177,7 @@ static void w_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
-        ganz_cpu_gemm(TURNED, PLAIN, r.rows, r.cols, c->rows, step_of(&c->x), (const real *)c->y_grad.data + r.row,
+        ganz_cpu_gemm(TRANSPOSED, PLAIN, r.rows, r.cols, c->rows, scale_of(&c->x), (const real *)c->y_grad.data + r.row,
                       c->y_grad.ld, (const real *)c->x.m.data + r.col, c->x.m.ld, 1,
                       c->w_grad + (size_t)r.row * (size_t)c->in + r.col, c->in);
     }
@@ -186,7 +186,7 @@ static void w_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
 void ganz_cpu_linear_grad(ganz_backend *be, const ganz_linear_call *c)
 {
     ganz_pool *const pool = ganz_cpu_of(be)->pool;
-    linear_job job = {.c = c, .factor = c->w_by_row ? 1 : step_of(&c->w)};
+    linear_job job = {.c = c, .factor = c->w_by_row ? 1 : scale_of(&c->w)};
     GANZ_ASSERT(c->y_grad.type == GANZ_REAL);
     if (!ganz_cpu_blas_ready(ganz_cpu_of(be))) return;
     if (c->relu) ganz_pool_run(pool, c->rows, ganz_cpu_grain(c->out), relu_grad_rows, &job);
@@ -196,7 +196,7 @@ void ganz_cpu_linear_grad(ganz_backend *be, const ganz_linear_call *c)
         ganz_pool_run(pool, tiles_of(&job.t), 1, w_grad_tiles, &job);
     }
     if (!c->x_grad.data) return;
-    if (c->w_by_row) ganz_pool_run(pool, c->rows, ganz_cpu_grain(c->out), step_grad_rows, &job);
+    if (c->w_by_row) ganz_pool_run(pool, c->rows, ganz_cpu_grain(c->out), scale_grad_rows, &job);
     job.t = tile(c->rows, c->in);
     ganz_pool_run(pool, tiles_of(&job.t), 1, x_grad_tiles, &job);
 }

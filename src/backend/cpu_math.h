@@ -56,7 +56,7 @@ static inline real real_join(const real s[LANES])
 
 static inline real *real_row(const ganz_matrix *m, int row) { return (real *)m->data + (size_t)row * (size_t)m->ld; }
 
-/* The value of a code is code * step. */
-static inline real step_of(const ganz_operand *o) { return o->step ? *o->step : 1; }
+/* The value of a code is code * scale. */
+static inline real scale_of(const ganz_operand *o) { return o->scale ? *o->scale : 1; }
 
 #endif

@@ -37,8 +37,8 @@ GANZ_CLONES static void embed_row(const ganz_embed_call *c, int row)
         for (int i = 0; i < n; i++) out[i] = 0;
     } else {
         const real *const entry = real_row(&c->table.m, id);
-        const real step = c->by_row ? c->table.step[id] : step_of(&c->table), scale = c->scale;
-        for (int i = 0; i < n; i++) out[i] = (entry[i] * step) * scale;
+        const real scale = c->by_row ? c->table.scale[id] : scale_of(&c->table), root = c->root;
+        for (int i = 0; i < n; i++) out[i] = (entry[i] * scale) * root;
     }
     if (c->extra)
         for (int i = 0; i < n; i++) out[i] = out[i] + c->extra[i];
@@ -88,7 +88,7 @@ static void embed_runs(void *context, int64_t begin, int64_t end, int worker)
     while (i < (int)end) {
         const int id = c->ids[c->by_id[i]];
         for (; i < c->rows && c->ids[c->by_id[i]] == id; i++)
-            if (id >= 1) embed_add(c, c->by_id[i], c->scale, c->table_grad + (size_t)id * (size_t)c->cols);
+            if (id >= 1) embed_add(c, c->by_id[i], c->root, c->table_grad + (size_t)id * (size_t)c->cols);
     }
 }
 
@@ -133,7 +133,7 @@ GANZ_CLONES static void norm_row(const ganz_norm_call *c, const real *x, real *y
     const real mean = sum / (real)n;
     LANE_SUM(square, n, i, (x[i] - mean) * (x[i] - mean));
     const real r = 1 / real_sqrt(square / (real)n + c->eps);
-    for (int i = 0; i < n; i++) y[i] = ((x[i] - mean) * r) * c->scale[i] + c->bias[i];
+    for (int i = 0; i < n; i++) y[i] = ((x[i] - mean) * r) * c->gain[i] + c->bias[i];
     if (stats) {
         stats[0] = mean;
         stats[1] = r;
@@ -164,18 +164,18 @@ void ganz_cpu_norm(ganz_backend *be, const ganz_norm_call *c)
     ganz_pool_run(ganz_cpu_of(be)->pool, c->rows, ganz_cpu_grain(c->cols), norm_rows, &call);
 }
 
-/* With h = (x - mean) * r and g = y_grad * scale: x_grad = r * (g - mean(g) - h * mean(g * h)). */
+/* With h = (x - mean) * r and g = y_grad * gain: x_grad = r * (g - mean(g) - h * mean(g * h)). */
 GANZ_CLONES static void norm_grad_row(const ganz_norm_call *c, int row, const real *x, real *partial)
 {
     const int n = c->cols;
     const size_t at = (size_t)row * (size_t)n;
     const real *const g = real_row(&c->y_grad, row), *const back = c->sum_grad ? c->sum_grad + at : NULL;
-    const real *const scale = c->scale;
+    const real *const gain = c->gain;
     const real mean = c->stats[2 * (size_t)row], r = c->stats[2 * (size_t)row + 1];
     real *const out = c->x_grad + at;
     real sum, dot;
-    LANE_SUM(sum, n, i, g[i] * scale[i]);
-    LANE_SUM(dot, n, i, g[i] * scale[i] * ((x[i] - mean) * r));
+    LANE_SUM(sum, n, i, g[i] * gain[i]);
+    LANE_SUM(dot, n, i, g[i] * gain[i] * ((x[i] - mean) * r));
     sum /= (real)n;
     dot /= (real)n;
     if (partial)
@@ -184,14 +184,14 @@ GANZ_CLONES static void norm_grad_row(const ganz_norm_call *c, int row, const re
             partial[n + i] += g[i];
         }
     if (back)
-        for (int i = 0; i < n; i++) out[i] = back[i] + r * (g[i] * scale[i] - sum - (x[i] - mean) * r * dot);
+        for (int i = 0; i < n; i++) out[i] = back[i] + r * (g[i] * gain[i] - sum - (x[i] - mean) * r * dot);
     else
-        for (int i = 0; i < n; i++) out[i] = r * (g[i] * scale[i] - sum - (x[i] - mean) * r * dot);
+        for (int i = 0; i < n; i++) out[i] = r * (g[i] * gain[i] - sum - (x[i] - mean) * r * dot);
 }
 
 typedef struct norm_grad_job {
     const ganz_norm_call *c;
-    real *partial; /* (blocks, 2, cols): gradients of scale and bias; NULL: frozen */
+    real *partial; /* (blocks, 2, cols): gradients of gain and bias; NULL: frozen */
 } norm_grad_job;
 
 static void norm_grad_blocks(void *context, int64_t begin, int64_t end, int worker)
@@ -222,12 +222,12 @@ void ganz_cpu_norm_grad(ganz_backend *be, const ganz_norm_call *c)
     const int blocks = ganz_cpu_blocks(c->rows);
     const size_t stride = 2 * (size_t)c->cols;
     norm_grad_job job = {.c = c};
-    if (c->scale_grad) {
+    if (c->gain_grad) {
         job.partial = ganz_cpu_scratch(cpu, (size_t)blocks * stride, sizeof(real));
         if (!job.partial) return;
     }
     ganz_pool_run(cpu->pool, blocks, 1, norm_grad_blocks, &job);
-    if (!c->scale_grad) return;
-    ganz_cpu_join(cpu, job.partial, blocks, stride, c->cols, c->scale_grad);
+    if (!c->gain_grad) return;
+    ganz_cpu_join(cpu, job.partial, blocks, stride, c->cols, c->gain_grad);
     ganz_cpu_join(cpu, job.partial + c->cols, blocks, stride, c->cols, c->bias_grad);
 }

@@ -78,7 +78,7 @@ static __device__ void attend(const ganz_attention_call *a, int query, int head,
     const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
     for (int j = lane; j < s.count; j += WARP) u[j] = u_code(a, &n, u[j] * inverse) * keep(a, query, key_row(s, j));
     __syncwarp();
-    const float worth = n.u_step * n.v_step * n.keep_scale;
+    const float worth = n.u_scale * n.v_scale * n.keep_scale;
     for (int i = lane; i < a->width; i += WARP) {
         float out = 0;
 #pragma unroll 4
@@ -192,7 +192,7 @@ void ganz_cuda_attention(ganz_backend *be, const ganz_attention_call *call)
 
 /* ---- backward ----------------------------------------------------------------------------------- */
 
-/* delta: (queries, heads) sum over keys of U times its gradient; z: (segments * heads) sums for the step of U. */
+/* delta: (queries, heads) sum over keys of U times its gradient; z: (segments * heads) sums for the scale of U. */
 template <typename T>
 static __global__ void query_grads(const ganz_attention_call a, int longest, float *delta, float *z)
 {
@@ -216,7 +216,7 @@ static __global__ void query_grads(const ganz_attention_call a, int longest, flo
         for (int j = lane; j < count; j += WARP) {
             const size_t row = (size_t)(p.key + j);
             u[j] = expf(dot(q, (const T *)a.k.m.data + row * a.k.m.ld + column, a.width) * n.factor - most) * inverse;
-            const float back = dot(g, (const T *)a.v.m.data + row * a.v.m.ld + column, a.width) * n.v_step;
+            const float back = dot(g, (const T *)a.v.m.data + row * a.v.m.ld + column, a.width) * n.v_scale;
             du[j] = u_grad(&a, &n, u[j], back * keep(&a, query, p.key + j) * n.keep_scale, &z_sum);
             together += u[j] * du[j];
         }
@@ -229,13 +229,13 @@ static __global__ void query_grads(const ganz_attention_call a, int longest, flo
 #pragma unroll 4
             for (int j = 0; j < count; j++)
                 out += du[j] * load1((const T *)a.k.m.data + (size_t)(p.key + j) * a.k.m.ld + column + c);
-            put1(&a.q_grad, query, column + c, out * a.scale * n.k_step);
+            put1(&a.q_grad, query, column + c, out * a.inv_root * n.k_scale);
         }
         __syncwarp();
     }
     if (z == NULL) return;
     z_sum = block_sum(z_sum, room);
-    if (threadIdx.x == 0) z[blockIdx.x] = z_sum * n.u_step * GANZ_LN2;
+    if (threadIdx.x == 0) z[blockIdx.x] = z_sum * n.u_scale * GANZ_LN2;
 }
 
 template <typename T> static __global__ void key_grads(const ganz_attention_call a, int longest, const float *delta)
@@ -262,7 +262,7 @@ template <typename T> static __global__ void key_grads(const ganz_attention_call
             float back = 0;
             for (int c = 0; c < a.width; c += 4)
                 back += total4(*(const float4 *)(v + c) * matrix4(&a.out_grad, query, column + c));
-            const float g = u_grad(&a, &n, value, back * n.v_step * kept * n.keep_scale, &unused);
+            const float g = u_grad(&a, &n, value, back * n.v_scale * kept * n.keep_scale, &unused);
             u[i] = u_code(&a, &n, value) * kept;
             ds[i] = value * (g - delta[at]);
         }
@@ -274,8 +274,8 @@ template <typename T> static __global__ void key_grads(const ganz_attention_call
                 dk += ds[i] * load1((const T *)a.q.m.data + (size_t)(p.query + i) * a.q.m.ld + column + c);
                 dv += u[i] * matrix1(&a.out_grad, p.query + i, column + c);
             }
-            put1(&a.k_grad, key, column + c, dk * a.scale * n.q_step);
-            put1(&a.v_grad, key, column + c, dv * n.u_step * n.keep_scale);
+            put1(&a.k_grad, key, column + c, dk * a.inv_root * n.q_scale);
+            put1(&a.v_grad, key, column + c, dv * n.u_scale * n.keep_scale);
         }
         __syncwarp();
     }
@@ -289,7 +289,7 @@ template <typename T> static void run_attention_grad(ganz_cuda *c, const ganz_at
     const int longest = keys > queries ? keys : queries;
     const size_t each = 2 * (size_t)(call->width + longest);
     const int warps = fitting_warps(c, each, "attention gradient");
-    const bool want_z = call->u_step != NULL && call->u_z_grad != NULL;
+    const bool want_z = call->u_scale != NULL && call->u_z_grad != NULL;
     const size_t room = (size_t)call->see.queries * (size_t)call->heads;
     float *delta = (float *)ganz_cuda_scratch(c, (room + (size_t)blocks) * sizeof *delta);
     if (warps == 0 || delta == NULL) return;

@@ -153,7 +153,7 @@ static __device__ inline void attend(const ganz_attention_call &a, const attenti
         __syncthreads();
         add_rows(&out, u + first, longest, tile, line, width, count);
     }
-    write(a.out, out, p.query, mine, p.queries, column, width, n.u_step * n.v_step * n.keep_scale);
+    write(a.out, out, p.query, mine, p.queries, column, width, n.u_scale * n.v_scale * n.keep_scale);
 }
 
 static __global__ void __launch_bounds__(THREADS) attend_kernel(const ganz_attention_call a, int longest)
@@ -169,8 +169,8 @@ static __global__ void __launch_bounds__(THREADS) attend_kernel(const ganz_atten
 /* ---- backward ----------------------------------------------------------------------------------- */
 
 /* Queries base .. base + 15. delta: (queries, heads) sum over keys of U times its gradient. Returns this thread's part
- * of the gradient of U's step. Shared memory: queries and gradients (BLOCK, line), tiles of k and v (TILE, line), U and
- * its gradient (BLOCK, longest). */
+ * of the gradient of U's scale. Shared memory: queries and gradients (BLOCK, line), tiles of k and v (TILE, line), U
+ * and its gradient (BLOCK, longest). */
 static __device__ inline float query_grads(const ganz_attention_call &a, const attention_place &p, int base,
                                            int longest, float *delta, float *shared)
 {
@@ -208,7 +208,7 @@ static __device__ inline float query_grads(const ganz_attention_call &a, const a
                 float value = 0, back = 0;
                 if (sees) {
                     value = expf(s[k] * n.factor - most[k]) * inverse[k];
-                    back = d[k] * n.v_step * keep(a, p.query + query, p.key + key) * n.keep_scale;
+                    back = d[k] * n.v_scale * keep(a, p.query + query, p.key + key) * n.keep_scale;
                     back = u_grad(&a, &n, value, back, &z_sum);
                 }
                 u[k * longest + key] = value;
@@ -236,11 +236,11 @@ static __device__ inline float query_grads(const ganz_attention_call &a, const a
         }
         add_rows(&sums, du + first, longest, k_tile, line, width, count);
     }
-    write(a.q_grad, sums, p.query, mine, p.queries, column, width, a.scale * n.k_step);
+    write(a.q_grad, sums, p.query, mine, p.queries, column, width, a.inv_root * n.k_scale);
     return z_sum;
 }
 
-/* z: (blocks) sums for the step of U, or NULL. */
+/* z: (blocks) sums for the scale of U, or NULL. */
 static __global__ void __launch_bounds__(THREADS)
     query_kernel(const ganz_attention_call a, int longest, float *delta, float *z)
 {
@@ -254,7 +254,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
     if (z == NULL) return;
     z_sum = block_sum(z_sum, room);
-    if (threadIdx.x == 0) z[blockIdx.y * gridDim.x + blockIdx.x] = z_sum * *a.u_step * GANZ_LN2;
+    if (threadIdx.x == 0) z[blockIdx.y * gridDim.x + blockIdx.x] = z_sum * *a.u_scale * GANZ_LN2;
 }
 
 /* Keys base .. base + 15. Shared memory: keys and values (BLOCK, line), tiles of q and the gradient of out (TILE,
@@ -292,7 +292,7 @@ static __device__ inline void key_grads(const ganz_attention_call &a, const atte
                 if (key < p.keys && (!a.see.causal || key <= query)) {
                     const float value = expf(s[k] * n.factor - most) * inverse,
                                 kept = keep(a, p.query + query, p.key + key);
-                    back = u_grad(&a, &n, value, d[k] * n.v_step * kept * n.keep_scale, &unused);
+                    back = u_grad(&a, &n, value, d[k] * n.v_scale * kept * n.keep_scale, &unused);
                     back = value * (back - delta[at]);
                     made = u_code(&a, &n, value) * kept;
                 }
@@ -304,8 +304,8 @@ static __device__ inline void key_grads(const ganz_attention_call &a, const atte
         add_rows(&k_sum, ds, TILE, q, line, width, count);
         add_rows(&v_sum, u, TILE, g, line, width, count);
     }
-    write(a.k_grad, k_sum, p.key, mine, p.keys, column, width, a.scale * n.q_step);
-    write(a.v_grad, v_sum, p.key, mine, p.keys, column, width, n.u_step * n.keep_scale);
+    write(a.k_grad, k_sum, p.key, mine, p.keys, column, width, a.inv_root * n.q_scale);
+    write(a.v_grad, v_sum, p.key, mine, p.keys, column, width, n.u_scale * n.keep_scale);
 }
 
 static __global__ void __launch_bounds__(THREADS) key_kernel(const ganz_attention_call a, const float *delta)
@@ -361,7 +361,7 @@ bool ganz_cuda_attention_grad_plain(ganz_cuda *c, const ganz_attention_call *cal
 {
     if (!suits(c, call)) return false;
     const dim3 blocks = grid_of(call, call->see.longest_query);
-    const bool want_z = call->u_step != NULL && call->u_z_grad != NULL;
+    const bool want_z = call->u_scale != NULL && call->u_z_grad != NULL;
     const size_t room = (size_t)call->see.queries * (size_t)call->heads, many = (size_t)blocks.x * blocks.y;
     float *delta = (float *)ganz_cuda_scratch(c, (room + many) * sizeof *delta), *z = want_z ? delta + room : NULL;
     if (delta == NULL) return true;

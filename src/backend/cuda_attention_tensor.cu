@@ -8,7 +8,7 @@ static __device__ inline void write_codes(const ganz_code_out &to, int row0, int
                                           const float sum[W / 8][4], float worth)
 {
     const int lane = threadIdx.x % WARP, at = column + 2 * (lane % 4);
-    const code_range r = range_of(to.step, to.p, true);
+    const code_range r = range_of(to.scale, to.p, true);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const int row = first + lane / 4 + 8 * half;
@@ -111,7 +111,7 @@ template <int W>
 static __device__ inline void write_out(const ganz_attention_call &a, const attention_place &p,
                                         const attention_numbers &n, int mine, const float out[W / 8][4])
 {
-    const float worth = n.u_step * n.v_step * n.keep_scale;
+    const float worth = n.u_scale * n.v_scale * n.keep_scale;
     if (a.codes.m.data != NULL) write_codes<W>(a.codes, p.query, p.head * W, mine, p.queries, out, worth);
     else write_rows<W>(&a.out, p.query, p.head * W, mine, p.queries, out, worth);
 }

@@ -20,7 +20,7 @@ static __device__ inline void make_pair(const ganz_attention_call &a, const atte
                                         float *back, float most, float inverse, float keep, float *z)
 {
     *score = __expf(*score * n.factor - most) * inverse;
-    *back = u_grad(&a, &n, *score, *back * n.v_step * keep * n.keep_scale, z);
+    *back = u_grad(&a, &n, *score, *back * n.v_scale * keep * n.keep_scale, z);
 }
 
 /* What the forward kept of two rows of queries. */
@@ -86,10 +86,10 @@ static __device__ inline void put_group(bf16 *tile, int row, int column, const u
     upper[4] = a[2];
     lower[4] = a[3];
 }
-static __device__ inline void get_turned(uint32_t a[4], const bf16 *tile, int row, int column)
+static __device__ inline void get_transposed(uint32_t a[4], const bf16 *tile, int row, int column)
 {
     const int lane = threadIdx.x % WARP;
-    load_matrix_turned(a, tile + (row + lane % 8 + lane / 16 * 8) * LINE + column + lane / 8 % 2 * 8);
+    load_matrix_transposed(a, tile + (row + lane % 8 + lane / 16 * 8) * LINE + column + lane / 8 % 2 * 8);
 }
 
 /* Gradients of 16 keys and values, from U and the gradient of the scores in the tiles that held v and k. */
@@ -106,13 +106,13 @@ static __device__ inline void whole_keys(const ganz_attention_call &a, const att
     clear<W>(v_sum);
     for (int row = a.see.causal ? mine : 0; row < p.queries; row += ROWS) {
         uint32_t ds[4], u[4];
-        get_turned(ds, ds_tile, row, mine);
-        get_turned(u, u_tile, row, mine);
+        get_transposed(ds, ds_tile, row, mine);
+        get_transposed(u, u_tile, row, mine);
         mix<W>(k_sum, ds, t.q, row);
         mix<W>(v_sum, u, t.g, row);
     }
-    write_rows<W>(&a.k_grad, p.key, column, mine, p.keys, k_sum, a.scale * n.q_step);
-    write_rows<W>(&a.v_grad, p.key, column, mine, p.keys, v_sum, n.u_step * n.keep_scale);
+    write_rows<W>(&a.k_grad, p.key, column, mine, p.keys, k_sum, a.inv_root * n.q_scale);
+    write_rows<W>(&a.v_grad, p.key, column, mine, p.keys, v_sum, n.u_scale * n.keep_scale);
 }
 
 template <int W>
@@ -160,7 +160,7 @@ static __device__ inline float whole_grads(const ganz_attention_call &a, const a
 #pragma unroll
         for (int g = 0; g < GROUPS; g++)
             if (ROWS * g < reach) mix<W>(sum, ds[g], t.k, ROWS * g);
-        write_rows<W>(&a.q_grad, p.query, column, mine, p.queries, sum, a.scale * n.k_step);
+        write_rows<W>(&a.q_grad, p.query, column, mine, p.queries, sum, a.inv_root * n.k_scale);
     }
     __syncthreads(); /* nobody needs k and v any more */
     bf16 *ds_tile = all.k + unit.first * LINE, *u_tile = all.v + unit.first * LINE;
@@ -227,7 +227,7 @@ static __device__ inline float query_tile(const ganz_attention_call &a, const at
                 deltas[(size_t)(p.query + query) * a.heads + p.head] = delta[half];
         }
     }
-    write_rows<W>(&a.q_grad, p.query, column, mine, p.queries, sum, a.scale * n.k_step);
+    write_rows<W>(&a.q_grad, p.query, column, mine, p.queries, sum, a.inv_root * n.k_scale);
     return z;
 }
 
@@ -248,10 +248,10 @@ static __device__ inline void copy_stats(column_stats *to, const ganz_attention_
 }
 
 /* The same for 16 keys (rows) and 16 queries (columns): left operands of the gradients of k and v. */
-static __device__ inline void pack_turned(uint32_t ds[4], uint32_t u[4], float s[2][4], float d[2][4],
-                                          const ganz_attention_call &a, const attention_place &p,
-                                          const attention_numbers &n, const column_stats *c, int key, int query,
-                                          uint32_t keep, int g)
+static __device__ inline void pack_transposed(uint32_t ds[4], uint32_t u[4], float s[2][4], float d[2][4],
+                                              const ganz_attention_call &a, const attention_place &p,
+                                              const attention_numbers &n, const column_stats *c, int key, int query,
+                                              uint32_t keep, int g)
 {
     float unused = 0;
 #pragma unroll
@@ -300,13 +300,13 @@ static __device__ inline void key_tile(const ganz_attention_call &a, const atten
             if (a.see.causal && tile + ROWS * (g + 1) <= mine) continue;
             dots<W>(s, k, tiles.q, ROWS * g);
             dots<W>(d, v, tiles.g, ROWS * g);
-            pack_turned(ds, u, s, d, a, p, n, stats, mine, tile + ROWS * g, keep, g);
+            pack_transposed(ds, u, s, d, a, p, n, stats, mine, tile + ROWS * g, keep, g);
             mix<W>(k_sum, ds, tiles.q, ROWS * g);
             mix<W>(v_sum, u, tiles.g, ROWS * g);
         }
     }
-    write_rows<W>(&a.k_grad, p.key, column, mine, p.keys, k_sum, a.scale * n.q_step);
-    write_rows<W>(&a.v_grad, p.key, column, mine, p.keys, v_sum, n.u_step * n.keep_scale);
+    write_rows<W>(&a.k_grad, p.key, column, mine, p.keys, k_sum, a.inv_root * n.q_scale);
+    write_rows<W>(&a.v_grad, p.key, column, mine, p.keys, v_sum, n.u_scale * n.keep_scale);
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------ */
@@ -332,8 +332,8 @@ static __global__ void __launch_bounds__(THREADS, 4)
         if (is_whole(p) && (!is_short(p) || p.head % 2 == 0)) z = whole_grads<W>(a, p, tiles);
     }
     if (z_sums == NULL) return;
-    const float step = a.u_step != NULL ? *a.u_step : 1.0f, total = block_sum(z, room);
-    if (threadIdx.x == 0) z_sums[block] = total * step * GANZ_LN2;
+    const float scale = a.u_scale != NULL ? *a.u_scale : 1.0f, total = block_sum(z, room);
+    if (threadIdx.x == 0) z_sums[block] = total * scale * GANZ_LN2;
 }
 
 template <int W>
@@ -381,7 +381,7 @@ bool ganz_cuda_attention_grad_tensor(ganz_cuda *c, const ganz_attention_call *ca
         made.out_grad.data = room + z_bytes + delta_bytes;
         ganz_cuda_convert(c, &call->out_grad, GANZ_BF16, made.out_grad.data);
     }
-    float *z = call->u_step != NULL && call->u_z_grad != NULL ? (float *)room : NULL,
+    float *z = call->u_scale != NULL && call->u_z_grad != NULL ? (float *)room : NULL,
           *deltas = (float *)(room + z_bytes);
     if (call->width == 64) run_grad<64>(c, &made, blocks, deltas, z);
     else run_grad<32>(c, &made, blocks, deltas, z);

@@ -31,7 +31,7 @@ static __device__ inline void load_matrix(uint32_t r[4], const bf16 *p)
                  : "r"(at)
                  : "memory");
 }
-static __device__ inline void load_matrix_turned(uint32_t r[4], const bf16 *p)
+static __device__ inline void load_matrix_transposed(uint32_t r[4], const bf16 *p)
 {
     const uint32_t at = (uint32_t)__cvta_generic_to_shared(p);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -123,7 +123,7 @@ static __device__ inline void mix(float sum[W / 8][4], const uint32_t a[4], cons
 #pragma unroll
     for (int c = 0; c < W / 16; c++) {
         uint32_t b[4];
-        load_matrix_turned(b, at + 16 * c);
+        load_matrix_transposed(b, at + 16 * c);
         mma(sum[2 * c], a, b[0], b[1]);
         mma(sum[2 * c + 1], a, b[2], b[3]);
     }
@@ -244,15 +244,16 @@ static __device__ inline bool find_tile(const ganz_attention_call &a, bool keys,
 /* ---- dropout ------------------------------------------------------------------------------------ */
 
 /* Which of the 16 x 64 pairs from (row, column) on are kept: bit 8 g + 4 t + e for element e of half t of group g. Rows
- * are queries or, turned, keys. */
-template <bool TURNED>
+ * are queries or, with ROWS_ARE_KEYS, keys. */
+template <bool ROWS_ARE_KEYS>
 static __device__ inline uint32_t kept_bits(const ganz_attention_call &a, const attention_place &p, int row, int column)
 {
     if (a.mask == NULL) return 0xffffffffu;
-    const int rows = TURNED ? p.keys : p.queries, columns = TURNED ? p.queries : p.keys;
-    const int32_t *row_slots = TURNED ? a.key_slot + p.key : a.query_slot + p.query;
-    const int32_t *column_slots = TURNED ? a.query_slot + p.query : a.key_slot + p.key;
-    const size_t row_step = TURNED ? 1 : (size_t)a.mask_side, column_step = TURNED ? (size_t)a.mask_side : 1;
+    const int rows = ROWS_ARE_KEYS ? p.keys : p.queries, columns = ROWS_ARE_KEYS ? p.queries : p.keys;
+    const int32_t *row_slots = ROWS_ARE_KEYS ? a.key_slot + p.key : a.query_slot + p.query;
+    const int32_t *column_slots = ROWS_ARE_KEYS ? a.query_slot + p.query : a.key_slot + p.key;
+    const size_t row_step = ROWS_ARE_KEYS ? 1 : (size_t)a.mask_side,
+                 column_step = ROWS_ARE_KEYS ? (size_t)a.mask_side : 1;
     const uint8_t *line[2];
     uint32_t bits = 0;
 #pragma unroll

@@ -224,7 +224,7 @@ static void fill_table(ganz_backend *t, ganz_precision precision)
     t->quantize = ganz_cuda_quantize;
     t->quantize_grad = ganz_cuda_quantize_grad;
     t->largest = ganz_cuda_largest;
-    t->steps = ganz_cuda_steps;
+    t->scales = ganz_cuda_scales;
     t->refresh = ganz_cuda_refresh;
     t->adafactor = ganz_cuda_adafactor;
     t->adam = ganz_cuda_adam;

@@ -55,8 +55,8 @@ typedef struct ganz_cuda_blas {
     decltype(&cublasLtMatmulDescInit_internal) desc_init;
     decltype(&cublasLtMatmulDescSetAttribute) desc_set;
     decltype(&cublasLtMatrixLayoutInit_internal) layout_init;
-    decltype(&cublasLtMatmulPreferenceInit_internal) wish_init;
-    decltype(&cublasLtMatmulPreferenceSetAttribute) wish_set;
+    decltype(&cublasLtMatmulPreferenceInit_internal) preference_init;
+    decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set;
 } ganz_cuda_blas;
 /* False with a reason in `why`. */
 bool ganz_cuda_blas_open(ganz_cuda_blas *blas, char *why, size_t why_bytes);
@@ -73,7 +73,7 @@ typedef struct ganz_cuda {
     size_t workspace_bytes;
     void *scratch; /* of one call */
     size_t scratch_bytes;
-    float *numbers; /* on the device: 0, 1, product of two steps */
+    float *numbers; /* on the device: 0, 1, product of two scales */
     unsigned char *ring;
     cudaEvent_t ring_free[RING_PARTS];
     int ring_part;
@@ -129,7 +129,7 @@ void ganz_cuda_loss(ganz_backend *be, const ganz_loss_call *call);
 void ganz_cuda_quantize(ganz_backend *be, const ganz_quantize_call *call);
 void ganz_cuda_quantize_grad(ganz_backend *be, const ganz_quantize_call *call);
 void ganz_cuda_largest(ganz_backend *be, const ganz_matrix *x, real *largest);
-void ganz_cuda_steps(ganz_backend *be, const real *z, real *step, int count, bool whole, real scale);
+void ganz_cuda_scales(ganz_backend *be, const real *z, real *scale, int count, bool power_of_two, real factor);
 void ganz_cuda_refresh(ganz_backend *be, const ganz_refresh_item *items, int count);
 void ganz_cuda_adafactor(ganz_backend *be, const ganz_update_call *call);
 void ganz_cuda_adam(ganz_backend *be, const ganz_update_call *call);
@@ -140,7 +140,7 @@ void ganz_cuda_plans_free(ganz_cuda *c);
 
 /* After a product: y = drop(relu(y + bias)), in place. */
 void ganz_cuda_finish_rows(ganz_cuda *c, const ganz_linear_call *call);
-/* The same from sums (rows, out contiguous) that are not yet worth their steps, to codes of rows `first` and on. */
+/* The same from sums (rows, out contiguous) that are not yet worth their scales, to codes of rows `first` and on. */
 void ganz_cuda_finish_codes(ganz_cuda *c, const ganz_linear_call *call, const float *sums, int first, int rows);
 /* A gradient becomes zero where none passes. */
 void ganz_cuda_zero_clipped(ganz_cuda *c, const ganz_matrix *grad, const uint8_t *inside);
@@ -211,21 +211,21 @@ static __device__ inline float4 operator*(float4 a, float b) { return make_float
 static __device__ inline float4 operator-(float4 a, float b) { return make_float4(a.x - b, a.y - b, a.z - b, a.w - b); }
 static __device__ inline float total4(float4 a) { return (a.x + a.y) + (a.z + a.w); }
 
-/* Rounding in units of the step; a product is rounded by itself, as on the CPU. */
+/* Rounding in units of the scale; a product is rounded by itself, as on the CPU. */
 typedef struct code_range {
     float inv, low, high;
 } code_range;
 
-static __device__ inline code_range range_of(const float *step, int p, bool is_signed)
+static __device__ inline code_range range_of(const float *scale, int p, bool is_signed)
 {
-    return code_range{__fdiv_rn(1.0f, *step), is_signed ? -(float)p : 0.0f, (float)p};
+    return code_range{__fdiv_rn(1.0f, *scale), is_signed ? -(float)p : 0.0f, (float)p};
 }
 static __device__ inline float code_of(float y, code_range r)
 {
     return rintf(fminf(fmaxf(y, r.low), r.high)) + 0.0f; /* no -0 */
 }
 static __device__ inline bool is_inside(float y, code_range r) { return y < r.high + 0.5f && y > r.low - 0.5f; }
-static __device__ inline float4 in_steps(float4 v, code_range r)
+static __device__ inline float4 in_scales(float4 v, code_range r)
 {
     return make_float4(__fmul_rn(v.x, r.inv), __fmul_rn(v.y, r.inv), __fmul_rn(v.z, r.inv), __fmul_rn(v.w, r.inv));
 }

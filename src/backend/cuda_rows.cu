@@ -70,12 +70,12 @@ template <typename T> static __global__ void embed_kernel(const ganz_embed_call 
     if (row >= e.rows) return;
     const int id = e.ids[row];
     const bool known = id >= 1 && id < e.vocab;
-    const float factor = e.table.step != NULL ? e.table.step[e.by_row && known ? id : 0] : 1.0f;
+    const float factor = e.table.scale != NULL ? e.table.scale[e.by_row && known ? id : 0] : 1.0f;
     const T *line = (const T *)e.table.m.data + (size_t)(known ? id : 0) * e.table.m.ld;
     const float *timing = e.timing + (size_t)e.positions[row] * e.cols;
 #pragma unroll 4
     for (int i = lane; i < e.cols / 4; i += WARP) {
-        float4 v = known ? load4(line + 4 * i) * factor * e.scale : make_float4(0, 0, 0, 0);
+        float4 v = known ? load4(line + 4 * i) * factor * e.root : make_float4(0, 0, 0, 0);
         if (e.extra != NULL) v = v + load4(e.extra + 4 * i);
         v = v + load4(timing + 4 * i);
         store4(e.out + (size_t)row * e.cols + 4 * i, v * drop4(e.drop, row, e.cols, 4 * i));
@@ -106,7 +106,7 @@ static __device__ inline void add_to_table(const ganz_embed_call *e, int id, int
 {
     if (id < 1 || id >= e->vocab || column >= e->cols) return;
     float *to = e->table_grad + (size_t)id * e->cols + column;
-    store4(to, load4(to) + sum * e->scale);
+    store4(to, load4(to) + sum * e->root);
 }
 
 static __global__ void embed_groups(const ganz_embed_call e, float *first, float *last)
@@ -234,10 +234,10 @@ template <typename D, typename Y> static __global__ void norm_kernel(const ganz_
     Y *y = (Y *)n.y.data + (size_t)row * n.y.ld;
 #pragma unroll 4
     for (int i = lane; i < fours; i += WARP)
-        store4(y + 4 * i, (mine[i] - s.x) * s.y * load4(n.scale + 4 * i) + load4(n.bias + 4 * i));
+        store4(y + 4 * i, (mine[i] - s.x) * s.y * load4(n.gain + 4 * i) + load4(n.bias + 4 * i));
 }
 
-/* The same to codes, each out with a step of its own. */
+/* The same to codes, each out with a scale of its own. */
 template <typename D, typename C> static __global__ void norm_codes_kernel(const ganz_norm_call n)
 {
     extern __shared__ float4 rows_of_warps[];
@@ -247,15 +247,15 @@ template <typename D, typename C> static __global__ void norm_codes_kernel(const
     const float2 s = sum_row<D>(n, row, mine);
 #pragma unroll 4
     for (int i = lane; i < fours; i += WARP)
-        mine[i] = (mine[i] - s.x) * s.y * load4(n.scale + 4 * i) + load4(n.bias + 4 * i);
+        mine[i] = (mine[i] - s.x) * s.y * load4(n.gain + 4 * i) + load4(n.bias + 4 * i);
     for (int u = 0; u < GANZ_CODE_OUTS; u++) {
         if (n.codes[u].m.data == NULL) continue;
-        const code_range r = range_of(n.codes[u].step, n.codes[u].p, true);
+        const code_range r = range_of(n.codes[u].scale, n.codes[u].p, true);
         C *codes = (C *)n.codes[u].m.data + (size_t)row * n.codes[u].m.ld;
         uint8_t *inside = n.codes[u].inside + (size_t)row * fours;
 #pragma unroll 4
         for (int i = lane; i < fours; i += WARP) {
-            const float4 y = in_steps(mine[i], r);
+            const float4 y = in_scales(mine[i], r);
             store4(codes + 4 * i, codes_of(y, r));
             inside[i] = (uint8_t)bits_inside(y, r);
         }
@@ -324,7 +324,7 @@ template <typename G> static __device__ inline float4 code_grads(const ganz_norm
 }
 
 /* A block walks over its share of the rows, two at a time; a thread owns four columns, so that the sums of the
- * gradients of scale and bias stay in registers. partial: (blocks, 2 cols). */
+ * gradients of gain and bias stay in registers. partial: (blocks, 2 cols). */
 template <typename D, typename Y, bool CODES>
 static __global__ void __launch_bounds__(1024) norm_grad_kernel(const ganz_norm_call n, int each, float *partial)
 {
@@ -332,7 +332,7 @@ static __global__ void __launch_bounds__(1024) norm_grad_kernel(const ganz_norm_
     const int column = 4 * threadIdx.x, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
     const bool active = column < n.cols;
     const float *sum = n.delta.data != NULL ? n.sum : n.x;
-    const float4 scale = active ? load4(n.scale + column) : make_float4(0, 0, 0, 0);
+    const float4 gain = active ? load4(n.gain + column) : make_float4(0, 0, 0, 0);
     float4 scale_sum = make_float4(0, 0, 0, 0), bias_sum = scale_sum;
     const int begin = blockIdx.x * each, end = min(begin + each, n.rows);
     int side = 0;
@@ -357,7 +357,7 @@ static __global__ void __launch_bounds__(1024) norm_grad_kernel(const ganz_norm_
         for (int r = 0; r < NORM_ROWS; r++) {
             scale_sum = scale_sum + g[r] * hat[r];
             bias_sum = bias_sum + g[r];
-            g[r] = g[r] * scale;
+            g[r] = g[r] * gain;
             part[2 * r] = warp_sum(total4(g[r]));
             part[2 * r + 1] = warp_sum(total4(g[r] * hat[r]));
         }
@@ -417,7 +417,7 @@ void ganz_cuda_norm_grad(ganz_backend *be, const ganz_norm_call *call)
     const int each = (int)ganz_round_up((size_t)ganz_cuda_blocks(call->rows, most), NORM_ROWS);
     const int blocks = ganz_cuda_blocks(call->rows, each);
     float *partial = NULL;
-    if (call->scale_grad != NULL || call->bias_grad != NULL) {
+    if (call->gain_grad != NULL || call->bias_grad != NULL) {
         partial = (float *)ganz_cuda_scratch(c, (size_t)blocks * 2 * (size_t)call->cols * sizeof(float));
         if (partial == NULL) return;
     }
@@ -433,7 +433,7 @@ void ganz_cuda_norm_grad(ganz_backend *be, const ganz_norm_call *call)
                                       <<<blocks, threads, 0, c->stream>>>(*call, each, partial)));
     ganz_cuda_launched(c, "norm gradient");
     if (partial != NULL)
-        ganz_cuda_add_columns(c, partial, blocks, 2 * call->cols, call->scale_grad, call->cols, call->bias_grad);
+        ganz_cuda_add_columns(c, partial, blocks, 2 * call->cols, call->gain_grad, call->cols, call->bias_grad);
 }
 
 /* ---- around a product --------------------------------------------------------------------------- */
@@ -476,9 +476,9 @@ static __device__ inline float4 times(float4 a, float4 b)
 /* What a unit of the sums of four columns is worth. */
 static __device__ inline float4 worth_of(const ganz_linear_call *l, int column)
 {
-    const float x = l->x.step != NULL ? *l->x.step : 1.0f;
-    if (l->w_by_row) return times(make_float4(x, x, x, x), load4(l->w.step + column));
-    const float all = __fmul_rn(x, l->w.step != NULL ? *l->w.step : 1.0f);
+    const float x = l->x.scale != NULL ? *l->x.scale : 1.0f;
+    if (l->w_by_row) return times(make_float4(x, x, x, x), load4(l->w.scale + column));
+    const float all = __fmul_rn(x, l->w.scale != NULL ? *l->w.scale : 1.0f);
     return make_float4(all, all, all, all);
 }
 static __device__ inline unsigned above_zero(float4 v)
@@ -493,7 +493,7 @@ static __global__ void finish_codes_kernel(const ganz_linear_call l, const float
     const int column = 4 * (blockIdx.x * THREADS + threadIdx.x), base = blockIdx.y * BATCH;
     if (column >= l.out) return;
     const float4 worth = worth_of(&l, column);
-    const code_range r = range_of(l.codes.step, l.codes.p, true);
+    const code_range r = range_of(l.codes.scale, l.codes.p, true);
     const float4 bias = l.bias != NULL ? load4(l.bias + column) : make_float4(0, 0, 0, 0);
     const int fours = l.out / 4;
     float4 v[BATCH];
@@ -508,7 +508,7 @@ static __global__ void finish_codes_kernel(const ganz_linear_call l, const float
         float4 s = plus(times(v[i], worth), bias);
         if (l.relu) s = make_float4(fmaxf(s.x, 0), fmaxf(s.y, 0), fmaxf(s.z, 0), fmaxf(s.w, 0));
         if (l.drop.mask != NULL) s = s * kept;
-        const float4 y = in_steps(s, r);
+        const float4 y = in_scales(s, r);
         store4((C *)l.codes.m.data + (size_t)row * l.codes.m.ld + column, codes_of(y, r));
         if (l.codes.inside != NULL)
             l.codes.inside[(size_t)row * fours + column / 4] =

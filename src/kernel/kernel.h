@@ -6,7 +6,7 @@
  *
  * Numbers
  *   codes     int8 in [-p, p], p <= 127: -128 never occurs. Attention weights: uint8 in [0, umax].
- *   quantize  code = clamp(rint(x * inv)), half to even, inv = 1 / step. NaN becomes the lower end.
+ *   quantize  code = clamp(rint(x * inv)), half to even, inv = 1 / scale. NaN becomes the lower end.
  *   sums      int32, exact: depth <= GANZ_DEPTH_MAX.
  *   scaling   (float)sum * scale, the conversion rounding to nearest, scale = s_x * s_w in float.
  *   row sums  eight lanes, element i in lane i % 8, lanes joined as
@@ -90,9 +90,9 @@ typedef struct ganz_epilogue {
 
 typedef struct ganz_rows {
     /* Layer norm: mean = sum(x) / n, d = x - mean, r = 1 / sqrt(sum(d * d) / n + GANZ_NORM_EPSILON),
-     * y = (d * r) * scale + bias. Writes y where it is not NULL, and codes of y for each of `count` outs
+     * y = (d * r) * gain + bias. Writes y where it is not NULL, and codes of y for each of `count` outs
      * (one row feeds q, k and v). n >= 1. */
-    void (*norm)(const float *x, int n, const float *scale, const float *bias, float *y, const ganz_codes *outs,
+    void (*norm)(const float *x, int n, const float *gain, const float *bias, float *y, const ganz_codes *outs,
                  int count);
     void (*quantize)(const float *x, int n, float inv, int p, int8_t *codes);
     /* [0, umax], umax <= 255. */
@@ -110,8 +110,8 @@ typedef struct ganz_rows {
     void (*top_k)(const float *x, int n, int k, float *values, int32_t *indices);
     void (*add)(const float *a, const float *b, int n, float *y); /* a + b */
     void (*scale)(const float *x, int n, float factor, float *y);
-    /* y = ((float)code * step) * root, then + first, then + second where not NULL. */
-    void (*embed)(const int8_t *codes, int n, float step, float root, const float *first, const float *second,
+    /* y = ((float)code * scale) * root, then + first, then + second where not NULL. */
+    void (*embed)(const int8_t *codes, int n, float scale, float root, const float *first, const float *second,
                   float *y);
     /* Applies e to sums of rows [row, row + rows) and columns [col, col + cols) of the whole result;
      * sums points at the first of them, its rows are `stride` apart. */
@@ -124,13 +124,14 @@ typedef struct ganz_rows {
 } ganz_rows;
 
 /* Every entry of ganz_rows; the test has a check for each. */
-#define GANZ_ROWS_LIST(X)                                                                                              \
-    X(norm)                                                                                                            \
-    X(quantize)                                                                                                        \
-    X(quantize_unsigned)                                                                                               \
-    X(exp)                                                                                                             \
-    X(softmax) X(softmax_scores) X(softmax_codes) X(exp_sum) X(top_k) X(add) X(scale) X(embed) X(epilogue) X(dot_rows) \
-        X(weighted_rows)
+#define GANZ_ROWS_LIST(X) \
+    X(norm)               \
+    X(quantize)           \
+    X(quantize_unsigned)  \
+    X(exp)                \
+    X(softmax)            \
+    X(softmax_scores)     \
+    X(softmax_codes) X(exp_sum) X(top_k) X(add) X(scale) X(embed) X(epilogue) X(dot_rows) X(weighted_rows)
 
 /* ---- integer products --------------------------------------------------------------------------- */
 

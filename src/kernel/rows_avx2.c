@@ -152,12 +152,12 @@ static inline moments moments_of(const float *x, int n)
     return m;
 }
 
-static inline __m256 normed(__m256 x, moments m, __m256 scale, __m256 bias)
+static inline __m256 normed(__m256 x, moments m, __m256 gain, __m256 bias)
 {
-    return _mm256_add_ps(_mm256_mul_ps(_mm256_mul_ps(_mm256_sub_ps(x, m.mean), m.r), scale), bias);
+    return _mm256_add_ps(_mm256_mul_ps(_mm256_mul_ps(_mm256_sub_ps(x, m.mean), m.r), gain), bias);
 }
 
-static void norm(const float *x, int n, const float *scale, const float *bias, float *y, const ganz_codes *outs,
+static void norm(const float *x, int n, const float *gain, const float *bias, float *y, const ganz_codes *outs,
                  int count)
 {
     const moments m = moments_of(x, n);
@@ -167,7 +167,7 @@ static void norm(const float *x, int n, const float *scale, const float *bias, f
         UNROLL
         for (int q = 0; q < 4; q++) {
             const int at = i + 8 * q;
-            v[q] = normed(_mm256_loadu_ps(x + at), m, _mm256_loadu_ps(scale + at), _mm256_loadu_ps(bias + at));
+            v[q] = normed(_mm256_loadu_ps(x + at), m, _mm256_loadu_ps(gain + at), _mm256_loadu_ps(bias + at));
             if (y) _mm256_storeu_ps(y + at, v[q]);
         }
         for (int o = 0; o < count; o++) {
@@ -181,7 +181,7 @@ static void norm(const float *x, int n, const float *scale, const float *bias, f
     for (; i < n; i += 8) {
         const int lanes = n - i < 8 ? n - i : 8;
         const __m256i mask = lane_mask(lanes);
-        const __m256 v = normed(_mm256_maskload_ps(x + i, mask), m, _mm256_maskload_ps(scale + i, mask),
+        const __m256 v = normed(_mm256_maskload_ps(x + i, mask), m, _mm256_maskload_ps(gain + i, mask),
                                 _mm256_maskload_ps(bias + i, mask));
         if (y) _mm256_maskstore_ps(y + i, mask, v);
         for (int o = 0; o < count; o++)
@@ -323,9 +323,10 @@ static void add(const float *a, const float *b, int n, float *y)
     for (; i < n; i++) y[i] = a[i] + b[i];
 }
 
-static void embed(const int8_t *codes, int n, float step, float root, const float *first, const float *second, float *y)
+static void embed(const int8_t *codes, int n, float scale, float root, const float *first, const float *second,
+                  float *y)
 {
-    const __m256 s = _mm256_set1_ps(step), f = _mm256_set1_ps(root);
+    const __m256 s = _mm256_set1_ps(scale), f = _mm256_set1_ps(root);
     int i = 0;
     for (; i + 8 <= n; i += 8) {
         const __m256i c = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)(codes + i)));
@@ -335,7 +336,7 @@ static void embed(const int8_t *codes, int n, float step, float root, const floa
         _mm256_storeu_ps(y + i, v);
     }
     for (; i < n; i++) {
-        float v = ((float)codes[i] * step) * root;
+        float v = ((float)codes[i] * scale) * root;
         if (first) v = v + first[i];
         if (second) v = v + second[i];
         y[i] = v;

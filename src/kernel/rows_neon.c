@@ -164,7 +164,7 @@ static void quantize_unsigned(const float *x, int n, float inv, int umax, uint8_
 
 /* ---- norm --------------------------------------------------------------------------------------- */
 
-static void norm(const float *x, int n, const float *scale, const float *bias, float *y, const ganz_codes *outs,
+static void norm(const float *x, int n, const float *gain, const float *bias, float *y, const ganz_codes *outs,
                  int count)
 {
     f8 sum = same8(0.0f);
@@ -181,7 +181,7 @@ static void norm(const float *x, int n, const float *scale, const float *bias, f
     for (int i = 0; i < n; i += 8) {
         const int lanes = n - i;
         const f8 d = mul8(sub8(load_upto(x + i, lanes), mean8), r);
-        const f8 v = add8(mul8(d, load_upto(scale + i, lanes)), load_upto(bias + i, lanes));
+        const f8 v = add8(mul8(d, load_upto(gain + i, lanes)), load_upto(bias + i, lanes));
         if (y) store_upto(y + i, v, lanes);
         for (int o = 0; o < count; o++)
             store_codes(outs[o].codes + i, codes8(v, limits_of(outs[o].inv, -outs[o].p, outs[o].p)), lanes);
@@ -273,7 +273,8 @@ static void add(const float *a, const float *b, int n, float *y)
     for (int i = 0; i < n; i += 8) store_upto(y + i, add8(load_upto(a + i, n - i), load_upto(b + i, n - i)), n - i);
 }
 
-static void embed(const int8_t *codes, int n, float step, float root, const float *first, const float *second, float *y)
+static void embed(const int8_t *codes, int n, float scale, float root, const float *first, const float *second,
+                  float *y)
 {
     for (int i = 0; i < n; i += 8) {
         const int lanes = n - i < 8 ? n - i : 8;
@@ -281,7 +282,7 @@ static void embed(const int8_t *codes, int n, float step, float root, const floa
         memcpy(all, codes + i, (size_t)lanes);
         const int16x8_t words = vmovl_s8(vld1_s8(all));
         f8 v = {vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))), vcvtq_f32_s32(vmovl_s16(vget_high_s16(words)))};
-        v = mul8(mul8(v, same8(step)), same8(root));
+        v = mul8(mul8(v, same8(scale)), same8(root));
         if (first) v = add8(v, load_upto(first + i, lanes));
         if (second) v = add8(v, load_upto(second + i, lanes));
         store_upto(y + i, v, lanes);

@@ -27,7 +27,7 @@ static float sum_row(const float *x, int n)
     return join_lanes(lane);
 }
 
-static void norm(const float *x, int n, const float *scale, const float *bias, float *y, const ganz_codes *outs,
+static void norm(const float *x, int n, const float *gain, const float *bias, float *y, const ganz_codes *outs,
                  int count)
 {
     const float mean = sum_row(x, n) / (float)n;
@@ -38,7 +38,7 @@ static void norm(const float *x, int n, const float *scale, const float *bias, f
     }
     const float r = 1.0f / sqrtf(join_lanes(lane) / (float)n + GANZ_NORM_EPSILON);
     for (int i = 0; i < n; i++) {
-        const float v = ((x[i] - mean) * r) * scale[i] + bias[i];
+        const float v = ((x[i] - mean) * r) * gain[i] + bias[i];
         if (y) y[i] = v;
         for (int o = 0; o < count; o++)
             outs[o].codes[i] = (int8_t)code_of(v * outs[o].inv, -(float)outs[o].p, (float)outs[o].p);
@@ -114,10 +114,11 @@ static void scale_row(const float *x, int n, float factor, float *y)
     for (int i = 0; i < n; i++) y[i] = x[i] * factor;
 }
 
-static void embed(const int8_t *codes, int n, float step, float root, const float *first, const float *second, float *y)
+static void embed(const int8_t *codes, int n, float scale, float root, const float *first, const float *second,
+                  float *y)
 {
     for (int i = 0; i < n; i++) {
-        float v = ((float)codes[i] * step) * root;
+        float v = ((float)codes[i] * scale) * root;
         if (first) v = v + first[i];
         if (second) v = v + second[i];
         y[i] = v;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool in_float_file(const ganz_param *p) { return p->kind != GANZ_STEP; }
+static bool in_float_file(const ganz_param *p) { return p->kind != GANZ_SCALE; }
 
 /* A matrix keeps its two dimensions, anything else is a vector. */
 int ganz_model_shape(const ganz_param *p, int64_t dims[2])
@@ -154,7 +154,7 @@ static ganz_status read_bits(const ganz_container *file, ganz_model_info *info, 
     if (biases && strcmp(biases, "32") == 0) info->bias_bits = GANZ_BITS_FLOAT;
     else GANZ_TRY(read_width(file, "bias_bits", info->bits, &info->bias_bits, err));
     GANZ_TRY(read_word(file, "lookup", "float", "codes", &info->float_lookup, err));
-    GANZ_TRY(read_word(file, "weight_steps", "rows", "one", &info->row_steps, err));
+    GANZ_TRY(read_word(file, "weight_steps", "rows", "one", &info->row_scales, err));
     return read_word(file, "attention", "float", "codes", &info->float_attention, err);
 }
 
@@ -305,7 +305,7 @@ static ganz_status read_integers(ganz_model *m, const ganz_container *file, bool
                                                .u = m->info.u_bits,
                                                .biases = m->info.bias_bits});
     m->net.float_lookup = m->info.float_lookup;
-    ganz_net_set_row_steps(&m->net, m->info.row_steps);
+    ganz_net_set_row_scales(&m->net, m->info.row_scales);
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_CODES, GANZ_INPUTS_CODES);
     for (int i = 0; m->info.float_attention && i < m->net.pairs; i++)
         ganz_net_pair(&m->net, i)->inputs = GANZ_INPUTS_FLOAT;

@@ -42,7 +42,7 @@ ganz_tensor *ganz_op_embed(ganz_pass *pass, const ganz_net *net, const ganz_toke
                                   .table = ganz_embedding_table(pass, net),
                                   .by_row = !net->float_lookup && ganz_site_by_row(&net->logits),
                                   .packed = net->float_lookup ? NULL : ganz_site_packed(pass, &net->logits),
-                                  .scale = (real)sqrt((double)d),
+                                  .root = (real)sqrt((double)d),
                                   .timing = pass->weights->timing,
                                   .extra = source ? ganz_pass_param(pass, net->target_space) : NULL,
                                   .drop = drop,
@@ -97,7 +97,7 @@ static void norm_backward(ganz_pass *pass, ganz_node *node)
     pass->be->norm_grad(pass->be, &n->call);
 }
 
-/* Every code matrix once: uses whose steps agree share theirs. */
+/* Every code matrix once: uses whose scales agree share theirs. */
 static void code_outs(const ganz_tensor *y, ganz_code_out *outs)
 {
     for (int i = 0; i < y->uses; i++) {
@@ -124,12 +124,12 @@ void ganz_op_norm(ganz_pass *pass, ganz_tensor **x, ganz_tensor *delta, const ga
                            .delta = delta ? delta->m : (ganz_matrix){0},
                            .drop = drop,
                            .eps = (real)1e-6,
-                           .scale = ganz_pass_param(pass, norm->scale),
+                           .gain = ganz_pass_param(pass, norm->gain),
                            .bias = ganz_pass_param(pass, norm->bias),
                            .sum = (*x)->m.data,
                            .y = y->m,
                            .stats = stats,
-                           .scale_grad = ganz_pass_param_grad(pass, norm->scale),
+                           .gain_grad = ganz_pass_param_grad(pass, norm->gain),
                            .bias_grad = ganz_pass_param_grad(pass, norm->bias)};
     code_outs(y, call.codes);
     if (y->uses && y->use[0].out.m.type == GANZ_S8) pass->be->norm_codes(pass->be, &call);

@@ -9,9 +9,9 @@ enum { MAX_SEGMENT = 1 << 30 };
 
 void ganz_segment_free(ganz_segment *s)
 {
-    ganz_codes_free(&s->hyp);
-    ganz_codes_free(&s->ref);
-    ganz_codes_free(&s->scratch);
+    ganz_codepoints_free(&s->hyp);
+    ganz_codepoints_free(&s->ref);
+    ganz_codepoints_free(&s->scratch);
     ganz_ngrams_free(&s->ngrams);
     ganz_free(s->words);
     ganz_free(s->ids);
@@ -44,11 +44,12 @@ void ganz_scorer_close(ganz_scorer **scorer)
 size_t ganz_scorer_segments(const ganz_scorer *scorer) { return scorer->segments; }
 
 /* The text of one side, in lower case if that is asked for. */
-static bool take_text(const ganz_scorer *s, ganz_codes *to, ganz_codes *scratch, const char *text, size_t bytes)
+static bool take_text(const ganz_scorer *s, ganz_codepoints *to, ganz_codepoints *scratch, const char *text,
+                      size_t bytes)
 {
-    if (!s->settings.lowercase) return ganz_codes_decode(to, text, bytes);
-    if (!ganz_codes_decode(scratch, text, bytes)) return false;
-    ganz_codes_lower(scratch, to);
+    if (!s->settings.lowercase) return ganz_codepoints_decode(to, text, bytes);
+    if (!ganz_codepoints_decode(scratch, text, bytes)) return false;
+    ganz_codepoints_lower(scratch, to);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* steps.tsv: the learned steps over a run, one line at each line of the log while they learn. */
+/* scales.tsv: the learned scales over a run, one line at each line of the log while they learn. */
 #ifndef GANZ_TRAIN_HISTORY_H
 #define GANZ_TRAIN_HISTORY_H
 

@@ -60,10 +60,10 @@ static int bits_of(long long number)
 
 /* ---- tables ------------------------------------------------------------------------------------- */
 
-/* log2 of how much larger a step is than the one that would clip nothing; NaN: nothing was seen. */
+/* log2 of how much larger a scale is than the one that would clip nothing; NaN: nothing was seen. */
 static double wider(const ganz_operand_stats *s)
 {
-    return s->largest > 0 ? log2(s->step / ganz_operand_max_step(s)) : NAN;
+    return s->largest > 0 ? log2(s->scale / ganz_operand_max_scale(s)) : NAN;
 }
 
 static ganz_status write_tsv(const ganz_operands *o, ganz_output *out, ganz_error *err)
@@ -73,7 +73,7 @@ static ganz_status write_tsv(const ganz_operands *o, ganz_output *out, ganz_erro
         const ganz_operand_stats *const s = &o->list[i];
         if (!s->integer) continue;
         PRINT("%s\t%s\t%d\t%.9g\t%.6g\t%.9g\t%.4f\t%.6g\t%.6g\t%lld\t%.6g\t%.2f\n", s->name, kinds[s->kind], s->bits,
-              s->step, s->step * s->most, ganz_operand_max_step(s), wider(s), s->largest,
+              s->scale, s->scale * s->most, ganz_operand_max_scale(s), wider(s), s->largest,
               usual_largest(&o->magnitudes[i]), (long long)s->values, ganz_operand_clip_rate(s), ganz_operand_snr(s));
     }
     return GANZ_OK;
@@ -95,7 +95,7 @@ static ganz_status write_operands(const ganz_operands *o, ganz_output *out, ganz
         const ganz_operand_stats *const s = &o->list[i];
         if (!s->integer) continue;
         PRINT("%s\n{\"name\":\"%s\",\"kind\":\"%s\",\"bits\":%d,\"step\":%.9g,\"range\":%.9g,\"max_step\":%.9g,", comma,
-              s->name, kinds[s->kind], s->bits, s->step, s->step * s->most, ganz_operand_max_step(s));
+              s->name, kinds[s->kind], s->bits, s->scale, s->scale * s->most, ganz_operand_max_scale(s));
         PRINT("\"log2_step_by_max\":%s,\"largest\":%.9g,\"p9999\":%.9g,\"values\":%lld,\"clipped\":%lld,\"snr_db\":%s}",
               number(wider(s), a), s->largest, usual_largest(&o->magnitudes[i]), (long long)s->values,
               (long long)s->clipped, number(ganz_operand_snr(s), b));
@@ -166,7 +166,7 @@ static ganz_status write_worst(const ganz_operands *o, ganz_output *out, ganz_er
         if (!s->integer || s->largest == 0) continue;
         status = ganz_output_printf(
             out, err, "  %-24s %5.1f dB  %8.4f%% clipped  range %-9.4g of %-9.4g seen  step 2^%+.2f by max\n", s->name,
-            ganz_operand_snr(s), 100 * ganz_operand_clip_rate(s), s->step * s->most, s->largest, wider(s));
+            ganz_operand_snr(s), 100 * ganz_operand_clip_rate(s), s->scale * s->most, s->largest, wider(s));
     }
     ganz_free(order);
     return status;
@@ -242,8 +242,8 @@ static ganz_status draw(const ganz_operands *o, const char *folder, ganz_error *
             const ganz_operand_stats *const s = &o->list[i];
             if (!s->integer || s->largest == 0 || (int)s->kind != kind) continue;
             const int at = series[1 + kind].count++;
-            x[at] = log2(ganz_operand_max_step(s));
-            y[at] = log2(s->step);
+            x[at] = log2(ganz_operand_max_scale(s));
+            y[at] = log2(s->scale);
             ends[0] = fmin(ends[0], fmin(x[at], y[at]));
             ends[1] = fmax(ends[1], fmax(x[at], y[at]));
         }

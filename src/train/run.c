@@ -171,7 +171,7 @@ static ganz_status log_training(run *r, ganz_error *err)
     record.accuracy = r->accuracy = c->right / c->counted;
     record.speed = r->speed;
     GANZ_TRY(ganz_log_add(&r->log, &record, NULL, err));
-    if (r->t.phase->train_steps)
+    if (r->t.phase->learn_scales)
         GANZ_TRY(ganz_history_add(r->files.history, &r->t.net, &r->t.weights, c->step, (int)c->phase, err));
     c->log_lines = r->log.lines;
     c->logged = c->step;
@@ -366,7 +366,7 @@ static ganz_status run_phase(run *r, ganz_error *err)
     }
     if (c->logged < c->step) GANZ_TRY(log_training(r, err));
     if (validates(r) && c->validated < c->step) GANZ_TRY(validate(r, err));
-    return c->phase == GANZ_PHASE_STEPS ? save_model(r, r->files.phase3, err) : GANZ_OK;
+    return c->phase == GANZ_PHASE_SCALES ? save_model(r, r->files.phase3, err) : GANZ_OK;
 }
 
 static ganz_status enter_phase(run *r, int row, ganz_error *err)

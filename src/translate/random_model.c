@@ -79,7 +79,7 @@ static ganz_status write_codes(const char *path, const ganz_model_info *info, co
     ganz_net_set_states(net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
     GANZ_TRY(ganz_weights_refresh(weights, net, err));
     GANZ_TRY(measure(net, weights, err));
-    GANZ_TRY(ganz_weights_set_steps(weights, net, err));
+    GANZ_TRY(ganz_weights_set_scales(weights, net, err));
     ganz_net_set_states(net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
     GANZ_TRY(ganz_weights_refresh(weights, net, err));
     return ganz_model_save_codes(path, info, net, vocab, weights, err);

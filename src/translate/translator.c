@@ -409,7 +409,7 @@ ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count
 
 /* ---- counting ----------------------------------------------------------------------------------- */
 
-ganz_status ganz_translator_count(ganz_translator *t, ganz_error *err)
+ganz_status ganz_translator_enable_counters(ganz_translator *t, ganz_error *err)
 {
     ganz_audit_close(&t->audit);
     ganz_decoder_set_audit(t->decoder, NULL);
@@ -418,7 +418,7 @@ ganz_status ganz_translator_count(ganz_translator *t, ganz_error *err)
     return GANZ_OK;
 }
 
-void ganz_translator_counts(const ganz_translator *t, int product, ganz_product_counts *counts)
+void ganz_translator_get_counters(const ganz_translator *t, int product, ganz_product_counts *counts)
 {
     const ganz_product p = ganz_product_at(&t->model->net, product);
     *counts = (ganz_product_counts){0};

@@ -31,10 +31,10 @@ static void put_weights(FILE *file, ganz_model *m)
     need(codes, "memory");
     for (int i = 0; i < m->net.params.count; i++)
         if (w->value[i]) put(file, w->value[i], ganz_param_count(&m->net.params.list[i]) * sizeof(real));
-    put(file, w->input_step, (size_t)m->net.steps * sizeof(real));
+    put(file, w->input_scale, (size_t)m->net.scales * sizeof(real));
     for (int i = 0; i < m->net.sites; i++) {
         const ganz_site *const site = ganz_net_site(&m->net, i);
-        put(file, &w->weight_step[site->place], sizeof(real));
+        put(file, &w->weight_scale[site->place], sizeof(real));
         for (int row = 0; row < site->out; row++) {
             ganz_unpack_row(&ganz_cpu_of(m->be)->kernel, w->packed[site->place], row, codes);
             put(file, codes, (size_t)site->in);
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
     const int lines = atoi(argv[3]), beam = atoi(argv[4]);
     ganz_model *m;
     OK(ganz_model_open(&m, argv[1], &err));
-    need(m->info.bits > 0 && !m->info.float_attention && !m->info.row_steps && !m->info.float_lookup && lines > 0,
+    need(m->info.bits > 0 && !m->info.float_attention && !m->info.row_scales && !m->info.float_lookup && lines > 0,
          "an integer model, its plain kind, and some lines are needed");
     FILE *const file = fopen(argv[5], "wb");
     need(file, argv[5]);

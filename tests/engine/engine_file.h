@@ -3,8 +3,8 @@
  *
  *   head
  *   per parameter that stays a value (biases among them): its floats
- *   steps of all inputs: floats
- *   per product: its step, a float; codes (out, in)
+ *   scales of all inputs: floats
+ *   per product: its scale, a float; codes (out, in)
  *   per sentence: count, ids; count, score, ids of its translation */
 #ifndef GANZ_TESTS_ENGINE_FILE_H
 #define GANZ_TESTS_ENGINE_FILE_H

@@ -55,15 +55,15 @@ static int take_int(content *c)
 
 static void read_weights(content *c, ganz_weights *w, ganz_net *net, ganz_backend *be)
 {
-    real step;
+    real scale;
     OK(ganz_weights_open_codes(w, net, be, &err));
     for (int i = 0; i < net->params.count; i++)
         if (w->value[i]) take_to(c, w->value[i], ganz_param_count(&net->params.list[i]) * sizeof(real));
-    take_to(c, w->input_step, (size_t)net->steps * sizeof(real));
+    take_to(c, w->input_scale, (size_t)net->scales * sizeof(real));
     for (int i = 0; i < net->sites; i++) {
         const ganz_site *const site = ganz_net_site(net, i);
-        take_to(c, &step, sizeof step);
-        ganz_weights_pack(w, site, take(c, (size_t)site->out * (size_t)site->in), &step);
+        take_to(c, &scale, sizeof scale);
+        ganz_weights_pack(w, site, take(c, (size_t)site->out * (size_t)site->in), &scale);
     }
 }
 
