@@ -40,7 +40,7 @@ static void turn_to_codes(nn_case *c)
     real *const work = ganz_alloc(most, sizeof *work), scales[VOCAB];
     assert_true(plain && work);
     for (int i = 0; i < c->net.sites; i++) {
-        const ganz_site *const site = ganz_net_site(&c->net, i);
+        const ganz_site *const site = &c->net.site[i];
         ganz_weights_codes(&c->weights, site, plain, scales, work);
         ganz_weights_pack(&codes, site, plain, scales);
         if (!ganz_site_codes_bias(site)) continue;
@@ -49,7 +49,7 @@ static void turn_to_codes(nn_case *c)
     }
     for (int i = 0; i < c->net.params.count; i++) {
         const ganz_param *const p = &c->net.params.list[i];
-        const bool bias = p->kind == GANZ_BIAS && c->net.logits.bias_bits == GANZ_BITS_FLOAT;
+        const bool bias = p->kind == GANZ_BIAS && c->net.logits->bias_bits == GANZ_BITS_FLOAT;
         const bool table = p->kind == GANZ_EMBEDDING && c->net.float_lookup;
         if (p->kind == GANZ_NORM_GAIN || p->kind == GANZ_NORM_BIAS || p->kind == GANZ_TABLE || bias || table)
             memcpy(codes.value[i], c->weights.master + p->offset, ganz_param_count(p) * sizeof(real));
@@ -87,7 +87,7 @@ static void integers_equal_fake(void **state)
         by_row = cases[k].by_row;
         open_fake(&c, 1, cases[k].bits, segments, SEGMENTS, 0);
         c.net.float_lookup = cases[k].lookup;
-        for (int i = 0; cases[k].bias && i < c.net.sites; i++) ganz_net_site(&c.net, i)->bias_bits = GANZ_BITS_FLOAT;
+        for (int i = 0; cases[k].bias && i < c.net.sites; i++) c.net.site[i].bias_bits = GANZ_BITS_FLOAT;
         nn_case_refresh(&c);
         const size_t rows = (size_t)c.target.tokens.rows;
         real *const fake = nn_case_logits(&c);
@@ -267,14 +267,14 @@ static void the_audit_counts(void **state)
         ganz_net_decode(&pass, &c.net, &c.target.tokens, &c.source.tokens, memory, &c.see_target, &c.see_cross));
     assert_false(pass.failed);
     for (int i = 0; i < c.net.sites; i++) {
-        const ganz_site *const site = ganz_net_site(&c.net, i);
+        const ganz_site *const site = &c.net.site[i];
         assert_true(audit.site[i].integer_runs == 1 && audit.site[i].float_runs == 0);
         assert_true(audit.site[i].largest > 0 && audit.site[i].largest <= site->in * 127 * 127);
         assert_true(audit.input[site->input.place].codes > 0);
         assert_int_equal(audit.input[site->input.place].clipped, fake_clipped[site->input.place]);
     }
     for (int i = 0; i < c.net.pairs; i++) {
-        const ganz_pair *const pair = ganz_net_pair(&c.net, i);
+        const ganz_pair *const pair = &c.net.pair[i];
         const int places[] = {pair->q.place, pair->k.place, pair->v.place};
         assert_true(audit.qk[i].integer_runs == 1 && audit.uv[i].integer_runs == 1);
         assert_true(audit.qk[i].float_runs == 0 && audit.uv[i].float_runs == 0);

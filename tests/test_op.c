@@ -589,8 +589,7 @@ static void check_held_network(ganz_inputs_state inputs)
     c.learn_scales = inputs == GANZ_INPUTS_FAKE;
     for (int i = 0; i < c.net.scales; i++)
         c.weights.master[c.net.params.list[c.net.first_scale + i].offset] = -6.0 - 0.02 * (i % 7);
-    for (int i = 0; i < c.net.pairs; i++)
-        c.weights.master[c.net.params.list[ganz_net_pair(&c.net, i)->u.z].offset] = -8.3;
+    for (int i = 0; i < c.net.pairs; i++) c.weights.master[c.net.params.list[c.net.pair[i].u.z].offset] = -8.3;
     ganz_net_set_states(&c.net, GANZ_WEIGHTS_FAKE, inputs);
     nn_case_refresh(&c);
     hold_network(&c);

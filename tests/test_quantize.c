@@ -184,11 +184,11 @@ static void scales_are_ranges(void **state)
     OK(ganz_model_open(&eight, "8", NULL));
     OK(ganz_model_open(&six, "6", NULL));
     for (int i = 0; i < eight->net.pairs; i++) {
-        const int u = ganz_net_pair(&eight->net, i)->u.place;
+        const int u = eight->net.pair[i].u.place;
         assert_true(fabsf(eight->weights.input_scale[u] * 255 - 1) < 1e-6f);
         assert_true(fabsf(six->weights.input_scale[u] * 63 - 1) < 1e-6f);
     }
-    const int first = eight->net.encoder[0].self.q.input.place; /* before it nothing but the table is rounded */
+    const int first = eight->net.site[0].input.place; /* before it nothing but the table is rounded */
     const double ratio = (double)six->weights.input_scale[first] / (double)eight->weights.input_scale[first];
     assert_true(fabs(ratio / (127.0 / 31.0) - 1) < 0.05);
     const double range = 127 * (double)eight->weights.input_scale[first]; /* of a norm of 32 numbers */

@@ -236,7 +236,8 @@ static void links_follow_the_weights(void **state)
         const int keys = sentences[i].count, rows = found[i].count;
         memset(weights, 0, 128 * 24 * sizeof *weights);
         OK(ganz_aligner_run(a, &sentences[i], found[i].ids, rows, from, NULL));
-        watched_logits(m, &sentences[i], found[i].ids, rows, logits, &m->net.decoder[0].cross.pair, weights);
+        watched_logits(m, &sentences[i], found[i].ids, rows, logits, ganz_net_find_pair(&m->net, "dec.0.cross"),
+                       weights);
         for (int row = 0; row < rows; row++) {
             double sum = 0; /* each head's weights add to 1 */
             for (int k = 0; k < keys; k++) sum += (double)weights[row * keys + k];

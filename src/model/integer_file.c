@@ -16,7 +16,7 @@ static kept_as kept(const ganz_net *net, const ganz_param *p)
     switch (p->kind) {
     case GANZ_WEIGHT:
     case GANZ_EMBEDDING: return KEPT_CODES;
-    case GANZ_BIAS: return net->logits.bias_bits == GANZ_BITS_FLOAT ? KEPT_VALUES : KEPT_CODES;
+    case GANZ_BIAS: return net->logits->bias_bits == GANZ_BITS_FLOAT ? KEPT_VALUES : KEPT_CODES;
     case GANZ_SCALE: return KEPT_SCALE;
     default: return KEPT_VALUES;
     }
@@ -33,7 +33,7 @@ static void scale_name(const ganz_param *p, char name[64])
 static int scales_of(const ganz_net *net, const ganz_param *p)
 {
     const bool weight = p->kind == GANZ_WEIGHT || p->kind == GANZ_EMBEDDING;
-    return weight && net->logits.by_row ? p->rows : 1;
+    return weight && net->logits->by_row ? p->rows : 1;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------ */
@@ -137,7 +137,7 @@ static ganz_status open_freezer(freezer *f, const ganz_net *net, ganz_error *err
     if (!f->codes || !f->work || !f->scales || !f->site)
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for the codes of a model");
     for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site((ganz_net *)(uintptr_t)net, i);
+        const ganz_site *const site = &net->site[i];
         f->site[site->weight] = site;
         if (site->bias >= 0) f->site[site->bias] = site;
     }
@@ -147,15 +147,15 @@ static ganz_status open_freezer(freezer *f, const ganz_net *net, ganz_error *err
 /* One width says it all where there is one. */
 static ganz_status write_bits(ganz_writer *w, const ganz_net *net, ganz_error *err)
 {
-    const ganz_pair *const pair = &net->encoder[0].self.pair;
-    const int bits = net->logits.weight_bits, inputs = net->logits.input_bits;
+    const ganz_pair *const pair = &net->pair[0];
+    const int bits = net->logits->weight_bits, inputs = net->logits->input_bits;
     GANZ_TRY(ganz_writer_int(w, "bits", bits, err));
-    const int biases = net->logits.bias_bits;
+    const int biases = net->logits->bias_bits;
     if (inputs != bits) GANZ_TRY(ganz_writer_int(w, "input_bits", inputs, err));
     if (biases != bits) GANZ_TRY(ganz_writer_int(w, "bias_bits", biases, err));
     if (pair->u_bits != bits) GANZ_TRY(ganz_writer_int(w, "attention_bits", pair->u_bits, err));
     if (net->float_lookup) GANZ_TRY(ganz_writer_text(w, "lookup", "float", err));
-    if (net->logits.by_row) GANZ_TRY(ganz_writer_text(w, "weight_steps", "rows", err));
+    if (net->logits->by_row) GANZ_TRY(ganz_writer_text(w, "weight_steps", "rows", err));
     return pair->inputs == GANZ_INPUTS_FAKE ? GANZ_OK : ganz_writer_text(w, "attention", "float", err);
 }
 
@@ -290,7 +290,7 @@ static ganz_status read_sites(const ganz_container *file, const ganz_net *net, g
     real *const room = ganz_alloc((size_t)net->rows, sizeof *room);
     ganz_status status = room ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for %d steps", net->rows);
     for (int i = 0; status == GANZ_OK && i < net->sites; i++)
-        status = read_site(file, ganz_net_site((ganz_net *)(uintptr_t)net, i), w, forget, room, err);
+        status = read_site(file, &net->site[i], w, forget, room, err);
     ganz_free(room);
     return status;
 }

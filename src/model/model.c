@@ -288,7 +288,7 @@ static ganz_status own_texts(ganz_model_info *info, ganz_error *err)
 static ganz_status read_floats(ganz_model *m, const ganz_container *file, ganz_error *err)
 {
     for (int i = 0; m->info.dynamic_bits && i < m->net.sites; i++) {
-        ganz_site *const site = ganz_net_site(&m->net, i);
+        ganz_site *const site = &m->net.site[i];
         site->inputs = GANZ_INPUTS_DYNAMIC;
         site->input_bits = m->info.dynamic_bits;
     }
@@ -307,8 +307,7 @@ static ganz_status read_integers(ganz_model *m, const ganz_container *file, bool
     m->net.float_lookup = m->info.float_lookup;
     ganz_net_set_row_scales(&m->net, m->info.row_scales);
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_CODES, GANZ_INPUTS_CODES);
-    for (int i = 0; m->info.float_attention && i < m->net.pairs; i++)
-        ganz_net_pair(&m->net, i)->inputs = GANZ_INPUTS_FLOAT;
+    for (int i = 0; m->info.float_attention && i < m->net.pairs; i++) m->net.pair[i].inputs = GANZ_INPUTS_FLOAT;
     GANZ_TRY(ganz_model_check_codes(file, &m->net, err));
     GANZ_TRY(ganz_weights_open_codes(&m->weights, &m->net, m->be, err));
     return ganz_model_read_codes(file, &m->net, &m->weights, mapped, err);

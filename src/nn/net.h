@@ -24,50 +24,69 @@ typedef struct ganz_norm_layer {
     int gain, bias; /* parameter numbers */
 } ganz_norm_layer;
 
-typedef struct ganz_attention_layer {
+/* Sites that read one value, as a list of pointers into the table of sites. */
+typedef struct ganz_readers {
+    const ganz_site *const *site; /* (count) */
+    int count;
+} ganz_readers;
+
+typedef enum ganz_sublayer_kind { GANZ_SELF_ATTENTION, GANZ_CROSS_ATTENTION, GANZ_FEED_FORWARD } ganz_sublayer_kind;
+
+/* One sublayer of a stack, with a residual connection around it. */
+typedef struct ganz_sublayer {
+    ganz_sublayer_kind kind;
     ganz_norm_layer norm; /* before it */
-    ganz_site q, k, v, o; /* self: q, k, v weights lie one after another; cross: k, v weights lie one after another */
-    ganz_pair pair;
-} ganz_attention_layer;
+    ganz_readers readers; /* of its input */
+    const ganz_site *q, *k, *v,
+        *o;                    /* of attention. Self: the weights of q, k, v lie one after another; cross: of k, v */
+    const ganz_pair *pair;     /* of attention */
+    const ganz_site *in, *out; /* of feed-forward */
+} ganz_sublayer;
 
-typedef struct ganz_ffn_layer {
-    ganz_norm_layer norm;
-    ganz_site in, out;
-} ganz_ffn_layer;
+/* Encoder or decoder: its sublayers in the order in which they run. */
+typedef struct ganz_stack {
+    ganz_sublayer *sublayer; /* (count) */
+    int count;
+    ganz_norm_layer norm; /* after the last */
+    ganz_readers readers; /* of its result */
+} ganz_stack;
 
-typedef struct ganz_encoder_layer {
-    ganz_attention_layer self;
-    ganz_ffn_layer ffn;
-} ganz_encoder_layer;
+/* One matrix product of the network: dense, or one of the two inside an attention. */
+typedef struct ganz_product {
+    char name[40];         /* "enc.0.self.q", "enc.0.self.qk" */
+    const ganz_site *site; /* of a dense one, else NULL */
+    const ganz_pair *pair; /* else NULL */
+    bool uv;               /* of a pair: its second product, attention weights by values */
+    bool target_keys;      /* of a pair: its keys are outputs, not inputs */
+} ganz_product;
 
-typedef struct ganz_decoder_layer {
-    ganz_attention_layer self, cross;
-    ganz_ffn_layer ffn;
-} ganz_decoder_layer;
-
-/* Names, shapes and places of everything, and the state of every site; no numbers. */
+/* Names, shapes and places of everything, and the state of every site; no numbers. Building it writes the order of the
+ * network once, into the tables; everything else walks them. */
 typedef struct ganz_net {
     ganz_config config;
     ganz_params params;
-    int embedding, target_space;                /* parameter numbers */
-    ganz_encoder_layer *encoder;                /* (encoder_layers) */
-    ganz_decoder_layer *decoder;                /* (decoder_layers) */
-    ganz_norm_layer encoder_norm, decoder_norm; /* the final ones */
-    ganz_site logits;                           /* its weight is the embedding */
+    int embedding, target_space; /* parameter numbers */
+    ganz_stack encoder, decoder;
+    ganz_site *site;                    /* (sites) dense products by place: encoder, decoder, logits */
+    ganz_pair *pair;                    /* (pairs) attentions by place */
+    ganz_product *product;              /* (products) in the order of the network */
+    const ganz_site *logits;            /* the last site; its weight is the embedding */
+    int sites, pairs, products, scales; /* 97, 18, 133, 169 for six and six layers */
     int first_scale;          /* parameter number of z 0; all z lie one after another, in the order of their places */
-    int sites, pairs, scales; /* 97, 18, 169 for six and six layers */
     int rows;                 /* outputs of all sites, each site's begun at a multiple of 16 */
     bool power_of_two;        /* all scales are powers of two */
     bool float_lookup;        /* embeddings are looked up in float even where logits are integer */
+    const ganz_site **reader; /* memory of the lists of readers */
 } ganz_net;
 
-/* Builds the registry, all states FLOAT, 8 bits; the arrays are the net's. */
+/* Builds the tables, all states FLOAT, 8 bits; the arrays are the net's. */
 ganz_status ganz_net_open(ganz_net *net, const ganz_config *config, ganz_error *err);
 void ganz_net_close(ganz_net *net);
 
-/* Dense sites and pairs in canonical order (encoder, decoder, logits). */
-ganz_site *ganz_net_site(ganz_net *net, int place);
-ganz_pair *ganz_net_pair(ganz_net *net, int index);
+/* A site or an attention by its name; NULL: there is none. */
+ganz_site *ganz_net_find_site(const ganz_net *net, const char *name);
+ganz_pair *ganz_net_find_pair(const ganz_net *net, const char *name);
+
 /* Width of all codes, or of each kind. */
 void ganz_net_set_bits(ganz_net *net, int bits);
 void ganz_net_set_widths(ganz_net *net, ganz_widths widths);

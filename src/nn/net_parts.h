@@ -14,8 +14,7 @@ typedef struct ganz_stream {
 
 ganz_stream ganz_net_start(ganz_pass *pass, const ganz_net *net, const ganz_tokens *tokens, bool source);
 /* Adds delta to the stream and returns its norm, for the sites that read it. */
-ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer *norm,
-                           const ganz_site *const *readers, int count);
+ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer *norm, const ganz_readers *readers);
 /* One product, its result made the input of a pair; codes go to `into` where that is not NULL. */
 ganz_tensor *ganz_net_operand(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_pair *pair,
                               const ganz_scale *scale, const ganz_matrix *into);
@@ -23,8 +22,8 @@ ganz_tensor *ganz_net_operand(ganz_pass *pass, ganz_tensor *x, const ganz_site *
 ganz_tensor *ganz_net_delta(ganz_pass *pass, const ganz_stream *s, const ganz_site *last);
 /* The last product of a layer: it becomes the stream's delta, or goes into x. */
 void ganz_net_last(ganz_pass *pass, ganz_stream *s, ganz_tensor *x, const ganz_site *last, ganz_tensor *delta);
-void ganz_net_heads(ganz_pass *pass, ganz_stream *s, const ganz_attention_layer *a, const ganz_attend *what,
+void ganz_net_heads(ganz_pass *pass, ganz_stream *s, const ganz_sublayer *a, const ganz_attend *what,
                     ganz_tensor *delta);
-void ganz_net_ffn(ganz_pass *pass, ganz_stream *s, const ganz_ffn_layer *f);
+void ganz_net_ffn(ganz_pass *pass, ganz_stream *s, const ganz_sublayer *f);
 
 #endif

@@ -151,7 +151,7 @@ static ganz_linear_call lesson_call(ganz_pass *pass, const ganz_teacher *teacher
     if (!teacher) return (ganz_linear_call){0};
     const ganz_pass other = {.be = pass->be, .weights = teacher->weights};
     const ganz_tensor decoded = {.m = teacher->decoded};
-    ganz_linear_call call = linear_call(&other, &decoded, &teacher->net->logits, 1);
+    ganz_linear_call call = linear_call(&other, &decoded, teacher->net->logits, 1);
     call.y = logits_of(pass, chunk, call.out);
     return call;
 }

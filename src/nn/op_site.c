@@ -243,7 +243,7 @@ const real *ganz_site_bias(const ganz_pass *pass, const ganz_site *site)
 
 ganz_operand ganz_embedding_table(const ganz_pass *pass, const ganz_net *net)
 {
-    if (net->logits.weights != GANZ_WEIGHTS_FLOAT && !net->float_lookup) return ganz_site_weight(pass, &net->logits, 1);
+    if (net->logits->weights != GANZ_WEIGHTS_FLOAT && !net->float_lookup) return ganz_site_weight(pass, net->logits, 1);
     const int d = net->config.width;
     return (ganz_operand){.m = {net->config.vocab, d, d, GANZ_REAL, ganz_pass_param(pass, net->embedding)}};
 }

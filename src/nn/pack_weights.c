@@ -36,7 +36,7 @@ static ganz_status take_packed(ganz_weights *w, const ganz_net *net, ganz_error 
 {
     size_t total = 0;
     for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site((ganz_net *)(uintptr_t)net, i);
+        const ganz_site *const site = &net->site[i];
         const size_t bytes = w->be->pack_bytes(w->be, site->out, site->in);
         if (bytes == 0 || !ganz_add_size(total, ganz_round_up(bytes, GANZ_ALIGN), &total))
             return ganz_fail(err, GANZ_ELIMIT, "%s: a product of depth %d and width %d is too large", site->name,
@@ -123,17 +123,16 @@ static real z_of(real largest, int p)
 
 ganz_status ganz_weights_set_scales(ganz_weights *w, const ganz_net *net, ganz_error *err)
 {
-    ganz_net *const changeless = (ganz_net *)(uintptr_t)net;
     const size_t bytes = (size_t)net->scales * sizeof(real);
     real *const z = ganz_alloc(1, bytes);
     if (!z) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %d steps", net->scales);
     w->be->download(w->be, z, w->largest, bytes);
     for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site(changeless, i);
+        const ganz_site *const site = &net->site[i];
         z[site->input.place] = z_of(z[site->input.place], ganz_code_max(site->input_bits, true));
     }
     for (int i = 0; i < net->pairs; i++) {
-        const ganz_pair *const pair = ganz_net_pair(changeless, i);
+        const ganz_pair *const pair = &net->pair[i];
         const int places[] = {pair->q.place, pair->k.place, pair->v.place}, p = ganz_code_max(pair->bits, true);
         for (int j = 0; j < 3; j++) z[places[j]] = z_of(z[places[j]], p);
         z[pair->u.place] = z_of(1, ganz_code_max(pair->u_bits, false));

@@ -78,7 +78,7 @@ static void trim(real *x, size_t count, int p, bool power_of_two)
 /* With 8 bits, or a scale for each row, outliers cost little, and to lose them costs more. */
 static bool is_trimmed(const ganz_net *net, const ganz_site *site, long long range)
 {
-    if (net->float_lookup && site == &net->logits) return false;
+    if (net->float_lookup && site == net->logits) return false;
     if (range != GANZ_WEIGHT_RANGE_AUTO) return range == GANZ_WEIGHT_RANGE_FIT;
     return !site->by_row && site->weight_bits < GANZ_BITS_MOST;
 }
@@ -87,13 +87,13 @@ ganz_status ganz_weights_trim(ganz_weights *w, ganz_net *net, long long range, g
 {
     size_t most = 0;
     for (int i = 0; i < net->sites; i++) {
-        const size_t count = ganz_param_count(&net->params.list[ganz_net_site(net, i)->weight]);
+        const size_t count = ganz_param_count(&net->params.list[net->site[i].weight]);
         if (most < count) most = count;
     }
     real *const x = ganz_alloc(most, sizeof *x);
     if (!x) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a matrix of %zu weights", most);
     for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site(net, i);
+        const ganz_site *const site = &net->site[i];
         const ganz_param *const param = &net->params.list[site->weight];
         const size_t count = ganz_param_count(param), rows = site->by_row ? (size_t)site->out : 1;
         if (!is_trimmed(net, site, range)) continue;

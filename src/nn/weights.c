@@ -101,17 +101,16 @@ static ganz_refresh_item bias_item(const ganz_weights *w, const ganz_site *site,
 ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_error *err)
 {
     ganz_backend *const be = w->be;
-    ganz_net *const changeless = (ganz_net *)(uintptr_t)net; /* ganz_net_site is for changing too */
     bool copies = be->product != GANZ_REAL, fakes = false;
     int count = 0;
-    for (int i = 0; i < net->sites; i++) fakes = fakes || ganz_net_site(changeless, i)->weights == GANZ_WEIGHTS_FAKE;
+    for (int i = 0; i < net->sites; i++) fakes = fakes || net->site[i].weights == GANZ_WEIGHTS_FAKE;
     if ((copies || fakes) && !w->copy)
         GANZ_TRY(take(w, &w->copy, net->params.block, ganz_type_bytes(be->product), err));
     if (fakes && !w->bias_value) GANZ_TRY(take(w, &w->bias_value, net->params.block, sizeof *w->bias_value, err));
     if (!w->items && !(w->items = ganz_alloc(2 * (size_t)net->sites, sizeof *w->items)))
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for the list of copies");
     for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site(changeless, i);
+        const ganz_site *const site = &net->site[i];
         const bool fake = site->weights == GANZ_WEIGHTS_FAKE;
         if (copies || fake) w->items[count++] = weight_item(w, site, net->power_of_two);
         if (fake && ganz_site_codes_bias(site)) w->items[count++] = bias_item(w, site, net->power_of_two);

@@ -132,11 +132,11 @@ static void name_operands(ganz_operands *o)
 {
     ganz_net *const net = &o->model->net;
     for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site(net, i);
+        const ganz_site *const site = &net->site[i];
         name_operand(o, &site->input, GANZ_OPERAND_INPUT, site->input_bits, site->inputs == GANZ_INPUTS_CODES);
     }
     for (int i = 0; i < net->pairs; i++) {
-        const ganz_pair *const pair = ganz_net_pair(net, i);
+        const ganz_pair *const pair = &net->pair[i];
         const bool integer = pair->inputs == GANZ_INPUTS_CODES;
         name_operand(o, &pair->q, GANZ_OPERAND_QKV, pair->bits, integer);
         name_operand(o, &pair->k, GANZ_OPERAND_QKV, pair->bits, integer);

@@ -59,5 +59,5 @@ void ganz_phase_set_states(ganz_net *net, const ganz_recipe *recipe, const ganz_
 {
     ganz_net_set_states(net, phase->weights, phase->inputs);
     if (recipe->products == GANZ_PRODUCTS_ALL || phase->inputs == GANZ_INPUTS_FLOAT) return;
-    for (int i = 0; i < net->pairs; i++) ganz_net_pair(net, i)->inputs = GANZ_INPUTS_FLOAT;
+    for (int i = 0; i < net->pairs; i++) net->pair[i].inputs = GANZ_INPUTS_FLOAT;
 }

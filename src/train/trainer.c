@@ -210,12 +210,12 @@ static ganz_status open_valid(ganz_trainer *t, ganz_error *err)
 static void take_ranges(real *ranges, ganz_model *m)
 {
     for (int i = 0; i < m->net.sites; i++) {
-        const ganz_site *const site = ganz_net_site(&m->net, i);
+        const ganz_site *const site = &m->net.site[i];
         ranges[site->input.place] =
             m->weights.input_scale[site->input.place] * (real)ganz_code_max(site->input_bits, true);
     }
     for (int i = 0; i < m->net.pairs; i++) {
-        const ganz_pair *const pair = ganz_net_pair(&m->net, i);
+        const ganz_pair *const pair = &m->net.pair[i];
         const int places[] = {pair->q.place, pair->k.place, pair->v.place};
         for (int j = 0; j < 3; j++)
             ranges[places[j]] = m->weights.input_scale[places[j]] * (real)ganz_code_max(pair->bits, true);

@@ -46,8 +46,14 @@ void ganz_aligner_close(ganz_aligner **aligner)
 /* The layer before the last looks at the word it is about to say; the last one often at the end of the sentence. */
 static const ganz_pair *read_pair(const ganz_net *net)
 {
-    const int layers = net->config.decoder_layers;
-    return &net->decoder[layers > 1 ? layers - 2 : 0].cross.pair;
+    const ganz_pair *last = NULL, *before = NULL;
+    for (int i = 0; i < net->decoder.count; i++) {
+        const ganz_sublayer *const layer = &net->decoder.sublayer[i];
+        if (layer->kind != GANZ_CROSS_ATTENTION) continue;
+        before = last;
+        last = layer->pair;
+    }
+    return before ? before : last;
 }
 
 static ganz_spans one_segment(const int32_t *queries, const int32_t *keys, bool causal)

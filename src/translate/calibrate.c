@@ -220,7 +220,7 @@ static ganz_status save_dynamic(const calibrator *c, const char *out, ganz_error
     if (c->how->command) info.command = c->how->command;
     info.dynamic_bits = widths.inputs;
     for (int i = 0; i < m->net.sites; i++) {
-        const ganz_site *const site = ganz_net_site(&m->net, i);
+        const ganz_site *const site = &m->net.site[i];
         real *const weight = m->weights.master + m->net.params.list[site->weight].offset;
         round_rows(weight, site->out, site->in, ganz_code_max(widths.weights, true));
     }
@@ -284,7 +284,7 @@ static ganz_status save(const calibrator *c, const char *out, ganz_error *err)
     GANZ_TRY(ganz_weights_set_scales(&m->weights, &m->net, err));
     if (c->how->power_of_two) round_up_scales(m);
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
-    for (int i = 0; c->how->dense && i < m->net.pairs; i++) ganz_net_pair(&m->net, i)->inputs = GANZ_INPUTS_FLOAT;
+    for (int i = 0; c->how->dense && i < m->net.pairs; i++) m->net.pair[i].inputs = GANZ_INPUTS_FLOAT;
     GANZ_TRY(ganz_weights_refresh(&m->weights, &m->net, err));
     c->report->integer_products = c->how->dense ? m->net.sites : c->report->products;
     c->report->scales = c->how->dense ? m->net.sites : m->net.scales;

@@ -420,7 +420,8 @@ ganz_status ganz_translator_enable_counters(ganz_translator *t, ganz_error *err)
 
 void ganz_translator_get_counters(const ganz_translator *t, int product, ganz_product_counts *counts)
 {
-    const ganz_product p = ganz_product_at(&t->model->net, product);
+    const ganz_net *const net = &t->model->net;
+    GANZ_ASSERT_ALWAYS(product >= 0 && product < net->products);
     *counts = (ganz_product_counts){0};
-    if (t->audit.site) ganz_product_counted(&p, &t->audit, counts);
+    if (t->audit.site) ganz_product_counted(&net->product[product], &t->audit, counts);
 }

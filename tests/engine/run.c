@@ -61,7 +61,7 @@ static void read_weights(content *c, ganz_weights *w, ganz_net *net, ganz_backen
         if (w->value[i]) take_to(c, w->value[i], ganz_param_count(&net->params.list[i]) * sizeof(real));
     take_to(c, w->input_scale, (size_t)net->scales * sizeof(real));
     for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site(net, i);
+        const ganz_site *const site = &net->site[i];
         take_to(c, &scale, sizeof scale);
         ganz_weights_pack(w, site, take(c, (size_t)site->out * (size_t)site->in), &scale);
     }
