@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernel/kernel.h"
+#include "nn/audit.h"
 #include "nn_case.h"
 
 static const ganz_config config = {64, 160, 4, 2, 2, 203, 40};
@@ -213,9 +214,9 @@ static void steps_equal_the_whole(void **state)
         real *const want = nn_case_logits(&c);
         assert_int_equal(ganz_audit_open(&audit, &c.net, NULL), GANZ_OK);
         ganz_pass pass = nn_case_pass(&c);
-        if (audited) pass.audit = &audit;
+        if (audited) pass.instrument = &audit.instrument;
         ganz_keys *const keys = ganz_keys_take(&pass, &c.net, c.target.tokens.rows, c.source.tokens.rows);
-        assert_int_equal(keys->type, GANZ_S8);
+        assert_int_equal(ganz_keys_rows(keys, &c.net.decoder.sublayer[0], 0, 1).type, GANZ_S8);
         ganz_tensor *const memory = ganz_net_encode(&pass, &c.net, &c.source.tokens, &c.see_source);
         ganz_net_cross_keys(&pass, &c.net, memory, keys);
         for (int t = 0; t < c.target.longest; t++) {
@@ -260,7 +261,7 @@ static void the_audit_counts(void **state)
     turn_to_codes(&c);
     assert_int_equal(ganz_audit_open(&audit, &c.net, NULL), GANZ_OK);
     ganz_pass pass = nn_case_pass(&c);
-    pass.audit = &audit;
+    pass.instrument = &audit.instrument;
     ganz_tensor *const memory = ganz_net_encode(&pass, &c.net, &c.source.tokens, &c.see_source);
     ganz_net_logits(
         &pass, &c.net,
@@ -295,7 +296,7 @@ static void audits_count_float_products_too(void **state)
     assert_int_equal(ganz_audit_open(&audit, &c.net, NULL), GANZ_OK);
     ganz_net_set_states(&c.net, GANZ_WEIGHTS_FLOAT, GANZ_INPUTS_FLOAT);
     ganz_pass pass = nn_case_pass(&c);
-    pass.audit = &audit;
+    pass.instrument = &audit.instrument;
     ganz_net_encode(&pass, &c.net, &c.source.tokens, &c.see_source);
     for (int i = 0; i < 12; i++) assert_true(audit.site[i].integer_runs == 0 && audit.site[i].float_runs == 1);
     for (int i = 0; i < 2; i++) assert_true(audit.qk[i].float_runs == 1 && audit.uv[i].float_runs == 1);

@@ -45,12 +45,9 @@ static void watched_logits(const ganz_model *m, const ganz_sentence *s, const in
     ganz_arena host, device;
     OK(ganz_arena_open(&host, 1 << 17, NULL));
     OK(ganz_arena_open(&device, 2 << 20, NULL));
-    ganz_pass pass = {.be = be,
-                      .weights = &m->weights,
-                      .host = &host,
-                      .device = &device,
-                      .watched = watched,
-                      .watched_weights = weights};
+    ganz_watch watch = {watched, weights};
+    const ganz_instrument eye = ganz_watch_instrument(&watch);
+    ganz_pass pass = {.be = be, .weights = &m->weights, .host = &host, .device = &device, .instrument = &eye};
     int32_t numbers[512], *const positions = numbers, *const shifted = numbers + 256;
     for (int i = 0; i < 256; i++) positions[i] = i;
     shifted[0] = 0;

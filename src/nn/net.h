@@ -2,7 +2,6 @@
 #ifndef GANZ_NN_NET_H
 #define GANZ_NN_NET_H
 
-#include "nn/observe.h"
 #include "nn/op.h"
 #include "nn/param.h"
 #include "nn/quant.h"
@@ -110,9 +109,8 @@ typedef struct ganz_weights {
     real drop_scale;     /* set by the owner before refresh; 0 at first: as 1 */
     real *largest;       /* (scales) measured ranges */
     int64_t *clipped;    /* (scales) codes clipped in passes without a tape */
-    const ganz_observer *observer; /* shown every input; NULL: none. In ordinary memory only */
-    real *timing;                  /* (max_positions, width) */
-    ganz_refresh_item *items;      /* (2 * sites) on the host, for refresh */
+    real *timing;        /* (max_positions, width) */
+    ganz_refresh_item *items; /* (2 * sites) on the host, for refresh */
     real *
         *value; /* (params.count) on the host, for CODES: where a parameter that stays a value lies, NULL for weights */
     real *value_block;
@@ -195,19 +193,21 @@ void ganz_net_loss(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded, c
 
 /* ---- one token at a time ------------------------------------------------------------------------ */
 
-/* Key and value rows kept between steps, per decoder layer; rows are numbered alike in all layers. Hypotheses share
- * rows by number: nothing is copied when beams are reordered. */
+/* Key and value rows kept between steps, for each attention of the decoder; rows of self attention are numbered alike
+ * in all. Hypotheses share rows by number: nothing is copied when beams are reordered. */
 typedef struct ganz_keys {
-    int layers, width, capacity, used; /* rows */
-    ganz_type type;                    /* REAL or product type; S8 where inputs are CODES */
-    void **self;                       /* per layer (capacity, 2 * width): k | v */
-    void **cross;                      /* per layer (source_rows, 2 * width): k | v of the memory */
-    int source_rows;
+    const ganz_backend *be;
+    int capacity, used; /* rows of self attention */
+    int source_rows;    /* of cross attention */
+    void **data;        /* (decoder sublayers) rows of k | v; NULL: no attention */
 } ganz_keys;
 
 /* Bytes of device memory a key store needs, and the store itself, from the arenas of the pass (NULL when full). */
 size_t ganz_keys_bytes(const ganz_net *net, const ganz_backend *be, int capacity, int source_rows);
 ganz_keys *ganz_keys_take(ganz_pass *pass, const ganz_net *net, int capacity, int source_rows);
+
+/* Rows [0, rows) of an attention, k | v; sublayer: its number in the decoder. */
+ganz_matrix ganz_keys_rows(const ganz_keys *keys, const ganz_sublayer *attention, int sublayer, int rows);
 
 /* Fills the cross keys of all layers from the memory, once per batch. */
 void ganz_net_cross_keys(ganz_pass *pass, const ganz_net *net, ganz_tensor *memory, ganz_keys *keys);

@@ -107,17 +107,18 @@ static void code_outs(const ganz_tensor *y, ganz_code_out *outs)
     }
 }
 
-void ganz_op_norm(ganz_pass *pass, ganz_tensor **x, ganz_tensor *delta, const ganz_norm_layer *norm,
-                  const ganz_tokens *tokens, ganz_tensor *y)
+ganz_tensor *ganz_op_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer *norm, const ganz_readers *readers)
 {
-    if (pass->failed) return;
-    ganz_tensor *const before = *x;
+    if (pass->failed) return NULL;
+    ganz_tensor *const before = s->x, *const delta = s->delta;
     const int rows = before->m.rows, d = before->m.cols;
+    ganz_tensor *const y = ganz_tensor_for_readers(pass, rows, d, readers);
+    const ganz_tokens *const tokens = s->tokens;
     const ganz_drop drop =
         delta ? ganz_pass_drop(pass, pass->dropout.residual, tokens->packed_rows, d, tokens->row) : (ganz_drop){0};
     real *const stats = pass->tape ? ganz_pass_take(pass, 2 * (size_t)rows, sizeof(real)) : NULL;
-    if (delta && pass->tape) *x = ganz_tensor_new(pass, rows, d, GANZ_REAL);
-    if (pass->failed) return;
+    if (delta && pass->tape) s->x = ganz_tensor_new(pass, rows, d, GANZ_REAL);
+    if (pass->failed) return NULL;
     ganz_norm_call call = {.rows = rows,
                            .cols = d,
                            .x = before->m.data,
@@ -126,7 +127,7 @@ void ganz_op_norm(ganz_pass *pass, ganz_tensor **x, ganz_tensor *delta, const ga
                            .eps = (real)1e-6,
                            .gain = ganz_pass_param(pass, norm->gain),
                            .bias = ganz_pass_param(pass, norm->bias),
-                           .sum = (*x)->m.data,
+                           .sum = s->x->m.data,
                            .y = y->m,
                            .stats = stats,
                            .gain_grad = ganz_pass_param_grad(pass, norm->gain),
@@ -135,10 +136,13 @@ void ganz_op_norm(ganz_pass *pass, ganz_tensor **x, ganz_tensor *delta, const ga
     if (y->uses && y->use[0].out.m.type == GANZ_S8) pass->be->norm_codes(pass->be, &call);
     else pass->be->norm(pass->be, &call);
     norm_node *const n = ganz_record(pass, sizeof *n, norm_backward);
-    if (!n) return;
-    n->call = call;
-    n->x = before;
-    n->delta = delta;
-    n->sum = *x;
-    n->y = y;
+    if (n) {
+        n->call = call;
+        n->x = before;
+        n->delta = delta;
+        n->sum = s->x;
+        n->y = y;
+    }
+    s->delta = NULL;
+    return pass->failed ? NULL : y;
 }

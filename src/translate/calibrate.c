@@ -20,7 +20,7 @@ typedef struct calibrator {
     ganz_backend *be;
     ganz_decoder *decoder;
     ganz_lines *source, *target;
-    ganz_observer observer;
+    ganz_instrument counter;
     ganz_histogram *counts; /* (scales) for KL, else NULL */
     int longest;
     ganz_ids ids; /* of a batch */
@@ -170,9 +170,10 @@ static ganz_status measure(calibrator *c, ganz_error *err)
 
 /* ---- methods ------------------------------------------------------------------------------------ */
 
-static void count_input(void *context, int place, const ganz_matrix *x)
+static void count_input(void *context, int place, const ganz_matrix *x, ganz_quantize_call *call)
 {
     const calibrator *const c = context;
+    (void)call;
     ganz_histogram_add(&c->counts[place], x);
 }
 
@@ -180,8 +181,8 @@ static ganz_status start_counting(calibrator *c, ganz_error *err)
 {
     c->counts = ganz_alloc((size_t)c->model->net.scales, sizeof *c->counts);
     if (!c->counts) return ganz_fail(err, GANZ_ENOMEM, "out of memory for histograms");
-    c->observer = (ganz_observer){.input = count_input, .context = c};
-    c->model->weights.observer = &c->observer;
+    c->counter = (ganz_instrument){.input = count_input, .context = c};
+    ganz_decoder_set_instrument(c->decoder, &c->counter);
     return GANZ_OK;
 }
 
@@ -245,7 +246,6 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     GANZ_TRY(ganz_lines_open(&c->source, how->source, err));
     if (how->target) GANZ_TRY(ganz_lines_open(&c->target, how->target, err));
     GANZ_TRY(ganz_cpu_backend_open(&c->be, how->threads > 0 ? how->threads : ganz_cpu_count(), err));
-    if (how->method == GANZ_METHOD_KL) GANZ_TRY(start_counting(c, err));
     ganz_net_set_states(&c->model->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
     if (how->method == GANZ_METHOD_KL || how->weight_range == GANZ_WEIGHT_RANGE_FIT)
         GANZ_TRY(ganz_weights_trim(&c->model->weights, &c->model->net, how->weight_range, err));
@@ -254,7 +254,8 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     const ganz_decoder_options d = {.search = {.beam = how->beam, .n_best = 1, .alpha = 0.6},
                                     .batch_tokens = BATCH_TOKENS,
                                     .max_input = c->longest};
-    return ganz_decoder_open(&c->decoder, c->be, &c->model->net, &c->model->weights, &d, err);
+    GANZ_TRY(ganz_decoder_open(&c->decoder, c->be, &c->model->net, &c->model->weights, &d, err));
+    return how->method == GANZ_METHOD_KL ? start_counting(c, err) : GANZ_OK;
 }
 
 static void close_all(calibrator *c)

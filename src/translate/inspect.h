@@ -3,6 +3,7 @@
 #define GANZ_TRANSLATE_INSPECT_H
 
 #include "ganz/inspect.h"
+#include "nn/audit.h"
 #include "nn/net.h"
 
 void ganz_product_counted(const ganz_product *product, const ganz_audit *audit, ganz_product_counts *counts);
