@@ -121,10 +121,10 @@ ganz_stream ganz_net_start(ganz_pass *pass, const ganz_net *net, const ganz_toke
 /* Two sites of each decoder layer read the memory, each with a scale of its own: in translation it stays as values. */
 static ganz_tensor *memory_of(ganz_pass *pass, ganz_stream *s, const ganz_net *net)
 {
-    const ganz_site *readers[GANZ_CODE_OUTS];
+    const ganz_site *readers[GANZ_USES_MOST];
     const int layers = net->config.decoder_layers, rows = s->tokens->rows;
     const ganz_inputs_state state = net->decoder[0].cross.k.inputs;
-    const bool listed = state == GANZ_INPUTS_FAKE && 2 * layers <= GANZ_CODE_OUTS;
+    const bool listed = state == GANZ_INPUTS_FAKE && 2 * layers <= GANZ_USES_MOST;
     for (int i = 0; listed && i < layers; i++) {
         readers[2 * i] = &net->decoder[i].cross.k;
         readers[2 * i + 1] = &net->decoder[i].cross.v;

@@ -10,6 +10,8 @@
 
 struct ganz_weights;
 
+enum { GANZ_USES_MOST = 12 }; /* of one value: keys and values of six layers read the memory */
+
 /* A use of a value as integer codes; whoever makes the value writes them with it. */
 typedef struct ganz_use {
     ganz_code_out out;
@@ -20,7 +22,7 @@ typedef struct ganz_use {
 /* A value of the network: a matrix and, in training, its gradient. */
 typedef struct ganz_tensor {
     ganz_matrix m; /* data NULL: only the codes of its uses exist */
-    ganz_use use[GANZ_CODE_OUTS];
+    ganz_use use[GANZ_USES_MOST];
     int uses;
     const real *scale;          /* of integer codes; NULL: plain values */
     bool dropped;               /* values that come out of dropout */

@@ -92,7 +92,7 @@ void ganz_op_linear_relu(ganz_pass *pass, ganz_tensor *x, const ganz_site *site,
     if (pass->failed) return;
     ganz_linear_call call = linear_call(pass, in, site, 1);
     audit(pass, site, &call);
-    call.relu = true;
+    call.activation = GANZ_ACTIVATION_RELU;
     call.drop = drop;
     if (drop.mask) ganz_tensor_drops(pass, y);
     linear(pass, &call, in, y);

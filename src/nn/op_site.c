@@ -159,7 +159,7 @@ static ganz_code_out code_room(ganz_pass *pass, const ganz_tensor *t)
 
 ganz_tensor *ganz_tensor_for_sites(ganz_pass *pass, int rows, int cols, const ganz_site *const *sites, int count)
 {
-    bool codes = count <= GANZ_CODE_OUTS;
+    bool codes = count <= GANZ_USES_MOST;
     for (int i = 0; i < count; i++)
         codes = codes && in_passing(pass, sites[i]->inputs) && sites[i]->inputs == sites[0]->inputs;
     if (!codes) return ganz_tensor_for_input(pass, rows, cols, sites[0]->inputs);
