@@ -121,12 +121,18 @@ void ganz_net_loss(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded, c
     ganz_op_loss(pass, decoded, net->logits, goal);
 }
 
-ganz_tensor ganz_net_part(const ganz_tensor *decoded, int first, int rows)
+ganz_tensor *ganz_net_part(ganz_pass *pass, const ganz_tensor *decoded, int first, int rows)
 {
-    ganz_tensor part = *decoded;
-    part.m = ganz_matrix_rows(&decoded->m, first, rows);
-    for (int i = 0; i < part.uses; i++) part.use[i].out.m = ganz_matrix_rows(&decoded->use[i].out.m, first, rows);
-    return part;
+    const ganz_matrix m = ganz_matrix_rows(&decoded->m, first, rows);
+    ganz_tensor *const part = ganz_tensor_over(pass, &m, decoded->scale);
+    if (!part || !decoded->uses) return part;
+    part->use = ganz_arena_take(pass->host, (size_t)decoded->uses, sizeof *part->use);
+    if (!part->use) pass->failed = true;
+    for (int i = 0; part->use && i < decoded->uses; i++) {
+        part->use[part->uses++] = decoded->use[i];
+        part->use[i].out.m = ganz_matrix_rows(&decoded->use[i].out.m, first, rows);
+    }
+    return pass->failed ? NULL : part;
 }
 
 ganz_tensor *ganz_net_logits(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded)

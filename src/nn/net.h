@@ -219,7 +219,7 @@ ganz_tensor *ganz_net_step(ganz_pass *pass, const ganz_net *net, const ganz_toke
                            const ganz_spans *self, const ganz_spans *cross);
 
 /* Rows [first, first + rows) of what was decoded, for logits in parts. */
-ganz_tensor ganz_net_part(const ganz_tensor *decoded, int first, int rows);
+ganz_tensor *ganz_net_part(ganz_pass *pass, const ganz_tensor *decoded, int first, int rows);
 /* (rows, vocab) in REAL or the product type. */
 ganz_tensor *ganz_net_logits(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded);
 

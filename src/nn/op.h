@@ -20,7 +20,7 @@ typedef struct ganz_use {
 /* A value of the network: a matrix and, in training, its gradient. */
 typedef struct ganz_tensor {
     ganz_matrix m; /* data NULL: only the codes of its uses exist */
-    ganz_use use[GANZ_CODE_OUTS];
+    ganz_use *use; /* (uses) */
     int uses;
     const real *scale;          /* of integer codes; NULL: plain values */
     bool dropped;               /* values that come out of dropout */

@@ -57,7 +57,7 @@ static void product(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, cons
     ganz_tensor *const in = ganz_op_site_input(pass, x, site);
     if (pass->failed) return;
     ganz_linear_call call = linear_call(pass, in, site, 1);
-    call.relu = how->relu;
+    call.activation = how->activation;
     call.drop = how->drop;
     call.add = how->add;
     ganz_see_linear(pass, site, &call);
@@ -77,7 +77,7 @@ ganz_tensor *ganz_op_hidden(ganz_pass *pass, ganz_tensor *x, const ganz_site *si
 {
     if (pass->failed) return NULL;
     ganz_tensor *const y = ganz_tensor_for_readers(pass, x->m.rows, site->out, &(ganz_readers){&reader, 1});
-    ganz_linear_call how = {.relu = true};
+    ganz_linear_call how = {.activation = GANZ_ACTIVATION_RELU};
     how.drop = ganz_pass_drop(pass, pass->dropout.relu, tokens->packed_rows, site->out, tokens->row);
     if (pass->failed) return NULL;
     if (how.drop.mask) ganz_tensor_drops(pass, y);

@@ -141,12 +141,14 @@ static ganz_use use_of(const ganz_pass *pass, const ganz_scale *scale, int bits,
     return use;
 }
 
-/* No values, codes for no use yet. */
-static ganz_tensor *coded(ganz_pass *pass, int rows, int cols, ganz_inputs_state state)
+/* No values, codes for no use yet, room for so many uses. */
+static ganz_tensor *coded(ganz_pass *pass, int rows, int cols, ganz_inputs_state state, int uses)
 {
     const ganz_type type = state == GANZ_INPUTS_FAKE ? pass->be->product : GANZ_S8;
     const ganz_matrix none = {rows, cols, cols, type, NULL};
-    return ganz_tensor_over(pass, &none, NULL);
+    ganz_tensor *const t = ganz_tensor_over(pass, &none, NULL);
+    if (t && !(t->use = ganz_arena_take(pass->host, (size_t)uses, sizeof *t->use))) pass->failed = true;
+    return pass->failed ? NULL : t;
 }
 
 /* Room for the codes of a tensor and, where gradients will come, for what they pass through. */
@@ -162,7 +164,7 @@ static ganz_code_out code_room(ganz_pass *pass, const ganz_tensor *t)
 static bool as_codes(const ganz_pass *pass, const ganz_readers *readers)
 {
     const ganz_inputs_state state = readers->site[0]->inputs;
-    if (readers->count > (state == GANZ_INPUTS_CODES ? DIRECT_READERS : GANZ_CODE_OUTS)) return false;
+    if (state == GANZ_INPUTS_CODES && readers->count > DIRECT_READERS) return false;
     for (int i = 0; i < readers->count; i++)
         if (readers->site[i]->inputs != state) return false;
     return in_passing(pass, state);
@@ -171,7 +173,7 @@ static bool as_codes(const ganz_pass *pass, const ganz_readers *readers)
 static ganz_tensor *codes_for(ganz_pass *pass, int rows, int cols, const ganz_readers *readers)
 {
     const ganz_site *const *const sites = readers->site;
-    ganz_tensor *const t = coded(pass, rows, cols, sites[0]->inputs);
+    ganz_tensor *const t = coded(pass, rows, cols, sites[0]->inputs, readers->count);
     for (int i = 0; i < readers->count && !pass->failed; i++) {
         int same = 0;
         while (same < i && !agree(pass, sites[same], sites[i])) same++;
@@ -218,7 +220,7 @@ ganz_tensor *ganz_tensor_for_operand(ganz_pass *pass, int rows, int cols, const 
                                      const ganz_scale *scale, const ganz_matrix *into)
 {
     if (!in_passing(pass, pair->inputs)) return values_for(pass, rows, cols, pair->inputs);
-    ganz_tensor *const t = coded(pass, rows, cols, pair->inputs);
+    ganz_tensor *const t = coded(pass, rows, cols, pair->inputs, 1);
     if (!t) return NULL;
     const ganz_code_out out = into ? (ganz_code_out){.m = *into} : code_room(pass, t);
     if (pass->failed) return NULL;

@@ -71,7 +71,8 @@ void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *cod
     ganz_backend *const be = w->be;
     char *const block = (char *)w->packed_block + w->packed_used;
     const int p = ganz_code_max(site->input_bits, true);
-    w->packed[site->place] = be->pack(be, block, codes, site->out, site->in, site->after_relu ? 0 : -p, p);
+    const ganz_pack_call from = {codes, site->out, site->in, site->after_relu ? 0 : -p, p};
+    w->packed[site->place] = be->pack(be, block, &from);
     w->packed_used += ganz_round_up(be->pack_bytes(be, site->out, site->in), GANZ_ALIGN);
     be->upload(be, ganz_site_scales(w, site), scales, (size_t)ganz_site_scale_count(site) * sizeof *scales);
 }

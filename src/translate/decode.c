@@ -361,8 +361,8 @@ static void ban_end(const ganz_decoder *d, const ganz_matrix *logits)
 /* Logits and candidates of rows [first, first + rows); forced tokens take the place of a row's first candidate. */
 static void find_candidates(ganz_decoder *d, ganz_pass *pass, const ganz_tensor *decoded, int first, int rows)
 {
-    ganz_tensor part = ganz_net_part(decoded, first, rows);
-    const ganz_tensor *const logits = ganz_net_logits(pass, d->net, &part);
+    ganz_tensor *const part = ganz_net_part(pass, decoded, first, rows);
+    const ganz_tensor *const logits = ganz_net_logits(pass, d->net, part);
     if (pass->failed) return;
     float *const value = (float *)d->device_found, *const lse = value + (size_t)d->most_rows * (size_t)d->k;
     int32_t *const index = (int32_t *)(lse + d->most_rows);
