@@ -104,12 +104,13 @@ static void integers_say_what_rounded_floats_say(void **state)
         assert_true(write_tiny("m", 5));
         quantize("m", "i", bits, NULL);
         OK(ganz_model_open(&codes, "i", NULL));
-        assert_int_equal(codes->info.bits, bits);
-        assert_true(codes->info.row_scales == per_row);
+        assert_int_equal(codes->info.scheme.rule.weight_bits, bits);
+        assert_true(codes->info.scheme.rule.per_row == per_row);
         assert_null(codes->weights.master);
         OK(ganz_model_open(&rounded, "m", NULL));
-        ganz_net_set_bits(&rounded->net, bits);
-        ganz_net_set_row_scales(&rounded->net, per_row);
+        ganz_scheme scheme = ganz_scheme_of_bits(bits);
+        scheme.rule.per_row = per_row;
+        ganz_net_set_scheme(&rounded->net, &scheme);
         ganz_net_set_states(&rounded->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
         OK(ganz_weights_refresh(&rounded->weights, &rounded->net, NULL));
         memcpy(rounded->weights.input_scale, codes->weights.input_scale, (size_t)codes->net.scales * sizeof(real));

@@ -59,6 +59,19 @@ typedef struct ganz_product {
     bool target_keys;      /* of a pair: its keys are outputs, not inputs */
 } ganz_product;
 
+static inline const ganz_rule *ganz_product_rule(const ganz_product *p)
+{
+    return p->site ? &p->site->rule : &p->pair->rule;
+}
+/* The scales of its operands that are rounded as they come: of a dense product its input, of a pair's both. Returns how
+ * many. */
+static inline int ganz_product_scales(const ganz_product *p, const ganz_scale *scales[2])
+{
+    scales[0] = p->site ? &p->site->input : p->uv ? &p->pair->u : &p->pair->q;
+    scales[1] = p->site ? NULL : p->uv ? &p->pair->v : &p->pair->k;
+    return p->site ? 1 : 2;
+}
+
 /* Names, shapes and places of everything, and the state of every site; no numbers. Building it writes the order of the
  * network once, into the tables; everything else walks them. */
 typedef struct ganz_net {
@@ -73,8 +86,7 @@ typedef struct ganz_net {
     int sites, pairs, products, scales; /* 97, 18, 133, 169 for six and six layers */
     int first_scale;          /* parameter number of z 0; all z lie one after another, in the order of their places */
     int rows;                 /* outputs of all sites, each site's begun at a multiple of 16 */
-    bool power_of_two;        /* all scales are powers of two */
-    bool float_lookup;        /* embeddings are looked up in float even where logits are integer */
+    ganz_scheme scheme;       /* its rules are in the sites and pairs */
     const ganz_site **reader; /* memory of the lists of readers */
 } ganz_net;
 
@@ -86,11 +98,9 @@ void ganz_net_close(ganz_net *net);
 ganz_site *ganz_net_find_site(const ganz_net *net, const char *name);
 ganz_pair *ganz_net_find_pair(const ganz_net *net, const char *name);
 
-/* Width of all codes, or of each kind. */
-void ganz_net_set_bits(ganz_net *net, int bits);
-void ganz_net_set_widths(ganz_net *net, ganz_widths widths);
-/* A scale for each weight matrix, or for each of its outputs. */
-void ganz_net_set_row_scales(ganz_net *net, bool by_row);
+/* Gives each site and each attention its rule. States stay as they are. */
+void ganz_net_set_scheme(ganz_net *net, const ganz_scheme *scheme);
+/* Puts all products that the scheme makes integer into these states, and all others into FLOAT. */
 void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_state inputs);
 
 /* The numbers of a net on one device. */
@@ -129,9 +139,9 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
 ganz_status ganz_weights_set_range(ganz_weights *w, real range, ganz_error *err);
 
 /* Masters of weights are cut off at the range that rounds them best to the bits they are to have, one for each row
- * where scales are by_row; not those of an embedding that is looked up as it is. range: GANZ_WEIGHT_RANGE_*; AUTO is
- * FIT where a matrix has one scale of fewer than 8 bits. To be refreshed. GANZ_ENOMEM. */
-ganz_status ganz_weights_trim(ganz_weights *w, ganz_net *net, long long range, ganz_error *err);
+ * where scales are per_row; not those of an embedding that is looked up as it is. Where the rule's range is AUTO, it is
+ * FIT for a matrix with one scale of fewer than 8 bits. To be refreshed. GANZ_ENOMEM. */
+ganz_status ganz_weights_trim(ganz_weights *w, const ganz_net *net, ganz_error *err);
 /* That range for codes up to p; power_of_two: where scales are powers of two. At most the largest magnitude. */
 real ganz_trim_range(const real *x, size_t count, int p, bool power_of_two);
 
@@ -139,23 +149,37 @@ real ganz_trim_range(const real *x, size_t count, int p, bool power_of_two);
  * and 2^8. Writes the z in the masters; to be refreshed. GANZ_ENOMEM. */
 ganz_status ganz_weights_set_scales(ganz_weights *w, const ganz_net *net, ganz_error *err);
 
-/* Weights of a net whose states are all CODES: packed codes, norms, biases and the target space as values, no masters.
- * GANZ_EUNSUPPORTED on a device without integer kernels. The caller then fills them in: each site by ganz_weights_pack,
- * w->value of what is not a weight, w->input_scale (all positive). Never refreshed. */
+/* Weights of an integer model: packed codes of integer sites; values of float weights, norms, biases and tables; no
+ * masters. GANZ_EUNSUPPORTED on a device without integer kernels. The caller then fills them in: each integer site by
+ * ganz_weights_pack, w->value of all that is not NULL, w->input_scale (all positive). Never refreshed. */
 ganz_status ganz_weights_open_codes(ganz_weights *w, const ganz_net *net, ganz_backend *be, ganz_error *err);
-/* codes (out, in) in ordinary memory, and their scales, one or (out) where by_row; not needed afterwards. */
+/* codes (out, in) in ordinary memory, and their scales, one or (out) where per_row; not needed afterwards. */
 void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *codes, const real *scales);
 /* Where the scales of a site's weight are, and how many. */
 static inline real *ganz_site_scales(const ganz_weights *w, const ganz_site *site)
 {
-    return w->weight_scale + (site->by_row ? site->row : site->place);
+    return w->weight_scale + (site->rule.per_row ? site->row : site->place);
 }
-static inline int ganz_site_scale_count(const ganz_site *site) { return site->by_row ? site->out : 1; }
+static inline int ganz_site_scale_count(const ganz_site *site) { return site->rule.per_row ? site->out : 1; }
 
-/* Codes of FAKE weights (site->out * site->in) or of its bias (site->out), brought to ordinary memory; the scales that
- * make values of them, one or (out) where by_row; of a bias, one. `work`: as many `real` as codes. */
-void ganz_weights_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *scales, real *work);
-real ganz_weights_bias_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *work);
+/* What an integer model keeps of weights in state FAKE, in ordinary memory: codes and scales, each brought there once.
+ * What stays a value is where it was. */
+typedef struct ganz_frozen_weights {
+    int8_t *codes;      /* (params.block) of weights and biases, at the offsets of their parameters */
+    real *weight_scale; /* (net.rows) see ganz_site_scales */
+    real *bias_scale;   /* (sites) */
+    real *input_scale;  /* (scales) */
+} ganz_frozen_weights;
+ganz_status ganz_frozen_open(ganz_frozen_weights *frozen, const ganz_net *net, const ganz_weights *weights,
+                             ganz_error *err);
+void ganz_frozen_close(ganz_frozen_weights *frozen);
+/* Whether the parameter is kept as codes. */
+bool ganz_param_is_coded(const ganz_net *net, const ganz_param *param);
+
+/* Opens, on `be`, integer weights of the same numbers as `fake`, in memory. The states of the net are to become CODES.
+ */
+ganz_status ganz_weights_freeze(ganz_weights *codes, const ganz_net *net, const ganz_weights *fake, ganz_backend *be,
+                                ganz_error *err);
 
 /* Tokens of one pass, on the device. Made from a batch by the trainer, from sentences by the search. */
 typedef struct ganz_tokens {

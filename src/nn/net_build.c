@@ -12,7 +12,6 @@ enum {
     MAX_POSITIONS = 1 << 16,
     TARGET_SPACES = 32
 };
-enum { BITS = 8 };
 
 static ganz_status in_range(const char *what, int value, int low, int high, ganz_error *err)
 {
@@ -60,6 +59,8 @@ static int add(builder *b, const char *where, const char *what, ganz_param shape
 {
     int index = -1;
     if (b->status != GANZ_OK) return index;
+    const bool of_site = shape.kind == GANZ_WEIGHT || shape.kind == GANZ_BIAS;
+    shape.site = of_site ? b->net->sites - 1 : -1; /* the one at hand */
     snprintf(shape.name, sizeof shape.name, "%s%s%s", where, *where ? "." : "", what);
     b->status = ganz_params_add(&b->net->params, &shape, contiguous_with_previous, &index, b->err);
     return index;
@@ -87,7 +88,6 @@ static ganz_site *next_site(builder *b, const char *where, const char *name, int
     ganz_net *const net = b->net;
     ganz_site *const site = &net->site[net->sites];
     *site = (ganz_site){.in = in, .out = out, .weight = -1, .bias = -1, .place = net->sites++, .row = net->rows};
-    site->weight_bits = site->input_bits = site->bias_bits = BITS;
     net->rows += (int)ganz_round_up((size_t)out, GANZ_ALIGN / sizeof(float));
     snprintf(site->name, sizeof site->name, "%s%s%s", where, *where ? "." : "", name);
     next_product(b, site->name, "")->site = site;
@@ -112,7 +112,7 @@ static ganz_pair *add_pair(builder *b, const char *where, bool target_keys)
 {
     ganz_net *const net = b->net;
     ganz_pair *const pair = &net->pair[net->pairs];
-    *pair = (ganz_pair){.place = net->pairs++, .bits = BITS, .u_bits = BITS};
+    *pair = (ganz_pair){.place = net->pairs++};
     snprintf(pair->name, sizeof pair->name, "%s", where);
     for (int uv = 0; uv < 2; uv++) {
         ganz_product *const product = next_product(b, pair->name, uv ? ".uv" : ".qk");
@@ -236,6 +236,7 @@ static void build(builder *b)
     add_stack(b, "dec", true, &net->decoder, c->decoder_layers);
     ganz_site *const logits = next_site(b, "", "logits", c->vocab, c->width);
     logits->weight = net->embedding;
+    if (b->status == GANZ_OK) net->params.list[net->embedding].site = logits->place;
     net->logits = logits;
     list_memory_readers(b);
     take_readers(b, 1, &net->decoder.readers)[0] = logits;
@@ -271,9 +272,11 @@ ganz_status ganz_net_open(ganz_net *net, const ganz_config *config, ganz_error *
     *net = (ganz_net){.config = *config};
     GANZ_TRY(ganz_config_check(config, err));
     builder b = {.net = net, .err = err};
+    const ganz_scheme plain = ganz_scheme_of_bits(GANZ_BITS_MOST);
     if (take_tables(net)) build(&b);
     else b.status = ganz_fail(err, GANZ_ENOMEM, "out of memory for the layers of a network");
     if (b.status != GANZ_OK) ganz_net_close(net);
+    else ganz_net_set_scheme(net, &plain);
     return b.status;
 }
 
@@ -303,31 +306,19 @@ ganz_pair *ganz_net_find_pair(const ganz_net *net, const char *name)
     return NULL;
 }
 
+void ganz_net_set_scheme(ganz_net *net, const ganz_scheme *scheme)
+{
+    net->scheme = *scheme;
+    for (int i = 0; i < net->sites; i++) net->site[i].rule = ganz_scheme_rule(scheme, net->site[i].name, false);
+    for (int i = 0; i < net->pairs; i++) net->pair[i].rule = ganz_scheme_rule(scheme, net->pair[i].name, true);
+}
+
 void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_state inputs)
 {
     for (int i = 0; i < net->sites; i++) {
-        net->site[i].weights = weights;
-        net->site[i].inputs = inputs;
+        ganz_site *const site = &net->site[i];
+        site->weights = site->rule.integer ? weights : GANZ_WEIGHTS_FLOAT;
+        site->inputs = site->rule.integer ? inputs : GANZ_INPUTS_FLOAT;
     }
-    for (int i = 0; i < net->pairs; i++) net->pair[i].inputs = inputs;
+    for (int i = 0; i < net->pairs; i++) net->pair[i].inputs = net->pair[i].rule.integer ? inputs : GANZ_INPUTS_FLOAT;
 }
-
-void ganz_net_set_row_scales(ganz_net *net, bool by_row)
-{
-    for (int i = 0; i < net->sites; i++) net->site[i].by_row = by_row;
-}
-
-void ganz_net_set_widths(ganz_net *net, ganz_widths widths)
-{
-    for (int i = 0; i < net->sites; i++) {
-        net->site[i].weight_bits = widths.weights;
-        net->site[i].bias_bits = widths.biases;
-        net->site[i].input_bits = widths.inputs;
-    }
-    for (int i = 0; i < net->pairs; i++) {
-        net->pair[i].bits = widths.inputs;
-        net->pair[i].u_bits = widths.u;
-    }
-}
-
-void ganz_net_set_bits(ganz_net *net, int bits) { ganz_net_set_widths(net, (ganz_widths){bits, bits, bits, bits}); }

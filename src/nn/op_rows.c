@@ -40,8 +40,8 @@ ganz_tensor *ganz_op_embed(ganz_pass *pass, const ganz_net *net, const ganz_toke
                                   .ids = tokens->ids,
                                   .positions = tokens->positions,
                                   .table = ganz_embedding_table(pass, net),
-                                  .by_row = !net->float_lookup && ganz_site_by_row(net->logits),
-                                  .packed = net->float_lookup ? NULL : ganz_site_packed(pass, net->logits),
+                                  .by_row = !net->scheme.float_lookup && ganz_site_by_row(net->logits),
+                                  .packed = net->scheme.float_lookup ? NULL : ganz_site_packed(pass, net->logits),
                                   .root = (real)sqrt((double)d),
                                   .timing = pass->weights->timing,
                                   .extra = source ? ganz_pass_param(pass, net->target_space) : NULL,
@@ -129,20 +129,20 @@ ganz_tensor *ganz_op_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer
     const ganz_code_out *const codes = pass->failed ? NULL : code_outs(pass, y);
     if (pass->failed) return NULL;
     const ganz_norm_call call = {.rows = rows,
-                           .cols = d,
-                           .x = before->m.data,
-                           .delta = delta ? delta->m : (ganz_matrix){0},
-                           .drop = drop,
-                           .eps = (real)1e-6,
-                           .gain = ganz_pass_param(pass, norm->gain),
-                           .bias = ganz_pass_param(pass, norm->bias),
-                           .sum = s->x->m.data,
-                           .y = y->m,
-                           .outs = y->uses,
-                           .codes = codes,
-                           .stats = stats,
-                           .gain_grad = ganz_pass_param_grad(pass, norm->gain),
-                           .bias_grad = ganz_pass_param_grad(pass, norm->bias)};
+                                 .cols = d,
+                                 .x = before->m.data,
+                                 .delta = delta ? delta->m : (ganz_matrix){0},
+                                 .drop = drop,
+                                 .eps = (real)1e-6,
+                                 .gain = ganz_pass_param(pass, norm->gain),
+                                 .bias = ganz_pass_param(pass, norm->bias),
+                                 .sum = s->x->m.data,
+                                 .y = y->m,
+                                 .outs = y->uses,
+                                 .codes = codes,
+                                 .stats = stats,
+                                 .gain_grad = ganz_pass_param_grad(pass, norm->gain),
+                                 .bias_grad = ganz_pass_param_grad(pass, norm->bias)};
     if (y->uses && y->use[0].out.m.type == GANZ_S8) pass->be->norm_codes(pass->be, &call);
     else pass->be->norm(pass->be, &call);
     norm_node *const n = ganz_record(pass, sizeof *n, norm_backward);

@@ -130,7 +130,7 @@ static bool in_passing(const ganz_pass *pass, ganz_inputs_state state)
 static bool agree(const ganz_pass *pass, const ganz_site *a, const ganz_site *b)
 {
     const real *const scale = pass->weights->input_scale;
-    return pass->be->host && a->input_bits == b->input_bits && scale[a->input.place] == scale[b->input.place];
+    return pass->be->host && a->rule.input_bits == b->rule.input_bits && scale[a->input.place] == scale[b->input.place];
 }
 
 static ganz_use use_of(const ganz_pass *pass, const ganz_scale *scale, int bits, const ganz_code_out *out)
@@ -178,15 +178,23 @@ static ganz_tensor *codes_for(ganz_pass *pass, int rows, int cols, const ganz_re
         int same = 0;
         while (same < i && !agree(pass, sites[same], sites[i])) same++;
         const ganz_code_out out = same < i ? t->use[same].out : code_room(pass, t);
-        t->use[t->uses++] = use_of(pass, &sites[i]->input, sites[i]->input_bits, &out);
+        t->use[t->uses++] = use_of(pass, &sites[i]->input, sites[i]->rule.input_bits, &out);
     }
     return pass->failed ? NULL : t;
+}
+
+/* FLOAT only where all readers are. */
+static ganz_inputs_state roughest_state(const ganz_readers *readers)
+{
+    for (int i = 0; i < readers->count; i++)
+        if (readers->site[i]->inputs != GANZ_INPUTS_FLOAT) return readers->site[i]->inputs;
+    return GANZ_INPUTS_FLOAT;
 }
 
 ganz_tensor *ganz_tensor_for_readers(ganz_pass *pass, int rows, int cols, const ganz_readers *readers)
 {
     ganz_tensor *const t = as_codes(pass, readers) ? codes_for(pass, rows, cols, readers)
-                                                   : values_for(pass, rows, cols, readers->site[0]->inputs);
+                                                   : values_for(pass, rows, cols, roughest_state(readers));
     if (t && !ganz_sites_are_one(pass, readers->site, readers->count)) t->grad_type = GANZ_REAL; /* several add to it */
     return t;
 }
@@ -224,19 +232,19 @@ ganz_tensor *ganz_tensor_for_operand(ganz_pass *pass, int rows, int cols, const 
     if (!t) return NULL;
     const ganz_code_out out = into ? (ganz_code_out){.m = *into} : code_room(pass, t);
     if (pass->failed) return NULL;
-    t->use[t->uses++] = use_of(pass, scale, pair->bits, &out);
+    t->use[t->uses++] = use_of(pass, scale, pair->rule.input_bits, &out);
     return t;
 }
 
 ganz_tensor *ganz_op_site_input(ganz_pass *pass, ganz_tensor *x, const ganz_site *site)
 {
-    return input(pass, x, site->inputs, &site->input, site->input_bits, NULL);
+    return input(pass, x, site->inputs, &site->input, site->rule.input_bits, NULL);
 }
 
 ganz_tensor *ganz_op_pair_input(ganz_pass *pass, ganz_tensor *x, const ganz_pair *pair, const ganz_scale *scale,
                                 ganz_tensor *into)
 {
-    return input(pass, x, pair->inputs, scale, pair->bits, into);
+    return input(pass, x, pair->inputs, scale, pair->rule.input_bits, into);
 }
 
 /* ---- attention ---------------------------------------------------------------------------------- */
@@ -263,7 +271,7 @@ ganz_pair_u ganz_pair_u_of(const ganz_pass *pass, const ganz_pair *pair)
     const bool integers = pair->inputs == GANZ_INPUTS_CODES;
     return (ganz_pair_u){.integers = integers,
                          .scale = integers || pair->inputs == GANZ_INPUTS_FAKE ? w->input_scale + pair->u.place : NULL,
-                         .max = ganz_code_max(pair->u_bits, false),
+                         .max = ganz_code_max(pair->rule.attention_bits, false),
                          .largest = pair->inputs == GANZ_INPUTS_MEASURE ? w->largest + pair->u.place : NULL};
 }
 
@@ -274,12 +282,12 @@ bool ganz_site_adds(const ganz_site *site) { return site->inputs == GANZ_INPUTS_
 /* Codes have a scale for each site, so what is rounded is not one product. */
 bool ganz_sites_are_one(const ganz_pass *pass, const ganz_site *const *sites, int count)
 {
-    const ganz_param *const list = pass->weights->params->list;
+    const real *end = NULL;
     for (int i = 0; i < count && count > 1; i++) {
         if (sites[i]->weights != GANZ_WEIGHTS_FLOAT || sites[i]->inputs != GANZ_INPUTS_FLOAT) return false;
-        if (i > 0 && list[sites[i]->weight].offset !=
-                         list[sites[i - 1]->weight].offset + ganz_param_count(&list[sites[i - 1]->weight]))
-            return false;
+        const real *const begin = ganz_pass_param(pass, sites[i]->weight);
+        if (end && begin != end) return false;
+        end = begin + (size_t)sites[i]->out * (size_t)sites[i]->in;
     }
     return true;
 }
@@ -292,7 +300,8 @@ ganz_operand ganz_site_weight(const ganz_pass *pass, const ganz_site *site, int 
     const size_t offset = w->params->list[site->weight].offset;
     const bool fake = site->weights == GANZ_WEIGHTS_FAKE, copy = fake || pass->be->product != GANZ_REAL;
     ganz_operand o = {.m = {site->out * count, site->in, site->in, copy ? pass->be->product : GANZ_REAL, NULL}};
-    o.m.data = copy ? (char *)w->copy + offset * ganz_type_bytes(pass->be->product) : (char *)(w->master + offset);
+    o.m.data = copy ? (char *)w->copy + offset * ganz_type_bytes(pass->be->product)
+                    : (char *)ganz_pass_param(pass, site->weight);
     o.scale = fake ? ganz_site_scales(w, site) : NULL;
     return o;
 }
@@ -313,7 +322,8 @@ const real *ganz_site_bias(const ganz_pass *pass, const ganz_site *site)
 
 ganz_operand ganz_embedding_table(const ganz_pass *pass, const ganz_net *net)
 {
-    if (net->logits->weights != GANZ_WEIGHTS_FLOAT && !net->float_lookup) return ganz_site_weight(pass, net->logits, 1);
+    if (net->logits->weights != GANZ_WEIGHTS_FLOAT && !net->scheme.float_lookup)
+        return ganz_site_weight(pass, net->logits, 1);
     const int d = net->config.width;
     return (ganz_operand){.m = {net->config.vocab, d, d, GANZ_REAL, ganz_pass_param(pass, net->embedding)}};
 }

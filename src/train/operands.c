@@ -134,15 +134,15 @@ static void name_operands(ganz_operands *o)
     ganz_net *const net = &o->model->net;
     for (int i = 0; i < net->sites; i++) {
         const ganz_site *const site = &net->site[i];
-        name_operand(o, &site->input, GANZ_OPERAND_INPUT, site->input_bits, site->inputs == GANZ_INPUTS_CODES);
+        name_operand(o, &site->input, GANZ_OPERAND_INPUT, site->rule.input_bits, site->inputs == GANZ_INPUTS_CODES);
     }
     for (int i = 0; i < net->pairs; i++) {
         const ganz_pair *const pair = &net->pair[i];
         const bool integer = pair->inputs == GANZ_INPUTS_CODES;
-        name_operand(o, &pair->q, GANZ_OPERAND_QKV, pair->bits, integer);
-        name_operand(o, &pair->k, GANZ_OPERAND_QKV, pair->bits, integer);
-        name_operand(o, &pair->v, GANZ_OPERAND_QKV, pair->bits, integer);
-        name_operand(o, &pair->u, GANZ_OPERAND_U, pair->u_bits, integer);
+        name_operand(o, &pair->q, GANZ_OPERAND_QKV, pair->rule.input_bits, integer);
+        name_operand(o, &pair->k, GANZ_OPERAND_QKV, pair->rule.input_bits, integer);
+        name_operand(o, &pair->v, GANZ_OPERAND_QKV, pair->rule.input_bits, integer);
+        name_operand(o, &pair->u, GANZ_OPERAND_U, pair->rule.attention_bits, integer);
     }
 }
 
@@ -233,7 +233,7 @@ ganz_status ganz_operands_open(ganz_operands *o, const char *model, const char *
         .instrument = {.input = see_input, .attention = see_attention, .context = o, .next = &o->audit.instrument}};
     ganz_status status;
     GANZ_TRY(ganz_model_open(&o->model, model, err));
-    if (o->model->info.bits == 0) {
+    if (!o->model->info.integer) {
         status = ganz_fail(err, GANZ_EINVAL, "%s: not an integer model", model);
         goto out;
     }

@@ -31,12 +31,8 @@ void ganz_product_counted(const ganz_product *p, const ganz_audit *audit, ganz_p
                                                        : &audit->uv[p->pair->place];
     *counts = (ganz_product_counts){
         .integer_runs = product->integer_runs, .float_runs = product->float_runs, .largest = product->largest};
-    if (p->site) {
-        add_input(audit, &p->site->input, counts);
-    } else {
-        add_input(audit, p->uv ? &p->pair->u : &p->pair->q, counts);
-        add_input(audit, p->uv ? &p->pair->v : &p->pair->k, counts);
-    }
+    const ganz_scale *scales[2];
+    for (int i = ganz_product_scales(p, scales); i-- > 0;) add_input(audit, scales[i], counts);
 }
 
 /* ---- a model ------------------------------------------------------------------------------------ */
@@ -60,12 +56,13 @@ void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
                                 .target_language = m->info.target_language,
                                 .command = m->info.command};
     for (int i = 0; i < facts->products; i++) facts->integer_products += is_integer(&m->net.product[i]);
-    facts->bits = m->info.bits;
-    facts->input_bits = m->info.input_bits;
-    facts->attention_bits = m->info.float_attention ? 0 : m->info.u_bits;
-    facts->bias_bits = m->info.bias_bits == GANZ_BITS_FLOAT ? 0 : m->info.bias_bits;
-    facts->float_lookup = m->info.float_lookup;
-    facts->row_scales = m->info.row_scales;
+    const ganz_scheme *const scheme = &m->info.scheme;
+    facts->bits = scheme->rule.weight_bits;
+    facts->input_bits = scheme->rule.input_bits;
+    facts->attention_bits = scheme->float_attention ? 0 : scheme->rule.attention_bits;
+    facts->bias_bits = scheme->rule.bias_bits == GANZ_BITS_FLOAT ? 0 : scheme->rule.bias_bits;
+    facts->float_lookup = scheme->float_lookup;
+    facts->row_scales = scheme->rule.per_row;
     facts->dynamic_bits = m->info.dynamic_bits;
 }
 
@@ -87,14 +84,14 @@ static void describe_codes(const ganz_model *m, const ganz_product *p, ganz_prod
 {
     const real *const input = m->weights.input_scale;
     if (p->site) {
-        facts->left = codes(p->site->input_bits, true, (double)input[p->site->input.place]);
-        facts->right = codes(p->site->weight_bits, true, weight_scale(&m->weights, p->site));
+        facts->left = codes(p->site->rule.input_bits, true, (double)input[p->site->input.place]);
+        facts->right = codes(p->site->rule.weight_bits, true, weight_scale(&m->weights, p->site));
     } else if (!p->uv) {
-        facts->left = codes(p->pair->bits, true, (double)input[p->pair->q.place]);
-        facts->right = codes(p->pair->bits, true, (double)input[p->pair->k.place]);
+        facts->left = codes(p->pair->rule.input_bits, true, (double)input[p->pair->q.place]);
+        facts->right = codes(p->pair->rule.input_bits, true, (double)input[p->pair->k.place]);
     } else {
-        facts->left = codes(p->pair->u_bits, false, (double)input[p->pair->u.place]);
-        facts->right = codes(p->pair->bits, true, (double)input[p->pair->v.place]);
+        facts->left = codes(p->pair->rule.attention_bits, false, (double)input[p->pair->u.place]);
+        facts->right = codes(p->pair->rule.input_bits, true, (double)input[p->pair->v.place]);
     }
 }
 

@@ -88,7 +88,8 @@ static ganz_status open_device(ganz_translator *t, ganz_error *err)
     const ganz_model *const m = t->model;
     const ganz_translator_options *const o = &t->options;
     const bool elsewhere = o->device && strcmp(o->device, "cpu") != 0;
-    if (elsewhere && m->info.bits) return ganz_fail(err, GANZ_EUNSUPPORTED, "integer models translate on the cpu only");
+    if (elsewhere && m->info.integer)
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "integer models translate on the cpu only");
     if (elsewhere && m->info.dynamic_bits)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "models whose rows are rounded one by one translate on the cpu only");
     GANZ_TRY(ganz_device_open(&t->be, o->device, o->precision, o->threads, err));
