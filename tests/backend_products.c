@@ -127,6 +127,48 @@ static void linear_to_codes(int rows, int in, int out, bool bias_too, ganz_activ
     expect_no_failure();
 }
 
+static void smooth_cases(void)
+{
+    const ganz_type p = product(), r = GANZ_REAL;
+    for (int a = GANZ_ACTIVATION_SWISH; a <= GANZ_ACTIVATION_GELU_SIGMOID; a++) {
+        const ganz_activation activation = (ganz_activation)a;
+        linear((linear_kind){.rows = 300,
+                             .in = 512,
+                             .out = 2048,
+                             .bias = true,
+                             .activation = activation,
+                             .drop = true,
+                             .x = p,
+                             .y = p,
+                             .y_grad = p,
+                             .x_grad = p,
+                             .before = p});
+        linear((linear_kind){.rows = 77,
+                             .in = 128,
+                             .out = 192,
+                             .activation = activation,
+                             .x = p,
+                             .y = r,
+                             .y_grad = r,
+                             .x_grad = r,
+                             .before = r,
+                             .gap = 8});
+        linear((linear_kind){.rows = 600,
+                             .in = 1024,
+                             .out = 256,
+                             .codes = true,
+                             .by_row = true,
+                             .bias = true,
+                             .activation = activation,
+                             .drop = true,
+                             .x = p,
+                             .y = r,
+                             .y_grad = r,
+                             .x_grad = p,
+                             .before = r});
+    }
+}
+
 void product_cases(void)
 {
     if (both.gpu->makes_codes) {
@@ -216,41 +258,5 @@ void product_cases(void)
         .rows = 77, .in = 128, .out = 1003, .codes = true, .by_row = true, .x = p, .y = p, .y_grad = p, .x_grad = p});
     linear((linear_kind){
         .rows = 1000, .in = 2048, .out = 512, .codes = true, .x = p, .y = p, .y_grad = p, .x_grad = p, .add = true});
-    for (int a = GANZ_ACTIVATION_SWISH; a <= GANZ_ACTIVATION_GELU_SIGMOID; a++) {
-        const ganz_activation activation = (ganz_activation)a;
-        linear((linear_kind){.rows = 300,
-                             .in = 512,
-                             .out = 2048,
-                             .bias = true,
-                             .activation = activation,
-                             .drop = true,
-                             .x = p,
-                             .y = p,
-                             .y_grad = p,
-                             .x_grad = p,
-                             .before = p});
-        linear((linear_kind){.rows = 77,
-                             .in = 128,
-                             .out = 192,
-                             .activation = activation,
-                             .x = p,
-                             .y = r,
-                             .y_grad = r,
-                             .x_grad = r,
-                             .before = r,
-                             .gap = 8});
-        linear((linear_kind){.rows = 600,
-                             .in = 1024,
-                             .out = 256,
-                             .codes = true,
-                             .by_row = true,
-                             .bias = true,
-                             .activation = activation,
-                             .drop = true,
-                             .x = p,
-                             .y = r,
-                             .y_grad = r,
-                             .x_grad = p,
-                             .before = r});
-    }
+    smooth_cases();
 }

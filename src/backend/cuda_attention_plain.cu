@@ -96,7 +96,7 @@ static __device__ inline float keep(const ganz_attention_call &a, int query_row,
 
 /* ---- forward ------------------------------------------------------------------------------------ */
 
-/* Scores of one query become U, rounded and dropped; what it does not see, up to `end`, zero. */
+/* Scores of one query become U, rounded and dropped; keys it does not see, up to `end`, zero. */
 static __device__ inline void soften(const ganz_attention_call &a, const attention_place &p, const attention_numbers &n,
                                      int query, int end, float *u)
 {

@@ -27,7 +27,7 @@ static __device__ inline void write_codes(const ganz_code_out &to, int row0, int
     }
 }
 
-/* Scores of 16 queries with 16 keys; what is not seen is -infinity. */
+/* Scores of 16 queries with 16 keys; -infinity for keys that are not seen. */
 template <int W>
 static __device__ inline void scores(float s[2][4], const uint32_t q[W / 16][4], const bf16 *keys, int tile_key,
                                      int query, int key, int limit, bool causal, float factor)
@@ -42,7 +42,7 @@ static __device__ inline void scores(float s[2][4], const uint32_t q[W / 16][4],
         }
 }
 
-/* What softmax needs to know of two rows; each of the four threads that share them gathers a part. */
+/* Largest score and sum of two rows, for the softmax; each of the four threads that share them gathers a part. */
 typedef struct row_sums {
     float most[2], sum[2], inverse[2];
 } row_sums;

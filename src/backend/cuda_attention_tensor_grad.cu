@@ -1,6 +1,7 @@
-/* Attention over segments by tensor cores, backward. U is made again from what the forward kept. Where all scores of a
- * head are in registers, they go to shared memory as bf16, and the gradients of k and v come from there. Of a long
- * sentence one kernel goes along its queries and one along its keys, so that no two blocks ever add to one number. */
+/* Attention over segments by tensor cores, backward. U is made again from the largest scores and sums that the forward
+ * kept. Where all scores of a head are in registers, they go to shared memory as bf16, and the gradients of k and v
+ * come from there. Of a long sentence one kernel goes along its queries and one along its keys, so that no two blocks
+ * ever add to one number. */
 #include "backend/cuda_attention_tile.cuh"
 
 /* Tiles of shared memory, each with room for the 64 x 64 of U too, whatever the width of a head. */
@@ -23,7 +24,7 @@ static __device__ inline void make_pair(const ganz_attention_call &a, const atte
     *back = u_grad(&a, &n, *score, *back * n.v_scale * keep * n.keep_scale, z);
 }
 
-/* What the forward kept of two rows of queries. */
+/* Numbers that the forward kept of two rows of queries. */
 typedef struct row_stats {
     float most[2], inverse[2];
 } row_stats;
@@ -162,7 +163,7 @@ static __device__ inline float whole_grads(const ganz_attention_call &a, const a
             if (ROWS * g < reach) mix<W>(sum, ds[g], t.k, ROWS * g);
         write_rows<W>(&a.q_grad, p.query, column, mine, p.queries, sum, a.inv_root * n.k_scale);
     }
-    __syncthreads(); /* nobody needs k and v any more */
+    __syncthreads(); /* k and v are not needed any more */
     bf16 *ds_tile = all.k + unit.first * LINE, *u_tile = all.v + unit.first * LINE;
 #pragma unroll
     for (int g = 0; g < GROUPS; g++)
@@ -231,7 +232,7 @@ static __device__ inline float query_tile(const ganz_attention_call &a, const at
     return z;
 }
 
-/* What 64 queries are, as columns. */
+/* Softmax and gradient sums of 64 queries, as columns. */
 typedef struct column_stats {
     float most[TILE], inverse[TILE], delta[TILE];
 } column_stats;

@@ -1,4 +1,4 @@
-/* Attention by tensor cores (bf16, float sums): what forward and backward share.
+/* Attention by tensor cores (bf16, float sums): shared by forward and backward.
  *
  * A block is four warps. Sentences are short: one of at most 64 tokens is done at once, a head to a block, all scores
  * in registers, 16 queries to a warp; of one of at most 32 a block does two heads, with two warps each. Longer ones are
@@ -167,7 +167,7 @@ static __device__ inline float quad_sum(float v)
     return v + __shfl_xor_sync(0xffffffffu, v, 2);
 }
 
-/* ---- who does what ------------------------------------------------------------------------------ */
+/* ---- sharing out -------------------------------------------------------------------------------- */
 
 /* The part of a block that takes one head of a segment. */
 typedef struct attention_unit {
@@ -207,7 +207,7 @@ static __device__ inline int long_tiles(const ganz_spans &see, int segment, bool
 }
 
 /* Item number `item` of all tiles of queries (or keys) of all heads of long sentences: its place, and its first row.
- * False: there are not so many. All threads of a block ask together; what they had in shared memory before is free
+ * Returns false if there are not so many. All threads of a block ask together; shared memory they used before is free
  * then. */
 static __device__ inline bool find_tile(const ganz_attention_call &a, bool keys, int item, tile_search *search,
                                         attention_place *p, int *base)
@@ -279,7 +279,7 @@ static __device__ inline float kept(uint32_t bits, int g, int t, int e)
     return (float)(bits >> (8 * g + 4 * t + e) & 1);
 }
 
-/* ---- what suits --------------------------------------------------------------------------------- */
+/* ---- supported matrices ------------------------------------------------------------------------- */
 
 static inline bool sixteens(const ganz_matrix *m)
 {
