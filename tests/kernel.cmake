@@ -10,7 +10,8 @@ find_path(SIMDE_INCLUDE simde/x86/avx512.h)
 if(SIMDE_INCLUDE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(kernel ${PROJECT_SOURCE_DIR}/src/kernel)
   add_executable(test_kernel_simde ${GANZ_KERNEL_TEST} ${PROJECT_SOURCE_DIR}/src/base/alloc.c
-    ${PROJECT_SOURCE_DIR}/src/base/error.c ${kernel}/i8_amx.c ${kernel}/i8_avx2.c ${kernel}/i8_avx_vnni.c ${kernel}/i8_avx512_vnni.c
+    ${PROJECT_SOURCE_DIR}/src/base/error.c ${kernel}/i8_amx.c ${kernel}/i8_avx2.c ${kernel}/i8_avx_vnni.c
+    ${kernel}/i8_avx512_vnni.c
     ${kernel}/i8_gemm.c ${kernel}/i8_pack.c ${kernel}/i8_scalar.c ${kernel}/kernel.c ${kernel}/rows_avx2.c
     ${kernel}/rows_scalar.c)
   target_include_directories(test_kernel_simde PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
@@ -19,7 +20,8 @@ if(SIMDE_INCLUDE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_options(test_kernel_simde PRIVATE -mavx2 -Wno-psabi)
   target_link_libraries(test_kernel_simde PRIVATE m)
   add_test(NAME test_kernel_simde COMMAND test_kernel_simde avxvnni avx512vnni amx)
-  set_source_files_properties(${kernel}/i8_amx.c PROPERTIES COMPILE_OPTIONS "-include;${CMAKE_CURRENT_SOURCE_DIR}/amx_emulated.h")
+  set_source_files_properties(${kernel}/i8_amx.c PROPERTIES COMPILE_OPTIONS
+    "-include;${CMAKE_CURRENT_SOURCE_DIR}/amx_emulated.h")
 endif()
 
 # NEON on processors without it: cross-compiled and run by qemu. -cpu max has sdot, cortex-a53 has not.

@@ -1,7 +1,7 @@
 #!/bin/bash
-# clock_phrases.sh STEM: writes STEM.en.xz and STEM.de.xz, every time of day on a five-minute clock in a few dozen frames.
-# Text found on the web says "half past" a dozen times in a million lines, and German counts towards the next hour, which
-# no model guesses. Trains do not run here, so that asking about them tests what was learned.
+# clock_phrases.sh STEM: writes STEM.en.xz and STEM.de.xz, every time of day on a five-minute clock in a few dozen
+# frames. Text found on the web says "half past" a dozen times in a million lines, and German counts towards the next
+# hour, which no model guesses. Trains do not run here, so that asking about them tests what was learned.
 set -eu
 [ $# = 1 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 

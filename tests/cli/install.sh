@@ -1,7 +1,8 @@
 # cmake --install into any folder: program, libraries, headers, manual page; a program builds against them through
-# pkg-config or CMake's find_package. BUILD is the build folder, CMAKE and CC the tools, SANITIZERS what the libraries were
-# built with; MAKE_MODEL writes a small random model.
-"$CMAKE" --install "$BUILD" --prefix "$PWD/prefix with space/here" >install.out 2>&1 || fail "cmake --install: $(cat install.out)"
+# pkg-config or CMake's find_package. BUILD is the build folder, CMAKE and CC the tools, SANITIZERS what the libraries
+# were built with; MAKE_MODEL writes a small random model.
+"$CMAKE" --install "$BUILD" --prefix "$PWD/prefix with space/here" >install.out 2>&1 ||
+  fail "cmake --install: $(cat install.out)"
 mv "prefix with space/here" moved # it may be moved afterwards
 PREFIX=$PWD/moved
 
@@ -34,8 +35,10 @@ $CC $flags "$program" ${static/-lganz/-l:libganz.a} -o static || fail "a static 
 ./static m.safetensors <text | cmp - expected || fail "the static program says something else"
 if [ -e "$LIBDIR/libganz.so" ]; then # a build with libraries linked in has none
   $CC $flags "$program" $(pkg-config --libs ganz) -o shared || fail "a shared program does not build"
-  LD_LIBRARY_PATH="$LIBDIR" ./shared m.safetensors <text | cmp - expected || fail "the shared program says something else"
-  LD_LIBRARY_PATH="$LIBDIR" ldd ./shared | grep -qF "$LIBDIR/libganz.so" || fail "the shared program uses another library"
+  LD_LIBRARY_PATH="$LIBDIR" ./shared m.safetensors <text | cmp - expected ||
+    fail "the shared program says something else"
+  LD_LIBRARY_PATH="$LIBDIR" ldd ./shared | grep -qF "$LIBDIR/libganz.so" ||
+    fail "the shared program uses another library"
 
   mkdir project
   cp "$program" project
