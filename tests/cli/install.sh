@@ -1,6 +1,6 @@
 # cmake --install into any folder: program, libraries, headers, manual page; a program builds against them through
-# pkg-config or CMake's find_package. BUILD is the build folder, CMAKE and CC the tools, SANITIZERS what the libraries
-# were built with; MAKE_MODEL writes a small random model.
+# pkg-config or CMake's find_package. BUILD is the build folder, CMAKE, GENERATOR and CC the tools, SANITIZERS what the
+# libraries were built with; MAKE_MODEL writes a small random model.
 "$CMAKE" --install "$BUILD" --prefix "$PWD/prefix with space/here" >install.out 2>&1 ||
   fail "cmake --install: $(cat install.out)"
 mv "prefix with space/here" moved # it may be moved afterwards
@@ -49,7 +49,8 @@ find_package(ganz 0.1 REQUIRED)
 add_executable(example translate.c)
 target_link_libraries(example PRIVATE ganz::ganz)
 END
-  { "$CMAKE" -S project -B built -DCMAKE_PREFIX_PATH="$PREFIX" -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="$SANITIZERS" &&
+  { "$CMAKE" -G "$GENERATOR" -S project -B built -DCMAKE_PREFIX_PATH="$PREFIX" -DCMAKE_C_COMPILER="$CC" \
+    -DCMAKE_C_FLAGS="$SANITIZERS" &&
     "$CMAKE" --build built; } >project.out 2>&1 || fail "find_package(ganz): $(tail -20 project.out)"
   built/example m.safetensors <text | cmp - expected || fail "the program of CMake says something else"
 fi
