@@ -33,7 +33,10 @@ text() {
         >"$out/texts/$set.$side"
     done
   done
-  [ -s "$out/texts/clock-phrases.de.xz" ] || "$here/tools/clock_phrases.sh" "$out/texts/clock-phrases"
+  if [ ! -s "$out/texts/clock-phrases.de.xz" ]; then
+    "$here/tools/clock_phrases.sh" "$out/texts/clock-phrases"
+    xz -f "$out/texts/clock-phrases.en" "$out/texts/clock-phrases.de"
+  fi
   names=$(grep -v '^#' "$mixture" | cut -d' ' -f1)
   if [ ! -s "$out/vocab.txt" ]; then
     say "vocabulary of about $size"
