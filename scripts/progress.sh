@@ -2,7 +2,7 @@
 
 # quarter WHAT DONE TOTAL: says so when DONE reaches another quarter of TOTAL
 quarter() {
-  if [ "$3" -gt 0 ] && [ $(($2 * 4 / $3)) != $((($2 - 1) * 4 / $3)) ]; then echo "  $1 $2 of $3"; fi
+  if [ "$2" -gt 0 ] && [ "$3" -gt 0 ] && [ $(($2 * 4 / $3)) != $((($2 - 1) * 4 / $3)) ]; then echo "  $1 $2 of $3"; fi
 }
 
 # build_progress: from ninja's lines, "[17/120] Building ..."; others, such as a compiler's, stay as they are

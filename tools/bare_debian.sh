@@ -66,7 +66,8 @@ bare() {
 
 # inside COMMAND...: runs it in the system, with processes and mounts that end with it
 inside() {
-  unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" \
+  unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
+    sh -c 'mount -t devpts devpts "$0/dev/pts" && exec chroot "$0" "$@"' "$root" \
     env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
 
