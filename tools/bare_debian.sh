@@ -75,6 +75,7 @@ inside() {
 settle() {
   local proxy=''
   cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+  echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
   echo "deb $(mirror) $suite main" >"$root/etc/apt/sources.list"
   eval "$(apt-config shell proxy Acquire::http::Proxy)"
   proxy=${proxy:-${http_proxy:-}}
