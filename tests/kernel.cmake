@@ -47,5 +47,6 @@ if(AARCH64_CC AND QEMU_AARCH64 AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
   add_custom_target(engine_for_neon ALL DEPENDS engine_neon)
   add_test(NAME engine_neon COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/engine/compare.sh $<TARGET_FILE:engine_dump> 40
     ${QEMU_AARCH64} -cpu max ${CMAKE_CURRENT_BINARY_DIR}/engine_neon -- neon neondot)
+  set_tests_properties(engine_neon PROPERTIES COST 100) # the longest: begins first, beside the others
   add_test(NAME test_kernel_neon_old COMMAND ${QEMU_AARCH64} -cpu cortex-a53 test_kernel_neon)
 endif()
