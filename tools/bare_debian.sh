@@ -1,6 +1,7 @@
 #!/bin/bash
-# bare_debian.sh [OPTIONS] bookworm|trixie demo|test|readme: runs a command of the README on a Debian that has nothing but
-# its smallest set of packages, in a folder of its own, and ends with the status of the command. Needs root and debootstrap.
+# bare_debian.sh [OPTIONS] bookworm|trixie demo|test|readme: runs a command of the README on a Debian that has nothing
+# but its smallest set of packages, in a folder of its own, and ends with the status of the command. Needs root and
+# debootstrap.
 #   demo     scripts/demo
 #   test     scripts/test
 #   readme   all commands of README.md in order (tools/readme_commands.sh), except scripts/test

@@ -1,7 +1,8 @@
 #!/bin/bash
-# readme_commands.sh [README]: runs the commands in the code blocks of README.md, in order and in one shell, in this folder.
-# A block whose lines begin with "$ " also shows what its commands print, and they must print just that. Blocks with the name
-# of a language are no commands. Commands that match the pattern SKIP are left out. Ends with the first command that fails.
+# readme_commands.sh [README]: runs the commands in the code blocks of README.md, in order and in one shell, in the
+# folder where it is called. A block whose lines begin with "$ " also shows what its commands print, and they must print
+# just that. Blocks with the name of a language are no commands. Commands that match the pattern SKIP are left out. Ends
+# with the first command that fails.
 set -eu
 readme=${1:-README.md}
 [ -r "$readme" ] || { echo "readme_commands: no file $readme" >&2; exit 2; }
@@ -28,7 +29,8 @@ awk -v skip="${SKIP:-^$}" '
   }
   shown { print; next }
   $0 !~ skip { print }
-  END { exit inside != 0 }' "$readme" >"$script" || { echo "readme_commands: a block of $readme does not end" >&2; exit 2; }
+  END { exit inside != 0 }' "$readme" >"$script" ||
+  { echo "readme_commands: a block of $readme does not end" >&2; exit 2; }
 [ -s "$script" ] || { echo "readme_commands: no commands in $readme" >&2; exit 2; }
 bash -ev -o pipefail "$script"
 echo "readme_commands: all commands of $readme ran"

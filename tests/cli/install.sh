@@ -19,8 +19,8 @@ for model in "$HERE"/../../models/*.safetensors; do
 done
 
 # A build that is not whole leaves nothing behind.
-"$CMAKE" -G "$GENERATOR" -S "$HERE/../.." -B unbuilt -DCMAKE_C_COMPILER="$CC" -DGANZ_TESTS=OFF -DGANZ_CUDA=OFF >unbuilt.out 2>&1 ||
-  fail "no second build folder: $(tail -20 unbuilt.out)"
+"$CMAKE" -G "$GENERATOR" -S "$HERE/../.." -B unbuilt -DCMAKE_C_COMPILER="$CC" -DGANZ_TESTS=OFF -DGANZ_CUDA=OFF \
+  >unbuilt.out 2>&1 || fail "no second build folder: $(tail -20 unbuilt.out)"
 "$CMAKE" --install unbuilt --prefix "$PWD/half" >unbuilt.out 2>&1 && fail "what is not built is installed"
 grep -q 'ganz is not built' unbuilt.out || fail "installing what is not built says: $(cat unbuilt.out)"
 [ ! -e half ] || fail "half of an installation: $(find half)"

@@ -1,12 +1,13 @@
-# The commands of README.md, as written and in order, in a folder that looks like a checkout after scripts/demo. What sets up
-# a machine is left out: tools/bare_debian.sh tries it. BUILD is the build folder, GANZ the program in it.
+# The commands of README.md, as written and in order, in a folder that looks like a checkout after scripts/demo. What
+# sets up a machine is left out: tools/bare_debian.sh tries it. BUILD is the build folder, GANZ the program in it.
 source=$(cd "$HERE/../.." && pwd)
 export HOME=$PWD/home
 mkdir home checkout checkout/build
 for name in README.md examples models tools; do ln -s "$source/$name" "checkout/$name"; done
 ln -s "$BUILD" checkout/build/release
 cd checkout || exit 1
-SKIP='^scripts/' "$source/tools/readme_commands.sh" >../log 2>&1 || fail "a command of README.md fails: $(tail -20 ../log)"
+SKIP='^scripts/' "$source/tools/readme_commands.sh" >../log 2>&1 ||
+  fail "a command of README.md fails: $(tail -20 ../log)"
 
 # The commands ran, and with the program that they installed.
 cmp "$HOME/ganz/bin/ganz" "$GANZ" || fail "another program was installed"
