@@ -87,6 +87,7 @@ typedef struct ganz_net {
     int first_scale;          /* parameter number of z 0; all z lie one after another, in the order of their places */
     int rows;                 /* outputs of all sites, each site's begun at a multiple of 16 */
     ganz_scheme scheme;       /* its rules are in the sites and pairs */
+    int edition;              /* counts changes of rules and states: what was measured holds for one edition */
     const ganz_site **reader; /* memory of the lists of readers */
 } ganz_net;
 
@@ -226,8 +227,7 @@ typedef struct ganz_keys {
     void **data;        /* (decoder sublayers) rows of k | v; NULL: no attention */
 } ganz_keys;
 
-/* Bytes of device memory a key store needs, and the store itself, from the arenas of the pass (NULL when full). */
-size_t ganz_keys_bytes(const ganz_net *net, const ganz_backend *be, int capacity, int source_rows);
+/* A key store, from the arenas of the pass (NULL when full). */
 ganz_keys *ganz_keys_take(ganz_pass *pass, const ganz_net *net, int capacity, int source_rows);
 
 /* Rows [0, rows) of an attention, k | v; sublayer: its number in the decoder. */

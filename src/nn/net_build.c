@@ -309,12 +309,14 @@ ganz_pair *ganz_net_find_pair(const ganz_net *net, const char *name)
 void ganz_net_set_scheme(ganz_net *net, const ganz_scheme *scheme)
 {
     net->scheme = *scheme;
+    net->edition++;
     for (int i = 0; i < net->sites; i++) net->site[i].rule = ganz_scheme_rule(scheme, net->site[i].name, false);
     for (int i = 0; i < net->pairs; i++) net->pair[i].rule = ganz_scheme_rule(scheme, net->pair[i].name, true);
 }
 
 void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_state inputs)
 {
+    net->edition++;
     for (int i = 0; i < net->sites; i++) {
         ganz_site *const site = &net->site[i];
         site->weights = site->rule.integer ? weights : GANZ_WEIGHTS_FLOAT;

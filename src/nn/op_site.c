@@ -85,7 +85,7 @@ static ganz_tensor *round_rows(ganz_pass *pass, const ganz_tensor *x, int bits)
 {
     GANZ_ASSERT(pass->be->host && !pass->tape);
     ganz_tensor *const y = ganz_tensor_new(pass, x->m.rows, x->m.cols, GANZ_REAL);
-    for (int row = 0; y && row < x->m.rows; row++)
+    for (int row = 0; y && !pass->counts && row < x->m.rows; row++)
         round_row((const real *)x->m.data + (size_t)row * (size_t)x->m.ld, x->m.cols, ganz_code_max(bits, true),
                   (real *)y->m.data + (size_t)row * (size_t)y->m.ld);
     return y;

@@ -159,6 +159,15 @@ static ganz_dropout dropout_of(const ganz_trainer *t)
     return (ganz_dropout){(real)r->dropout, (real)r->dropout_relu, (real)r->dropout_attention};
 }
 
+/* What is rounded, what learns and what is dropped in a phase. */
+static void apply_phase(ganz_trainer *t, const ganz_phase *phase)
+{
+    ganz_net_set_states(&t->net, phase->weights, phase->inputs);
+    t->stepper.train_weights = phase->train_weights;
+    t->stepper.learn_scales = phase->learn_scales;
+    t->stepper.options.dropout = phase->dropout ? dropout_of(t) : (ganz_dropout){0};
+}
+
 /* Never more than a whole step, and never less than one row. */
 static ganz_status open_stepper(ganz_trainer *t, ganz_error *err)
 {
@@ -176,9 +185,11 @@ static ganz_status open_stepper(ganz_trainer *t, ganz_error *err)
                                     .dropout = dropout_of(t),
                                     .smoothing = (real)r->label_smoothing,
                                     .tutors = &t->tutors};
-    /* Codes beside their values take the most memory of all states. */
-    if (t->options.quantize) ganz_net_set_states(&t->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
-    const ganz_status status = ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
+    ganz_status status = ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
+    for (int row = -1; status == GANZ_OK && (row = ganz_phases_next(t->phases, row)) >= 0;) {
+        apply_phase(t, &ganz_phases[row]);
+        status = ganz_stepper_reserve(&t->stepper, err);
+    }
     if (status != GANZ_ENOMEM || !err) return status;
     const ganz_error why = *err;
     return ganz_fail(err, status, "%s; less than %lld micro-tokens would need less", why.message, tokens);
@@ -367,10 +378,7 @@ static ganz_status set_phase(ganz_trainer *t, ganz_error *err)
 {
     if (t->counters.phase == GANZ_PHASE_CLIPPED) GANZ_TRY(clip_everything(t, err));
     t->phase = &ganz_phases[t->counters.phase];
-    ganz_net_set_states(&t->net, t->phase->weights, t->phase->inputs);
-    t->stepper.train_weights = t->phase->train_weights;
-    t->stepper.learn_scales = t->phase->learn_scales;
-    t->stepper.options.dropout = t->phase->dropout ? dropout_of(t) : (ganz_dropout){0};
+    apply_phase(t, t->phase);
     t->weights.drop_scale = t->recipe.drop_first ? 1 : 1 / (1 - t->stepper.options.dropout.relu);
     return ganz_weights_refresh(&t->weights, &t->net, err);
 }
