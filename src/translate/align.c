@@ -86,7 +86,7 @@ static void read_weights(void *context, ganz_pass *pass)
     if (pass->failed) return;
     if (!pass->counts) {
         for (int i = 0; i < longest; i++) positions[i] = i;
-        shifted[0] = 0; /* the start */
+        shifted[0] = GANZ_START;
         memcpy(shifted + 1, r->target, (size_t)(r->rows - 1) * sizeof *shifted);
         memset(watch.weights, 0, cells * sizeof(real));
     }
