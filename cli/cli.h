@@ -71,7 +71,7 @@ void cli_progress_end(cli_progress *p, long long done);
 void cli_progress_say(cli_progress *p, const char *sentence);
 
 /* The settings of a recipe as options. */
-enum { CLI_SETTINGS = 64 };
+enum { CLI_SETTINGS = 128 };
 typedef struct cli_settings {
     const char *given[CLI_SETTINGS]; /* NULL: not on the command line */
     char help[CLI_SETTINGS][128];

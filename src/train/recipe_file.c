@@ -68,6 +68,9 @@ static ganz_status take_pair(walk *w, ganz_recipe *recipe, bool *seen)
 static ganz_status take_file(walk *w, ganz_recipe *recipe)
 {
     bool seen[128] = {false};
+    int count;
+    ganz_recipe_table(&count);
+    GANZ_ASSERT_ALWAYS((size_t)count <= GANZ_COUNT(seen));
     GANZ_TRY(advance(w)); /* the stream's start */
     GANZ_TRY(advance(w)); /* the document's, or the end of an empty file */
     if (w->event.type == YAML_STREAM_END_EVENT) return GANZ_OK;

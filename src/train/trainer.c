@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "base/rng.h"
 #include "base/thread.h"
+#include "train/shape.h"
 
 enum { CPU_TOKENS = 4096, GPU_TOKENS = 16384 };
 
@@ -37,13 +38,8 @@ static ganz_status open_net(ganz_trainer *t, ganz_error *err)
     const ganz_recipe *const r = &t->recipe;
     int longest = t->start ? t->info.config.max_positions : GANZ_TRAIN_POSITIONS;
     if (longest < r->slots) longest = (int)r->slots;
-    t->info.config = (ganz_config){.width = (int)r->width,
-                                   .ffn = (int)r->ffn,
-                                   .heads = (int)r->heads,
-                                   .encoder_layers = (int)r->encoder_layers,
-                                   .decoder_layers = (int)r->decoder_layers,
-                                   .vocab = t->corpus->vocab_size,
-                                   .max_positions = longest};
+    if (!t->start) t->info.config = ganz_recipe_config(r, t->corpus->vocab_size, longest);
+    t->info.config.max_positions = longest;
     t->info.command = t->options.command;
     if (t->options.source_language) t->info.source_language = t->options.source_language;
     if (t->options.target_language) t->info.target_language = t->options.target_language;
@@ -64,11 +60,7 @@ static ganz_status open_start(ganz_trainer *t, ganz_error *err)
     GANZ_TRY(ganz_model_read_info(t->start, &t->info, err));
     GANZ_TRY(ganz_model_check_float(t->start, &t->info, err));
     GANZ_TRY(ganz_model_read_vocab(t->start, &t->info.config, &t->vocab, err));
-    r->width = t->info.config.width;
-    r->ffn = t->info.config.ffn;
-    r->heads = t->info.config.heads;
-    r->encoder_layers = t->info.config.encoder_layers;
-    r->decoder_layers = t->info.config.decoder_layers;
+    ganz_recipe_note_config(r, &t->info.config);
     return GANZ_OK;
 }
 
@@ -243,10 +235,8 @@ static ganz_status open_ranges(ganz_trainer *t, ganz_error *err)
     if (!(t->phases >> GANZ_PHASE_RANGES & 1u))
         return ganz_fail(err, GANZ_EINVAL, "only the learned method begins with the steps of another model");
     GANZ_TRY(ganz_model_open(&m, path, err));
-    ganz_config config = m->info.config;
-    config.max_positions = t->info.config.max_positions;
     if (!m->info.integer) status = ganz_fail(err, GANZ_EINVAL, "%s is no integer model: it has no steps", path);
-    else if (memcmp(&config, &t->info.config, sizeof config) != 0)
+    else if (!ganz_config_same(&m->info.config, &t->info.config))
         status = ganz_fail(err, GANZ_EINVAL, "%s has another shape than %s", path, t->options.model);
     else if (m->info.scheme.float_attention && t->recipe.products == GANZ_PRODUCTS_ALL)
         status = ganz_fail(err, GANZ_EINVAL, "%s has no steps for attention", path);
