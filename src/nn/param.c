@@ -1,3 +1,4 @@
+/* The list of parameters and their initial values. */
 #include "nn/param.h"
 
 #include <math.h>

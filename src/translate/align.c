@@ -1,3 +1,4 @@
+/* Alignments: one pass over a finished translation, its attention weights watched; and links between words. */
 #include "translate/align.h"
 
 #include <stdlib.h>
