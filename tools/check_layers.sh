@@ -6,12 +6,13 @@ cd "$(dirname "$0")/.." || exit 1
 declare -A may=(
   [base]="base"
   [text]="base text"
+  [document]="base text document"
   [kernel]="base kernel"
   [backend]="base kernel backend"
   [nn]="base kernel backend nn"
   [model]="base text kernel backend nn model"
-  [translate]="base text kernel backend nn model translate"
-  [train]="base text kernel backend nn model translate train"
+  [translate]="base text document kernel backend nn model translate"
+  [train]="base text document kernel backend nn model translate train"
 )
 bad=0
 say() { echo "layers: $*"; bad=1; }

@@ -1,0 +1,68 @@
+/* Documents without a model: translators that do simple and nasty things. */
+#ifndef GANZ_TESTS_DOCUMENTS_H
+#define GANZ_TESTS_DOCUMENTS_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ganz/document.h"
+
+/* Appends what a sentence becomes. */
+typedef void fake_translator(const char *text, size_t bytes, ganz_text *out);
+
+static inline void fake_add(ganz_text *out, const char *text, size_t bytes)
+{
+    out->text = realloc(out->text, out->bytes + bytes + 1);
+    if (bytes > 0) memcpy(out->text + out->bytes, text, bytes);
+    out->bytes += bytes;
+    out->text[out->bytes] = 0;
+    out->capacity = out->bytes + 1;
+}
+
+static inline void fake_identity(const char *text, size_t bytes, ganz_text *out) { fake_add(out, text, bytes); }
+static inline void fake_nothing(const char *text, size_t bytes, ganz_text *out)
+{
+    (void)text;
+    fake_add(out, "", bytes * 0);
+}
+static inline void fake_twice(const char *text, size_t bytes, ganz_text *out)
+{
+    fake_add(out, text, bytes);
+    fake_add(out, " ", 1);
+    fake_add(out, text, bytes);
+}
+/* Small letters become capitals. */
+static inline void fake_shout(const char *text, size_t bytes, ganz_text *out)
+{
+    fake_add(out, text, bytes);
+    for (size_t i = out->bytes - bytes; i < out->bytes; i++)
+        if (out->text[i] >= 'a' && out->text[i] <= 'z') out->text[i] = (char)(out->text[i] - 32);
+}
+/* The words in reverse order. */
+static inline void fake_reverse(const char *text, size_t bytes, ganz_text *out)
+{
+    for (size_t end = bytes; end > 0;) {
+        size_t begin = end;
+        while (begin > 0 && text[begin - 1] != ' ') begin--;
+        fake_add(out, text + begin, end - begin);
+        if (begin > 0) fake_add(out, " ", 1);
+        end = begin > 0 ? begin - 1 : 0;
+    }
+}
+
+/* Translates all that the document asks for. */
+static inline ganz_status fake_translate(ganz_document *doc, fake_translator *translate, ganz_error *err)
+{
+    ganz_segment s;
+    ganz_status status = GANZ_OK;
+    while (status == GANZ_OK && ganz_document_next(doc, &s)) {
+        ganz_text out = {0};
+        translate(s.text, s.bytes, &out);
+        const ganz_translation t = {.text = out.text, .bytes = out.bytes};
+        status = ganz_document_put(doc, s.number, &t, err);
+        free(out.text);
+    }
+    return status;
+}
+
+#endif
