@@ -168,14 +168,19 @@ static void point_lines(block *b, bool prefixes)
 /* ---- translating -------------------------------------------------------------------------------- */
 
 /* Pharaoh's format: source-target, separated by spaces. */
-static ganz_status add_links(block *b, const ganz_translation *t, ganz_error *err)
+static ganz_status add_links(block *b, int line, const ganz_translation *t, ganz_error *err)
 {
     char link[32];
-    ganz_status status = t->link_count > 0 ? GANZ_OK : add(&b->out, "\t", 1, err);
-    for (int i = 0; i < t->link_count && status == GANZ_OK; i++) {
-        const int bytes = snprintf(link, sizeof link, "%c%d-%d", i ? ' ' : '\t', t->links[i].source, t->links[i].target);
+    int count;
+    ganz_word_link *const words = malloc(((size_t)t->link_count + 1) * sizeof *words);
+    if (!words) return out_of_memory(err);
+    ganz_status status = ganz_word_links(&b->lines[line], t, words, &count, err);
+    if (status == GANZ_OK) status = add(&b->out, "\t", 1, err);
+    for (int i = 0; i < count && status == GANZ_OK; i++) {
+        const int bytes = snprintf(link, sizeof link, "%s%d-%d", i ? " " : "", words[i].source, words[i].target);
         status = add(&b->out, link, (size_t)bytes, err);
     }
+    free(words);
     return status;
 }
 
@@ -187,7 +192,7 @@ static ganz_status add_result(const job *j, block *b, int line, const ganz_trans
     if (j->scores) bytes += (size_t)snprintf(head + bytes, sizeof head - bytes, "%.6f\t", t->score);
     ganz_status status = add(&b->out, head, bytes, err);
     if (status == GANZ_OK) status = add(&b->out, t->text, t->bytes, err);
-    if (j->options.alignment && status == GANZ_OK) status = add_links(b, t, err);
+    if (j->options.alignment && status == GANZ_OK) status = add_links(b, line, t, err);
     return status == GANZ_OK ? add(&b->out, "\n", 1, err) : status;
 }
 

@@ -407,11 +407,46 @@ static void words_are_counted(void **state)
     ganz_word_walk walk = {.text = text, .bytes = sizeof text - 1};
     for (size_t i = 0; i < GANZ_COUNT(expected); i++)
         assert_int_equal(ganz_word_at(&walk, expected[i].offset), expected[i].word);
-    ganz_link links[] = {{2, 1}, {0, 3}, {2, 0}, {0, 3}, {2, 1}};
-    assert_int_equal(ganz_links_sort(links, 5), 3);
-    const ganz_link sorted[] = {{0, 3}, {2, 0}, {2, 1}};
+}
+
+static void links_are_sorted(void **state)
+{
+    (void)state;
+    ganz_link links[] = {{4, 5, 2, 3}, {0, 1, 6, 8}, {4, 5, 0, 1}, {0, 1, 6, 8}, {2, 3, 2, 3}};
+    assert_int_equal(ganz_links_sort(links, 5), 4);
+    const ganz_link sorted[] = {{4, 5, 0, 1}, {2, 3, 2, 3}, {4, 5, 2, 3}, {0, 1, 6, 8}};
     assert_memory_equal(links, sorted, sizeof sorted);
     assert_int_equal(ganz_links_sort(links, 0), 0);
+}
+
+/* (a b, c) and (x  y!): "a" is word 0, "b" and "," word 1, "c" word 2; "x" 0, "y" and "!" 1. */
+static void words_are_linked(void **state)
+{
+    (void)state;
+    const ganz_line line = {.text = "a b, c", .bytes = 6};
+    const ganz_link links[] = {{5, 6, 0, 1}, {2, 3, 3, 4}, {3, 4, 4, 5}, {0, 1, 4, 5}};
+    const ganz_translation t = {.text = "x  y!", .bytes = 5, .links = links, .link_count = 4};
+    ganz_word_link words[4];
+    int count;
+    OK(ganz_word_links(&line, &t, words, &count, NULL));
+    static const ganz_word_link expected[] = {{0, 1}, {1, 1}, {2, 0}};
+    assert_int_equal(count, 3);
+    assert_memory_equal(words, expected, sizeof expected);
+}
+
+/* "the cat, (dog" with tokens: the | cat in two pieces | ", (" | dog */
+static void tokens_have_ends(void **state)
+{
+    (void)state;
+    size_t begin[] = {0, 4, 4, 7, 10}, end[5];
+    static const size_t begins[] = {0, 4, 4, 7, 10}, ends[] = {3, 7, 7, 10, 13};
+    ganz_token_ends("the cat, (dog", 13, begin, end, 5);
+    assert_memory_equal(begin, begins, sizeof begins);
+    assert_memory_equal(end, ends, sizeof ends);
+    size_t space_begin[] = {0, 1, 4}, space_end[3]; /* a | white space | b */
+    ganz_token_ends("a \t b", 5, space_begin, space_end, 3);
+    assert_int_equal(space_begin[1], space_end[1]);
+    assert_int_equal(space_end[0], 1);
 }
 
 /* Ids know where the token that they belong to begins. */
@@ -464,11 +499,15 @@ static void links_are_whole(void **state)
             ganz_word_at(&source, SIZE_MAX);
             ganz_word_at(&target, SIZE_MAX);
             bool seen[512] = {false};
-            for (int n = 0; n < r->link_count; n++) {
-                assert_in_range(r->links[n].source, 0, source.words - 1);
-                assert_in_range(r->links[n].target, 0, target.words - 1);
-                seen[r->links[n].target] = true;
-                different += r->links[n].source > 0;
+            ganz_word_link words[512];
+            int count;
+            assert_true(r->link_count < 512);
+            OK(ganz_word_links(&lines[i], r, words, &count, NULL));
+            for (int n = 0; n < count; n++) {
+                assert_in_range(words[n].source, 0, source.words - 1);
+                assert_in_range(words[n].target, 0, target.words - 1);
+                seen[words[n].target] = true;
+                different += words[n].source > 0;
             }
             for (int n = 0; n < target.words; n++) assert_true(seen[n]);
             assert_int_equal(r->link_count, one[0].best[k].link_count);
@@ -478,6 +517,10 @@ static void links_are_whole(void **state)
     }
     assert_true(different > 5);
     assert_int_equal(all[1].best[0].link_count, 0);
+    lines[0].unlinked = true;
+    OK(ganz_translate(t[0], lines, TEXTS, &all, NULL));
+    assert_int_equal(all[0].best[0].link_count, 0);
+    assert_true(all[4].best[0].link_count > 0);
     ganz_translator_close(&t[0]);
     ganz_translator_close(&t[1]);
     t[0] = open_translator(m, 4, 1, 1);
@@ -579,16 +622,18 @@ static void long_lines_are_split(void **state)
     OK(ganz_translate(t, &line, 1, &whole, NULL));
     OK(ganz_translate(one, lines, PIECES, &pieces, NULL));
     double score = 0;
-    int links = 0, words = 0; /* each part has 3 words; those of the translations are counted */
+    int links = 0;
+    size_t source = 0, target = 0; /* where the part begins */
     for (int i = 0; i < PIECES; i++) {
         const ganz_translation *const part = &pieces[i].best[0];
         for (int k = 0; k < part->link_count; k++, links++) {
-            const ganz_link moved = {part->links[k].source + 3 * i, part->links[k].target + words};
+            const ganz_link *const link = &part->links[k];
+            const ganz_link moved = {link->source_begin + source, link->source_end + source, link->target_begin + target,
+                                     link->target_end + target};
             assert_memory_equal(&whole[0].best[0].links[links], &moved, sizeof moved);
         }
-        ganz_word_walk walk = {.text = part->text, .bytes = part->bytes};
-        ganz_word_at(&walk, SIZE_MAX);
-        words += walk.words;
+        source += strlen(parts[i]) + 1;
+        target += part->bytes + 1;
         strcat(strcat(expected, i ? " " : ""), pieces[i].best[0].text);
         score += pieces[i].best[0].score;
     }
@@ -667,7 +712,8 @@ int main(void)
         IN_FOLDER(limits_hold),        IN_FOLDER(order_and_blanks),          IN_FOLDER(n_best_falls),
         IN_FOLDER(prefix_is_kept),     IN_FOLDER(options_are_checked),       cmocka_unit_test(cuts_are_good),
         IN_FOLDER(long_lines_are_split), IN_FOLDER(any_bytes),               IN_FOLDER(no_memory),
-        cmocka_unit_test(words_are_counted), cmocka_unit_test(tokens_have_places), IN_FOLDER(links_are_whole),
+        cmocka_unit_test(words_are_counted), cmocka_unit_test(links_are_sorted), cmocka_unit_test(words_are_linked),
+        cmocka_unit_test(tokens_have_ends), cmocka_unit_test(tokens_have_places), IN_FOLDER(links_are_whole),
         IN_FOLDER(links_follow_the_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

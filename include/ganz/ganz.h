@@ -97,18 +97,20 @@ typedef struct ganz_line {
     size_t bytes;
     const char *prefix; /* what the translation must begin with, in whole words; NULL: anything */
     size_t prefix_bytes;
+    bool unlinked; /* no links are wanted for this line, although the translator makes them; saves their time */
 } ganz_line;
 
-/* A word of the translation comes from a word of the line. Words are what white space separates, counted from 0. */
+/* A token of the translation comes from a token of the line. Tokens are words and what stands between them, as ranges of
+ * bytes [begin, end) of the two texts, without white space at their ends. */
 typedef struct ganz_link {
-    int source, target;
+    size_t source_begin, source_end, target_begin, target_end;
 } ganz_link;
 
 typedef struct ganz_translation {
     const char *text; /* one line of UTF-8, terminated */
     size_t bytes;
     double score;
-    const ganz_link *links; /* (link_count) rising by source, then target, each once; NULL unless asked for */
+    const ganz_link *links; /* (link_count) rising by target, then source, each once; NULL unless asked for */
     int link_count;
 } ganz_translation;
 
@@ -128,6 +130,16 @@ typedef struct ganz_result {
  * joined by spaces, their scores added; a prefix belongs to the first piece. */
 GANZ_API ganz_status ganz_translate(ganz_translator *translator, const ganz_line *lines, int count,
                                     const ganz_result **results, ganz_error *err);
+
+/* Links between words, which are what white space separates, counted from 0. */
+typedef struct ganz_word_link {
+    int source, target;
+} ganz_word_link;
+
+/* Links of a translation as links between words, rising by source, then target, each once. words has room for link_count;
+ * *count says how many there are. */
+GANZ_API ganz_status ganz_word_links(const ganz_line *line, const ganz_translation *translation, ganz_word_link *words,
+                                     int *count, ganz_error *err);
 
 #ifdef __cplusplus
 }

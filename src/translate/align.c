@@ -1,3 +1,4 @@
+/* Alignment: the pass that watches attention, and what its links are called outside. */
 #include "translate/align.h"
 
 #include <stdlib.h>
@@ -123,7 +124,25 @@ ganz_status ganz_aligner_run(ganz_aligner *a, const ganz_sentence *source, const
     }
 }
 
-/* ---- words -------------------------------------------------------------------------------------- */
+/* ---- tokens and words --------------------------------------------------------------------------- */
+
+void ganz_token_ends(const char *text, size_t bytes, size_t *begin, size_t *end, size_t count)
+{
+    size_t next = bytes;
+    for (size_t i = count; i > 0; i--) {
+        const size_t own = begin[i - 1];
+        size_t length = (own < next ? next : own) - own;
+        if (i < count && own == next) { /* another piece of the same token */
+            begin[i - 1] = begin[i];
+            end[i - 1] = end[i];
+            continue;
+        }
+        const char *const visible = ganz_strip(text + own, &length);
+        begin[i - 1] = (size_t)(visible - text);
+        end[i - 1] = begin[i - 1] + length;
+        next = own;
+    }
+}
 
 int ganz_word_at(ganz_word_walk *w, size_t offset)
 {
@@ -139,18 +158,63 @@ int ganz_word_at(ganz_word_walk *w, size_t offset)
     return -1;
 }
 
-static int by_source(const void *left, const void *right)
+/* ---- links -------------------------------------------------------------------------------------- */
+
+static int compare(size_t a, size_t b) { return (a > b) - (a < b); }
+
+static int by_target(const void *left, const void *right)
 {
     const ganz_link *const a = left, *const b = right;
-    if (a->source != b->source) return a->source < b->source ? -1 : 1;
-    return (a->target > b->target) - (a->target < b->target);
+    const int target = compare(a->target_begin, b->target_begin);
+    return target ? target : compare(a->source_begin, b->source_begin);
 }
 
 size_t ganz_links_sort(ganz_link *links, size_t count)
 {
     size_t kept = 0;
-    if (count > 0) qsort(links, count, sizeof *links, by_source);
+    if (count > 0) qsort(links, count, sizeof *links, by_target);
     for (size_t i = 0; i < count; i++)
-        if (kept == 0 || by_source(&links[kept - 1], &links[i]) != 0) links[kept++] = links[i];
+        if (kept == 0 || by_target(&links[kept - 1], &links[i]) != 0) links[kept++] = links[i];
     return kept;
+}
+
+static int by_source_word(const void *left, const void *right)
+{
+    const ganz_word_link *const a = left, *const b = right;
+    if (a->source != b->source) return a->source < b->source ? -1 : 1;
+    return (a->target > b->target) - (a->target < b->target);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const ganz_link *const *const a = left, *const *const b = right;
+    return compare((*a)->source_begin, (*b)->source_begin);
+}
+
+/* Both walks go forward only, so the links are taken by their places in the line. */
+static void count_words(const ganz_line *line, const ganz_translation *t, const ganz_link **by_line, ganz_word_link *words)
+{
+    ganz_word_walk source = {.text = line->text, .bytes = line->bytes}, target = {.text = t->text, .bytes = t->bytes};
+    for (int i = 0; i < t->link_count; i++) {
+        by_line[i] = &t->links[i];
+        words[i].target = ganz_word_at(&target, t->links[i].target_begin);
+    }
+    qsort(by_line, (size_t)t->link_count, sizeof *by_line, by_place);
+    for (int i = 0; i < t->link_count; i++)
+        words[by_line[i] - t->links].source = ganz_word_at(&source, by_line[i]->source_begin);
+}
+
+ganz_status ganz_word_links(const ganz_line *line, const ganz_translation *t, ganz_word_link *words, int *count,
+                            ganz_error *err)
+{
+    *count = 0;
+    if (t->link_count == 0) return GANZ_OK;
+    const ganz_link **const by_line = ganz_alloc((size_t)t->link_count, sizeof *by_line);
+    if (!by_line) return ganz_fail(err, GANZ_ENOMEM, "out of memory for links");
+    count_words(line, t, by_line, words);
+    ganz_free((void *)by_line);
+    qsort(words, (size_t)t->link_count, sizeof *words, by_source_word);
+    for (int i = 0; i < t->link_count; i++)
+        if (*count == 0 || by_source_word(&words[*count - 1], &words[i]) != 0) words[(*count)++] = words[i];
+    return GANZ_OK;
 }

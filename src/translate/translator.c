@@ -25,10 +25,9 @@ typedef struct linker {
     ganz_aligner *aligner; /* NULL: no links are wanted */
     ganz_backend *be;      /* of the CPU, where the translator itself is elsewhere */
     ganz_text text;        /* of a piece */
-    size_t *begin;         /* (source or target tokens) where their text begins */
-    int32_t *from;         /* (target tokens) see ganz_aligner_run */
-    int *word;             /* (source tokens) */
-    size_t begin_capacity, from_capacity, word_capacity;
+    size_t *begin[2], *end[2]; /* (source, target tokens) their text */
+    int32_t *from;             /* (target tokens) see ganz_aligner_run */
+    size_t begin_capacity[2], end_capacity[2], from_capacity;
     ganz_link *links; /* of all results */
     size_t count, capacity;
 } linker;
@@ -139,9 +138,11 @@ void ganz_translator_close(ganz_translator **translator)
     ganz_audit_close(&t->audit);
     ganz_aligner_close(&t->link.aligner);
     ganz_text_free(&t->link.text);
-    ganz_free(t->link.begin);
+    for (int side = 0; side < 2; side++) {
+        ganz_free(t->link.begin[side]);
+        ganz_free(t->link.end[side]);
+    }
     ganz_free(t->link.from);
-    ganz_free(t->link.word);
     ganz_free(t->link.links);
     ganz_weights_close(&t->weights);
     if (t->link.be) t->link.be->close(t->link.be);
@@ -307,54 +308,53 @@ static ganz_status make_results(ganz_translator *t, int count, const ganz_found 
 
 /* ---- links -------------------------------------------------------------------------------------- */
 
-/* Words of the tokens of a piece in its line; the walk goes on where the piece before ended. */
-static ganz_status source_words(ganz_translator *t, const piece *p, ganz_word_walk *walk, ganz_error *err)
+enum { SOURCE, TARGET };
+
+/* Where the tokens of some ids are in their text. */
+static ganz_status find_tokens(ganz_translator *t, int side, const int32_t *ids, size_t count, ganz_error *err)
 {
     linker *const l = &t->link;
-    const size_t count = (size_t)p->count - 1; /* without the end mark */
-    if (!ganz_grow((void **)&l->begin, &l->begin_capacity, count, sizeof *l->begin) ||
-        !ganz_grow((void **)&l->word, &l->word_capacity, count, sizeof *l->word))
+    if (!ganz_grow((void **)&l->begin[side], &l->begin_capacity[side], count, sizeof **l->begin) ||
+        !ganz_grow((void **)&l->end[side], &l->end_capacity[side], count, sizeof **l->end))
         return no_memory(err);
-    l->text.bytes = 0; /* the text of the ids is the text they were made of */
-    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, t->ids.ids + p->ids, count, &l->text, l->begin, err));
-    for (size_t i = 0; i < count; i++) l->word[i] = ganz_word_at(walk, p->at + l->begin[i]);
+    l->text.bytes = 0;
+    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, ids, count, &l->text, l->begin[side], err));
+    ganz_token_ends(l->text.text, l->text.bytes, l->begin[side], l->end[side], count);
     return GANZ_OK;
 }
 
-/* Links of one piece; `walk` is over the result, where the piece's text begins at `at`. */
-static ganz_status link_piece(ganz_translator *t, const ganz_sentence *s, const ganz_found *f, ganz_word_walk *walk,
-                              size_t at, ganz_error *err)
+/* Links of one piece, whose translation begins at `at` of the result. */
+static ganz_status link_piece(ganz_translator *t, const piece *p, const ganz_sentence *s, const ganz_found *f, size_t at,
+                              ganz_error *err)
 {
     linker *const l = &t->link;
     const size_t count = (size_t)f->count;
-    if (!ganz_grow((void **)&l->begin, &l->begin_capacity, count, sizeof *l->begin) ||
-        !ganz_grow((void **)&l->from, &l->from_capacity, count, sizeof *l->from) ||
+    if (!ganz_grow((void **)&l->from, &l->from_capacity, count, sizeof *l->from) ||
         !ganz_grow((void **)&l->links, &l->capacity, l->count + count, sizeof *l->links))
         return no_memory(err);
     GANZ_TRY(ganz_aligner_run(l->aligner, s, f->ids, f->count, l->from, err));
-    l->text.bytes = 0;
-    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, f->ids, count, &l->text, l->begin, err));
+    GANZ_TRY(find_tokens(t, SOURCE, s->ids, (size_t)s->count - 1, err)); /* without the end mark */
+    GANZ_TRY(find_tokens(t, TARGET, f->ids, count, err));
     for (size_t i = 0; i < count; i++) {
-        const ganz_link link = {l->word[l->from[i]], ganz_word_at(walk, at + l->begin[i])};
-        if (link.source >= 0 && link.target >= 0) l->links[l->count++] = link;
+        const size_t from = (size_t)l->from[i];
+        const ganz_link link = {p->at + l->begin[SOURCE][from], p->at + l->end[SOURCE][from],
+                                at + l->begin[TARGET][i], at + l->end[TARGET][i]};
+        if (link.source_begin < link.source_end && link.target_begin < link.target_end) l->links[l->count++] = link;
     }
     return GANZ_OK;
 }
 
 /* Links of result `rank` of a line, at the end of all links. */
-static ganz_status link_result(ganz_translator *t, const ganz_line *line, int first, int end, int rank,
-                               const ganz_found *found, ganz_translation *result, ganz_error *err)
+static ganz_status link_result(ganz_translator *t, int first, int end, int rank, const ganz_found *found,
+                               ganz_translation *result, ganz_error *err)
 {
     linker *const l = &t->link;
-    ganz_word_walk source = {.text = line->text, .bytes = line->bytes};
-    ganz_word_walk target = {.text = result->text, .bytes = result->bytes};
     const size_t before = l->count;
     size_t at = 0;
     for (int i = first; i < end; i++) {
         const ganz_found *const f = &found[(size_t)i * (size_t)t->options.n_best + (size_t)rank];
-        GANZ_TRY(source_words(t, &t->pieces[i], &source, err));
-        GANZ_TRY(link_piece(t, &t->sentences[i], f, &target, at, err));
-        at += l->text.bytes + 1; /* and a space */
+        GANZ_TRY(link_piece(t, &t->pieces[i], &t->sentences[i], f, at, err));
+        at += l->text.bytes + 1; /* the translation and a space */
     }
     const size_t kept = ganz_links_sort(l->links + before, l->count - before);
     l->count = before + kept;
@@ -370,8 +370,8 @@ static ganz_status link_results(ganz_translator *t, const ganz_line *lines, int 
     l->count = 0;
     if (!ganz_grow((void **)&l->links, &l->capacity, 1, sizeof *l->links)) return no_memory(err);
     for (int i = 0; i < count; i++)
-        for (int rank = 0; rank < t->results[i].count; rank++)
-            GANZ_TRY(link_result(t, &lines[i], t->first_piece[i], t->first_piece[i + 1], rank, found,
+        for (int rank = 0; rank < t->results[i].count && !lines[i].unlinked; rank++)
+            GANZ_TRY(link_result(t, t->first_piece[i], t->first_piece[i + 1], rank, found,
                                  &t->translations[(size_t)i * n_best + (size_t)rank], err));
     const ganz_link *next = l->links; /* they do not move any more */
     for (int i = 0; i < count; i++)
