@@ -54,13 +54,14 @@ static inline void fake_reverse(const char *text, size_t bytes, ganz_text *out)
 static inline ganz_status fake_translate(ganz_document *doc, fake_translator *translate, ganz_error *err)
 {
     ganz_segment s;
-    ganz_status status = GANZ_OK;
-    while (status == GANZ_OK && ganz_document_next(doc, &s)) {
+    ganz_status status;
+    while ((status = ganz_document_next(doc, &s, err)) == GANZ_OK && s.text) {
         ganz_text out = {0};
         translate(s.text, s.bytes, &out);
         const ganz_translation t = {.text = out.text, .bytes = out.bytes};
         status = ganz_document_put(doc, s.number, &t, err);
         free(out.text);
+        if (status != GANZ_OK) break;
     }
     return status;
 }

@@ -3,7 +3,8 @@
  *     ganz_document *doc;
  *     ganz_segment s;
  *     ganz_document_open(&doc, bytes, count, &options, &err);
- *     while (ganz_document_next(doc, &s)) ganz_document_put(doc, s.number, <translation of s.text>, &err);
+ *     while (ganz_document_next(doc, &s, &err) == GANZ_OK && s.text)
+ *         ganz_document_put(doc, s.number, <translation of s.text>, &err);
  *     ganz_document_write(doc, &out, &err);
  *     ganz_document_close(&doc);
  *
@@ -19,6 +20,24 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- glossaries --------------------------------------------------------------------------------- */
+
+/* Terms and what they must become. Immutable once open: any number of documents and threads may share one. */
+typedef struct ganz_glossary ganz_glossary;
+
+/* Reads a text file with one term a line: the source, a tab, what it becomes. A line without a tab is a term that is not
+ * translated. Empty lines and those that begin with # are skipped. Small letters of a term also stand for capitals, and
+ * English plurals and genitives of a term count as the term. What it becomes is taken as written, except that a translation
+ * with an inflected form of it is left alone. At most 64 MiB. */
+GANZ_API ganz_status ganz_glossary_open(ganz_glossary **glossary, const char *path, ganz_error *err);
+/* The same from memory; `name` is for messages. The text need not outlive the call. */
+GANZ_API ganz_status ganz_glossary_parse(ganz_glossary **glossary, const char *text, size_t bytes, const char *name,
+                                         ganz_error *err);
+GANZ_API void ganz_glossary_close(ganz_glossary **glossary);
+GANZ_API size_t ganz_glossary_size(const ganz_glossary *glossary);
+
+/* ---- documents ---------------------------------------------------------------------------------- */
 
 /* One document: one thread at a time. */
 typedef struct ganz_document ganz_document;
@@ -36,6 +55,7 @@ typedef struct ganz_document_options {
     ganz_newlines newlines;       /* in formats that leave it open: plain text */
     bool attributes;              /* translate what a reader does not see at once, too: alt and title of HTML */
     bool bilingual;               /* each paragraph is followed by its translation */
+    const ganz_glossary *glossary; /* borrowed; or NULL */
 } ganz_document_options;
 
 /* auto, English to German, newlines end sentences, with attributes, not bilingual. */
@@ -59,15 +79,15 @@ GANZ_API const char *ganz_document_format(const ganz_document *document);
 /* A sentence to translate. */
 typedef struct ganz_segment {
     size_t number;    /* for ganz_document_put */
-    const char *text; /* one line of UTF-8, without white space at its ends; lives until its translation is put */
+    const char *text; /* one line of UTF-8, terminated, without white space at its ends; lives until its translation is put */
     size_t bytes;
     bool links; /* the translation should come with links (ganz_translator_options.alignment) */
 } ganz_segment;
 
-/* The next sentence that is to be translated, in the order of the document. False: there is none now. Several may be
- * asked for before the first is put. A sentence whose translation has lost something comes once more in another form, so
- * ask again until false after the last put. */
-GANZ_API bool ganz_document_next(ganz_document *document, ganz_segment *segment);
+/* The next sentence that is to be translated, in the order of the document; its text is NULL when there is none now. Several
+ * may be asked for before the first is put. A sentence whose translation has lost something comes once more in another
+ * form, three times at most: ask on after the last put until there is none. */
+GANZ_API ganz_status ganz_document_next(ganz_document *document, ganz_segment *segment, ganz_error *err);
 /* How many sentences there are, and how many of them have their translation. */
 GANZ_API size_t ganz_document_segments(const ganz_document *document, size_t *done);
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "text/unicode.h"
+#include "document/sentences.h"
 
 void ganz_document_defaults(ganz_document_options *o)
 {
@@ -14,39 +14,56 @@ static ganz_status no_memory(ganz_error *err) { return ganz_fail(err, GANZ_ENOME
 
 /* ---- sentences ---------------------------------------------------------------------------------- */
 
-/* A mark at the end of a part of the text that has its partner inside it. */
-static bool reaches_in(const ganz_sentence_part *p, const ganz_run *r)
+/* A mark at an end of a sentence that has its partner inside of it. */
+static bool reaches_in(const ganz_stretch *x, const ganz_run *r)
 {
     if (r->kind != GANZ_RUN_MARK || r->partner < 0) return false;
-    const ganz_run *const other = &p->block->runs[r->partner];
-    return other->begin > p->begin && other->begin < p->end;
+    const ganz_run *const other = &x->block->runs[r->partner];
+    return other->begin > x->begin && other->begin < x->end;
 }
 
-/* Runs of a part of the text. At its ends marks belong to it from the first to the last that reaches in. */
-static void find_runs(ganz_sentence_part *p)
+/* Runs of a sentence, from run *at on, where the runs of the one before ended. */
+static void find_runs(ganz_stretch *x, size_t *at)
 {
-    const ganz_run *const runs = p->block->runs;
-    p->first = 0;
-    p->last = p->block->run_count;
-    while (runs[p->first].end <= p->begin && !(runs[p->first].begin == p->begin && reaches_in(p, &runs[p->first]))) p->first++;
-    while (runs[p->last - 1].begin >= p->end && !(runs[p->last - 1].end == p->end && reaches_in(p, &runs[p->last - 1]))) p->last--;
+    const ganz_run *const runs = x->block->runs;
+    x->first = *at;
+    while (runs[x->first].end <= x->begin && !(runs[x->first].begin == x->begin && reaches_in(x, &runs[x->first]))) x->first++;
+    x->last = x->first;
+    for (size_t i = x->first; i < x->block->run_count && runs[i].begin <= x->end; i++)
+        if (runs[i].begin < x->end || reaches_in(x, &runs[i])) x->last = i + 1;
+    *at = x->last > 0 && runs[x->last - 1].end > x->end ? x->last - 1 : x->last;
 }
 
-static ganz_status add_sentence(ganz_document *d, const ganz_block *block, size_t begin, size_t end, ganz_error *err)
+static ganz_status add_sentence(ganz_document *d, const ganz_stretch *x, ganz_error *err)
 {
     if (!ganz_grow((void **)&d->sentences, &d->capacity, d->count + 1, sizeof *d->sentences)) return no_memory(err);
-    ganz_sentence_part *const p = &d->sentences[d->count++];
-    *p = (ganz_sentence_part){.block = block, .begin = begin, .end = end};
-    find_runs(p);
-    return ganz_sentence_line(p) ? GANZ_OK : no_memory(err);
+    d->sentences[d->count++] = (ganz_sentence_part){.stretch = *x};
+    return GANZ_OK;
+}
+
+/* Characters and their ways of writing are not cut: an end inside of one moves behind it. */
+static size_t whole_runs(const ganz_block *b, size_t at, size_t *run)
+{
+    while (*run < b->run_count && b->runs[*run].end < at) (*run)++;
+    const ganz_run *const r = *run < b->run_count ? &b->runs[*run] : NULL;
+    return r && r->kind == GANZ_RUN_ATOM && r->begin < at ? r->end : at;
 }
 
 static ganz_status split_block(ganz_document *d, const ganz_block *block, ganz_error *err)
 {
-    size_t bytes = block->bytes;
-    const char *const text = ganz_strip(block->text, &bytes);
-    const size_t begin = (size_t)(text - block->text);
-    return bytes > 0 ? add_sentence(d, block, begin, begin + bytes, err) : GANZ_OK;
+    ganz_sentences walk = {.text = block->text, .bytes = block->bytes, .language = d->setting.source, .breaks = block->style.breaks};
+    ganz_stretch x = {.block = block};
+    size_t begin, end, run = 0, whole = 0, last = 0;
+    while (ganz_sentences_next(&walk, &begin, &end)) {
+        if (begin < last) begin = last;
+        end = whole_runs(block, end, &whole);
+        if (begin >= end) continue;
+        x.begin = begin;
+        x.end = last = end;
+        find_runs(&x, &run);
+        GANZ_TRY(add_sentence(d, &x, err));
+    }
+    return GANZ_OK;
 }
 
 static ganz_status split_blocks(ganz_document *d, ganz_error *err)
@@ -88,6 +105,14 @@ static ganz_status read_document(ganz_document *d, const char *bytes, size_t cou
     return split_blocks(d, err);
 }
 
+/* Languages in the Latin script, as far as translation models are about. */
+static bool is_latin(const char *code)
+{
+    return code && ganz_listed(" en de fr es it pt nl sv da nb nn no fi is pl cs sk sl hr hu ro et lv lt tr ca eu gl ga cy mt id"
+                               " ms vi sw af sq bs az uz eo la lb ",
+                               code, strcspn(code, "-_"));
+}
+
 ganz_status ganz_document_open_as(ganz_document **document, const ganz_format *format, const char *bytes, size_t count,
                                   const ganz_document_options *options, ganz_error *err)
 {
@@ -95,6 +120,8 @@ ganz_status ganz_document_open_as(ganz_document **document, const ganz_format *f
     if (!d) return no_memory(err);
     d->options = *options;
     d->format = format;
+    d->setting = (ganz_setting){.source = ganz_language_of(options->source), .target = ganz_language_of(options->target),
+                                .latin = is_latin(options->source), .glossary = options->glossary};
     const ganz_status status = read_document(d, bytes, count, err);
     if (status != GANZ_OK) ganz_document_close(document);
     return status;
@@ -120,6 +147,7 @@ void ganz_document_close(ganz_document **document)
     for (size_t i = 0; i < d->count; i++) ganz_sentence_part_free(&d->sentences[i]);
     ganz_free(d->sentences);
     ganz_free(d->first);
+    ganz_free(d->again);
     ganz_skeleton_close(&d->skeleton);
     ganz_free(d);
 }
@@ -134,18 +162,38 @@ size_t ganz_document_segments(const ganz_document *d, size_t *done)
     return d->count;
 }
 
-bool ganz_document_next(ganz_document *d, ganz_segment *segment)
+static void hand_out(const ganz_document *d, size_t number, ganz_segment *segment)
 {
-    if (d->next == d->count) return false;
-    const ganz_sentence_part *const p = &d->sentences[d->next];
-    *segment = (ganz_segment){.number = d->next++, .text = p->line.text, .bytes = p->line.bytes, .links = p->links};
-    return true;
+    const ganz_sentence_part *const p = &d->sentences[number];
+    const ganz_text *const line = &p->attempt->line;
+    *segment = (ganz_segment){.number = number, .text = line->text, .bytes = line->bytes, .links = p->links};
+}
+
+ganz_status ganz_document_next(ganz_document *d, ganz_segment *segment, ganz_error *err)
+{
+    *segment = (ganz_segment){0};
+    if (d->again_next < d->again_count) {
+        hand_out(d, d->again[d->again_next++], segment);
+        if (d->again_next == d->again_count) d->again_next = d->again_count = 0;
+        return GANZ_OK;
+    }
+    while (d->next < d->count) {
+        ganz_sentence_part *const p = &d->sentences[d->next];
+        GANZ_TRY(ganz_sentence_begin(p, &d->setting, err));
+        d->next++;
+        if (p->state == GANZ_STATE_OUT) return hand_out(d, d->next - 1, segment), GANZ_OK;
+        d->done++;
+    }
+    return GANZ_OK;
 }
 
 ganz_status ganz_document_put(ganz_document *d, size_t number, const ganz_translation *translation, ganz_error *err)
 {
-    if (number >= d->next) return ganz_fail(err, GANZ_EINVAL, "sentence %zu was not handed out", number);
-    GANZ_TRY(ganz_sentence_put(&d->sentences[number], translation, err));
-    d->done++;
+    ganz_sentence_part *const p = number < d->count ? &d->sentences[number] : NULL;
+    if (!p || p->state != GANZ_STATE_OUT) return ganz_fail(err, GANZ_EINVAL, "sentence %zu is not waiting for a translation", number);
+    if (!ganz_grow((void **)&d->again, &d->again_capacity, d->again_count + 1, sizeof *d->again)) return no_memory(err);
+    GANZ_TRY(ganz_sentence_put(p, &d->setting, translation, err));
+    if (p->state == GANZ_STATE_DONE) d->done++;
+    else d->again[d->again_count++] = number;
     return GANZ_OK;
 }

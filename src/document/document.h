@@ -9,12 +9,15 @@
 
 struct ganz_document {
     ganz_document_options options;
+    ganz_setting setting;
     const ganz_format *format;
     ganz_skeleton *skeleton;
     ganz_sentence_part *sentences; /* (count) block after block */
     size_t count, capacity;
     size_t *first;     /* (blocks + 1) first sentence of each block */
-    size_t next, done; /* handed out, put */
+    size_t next, done; /* first that was never handed out; how many are done */
+    size_t *again;     /* (again_count) out for another attempt, from again_next on not yet handed out */
+    size_t again_next, again_count, again_capacity;
 };
 
 /* ganz_document_open of a format that need not be in the table: for tests of skeletons. */

@@ -45,6 +45,14 @@ struct ganz_block {
     size_t number; /* from 0, in the order of the list */
 };
 
+/* A part of a block, mostly a sentence: text [begin, end) of it. Runs [first, last) are its own: the first and the last
+ * perhaps in part, and of the marks at its ends only those from the first to the last with a partner inside. */
+typedef struct ganz_stretch {
+    const ganz_block *block;
+    size_t begin, end;
+    size_t first, last;
+} ganz_stretch;
+
 /* The parts of a finished skeleton. */
 const ganz_piece *ganz_skeleton_pieces(const ganz_skeleton *skeleton);
 const ganz_block *ganz_skeleton_blocks(const ganz_skeleton *skeleton);

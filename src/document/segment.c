@@ -2,62 +2,225 @@
 
 #include <string.h>
 
+#include "ganz/io.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
+static ganz_status no_memory(ganz_error *err) { return ganz_fail(err, GANZ_ENOMEM, "out of memory for a sentence"); }
+
+static void end_attempt(ganz_sentence_part *p)
+{
+    if (p->attempt) ganz_attempt_free(p->attempt);
+    ganz_free(p->attempt);
+    p->attempt = NULL;
+}
+
 void ganz_sentence_part_free(ganz_sentence_part *p)
 {
-    ganz_text_free(&p->line);
-    ganz_text_free(&p->target);
-    ganz_free(p->inserts);
+    end_attempt(p);
+    ganz_free(p->target);
+    ganz_free(p->inserts.items);
 }
 
-/* White space of any kind and length is one space for the model. */
-bool ganz_sentence_line(ganz_sentence_part *p)
+/* ---- lines -------------------------------------------------------------------------------------- */
+
+static bool has_marks(const ganz_stretch *x)
 {
-    bool space = false;
-    p->line.bytes = 0;
-    for (size_t i = p->first; i < p->last; i++) p->links |= p->block->runs[i].kind >= GANZ_RUN_MARK;
-    for (size_t at = p->begin; at < p->end;) {
-        int32_t code;
-        const char *const text = p->block->text + at;
-        const size_t step = ganz_next_character(text, &code);
-        at += step;
-        if (ganz_is_space(code) || code == 0xFFFC) {
-            space = true;
-            continue;
-        }
-        if (space && p->line.bytes > 0 && !ganz_text_append(&p->line, " ", 1)) return false;
-        if (!ganz_text_append(&p->line, text, step)) return false;
-        space = false;
-    }
-    return true;
+    for (size_t i = x->first; i < x->last; i++)
+        if (x->block->runs[i].kind == GANZ_RUN_MARK) return true;
+    return false;
 }
 
-/* Marks go to the place in the translation that they have in the sentence. */
-static bool place_marks(ganz_sentence_part *p)
+static ganz_status make_line(ganz_sentence_part *p, const ganz_setting *s, ganz_error *err)
 {
-    const size_t length = p->end - p->begin, count = p->last - p->first;
-    p->inserts = ganz_alloc(count, sizeof *p->inserts);
-    if (!p->inserts) return false;
-    for (size_t i = p->first; i < p->last; i++) {
-        const ganz_run *const r = &p->block->runs[i];
-        if (r->kind != GANZ_RUN_MARK && r->kind != GANZ_RUN_OPAQUE) continue;
-        size_t at = (r->begin - p->begin) * p->target.bytes / length;
-        while (at < p->target.bytes && p->target.text[at] != ' ') at++;
-        p->inserts[p->insert_count++] = (ganz_insert){.at = at, .run = (int)i};
-    }
-    return true;
-}
-
-ganz_status ganz_sentence_put(ganz_sentence_part *p, const ganz_translation *t, ganz_error *err)
-{
-    p->target.bytes = p->insert_count = 0;
-    ganz_free(p->inserts);
-    p->inserts = NULL;
-    p->translated = t->bytes != p->line.bytes || (t->bytes > 0 && memcmp(t->text, p->line.text, t->bytes) != 0);
-    if (!p->translated) return GANZ_OK;
-    if (!ganz_text_append(&p->target, t->text, t->bytes) || !place_marks(p))
-        return ganz_fail(err, GANZ_ENOMEM, "out of memory for a translation");
+    if (!ganz_attempt_line(p->attempt, s, &p->stretch)) return no_memory(err);
+    p->links = has_marks(&p->stretch) || ganz_attempt_needs_links(p->attempt);
     return GANZ_OK;
+}
+
+ganz_status ganz_sentence_begin(ganz_sentence_part *p, const ganz_setting *s, ganz_error *err)
+{
+    p->attempt = ganz_alloc(1, sizeof *p->attempt);
+    if (!p->attempt) return no_memory(err);
+    p->state = GANZ_STATE_OUT;
+    switch (ganz_attempt_begin(p->attempt, s, &p->stretch)) {
+    case GANZ_ATTEMPT_MEMORY: return no_memory(err);
+    case GANZ_ATTEMPT_WORDS: return make_line(p, s, err);
+    default: break;
+    }
+    p->state = GANZ_STATE_DONE;
+    end_attempt(p);
+    return GANZ_OK;
+}
+
+/* ---- translations ------------------------------------------------------------------------------- */
+
+/* A translation that may be changed, and its links along with it. */
+typedef struct draft {
+    ganz_text text;
+    ganz_link *links;
+    size_t link_count;
+} draft;
+
+static void free_draft(draft *d)
+{
+    ganz_text_free(&d->text);
+    ganz_free(d->links);
+}
+
+static bool make_draft(draft *d, const ganz_translation *t)
+{
+    const size_t count = t->links && t->link_count > 0 ? (size_t)t->link_count : 0;
+    if (!ganz_text_append(&d->text, t->text, t->bytes)) return false;
+    d->links = count > 0 ? ganz_alloc(count, sizeof *d->links) : NULL;
+    if (count > 0 && !d->links) return false;
+    if (count > 0) memcpy(d->links, t->links, count * sizeof *d->links);
+    d->link_count = count;
+    return true;
+}
+
+/* Another text takes the draft's place; byte i of the old one is byte moved[i] of the new one. */
+static void exchange(draft *d, ganz_attempt *a, ganz_text *text, const size_t *moved)
+{
+    const size_t old = d->text.bytes;
+    for (size_t i = 0; i < d->link_count; i++) {
+        ganz_link *const k = &d->links[i];
+        k->target_begin = moved[k->target_begin < old ? k->target_begin : old];
+        k->target_end = moved[k->target_end < old ? k->target_end : old];
+    }
+    for (size_t i = 0; i < a->item_count; i++) {
+        if (!a->items[i].found) continue;
+        a->items[i].target_begin = moved[a->items[i].target_begin];
+        a->items[i].target_end = moved[a->items[i].target_end];
+    }
+    ganz_text_free(&d->text);
+    d->text = *text;
+}
+
+/* ---- case --------------------------------------------------------------------------------------- */
+
+/* Ranges of the items that came back as they are, in order. */
+static size_t kept_ranges(const ganz_attempt *a, size_t *keep)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < a->item_count; i++) {
+        const ganz_item *const item = &a->items[i];
+        if (!item->found) continue;
+        size_t at = count++;
+        for (; at > 0 && keep[2 * (at - 1)] > item->target_begin; at--) memcpy(&keep[2 * at], &keep[2 * (at - 1)], 2 * sizeof *keep);
+        keep[2 * at] = item->target_begin;
+        keep[2 * at + 1] = item->target_end;
+    }
+    return count;
+}
+
+static bool recase(draft *d, ganz_attempt *a, const ganz_setting *s)
+{
+    if (a->letters == GANZ_LETTERS_MIXED) return true;
+    size_t keep[2 * GANZ_ITEMS];
+    const size_t count = kept_ranges(a, keep);
+    size_t *const moved = ganz_alloc(d->text.bytes + 1, sizeof *moved);
+    ganz_text out = {0};
+    const bool good = moved && ganz_recase_translation(a->letters, s->target, d->text.text, d->text.bytes, keep, count, &out, moved);
+    if (good) exchange(d, a, &out, moved);
+    else ganz_text_free(&out);
+    ganz_free(moved);
+    return good;
+}
+
+/* ---- strays ------------------------------------------------------------------------------------- */
+
+/* What was taken out of the line and is in the translation all the same is not wanted there: it comes once, and not here.
+ * Numbers and terms may well be there for another reason. */
+static const char *stray_text(const ganz_item *item, const ganz_block *b, size_t *bytes)
+{
+    *bytes = 0;
+    if (item->form != GANZ_FORM_OUT || item->guard.kind == GANZ_GUARD_NUMBER || item->guard.kind == GANZ_GUARD_TERM) return NULL;
+    if (item->guard.run) return *bytes = item->guard.run->shown_bytes, item->guard.run->shown;
+    return *bytes = item->guard.end - item->guard.begin, b->text + item->guard.begin;
+}
+
+static bool is_stray(const ganz_sentence_part *p, const ganz_text *text, size_t at, size_t *length)
+{
+    for (size_t i = 0; i < p->attempt->item_count; i++) {
+        const char *const stray = stray_text(&p->attempt->items[i], p->stretch.block, length);
+        if (*length > 0 && text->bytes - at >= *length && memcmp(text->text + at, stray, *length) == 0) return true;
+    }
+    return false;
+}
+
+static bool inside_found(const ganz_attempt *a, size_t at)
+{
+    for (size_t i = 0; i < a->item_count; i++)
+        if (a->items[i].found && a->items[i].target_begin <= at && at < a->items[i].target_end) return true;
+    return false;
+}
+
+static bool has_items_out(const ganz_attempt *a)
+{
+    for (size_t i = 0; i < a->item_count; i++)
+        if (a->items[i].form == GANZ_FORM_OUT) return true;
+    return false;
+}
+
+static bool drop_strays(const ganz_sentence_part *p, draft *d)
+{
+    ganz_attempt *const a = p->attempt;
+    if (!has_items_out(a)) return true;
+    size_t *const moved = ganz_alloc(d->text.bytes + 1, sizeof *moved);
+    ganz_text out = {0};
+    bool good = moved && ganz_text_append(&out, "", 0);
+    for (size_t at = 0; at < d->text.bytes && good;) {
+        size_t length;
+        const bool stray = !inside_found(a, at) && is_stray(p, &d->text, at, &length);
+        if (!stray) length = 1;
+        for (size_t i = 0; i < length; i++) moved[at + i] = out.bytes;
+        if (!stray) good = ganz_text_append(&out, d->text.text + at, 1);
+        at += length;
+    }
+    if (good) moved[d->text.bytes] = out.bytes;
+    if (good) exchange(d, a, &out, moved);
+    else ganz_text_free(&out);
+    ganz_free(moved);
+    return good;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------ */
+
+static bool keep_target(ganz_sentence_part *p, const draft *d)
+{
+    const ganz_placing placing = {.attempt = p->attempt, .sentence = &p->stretch, .text = d->text.text, .bytes = d->text.bytes,
+                                  .links = d->links, .link_count = d->link_count};
+    p->inserts.count = 0;
+    if (!ganz_place(&placing, &p->inserts)) return false;
+    p->target = ganz_alloc(d->text.bytes, 1);
+    if (!p->target) return false;
+    if (d->text.bytes > 0) memcpy(p->target, d->text.text, d->text.bytes);
+    p->target_bytes = d->text.bytes;
+    p->translated = true;
+    return true;
+}
+
+static ganz_status finish(ganz_sentence_part *p, const ganz_setting *s, const ganz_translation *t, ganz_error *err)
+{
+    draft d = {0};
+    const bool good = make_draft(&d, t) && drop_strays(p, &d) && recase(&d, p->attempt, s) && keep_target(p, &d);
+    free_draft(&d);
+    if (!good) return no_memory(err);
+    p->state = GANZ_STATE_DONE;
+    end_attempt(p);
+    return GANZ_OK;
+}
+
+ganz_status ganz_sentence_put(ganz_sentence_part *p, const ganz_setting *s, const ganz_translation *t, ganz_error *err)
+{
+    const ganz_text *const line = &p->attempt->line;
+    if (!ganz_utf8_valid(t->text, t->bytes)) return ganz_fail(err, GANZ_EINVAL, "the translation is not UTF-8");
+    if (t->bytes == line->bytes && memcmp(t->text, line->text, t->bytes) == 0) {
+        p->state = GANZ_STATE_DONE;
+        end_attempt(p);
+        return GANZ_OK;
+    }
+    if (!ganz_attempt_check(p->attempt, &p->stretch, t->text, t->bytes)) return make_line(p, s, err);
+    return finish(p, s, t, err);
 }

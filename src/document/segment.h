@@ -1,34 +1,34 @@
-/* A sentence on its way: from a part of a block to the line that the model sees, and from the translation back. */
+/* A sentence on its way: attempts to have it translated, and what is written in its place. */
 #ifndef GANZ_DOCUMENT_SEGMENT_H
 #define GANZ_DOCUMENT_SEGMENT_H
 
-#include "document/parts.h"
+#include "document/attempt.h"
+#include "document/place.h"
 
-/* A run of the sentence that is written at a place of its translation: a mark, or a word that is not translated. */
-typedef struct ganz_insert {
-    size_t at;  /* in the translation, before it is escaped */
-    int run;    /* of the block */
-    bool space; /* a space comes before it */
-} ganz_insert;
+typedef enum ganz_state {
+    GANZ_STATE_WAITING, /* nobody has asked for it */
+    GANZ_STATE_OUT,     /* its line is being translated */
+    GANZ_STATE_DONE
+} ganz_state;
 
 typedef struct ganz_sentence_part {
-    const ganz_block *block;
-    size_t begin, end;  /* text of the block */
-    size_t first, last; /* runs [first, last) are its own: the first and the last perhaps in part, and of the marks at its
-                           ends only those with a partner inside */
-    ganz_text line;     /* what the model sees */
-    bool links;         /* needed */
-    bool translated;    /* there is something else to write than the sentence itself */
-    ganz_text target;
-    ganz_insert *inserts; /* (insert_count) rising */
-    size_t insert_count;
+    ganz_stretch stretch;
+    ganz_state state;
+    bool links;            /* its line needs them */
+    ganz_attempt *attempt; /* while it is out */
+    bool translated;       /* there is something else to write than the sentence as it was */
+    char *target;
+    size_t target_bytes;
+    ganz_inserts inserts;
 } ganz_sentence_part;
 
 void ganz_sentence_part_free(ganz_sentence_part *part);
 
-/* Makes the line. False: memory is out. */
-bool ganz_sentence_line(ganz_sentence_part *part);
-/* Takes a translation in. */
-ganz_status ganz_sentence_put(ganz_sentence_part *part, const ganz_translation *translation, ganz_error *err);
+/* Makes the first line. The state is DONE afterwards if there is nothing to translate, else OUT. */
+ganz_status ganz_sentence_begin(ganz_sentence_part *part, const ganz_setting *setting, ganz_error *err);
+
+/* Takes a translation of the line in. The state is DONE afterwards, or still OUT with another line. */
+ganz_status ganz_sentence_put(ganz_sentence_part *part, const ganz_setting *setting, const ganz_translation *translation,
+                              ganz_error *err);
 
 #endif

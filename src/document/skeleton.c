@@ -304,6 +304,7 @@ static void find_partners(frame *f, int *stack)
         ganz_run *const r = &f->runs[i];
         if (r->kind != GANZ_RUN_MARK) continue;
         if (r->mark == GANZ_MARK_OPEN) stack[open++] = (int)i;
+        if (r->mark == GANZ_MARK_BREAK) open = 0; /* no pair has its parts on both sides of one */
         if (r->mark != GANZ_MARK_CLOSE) continue;
         size_t at = open;
         while (at > 0 && f->runs[stack[at - 1]].name != r->name) at--;

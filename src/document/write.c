@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "document/document.h"
+#include "document/number.h"
 #include "text/tokenizer.h"
 
 typedef struct writer {
@@ -33,46 +34,74 @@ static void write_run(writer *w, const ganz_run *r, size_t begin, size_t end)
     if (from < to) add(w, r->raw + (from - r->begin), to - from);
 }
 
-static void add_escaped(writer *w, const ganz_block *b, const char *text, size_t bytes)
-{
-    if (!b->style.escape) add(w, text, bytes);
-    else if (!w->failed && !b->style.escape(w->out, text, bytes)) w->failed = true;
-}
-
-static void write_translation(writer *w, const ganz_sentence_part *p)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < p->insert_count; i++) {
-        const ganz_insert *const insert = &p->inserts[i];
-        const ganz_run *const r = &p->block->runs[insert->run];
-        add_escaped(w, p->block, p->target.text + at, insert->at - at);
-        if (insert->space) add_escaped(w, p->block, " ", 1);
-        write_run(w, r, r->begin, r->end);
-        at = insert->at;
-    }
-    add_escaped(w, p->block, p->target.text + at, p->target.bytes - at);
-}
-
 static void write_runs(writer *w, const ganz_block *b, size_t first, size_t last, size_t begin, size_t end)
 {
     for (size_t i = first; i < last; i++) write_run(w, &b->runs[i], begin, end);
 }
 
+static void add_escaped(writer *w, const ganz_block *b, const char *text, size_t bytes)
+{
+    if (!b->style.escape) add(w, text, bytes);
+    else if (!w->failed && bytes > 0 && !b->style.escape(w->out, text, bytes)) w->failed = true;
+}
+
+/* Text of a sentence as it was written, without the marks in it. */
+static void write_source(writer *w, const ganz_stretch *x, size_t begin, size_t end)
+{
+    for (size_t i = x->first; i < x->last; i++) {
+        const ganz_run *const r = &x->block->runs[i];
+        if (r->kind != GANZ_RUN_MARK && r->begin < end && begin < r->end) write_run(w, r, begin, end);
+    }
+}
+
+static void write_number(writer *w, const ganz_stretch *x, size_t begin, size_t end)
+{
+    const ganz_setting *const s = &w->document->setting;
+    ganz_text number = {0};
+    if (!ganz_number_write(&number, x->block->text + begin, end - begin, s->source, s->target)) w->failed = true;
+    add_escaped(w, x->block, number.text, number.bytes);
+    ganz_text_free(&number);
+}
+
+static void write_insert(writer *w, const ganz_stretch *x, const ganz_insert *insert)
+{
+    if (insert->space_before) add_escaped(w, x->block, " ", 1);
+    switch (insert->kind) {
+    case GANZ_INSERT_RUN: write_run(w, insert->run, insert->run->begin, insert->run->end); break;
+    case GANZ_INSERT_SOURCE: write_source(w, x, insert->begin, insert->end); break;
+    case GANZ_INSERT_NUMBER: write_number(w, x, insert->begin, insert->end); break;
+    case GANZ_INSERT_TERM: add_escaped(w, x->block, insert->term->target, insert->term->target_bytes); break;
+    }
+    if (insert->space_after) add_escaped(w, x->block, " ", 1);
+}
+
+static void write_translation(writer *w, const ganz_sentence_part *p)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < p->inserts.count; i++) {
+        const ganz_insert *const insert = &p->inserts.items[i];
+        add_escaped(w, p->stretch.block, p->target + at, insert->at - at);
+        write_insert(w, &p->stretch, insert);
+        at = insert->until;
+    }
+    add_escaped(w, p->stretch.block, p->target + at, p->target_bytes - at);
+}
+
 /* Gaps are the runs, and parts of runs, that belong to no sentence. A run of text may belong to several sentences, so the
- * run a gap begins with is the last of the sentence before. */
+ * run a gap begins with may be the last of the sentence before. */
 static void write_block(writer *w, const ganz_block *b)
 {
     const ganz_document *const d = w->document;
     size_t run = 0, at = 0;
     for (size_t i = d->first[b->number]; i < d->first[b->number + 1]; i++) {
         const ganz_sentence_part *const p = &d->sentences[i];
-        const bool shared = p->first < b->run_count && b->runs[p->first].begin < p->begin;
-        write_runs(w, b, run, p->first + shared, at, p->begin);
+        const ganz_stretch *const x = &p->stretch;
+        const bool shared = b->runs[x->first].begin < x->begin;
+        write_runs(w, b, run, x->first + shared, at, x->begin);
         if (p->translated) write_translation(w, p);
-        else write_runs(w, b, p->first, p->last, p->begin, p->end);
-        run = p->last;
-        at = p->end;
-        if (run > 0 && b->runs[run - 1].end > p->end) run--;
+        else write_runs(w, b, x->first, x->last, x->begin, x->end);
+        run = b->runs[x->last - 1].end > x->end ? x->last - 1 : x->last;
+        at = x->end;
     }
     write_runs(w, b, run, b->run_count, at, b->bytes);
 }
