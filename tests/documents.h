@@ -50,20 +50,35 @@ static inline void fake_reverse(const char *text, size_t bytes, ganz_text *out)
     }
 }
 
-/* Translates all that the document asks for. */
-static inline ganz_status fake_translate(ganz_document *doc, fake_translator *translate, ganz_error *err)
+/* Translates all that the document asks for; with `seed` not 0 there are links that make no sense. */
+static inline ganz_status fake_translate_linked(ganz_document *doc, fake_translator *translate, uint32_t seed, ganz_error *err)
 {
     ganz_segment s;
+    ganz_link links[8];
     ganz_status status;
     while ((status = ganz_document_next(doc, &s, err)) == GANZ_OK && s.text) {
         ganz_text out = {0};
         translate(s.text, s.bytes, &out);
-        const ganz_translation t = {.text = out.text, .bytes = out.bytes};
+        ganz_translation t = {.text = out.text, .bytes = out.bytes, .links = links};
+        for (int i = 0; seed && i < 8; i++) {
+            size_t *const numbers = &links[i].source_begin;
+            for (int k = 0; k < 4; k++) numbers[k] = (seed = seed * 1664525u + 1013904223u) >> 8;
+            links[i].source_begin %= s.bytes + 2;
+            links[i].source_end %= s.bytes + 4;
+            links[i].target_begin %= out.bytes + 2;
+            links[i].target_end = links[i].target_begin + links[i].target_end % 6;
+            t.link_count++;
+        }
         status = ganz_document_put(doc, s.number, &t, err);
         free(out.text);
         if (status != GANZ_OK) break;
     }
     return status;
+}
+
+static inline ganz_status fake_translate(ganz_document *doc, fake_translator *translate, ganz_error *err)
+{
+    return fake_translate_linked(doc, translate, 0, err);
 }
 
 #endif

@@ -64,6 +64,10 @@ GANZ_API void ganz_document_defaults(ganz_document_options *options);
 /* Names of the formats, separated by spaces: "text lines ...". */
 GANZ_API const char *ganz_document_formats(void);
 
+/* The format of a file by the suffix of its path (NULL: no path), else by its first bytes (NULL: by the suffix alone); NULL:
+ * nobody knows it. */
+GANZ_API const char *ganz_document_recognise(const char *path, const char *bytes, size_t count);
+
 /* Most bytes of a document; longer text is translated in parts. */
 #define GANZ_DOCUMENT_BYTES ((size_t)64 << 20)
 
@@ -95,8 +99,30 @@ GANZ_API size_t ganz_document_segments(const ganz_document *document, size_t *do
 GANZ_API ganz_status ganz_document_put(ganz_document *document, size_t number, const ganz_translation *translation,
                                        ganz_error *err);
 
+/* Has all its sentences translated. The translator should make links (alignment): without them marks are put where they
+ * would be if all words kept their order. */
+GANZ_API ganz_status ganz_translate_document(ganz_translator *translator, ganz_document *document, ganz_error *err);
+
 /* Appends the document with the translations that there are; other sentences stay as they were. */
 GANZ_API ganz_status ganz_document_write(ganz_document *document, ganz_text *out, ganz_error *err);
+
+/* ---- translations made earlier ------------------------------------------------------------------ */
+
+/* A file of translations by their lines, so that a long job that was stopped goes on where it was. One thread at a time. */
+typedef struct ganz_cache ganz_cache;
+
+/* Opens or makes the file. Translations by another model or with other options are not found again. What a killed process
+ * left half written is cut off. GANZ_EFORMAT: the file is something else. */
+GANZ_API ganz_status ganz_cache_open(ganz_cache **cache, const char *path, const char *model_path,
+                                     const ganz_translator_options *options, ganz_error *err);
+GANZ_API void ganz_cache_close(ganz_cache **cache);
+/* The translation of a line that was in the file when it was opened; its text is NULL if there is none. It lives until the
+ * next call. */
+GANZ_API ganz_status ganz_cache_find(ganz_cache *cache, const ganz_line *line, ganz_translation *translation, ganz_error *err);
+/* Adds a translation; it is kept in memory until the next flush. */
+GANZ_API ganz_status ganz_cache_add(ganz_cache *cache, const ganz_line *line, const ganz_translation *translation,
+                                    ganz_error *err);
+GANZ_API ganz_status ganz_cache_flush(ganz_cache *cache, ganz_error *err);
 
 #ifdef __cplusplus
 }

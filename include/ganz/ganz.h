@@ -70,6 +70,8 @@ typedef struct ganz_translator_options {
     int max_input;    /* longest input in tokens, end mark included, at least 16; 0: 256, or the model's limit if lower.
                          Longer lines are split, see ganz_translate */
     int max_length;   /* most tokens of one translation; 0: twice the input's and 50 */
+    const char *split; /* language of the lines, "en": those of several sentences are translated sentence by sentence; NULL: as
+                          they are */
     int threads;      /* inside one call; for throughput rather open one translator for each thread */
     bool alignment;   /* say which words come from which, see ganz_link; costs about one more pass for each result, on the
                          CPU always */
@@ -124,7 +126,7 @@ typedef struct ganz_result {
  * translator: it lives until its next call or its end. A line of nothing but white space gives one empty translation with
  * score 0.
  *
- * A line of more than max_input tokens is translated in pieces, never cut. Of the bytes that fit (judged by how many
+ * A line of several sentences (see split) and one of more than max_input tokens is translated in pieces, never cut. Of the bytes that fit (judged by how many
  * tokens the bytes before gave), a piece takes those up to the last sentence end, else the last comma, semicolon, colon
  * or dash, else the last space, each only in their second half, else all up to a whole character. The translations are
  * joined by spaces, their scores added; a prefix belongs to the first piece. */

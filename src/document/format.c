@@ -60,3 +60,9 @@ const ganz_format *ganz_format_of(const char *path, const char *bytes, size_t co
         if (formats[i]->recognise && formats[i]->recognise(bytes, count)) return formats[i];
     return count == 0 || looks_like_text(bytes, count) ? &ganz_format_text : NULL;
 }
+
+const char *ganz_document_recognise(const char *path, const char *bytes, size_t count)
+{
+    const ganz_format *const format = bytes ? ganz_format_of(path, bytes, count) : format_of_suffix(path);
+    return format ? format->name : NULL;
+}

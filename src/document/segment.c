@@ -130,12 +130,12 @@ static bool recase(draft *d, ganz_attempt *a, const ganz_setting *s)
 
 /* ---- strays ------------------------------------------------------------------------------------- */
 
-/* What was taken out of the line and is in the translation all the same is not wanted there: it comes once, and not here.
- * Numbers and terms may well be there for another reason. */
+/* What was not in the line and is in the translation all the same is not wanted there: it comes once, and not here. Numbers
+ * and terms may well be there for another reason. */
 static const char *stray_text(const ganz_item *item, const ganz_block *b, size_t *bytes)
 {
     *bytes = 0;
-    if (item->form != GANZ_FORM_OUT || item->guard.kind == GANZ_GUARD_NUMBER || item->guard.kind == GANZ_GUARD_TERM) return NULL;
+    if (item->form == GANZ_FORM_PLAIN || item->guard.kind == GANZ_GUARD_NUMBER || item->guard.kind == GANZ_GUARD_TERM) return NULL;
     if (item->guard.run) return *bytes = item->guard.run->shown_bytes, item->guard.run->shown;
     return *bytes = item->guard.end - item->guard.begin, b->text + item->guard.begin;
 }
@@ -156,17 +156,17 @@ static bool inside_found(const ganz_attempt *a, size_t at)
     return false;
 }
 
-static bool has_items_out(const ganz_attempt *a)
+static bool may_have_strays(const ganz_attempt *a)
 {
     for (size_t i = 0; i < a->item_count; i++)
-        if (a->items[i].form == GANZ_FORM_OUT) return true;
+        if (a->items[i].form != GANZ_FORM_PLAIN) return true;
     return false;
 }
 
 static bool drop_strays(const ganz_sentence_part *p, draft *d)
 {
     ganz_attempt *const a = p->attempt;
-    if (!has_items_out(a)) return true;
+    if (!may_have_strays(a)) return true;
     size_t *const moved = ganz_alloc(d->text.bytes + 1, sizeof *moved);
     ganz_text out = {0};
     bool good = moved && ganz_text_append(&out, "", 0);

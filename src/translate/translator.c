@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "document/sentences.h"
 #include "ganz/io.h"
 #include "model/model.h"
 #include "text/tokenizer.h"
@@ -215,13 +216,15 @@ static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_erro
     if (line->prefix && !ganz_utf8_valid(line->prefix, line->prefix_bytes))
         return ganz_fail(err, GANZ_EINVAL, "the prefix is not UTF-8");
     const size_t first = t->piece_count;
-    size_t bytes = line->bytes, room = SIZE_MAX;
-    const char *text = ganz_strip(line->text, &bytes);
-    while (bytes > 0) {
-        size_t taken;
-        GANZ_TRY(take_piece(t, line, text, bytes, &room, &taken, err));
-        text += taken;
-        bytes -= taken;
+    ganz_sentences walk = {.text = line->text, .bytes = line->bytes, .language = ganz_language_of(t->options.split),
+                           .breaks = t->options.split ? GANZ_BREAK_SENTENCES : GANZ_BREAK_NOWHERE};
+    size_t begin, end, room = SIZE_MAX;
+    while (ganz_sentences_next(&walk, &begin, &end)) {
+        while (begin < end) {
+            size_t taken;
+            GANZ_TRY(take_piece(t, line, line->text + begin, end - begin, &room, &taken, err));
+            begin += taken;
+        }
     }
     return line->prefix && t->piece_count > first ? add_prefix(t, line, &t->pieces[first], err) : GANZ_OK;
 }
