@@ -19,15 +19,19 @@ size_t ganz_number_at(const char *text, size_t bytes, size_t at)
     return length;
 }
 
+static size_t next_digit(const char *text, size_t bytes, size_t at)
+{
+    while (at < bytes && !is_digit(text[at])) at++;
+    return at;
+}
+
 bool ganz_same_digits(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
 {
-    size_t i = 0, j = 0;
-    for (;;) {
-        while (i < a_bytes && !is_digit(a[i])) i++;
-        while (j < b_bytes && !is_digit(b[j])) j++;
-        if (i == a_bytes || j == b_bytes) return i == a_bytes && j == b_bytes;
-        if (a[i++] != b[j++]) return false;
-    }
+    size_t i = next_digit(a, a_bytes, 0), j = next_digit(b, b_bytes, 0), zeros = 0;
+    for (; i < a_bytes && j < b_bytes; i = next_digit(a, a_bytes, i + 1), j = next_digit(b, b_bytes, j + 1))
+        if (a[i] != b[j]) return false;
+    for (; j < b_bytes && b[j] == '0'; j = next_digit(b, b_bytes, j + 1)) zeros++;
+    return i == a_bytes && j == b_bytes && (zeros == 0 || zeros >= 3);
 }
 
 /* ---- points and commas -------------------------------------------------------------------------- */
