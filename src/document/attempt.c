@@ -211,7 +211,7 @@ static size_t word_end(const char *text, size_t at, size_t end)
 
 static bool add_word(line_maker *m, const ganz_setting *s, const char *text, size_t at, size_t end)
 {
-    const ganz_recase how = ganz_recase_word(m->a->letters, s->source, text + at, end - at, !m->begun);
+    const ganz_recase how = ganz_recase_word(m->a->letters, s->source, text, at, end, !m->begun);
     m->begun = true;
     for (size_t index = 0; at < end; index++) {
         int32_t code;

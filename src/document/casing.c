@@ -1,3 +1,4 @@
+/* Case: what a sentence is written in, what its words become for the model, and what its translation becomes. */
 #include "document/casing.h"
 
 #include <string.h>
@@ -56,7 +57,7 @@ static const char names[] =
     " september october november december english german french spanish italian russian chinese japanese american british"
     " european indian turkish greek polish dutch swiss austrian israeli iranian iraqi syrian ukrainian arab african asian"
     " canadian australian brazilian mexican irish scottish swedish norwegian danish finnish czech hungarian jewish muslim"
-    " christian islamic catholic germany france spain italy russia china japan england britain scotland ireland wales europe"
+    " christian islamic catholic united germany france spain italy russia china japan england britain scotland ireland wales europe"
     " america africa asia australia canada mexico brazil india pakistan turkey greece poland austria switzerland israel iran iraq"
     " syria egypt ukraine sweden norway denmark finland belgium netherlands portugal hungary korea vietnam afghanistan libya"
     " london berlin paris rome madrid moscow beijing tokyo washington york chicago boston texas california florida munich"
@@ -78,12 +79,30 @@ static bool has_digit(const char *word, size_t bytes)
     return false;
 }
 
-ganz_recase ganz_recase_word(ganz_letters letters, const ganz_language *language, const char *word, size_t bytes, bool first)
+/* United States, United Nations. */
+static bool is_second_name(const char *text, size_t at, size_t end)
 {
+    static const char *const firsts[] = {"united ", "new ", "white ", "prime ", "european "};
+    static const char *const seconds[] = {" states kingdom nations ", " york zealand orleans ", " house ", " minister ", " union parliament "};
+    for (size_t i = 0; i < GANZ_COUNT(firsts); i++) {
+        const size_t bytes = strlen(firsts[i]);
+        if (at < bytes || !ganz_listed(seconds[i], text + at, end - at)) continue;
+        size_t same = 0;
+        while (same < bytes && (text[at - bytes + same] | 32) == firsts[i][same]) same++;
+        if (same == bytes) return true;
+    }
+    return false;
+}
+
+ganz_recase ganz_recase_word(ganz_letters letters, const ganz_language *language, const char *text, size_t at, size_t end,
+                             bool first)
+{
+    const char *const word = text + at;
+    const size_t bytes = end - at;
     const bool english = strcmp(language->code, "en") == 0;
     if (letters == GANZ_LETTERS_MIXED || has_digit(word, bytes)) return GANZ_RECASE_KEEP;
     if (english && ganz_listed(acronyms, word, bytes)) return GANZ_RECASE_UPPER;
-    if (first || (english && ganz_listed(names, word, bytes))) return GANZ_RECASE_FIRST;
+    if (first || (english && (ganz_listed(names, word, bytes) || is_second_name(text, at, end)))) return GANZ_RECASE_FIRST;
     if (letters == GANZ_LETTERS_LOWER) return GANZ_RECASE_KEEP;
     return bytes > 1 && !has_vowel(word, bytes) ? GANZ_RECASE_KEEP : GANZ_RECASE_LOWER;
 }

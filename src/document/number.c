@@ -1,3 +1,4 @@
+/* Numbers: digits compared, points and commas exchanged. */
 #include "document/number.h"
 
 #include <string.h>

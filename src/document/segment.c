@@ -1,3 +1,4 @@
+/* One sentence: its attempts, and the last touches to a translation that was found whole. */
 #include "document/segment.h"
 
 #include <string.h>
@@ -163,9 +164,11 @@ static bool may_have_strays(const ganz_attempt *a)
     return false;
 }
 
-static bool drop_strays(const ganz_sentence_part *p, draft *d)
+static bool drop_strays(const ganz_sentence_part *p, draft *d, bool *dropped)
 {
     ganz_attempt *const a = p->attempt;
+    const size_t before = d->text.bytes;
+    *dropped = false;
     if (!may_have_strays(a)) return true;
     size_t *const moved = ganz_alloc(d->text.bytes + 1, sizeof *moved);
     ganz_text out = {0};
@@ -182,6 +185,16 @@ static bool drop_strays(const ganz_sentence_part *p, draft *d)
     if (good) exchange(d, a, &out, moved);
     else ganz_text_free(&out);
     ganz_free(moved);
+    *dropped = good && d->text.bytes < before;
+    return good;
+}
+
+/* What is left may make up another stray. */
+static bool drop_all_strays(const ganz_sentence_part *p, draft *d)
+{
+    bool good, dropped;
+    do good = drop_strays(p, d, &dropped);
+    while (good && dropped);
     return good;
 }
 
@@ -204,7 +217,7 @@ static bool keep_target(ganz_sentence_part *p, const draft *d)
 static ganz_status finish(ganz_sentence_part *p, const ganz_setting *s, const ganz_translation *t, ganz_error *err)
 {
     draft d = {0};
-    const bool good = make_draft(&d, t) && drop_strays(p, &d) && recase(&d, p->attempt, s) && keep_target(p, &d);
+    const bool good = make_draft(&d, t) && drop_all_strays(p, &d) && recase(&d, p->attempt, s) && keep_target(p, &d);
     free_draft(&d);
     if (!good) return no_memory(err);
     p->state = GANZ_STATE_DONE;

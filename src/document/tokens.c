@@ -1,3 +1,4 @@
+/* Tokens of a translation: from its links, or its words where there are none. */
 #include "document/tokens.h"
 
 #include <string.h>
