@@ -1,5 +1,5 @@
 /* Guards and the default model: generated sentences with addresses, placeholders, code, pictures and numbers, of which each
- * must come out exactly once. GANZ_SENTENCES says how many (100). */
+ * must come out exactly once. GANZ_SENTENCES says how many (300). */
 #include "test.h"
 
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static void all_survive(void **state)
 {
     (void)state;
     const char *const wanted = getenv("GANZ_SENTENCES");
-    const size_t count = wanted ? (size_t)atol(wanted) : 100;
+    const size_t count = wanted ? (size_t)atol(wanted) : 300;
     made *const m = calloc(count, sizeof *m);
     char *const text = calloc(count, sizeof m->text);
     ganz_model *model;
