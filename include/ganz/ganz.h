@@ -106,6 +106,7 @@ typedef struct ganz_line {
  * bytes [begin, end) of the two texts, without white space at their ends. */
 typedef struct ganz_link {
     size_t source_begin, source_end, target_begin, target_end;
+    bool weak; /* the best there is for a token of the line that no token of the translation comes from */
 } ganz_link;
 
 typedef struct ganz_translation {
@@ -138,8 +139,8 @@ typedef struct ganz_word_link {
     int source, target;
 } ganz_word_link;
 
-/* Links of a translation as links between words, rising by source, then target, each once. words has room for link_count;
- * *count says how many there are. */
+/* Links of a translation, without the weak ones, as links between words, rising by source, then target, each once. words has
+ * room for link_count; *count says how many there are. */
 GANZ_API ganz_status ganz_word_links(const ganz_line *line, const ganz_translation *translation, ganz_word_link *words,
                                      int *count, ganz_error *err);
 

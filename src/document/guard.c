@@ -242,10 +242,30 @@ static size_t dollar_length(const view *v)
     return length;
 }
 
+/* <file>, <your_name>: one word in angle brackets. */
+static size_t angle_length(const view *v)
+{
+    size_t length = byte_at(v, v->at + 1) == '/' ? 2 : 1;
+    if (byte_at(v, v->at) != '<' || !is_letter(byte_at(v, v->at + length))) return 0;
+    while (length < LONGEST_HOLDER && (is_name(byte_at(v, v->at + length)) || is_one_of(byte_at(v, v->at + length), "-.:/="))) length++;
+    return byte_at(v, v->at + length) == '>' ? length + 1 : 0;
+}
+
+/* &amp;, &#39; where they are plain text. */
+static size_t reference_length(const view *v)
+{
+    size_t length = byte_at(v, v->at + 1) == '#' ? 2 : 1;
+    if (byte_at(v, v->at) != '&' || !is_name(byte_at(v, v->at + length))) return 0;
+    while (length < 12 && is_name(byte_at(v, v->at + length))) length++;
+    return byte_at(v, v->at + length) == ';' ? length + 1 : 0;
+}
+
 static size_t holder_length(const view *v)
 {
     size_t length = percent_length(v);
     if (length == 0) length = brace_length(v);
+    if (length == 0) length = angle_length(v);
+    if (length == 0) length = reference_length(v);
     return length > 0 ? length : dollar_length(v);
 }
 

@@ -107,6 +107,35 @@ static bool build(tree *t)
 
 static bool comes_from(const ganz_token *token, const node *n) { return token->from < n->to && n->from < token->to; }
 
+static bool weakly_from(const tree *t, const ganz_token *token, const node *n)
+{
+    for (size_t i = 0; i < t->tokens.weak_count; i++) {
+        const ganz_weak_link *const w = &t->tokens.weak[i];
+        if (w->from < n->to && n->from < w->to && token->begin <= w->target && w->target < token->end) return true;
+    }
+    return false;
+}
+
+static bool is_word(const char *text, size_t begin, size_t end)
+{
+    for (size_t at = begin; at < end;) {
+        int32_t code;
+        at += ganz_next_character(text + at, &code);
+        if (ganz_is_alnum(code)) return true;
+    }
+    return false;
+}
+
+/* A sign that comes from a word says nothing about where the word's marks end. */
+static int vote(const tree *t, const node *n, size_t index, bool weak)
+{
+    const ganz_token *const token = &t->tokens.items[index];
+    const bool inside = weak ? weakly_from(t, token, n) : comes_from(token, n);
+    const bool sign = !token->item && !is_word(t->p->text, token->begin, token->end);
+    if (inside && sign && is_word(t->p->sentence->block->text, token->from, token->to)) return 0;
+    return inside ? 1 : -1;
+}
+
 static bool is_taken(const tree *t, const node *n, size_t token)
 {
     for (int i = t->nodes[n->parent].child; i != NONE; i = t->nodes[i].next) {
@@ -118,7 +147,7 @@ static bool is_taken(const tree *t, const node *n, size_t token)
 
 /* The range with the most tokens from the node and the fewest others. Ranges of OPENED and CLOSED reach to their end of the
  * parent. */
-static void choose_range(const tree *t, node *n, size_t first, size_t last)
+static void choose_range(const tree *t, node *n, size_t first, size_t last, bool weak)
 {
     int best = 0, sum = 0;
     size_t begin = first;
@@ -126,15 +155,15 @@ static void choose_range(const tree *t, node *n, size_t first, size_t last)
     if (n->kind == OPENED) {
         n->first = n->last = last;
         for (size_t i = last; i > first && !is_taken(t, n, i - 1); i--) {
-            sum += comes_from(&t->tokens.items[i - 1], n) ? 1 : -1;
-            if (sum >= best) best = sum, n->first = i - 1;
+            sum += vote(t, n, i - 1, weak);
+            if (sum >= best && sum > 0) best = sum, n->first = i - 1;
         }
         return;
     }
     for (size_t i = first; i < last; i++) {
         const bool taken = is_taken(t, n, i);
         if (taken && n->kind == CLOSED) break;
-        sum += comes_from(&t->tokens.items[i], n) ? 1 : -1;
+        sum += vote(t, n, i, weak);
         if (taken || (sum < 0 && n->kind != CLOSED)) {
             sum = 0;
             begin = i + 1;
@@ -165,11 +194,18 @@ static void choose_slot(const tree *t, node *n, size_t first, size_t last)
     n->first = n->last = n->slot.index;
 }
 
+static void choose_own_range(const tree *t, node *n, size_t first, size_t last)
+{
+    if (n->kind == POINT || n->kind == PART) return;
+    choose_range(t, n, first, last, false);
+    if (n->first == n->last) choose_range(t, n, first, last, true);
+}
+
 static void choose_ranges(tree *t, int parent)
 {
     const size_t first = t->nodes[parent].first, last = t->nodes[parent].last;
     for (int i = t->nodes[parent].child; i != NONE; i = t->nodes[i].next)
-        if (t->nodes[i].kind != POINT && t->nodes[i].kind != PART) choose_range(t, &t->nodes[i], first, last);
+        choose_own_range(t, &t->nodes[i], first, last);
     for (int i = t->nodes[parent].child; i != NONE; i = t->nodes[i].next) {
         node *const n = &t->nodes[i];
         if (n->kind != PART && n->first == n->last) choose_slot(t, n, first, last);
@@ -361,7 +397,7 @@ bool ganz_place(const ganz_placing *placing, ganz_inserts *out)
         write_in_order(t);
     }
     const bool good = !t->failed;
-    ganz_free(t->tokens.items);
+    ganz_tokens_free(&t->tokens);
     ganz_free(t);
     return good;
 }

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "document/format.h"
 #include "document/parts.h"
+#include "document/tags.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
@@ -296,6 +297,50 @@ void ganz_skeleton_opaque(ganz_skeleton *s, const char *text, size_t bytes, cons
     add_run(s, f, run, OPAQUE_TEXT, sizeof OPAQUE_TEXT - 1);
 }
 
+/* ---- tags in plain text ------------------------------------------------------------------------- */
+
+static bool has_tags(const frame *f)
+{
+    for (size_t i = 0; i < f->run_count; i++)
+        if (f->runs[i].kind == GANZ_RUN_TEXT && memchr(f->runs[i].raw, '<', f->runs[i].raw_bytes)) return true;
+    return false;
+}
+
+/* Adds a run of plain text again, with its tags as marks. */
+static void add_with_tags(ganz_skeleton *s, frame *f, const char *raw, size_t bytes)
+{
+    size_t begin = 0;
+    for (size_t at = 0; at < bytes; at++) {
+        ganz_run tag = {.kind = GANZ_RUN_MARK, .raw = raw + at};
+        tag.raw_bytes = raw[at] == '<' ? ganz_tag_at(raw + at, bytes - at, &tag.mark, &tag.name) : 0;
+        if (tag.raw_bytes == 0) continue;
+        if (at > begin) add_run(s, f, (ganz_run){.kind = GANZ_RUN_TEXT, .raw = raw + begin, .raw_bytes = at - begin}, raw + begin, at - begin);
+        add_mark(s, f, tag);
+        begin = at + tag.raw_bytes;
+        at = begin - 1;
+    }
+    if (bytes > begin) add_run(s, f, (ganz_run){.kind = GANZ_RUN_TEXT, .raw = raw + begin, .raw_bytes = bytes - begin}, raw + begin, bytes - begin);
+}
+
+/* Only a whole run of text shows its tags, whatever pieces it was handed in. */
+static void find_tags(ganz_skeleton *s, frame *f)
+{
+    if (!has_tags(f)) return;
+    frame old = *f;
+    f->text = (ganz_text){0};
+    f->runs = NULL;
+    f->run_count = f->run_capacity = 0;
+    for (size_t i = 0; i < old.run_count && !failed(s); i++) {
+        const ganz_run *const r = &old.runs[i];
+        if (r->kind == GANZ_RUN_TEXT) add_with_tags(s, f, r->raw, r->raw_bytes);
+        else add_run(s, f, *r, old.text.text + r->begin, r->end - r->begin);
+    }
+    ganz_text_free(&old.text);
+    ganz_free(old.runs);
+}
+
+/* ---- the end of a block ------------------------------------------------------------------------- */
+
 /* Each CLOSE finds the last open OPEN of its name; what was opened in between is not nested and has no partner. */
 static void find_partners(frame *f, int *stack)
 {
@@ -320,6 +365,8 @@ void ganz_skeleton_end(ganz_skeleton *s)
     frame *const f = open_block(s, "the end of a block");
     if (!f) return;
     s->depth--;
+    find_tags(s, f);
+    if (failed(s)) return;
     int *const stack = ganz_alloc(f->run_count, sizeof *stack);
     if (!stack) {
         no_memory(s);

@@ -7,6 +7,12 @@
 
 /* ---- tokens in the translation ------------------------------------------------------------------ */
 
+void ganz_tokens_free(ganz_token_list *l)
+{
+    ganz_free(l->items);
+    ganz_free(l->weak);
+}
+
 static bool add_token(ganz_token_list *l, ganz_token token)
 {
     if (!ganz_grow((void **)&l->items, &l->capacity, l->count + 1, sizeof token)) return false;
@@ -46,6 +52,12 @@ static bool add_linked(const ganz_placing *p, ganz_token_list *l)
         const ganz_item *const item = item_over(p, begin, end);
         ganz_token t = {.begin = begin, .end = end, .from = ganz_attempt_place(p->attempt, p->sentence, k->source_begin),
                         .to = ganz_attempt_place_end(p->attempt, p->sentence, k->source_end)};
+        if (k->weak) {
+            const ganz_weak_link weak = {t.from, t.to, begin};
+            if (!ganz_grow((void **)&l->weak, &l->weak_capacity, l->weak_count + 1, sizeof weak)) return false;
+            l->weak[l->weak_count++] = weak;
+            continue;
+        }
         if (item) t = item_token(item);
         if (t.begin >= least && t.begin < t.end && t.from < t.to && !add_token(l, t)) return false;
     }
@@ -140,12 +152,22 @@ static size_t neighbour_behind(const ganz_stretch *x, size_t at, bool *apart)
     return SIZE_MAX;
 }
 
+static size_t weak_token_of(const ganz_token_list *l, size_t place, size_t first, size_t last)
+{
+    for (size_t k = 0; k < l->weak_count; k++) {
+        if (place < l->weak[k].from || place >= l->weak[k].to) continue;
+        for (size_t i = first; i < last; i++)
+            if (l->items[i].begin <= l->weak[k].target && l->weak[k].target < l->items[i].end) return i;
+    }
+    return SIZE_MAX;
+}
+
 static size_t token_of(const ganz_token_list *l, size_t place, size_t first, size_t last, bool last_one)
 {
     size_t found = SIZE_MAX;
     for (size_t i = first; i < last; i++)
         if (l->items[i].from <= place && place < l->items[i].to && (found == SIZE_MAX || last_one)) found = i;
-    return found;
+    return found != SIZE_MAX ? found : weak_token_of(l, place, first, last);
 }
 
 ganz_slot ganz_tokens_slot(const ganz_placing *p, const ganz_token_list *l, size_t begin, size_t end, size_t first, size_t last)

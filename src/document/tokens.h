@@ -11,10 +11,19 @@ typedef struct ganz_token {
     bool space_before, space_after; /* to be written around an item that was taken out */
 } ganz_token;
 
+/* Text of the block that no token comes from, and the byte of the translation that it may have become all the same. */
+typedef struct ganz_weak_link {
+    size_t from, to, target;
+} ganz_weak_link;
+
 typedef struct ganz_token_list {
     ganz_token *items; /* rising */
     size_t count, capacity;
+    ganz_weak_link *weak;
+    size_t weak_count, weak_capacity;
 } ganz_token_list;
+
+void ganz_tokens_free(ganz_token_list *tokens);
 
 /* A place between tokens: before number `index`, right behind the token before it (`behind`) or right before it. */
 typedef struct ganz_slot {

@@ -104,8 +104,17 @@ static int32_t largest_place(const real *x, int count)
     return best;
 }
 
+/* Column j of (rows, columns) numbers. */
+static int32_t largest_row(const real *x, int rows, int columns, int j)
+{
+    int32_t best = 0;
+    for (int32_t i = 1; i < rows; i++)
+        if (x[(size_t)i * (size_t)columns + (size_t)j] > x[(size_t)best * (size_t)columns + (size_t)j]) best = i;
+    return best;
+}
+
 ganz_status ganz_aligner_run(ganz_aligner *a, const ganz_sentence *source, const int32_t *target, int count,
-                             int32_t *from, ganz_error *err)
+                             int32_t *from, int32_t *to, ganz_error *err)
 {
     GANZ_ASSERT(count <= a->net->config.max_positions);
     if (count == 0) return GANZ_OK;
@@ -118,6 +127,7 @@ ganz_status ganz_aligner_run(ganz_aligner *a, const ganz_sentence *source, const
             const int tokens = source->count > 1 ? source->count - 1 : 1; /* without the end mark */
             for (int i = 0; i < count; i++)
                 from[i] = largest_place(weights + (size_t)i * (size_t)source->count, tokens);
+            for (int j = 0; to && j < source->count; j++) to[j] = largest_row(weights, count, source->count, j);
             return GANZ_OK;
         }
         GANZ_TRY(grow(a, err));
@@ -160,13 +170,15 @@ int ganz_word_at(ganz_word_walk *w, size_t offset)
 
 /* ---- links -------------------------------------------------------------------------------------- */
 
+enum { WEAK = INT32_MAX /* number of a word: behind all others */ };
+
 static int compare(size_t a, size_t b) { return (a > b) - (a < b); }
 
 static int by_target(const void *left, const void *right)
 {
     const ganz_link *const a = left, *const b = right;
-    const int target = compare(a->target_begin, b->target_begin);
-    return target ? target : compare(a->source_begin, b->source_begin);
+    const int target = compare(a->target_begin, b->target_begin), source = compare(a->source_begin, b->source_begin);
+    return target ? target : source ? source : a->weak - b->weak;
 }
 
 size_t ganz_links_sort(ganz_link *links, size_t count)
@@ -200,8 +212,11 @@ static void count_words(const ganz_line *line, const ganz_translation *t, const 
         words[i].target = ganz_word_at(&target, t->links[i].target_begin);
     }
     qsort(by_line, (size_t)t->link_count, sizeof *by_line, by_place);
-    for (int i = 0; i < t->link_count; i++)
-        words[by_line[i] - t->links].source = ganz_word_at(&source, by_line[i]->source_begin);
+    for (int i = 0; i < t->link_count; i++) {
+        ganz_word_link *const w = &words[by_line[i] - t->links];
+        w->source = ganz_word_at(&source, by_line[i]->source_begin);
+        if (by_line[i]->weak) w->source = WEAK;
+    }
 }
 
 ganz_status ganz_word_links(const ganz_line *line, const ganz_translation *t, ganz_word_link *words, int *count,
@@ -214,7 +229,7 @@ ganz_status ganz_word_links(const ganz_line *line, const ganz_translation *t, ga
     count_words(line, t, by_line, words);
     ganz_free((void *)by_line);
     qsort(words, (size_t)t->link_count, sizeof *words, by_source_word);
-    for (int i = 0; i < t->link_count; i++)
+    for (int i = 0; i < t->link_count && words[i].source != WEAK; i++)
         if (*count == 0 || by_source_word(&words[*count - 1], &words[i]) != 0) words[(*count)++] = words[i];
     return GANZ_OK;
 }

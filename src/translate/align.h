@@ -16,10 +16,11 @@ ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ga
                               ganz_error *err);
 void ganz_aligner_close(ganz_aligner **aligner);
 
-/* from[i]: place of the source token, never the end mark if there is another, that target token i comes from.
- * target (count), without end mark; count at most the net's positions. */
+/* from[i]: place of the source token, never the end mark if there is another, that target token i comes from. to[j]: the
+ * target token that looks at source token j more than any other does; NULL: not wanted. target (count), without end mark;
+ * count at most the net's positions. */
 ganz_status ganz_aligner_run(ganz_aligner *aligner, const ganz_sentence *source, const int32_t *target, int count,
-                             int32_t *from, ganz_error *err);
+                             int32_t *from, int32_t *to, ganz_error *err);
 
 /* ---- tokens and words --------------------------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
 #include "text/tokenizer.h"
 
 #define MAGIC "ganz cache 1\n\0\0\0"
+#define WEAK_BIT UINT32_C(0x80000000) /* of the last number of a link */
 enum { MAGIC_BYTES = 16, SUM_BYTES = 8, LINK_BYTES = 16, MOST_TEXT = 1 << 26, MOST_LINKS = 1 << 22, MODEL_BYTES = 4 << 20 };
 
 /* A record: key, bytes of text, links, score; the text; each link as four numbers; a sum of all of it. */
@@ -191,7 +192,7 @@ static ganz_status read_links(ganz_cache *c, const head *h, ganz_error *err)
     for (uint32_t i = 0; i < h->links; i++, from += LINK_BYTES) {
         uint32_t n[4];
         memcpy(n, from, sizeof n);
-        c->links[i] = (ganz_link){n[0], n[1], n[2], n[3]};
+        c->links[i] = (ganz_link){n[0], n[1], n[2], n[3] & ~WEAK_BIT, (n[3] & WEAK_BIT) != 0};
     }
     return GANZ_OK;
 }
@@ -222,7 +223,7 @@ static bool add_links(ganz_text *out, const ganz_translation *t)
 {
     for (int i = 0; i < t->link_count; i++) {
         const ganz_link *const k = &t->links[i];
-        const uint32_t n[4] = {(uint32_t)k->source_begin, (uint32_t)k->source_end, (uint32_t)k->target_begin, (uint32_t)k->target_end};
+        const uint32_t n[4] = {(uint32_t)k->source_begin, (uint32_t)k->source_end, (uint32_t)k->target_begin, (uint32_t)k->target_end | (k->weak ? WEAK_BIT : 0)};
         if (!ganz_text_append(out, (const char *)n, sizeof n)) return false;
     }
     return true;

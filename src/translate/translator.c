@@ -27,8 +27,8 @@ typedef struct linker {
     ganz_backend *be;      /* of the CPU, where the translator itself is elsewhere */
     ganz_text text;        /* of a piece */
     size_t *begin[2], *end[2]; /* (source, target tokens) their text */
-    int32_t *from;             /* (target tokens) see ganz_aligner_run */
-    size_t begin_capacity[2], end_capacity[2], from_capacity;
+    int32_t *from, *to;        /* (target tokens), (source tokens) see ganz_aligner_run */
+    size_t begin_capacity[2], end_capacity[2], from_capacity, to_capacity;
     ganz_link *links; /* of all results */
     size_t count, capacity;
 } linker;
@@ -144,6 +144,7 @@ void ganz_translator_close(ganz_translator **translator)
         ganz_free(t->link.end[side]);
     }
     ganz_free(t->link.from);
+    ganz_free(t->link.to);
     ganz_free(t->link.links);
     ganz_weights_close(&t->weights);
     if (t->link.be) t->link.be->close(t->link.be);
@@ -326,24 +327,40 @@ static ganz_status find_tokens(ganz_translator *t, int side, const int32_t *ids,
     return GANZ_OK;
 }
 
-/* Links of one piece, whose translation begins at `at` of the result. */
-static ganz_status link_piece(ganz_translator *t, const piece *p, const ganz_sentence *s, const ganz_found *f, size_t at,
-                              ganz_error *err)
+/* A piece and its translation, which begin at these places of the line and of the result. */
+typedef struct linked {
+    size_t source, target;
+} linked;
+
+static void add_link(linker *l, linked at, size_t from, size_t to, bool weak)
+{
+    const ganz_link link = {at.source + l->begin[SOURCE][from], at.source + l->end[SOURCE][from],
+                            at.target + l->begin[TARGET][to], at.target + l->end[TARGET][to], weak};
+    if (link.source_begin < link.source_end && link.target_begin < link.target_end) l->links[l->count++] = link;
+}
+
+/* True if a target token comes from the token that source id j is a part of. */
+static bool is_said(const linker *l, size_t count, size_t j)
+{
+    for (size_t i = 0; i < count; i++)
+        if (l->begin[SOURCE][l->from[i]] == l->begin[SOURCE][j]) return true;
+    return false;
+}
+
+static ganz_status link_piece(ganz_translator *t, const ganz_sentence *s, const ganz_found *f, linked at, ganz_error *err)
 {
     linker *const l = &t->link;
-    const size_t count = (size_t)f->count;
+    const size_t count = (size_t)f->count, sources = (size_t)s->count - 1; /* without the end mark */
     if (!ganz_grow((void **)&l->from, &l->from_capacity, count, sizeof *l->from) ||
-        !ganz_grow((void **)&l->links, &l->capacity, l->count + count, sizeof *l->links))
+        !ganz_grow((void **)&l->to, &l->to_capacity, sources + 1, sizeof *l->to) ||
+        !ganz_grow((void **)&l->links, &l->capacity, l->count + count + sources, sizeof *l->links))
         return no_memory(err);
-    GANZ_TRY(ganz_aligner_run(l->aligner, s, f->ids, f->count, l->from, err));
-    GANZ_TRY(find_tokens(t, SOURCE, s->ids, (size_t)s->count - 1, err)); /* without the end mark */
+    GANZ_TRY(ganz_aligner_run(l->aligner, s, f->ids, f->count, l->from, l->to, err));
+    GANZ_TRY(find_tokens(t, SOURCE, s->ids, sources, err));
     GANZ_TRY(find_tokens(t, TARGET, f->ids, count, err));
-    for (size_t i = 0; i < count; i++) {
-        const size_t from = (size_t)l->from[i];
-        const ganz_link link = {p->at + l->begin[SOURCE][from], p->at + l->end[SOURCE][from],
-                                at + l->begin[TARGET][i], at + l->end[TARGET][i]};
-        if (link.source_begin < link.source_end && link.target_begin < link.target_end) l->links[l->count++] = link;
-    }
+    for (size_t i = 0; i < count; i++) add_link(l, at, (size_t)l->from[i], i, false);
+    for (size_t j = 0; j < sources && count > 0; j++)
+        if (!is_said(l, count, j)) add_link(l, at, j, (size_t)l->to[j], true);
     return GANZ_OK;
 }
 
@@ -356,7 +373,7 @@ static ganz_status link_result(ganz_translator *t, int first, int end, int rank,
     size_t at = 0;
     for (int i = first; i < end; i++) {
         const ganz_found *const f = &found[(size_t)i * (size_t)t->options.n_best + (size_t)rank];
-        GANZ_TRY(link_piece(t, &t->pieces[i], &t->sentences[i], f, at, err));
+        GANZ_TRY(link_piece(t, &t->sentences[i], f, (linked){t->pieces[i].at, at}, err));
         at += l->text.bytes + 1; /* the translation and a space */
     }
     const size_t kept = ganz_links_sort(l->links + before, l->count - before);
