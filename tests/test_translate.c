@@ -38,7 +38,7 @@ static void watched_logits(const ganz_model *m, const ganz_sentence *s, const in
     OK(ganz_arena_open(&host, 1 << 17, NULL));
     OK(ganz_arena_open(&device, 2 << 20, NULL));
     ganz_pass pass = {.be = be, .weights = &m->weights, .host = &host, .device = &device,
-                      .watched = watched, .watched_weights = weights};
+                      .watched = {watched}, .watched_weights = weights};
     int32_t numbers[512], *const positions = numbers, *const shifted = numbers + 256;
     for (int i = 0; i < 256; i++) positions[i] = i;
     shifted[0] = 0;
@@ -223,11 +223,12 @@ static void links_follow_the_weights(void **state)
         const int keys = sentences[i].count, rows = found[i].count;
         memset(weights, 0, 128 * 24 * sizeof *weights);
         OK(ganz_aligner_run(a, &sentences[i], found[i].ids, rows, from, to, NULL));
-        watched_logits(m, &sentences[i], found[i].ids, rows, logits, &m->net.decoder[0].cross.pair, weights);
+        for (int layer = 0; layer < 2; layer++) /* added up */
+            watched_logits(m, &sentences[i], found[i].ids, rows, logits, &m->net.decoder[layer].cross.pair, weights);
         for (int row = 0; row < rows; row++) {
             double sum = 0; /* each head's weights add to 1 */
             for (int k = 0; k < keys; k++) sum += (double)weights[row * keys + k];
-            assert_true(fabs(sum - 4) < 1e-5);
+            assert_true(fabs(sum - 8) < 1e-5);
             const real most = weights[row * keys + from[row]] + (real)1e-5;
             for (int k = 0; k + 1 < keys; k++) assert_true(weights[row * keys + k] <= most);
             assert_true(keys == 1 || from[row] < keys - 1);

@@ -48,8 +48,8 @@ typedef struct ganz_pass {
     uint64_t stream;                 /* counts masks within the pass */
     bool train_weights, train_steps; /* which parameters get gradients */
     ganz_audit *audit;               /* NULL: nothing is counted */
-    const ganz_pair *watched;        /* the attention whose weights are wanted, or NULL */
-    real *watched_weights;           /* (queries, longest key) on the device, see ganz_attention_call */
+    const ganz_pair *watched[2];     /* attentions whose weights are wanted, or NULL */
+    real *watched_weights;           /* (queries, longest key) on the device, all are added to; see ganz_attention_call */
     bool failed;
 } ganz_pass;
 

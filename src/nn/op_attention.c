@@ -75,7 +75,7 @@ void ganz_op_attention(ganz_pass *pass, const ganz_attend *what, ganz_tensor *y)
                                 .out = y->m,
                                 .u_z_grad = ganz_pass_param_grad(pass, what->pair->u.z)};
     attention_mask(pass, what, &call);
-    if (what->pair == pass->watched) call.weights = pass->watched_weights;
+    if (what->pair == pass->watched[0] || what->pair == pass->watched[1]) call.weights = pass->watched_weights;
     audit(pass, what->pair, u.integers, &call);
     if (y->uses) call.codes = y->use[0].out;
     if (pass->tape) call.stats = ganz_pass_take(pass, (size_t)q->m.rows * (size_t)what->heads * 2, sizeof(real));

@@ -44,11 +44,12 @@ void ganz_aligner_close(ganz_aligner **aligner)
 
 /* ---- the pass ----------------------------------------------------------------------------------- */
 
-/* The layer before the last looks at the word it is about to say; the last one often at the end of the sentence. */
-static const ganz_pair *read_pair(const ganz_net *net)
+/* The layer before the last looks at the word it is about to say, but little at signs; the last one the other way round.
+ * Together they are right where either alone is wrong. */
+static const ganz_pair *watched_pair(const ganz_net *net, int from_end)
 {
     const int layers = net->config.decoder_layers;
-    return &net->decoder[layers > 1 ? layers - 2 : 0].cross.pair;
+    return layers > from_end ? &net->decoder[layers - 1 - from_end].cross.pair : NULL;
 }
 
 static ganz_spans one_segment(const int32_t *queries, const int32_t *keys, bool causal)
@@ -72,7 +73,7 @@ static const real *attention_weights(ganz_aligner *a, const ganz_sentence *s, co
     shifted[0] = 0; /* the start */
     memcpy(shifted + 1, target, (size_t)(rows - 1) * sizeof *shifted);
     memset(pass.watched_weights, 0, cells * sizeof(real));
-    pass.watched = read_pair(a->net);
+    for (int i = 0; i < 2; i++) pass.watched[i] = watched_pair(a->net, i);
 
     const int32_t source_rows[2] = {0, s->count}, target_rows[2] = {0, rows};
     const ganz_tokens in = {.rows = s->count, .ids = s->ids, .positions = positions};
