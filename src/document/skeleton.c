@@ -306,20 +306,41 @@ static bool has_tags(const frame *f)
     return false;
 }
 
+static void add_text_again(ganz_skeleton *s, frame *f, const char *raw, size_t bytes)
+{
+    if (bytes > 0) add_run(s, f, (ganz_run){.kind = GANZ_RUN_TEXT, .raw = raw, .raw_bytes = bytes}, raw, bytes);
+}
+
+/* The tag or element of code at raw becomes a run; false: there is none. */
+static bool read_tag(const char *raw, size_t bytes, ganz_run *run)
+{
+    size_t begin, end;
+    *run = (ganz_run){.kind = GANZ_RUN_OPAQUE, .raw = raw};
+    run->raw_bytes = ganz_code_element_at(raw, bytes, &begin, &end);
+    if (run->raw_bytes > 0) {
+        run->shown = raw + begin;
+        run->shown_bytes = end - begin;
+        return true;
+    }
+    run->kind = GANZ_RUN_MARK;
+    run->raw_bytes = ganz_tag_at(raw, bytes, &run->mark, &run->name);
+    return run->raw_bytes > 0;
+}
+
 /* Adds a run of plain text again, with its tags as marks. */
 static void add_with_tags(ganz_skeleton *s, frame *f, const char *raw, size_t bytes)
 {
     size_t begin = 0;
     for (size_t at = 0; at < bytes; at++) {
-        ganz_run tag = {.kind = GANZ_RUN_MARK, .raw = raw + at};
-        tag.raw_bytes = raw[at] == '<' ? ganz_tag_at(raw + at, bytes - at, &tag.mark, &tag.name) : 0;
-        if (tag.raw_bytes == 0) continue;
-        if (at > begin) add_run(s, f, (ganz_run){.kind = GANZ_RUN_TEXT, .raw = raw + begin, .raw_bytes = at - begin}, raw + begin, at - begin);
-        add_mark(s, f, tag);
+        ganz_run tag;
+        if (raw[at] != '<' || !read_tag(raw + at, bytes - at, &tag)) continue;
+        add_text_again(s, f, raw + begin, at - begin);
+        if (tag.kind == GANZ_RUN_OPAQUE) add_run(s, f, tag, OPAQUE_TEXT, sizeof OPAQUE_TEXT - 1);
+        else add_mark(s, f, tag);
         begin = at + tag.raw_bytes;
         at = begin - 1;
     }
-    if (bytes > begin) add_run(s, f, (ganz_run){.kind = GANZ_RUN_TEXT, .raw = raw + begin, .raw_bytes = bytes - begin}, raw + begin, bytes - begin);
+    add_text_again(s, f, raw + begin, bytes - begin);
 }
 
 /* Only a whole run of text shows its tags, whatever pieces it was handed in. */

@@ -42,3 +42,18 @@ size_t ganz_tag_at(const char *text, size_t bytes, ganz_mark_kind *kind, int *na
     for (size_t i = begin; i < end; i++) *name = (*name * 31 + (text[i] | 32)) % 65521;
     return (size_t)(close - text) + 1;
 }
+
+size_t ganz_code_element_at(const char *text, size_t bytes, size_t *begin, size_t *end)
+{
+    static const char codes[] = " code kbd samp var tt ";
+    ganz_mark_kind kind;
+    int name, closing;
+    *begin = ganz_tag_at(text, bytes, &kind, &name);
+    if (*begin == 0 || kind != GANZ_MARK_OPEN || !ganz_listed(codes, text + 1, strcspn(text + 1, " >"))) return 0;
+    const size_t most = bytes - *begin < LONGEST_TAG ? bytes - *begin : LONGEST_TAG;
+    const char *const close = memchr(text + *begin, '<', most);
+    if (!close) return 0;
+    *end = (size_t)(close - text);
+    const size_t tag = ganz_tag_at(close, bytes - *end, &kind, &closing);
+    return tag > 0 && kind == GANZ_MARK_CLOSE && closing == name ? *end + tag : 0;
+}
