@@ -31,8 +31,9 @@ typedef struct ganz_run {
     const char *raw;
     size_t raw_bytes;
     const ganz_piece *inside; /* of a mark that is not raw bytes alone */
-    const char *shown;        /* text of an opaque word */
+    const char *shown;        /* text of an opaque word; of a mark: its bytes in a translated block, NULL: raw */
     size_t shown_bytes;
+    bool needs_text; /* an OPEN that cannot be without */
 } ganz_run;
 
 struct ganz_block {

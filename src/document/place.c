@@ -201,6 +201,14 @@ static void choose_own_range(const tree *t, node *n, size_t first, size_t last)
     if (n->first == n->last) choose_range(t, n, first, last, true);
 }
 
+/* The nearest token for a pair that cannot be without, if none of its neighbours has it. */
+static void choose_one(const tree *t, node *n, size_t first, size_t last)
+{
+    const size_t at = n->first;
+    if (at < last && !is_taken(t, n, at)) n->last = at + 1;
+    else if (at > first && !is_taken(t, n, at - 1)) n->first = at - 1;
+}
+
 static void choose_ranges(tree *t, int parent)
 {
     const size_t first = t->nodes[parent].first, last = t->nodes[parent].last;
@@ -209,6 +217,7 @@ static void choose_ranges(tree *t, int parent)
     for (int i = t->nodes[parent].child; i != NONE; i = t->nodes[i].next) {
         node *const n = &t->nodes[i];
         if (n->kind != PART && n->first == n->last) choose_slot(t, n, first, last);
+        if (n->kind == PAIR && n->first == n->last && n->open->needs_text) choose_one(t, n, first, last);
         choose_ranges(t, i);
     }
 }
@@ -343,8 +352,18 @@ static int next_child(const tree *t, int parent, const bool *done)
     return best;
 }
 
+/* A pair that needs text and has none, nor a mark in it. */
+static bool is_left_out(const tree *t, const node *n)
+{
+    if (n->kind != PAIR || n->first < n->last || !n->open->needs_text) return false;
+    for (int i = n->child; i != NONE; i = t->nodes[i].next)
+        if (!is_left_out(t, &t->nodes[i])) return false;
+    return true;
+}
+
 static void write_node(tree *t, int index, bool *done)
 {
+    if (is_left_out(t, &t->nodes[index])) return;
     const node *const n = &t->nodes[index];
     const bool empty = n->first == n->last;
     const size_t slot = empty ? ganz_tokens_byte(t->p, &t->tokens, n->slot) : 0;

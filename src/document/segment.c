@@ -141,11 +141,41 @@ static const char *stray_text(const ganz_item *item, const ganz_block *b, size_t
     return *bytes = item->guard.end - item->guard.begin, b->text + item->guard.begin;
 }
 
-static bool is_stray(const ganz_sentence_part *p, const ganz_text *text, size_t at, size_t *length)
+/* What is also a word of the line itself has its place in the translation: a code span "npm" beside the word npm. */
+static bool in_line(const ganz_text *line, const char *text, size_t bytes)
+{
+    for (size_t at = 0; at + bytes <= line->bytes; at++) {
+        const char *const hit = memchr(line->text + at, text[0], line->bytes - bytes + 1 - at);
+        if (!hit) return false;
+        at = (size_t)(hit - line->text);
+        if (memcmp(hit, text, bytes) == 0) return true;
+    }
+    return false;
+}
+
+typedef struct strays {
+    const char *text[GANZ_ITEMS];
+    size_t bytes[GANZ_ITEMS];
+    size_t count;
+} strays;
+
+static void find_strays(strays *s, const ganz_sentence_part *p)
 {
     for (size_t i = 0; i < p->attempt->item_count; i++) {
-        const char *const stray = stray_text(&p->attempt->items[i], p->stretch.block, length);
-        if (*length > 0 && text->bytes - at >= *length && memcmp(text->text + at, stray, *length) == 0) return true;
+        const ganz_item *const item = &p->attempt->items[i];
+        size_t bytes;
+        const char *const text = stray_text(item, p->stretch.block, &bytes);
+        if (bytes == 0 || (item->guard.run && in_line(&p->attempt->line, text, bytes))) continue;
+        s->text[s->count] = text;
+        s->bytes[s->count++] = bytes;
+    }
+}
+
+static bool is_stray(const strays *s, const ganz_text *text, size_t at, size_t *length)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        *length = s->bytes[i];
+        if (text->bytes - at >= *length && memcmp(text->text + at, s->text[i], *length) == 0) return true;
     }
     return false;
 }
@@ -157,25 +187,15 @@ static bool inside_found(const ganz_attempt *a, size_t at)
     return false;
 }
 
-static bool may_have_strays(const ganz_attempt *a)
+static bool drop_strays(ganz_attempt *a, const strays *unwanted, draft *d, bool *dropped)
 {
-    for (size_t i = 0; i < a->item_count; i++)
-        if (a->items[i].form != GANZ_FORM_PLAIN) return true;
-    return false;
-}
-
-static bool drop_strays(const ganz_sentence_part *p, draft *d, bool *dropped)
-{
-    ganz_attempt *const a = p->attempt;
     const size_t before = d->text.bytes;
-    *dropped = false;
-    if (!may_have_strays(a)) return true;
     size_t *const moved = ganz_alloc(d->text.bytes + 1, sizeof *moved);
     ganz_text out = {0};
     bool good = moved && ganz_text_append(&out, "", 0);
     for (size_t at = 0; at < d->text.bytes && good;) {
         size_t length;
-        const bool stray = !inside_found(a, at) && is_stray(p, &d->text, at, &length);
+        const bool stray = !inside_found(a, at) && is_stray(unwanted, &d->text, at, &length);
         if (!stray) length = 1;
         for (size_t i = 0; i < length; i++) moved[at + i] = out.bytes;
         if (!stray) good = ganz_text_append(&out, d->text.text + at, 1);
@@ -192,9 +212,10 @@ static bool drop_strays(const ganz_sentence_part *p, draft *d, bool *dropped)
 /* What is left may make up another stray. */
 static bool drop_all_strays(const ganz_sentence_part *p, draft *d)
 {
-    bool good, dropped;
-    do good = drop_strays(p, d, &dropped);
-    while (good && dropped);
+    strays unwanted = {.count = 0};
+    bool good = true, dropped = true;
+    find_strays(&unwanted, p);
+    while (unwanted.count > 0 && good && dropped) good = drop_strays(p->attempt, &unwanted, d, &dropped);
     return good;
 }
 

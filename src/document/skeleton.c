@@ -14,6 +14,7 @@
 #include "text/unicode.h"
 
 #define CHUNK_BYTES ((size_t)64 << 10)
+#define PARTNER_DEPTH 256
 #define OPAQUE_TEXT "\xEF\xBF\xBC" /* U+FFFC */
 
 typedef struct chunk {
@@ -271,6 +272,20 @@ void ganz_skeleton_mark(ganz_skeleton *s, ganz_mark_kind kind, int name, const c
     if (f) add_mark(s, f, (ganz_run){.mark = kind, .name = name, .raw = raw, .raw_bytes = bytes});
 }
 
+void ganz_skeleton_mark_changing(ganz_skeleton *s, ganz_mark_kind kind, int name, const char *raw, size_t bytes, const char *changed,
+                                 size_t changed_bytes)
+{
+    frame *const f = open_block(s, "a mark");
+    if (f) add_mark(s, f, (ganz_run){.mark = kind, .name = name, .raw = raw, .raw_bytes = bytes, .shown = changed, .shown_bytes = changed_bytes});
+}
+
+void ganz_skeleton_mark_needs_text(ganz_skeleton *s)
+{
+    frame *const f = open_block(s, "a mark that needs text");
+    ganz_run *const last = f && f->run_count > 0 ? &f->runs[f->run_count - 1] : NULL;
+    if (last && expect(s, last->kind == GANZ_RUN_MARK, "a mark that needs text")) last->needs_text = true;
+}
+
 void ganz_skeleton_mark_begin(ganz_skeleton *s, ganz_mark_kind kind, int name)
 {
     frame *const f = open_block(s, "the beginning of a mark");
@@ -362,7 +377,8 @@ static void find_tags(ganz_skeleton *s, frame *f)
 
 /* ---- the end of a block ------------------------------------------------------------------------- */
 
-/* Each CLOSE finds the last open OPEN of its name; what was opened in between is not nested and has no partner. */
+/* Each CLOSE finds the last open OPEN of its name; what was opened in between is not nested and has no partner. It looks at
+ * PARTNER_DEPTH of them, so that a million of either cost no more than linear time. */
 static void find_partners(frame *f, int *stack)
 {
     size_t open = 0;
@@ -373,8 +389,8 @@ static void find_partners(frame *f, int *stack)
         if (r->mark == GANZ_MARK_BREAK) open = 0; /* no pair has its parts on both sides of one */
         if (r->mark != GANZ_MARK_CLOSE) continue;
         size_t at = open;
-        while (at > 0 && f->runs[stack[at - 1]].name != r->name) at--;
-        if (at == 0) continue;
+        while (at > 0 && open - at < PARTNER_DEPTH && f->runs[stack[at - 1]].name != r->name) at--;
+        if (at == 0 || f->runs[stack[at - 1]].name != r->name) continue;
         open = at - 1;
         r->partner = stack[open];
         f->runs[stack[open]].partner = (int)i;

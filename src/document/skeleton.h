@@ -94,6 +94,15 @@ void ganz_skeleton_mark(ganz_skeleton *skeleton, ganz_mark_kind kind, int name, 
 void ganz_skeleton_mark_begin(ganz_skeleton *skeleton, ganz_mark_kind kind, int name);
 void ganz_skeleton_mark_end(ganz_skeleton *skeleton);
 
+/* A mark whose bytes are others once a sentence of its block is translated: the end of "[text]" in Markdown, where the text
+ * is also the name of the link's target, becomes "][text]". */
+void ganz_skeleton_mark_changing(ganz_skeleton *skeleton, ganz_mark_kind kind, int name, const char *raw, size_t bytes,
+                                 const char *changed, size_t changed_bytes);
+
+/* The mark added last, an OPEN, must not be followed by its partner at once ("**" in Markdown): in a translation the pair gets
+ * a word, and where there is none it is left out. */
+void ganz_skeleton_mark_needs_text(ganz_skeleton *skeleton);
+
 /* A word that must not be translated: a code span, translate="no". The model sees `text` or something that stands for it;
  * raw is written where it comes back, exactly once. text is UTF-8; empty for something that is no word at all. */
 void ganz_skeleton_opaque(ganz_skeleton *skeleton, const char *text, size_t bytes, const char *raw, size_t raw_bytes);

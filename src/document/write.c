@@ -12,6 +12,7 @@ typedef struct writer {
     ganz_text *sections; /* (count) or NULL: there is but one output */
     size_t count, capacity;
     ganz_flow *flow; /* of a block that is wrapped, or NULL */
+    bool translated; /* a sentence of the block being written is */
     bool failed;     /* memory is out */
 } writer;
 
@@ -34,6 +35,7 @@ static void write_run(writer *w, const ganz_run *r, size_t begin, size_t end)
     const ganz_flow_kind kind = r->kind == GANZ_RUN_MARK ? GANZ_FLOW_RAW : GANZ_FLOW_TEXT;
     const size_t from = begin > r->begin ? begin : r->begin, to = end < r->end ? end : r->end;
     if (r->inside) write_pieces(w, r->inside);
+    else if (r->kind == GANZ_RUN_MARK && r->shown && w->translated) add(w, r->shown, r->shown_bytes);
     else if (r->kind != GANZ_RUN_TEXT) add_as(w, kind, r->raw, r->raw_bytes);
     else if (from < to) add_as(w, kind, r->raw + (from - r->begin), to - from);
 }
@@ -68,9 +70,23 @@ static void add_escaped(writer *w, const ganz_block *b, const char *text, size_t
     add_word(w, b, text, bytes);
 }
 
-/* Text of a sentence as it was written, without the marks in it. */
+static bool has_mark_inside(const ganz_stretch *x, size_t begin, size_t end)
+{
+    for (size_t i = x->first; i < x->last; i++) {
+        const ganz_run *const r = &x->block->runs[i];
+        if (r->kind == GANZ_RUN_MARK && r->begin > begin && r->begin < end) return true;
+    }
+    return false;
+}
+
+/* Text of a sentence as it was written, without the marks in it; where there were any, bytes that did not touch would do so
+ * now ("<" and "b"), and it is written anew. */
 static void write_source(writer *w, const ganz_stretch *x, size_t begin, size_t end)
 {
+    if (has_mark_inside(x, begin, end)) {
+        add_escaped(w, x->block, x->block->text + begin, end - begin);
+        return;
+    }
     for (size_t i = x->first; i < x->last; i++) {
         const ganz_run *const r = &x->block->runs[i];
         if (r->kind != GANZ_RUN_MARK && r->begin < end && begin < r->end) write_run(w, r, begin, end);
@@ -213,12 +229,14 @@ static void write_between(writer *w, const ganz_block *b)
 
 static void write_block(writer *w, const ganz_block *b)
 {
-    const bool translated = is_translated(w->document, b);
-    if (!translated || w->document->options.bilingual) write_runs(w, b, 0, b->run_count, 0, b->bytes);
-    if (!translated) return;
-    if (w->document->options.bilingual) write_between(w, b);
-    if (b->style.columns > 0) write_wrapped(w, b);
-    else write_sentences(w, b);
+    const bool outer = w->translated, translated = is_translated(w->document, b), both = w->document->options.bilingual;
+    w->translated = false;
+    if (!translated || both) write_runs(w, b, 0, b->run_count, 0, b->bytes);
+    if (translated && both) write_between(w, b);
+    w->translated = translated;
+    if (translated && b->style.columns > 0) write_wrapped(w, b);
+    else if (translated) write_sentences(w, b);
+    w->translated = outer; /* of the block whose mark this one is in */
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
