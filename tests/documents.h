@@ -54,7 +54,7 @@ static inline void fake_reverse(const char *text, size_t bytes, ganz_text *out)
 static inline ganz_status fake_translate_linked(ganz_document *doc, fake_translator *translate, uint32_t seed, ganz_error *err)
 {
     ganz_segment s;
-    ganz_link links[8];
+    ganz_link links[8] = {0};
     ganz_status status;
     while ((status = ganz_document_next(doc, &s, err)) == GANZ_OK && s.text) {
         ganz_text out = {0};
@@ -67,6 +67,7 @@ static inline ganz_status fake_translate_linked(ganz_document *doc, fake_transla
             links[i].source_end %= s.bytes + 4;
             links[i].target_begin %= out.bytes + 2;
             links[i].target_end = links[i].target_begin + links[i].target_end % 6;
+            links[i].weak = seed & 256;
             t.link_count++;
         }
         status = ganz_document_put(doc, s.number, &t, err);

@@ -3,6 +3,7 @@
  * copied. */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "document/format.h"
 #include "text/unicode.h"
 
@@ -55,15 +56,14 @@ static size_t first_word_columns(line l)
 static bool ends_sentence(line l)
 {
     const size_t bytes = visible_bytes(l);
-    return bytes > 0 && strchr(".!?:;", l.text[bytes - 1]);
+    return bytes > 0 && memchr(".!?:;", l.text[bytes - 1], 5);
 }
 
 static bool begins_small(line l)
 {
     int32_t code = 0;
     const size_t begin = leading_blanks(l);
-    if (begin < l.bytes) ganz_next_character(l.text + begin, &code);
-    return ganz_is_lower(code);
+    return begin < l.bytes && ganz_utf8_decode(l.text + begin, l.bytes - begin, &code) > 0 && ganz_is_lower(code);
 }
 
 static shape look_at(const char *text, size_t bytes)
