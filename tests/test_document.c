@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "document/document.h"
+#include "document/flow.h"
 #include "documents.h"
 
 /* A small markup of our own: <x> opens, </x> closes, <x/> is empty, <|> breaks, {..} is opaque, &a is an A. */
@@ -124,6 +125,11 @@ static void fake_first_word(const char *text, size_t bytes, ganz_text *out)
     fake_add(out, text, space ? (size_t)(space - text) : bytes);
     fake_add(out, "!", 1);
 }
+static void fake_wrong_year(const char *text, size_t bytes, ganz_text *out)
+{
+    (void)text, (void)bytes;
+    fake_add(out, "Geboren 1948.", 13);
+}
 static fake_translator *const fakes[] = {fake_nothing, fake_twice, fake_shout, fake_reverse, fake_noise, fake_first_word};
 
 /* A text with marks of all kinds, numbered; partner[n] is the opening mark of closing mark n, else -1; closed[n]: it is one
@@ -230,6 +236,240 @@ static void guards_survive(void **state)
     }
 }
 
+/* ---- by hand ------------------------------------------------------------------------------------ */
+
+/* Words of a small dictionary, in their order; all others stay. With links from each word to itself. */
+static const char *const dictionary[][2] = {{"the", "das"}, {"The", "Das"}, {"red", "rote"}, {"house", "Haus"}, {"is", "ist"}, {"old", "alt"}};
+
+static void translate_words(ganz_document *doc, bool swapped)
+{
+    ganz_segment s;
+    ganz_error err;
+    while (ganz_document_next(doc, &s, &err) == GANZ_OK && s.text) {
+        ganz_text out = {0};
+        ganz_link links[64];
+        size_t begins[64], ends[64];
+        int words = 0;
+        for (size_t at = 0; at < s.bytes; at++) {
+            begins[words] = at;
+            while (at < s.bytes && s.text[at] != ' ') at++;
+            ends[words++] = at;
+        }
+        if (swapped) words -= words % 2;
+        for (int i = 0; i < words; i++) {
+            const int from = swapped ? i ^ 1 : i;
+            const char *word = s.text + begins[from];
+            size_t bytes = ends[from] - begins[from];
+            links[i] = (ganz_link){.source_begin = begins[from], .source_end = ends[from]};
+            for (size_t k = 0; k < GANZ_COUNT(dictionary); k++)
+                if (strlen(dictionary[k][0]) == bytes && memcmp(dictionary[k][0], word, bytes) == 0) {
+                    word = dictionary[k][1];
+                    bytes = strlen(word);
+                    break;
+                }
+            if (i > 0) fake_add(&out, " ", 1);
+            links[i].target_begin = out.bytes;
+            fake_add(&out, word, bytes);
+            links[i].target_end = out.bytes;
+        }
+        const ganz_translation t = {.text = out.text, .bytes = out.bytes, .links = links, .link_count = words};
+        assert_int_equal(ganz_document_put(doc, s.number, &t, &err), GANZ_OK);
+        free(out.text);
+    }
+}
+
+static void expect_words(const char *in, bool swapped, const char *wanted)
+{
+    ganz_document *doc;
+    ganz_document_options o;
+    ganz_error err;
+    ganz_text out = {0};
+    ganz_document_defaults(&o);
+    assert_int_equal(ganz_document_open_as(&doc, &markup, in, strlen(in), &o, &err), GANZ_OK);
+    translate_words(doc, swapped);
+    assert_int_equal(ganz_document_write(doc, &out, &err), GANZ_OK);
+    if (out.bytes != strlen(wanted) || memcmp(out.text, wanted, out.bytes) != 0) fail_msg("%s became %.*s, not %s", in, (int)out.bytes, out.text, wanted);
+    ganz_text_free(&out);
+    ganz_document_close(&doc);
+}
+
+static void marks_follow_links(void **state)
+{
+    (void)state;
+    expect_words("The <b>red</b> house", false, "Das <b>rote</b> Haus");
+    expect_words("The <b>red house</b> is old", false, "Das <b>rote Haus</b> ist alt");
+    expect_words("<b>The</b> red <i>house</i> is", true, "rote <b>Das</b> ist <i>Haus</i>"); /* pairs of words change places */
+    expect_words("The red<e/> house is", true, "rote<e/> Das ist Haus");
+    expect_words("The <b>red <i>house</i></b> old", false, "Das <b>rote <i>Haus</i></b> alt");
+    expect_words("The {red} house", false, "Das {red} Haus");
+    expect_words("<b>The house.</b> The <i>red</i> house", false, "<b>Das house.</b> Das <i>rote</i> Haus");
+    expect_words("The <b>house. The</b> red house", false, "Das <b>house. Das</b> rote Haus"); /* over two sentences */
+    expect_words("The <|>red house", false, "Das<|>rote Haus");
+    expect_words("The re<b>d</b> house", false, "Das <b>rote</b> Haus");
+    expect_words("The &ahouse", false, "Das Ahouse");
+}
+
+/* ---- wrapping ----------------------------------------------------------------------------------- */
+
+static void paragraphs_are_wrapped_again(void **state)
+{
+    (void)state;
+    static const char in[] = "The first line of this text was ended by an editor where the\n"
+                             "next word did not fit any more, and so was the second one of\n"
+                             "it. This is the last.\n";
+    static const char out[] = "THE FIRST LINE OF THIS TEXT WAS ENDED BY AN EDITOR WHERE THE\n"
+                              "NEXT WORD DID NOT FIT ANY MORE, AND SO WAS THE SECOND ONE OF\n"
+                              "IT. THIS IS THE LAST.\n";
+    expect(&ganz_format_text, in, fake_shout, out);
+    static const char twice[] = "A first line of this text was ended by an editor where the\r\n"
+                                "  next word did not fit.\r\n";
+    static const char twice_out[] = "A first line of this text was ended by an editor where the\r\n"
+                                    "  next word did not fit. A first line of this text was\r\n"
+                                    "  ended by an editor where the next word did not fit.\r\n";
+    expect(&ganz_format_text, twice, fake_twice, twice_out);
+    expect(&ganz_format_text, "one\ntwo\n\n- three\n> four\n", fake_shout, "ONE\nTWO\n\n- THREE\n> FOUR\n");
+    expect(&ganz_format_text, "a table\twith cells\tof text\n", fake_twice, "a table a table\twith cells with cells\tof text of text\n");
+}
+
+static void lines_of_equal_length(void **state)
+{
+    (void)state;
+    ganz_flow flow = {0};
+    ganz_text out = {0};
+    const char text[] = "one two three four five six seven\nend";
+    for (size_t i = 0; i < sizeof text - 1; i++)
+        assert_true(ganz_flow_add(&flow, text[i] == ' ' ? GANZ_FLOW_SPACE : GANZ_FLOW_TEXT, text + i, 1));
+    assert_true(ganz_flow_wrap(&flow, 20, 2, "|", &out));
+    const char wanted[] = "one two three four|five six seven\nend";
+    assert_int_equal(out.bytes, sizeof wanted - 1);
+    assert_memory_equal(out.text, wanted, out.bytes);
+    out.bytes = 0;
+    assert_true(ganz_flow_wrap(&flow, 9, 0, "|", &out));
+    const char narrow[] = "one two|three|four five|six seven\nend";
+    assert_int_equal(out.bytes, sizeof narrow - 1);
+    assert_memory_equal(out.text, narrow, out.bytes);
+    ganz_text_free(&out);
+    ganz_flow_free(&flow);
+}
+
+/* ---- the rest ----------------------------------------------------------------------------------- */
+
+static void bilingual(void **state)
+{
+    (void)state;
+    ganz_document *doc;
+    ganz_document_options o;
+    ganz_error err;
+    ganz_text out = {0};
+    ganz_document_defaults(&o);
+    o.bilingual = true;
+    o.format = "text";
+    assert_int_equal(ganz_document_open(&doc, "one two\n\n42\nthree", 17, &o, &err), GANZ_OK);
+    assert_int_equal(fake_translate(doc, fake_shout, &err), GANZ_OK);
+    assert_int_equal(ganz_document_write(doc, &out, &err), GANZ_OK);
+    const char wanted[] = "one two\nONE TWO\n\n42\nthree\nTHREE";
+    assert_int_equal(out.bytes, sizeof wanted - 1);
+    assert_memory_equal(out.text, wanted, out.bytes);
+    ganz_text_free(&out);
+    ganz_document_close(&doc);
+}
+
+/* What a glossary says holds with a translator that knows nothing, and inflected forms are left alone. */
+static void fake_german(const char *text, size_t bytes, ganz_text *out)
+{
+    (void)text, (void)bytes;
+    fake_add(out, "Die H\xC3\xA4user sind alt.", 22);
+}
+
+static void glossary_holds(void **state)
+{
+    (void)state;
+    static const char terms[] = "house\tHaus\ncar\tWagen\nGanz\n";
+    static const char in[] = "The houses and the car of Ganz.";
+    ganz_glossary *g;
+    ganz_error err;
+    assert_int_equal(ganz_glossary_parse(&g, terms, sizeof terms - 1, "terms", &err), GANZ_OK);
+    for (int i = 0; i < 2; i++) {
+        ganz_document *doc;
+        ganz_document_options o;
+        ganz_text out = {0};
+        ganz_document_defaults(&o);
+        o.glossary = g;
+        assert_int_equal(ganz_document_open(&doc, in, sizeof in - 1, &o, &err), GANZ_OK);
+        assert_int_equal(fake_translate(doc, i ? fake_german : fake_twice, &err), GANZ_OK);
+        assert_int_equal(ganz_document_write(doc, &out, &err), GANZ_OK);
+        assert_int_equal(occurrences(&out, "Wagen") > 0, 1);
+        assert_int_equal(occurrences(&out, "Ganz") > 0, 1);
+        assert_int_equal(occurrences(&out, "Haus") + occurrences(&out, "H\xC3\xA4user") > 0, 1);
+        ganz_text_free(&out);
+        ganz_document_close(&doc);
+    }
+    ganz_glossary_close(&g);
+}
+
+static void numbers_are_mended(void **state)
+{
+    (void)state;
+    expect(&ganz_format_text, "It cost 1,234.5 dollars in 1984.", fake_shout, "IT COST 1,234.5 DOLLARS IN 1984.");
+    expect(&ganz_format_text, "Born in 1984.", fake_wrong_year, "Geboren 1984.");
+    expect(&ganz_format_text, "It weighs 23.5 kilos.", fake_first_word, "It! 23,5");
+}
+
+static void formats_are_found(void **state)
+{
+    (void)state;
+    ganz_document *doc;
+    ganz_document_options o;
+    ganz_error err;
+    assert_string_equal(ganz_document_recognise("a/b.TXT", NULL, 0), "text");
+    assert_null(ganz_document_recognise("a.b/c", NULL, 0));
+    assert_string_equal(ganz_document_recognise("a.b/c", "hello", 5), "text");
+    assert_null(ganz_document_recognise(NULL, "a\0b", 3));
+    ganz_document_defaults(&o);
+    o.format = "nonsense";
+    assert_int_equal(ganz_document_open(&doc, "a", 1, &o, &err), GANZ_EUNSUPPORTED);
+    assert_non_null(strstr(err.message, "there is no format nonsense, only text lines"));
+    assert_null(doc);
+    assert_int_equal(ganz_document_open(&doc, "hello you", 9, NULL, &err), GANZ_OK);
+    assert_string_equal(ganz_document_format(doc), "text");
+    const ganz_translation t = {.text = "x", .bytes = 1};
+    assert_int_equal(ganz_document_put(doc, 0, &t, &err), GANZ_EINVAL); /* nobody asked */
+    ganz_segment s;
+    assert_int_equal(ganz_document_next(doc, &s, &err), GANZ_OK);
+    const ganz_translation bad = {.text = "\xFF", .bytes = 1};
+    assert_int_equal(ganz_document_put(doc, s.number, &bad, &err), GANZ_EINVAL);
+    assert_int_equal(ganz_document_put(doc, s.number, &t, &err), GANZ_OK);
+    assert_int_equal(ganz_document_put(doc, s.number, &t, &err), GANZ_EINVAL); /* twice */
+    ganz_document_close(&doc);
+}
+
+/* Each request for memory may be the one that fails. */
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    static const char in[] = "The <b>red</b> house {x} is at https://example.org.\nDO NOT {name} ENTER THE 1,234.5 HOUSES! <|> a %s b";
+    ganz_document_options o;
+    ganz_error err;
+    ganz_document_defaults(&o);
+    o.bilingual = true;
+    int failures = 0;
+    for (long n = 1;; n++) {
+        ganz_document *doc;
+        ganz_text out = {0};
+        ganz_alloc_fail_at(n);
+        ganz_status status = ganz_document_open_as(&doc, &markup, in, sizeof in - 1, &o, &err);
+        if (status == GANZ_OK) status = fake_translate_linked(doc, fake_twice, 5, &err);
+        if (status == GANZ_OK) status = ganz_document_write(doc, &out, &err);
+        ganz_alloc_fail_at(0);
+        ganz_document_close(&doc);
+        ganz_text_free(&out);
+        if (status == GANZ_OK) break;
+        assert_int_equal(status, GANZ_ENOMEM);
+        failures++;
+    }
+    assert_true(failures > 50);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +477,14 @@ int main(void)
         cmocka_unit_test(gaps_are_kept),
         cmocka_unit_test(marks_survive),
         cmocka_unit_test(guards_survive),
+        cmocka_unit_test(marks_follow_links),
+        cmocka_unit_test(paragraphs_are_wrapped_again),
+        cmocka_unit_test(lines_of_equal_length),
+        cmocka_unit_test(bilingual),
+        cmocka_unit_test(glossary_holds),
+        cmocka_unit_test(numbers_are_mended),
+        cmocka_unit_test(formats_are_found),
+        cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

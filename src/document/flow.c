@@ -23,7 +23,8 @@ bool ganz_flow_add(ganz_flow *f, ganz_flow_kind kind, const char *bytes, size_t 
 
 static size_t width_of(const ganz_flow *f, size_t at)
 {
-    return f->kinds.text[at] != GANZ_FLOW_RAW && ((unsigned char)f->bytes.text[at] & 0xC0) != 0x80 ? 1 : 0;
+    const unsigned char c = (unsigned char)f->bytes.text[at];
+    return f->kinds.text[at] != GANZ_FLOW_RAW && (c & 0xC0) != 0x80 && c != '\n' && c != '\r' ? 1 : 0;
 }
 
 /* Lines that a stretch takes with some width. */
@@ -75,9 +76,17 @@ static size_t word_end(const ganz_flow *f, size_t at, size_t end, size_t *width)
     return at;
 }
 
+/* Columns that a new line begins with. */
+static size_t indent_of(const char *newline)
+{
+    const char *const last = strrchr(newline, '\n');
+    return last ? strlen(last + 1) : 0;
+}
+
 static bool wrap_stretch(const ganz_flow *f, size_t begin, size_t end, size_t width, const char *newline, ganz_text *out)
 {
     size_t column = 0;
+    const size_t indent = indent_of(newline);
     for (size_t at = begin; at < end;) {
         size_t next, spaces = at, word;
         while (spaces < end && f->kinds.text[spaces] == GANZ_FLOW_SPACE) spaces++;
@@ -85,7 +94,7 @@ static bool wrap_stretch(const ganz_flow *f, size_t begin, size_t end, size_t wi
         const bool wrap = column > 0 && spaces > at && word > 0 && column + (spaces - at) + word > width;
         if (wrap ? !ganz_text_append(out, newline, strlen(newline)) : !ganz_text_append(out, f->bytes.text + at, spaces - at)) return false;
         if (!ganz_text_append(out, f->bytes.text + spaces, next - spaces)) return false;
-        column = wrap ? word : column + (spaces - at) + word;
+        column = wrap ? indent + word : column + (spaces - at) + word;
         at = next;
     }
     return true;

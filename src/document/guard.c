@@ -255,7 +255,7 @@ static size_t angle_length(const view *v)
 static size_t reference_length(const view *v)
 {
     size_t length = byte_at(v, v->at + 1) == '#' ? 2 : 1;
-    if (byte_at(v, v->at) != '&' || !is_name(byte_at(v, v->at + length))) return 0;
+    if (byte_at(v, v->at) != '&' || !is_name(byte_at(v, v->at + length)) || !is_name(byte_at(v, v->at + length + 1))) return 0;
     while (length < 12 && is_name(byte_at(v, v->at + length))) length++;
     return byte_at(v, v->at + length) == ';' ? length + 1 : 0;
 }
