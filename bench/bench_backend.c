@@ -1,12 +1,14 @@
 /* Whole training steps of the Transformer on one backend, and where their time goes.
  *
- *   bench_backend [--device cuda|cpu] [--precision bf16|tf32|fp32] [--model base|big|small|tiny] [--rows 64] [--steps 20]
+ *   bench_backend [--device cuda|cpu] [--precision bf16|tf32|fp32] [--model base|big|small|tiny] [--rows 64] [--steps
+ * 20]
  *                 [--chunk 8192] [--profile] [--fake] [--memory GiB] [--threads N]
  *
- * A batch is `rows` packed rows of 256 slots with random tokens in sentences of 27 on average, dropout as in the recipes,
- * Adafactor at the end. Counted are the real target tokens. --profile then runs one step call by call, waiting after
- * each, and adds up the time by kind of call. --fake times float steps and steps in codes with fixed ranges (phase 5 of
- * learned quantization) in turns, and prints the ratio; with --profile it is a step in codes that is looked into. */
+ * A batch is `rows` packed rows of 256 slots with random tokens in sentences of 27 on average, dropout as in the
+ * recipes, Adafactor at the end. Counted are the real target tokens. --profile then runs one step call by call, waiting
+ * after each, and adds up the time by kind of call. --fake times float steps and steps in codes with fixed ranges
+ * (phase 5 of learned quantization) in turns, and prints the ratio; with --profile it is a step in codes that is looked
+ * into. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +46,10 @@ typedef struct settings {
 
 static _Noreturn void usage(const char *word)
 {
-    fprintf(stderr, "bench_backend: what is %s?\nusage: bench_backend [--device D] [--precision P] [--model small|base|big] "
-                    "[--rows N] [--steps N] [--chunk N] [--threads N] [--memory GIB] [--profile] [--fake]\n", word);
+    fprintf(stderr,
+            "bench_backend: what is %s?\nusage: bench_backend [--device D] [--precision P] [--model small|base|big] "
+            "[--rows N] [--steps N] [--chunk N] [--threads N] [--memory GIB] [--profile] [--fake]\n",
+            word);
     exit(2);
 }
 
@@ -78,10 +82,17 @@ static settings read_settings(int argc, char **argv)
 
 static ganz_config config_of(const char *model)
 {
-    ganz_config c = {.width = 512, .ffn = 2048, .heads = 8, .encoder_layers = 6, .decoder_layers = 6, .vocab = 33288, .max_positions = SLOTS};
+    ganz_config c = {.width = 512,
+                     .ffn = 2048,
+                     .heads = 8,
+                     .encoder_layers = 6,
+                     .decoder_layers = 6,
+                     .vocab = 33288,
+                     .max_positions = SLOTS};
     if (strcmp(model, "big") == 0) c.width = 1024, c.ffn = 4096, c.heads = 16;
     if (strcmp(model, "small") == 0) c.width = 256, c.heads = 4, c.decoder_layers = 2, c.vocab = 16384;
-    if (strcmp(model, "tiny") == 0) c.width = 64, c.ffn = 128, c.heads = 2, c.encoder_layers = c.decoder_layers = 2, c.vocab = 1000;
+    if (strcmp(model, "tiny") == 0)
+        c.width = 64, c.ffn = 128, c.heads = 2, c.encoder_layers = c.decoder_layers = 2, c.vocab = 1000;
     return c;
 }
 
@@ -131,7 +142,10 @@ static void side_add(side *s, int row, int *used, int length, int vocab)
         const uint32_t place = (uint32_t)s->rows;
         /* a third of the tokens are a few frequent ones, as in text */
         const uint32_t kind = ganz_random_below(3, 1, place, 3), range = kind == 0 ? 20 : (uint32_t)vocab - 2;
-        s->labels[s->rows] = i + 1 == length ? 1 : 2 + (int32_t)ganz_random_below(3, 2, place, range < (uint32_t)vocab - 2 ? range : (uint32_t)vocab - 2);
+        s->labels[s->rows] =
+            i + 1 == length ? 1
+                            : 2 + (int32_t)ganz_random_below(3, 2, place,
+                                                             range < (uint32_t)vocab - 2 ? range : (uint32_t)vocab - 2);
         s->positions[s->rows] = i;
         s->row[s->rows] = row;
         s->slot[s->rows] = (*used)++;
@@ -198,9 +212,14 @@ static void send_side(ganz_backend *be, side *s, int rows, int segments)
 
 static ganz_spans spans(const batch *b, const side *query, const side *key, bool causal)
 {
-    return (ganz_spans){.queries = query->rows, .keys = key->rows, .segments = b->segments,
-                        .query_begin = query->device_begin, .key_begin = key->device_begin,
-                        .longest_query = query->longest, .longest_key = key->longest, .causal = causal};
+    return (ganz_spans){.queries = query->rows,
+                        .keys = key->rows,
+                        .segments = b->segments,
+                        .query_begin = query->device_begin,
+                        .key_begin = key->device_begin,
+                        .longest_query = query->longest,
+                        .longest_key = key->longest,
+                        .causal = causal};
 }
 
 /* ---- a step ------------------------------------------------------------------------------------- */
@@ -230,13 +249,17 @@ static void open_optimizer(trainer *t)
             const ganz_param *p = &t->net.params.list[i];
             const bool matrix = ganz_param_is_matrix(p);
             const size_t room = ganz_round_up(matrix ? (size_t)(p->rows + p->cols) : ganz_param_count(p), 16);
-            if (p->kind == GANZ_STEP) continue;
+            if (p->kind == GANZ_SCALE) continue;
             if (turn == 0) {
                 total += room;
                 continue;
             }
-            t->items[t->count++] = (ganz_update_item){t->weights.master + p->offset, t->weights.grad + p->offset,
-                                                      (real *)slots + used, p->rows, p->cols, matrix};
+            t->items[t->count++] = (ganz_update_item){t->weights.master + p->offset,
+                                                      t->weights.grad + p->offset,
+                                                      (real *)slots + used,
+                                                      p->rows,
+                                                      p->cols,
+                                                      matrix};
             used += room;
         }
     }
@@ -273,18 +296,24 @@ static void open_trainer(trainer *t, const settings *s)
 static void one_pass(trainer *t, bool training)
 {
     const batch *b = &t->b;
-    const ganz_spans self_source = spans(b, &b->source, &b->source, false), cross = spans(b, &b->target, &b->source, false);
+    const ganz_spans self_source = spans(b, &b->source, &b->source, false),
+                     cross = spans(b, &b->target, &b->source, false);
     const ganz_spans self_target = spans(b, &b->target, &b->target, true);
     ganz_arena_rewind(&t->host, 0);
     ganz_arena_rewind(&t->device, 0);
-    ganz_pass pass = {.be = t->be, .weights = &t->weights, .host = &t->host, .device = &t->device,
-                      .seed = (uint64_t)t->step, .train_weights = training};
+    ganz_pass pass = {.be = t->be,
+                      .weights = &t->weights,
+                      .host = &t->host,
+                      .device = &t->device,
+                      .seed = (uint64_t)t->step,
+                      .train_weights = training};
     if (training) {
         pass.dropout = t->dropout;
         pass.tape = ganz_tape_open(&t->host);
     }
     ganz_tensor *memory = ganz_net_encode(&pass, &t->net, &b->source.tokens, &self_source);
-    ganz_tensor *decoded = ganz_net_decode(&pass, &t->net, &b->target.tokens, &b->source.tokens, memory, &self_target, &cross);
+    ganz_tensor *decoded =
+        ganz_net_decode(&pass, &t->net, &b->target.tokens, &b->source.tokens, memory, &self_target, &cross);
     const ganz_goal goal = {.labels = b->target.device_labels,
                             .smoothing = (real)0.1,
                             .grad_scale = 1 / (real)b->target.rows,
@@ -299,7 +328,8 @@ static void one_step(trainer *t)
 {
     ganz_error err;
     one_pass(t, true);
-    const ganz_update_call update = {.items = t->items, .count = t->count, .rate = 0.01, .decay = 1 - pow(t->step + 1, -0.8)};
+    const ganz_update_call update = {
+        .items = t->items, .count = t->count, .rate = 0.01, .decay = 1 - pow(t->step + 1, -0.8)};
     t->be->adafactor(t->be, &update);
     must(ganz_weights_refresh(&t->weights, &t->net, &err), &err);
     t->step++;
@@ -347,31 +377,41 @@ static void book(const char *name, double started, ganz_backend *be, double flop
     k->bytes += bytes;
 }
 
-static double size_of(const ganz_matrix *m) { return m->data ? (double)m->rows * m->cols * (double)ganz_type_bytes(m->type) : 0; }
+static double size_of(const ganz_matrix *m)
+{
+    return m->data ? (double)m->rows * m->cols * (double)ganz_type_bytes(m->type) : 0;
+}
 
 /* TIMED(entry, call type, name of the kind, operations, bytes): a wrapper of one entry. */
 static char label[64];
-#define TIMED(entry, type, name, flops, bytes)                      \
-    static void timed_##entry(ganz_backend *be, const type *c)      \
-    {                                                               \
-        const double start = now();                                 \
-        name;                                                       \
-        plain.entry(be, c);                                         \
-        book(label, start, be, flops, bytes);                       \
+#define TIMED(entry, type, name, flops, bytes)                 \
+    static void timed_##entry(ganz_backend *be, const type *c) \
+    {                                                          \
+        const double start = now();                            \
+        name;                                                  \
+        plain.entry(be, c);                                    \
+        book(label, start, be, flops, bytes);                  \
     }
 #define SAY(...) snprintf(label, sizeof label, __VA_ARGS__)
 
 TIMED(embed, ganz_embed_call, SAY("embed"), 0, (double)c->rows * c->cols * 12)
 TIMED(embed_grad, ganz_embed_call, SAY("embed_grad"), 0, (double)c->rows * c->cols * 12)
-TIMED(norm, ganz_norm_call, SAY("norm"), 0, (double)c->rows * c->cols * (c->delta.data ? 8 : 4) + size_of(&c->delta) + size_of(&c->y))
-TIMED(norm_grad, ganz_norm_call, SAY("norm_grad"), 0, (double)c->rows * c->cols * (c->sum_grad ? 12 : 8) + size_of(&c->y_grad) + size_of(&c->delta_grad))
-TIMED(linear, ganz_linear_call, SAY("linear %d->%d%s", c->in, c->out, c->drop.mask ? " relu drop" : ""), 2.0 * c->rows * c->in * c->out, 0)
-TIMED(linear_grad, ganz_linear_call, SAY("linear_grad %d->%d%s", c->in, c->out, c->drop.mask ? " relu drop" : ""), 4.0 * c->rows * c->in * c->out, 0)
-TIMED(attention, ganz_attention_call, SAY("attention%s", c->see.causal ? " causal" : ""), 0, size_of(&c->q.m) + size_of(&c->k.m) + size_of(&c->v.m) + size_of(&c->out))
-TIMED(attention_grad, ganz_attention_call, SAY("attention_grad%s", c->see.causal ? " causal" : ""), 0, 2 * (size_of(&c->q.m) + size_of(&c->k.m) + size_of(&c->v.m)) + size_of(&c->out_grad))
+TIMED(norm, ganz_norm_call, SAY("norm"), 0,
+      (double)c->rows * c->cols * (c->delta.data ? 8 : 4) + size_of(&c->delta) + size_of(&c->y))
+TIMED(norm_grad, ganz_norm_call, SAY("norm_grad"), 0,
+      (double)c->rows * c->cols * (c->sum_grad ? 12 : 8) + size_of(&c->y_grad) + size_of(&c->delta_grad))
+TIMED(linear, ganz_linear_call, SAY("linear %d->%d%s", c->in, c->out, c->drop.mask ? " relu drop" : ""),
+      2.0 * c->rows * c->in * c->out, 0)
+TIMED(linear_grad, ganz_linear_call, SAY("linear_grad %d->%d%s", c->in, c->out, c->drop.mask ? " relu drop" : ""),
+      4.0 * c->rows * c->in * c->out, 0)
+TIMED(attention, ganz_attention_call, SAY("attention%s", c->see.causal ? " causal" : ""), 0,
+      size_of(&c->q.m) + size_of(&c->k.m) + size_of(&c->v.m) + size_of(&c->out))
+TIMED(attention_grad, ganz_attention_call, SAY("attention_grad%s", c->see.causal ? " causal" : ""), 0,
+      2 * (size_of(&c->q.m) + size_of(&c->k.m) + size_of(&c->v.m)) + size_of(&c->out_grad))
 TIMED(loss, ganz_loss_call, SAY("loss"), 0, 2 * size_of(&c->logits))
 TIMED(quantize, ganz_quantize_call, SAY("quantize"), 0, size_of(&c->x) + size_of(&c->codes))
-TIMED(quantize_grad, ganz_quantize_call, SAY("quantize_grad"), 0, size_of(&c->x) + size_of(&c->code_grad) + size_of(&c->x_grad))
+TIMED(quantize_grad, ganz_quantize_call, SAY("quantize_grad"), 0,
+      size_of(&c->x) + size_of(&c->code_grad) + size_of(&c->x_grad))
 
 static double parameter_bytes(const ganz_update_call *c)
 {
@@ -409,7 +449,8 @@ static void profile(trainer *t)
     be->embed = timed_embed, be->embed_grad = timed_embed_grad, be->norm = timed_norm, be->norm_grad = timed_norm_grad;
     be->linear = timed_linear, be->linear_grad = timed_linear_grad, be->attention = timed_attention;
     be->attention_grad = timed_attention_grad, be->loss = timed_loss, be->adafactor = timed_adafactor;
-    be->quantize = timed_quantize, be->quantize_grad = timed_quantize_grad, be->refresh = timed_refresh, be->mask = timed_mask;
+    be->quantize = timed_quantize, be->quantize_grad = timed_quantize_grad, be->refresh = timed_refresh,
+    be->mask = timed_mask;
     one_step(t);
     *be = plain;
     double total = 0;
@@ -417,12 +458,13 @@ static void profile(trainer *t)
     printf("%-34s %6s %10s %10s %9s %9s\n", "call", "calls", "total us", "us each", "TFLOP/s", "GB/s");
     for (int i = 0; i < KINDS && kinds[i].calls > 0; i++) {
         const kind *k = &kinds[i];
-        printf("%-34s %6d %10.0f %10.1f %9.1f %9.0f\n", k->name, k->calls, 1e6 * k->seconds, 1e6 * k->seconds / k->calls,
-               k->flops / k->seconds / 1e12, k->bytes / k->seconds / 1e9);
+        printf("%-34s %6d %10.0f %10.1f %9.1f %9.0f\n", k->name, k->calls, 1e6 * k->seconds,
+               1e6 * k->seconds / k->calls, k->flops / k->seconds / 1e12, k->bytes / k->seconds / 1e9);
         total += k->seconds;
         calls += k->calls;
     }
-    printf("%-34s %6d %10.0f   (each call waited for, %.1f us of waiting taken off)\n", "sum", calls, 1e6 * total, 1e6 * empty);
+    printf("%-34s %6d %10.0f   (each call waited for, %.1f us of waiting taken off)\n", "sum", calls, 1e6 * total,
+           1e6 * empty);
 }
 
 /* ---- float against codes ------------------------------------------------------------------------ */
@@ -434,13 +476,13 @@ static void set_states(trainer *t, ganz_weights_state weights, ganz_inputs_state
     must(ganz_weights_refresh(&t->weights, &t->net, &err), &err);
 }
 
-/* Steps from measured ranges, as after phase 2. */
-static void measure_steps(trainer *t)
+/* Scales from measured ranges, as after phase 2. */
+static void measure_scales(trainer *t)
 {
     ganz_error err;
     set_states(t, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
     one_pass(t, false);
-    must(ganz_weights_set_steps(&t->weights, &t->net, &err), &err);
+    must(ganz_weights_set_scales(&t->weights, &t->net, &err), &err);
     (void)take_loss(t);
 }
 
@@ -455,7 +497,8 @@ static double time_steps(trainer *t, int steps, double *loss)
     return (now() - start) / steps;
 }
 
-/* Gradients (params.block, of the caller) and loss of one pass, with codes written in passing or by calls of their own. */
+/* Gradients (params.block, of the caller) and loss of one pass, with codes written in passing or by calls of their
+ * own. */
 static float *grads_of(trainer *t, bool passing, double *loss)
 {
     const bool able = t->be->makes_codes;
@@ -485,15 +528,15 @@ static void check_ways(trainer *t)
     ganz_free(other);
     difference = sqrt(difference / size);
     const bool good = difference < 0.1 && fabs(loss[0] - loss[1]) < 1e-3 * loss[0];
-    printf("codes by calls of their own and in passing: losses %.6f and %.6f, gradients differ by %.2e%s\n", loss[0], loss[1],
-           difference, good ? "" : ": FAILED");
+    printf("codes by calls of their own and in passing: losses %.6f and %.6f, gradients differ by %.2e%s\n", loss[0],
+           loss[1], difference, good ? "" : ": FAILED");
     if (!good) exit(1);
 }
 
 static void compare(trainer *t, const settings *s)
 {
     double best[2] = {1e9, 1e9}, loss[2];
-    measure_steps(t);
+    measure_scales(t);
     set_states(t, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
     check_ways(t);
     for (int turn = 0; turn < 3; turn++)
@@ -515,9 +558,9 @@ static void time_training(trainer *t, const settings *s)
     const double start = now();
     for (int i = 0; i < s->steps; i++) one_step(t);
     const double queued = now() - start, loss = take_loss(t), seconds = now() - start;
-    printf("%d steps: %.3f ms a step (host %.3f ms), %.0f target tokens/s; mean loss %.6f; activations %.2f GiB\n", s->steps,
-           1e3 * seconds / s->steps, 1e3 * queued / s->steps, (double)t->b.target.rows * s->steps / seconds, loss,
-           (double)t->device.peak / 1073741824.0);
+    printf("%d steps: %.3f ms a step (host %.3f ms), %.0f target tokens/s; mean loss %.6f; activations %.2f GiB\n",
+           s->steps, 1e3 * seconds / s->steps, 1e3 * queued / s->steps, (double)t->b.target.rows * s->steps / seconds,
+           loss, (double)t->device.peak / 1073741824.0);
 }
 
 int main(int argc, char **argv)
@@ -525,8 +568,8 @@ int main(int argc, char **argv)
     const settings s = read_settings(argc, argv);
     static trainer t;
     open_trainer(&t, &s);
-    printf("%s %s: %d source and %d target tokens in %d sentences, %d rows of %d (%.1f%% full), longest %d\n", t.be->name,
-           s.model, t.b.source.rows, t.b.target.rows, t.b.segments, s.rows, SLOTS,
+    printf("%s %s: %d source and %d target tokens in %d sentences, %d rows of %d (%.1f%% full), longest %d\n",
+           t.be->name, s.model, t.b.source.rows, t.b.target.rows, t.b.segments, s.rows, SLOTS,
            100.0 * t.b.target.rows / ((double)s.rows * SLOTS), t.b.target.longest);
     if (s.fake) compare(&t, &s);
     else time_training(&t, &s);

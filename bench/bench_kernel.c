@@ -67,7 +67,7 @@ typedef struct job {
 static void multiply(const job *j, int copy)
 {
     const ganz_epilogue e = {.scale = 1e-4f, .out = j->out, .out_stride = (size_t)j->n};
-    ganz_gemm(j->kernel, &j->w[copy], j->a, (size_t)j->k, j->m, 0, j->n, &e, j->scratch);
+    ganz_gemm(j->kernel, &(ganz_gemm_call){&j->w[copy], j->a, (size_t)j->k, j->m, &e}, 0, j->n, j->scratch);
 }
 
 /* Best of several batches, seconds for one product. */
@@ -88,8 +88,8 @@ static double time_job(const job *j, int copies, bool quick)
 static void print_job(const job *j, const char *cache, double seconds, double peak)
 {
     const double rate = 2e-9 * j->m * j->n * j->k / seconds;
-    printf("gemm\t%s\t%s\t%s\t%d\t%dx%d\t%.1f\t%.1f\t", j->kernel->gemm.name, j->w[0].route.name, cache, j->m, j->k, j->n,
-           rate, 1e-9 * j->n * j->k / seconds);
+    printf("gemm\t%s\t%s\t%s\t%d\t%dx%d\t%.1f\t%.1f\t", j->kernel->gemm.name, j->w[0].route.name, cache, j->m, j->k,
+           j->n, rate, 1e-9 * j->n * j->k / seconds);
     if (peak > 0.0) printf("%.0f%%\n", 100.0 * rate / peak);
     else printf("-\n");
     fflush(stdout);
@@ -107,14 +107,16 @@ static void bench_shape(const settings *s, const ganz_kernel *kernel, int k, int
     char *const block = take(ganz_round_up(bytes, GANZ_ALIGN) * (size_t)j.copies);
     double pack = now();
     for (int i = 0; i < j.copies; i++)
-        ganz_pack(kernel, &j.w[i], block + ganz_round_up(bytes, GANZ_ALIGN) * (size_t)i, codes, n, k, -s->p, s->p);
+        ganz_pack(kernel, &j.w[i], block + ganz_round_up(bytes, GANZ_ALIGN) * (size_t)i,
+                  &(ganz_unpacked){codes, n, k, -s->p, s->p});
     pack = (now() - pack) / j.copies;
-    printf("pack\t%s\t%s\t-\t-\t%dx%d\t%.2f ms\t%.2f\t%u fixes\n", kernel->gemm.name, j.w[0].route.name, k, n, 1e3 * pack,
-           1e-9 * n * k / pack, (unsigned)j.w[0].fix_at[(n + kernel->gemm.nr - 1) / kernel->gemm.nr]);
+    printf("pack\t%s\t%s\t-\t-\t%dx%d\t%.2f ms\t%.2f\t%u fixes\n", kernel->gemm.name, j.w[0].route.name, k, n,
+           1e3 * pack, 1e-9 * n * k / pack, (unsigned)j.w[0].fix_at[(n + kernel->gemm.nr - 1) / kernel->gemm.nr]);
     j.a = take((size_t)512 * (size_t)k);
     j.out = take((size_t)512 * (size_t)n * sizeof(float));
     j.scratch = take(ganz_gemm_scratch(kernel, k));
-    for (int i = 0; i < 512 * k; i++) j.a[i] = (int8_t)((int)ganz_random_below(1, 3, (uint64_t)i, (uint32_t)(2 * s->p + 1)) - s->p);
+    for (int i = 0; i < 512 * k; i++)
+        j.a[i] = (int8_t)((int)ganz_random_below(1, 3, (uint64_t)i, (uint32_t)(2 * s->p + 1)) - s->p);
     const double peak = bench_peak(j.w[0].route.name);
     for (size_t i = 0; i < GANZ_COUNT(rows); i++) {
         j.m = rows[i];
@@ -133,7 +135,7 @@ static void bench_shape(const settings *s, const ganz_kernel *kernel, int k, int
 
 enum { WIDE = 32000, DEEP = 512, HEAD = 64, KEYS = 32 };
 typedef struct row_data {
-    float x[WIDE], scale[DEEP], bias[DEEP], y[WIDE];
+    float x[WIDE], gain[DEEP], bias[DEEP], y[WIDE];
     int8_t codes[3][DEEP], keys[KEYS * DEEP];
     uint8_t u[KEYS];
     int32_t sums[4 * DEEP];
@@ -143,20 +145,38 @@ typedef struct row_data {
 static void row_norm(const ganz_rows *r, row_data *d)
 {
     const ganz_codes outs[3] = {{d->codes[0], 20.0f, 127}, {d->codes[1], 21.0f, 127}, {d->codes[2], 22.0f, 127}};
-    r->norm(d->x, DEEP, d->scale, d->bias, NULL, outs, 3);
+    r->norm(&(ganz_norm_layout){DEEP, 1e-6f, d->gain, d->bias}, d->x, NULL, outs, 3);
 }
-static void row_norm_float(const ganz_rows *r, row_data *d) { r->norm(d->x, DEEP, d->scale, d->bias, d->y, NULL, 0); }
+static void row_norm_both(const ganz_rows *r, row_data *d)
+{
+    const ganz_codes outs[3] = {{d->codes[0], 20.0f, 127}, {d->codes[1], 21.0f, 127}, {d->codes[2], 22.0f, 127}};
+    r->norm(&(ganz_norm_layout){DEEP, 1e-6f, d->gain, d->bias}, d->x, d->y, outs, 3);
+}
+static void row_norm_float(const ganz_rows *r, row_data *d)
+{
+    r->norm(&(ganz_norm_layout){DEEP, 1e-6f, d->gain, d->bias}, d->x, d->y, NULL, 0);
+}
 static void row_quantize(const ganz_rows *r, row_data *d) { r->quantize(d->x, DEEP, 30.0f, 127, d->codes[0]); }
-static void row_softmax(const ganz_rows *r, row_data *d) { r->softmax_codes(d->sums, KEYS, 1e-4f, 255.0f, 255, d->u, d->y); }
+static void row_softmax(const ganz_rows *r, row_data *d)
+{
+    r->softmax_codes(d->sums, KEYS, 1e-4f, &(ganz_unsigned_codes){d->u, 255.0f, 255}, d->y);
+}
 static void row_exp_sum(const ganz_rows *r, row_data *d) { r->exp_sum(d->x, WIDE, &d->y[0], &d->y[1]); }
 static void row_top_8(const ganz_rows *r, row_data *d) { r->top_k(d->x, WIDE, 8, d->y, d->sums); }
 static void row_dot(const ganz_rows *r, row_data *d) { r->dot_rows(d->keys, HEAD, d->list, HEAD, KEYS, d->sums); }
-static void row_weighted(const ganz_rows *r, row_data *d) { r->weighted_rows(d->u, d->list, HEAD, KEYS, HEAD, d->sums); }
-static void row_epilogue(const ganz_rows *r, row_data *d)
+static void row_weighted(const ganz_rows *r, row_data *d)
 {
-    const ganz_epilogue e = {.scale = 1e-3f, .bias = d->bias, .relu = true, .codes = d->codes[0], .inv = 9.0f, .p = 127};
-    r->epilogue(&e, d->sums, DEEP, 0, 1, 0, DEEP);
+    r->weighted_rows(d->u, d->list, HEAD, KEYS, HEAD, d->sums);
 }
+static void row_activated(const ganz_rows *r, row_data *d, ganz_activation activation)
+{
+    const ganz_epilogue e = {
+        .scale = 1e-3f, .bias = d->bias, .activation = activation, .codes = d->codes[0], .inv = 9.0f, .p = 127};
+    r->epilogue(&e, d->sums, DEEP, (ganz_block){0, 1, 0, DEEP});
+}
+static void row_relu(const ganz_rows *r, row_data *d) { row_activated(r, d, GANZ_ACTIVATION_RELU); }
+static void row_swish(const ganz_rows *r, row_data *d) { row_activated(r, d, GANZ_ACTIVATION_SWISH); }
+static void row_gelu(const ganz_rows *r, row_data *d) { row_activated(r, d, GANZ_ACTIVATION_GELU); }
 
 static void bench_rows(const ganz_kernel *kernel)
 {
@@ -164,14 +184,22 @@ static void bench_rows(const ganz_kernel *kernel)
         const char *name;
         void (*call)(const ganz_rows *, row_data *);
     } entries[] = {
-        {"norm 512, 3 codes", row_norm},     {"norm 512, float", row_norm_float}, {"quantize 512", row_quantize},
-        {"softmax_codes 32", row_softmax},   {"exp_sum 32000", row_exp_sum},      {"top_k 8 of 32000", row_top_8},
-        {"dot_rows 64 x 32", row_dot},       {"weighted_rows 64 x 32", row_weighted},
-        {"epilogue 512, bias relu codes", row_epilogue},
+        {"norm 512, 3 codes", row_norm},
+        {"norm 512, float", row_norm_float},
+        {"norm 512, float and 3 codes", row_norm_both},
+        {"quantize 512", row_quantize},
+        {"softmax_codes 32", row_softmax},
+        {"exp_sum 32000", row_exp_sum},
+        {"top_k 8 of 32000", row_top_8},
+        {"dot_rows 64 x 32", row_dot},
+        {"weighted_rows 64 x 32", row_weighted},
+        {"epilogue 512, bias relu codes", row_relu},
+        {"epilogue 512, bias swish codes", row_swish},
+        {"epilogue 512, bias gelu codes", row_gelu},
     };
     row_data *const d = take(sizeof *d);
     for (int i = 0; i < WIDE; i++) d->x[i] = (float)ganz_random_normal(1, 5, (uint64_t)i) * 3.0f;
-    for (int i = 0; i < DEEP; i++) d->scale[i] = 1.0f, d->bias[i] = 0.1f, d->sums[i] = i * 77 % 4001 - 2000;
+    for (int i = 0; i < DEEP; i++) d->gain[i] = 1.0f, d->bias[i] = 0.1f, d->sums[i] = i * 77 % 4001 - 2000;
     for (int i = 0; i < KEYS * DEEP; i++) d->keys[i] = (int8_t)(i * 31 % 255 - 127);
     for (int i = 0; i < KEYS; i++) d->list[i] = d->keys + i * DEEP, d->u[i] = (uint8_t)(i * 8);
     for (size_t e = 0; e < GANZ_COUNT(entries); e++) {
@@ -216,17 +244,20 @@ static bool parse(settings *s, int argc, char **argv)
         else if (!strcmp(argv[i], "--shape") && i + 1 < argc && sscanf(argv[i + 1], "%dx%d", &s->k, &s->n) == 2) i++;
         else return false;
     }
-    return s->p >= 1 && s->p <= 127 && s->spread > 0.0 && s->k >= 0 && s->k <= GANZ_DEPTH_MAX && (s->k == 0 || s->n >= 1);
+    return s->p >= 1 && s->p <= 127 && s->spread > 0.0 && s->k >= 0 && s->k <= GANZ_DEPTH_MAX &&
+           (s->k == 0 || s->n >= 1);
 }
 
 int main(int argc, char **argv)
 {
-    static const int shapes[][2] = {{512, 512}, {512, 2048}, {2048, 512}, {512, 32000}, {1024, 1024}, {1024, 4096}, {4096, 1024}};
+    static const int shapes[][2] = {{512, 512},   {512, 2048},  {2048, 512}, {512, 32000},
+                                    {1024, 1024}, {1024, 4096}, {4096, 1024}};
     settings s = {.p = 127, .spread = 8.0};
     unsigned flags;
     ganz_error err;
     if (!parse(&s, argc, argv)) {
-        fprintf(stderr, "usage: bench_kernel [--bits 2..8] [--spread S] [--uniform] [--quick] [--rows-only] [--shape KxN]\n");
+        fprintf(stderr,
+                "usage: bench_kernel [--bits 2..8] [--spread S] [--uniform] [--quick] [--rows-only] [--shape KxN]\n");
         return 2;
     }
     if (ganz_cpu_choose(&flags, &err) != GANZ_OK) {
@@ -242,6 +273,7 @@ int main(int argc, char **argv)
     }
     bench_rows(&kernel);
     if (!s.quick) bench_read();
-    for (size_t i = 0; !s.rows_only && i < GANZ_COUNT(shapes); i++) bench_shape(&s, &kernel, shapes[i][0], shapes[i][1]);
+    for (size_t i = 0; !s.rows_only && i < GANZ_COUNT(shapes); i++)
+        bench_shape(&s, &kernel, shapes[i][0], shapes[i][1]);
     return 0;
 }

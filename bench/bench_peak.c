@@ -19,27 +19,27 @@ static double now(void)
 typedef double chain(long n);
 #define KEEP(x) __asm__ volatile("" : "+x"(x))
 
-#define PAIRS_CHAIN(N)                                                                                 \
-    __attribute__((target("avx2"))) static double pairs##N(long n)                                     \
-    {                                                                                                  \
-        __m256i sum[6], a = _mm256_set1_epi8(3), w = _mm256_set1_epi8(2);                              \
-        const __m256i ones = _mm256_set1_epi16(1);                                                     \
-        for (int i = 0; i < 6; i++) sum[i] = _mm256_setzero_si256();                                   \
-        for (; n > 0; n--) {                                                                           \
-            _Pragma("GCC unroll 6") for (int i = 0; i < 6; i++)                                        \
-            {                                                                                          \
-                __m256i t = _mm256_setzero_si256();                                                    \
-                _Pragma("GCC unroll 8") for (int p = 0; p < N; p++)                                    \
-                {                                                                                      \
-                    KEEP(w);                                                                           \
-                    const __m256i m = _mm256_maddubs_epi16(a, w);                                      \
-                    t = p ? _mm256_add_epi16(t, m) : m;                                                \
-                }                                                                                      \
-                sum[i] = _mm256_add_epi32(sum[i], _mm256_madd_epi16(t, ones));                         \
-            }                                                                                          \
-        }                                                                                              \
-        for (int i = 0; i < 6; i++) KEEP(sum[i]);                                                      \
-        return 6.0 * N * 64.0;                                                                         \
+#define PAIRS_CHAIN(N)                                                         \
+    __attribute__((target("avx2"))) static double pairs##N(long n)             \
+    {                                                                          \
+        __m256i sum[6], a = _mm256_set1_epi8(3), w = _mm256_set1_epi8(2);      \
+        const __m256i ones = _mm256_set1_epi16(1);                             \
+        for (int i = 0; i < 6; i++) sum[i] = _mm256_setzero_si256();           \
+        for (; n > 0; n--) {                                                   \
+            _Pragma("GCC unroll 6") for (int i = 0; i < 6; i++)                \
+            {                                                                  \
+                __m256i t = _mm256_setzero_si256();                            \
+                _Pragma("GCC unroll 8") for (int p = 0; p < N; p++)            \
+                {                                                              \
+                    KEEP(w);                                                   \
+                    const __m256i m = _mm256_maddubs_epi16(a, w);              \
+                    t = p ? _mm256_add_epi16(t, m) : m;                        \
+                }                                                              \
+                sum[i] = _mm256_add_epi32(sum[i], _mm256_madd_epi16(t, ones)); \
+            }                                                                  \
+        }                                                                      \
+        for (int i = 0; i < 6; i++) KEEP(sum[i]);                              \
+        return 6.0 * N * 64.0;                                                 \
     }
 PAIRS_CHAIN(1)
 PAIRS_CHAIN(2)
@@ -115,9 +115,8 @@ double bench_peak(const char *route)
     static const struct {
         const char *name;
         chain *run;
-    } chains[] = {{"words", words},   {"pairs1", pairs1},   {"pairs2", pairs2},  {"pairs4", pairs4},
-                  {"pairs8", pairs8}, {"vnni512", vnni512}, {"vnni256", vnni256},
-                  {"amx", amx}};
+    } chains[] = {{"words", words},   {"pairs1", pairs1},   {"pairs2", pairs2},   {"pairs4", pairs4},
+                  {"pairs8", pairs8}, {"vnni512", vnni512}, {"vnni256", vnni256}, {"amx", amx}};
     for (size_t i = 0; i < sizeof chains / sizeof chains[0]; i++) {
         if (strcmp(route, chains[i].name)) continue;
         double best = 0.0;

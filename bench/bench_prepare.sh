@@ -12,7 +12,8 @@ printf 'threads\tpairs\tseconds\tpairs/s\tpeak MiB\n'
 for threads in 1 2; do
   begin=$(date +%s.%N)
   # shellcheck disable=SC2086 # the lists are words
-  "$ganz" prepare --vocab "$vocab" --source $sources --target $targets --out "$out" --threads $threads "$@" >"$out.table" &
+  "$ganz" prepare --vocab "$vocab" --source $sources --target $targets --out "$out" --threads $threads "$@" \
+    >"$out.table" &
   pid=$! peak=0
   while now=$(awk '/^VmHWM/ {print $2}' /proc/$pid/status 2>/dev/null) && [ -n "$now" ]; do
     peak=$now
@@ -20,5 +21,6 @@ for threads in 1 2; do
   done
   wait $pid
   end=$(date +%s.%N)
-  awk -v t=$threads -v b="$begin" -v e="$end" -v k=$peak '/^pairs read/ {printf "%d\t%d\t%.2f\t%.0f\t%.0f\n", t, $3, e - b, $3 / (e - b), k / 1024}' "$out.table"
+  awk -v t=$threads -v b="$begin" -v e="$end" \
+    -v k=$peak '/^pairs read/ {printf "%d\t%d\t%.2f\t%.0f\t%.0f\n", t, $3, e - b, $3 / (e - b), k / 1024}' "$out.table"
 done

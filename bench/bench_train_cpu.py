@@ -3,9 +3,9 @@
 
     python3 bench/bench_train_cpu.py --ganz build/release/cli/ganz --recipe recipes/small.yaml --threads 2
 
-The PyTorch model is the obvious one: packed rows, scaled_dot_product_attention with a mask that keeps sentences apart, one
-product for keys and values, Adafactor. All its slots count as real tokens (ganz counts only those that are), so it is a
-little flattered. The best round of each is reported.
+The PyTorch model is the obvious one: packed rows, scaled_dot_product_attention with a mask that keeps sentences apart,
+one product for keys and values, Adafactor. All its slots count as real tokens (ganz counts only those that are), so it
+is a little flattered. The best round of each is reported.
 """
 import argparse
 import math
@@ -71,7 +71,8 @@ def torch_model(shape, vocab):
             self.table = nn.Embedding(vocab, width)
             nn.init.normal_(self.table.weight, std=width**-0.5)
             self.encoder = nn.ModuleList(nn.ModuleList([Attention(), Feed()]) for _ in range(encoder_layers))
-            self.decoder = nn.ModuleList(nn.ModuleList([Attention(), Attention(), Feed()]) for _ in range(decoder_layers))
+            self.decoder = nn.ModuleList(nn.ModuleList([Attention(), Attention(), Feed()])
+                                         for _ in range(decoder_layers))
             self.norms = nn.ModuleList([nn.LayerNorm(width, eps=1e-6), nn.LayerNorm(width, eps=1e-6)])
             self.timing = torch.randn(slots, width)
 

@@ -3,9 +3,9 @@
 
     bench/compare_gemm.py --bench-kernel build/release/bench/bench_kernel [--avx2]
 
-GOP/s (2 m n k) in CPU time. Weights are packed beforehand everywhere and the same in every call. ganz scales its sums to
-floats; the libraries round theirs to codes of 8 bits, four times fewer bytes to write. --avx2 holds ganz and oneDNN to AVX2; FBGEMM has no switch
-and is left out then. Needs pip install torch.
+GOP/s (2 m n k) in CPU time. Weights are packed beforehand everywhere and the same in every call. ganz scales its sums
+to floats; the libraries round theirs to codes of 8 bits, four times fewer bytes to write. --avx2 holds ganz and oneDNN
+to AVX2; FBGEMM has no switch and is left out then. Needs pip install torch.
 """
 import argparse
 import os
@@ -45,7 +45,8 @@ def measured(engine, args):
     env = dict(os.environ, OMP_NUM_THREADS="1")
     if args.avx2:
         env["ONEDNN_MAX_CPU_ISA"] = "AVX2"
-    run = subprocess.run([sys.executable, os.path.abspath(__file__), "--library", engine, "--seconds", str(args.seconds)],
+    run = subprocess.run([sys.executable, os.path.abspath(__file__), "--library", engine, "--seconds",
+                          str(args.seconds)],
                          text=True, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if run.returncode:
         last = run.stderr.strip().splitlines()[-1:] or ["it says nothing"]
@@ -78,7 +79,8 @@ def main():
     print("| rows | | " + " | ".join(shapes) + " |\n|---|---|" + "---|" * len(shapes))
     for m in ROWS:
         for name, table in tables:
-            print("| %d | %s | %s |" % (m, name, " | ".join("%.0f" % table[m, s] if (m, s) in table else "" for s in shapes)))
+            print("| %d | %s | %s |" % (m, name, " | ".join("%.0f" % table[m, s] if (m, s) in table else ""
+                                                            for s in shapes)))
 
 
 if __name__ == "__main__":

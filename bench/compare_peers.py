@@ -44,7 +44,8 @@ def work(job):
     if "build" in job:
         return peer.build(job["shape"], job["build"])
     if "probe" in job:
-        return print(json.dumps({"name": peer.NAME, "batches": peer.BATCHES, "unit": peer.UNIT, "replicas": peer.REPLICAS,
+        return print(json.dumps({"name": peer.NAME, "batches": peer.BATCHES, "unit": peer.UNIT,
+                                 "replicas": peer.REPLICAS,
                                  "avx2": peer.AVX2}))
     translator = peer.Translator(job["folder"], job["shape"], job["threads"], job["beam"], job["target"])
     sources = peers.sources(job["lengths"])
@@ -94,7 +95,8 @@ class Peer:
 
     def run(self, lengths, threads, beam, batches, processes=1, single=False):
         """A result for each batch size. Several processes share the sentences and start together."""
-        workers = [self.start(folder=self.folder, lengths=lengths[i::processes], threads=threads // processes, beam=beam,
+        workers = [self.start(folder=self.folder, lengths=lengths[i::processes], threads=threads // processes,
+                              beam=beam,
                               target=self.args.target, batches=batches, single=single) for i in range(processes)]
         if any(worker.stdout.readline() != "ready\n" for worker in workers):
             sys.exit("compare_peers: %s failed; --verbose shows what it says" % self.name)
@@ -125,7 +127,8 @@ def run_ganz(args, bits, lengths, threads, beam, single=False):
         file.write("".join("%d\n" % n for n in lengths))
         file.flush()
         words = [args.ganz, "bench", "translate", "--random", args.model, "--vocab-size", str(peers.VOCABULARY),
-                 "--bits", str(bits), "--threads", str(threads), "--beam", str(beam), "--force-length", str(args.target),
+                 "--bits", str(bits), "--threads", str(threads), "--beam", str(beam), "--force-length",
+                 str(args.target),
                  "--lengths", file.name, "--json"] + (["--single"] if single else [])
         environment = dict(os.environ, **(AVX2 if args.avx2 else {}))
         return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout)
@@ -204,7 +207,8 @@ def rates(runs):
 
 
 def throughput(args, systems, quiet, report):
-    report.head("threads", "beam", "system", "batch", "tokens/s", "ganz over it", "tokens/CPU s", "ganz over it", "peak MiB")
+    report.head("threads", "beam", "system", "batch", "tokens/s", "ganz over it", "tokens/CPU s", "ganz over it",
+                "peak MiB")
     for threads in args.threads:
         lengths = peers.lengths(args.sentences * threads)
         for beam in args.beams:
@@ -221,7 +225,8 @@ def throughput(args, systems, quiet, report):
             rows += [("ganz INT%d" % bits, "its own", runs) for bits, runs in zip(args.bits, ours)]
             for name, batch, runs in rows:
                 wall, cpu = ("{:,.0f} | {:.2f}".format(rate, our / rate) for rate, our in zip(rates(runs), best))
-                report.row("%d" % threads, "%d" % beam, name, batch, wall, cpu, "{:,.0f}".format(median(runs, "peak_mib")))
+                report.row("%d" % threads, "%d" % beam, name, batch, wall, cpu, "{:,.0f}".format(median(runs,
+                                                                                                        "peak_mib")))
 
 
 def latency(args, systems, quiet, report):
@@ -269,7 +274,8 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.format(needs=needs),
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--peer", nargs="+", required=True, choices=peers.PEERS, metavar="PEER", help="systems beside ganz, of the above")
+    add("--peer", nargs="+", required=True, choices=peers.PEERS, metavar="PEER",
+        help="systems beside ganz, of the above")
     add("--ganz", default=os.environ.get("GANZ"), metavar="FILE", help="the program ganz [$GANZ]")
     add("--python", default=sys.executable, metavar="FILE", help="the Python that has the peers' packages [this one]")
     add("--model", default="base", choices=peers.SHAPES, help="shape of the models [base]")
@@ -280,7 +286,8 @@ def parse():
     add("--sentences", type=int, default=120, metavar="N", help="for each thread; 0: leave throughput out [120]")
     add("--target", type=int, default=27, metavar="N", help="tokens of every translation [27]")
     add("--rounds", type=int, default=3, metavar="N", help="measurements of each system, the median counts [3]")
-    add("--single", type=int, default=60, metavar="N", help="sentences translated one at a time; 0: leave that out [60]")
+    add("--single", type=int, default=60, metavar="N",
+        help="sentences translated one at a time; 0: leave that out [60]")
     add("--avx2", action="store_true", help="hold every system to AVX2")
     add("--quiet", type=int, default=0, metavar="SECONDS",
         help="wait so long in all for others to leave the machine, and repeat disturbed rounds [0]")

@@ -29,10 +29,10 @@ typedef struct cli_option {
     const char *name; /* long name without dashes; NULL ends the table */
     char letter;      /* short name or 0 */
     cli_kind kind;
-    void *value;       /* holds the default beforehand */
-    const char *meta;  /* name of the value in the help, or the choices */
-    const char *help;  /* one line */
-    double min, max;   /* for numbers; both 0: no limits */
+    void *value;      /* holds the default beforehand */
+    const char *meta; /* name of the value in the help, or the choices */
+    const char *help; /* one line */
+    double min, max;  /* for numbers; both 0: no limits */
 } cli_option;
 
 typedef struct cli_command {
@@ -48,8 +48,8 @@ typedef struct cli_command {
 int cli_parse(const cli_command *command, const cli_option *options, int argc, char **argv, cli_list *rest);
 void cli_list_free(cli_list *list);
 
-/* "ganz NAME: sentence" on standard error, but nothing about a reader that has seen enough (ganz ... | head). Each returns
- * the exit code that goes with it. */
+/* "ganz NAME: sentence" on standard error, but nothing about a reader that has seen enough (ganz ... | head). Each
+ * returns the exit code that goes with it. */
 int cli_fail(const cli_command *command, const ganz_error *err);
 int cli_fail_errno(const cli_command *command, const char *what, const char *name); /* "cannot WHAT NAME: " and why */
 int cli_usage(const cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -83,23 +83,24 @@ int cli_settings_options(cli_settings *s, ganz_setting_use use, const char *cons
 bool cli_settings_given(const cli_settings *s, const char *name);
 /* Puts what was given into the recipe; -1 to go on, or the exit code of a usage error. */
 int cli_settings_apply(const cli_command *command, const cli_settings *s, ganz_recipe *recipe);
-/* Refuses what was given and would change nothing, like --beam where nothing is validated; the recipe is options->recipe.
- * -1 to go on, or the exit code of a usage error. */
+/* Refuses what was given and would change nothing, like --beam where nothing is validated; the recipe is
+ * options->recipe. -1 to go on, or the exit code of a usage error. */
 int cli_settings_check(const cli_command *command, const cli_settings *s, const ganz_train_options *options);
 /* The recipe as a file, on standard output. */
 void cli_settings_print(const ganz_recipe *recipe);
 
 /* The model a command uses: `given`, else what GANZ_MODEL names, else the default model, which is looked for around the
- * program; then the name is in `path`. NULL: none; cli_no_model says so, `how` being what the user could do ("give --model
- * FILE"), and returns the exit code. */
+ * program; then the name is in `path`. NULL: none; cli_no_model says so, `how` being what the user could do ("give
+ * --model FILE"), and returns the exit code. */
 enum { CLI_PATH = 4096 };
 const char *cli_find_model(const char *given, char path[CLI_PATH]);
 int cli_no_model(const cli_command *command, const char *how);
 
-/* ganz_train with progress on standard error, stopped by SIGINT, SIGTERM and SIGHUP, saved by SIGUSR1. Reports its error and
- * returns the exit code; the report is filled unless that is CLI_FAILED. */
+/* ganz_train with progress on standard error, stopped by SIGINT, SIGTERM and SIGHUP, saved by SIGUSR1. Reports its
+ * error and returns the exit code; the report is filled unless that is CLI_FAILED. */
 int cli_train(const cli_command *command, ganz_train_options *options, bool quiet, ganz_train_report *report);
-/* "best at step N: validation loss X, BLEU Y" on standard error, without an end of line; the BLEU where there is one. */
+/* "best at step N: validation loss X, BLEU Y" on standard error, without an end of line; the BLEU where there is
+ * one. */
 void cli_print_best(const ganz_train_report *report);
 /* Words of a command line as one text, for the metadata of models. */
 void cli_join_words(int argc, char **argv, char *text, size_t bytes);
@@ -112,20 +113,20 @@ double cli_peak_mib(void);
 
 /* One function and one description for each command; the table is in main.c. */
 #define CLI_COMMANDS(X) \
-    X(vocab)             \
-    X(encode)            \
-    X(decode)            \
-    X(prepare)           \
-    X(train)             \
-    X(average)           \
-    X(quantize)          \
-    X(translate)         \
-    X(inspect)           \
-    X(score)             \
+    X(vocab)            \
+    X(encode)           \
+    X(decode)           \
+    X(prepare)          \
+    X(train)            \
+    X(average)          \
+    X(quantize)         \
+    X(translate)        \
+    X(inspect)          \
+    X(score)            \
     X(bench)
 
-#define CLI_DECLARE(name)                        \
-    extern const cli_command cli_about_##name;   \
+#define CLI_DECLARE(name)                      \
+    extern const cli_command cli_about_##name; \
     int cli_run_##name(int argc, char **argv);
 CLI_COMMANDS(CLI_DECLARE)
 CLI_DECLARE(bench_translate) /* a part of bench */

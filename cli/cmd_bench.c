@@ -12,6 +12,7 @@ typedef struct bench {
 
 /* ---- bench train -------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const cli_command about_train = {
     .name = "bench train",
     .usage = "[--recipe R] [--device D] [--steps N] [--train CORPUS] [OPTIONS]",
@@ -20,10 +21,12 @@ static const cli_command about_train = {
         "Without --train the corpus is made of random sentences of usual lengths (27 tokens on average). Tokens are\n"
         "real target tokens; pads do not count.\n",
 };
+/* clang-format on */
 
 /* Settings of a whole run: what is measured are steps. */
-static const char *const of_runs[] = {"learn-from", "time", "log-every", "validate-every", "save-every", "patience",
-                                      "average-last", "bleu-sentences", "beam", "alpha", NULL};
+static const char *const of_runs[] = {"learn-from", "time",         "log-every",      "validate-every", "save-every",
+                                      "patience",   "average-last", "bleu-sentences", "beam",           "alpha",
+                                      NULL};
 enum { VOCAB_SIZE = 33288 };
 
 static void print_train(const ganz_bench_report *r, long long steps)
@@ -92,11 +95,13 @@ static const bench benches[] = {
     {&cli_about_bench_translate, cli_run_bench_translate},
 };
 
+/* clang-format off */
 const cli_command cli_about_bench = {
     .name = "bench",
     .usage = "WHAT [OPTIONS]",
     .summary = "measure speed and memory on this machine",
 };
+/* clang-format on */
 
 int cli_run_bench(int argc, char **argv)
 {

@@ -10,16 +10,18 @@
 #include "ganz/bench.h"
 #include "ganz/io.h"
 
+/* clang-format off */
 const cli_command cli_about_bench_translate = {
     .name = "bench translate",
     .usage = "(--model FILE | --random small|base|big) [OPTIONS]",
     .summary = "translation: tokens/s, latency, memory, load time",
     .details =
-        "Sources are random tokens, of the lengths in --lengths (one number a line) or of usual ones. With --force-length\n"
-        "every sentence takes exactly that many steps, so that systems can be compared; what is said means nothing.\n"
-        "--random makes a model in a temporary file first; its making counts for nothing. Peak memory is that of the\n"
-        "whole process.\n",
+    "Sources are random tokens, of the lengths in --lengths (one number a line) or of usual ones. With --force-length\n"
+    "every sentence takes exactly that many steps, so that systems can be compared; what is said means nothing.\n"
+    "--random makes a model in a temporary file first; its making counts for nothing. Peak memory is that of the\n"
+    "whole process.\n",
 };
+/* clang-format on */
 
 typedef struct options {
     const char *model, *random, *lengths;
@@ -88,7 +90,8 @@ static volatile sig_atomic_t maker;
 
 static void on_signal(int number)
 {
-    if (maker > 0 && kill((pid_t)maker, SIGKILL) == 0) waitpid((pid_t)maker, NULL, 0); /* else it may name the file yet */
+    if (maker > 0 && kill((pid_t)maker, SIGKILL) == 0)
+        waitpid((pid_t)maker, NULL, 0); /* else it may name the file yet */
     unlink(random_path);
     signal(number, SIG_DFL);
     raise(number);
@@ -120,7 +123,9 @@ static int make_model(const options *o, const char *path)
     int status;
     const bool ended = waitpid(child, &status, 0) == child && WIFEXITED(status);
     maker = 0;
-    if (!ended) return cli_fail(&cli_about_bench_translate, &(ganz_error){GANZ_EIO, "the process that makes the model was killed"});
+    if (!ended)
+        return cli_fail(&cli_about_bench_translate,
+                        &(ganz_error){GANZ_EIO, "the process that makes the model was killed"});
     return WEXITSTATUS(status) == 0 ? -1 : WEXITSTATUS(status);
 }
 
@@ -130,7 +135,8 @@ static void print_report(const options *o, const ganz_translation_report *r)
 {
     const double rate = (double)r->tokens / r->seconds, peak = cli_peak_mib();
     if (o->json) {
-        printf("{\"tokens_per_s\": %.2f, \"tokens\": %lld, \"seconds\": %.4f, \"cpu_s\": %.4f, \"load_s\": %.4f, \"peak_mib\": %.1f",
+        printf("{\"tokens_per_s\": %.2f, \"tokens\": %lld, \"seconds\": %.4f, \"cpu_s\": %.4f, "
+               "\"load_s\": %.4f, \"peak_mib\": %.1f",
                rate, r->tokens, r->seconds, r->cpu_seconds, r->load_seconds, peak);
         if (o->single) printf(", \"p50_ms\": %.3f, \"p99_ms\": %.3f", r->p50_ms, r->p99_ms);
         printf("}\n");
@@ -144,14 +150,18 @@ static void print_report(const options *o, const ganz_translation_report *r)
 
 static int measure(const options *o, const char *model)
 {
-    ganz_translation_bench what = {.threads = (int)o->threads, .beam = (int)o->beam, .force_length = (int)o->force,
-                                   .batch_tokens = (int)o->batch, .single = o->single};
+    ganz_translation_bench what = {.threads = (int)o->threads,
+                                   .beam = (int)o->beam,
+                                   .force_length = (int)o->force,
+                                   .batch_tokens = (int)o->batch,
+                                   .single = o->single};
     ganz_translation_report report;
     ganz_error err;
     int *lengths = NULL;
     int code = o->lengths ? read_lengths(o, &lengths, &what.count) : make_lengths(o, &lengths, &what.count);
     what.lengths = lengths;
-    if (code < 0 && ganz_bench_translate(model, &what, &report, &err) != GANZ_OK) code = cli_fail(&cli_about_bench_translate, &err);
+    if (code < 0 && ganz_bench_translate(model, &what, &report, &err) != GANZ_OK)
+        code = cli_fail(&cli_about_bench_translate, &err);
     free(lengths);
     if (code >= 0) return code;
     print_report(o, &report);

@@ -9,20 +9,23 @@
 #include "ganz/inspect.h"
 #include "ganz/io.h"
 
+/* clang-format off */
 const cli_command cli_about_inspect = {
-    "inspect", "[OPTIONS] [MODEL]", "show what is in a model, product by product",
-    "Shows the configuration and every matrix product: its shape, the bits of its codes, the steps of both sides (as powers\n"
-    "of 2) with the largest value they reach, and the largest sum that can occur. Sums have 32 bits, so it must be below\n"
-    "2^31. The left side is the input, the queries or the attention weights (whose codes are 0 or more), the right side\n"
-    "the weight, the keys or the values.\n"
-    "\n"
-    "--audit translates a text and shows what each product did: how often it ran in integers and in float, the share of\n"
-    "its input codes that were clipped, and the largest sum beside the largest possible one.\n"
-    "\n"
-    "--vocab prints the vocabulary within instead, as the file that ganz prepare and ganz encode take.\n"
-    "\n"
-    "The model is MODEL, else the file that GANZ_MODEL names, else the default model, which comes with the program.\n",
+"inspect", "[OPTIONS] [MODEL]", "show what is in a model, product by product",
+"Shows the configuration and every matrix product: its shape, the bits of its codes, the steps of both sides (as "
+"powers\n"
+"of 2) with the largest value they reach, and the largest sum that can occur. Sums have 32 bits, so it must be below\n"
+"2^31. The left side is the input, the queries or the attention weights (whose codes are 0 or more), the right side\n"
+"the weight, the keys or the values.\n"
+"\n"
+"--audit translates a text and shows what each product did: how often it ran in integers and in float, the share of\n"
+"its input codes that were clipped, and the largest sum beside the largest possible one.\n"
+"\n"
+"--vocab prints the vocabulary within instead, as the file that ganz prepare and ganz encode take.\n"
+"\n"
+"The model is MODEL, else the file that GANZ_MODEL names, else the default model, which comes with the program.\n",
 };
+/* clang-format on */
 
 enum { LINES = 64 /* translated together */ };
 
@@ -47,7 +50,7 @@ static row row_at(const job *j, int index)
 {
     row r = {.counts = {0}};
     ganz_model_product(j->model, index, &r.facts);
-    if (j->translator) ganz_translator_counts(j->translator, index, &r.counts);
+    if (j->translator) ganz_translator_get_counters(j->translator, index, &r.counts);
     return r;
 }
 
@@ -100,7 +103,8 @@ static ganz_status read_block(ganz_lines *lines, block *b, ganz_error *err)
         if (b->bytes + bytes > b->capacity) {
             char *const grown = realloc(b->text, 2 * (b->bytes + bytes));
             if (!grown)
-                return fail(err, GANZ_ENOMEM, "%s:%lld: out of memory", ganz_lines_name(lines), ganz_lines_number(lines));
+                return fail(err, GANZ_ENOMEM, "%s:%lld: out of memory", ganz_lines_name(lines),
+                            ganz_lines_number(lines));
             b->text = grown;
             b->capacity = 2 * (b->bytes + bytes);
         }
@@ -131,7 +135,7 @@ static ganz_status audit(job *j, ganz_error *err)
     cli_progress bar;
     cli_progress_start(&bar, "audit", "lines", 0, j->quiet);
     status = ganz_translator_open(&j->translator, j->model, &j->options, err);
-    if (status == GANZ_OK) status = ganz_translator_count(j->translator, err);
+    if (status == GANZ_OK) status = ganz_translator_enable_counters(j->translator, err);
     do {
         if (status == GANZ_OK) status = read_block(lines, &b, err);
         if (status == GANZ_OK && b.count > 0) status = translate_block(j, &b, err);
@@ -169,17 +173,16 @@ static void print_fact(const char *label, const char *text)
 
 static void print_bits(const char *label, int bits)
 {
-    if (bits)
-        printf("  %-11s codes of %d bits\n", label, bits);
-    else
-        printf("  %-11s float\n", label);
+    if (bits) printf("  %-11s codes of %d bits\n", label, bits);
+    else printf("  %-11s float\n", label);
 }
 
 static void print_facts(const job *j)
 {
     const ganz_model_facts *const f = &j->facts;
     char number[32];
-    printf("%s: %s bytes, %s\n", j->path, commas(j->file_bytes, number), j->checked ? "checksums agree" : "no checksums");
+    printf("%s: %s bytes, %s\n", j->path, commas(j->file_bytes, number),
+           j->checked ? "checksums agree" : "no checksums");
     printf("  network     %d + %d layers, width %d, feed-forward %d, %d heads\n", f->encoder_layers, f->decoder_layers,
            f->width, f->ffn, f->heads);
     printf("  parameters  %s\n", commas(f->parameters, number));
@@ -192,26 +195,25 @@ static void print_facts(const job *j)
         print_bits("inputs", f->input_bits);
         print_bits("attention", f->attention_bits);
         print_bits("biases", f->bias_bits);
-        if (f->row_steps) print_fact("steps", "one for each output of a weight; the table has the largest");
+        if (f->row_scales) print_fact("steps", "one for each output of a weight; the table has the largest");
         if (f->float_lookup) print_fact("embedding", "looked up in float");
     }
-    if (f->dynamic_bits) printf("  inputs      float, rounded to %d bits row by row in dense products\n", f->dynamic_bits);
+    if (f->dynamic_bits)
+        printf("  inputs      float, rounded to %d bits row by row in dense products\n", f->dynamic_bits);
     if (f->command) print_fact("made by", f->command);
 }
 
 static void print_codes(const ganz_code_facts *c)
 {
-    printf(" %5d  2^%-7.2f %-9.4g", c->bits, log2(c->step), c->step * c->most);
+    printf(" %5d  2^%-7.2f %-9.4g", c->bits, log2(c->scale), c->scale * c->most);
 }
 
 static void print_product(const row *r)
 {
     const ganz_product_facts *const f = &r->facts;
     char shape[48], number[32];
-    if (f->kind == GANZ_PRODUCT_QK)
-        snprintf(shape, sizeof shape, "keys x %d", f->depth);
-    else
-        snprintf(shape, sizeof shape, "%d x %d%s", f->out, f->depth, f->kind == GANZ_PRODUCT_UV ? " keys" : "");
+    if (f->kind == GANZ_PRODUCT_QK) snprintf(shape, sizeof shape, "keys x %d", f->depth);
+    else snprintf(shape, sizeof shape, "%d x %d%s", f->out, f->depth, f->kind == GANZ_PRODUCT_UV ? " keys" : "");
     printf("%-17s %-15s", f->name, shape);
     if (f->integer) {
         print_codes(&f->left);
@@ -244,7 +246,8 @@ static void print_proof(const job *j)
     const ganz_product_facts *const f = &worst.facts;
     if (f->integer)
         printf("No sum exceeds %d * %d * %d = %s < 2^%d (%s): 32 bits %s.\n", f->depth, f->left.most, f->right.most,
-               commas(f->worst, number), bits_of(f->worst), f->name, f->worst < 1LL << 31 ? "hold them all" : "are too few");
+               commas(f->worst, number), bits_of(f->worst), f->name,
+               f->worst < 1LL << 31 ? "hold them all" : "are too few");
 }
 
 static void print_totals(const job *j)
@@ -273,8 +276,8 @@ static void print_text(const job *j)
     if (j->translator)
         printf("%-17s %9s %9s %10s %14s %s\n", "product", "integer", "float", "clipped", "largest sum", "bits");
     else
-        printf("%-17s %-15s %5s  %-9s %-9s %5s  %-9s %-9s %s\n", "product", "out x depth", "left", "step", "range", "right",
-               "step", "range", "largest possible sum");
+        printf("%-17s %-15s %5s  %-9s %-9s %5s  %-9s %-9s %s\n", "product", "out x depth", "left", "step", "range",
+               "right", "step", "range", "largest possible sum");
     for (int i = 0; i < j->facts.products; i++) {
         const row r = row_at(j, i);
         (j->translator ? print_done : print_product)(&r);
@@ -296,22 +299,22 @@ static void json_text(const char *key, const char *text)
     putchar('"');
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
         if (*c == '"' || *c == '\\') putchar('\\');
-        if (*c < 0x20)
-            printf("\\u%04x", *c);
-        else
-            putchar(*c);
+        if (*c < 0x20) printf("\\u%04x", *c);
+        else putchar(*c);
     }
     putchar('"');
 }
 
 static void json_codes(const char *key, const ganz_code_facts *c)
 {
-    printf(",\"%s\":{\"bits\":%d,\"most\":%d,\"step\":%.9g,\"range\":%.9g}", key, c->bits, c->most, c->step, c->step * c->most);
+    printf(",\"%s\":{\"bits\":%d,\"most\":%d,\"step\":%.9g,\"range\":%.9g}", key, c->bits, c->most, c->scale,
+           c->scale * c->most);
 }
 
 static void json_product(const job *j, const row *r)
 {
-    static const char *const kinds[] = {[GANZ_PRODUCT_DENSE] = "dense", [GANZ_PRODUCT_QK] = "qk", [GANZ_PRODUCT_UV] = "uv"};
+    static const char *const kinds[] = {
+        [GANZ_PRODUCT_DENSE] = "dense", [GANZ_PRODUCT_QK] = "qk", [GANZ_PRODUCT_UV] = "uv"};
     const ganz_product_facts *const f = &r->facts;
     const ganz_product_counts *const c = &r->counts;
     printf("{\"name\":\"%s\",\"kind\":\"%s\",\"integer\":%s,\"out\":%d,\"depth\":%d", f->name, kinds[f->kind],
@@ -323,7 +326,8 @@ static void json_product(const job *j, const row *r)
     }
     if (j->translator)
         printf(",\"integer_runs\":%lld,\"float_runs\":%lld,\"codes\":%lld,\"clipped\":%lld,\"largest_sum\":%lld,"
-               "\"largest_bits\":%d", c->integer_runs, c->float_runs, c->codes, c->clipped, c->largest, bits_of(c->largest));
+               "\"largest_bits\":%d",
+               c->integer_runs, c->float_runs, c->codes, c->clipped, c->largest, bits_of(c->largest));
     putchar('}');
 }
 
@@ -334,12 +338,14 @@ static void print_json(const job *j)
     count_products(j, &integers, &floats);
     putchar('{');
     json_text("file", j->path);
-    printf(",\"bytes\":%lld,\"checksums\":%d,\"width\":%d,\"ffn\":%d,\"heads\":%d,\"encoder_layers\":%d,\"decoder_layers\":%d,"
+    printf(",\"bytes\":%lld,\"checksums\":%d,\"width\":%d,\"ffn\":%d,\"heads\":%d,"
+           "\"encoder_layers\":%d,\"decoder_layers\":%d,"
            "\"vocabulary\":%d,\"longest_input\":%d,\"longest_output\":%d,\"parameters\":%lld,\"bits\":%d,"
-           "\"input_bits\":%d,\"attention_bits\":%d,\"bias_bits\":%d,\"float_lookup\":%s,\"row_steps\":%s,\"dynamic_bits\":%d,", j->file_bytes,
-           j->checked, f->width, f->ffn, f->heads, f->encoder_layers, f->decoder_layers, f->vocabulary, f->longest_input,
-           f->longest_output, f->parameters, f->bits, f->input_bits, f->attention_bits, f->bias_bits,
-           f->float_lookup ? "true" : "false", f->row_steps ? "true" : "false", f->dynamic_bits);
+           "\"input_bits\":%d,\"attention_bits\":%d,\"bias_bits\":%d,\"float_lookup\":%s,"
+           "\"row_steps\":%s,\"dynamic_bits\":%d,",
+           j->file_bytes, j->checked, f->width, f->ffn, f->heads, f->encoder_layers, f->decoder_layers, f->vocabulary,
+           f->longest_input, f->longest_output, f->parameters, f->bits, f->input_bits, f->attention_bits, f->bias_bits,
+           f->float_lookup ? "true" : "false", f->row_scales ? "true" : "false", f->dynamic_bits);
     json_text("source_language", f->source_language);
     putchar(',');
     json_text("target_language", f->target_language);
@@ -401,8 +407,10 @@ int cli_run_inspect(int argc, char **argv)
     if (code < 0 && beam != j.options.beam && !j.audit_path)
         code = cli_usage(&cli_about_inspect, "--beam goes with --audit, which translates");
     j.options.beam = (int)beam;
-    if (code < 0 && j.vocab && (j.json || j.audit_path)) code = cli_usage(&cli_about_inspect, "--vocab goes with nothing else");
-    if (code < 0 && rest.count > 1) code = cli_usage(&cli_about_inspect, "one model at a time, not %s too", rest.items[1]);
+    if (code < 0 && j.vocab && (j.json || j.audit_path))
+        code = cli_usage(&cli_about_inspect, "--vocab goes with nothing else");
+    if (code < 0 && rest.count > 1)
+        code = cli_usage(&cli_about_inspect, "one model at a time, not %s too", rest.items[1]);
     if (code < 0) j.path = cli_find_model(rest.count > 0 ? rest.items[0] : NULL, path);
     if (code < 0 && !j.path) code = cli_no_model(&cli_about_inspect, "name one");
     if (code < 0) code = inspect(&j);

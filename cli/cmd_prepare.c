@@ -8,19 +8,21 @@
 #include "ganz/corpus.h"
 #include "ganz/io.h"
 
+/* clang-format off */
 const cli_command cli_about_prepare = {
     .name = "prepare",
     .usage = "--vocab V --source FILE... --target FILE... --out CORPUS [OPTIONS]",
     .summary = "turn parallel text into a training corpus",
     .details =
-        "Line i of a source file and line i of its target file are a pair: the first source goes with the first target,\n"
-        "and so on. .gz, .xz and .zst files are decompressed; one of the files may be -, standard input. Both sides are\n"
-        "stripped; a pair with an empty side is dropped. Lengths are in tokens and count the end mark.\n"
-        "\n"
-        "Weights say how often each pair comes in an epoch of training: with 6 it comes six times, with 0.5 in every\n"
-        "other epoch. There is one for each pair of files; without --weight all are 1. The list of --list has a line\n"
-        "\"SOURCE TARGET [WEIGHT]\" for each pair of files; lines that begin with # are comments.\n",
+    "Line i of a source file and line i of its target file are a pair: the first source goes with the first target,\n"
+    "and so on. .gz, .xz and .zst files are decompressed; one of the files may be -, standard input. Both sides are\n"
+    "stripped; a pair with an empty side is dropped. Lengths are in tokens and count the end mark.\n"
+    "\n"
+    "Weights say how often each pair comes in an epoch of training: with 6 it comes six times, with 0.5 in every\n"
+    "other epoch. There is one for each pair of files; without --weight all are 1. The list of --list has a line\n"
+    "\"SOURCE TARGET [WEIGHT]\" for each pair of files; lines that begin with # are comments.\n",
 };
+/* clang-format on */
 
 /* The pairs of files, from --source and --target or from --list. */
 typedef struct sets {
@@ -119,8 +121,8 @@ static int sets_of_list(sets *s, const char *path)
         double weight = 1;
         if (!source || source[0] == '#') continue;
         if (!target || (word && (!parse_weight(word, &weight) || strtok_r(NULL, " \t\r", &word_state)))) {
-            snprintf(err.message, sizeof err.message, "%s: not \"SOURCE TARGET [WEIGHT]\" with a weight over 0, up to 1000, after %s",
-                     path, source);
+            snprintf(err.message, sizeof err.message,
+                     "%s: not \"SOURCE TARGET [WEIGHT]\" with a weight over 0, up to 1000, after %s", path, source);
             return cli_fail(about, &err);
         }
         if (!add_set(s, source, target, weight)) return no_memory();
@@ -229,11 +231,14 @@ int cli_run_prepare(int argc, char **argv)
         {"out", 'o', CLI_TEXT, &out, "FILE", "the corpus to write", 0, 0},
         {"min-length", 0, CLI_INT, &min_length, "N", "drop pairs with fewer tokens on a side", 0, 1e9},
         {"max-length", 0, CLI_INT, &max_length, "N", "drop pairs with more tokens on a side, 0: keep all", 0, 1e9},
-        {"max-ratio", 0, CLI_REAL, &how.max_ratio, "X", "drop pairs whose longer side has over X times the tokens of the other, 0: keep all", 0, 1e9},
+        {"max-ratio", 0, CLI_REAL, &how.max_ratio, "X",
+         "drop pairs whose longer side has over X times the tokens of the other, 0: keep all", 0, 1e9},
         {"dedupe", 0, CLI_FLAG, &how.dedupe, NULL, "drop pairs that came before", 0, 0},
         {"drop-identical", 0, CLI_FLAG, &how.drop_identical, NULL, "drop pairs whose target is their source", 0, 0},
-        {"invalid", 0, CLI_CHOICE, &invalid, "error|drop|replace", "what text that is not UTF-8 does: stop, drop its pair, or become U+FFFD", 0, 0},
-        {"threads", 'j', CLI_INT, &threads, "N", "threads, 0: one for each core; the corpus is the same for any number", 0, 1024},
+        {"invalid", 0, CLI_CHOICE, &invalid, "error|drop|replace",
+         "what text that is not UTF-8 does: stop, drop its pair, or become U+FFFD", 0, 0},
+        {"threads", 'j', CLI_INT, &threads, "N", "threads, 0: one for each core; the corpus is the same for any number",
+         0, 1024},
         {"quiet", 'q', CLI_FLAG, &quiet, NULL, "no progress and no table", 0, 0},
         {0},
     };
@@ -248,7 +253,9 @@ int cli_run_prepare(int argc, char **argv)
         how.min_length = (int)min_length;
         how.max_length = (int)max_length;
         how.threads = (int)threads;
-        how.invalid = invalid[0] == 'd' ? GANZ_INVALID_DROP : invalid[0] == 'r' ? GANZ_INVALID_REPLACE : GANZ_INVALID_ERROR;
+        how.invalid = invalid[0] == 'd'   ? GANZ_INVALID_DROP
+                      : invalid[0] == 'r' ? GANZ_INVALID_REPLACE
+                                          : GANZ_INVALID_ERROR;
         code = prepare(&s, vocab, out, &how, quiet);
     }
     free(s.inputs);

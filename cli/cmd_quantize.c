@@ -8,31 +8,34 @@
 #include "cli.h"
 #include "ganz/quantize.h"
 
+/* clang-format off */
 const cli_command cli_about_quantize = {
     .name = "quantize",
-    .usage = "--model MODEL --train CORPUS --out DIR [OPTIONS]\n       ganz quantize --model MODEL --calibrate TEXT --out FILE [OPTIONS]",
+    .usage = "--model MODEL --train CORPUS --out DIR [OPTIONS]\n"
+             "       ganz quantize --model MODEL --calibrate TEXT --out FILE [OPTIONS]",
     .summary = "make an integer model of a float model",
     .details =
-        "Every matrix product of the new model multiplies integers of --bits bits: weights are rounded, and the input of\n"
-        "each product has a step of its own.\n"
-        "\n"
-        "--method learned (so it is with --train) trains in six phases: 1 integer parameters, 2 measured ranges, 3 learned\n"
-        "steps, 4 refined steps, 5 and 6 fine-tuning of the parameters. DIR gets best.safetensors (the integer model, the\n"
-        "best from the end of phase 4 on by validation), phase-3.safetensors (the one after phase 3), last.safetensors (to\n"
-        "go on with --resume), log.tsv and loss.svg, steps.tsv and steps.svg (the steps over time), and, where there is text\n"
-        "for validation, quant.txt, quant.tsv, quant.json and quant.svg (what rounding did to each operand, worst first).\n"
-        "Settings are those the model was trained with, as far as its file tells. Signals are as in ganz train.\n"
-        "\n"
-        "The corpus only says which sentences to look at: what is learned is to believe what the float model believes, or\n"
-        "another --teacher of the same vocabulary, so that the integer model stays near it. Of several teachers each has its\n"
-        "share of the batches. With --learn-from corpus the corpus is right instead, as in the paper.\n"
-        "\n"
-        "--method max (so it is with --calibrate) takes steps from the largest magnitudes seen while the model translates a\n"
-        "text (or, with --calibrate-target, while it follows the given translation); some hundred sentences do. --method kl\n"
-        "clips them where the distribution of magnitudes suffers least. --method clip clips everything to one range; with\n"
-        "--train the parameters are tuned to that. --method dynamic gives each row of an input a step of its own as it\n"
-        "comes, which the model file emulates in float. These are what the learned method is compared with.\n",
+"Every matrix product of the new model multiplies integers of --bits bits: weights are rounded, and the input of\n"
+"each product has a step of its own.\n"
+"\n"
+"--method learned (so it is with --train) trains in six phases: 1 integer parameters, 2 measured ranges, 3 learned\n"
+"steps, 4 refined steps, 5 and 6 fine-tuning of the parameters. DIR gets best.safetensors (the integer model, the\n"
+"best from the end of phase 4 on by validation), phase-3.safetensors (the one after phase 3), last.safetensors (to\n"
+"go on with --resume), log.tsv and loss.svg, steps.tsv and steps.svg (the steps over time), and, where there is text\n"
+"for validation, quant.txt, quant.tsv, quant.json and quant.svg (what rounding did to each operand, worst first).\n"
+"Settings are those the model was trained with, as far as its file tells. Signals are as in ganz train.\n"
+"\n"
+"The corpus only says which sentences to look at: what is learned is to believe what the float model believes, or\n"
+"another --teacher of the same vocabulary, so that the integer model stays near it. Of several teachers each has its\n"
+"share of the batches. With --learn-from corpus the corpus is right instead, as in the paper.\n"
+"\n"
+"--method max (so it is with --calibrate) takes steps from the largest magnitudes seen while the model translates a\n"
+"text (or, with --calibrate-target, while it follows the given translation); some hundred sentences do. --method kl\n"
+"clips them where the distribution of magnitudes suffers least. --method clip clips everything to one range; with\n"
+"--train the parameters are tuned to that. --method dynamic gives each row of an input a step of its own as it\n"
+"comes, which the model file emulates in float. These are what the learned method is compared with.\n",
 };
+/* clang-format on */
 
 enum { REPORT_LINES = 200 };
 
@@ -100,7 +103,8 @@ static int calibrate(words *w)
         return cli_fail(&cli_about_quantize, &err);
     if (w->quiet) return CLI_OK;
     printf("%d of %d products in %d-bit integers", report.integer_products, report.products, w->how.bits);
-    if (report.lines) printf(", %d input steps from %lld lines (%lld left out)", report.steps, report.lines, report.left_out);
+    if (report.lines)
+        printf(", %d input steps from %lld lines (%lld left out)", report.scales, report.lines, report.left_out);
     puts(w->how.method == GANZ_METHOD_DYNAMIC ? ", emulated in float" : "");
     return CLI_OK;
 }
@@ -116,8 +120,8 @@ static void print_report(const words *w, const ganz_train_report *r)
         fputc('\n', stderr);
     }
     if (r->compared > 0)
-        fprintf(stderr, "integer engine: BLEU %.2f; %d of %d validation sentences differ from training%s\n", r->engine_bleu,
-                r->different, r->compared,
+        fprintf(stderr, "integer engine: BLEU %.2f; %d of %d validation sentences differ from training%s\n",
+                r->engine_bleu, r->different, r->compared,
                 r->different == 0 ? "" : " (floats around the integers are rounded otherwise on another device)");
     fprintf(stderr, "%s/best.safetensors: %d of %d products in integers", out, r->integer_products, r->products);
     if (w->run.valid_source) fprintf(stderr, "; what rounding did is in %s/quant.txt", out);
@@ -135,15 +139,18 @@ static int learn(words *w)
 
 /* ---- words -------------------------------------------------------------------------------------- */
 
-/* Settings of the model's own training (or of the run that goes on), the recipe, and options, each over the one before. */
+/* Settings of the model's own training (or of the run that goes on), the recipe, and options, each over the one
+ * before. */
 static int make_recipe(words *w, const cli_settings *settings)
 {
     const cli_command *const about = &cli_about_quantize;
     ganz_recipe *const r = &w->run.recipe;
     ganz_error err;
     bool found = false;
-    if (w->run.resume && w->run.out && ganz_train_recipe(w->run.out, r, &found, &err) != GANZ_OK) return cli_fail(about, &err);
-    if (!found && w->run.model && ganz_model_recipe(w->run.model, r, &found, &err) != GANZ_OK) return cli_fail(about, &err);
+    if (w->run.resume && w->run.out && ganz_train_recipe(w->run.out, r, &found, &err) != GANZ_OK)
+        return cli_fail(about, &err);
+    if (!found && w->run.model && ganz_model_recipe(w->run.model, r, &found, &err) != GANZ_OK)
+        return cli_fail(about, &err);
     if (w->recipe && ganz_recipe_read(r, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
     r->average_last = r->patience = 0; /* of training, which a recipe or the model's file may name */
     if (w->run.teacher_count > 0) r->learn_from = GANZ_LEARN_FROM_MODEL;
@@ -159,15 +166,23 @@ static int check_words(const words *w)
     const ganz_train_options *const o = &w->run;
     if (!o->model && !o->resume) return cli_usage(about, "which model? give --model");
     if (!o->out) return cli_usage(about, "where to? give --out");
-    if (o->train && w->how.source) return cli_usage(about, "--train learns, --calibrate only measures: give one of them");
-    if (o->steps_of && !o->train) return cli_usage(about, "--steps-of goes with --train, which learns them on");
-    if (o->teacher_count > 0 && !o->train) return cli_usage(about, "--teacher goes with --train: without it nothing is learned");
-    if (o->valid_source && !o->train) return cli_usage(about, "--valid-source goes with --train: without it nothing is chosen");
-    if (o->resume && !o->train) return cli_usage(about, "--resume goes with --train: without it there is no run to go on with");
-    if (!o->train && strcmp(o->device, "cpu") != 0) return cli_usage(about, "--device goes with --train: measuring is done on the CPU");
-    if (w->how.most_lines > 0 && !w->how.source) return cli_usage(about, "--calibrate-lines goes with --calibrate, whose lines they are");
-    if (w->how.target && !w->how.source) return cli_usage(about, "--calibrate-target goes with --calibrate, whose translation it is");
-    if (w->report && !w->how.source) return cli_usage(about, "--report goes with --calibrate, whose text it translates");
+    if (o->train && w->how.source)
+        return cli_usage(about, "--train learns, --calibrate only measures: give one of them");
+    if (o->scales_of && !o->train) return cli_usage(about, "--steps-of goes with --train, which learns them on");
+    if (o->teacher_count > 0 && !o->train)
+        return cli_usage(about, "--teacher goes with --train: without it nothing is learned");
+    if (o->valid_source && !o->train)
+        return cli_usage(about, "--valid-source goes with --train: without it nothing is chosen");
+    if (o->resume && !o->train)
+        return cli_usage(about, "--resume goes with --train: without it there is no run to go on with");
+    if (!o->train && strcmp(o->device, "cpu") != 0)
+        return cli_usage(about, "--device goes with --train: measuring is done on the CPU");
+    if (w->how.most_lines > 0 && !w->how.source)
+        return cli_usage(about, "--calibrate-lines goes with --calibrate, whose lines they are");
+    if (w->how.target && !w->how.source)
+        return cli_usage(about, "--calibrate-target goes with --calibrate, whose translation it is");
+    if (w->report && !w->how.source)
+        return cli_usage(about, "--report goes with --calibrate, whose text it translates");
     if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
     return -1;
 }
@@ -181,15 +196,15 @@ static int check_settings(const words *w, const cli_settings *settings)
         return cli_usage(about, "--teacher and --learn-from corpus exclude each other");
     if (o->train && o->recipe.learn_from != GANZ_LEARN_FROM_CORPUS && o->teacher_count == 0 && !o->model)
         return cli_usage(about, "which model to learn from? give --model, or --teacher");
-    if (o->steps_of && o->recipe.method == GANZ_METHOD_CLIP)
+    if (o->scales_of && o->recipe.method == GANZ_METHOD_CLIP)
         return cli_usage(about, "--steps-of goes with --method learned: here it would change nothing");
     if (!o->train && o->recipe.clip[0] != o->recipe.clip[1])
         return cli_usage(about, "--clip with two ranges goes with --train, which narrows them");
     return cli_settings_check(about, settings, o);
 }
 
-/* The method that goes with the text, unless one is named, by an option, a recipe or the run that goes on; and whether it
- * can do with that. */
+/* The method that goes with the text, unless one is named, by an option, a recipe or the run that goes on; and whether
+ * it can do with that. */
 static int choose_method(words *w, bool named)
 {
     const cli_command *const about = &cli_about_quantize;
@@ -198,7 +213,8 @@ static int choose_method(words *w, bool named)
     if (!named && !trains && r->method == GANZ_METHOD_LEARNED) r->method = GANZ_METHOD_MAX;
     const bool learned = r->method == GANZ_METHOD_LEARNED, clip = r->method == GANZ_METHOD_CLIP;
     const bool needs_text = r->method == GANZ_METHOD_MAX || r->method == GANZ_METHOD_KL;
-    if (trains && !learned && !clip) return cli_usage(about, "only the methods learned and clip train: give no --train");
+    if (trains && !learned && !clip)
+        return cli_usage(about, "only the methods learned and clip train: give no --train");
     if (!trains && learned) return cli_usage(about, "which text? give --train, the corpus to learn from");
     if (!trains && needs_text && !w->how.source) return cli_usage(about, "which text? give --train or --calibrate");
     return -1;
@@ -224,8 +240,10 @@ int cli_run_quantize(int argc, char **argv)
         {"calibrate-target", 0, CLI_TEXT, &w.how.target, "FILE", "its translation, instead of the model's own", 0, 0},
         {"calibrate-lines", 0, CLI_INT, &w.how.most_lines, "N", "stop after N lines; 0: take all", 0, 1e15},
         {"report", 0, CLI_TEXT, &w.report, "DIR", "with --calibrate: write quant.* there, as learning does", 0, 0},
-        {"steps-of", 0, CLI_TEXT, &w.run.steps_of, "MODEL", "learning: begin with this integer model's steps, as of --method kl", 0, 0},
-        {"teacher", 0, CLI_LIST, &teachers, "MODEL...", "learning: from these float models instead of the corpus or --model", 0, 0},
+        {"steps-of", 0, CLI_TEXT, &w.run.scales_of, "MODEL",
+         "learning: begin with this integer model's steps, as of --method kl", 0, 0},
+        {"teacher", 0, CLI_LIST, &teachers, "MODEL...",
+         "learning: from these float models instead of the corpus or --model", 0, 0},
         {"resume", 0, CLI_FLAG, &w.run.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},
         {"device", 'd', CLI_TEXT, &w.run.device, "cpu|cuda[:N]", "where to learn", 0, 0},
         {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU, 0: all; the result is the same", 0, 1024},

@@ -7,6 +7,7 @@
 #include "ganz/io.h"
 #include "ganz/score.h"
 
+/* clang-format off */
 const cli_command cli_about_score = {
     "score",
     "--ref REF [--hyp HYP...] [OPTIONS]",
@@ -15,6 +16,7 @@ const cli_command cli_about_score = {
     "Scores equal those of sacrebleu 2 (13a, intl, chrF2) and of t2t-bleu (t2t). With several hypotheses each is\n"
     "compared with the first by paired bootstrap resampling; p is the chance of such a difference between equals.\n",
 };
+/* clang-format on */
 
 typedef struct options {
     const char *ref, *tok, *metric;
@@ -177,14 +179,10 @@ static void print_string(const char *text)
     const bool valid = ganz_utf8_valid(text, strlen(text));
     putchar('"');
     for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            printf("\\%c", *s);
-        else if (*s < 0x20 || *s == 0x7F)
-            printf("\\u%04x", *s);
-        else if (*s >= 0x80 && !valid)
-            fputs("\\ufffd", stdout);
-        else
-            putchar(*s);
+        if (*s == '"' || *s == '\\') printf("\\%c", *s);
+        else if (*s < 0x20 || *s == 0x7F) printf("\\u%04x", *s);
+        else if (*s >= 0x80 && !valid) fputs("\\ufffd", stdout);
+        else putchar(*s);
     }
     putchar('"');
 }
@@ -201,10 +199,8 @@ static void print_object(const task *t, int at, const char *signature)
     printf("\"metric\": \"%s\"", ganz_metric_name(t->settings.metric));
     print_key_real("score", s.score);
     print_reals("precisions", s.precisions, s.orders);
-    if (t->settings.metric == GANZ_BLEU)
-        print_key_real("bp", s.bp);
-    else
-        print_reals("recalls", s.recalls, s.orders);
+    if (t->settings.metric == GANZ_BLEU) print_key_real("bp", s.bp);
+    else print_reals("recalls", s.recalls, s.orders);
     printf(", \"sys_len\": %lld, \"ref_len\": %lld", s.sys_len, s.ref_len);
     if (t->resamples > 0) {
         const ganz_resampled *const r = &t->resampled[at];

@@ -6,42 +6,47 @@
 #include "cli.h"
 #include "ganz/train.h"
 
+/* clang-format off */
 const cli_command cli_about_train = {
     .name = "train",
     .usage = "--train CORPUS --vocab V --out DIR [--recipe R] [--valid-source S --valid-target T] [OPTIONS]\n"
              "       ganz train --train CORPUS --model MODEL --out DIR [OPTIONS]",
     .summary = "train a model",
     .details =
-        "DIR gets last.safetensors (a model with all that is needed to go on), best.safetensors (the best model by\n"
-        "validation), average.safetensors (when averaging is asked for; with --average-last also the models it is made of),\n"
-        "log.tsv and loss.svg.\n"
-        "\n"
-        "A recipe is a file of lines \"name: value\", or one of base, base-quick, big, big-quick, small,\n"
-        "tiny; options override it, and --dump-config prints what comes out. With --resume the settings are those of\n"
-        "the run's last checkpoint, a recipe and options override them, and the run goes on as if it had never\n"
-        "stopped. So a run can branch: copy the folder of one that trains at a flat rate, and resume the copy with\n"
-        "other --steps and a --cooldown.\n"
-        "\n"
-        "With --model the run begins with the parameters of a float model, to fit it to other text: shape and vocabulary\n"
-        "are the model's, settings those it was trained with as far as its file tells, and the schedule begins anew. A\n"
-        "fraction of the --learning-rate, few --steps and a --cooldown of 1 do; the corpus is made with the vocabulary that\n"
-        "ganz inspect --vocab MODEL prints.\n"
-        "\n"
-        "With --teacher the corpus only says which sentences to look at: what is learned is to believe what the teacher\n"
-        "believes, a float model of any shape with the same vocabulary. Of several teachers each has its share of the\n"
-        "batches.\n"
-        "\n"
-        "SIGINT, SIGTERM and SIGHUP save a checkpoint and end the run (a second SIGINT ends it at once); SIGUSR1 saves\n"
-        "one and goes on.\n",
+"DIR gets last.safetensors (a model with all that is needed to go on), best.safetensors (the best model by\n"
+"validation), average.safetensors (when averaging is asked for; with --average-last also the models it is made of),\n"
+"log.tsv and loss.svg.\n"
+"\n"
+"A recipe is a file of lines \"name: value\", or one of base, base-quick, big, big-quick, small,\n"
+"tiny; options override it, and --dump-config prints what comes out. With --resume the settings are those of\n"
+"the run's last checkpoint, a recipe and options override them, and the run goes on as if it had never\n"
+"stopped. So a run can branch: copy the folder of one that trains at a flat rate, and resume the copy with\n"
+"other --steps and a --cooldown.\n"
+"\n"
+"With --model the run begins with the parameters of a float model, to fit it to other text: shape and vocabulary\n"
+"are the model's, settings those it was trained with as far as its file tells, and the schedule begins anew. A\n"
+"fraction of the --learning-rate, few --steps and a --cooldown of 1 do; the corpus is made with the vocabulary that\n"
+"ganz inspect --vocab MODEL prints.\n"
+"\n"
+"With --teacher the corpus only says which sentences to look at: what is learned is to believe what the teacher\n"
+"believes, a float model of any shape with the same vocabulary. Of several teachers each has its share of the\n"
+"batches.\n"
+"\n"
+"SIGINT, SIGTERM and SIGHUP save a checkpoint and end the run (a second SIGINT ends it at once); SIGUSR1 saves\n"
+"one and goes on.\n",
 };
+/* clang-format on */
 
+/* clang-format off */
 const cli_command cli_about_average = {
     .name = "average",
     .usage = "--out MODEL MODEL...",
     .summary = "average models of one shape",
-    .details = "Checkpoints are models too. All must have the same shape and vocabulary. Settings that ganz quantize goes by are\n"
-               "noted as in the first of them, so the newest comes first.\n",
+    .details =
+    "Checkpoints are models too. All must have the same shape and vocabulary. Settings that ganz quantize goes by are\n"
+    "noted as in the first of them, so the newest comes first.\n",
 };
+/* clang-format on */
 
 /* ---- report ------------------------------------------------------------------------------------- */
 
@@ -63,8 +68,8 @@ static void print_report(const ganz_train_report *r, const ganz_train_options *o
     } else {
         fprintf(stderr, "the model is in %s/%s.safetensors\n", out, average ? "average" : "last");
     }
-    fprintf(stderr, "memory: %.0f MiB at most (%.0f MiB a pass, %.0f MiB parameters and optimizer)\n",
-            cli_peak_mib(), (double)r->pass_bytes / 1048576, (double)r->weight_bytes / 1048576);
+    fprintf(stderr, "memory: %.0f MiB at most (%.0f MiB a pass, %.0f MiB parameters and optimizer)\n", cli_peak_mib(),
+            (double)r->pass_bytes / 1048576, (double)r->weight_bytes / 1048576);
 }
 
 /* ---- train -------------------------------------------------------------------------------------- */
@@ -84,7 +89,8 @@ static int make_recipe(const train_words *w, const cli_settings *settings, ganz_
     ganz_recipe *const r = &options->recipe;
     if (options->resume && options->out && ganz_train_recipe(options->out, r, &found, &err) != GANZ_OK)
         return cli_fail(about, &err);
-    if (!found && options->model && ganz_model_recipe(options->model, r, &found, &err) != GANZ_OK) return cli_fail(about, &err);
+    if (!found && options->model && ganz_model_recipe(options->model, r, &found, &err) != GANZ_OK)
+        return cli_fail(about, &err);
     if (w->recipe && ganz_recipe_read(r, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
     if (options->teacher_count > 0) r->learn_from = GANZ_LEARN_FROM_MODEL;
     const int code = cli_settings_apply(about, settings, r);
@@ -99,9 +105,11 @@ static int check_words(const ganz_train_options *o, const cli_settings *settings
     const cli_command *const about = &cli_about_train;
     if (!o->train) return cli_usage(about, "--train is needed");
     if (!o->vocab && !o->model) return cli_usage(about, "--vocab is needed, or a --model to begin with");
-    if (o->vocab && o->model) return cli_usage(about, "the vocabulary is the model's: --vocab and --model exclude each other");
+    if (o->vocab && o->model)
+        return cli_usage(about, "the vocabulary is the model's: --vocab and --model exclude each other");
     for (size_t i = 0; o->model && i < sizeof shape / sizeof shape[0]; i++)
-        if (cli_settings_given(settings, shape[i])) return cli_usage(about, "the shape is the model's: --%s and --model exclude each other", shape[i]);
+        if (cli_settings_given(settings, shape[i]))
+            return cli_usage(about, "the shape is the model's: --%s and --model exclude each other", shape[i]);
     if (!o->out) return cli_usage(about, "--out is needed");
     if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
     if (o->recipe.learn_from == GANZ_LEARN_FROM_MODEL && o->teacher_count == 0 && !o->model)
@@ -132,7 +140,8 @@ int cli_run_train(int argc, char **argv)
         {"train", 't', CLI_TEXT, &o.train, "CORPUS", "corpus from ganz prepare", 0, 0},
         {"vocab", 'v', CLI_TEXT, &o.vocab, "FILE", "vocabulary of the corpus", 0, 0},
         {"model", 'm', CLI_TEXT, &o.model, "FILE", "float model to begin with, instead of fresh parameters", 0, 0},
-        {"teacher", 0, CLI_LIST, &teachers, "MODEL...", "learn what these float models believe, instead of the corpus", 0, 0},
+        {"teacher", 0, CLI_LIST, &teachers, "MODEL...", "learn what these float models believe, instead of the corpus",
+         0, 0},
         {"valid-source", 0, CLI_TEXT, &o.valid_source, "FILE", "text for validation", 0, 0},
         {"valid-target", 0, CLI_TEXT, &o.valid_target, "FILE", "its translation", 0, 0},
         {"out", 'o', CLI_TEXT, &o.out, "DIR", "folder of the run", 0, 0},

@@ -10,6 +10,7 @@
 #include "ganz/io.h"
 #include "inputs.h"
 
+/* clang-format off */
 const cli_command cli_about_translate = {
     "translate", "[--model MODEL] [FILE...]", "translate text, one line each",
     "Reads the files, or standard input, and writes one line for each line, in the same order; a blank line for a\n"
@@ -25,15 +26,25 @@ const cli_command cli_about_translate = {
     "--prefix names a file with one line for each line of input: what its translation must begin with, or nothing.\n"
     "Lines longer than --max-input tokens are translated in pieces that end at sentence ends where possible.\n",
 };
+/* clang-format on */
 
-enum { FIRST_LINES = 16, MOST_LINES = 256, GPU_LINES = 1024, CPU_TOKENS = 3072, GPU_TOKENS = 16384, BLOCK_BYTES = 1 << 20, MOST_THREADS = 256 };
+enum {
+    FIRST_LINES = 16,
+    MOST_LINES = 256,
+    GPU_LINES = 1024,
+    CPU_TOKENS = 3072,
+    GPU_TOKENS = 16384,
+    BLOCK_BYTES = 1 << 20,
+    MOST_THREADS = 256
+};
 
 typedef struct buffer {
     char *data;
     size_t bytes, capacity;
 } buffer;
 
-/* Lines that go through one translator together. Which lines share a block depends on the input alone, not on threads. */
+/* Lines that go through one translator together. Which lines share a block depends on the input alone, not on
+ * threads. */
 typedef struct block {
     buffer text, out;
     ganz_line lines[GPU_LINES];
@@ -97,7 +108,8 @@ static ganz_status add(buffer *b, const char *text, size_t bytes, ganz_error *er
 /* ---- reading ------------------------------------------------------------------------------------ */
 
 /* Appends a line to the block's text; text that is not UTF-8 is repaired or refused, as the user wants. */
-static ganz_status add_line(const job *j, block *b, const ganz_lines *from, const char *text, size_t bytes, ganz_error *err)
+static ganz_status add_line(const job *j, block *b, const ganz_lines *from, const char *text, size_t bytes,
+                            ganz_error *err)
 {
     if (ganz_utf8_valid(text, bytes)) return add(&b->text, text, bytes, err);
     if (strcmp(j->invalid, "replace") == 0) {
@@ -374,10 +386,17 @@ static void free_job(job *j)
 
 static ganz_status run_documents(job *j, const cli_list *files, int *skipped, ganz_error *err)
 {
-    const cli_inputs inputs = {.files = files, .out = j->out_path, .format = j->document.format,
-                               .replace_invalid = strcmp(j->invalid, "replace") == 0, .quiet = j->quiet};
-    const cli_documents_options o = {.translator = j->options, .document = j->document, .threads = (int)j->threads,
-                                     .most_lines = j->most_lines, .cache = j->cache_path, .model_path = j->model_path};
+    const cli_inputs inputs = {.files = files,
+                               .out = j->out_path,
+                               .format = j->document.format,
+                               .replace_invalid = strcmp(j->invalid, "replace") == 0,
+                               .quiet = j->quiet};
+    const cli_documents_options o = {.translator = j->options,
+                                     .document = j->document,
+                                     .threads = (int)j->threads,
+                                     .most_lines = j->most_lines,
+                                     .cache = j->cache_path,
+                                     .model_path = j->model_path};
     cli_documents *documents;
     ganz_status status = cli_documents_open(&documents, j->model, &o, &j->progress, err);
     if (status != GANZ_OK) return status;
@@ -403,7 +422,10 @@ static int translate_documents(job *j, const cli_list *files)
 }
 
 /* What is said about each line needs one line of output for each: no documents. */
-static bool wants_lines(const job *j) { return j->options.n_best > 1 || j->scores || j->options.alignment || j->prefix_path; }
+static bool wants_lines(const job *j)
+{
+    return j->options.n_best > 1 || j->scores || j->options.alignment || j->prefix_path;
+}
 
 static int start_job(job *j, const cli_list *files)
 {
@@ -432,7 +454,11 @@ static bool reads_input(const cli_list *files)
 
 int cli_run_translate(int argc, char **argv)
 {
-    job j = {.out_path = "-", .invalid = "error", .newlines = "end", .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    job j = {.out_path = "-",
+             .invalid = "error",
+             .newlines = "end",
+             .lock = PTHREAD_MUTEX_INITIALIZER,
+             .changed = PTHREAD_COND_INITIALIZER};
     ganz_translator_defaults(&j.options);
     ganz_document_defaults(&j.document);
     j.options.device = "cpu";
@@ -442,10 +468,13 @@ int cli_run_translate(int argc, char **argv)
         {"model", 'm', CLI_TEXT, &j.model_path, "FILE", "the model", 0, 0},
         {"out", 'o', CLI_TEXT, &j.out_path, "FILE", "where to write: a file, a folder, or - for standard output", 0, 0},
         {"format", 'f', CLI_TEXT, &j.document.format, "NAME", "auto, text, lines, ...: what the inputs are", 0, 0},
-        {"newlines", 0, CLI_CHOICE, &j.newlines, "end|space|never", "what a newline of plain text is: the end of a sentence or not", 0, 0},
-        {"glossary", 0, CLI_TEXT, &j.glossary_path, "FILE", "terms, a tab, what they become; without a tab: not translated", 0, 0},
+        {"newlines", 0, CLI_CHOICE, &j.newlines, "end|space|never",
+         "what a newline of plain text is: the end of a sentence or not", 0, 0},
+        {"glossary", 0, CLI_TEXT, &j.glossary_path, "FILE",
+         "terms, a tab, what they become; without a tab: not translated", 0, 0},
         {"bilingual", 0, CLI_FLAG, &j.document.bilingual, NULL, "each paragraph is followed by its translation", 0, 0},
-        {"cache", 0, CLI_TEXT, &j.cache_path, "FILE", "keep translations here, and go on with them after an interruption", 0, 0},
+        {"cache", 0, CLI_TEXT, &j.cache_path, "FILE",
+         "keep translations here, and go on with them after an interruption", 0, 0},
         {"from", 0, CLI_TEXT, &j.document.source, "LANGUAGE", "of the text, for sentence ends, case and numbers", 0, 0},
         {"to", 0, CLI_TEXT, &j.document.target, "LANGUAGE", "of the translation", 0, 0},
         {"beam", 'b', CLI_INT, &beam, "N", "hypotheses kept at each step; 1: greedy", 1, 64},
@@ -454,10 +483,14 @@ int cli_run_translate(int argc, char **argv)
         {"scores", 0, CLI_FLAG, &j.scores, NULL, "put scores before the translations", 0, 0},
         {"alignment", 0, CLI_FLAG, &j.options.alignment, NULL, "put links between words behind the translations", 0, 0},
         {"prefix", 0, CLI_TEXT, &j.prefix_path, "FILE", "beginnings that the translations must have", 0, 0},
-        {"device", 'd', CLI_TEXT, &j.options.device, "cpu|cuda[:N]", "where to compute; a GPU takes float models only", 0, 0},
-        {"precision", 0, CLI_CHOICE, &j.options.precision, "auto|fp32|tf32|bf16", "of products; auto: bf16 on a GPU, else fp32", 0, 0},
-        {"threads", 'j', CLI_INT, &j.threads, "N", "lines are shared among N threads; 0: all cores, or one on a GPU", 0, MOST_THREADS},
-        {"batch-tokens", 0, CLI_INT, &batch, "N", "a line counts its tokens and 25 more; 0: 3072, or 16384 on a GPU", 0, 1 << 20},
+        {"device", 'd', CLI_TEXT, &j.options.device, "cpu|cuda[:N]", "where to compute; a GPU takes float models only",
+         0, 0},
+        {"precision", 0, CLI_CHOICE, &j.options.precision, "auto|fp32|tf32|bf16",
+         "of products; auto: bf16 on a GPU, else fp32", 0, 0},
+        {"threads", 'j', CLI_INT, &j.threads, "N", "lines are shared among N threads; 0: all cores, or one on a GPU", 0,
+         MOST_THREADS},
+        {"batch-tokens", 0, CLI_INT, &batch, "N", "a line counts its tokens and 25 more; 0: 3072, or 16384 on a GPU", 0,
+         1 << 20},
         {"max-length", 0, CLI_INT, &max_length, "N", "most tokens of a translation; 0: 2 * input + 50", 0, 1 << 20},
         {"max-input", 0, CLI_INT, &max_input, "N", "longest input in tokens; 0: 256 or the model's limit", 0, 1 << 20},
         {"invalid", 0, CLI_CHOICE, &j.invalid, "error|replace", "what to do with text that is not UTF-8", 0, 0},
@@ -466,11 +499,14 @@ int cli_run_translate(int argc, char **argv)
     };
     cli_list files = {0};
     int code = cli_parse(&cli_about_translate, options, argc, argv, &files);
-    if (code < 0 && n_best > beam) code = cli_usage(&cli_about_translate, "--n-best must be at most --beam (%lld)", beam);
+    if (code < 0 && n_best > beam)
+        code = cli_usage(&cli_about_translate, "--n-best must be at most --beam (%lld)", beam);
     if (code < 0 && j.prefix_path && strcmp(j.prefix_path, "-") == 0 && reads_input(&files))
         code = cli_usage(&cli_about_translate, "standard input can be the text or the prefixes, not both");
     if (code < 0) {
-        j.document.newlines = j.newlines[0] == 'e' ? GANZ_NEWLINE_ENDS : j.newlines[0] == 's' ? GANZ_NEWLINE_SPACE : GANZ_NEWLINE_NEVER;
+        j.document.newlines = j.newlines[0] == 'e'   ? GANZ_NEWLINE_ENDS
+                              : j.newlines[0] == 's' ? GANZ_NEWLINE_SPACE
+                                                     : GANZ_NEWLINE_NEVER;
         j.options.beam = (int)beam;
         j.options.n_best = (int)n_best;
         j.options.batch_tokens = (int)batch;

@@ -37,7 +37,8 @@ struct job {
 static ganz_status fail(ganz_error *err, ganz_status status, const job *j, const char *what)
 {
     err->status = status;
-    snprintf(err->message, sizeof err->message, "%s:%lld: %s", ganz_lines_name(j->lines), ganz_lines_number(j->lines), what);
+    snprintf(err->message, sizeof err->message, "%s:%lld: %s", ganz_lines_name(j->lines), ganz_lines_number(j->lines),
+             what);
     return status;
 }
 
@@ -146,13 +147,16 @@ static ganz_status encode_line(job *j, const char *line, size_t bytes, ganz_erro
     return GANZ_OK;
 }
 
+/* clang-format off */
 const cli_command cli_about_encode = {
     .name = "encode",
     .usage = "--vocab V [OPTIONS] [FILE...]",
     .summary = "turn lines of text into lines of ids",
-    .details = "Reads standard input when no FILE is given; .gz, .xz and .zst files are decompressed. One line out for each\n"
-               "line in, ids in decimal, separated by single spaces.\n",
+    .details =
+    "Reads standard input when no FILE is given; .gz, .xz and .zst files are decompressed. One line out for each\n"
+    "line in, ids in decimal, separated by single spaces.\n",
 };
+/* clang-format on */
 
 int cli_run_encode(int argc, char **argv)
 {
@@ -161,7 +165,8 @@ int cli_run_encode(int argc, char **argv)
         {"vocab", 'v', CLI_TEXT, &j.vocab_path, "FILE", "the vocabulary", 0, 0},
         {"out", 'o', CLI_TEXT, &j.out_path, "FILE", "write here, - is standard output", 0, 0},
         {"eos", 0, CLI_FLAG, &j.eos, NULL, "end each line with the end mark, id 1", 0, 0},
-        {"invalid", 0, CLI_CHOICE, &j.invalid, "error|replace", "what text that is not UTF-8 does: stop, or become U+FFFD", 0, 0},
+        {"invalid", 0, CLI_CHOICE, &j.invalid, "error|replace",
+         "what text that is not UTF-8 does: stop, or become U+FFFD", 0, 0},
         {0},
     };
     return run_job(&j, options, argc, argv);
@@ -219,13 +224,16 @@ static ganz_status decode_line(job *j, const char *line, size_t bytes, ganz_erro
     return status;
 }
 
+/* clang-format off */
 const cli_command cli_about_decode = {
     .name = "decode",
     .usage = "--vocab V [OPTIONS] [FILE...]",
     .summary = "turn lines of ids into lines of text",
-    .details = "Reads standard input when no FILE is given. A line ends at its end mark (id 1) if it has one. Ids that the\n"
-               "vocabulary does not have give no text; a warning counts them.\n",
+    .details =
+    "Reads standard input when no FILE is given. A line ends at its end mark (id 1) if it has one. Ids that the\n"
+    "vocabulary does not have give no text; a warning counts them.\n",
 };
+/* clang-format on */
 
 int cli_run_decode(int argc, char **argv)
 {
@@ -243,15 +251,18 @@ int cli_run_decode(int argc, char **argv)
 
 /* ---- vocab -------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 const cli_command cli_about_vocab = {
     .name = "vocab",
     .usage = "[--size N] [--out FILE] [OPTIONS] TEXT...",
     .summary = "learn a subword vocabulary from text",
-    .details = "Learns as Tensor2Tensor does, in its file format. From each TEXT it takes every (k+1)-th line until\n"
-               "--sample-chars characters are together, k = floor(bytes / sample-chars / 2); the bytes of a compressed\n"
-               "TEXT are those after decompression. Standard input (-) has no size and needs --sample-chars 0. The size\n"
-               "reached is the nearest that the search finds, mostly within 1% of --size.\n",
+    .details =
+    "Learns as Tensor2Tensor does, in its file format. From each TEXT it takes every (k+1)-th line until\n"
+    "--sample-chars characters are together, k = floor(bytes / sample-chars / 2); the bytes of a compressed\n"
+    "TEXT are those after decompression. Standard input (-) has no size and needs --sample-chars 0. The size\n"
+    "reached is the nearest that the search finds, mostly within 1% of --size.\n",
 };
+/* clang-format on */
 
 typedef struct learning {
     cli_progress progress;
@@ -266,7 +277,8 @@ static bool show(void *context, const ganz_vocab_progress *progress)
     return true;
 }
 
-static ganz_status learn(const cli_list *texts, ganz_vocab_learning *how, const char *out_path, bool quiet, ganz_error *err)
+static ganz_status learn(const cli_list *texts, ganz_vocab_learning *how, const char *out_path, bool quiet,
+                         ganz_error *err)
 {
     learning l = {0};
     ganz_vocab *vocab;
@@ -285,14 +297,12 @@ static ganz_status learn(const cli_list *texts, ganz_vocab_learning *how, const 
         const char *const file = ganz_vocab_file(vocab, &bytes);
         status = ganz_output_write(out, file, bytes, err);
     }
-    if (status == GANZ_OK)
-        status = ganz_output_finish(&out, err);
-    else
-        ganz_output_abandon(&out);
+    if (status == GANZ_OK) status = ganz_output_finish(&out, err);
+    else ganz_output_abandon(&out);
     ganz_vocab_close(&vocab);
     if (status == GANZ_OK && !quiet)
-        fprintf(stderr, "ganz vocab: %d entries from %lld lines, %lld characters, %lld different tokens\n", size, l.last.lines,
-                l.last.characters, l.last.tokens);
+        fprintf(stderr, "ganz vocab: %d entries from %lld lines, %lld characters, %lld different tokens\n", size,
+                l.last.lines, l.last.characters, l.last.tokens);
     return status;
 }
 
@@ -309,7 +319,8 @@ int cli_run_vocab(int argc, char **argv)
         {"out", 'o', CLI_TEXT, &out_path, "FILE", "write here, - is standard output", 0, 0},
         {"sample-chars", 0, CLI_INT, &how.sample_chars, "N", "characters to take of each TEXT, 0: all", 0, 1e15},
         {"max-length", 0, CLI_INT, &length, "N", "entries are shorter than N characters", 2, 1000},
-        {"invalid", 0, CLI_CHOICE, &invalid, "error|replace", "what text that is not UTF-8 does: stop, or become U+FFFD", 0, 0},
+        {"invalid", 0, CLI_CHOICE, &invalid, "error|replace",
+         "what text that is not UTF-8 does: stop, or become U+FFFD", 0, 0},
         {"quiet", 'q', CLI_FLAG, &quiet, NULL, "no progress and no closing line", 0, 0},
         {0},
     };
@@ -317,7 +328,8 @@ int cli_run_vocab(int argc, char **argv)
     if (code < 0 && texts.count == 0) code = cli_usage(&cli_about_vocab, "which TEXT to learn from?");
     for (int i = 0; code < 0 && i < texts.count && how.sample_chars > 0; i++)
         if (strcmp(texts.items[i], "-") == 0)
-            code = cli_usage(&cli_about_vocab, "standard input has no size to sample by: give --sample-chars 0 to take all of it");
+            code = cli_usage(&cli_about_vocab,
+                             "standard input has no size to sample by: give --sample-chars 0 to take all of it");
     if (code < 0) {
         ganz_error err = {0};
         how.target_size = (int)size;

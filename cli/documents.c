@@ -1,5 +1,5 @@
-/* A ring of documents. The reader adds them at one end; workers take sentences from the oldest that have some, so that a
- * translator has full batches even where documents are short; whole ones are written at the other end, in order. */
+/* A ring of documents. The reader adds them at one end; workers take sentences from the oldest that have some, so that
+ * a translator has full batches even where documents are short; whole ones are written at the other end, in order. */
 #include "documents.h"
 
 #include <pthread.h>
@@ -12,8 +12,8 @@ enum { MOST_THREADS = 256, MOST_LINES = 1024 };
 typedef struct slot {
     ganz_text text; /* of the document, as it came */
     ganz_document *document;
-    char *name; /* for messages */
-    char *path; /* an output that begins with this document, or NULL */
+    char *name;    /* for messages */
+    char *path;    /* an output that begins with this document, or NULL */
     size_t flying; /* sentences that are being translated */
     bool done;
     ganz_text out;
@@ -91,7 +91,8 @@ static void show_progress(cli_documents *d)
     if (p->total > 0) {
         p->plain = true;
         p->unit = d->unit;
-        p->left = d->bytes_written > 0 ? seconds * (double)(p->total - d->bytes_written) / (double)d->bytes_written : -1;
+        p->left =
+            d->bytes_written > 0 ? seconds * (double)(p->total - d->bytes_written) / (double)d->bytes_written : -1;
         snprintf(d->unit, sizeof d->unit, "sentences, %d%%", (int)(100 * d->bytes_written / p->total));
     }
     cli_progress_show(p, d->sentences);
@@ -138,7 +139,8 @@ static ganz_status finish_if_done(slot *s, ganz_error *err)
 /* ---- sentences, under the lock ------------------------------------------------------------------ */
 
 /* Answers a sentence from the cache; *found says whether it could. */
-static ganz_status look_up(cli_documents *d, slot *s, size_t number, const ganz_line *line, bool *found, ganz_error *err)
+static ganz_status look_up(cli_documents *d, slot *s, size_t number, const ganz_line *line, bool *found,
+                           ganz_error *err)
 {
     ganz_translation t = {0};
     ganz_status status = d->cache ? ganz_cache_find(d->cache, line, &t, err) : GANZ_OK;
@@ -313,7 +315,8 @@ ganz_status cli_documents_output(cli_documents *d, const char *path, ganz_error 
 }
 
 /* Takes the text over and opens the document in it. */
-static ganz_status fill_slot(cli_documents *d, slot *s, ganz_text *text, const char *format, const char *name, ganz_error *err)
+static ganz_status fill_slot(cli_documents *d, slot *s, ganz_text *text, const char *format, const char *name,
+                             ganz_error *err)
 {
     ganz_document_options o = d->options.document;
     if (format) o.format = format;

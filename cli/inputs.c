@@ -1,5 +1,5 @@
-/* Text is handed on in pieces that end between paragraphs, as soon as the input pauses or enough is together, so that memory
- * stays flat and answers come soon. Anything else is read whole. */
+/* Text is handed on in pieces that end between paragraphs, as soon as the input pauses or enough is together, so that
+ * memory stays flat and answers come soon. Anything else is read whole. */
 #include "inputs.h"
 
 #include <dirent.h>
@@ -70,7 +70,8 @@ static ganz_status check_text(reader *r, long long first_line, ganz_error *err)
         return GANZ_OK;
     }
     const char *line = r->text.text;
-    for (const char *end = line; (end = memchr(line, '\n', r->text.bytes - (size_t)(line - r->text.text))); line = end + 1, first_line++)
+    for (const char *end = line; (end = memchr(line, '\n', r->text.bytes - (size_t)(line - r->text.text)));
+         line = end + 1, first_line++)
         if (!ganz_utf8_valid(line, (size_t)(end - line))) break;
     err->status = GANZ_EINVAL;
     snprintf(err->message, sizeof err->message, "%s:%lld: not UTF-8", ganz_lines_name(r->lines), first_line);
@@ -106,7 +107,8 @@ static ganz_status read_pieces(reader *r, const char *format, ganz_error *err)
         if (r->text.bytes == 0) break;
         ganz_status status = check_text(r, line, err);
         line = ganz_lines_number(r->lines) + 1;
-        if (status == GANZ_OK) status = cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
+        if (status == GANZ_OK)
+            status = cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
         if (status != GANZ_OK) return status;
         if (r->piece < MOST_BYTES) r->piece *= 2;
     }
@@ -117,7 +119,8 @@ static ganz_status read_whole(reader *r, const char *format, const char *name, g
 {
     ganz_status status = GANZ_OK;
     for (bool more = true; more && status == GANZ_OK;) {
-        if (r->text.bytes > GANZ_DOCUMENT_BYTES) return failed(err, GANZ_ELIMIT, ganz_lines_name(r->lines), "the document is too long");
+        if (r->text.bytes > GANZ_DOCUMENT_BYTES)
+            return failed(err, GANZ_ELIMIT, ganz_lines_name(r->lines), "the document is too long");
         status = add_line(r, &more, err);
     }
     return status == GANZ_OK ? cli_documents_add(r->documents, &r->text, format, name, err) : status;
@@ -147,7 +150,8 @@ static ganz_status find_format(reader *r, const char *name, const char **format,
         if (r->text.bytes > 0 && !ganz_lines_ready(r->lines)) break;
         status = add_line(r, &more, err);
     }
-    *format = ganz_document_recognise(strcmp(name, "-") == 0 ? NULL : name, r->text.text ? r->text.text : "", r->text.bytes);
+    *format =
+        ganz_document_recognise(strcmp(name, "-") == 0 ? NULL : name, r->text.text ? r->text.text : "", r->text.bytes);
     return status;
 }
 
@@ -220,7 +224,8 @@ static ganz_status file_to_file(reader *r, const char *from, const char *to, gan
 
 static ganz_status tree_to_tree(reader *r, const char *from, const char *to, int depth, ganz_error *err);
 
-static ganz_status entry_to_tree(reader *r, const char *from, const char *to, const char *name, int depth, ganz_error *err)
+static ganz_status entry_to_tree(reader *r, const char *from, const char *to, const char *name, int depth,
+                                 ganz_error *err)
 {
     char source[CLI_PATH], target[CLI_PATH];
     struct stat facts;
@@ -246,7 +251,8 @@ static ganz_status tree_to_tree(reader *r, const char *from, const char *to, int
     const int count = scandir(from, &entries, visible, alphasort);
     if (count < 0) return failed(err, GANZ_EIO, from, strerror(errno));
     ganz_status status = make_folder(to, err);
-    if (depth == 0 && status == GANZ_OK && stat(r->in->out, &r->out) != 0) status = failed(err, GANZ_EIO, to, strerror(errno));
+    if (depth == 0 && status == GANZ_OK && stat(r->in->out, &r->out) != 0)
+        status = failed(err, GANZ_EIO, to, strerror(errno));
     for (int i = 0; i < count; i++) {
         if (status == GANZ_OK) status = entry_to_tree(r, from, to, entries[i]->d_name, depth, err);
         free(entries[i]);
@@ -281,7 +287,9 @@ long long cli_inputs_bytes(const cli_inputs *in)
         struct stat facts;
         char plain[CLI_PATH];
         plain_name(in->files->items[i], plain);
-        if (stat(in->files->items[i], &facts) != 0 || !S_ISREG(facts.st_mode) || strcmp(plain, in->files->items[i]) != 0) return 0;
+        if (stat(in->files->items[i], &facts) != 0 || !S_ISREG(facts.st_mode) ||
+            strcmp(plain, in->files->items[i]) != 0)
+            return 0;
         sum += (long long)facts.st_size;
     }
     return sum;
@@ -296,7 +304,8 @@ ganz_status cli_inputs_read(const cli_inputs *in, cli_documents *documents, int 
     } else {
         status = cli_documents_output(documents, in->out, err);
         if (status == GANZ_OK && in->files->count == 0) status = read_file(&r, "-", err);
-        for (int i = 0; i < in->files->count && status == GANZ_OK; i++) status = read_file(&r, in->files->items[i], err);
+        for (int i = 0; i < in->files->count && status == GANZ_OK; i++)
+            status = read_file(&r, in->files->items[i], err);
     }
     free(r.text.text);
     *skipped = r.skipped;

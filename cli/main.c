@@ -17,7 +17,7 @@ static const entry commands[] = {
 #define CLI_ENTRY(name) {&cli_about_##name, cli_run_##name},
     CLI_COMMANDS(CLI_ENTRY)
 #undef CLI_ENTRY
-    {NULL, NULL},
+        {NULL, NULL},
 };
 
 static void print_help(FILE *to)
@@ -48,7 +48,8 @@ int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN); /* a write to a closed pipe is an error like any other */
     signal(SIGXFSZ, SIG_IGN); /* and so is one beyond the largest file allowed */
-    setenv("OPENBLAS_NUM_THREADS", "1", 0); /* the work is divided before it gets there: its threads would only take memory */
+    setenv("OPENBLAS_NUM_THREADS", "1",
+           0); /* the work is divided before it gets there: its threads would only take memory */
     if (argc < 2) {
         print_help(stderr);
         return CLI_USAGE;

@@ -56,10 +56,8 @@ static void print_help(const cli_command *command, const cli_option *options)
         if (is_hidden(options, o)) continue;
         char left[96];
         snprintf(left, sizeof left, "--%s%s%s", o->name, takes_value(o) ? " " : "", takes_value(o) ? o->meta : "");
-        if (o->letter)
-            printf("  -%c, %-26s %s", o->letter, left, o->help);
-        else
-            printf("      %-26s %s", left, o->help);
+        if (o->letter) printf("  -%c, %-26s %s", o->letter, left, o->help);
+        else printf("      %-26s %s", left, o->help);
         print_default(o);
         putchar('\n');
     }
@@ -117,11 +115,8 @@ static int set_value(const cli_command *command, const cli_option *o, const char
         if (!is_choice(o->meta, word)) return cli_usage(command, "--%s is one of %s, not %s", o->name, o->meta, word);
         *(const char **)o->value = word;
         return -1;
-    case CLI_LIST:
-        return list_add(o->value, word) ? -1 : CLI_FAILED;
-    default:
-        *(const char **)o->value = word;
-        return -1;
+    case CLI_LIST: return list_add(o->value, word) ? -1 : CLI_FAILED;
+    default: *(const char **)o->value = word; return -1;
     }
 }
 

@@ -55,8 +55,7 @@ static void print_line(cli_progress *p, long long done, double now)
     if (!p->plain) fprintf(stderr, ", %.0f/s", rate);
     if (left >= 3600)
         fprintf(stderr, ", %ld:%02ld:%02ld left", (long)left / 3600, (long)left / 60 % 60, (long)left % 60);
-    else if (left >= 0)
-        fprintf(stderr, ", %ld:%02ld left", (long)left / 60, (long)left % 60);
+    else if (left >= 0) fprintf(stderr, ", %ld:%02ld left", (long)left / 60, (long)left % 60);
     if (!p->terminal) fputc('\n', stderr);
     p->shown = now;
     p->drawn = true;

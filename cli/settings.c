@@ -68,8 +68,8 @@ int cli_settings_apply(const cli_command *command, const cli_settings *s, ganz_r
 typedef enum company { ADAM, PACKED, SENTENCES, VALIDATION, CORPUS, LEARNED, CLIP, NEEDS } company;
 
 static const char *const need_words[NEEDS] = {
-    [ADAM] = "--optimizer adam",        [PACKED] = "--batch packed",      [SENTENCES] = "--batch sentences",
-    [VALIDATION] = "--valid-source",    [CORPUS] = "--learn-from corpus", [LEARNED] = "--method learned",
+    [ADAM] = "--optimizer adam",     [PACKED] = "--batch packed",      [SENTENCES] = "--batch sentences",
+    [VALIDATION] = "--valid-source", [CORPUS] = "--learn-from corpus", [LEARNED] = "--method learned",
     [CLIP] = "--method clip",
 };
 
@@ -78,23 +78,37 @@ static const struct {
     company need;
     bool quantize; /* in quantization only */
 } needs[] = {
-    {"adam-beta1", ADAM, false},         {"adam-beta2", ADAM, false},      {"adam-epsilon", ADAM, false},
-    {"rows", PACKED, false},             {"zero-start", PACKED, false},    {"batch-tokens", SENTENCES, false},
-    {"bleu-sentences", VALIDATION, false}, {"beam", VALIDATION, false},    {"alpha", VALIDATION, false},
-    {"label-smoothing", CORPUS, false},  {"dropout", CORPUS, true},        {"dropout-relu", CORPUS, true},
-    {"dropout-attention", CORPUS, true}, {"drop-first", CORPUS, true},     {"phases", LEARNED, true},
-    {"measure-batches", LEARNED, true},  {"step-optimizer", LEARNED, true}, {"step-rate", LEARNED, true},
+    {"adam-beta1", ADAM, false},
+    {"adam-beta2", ADAM, false},
+    {"adam-epsilon", ADAM, false},
+    {"rows", PACKED, false},
+    {"zero-start", PACKED, false},
+    {"batch-tokens", SENTENCES, false},
+    {"bleu-sentences", VALIDATION, false},
+    {"beam", VALIDATION, false},
+    {"alpha", VALIDATION, false},
+    {"label-smoothing", CORPUS, false},
+    {"dropout", CORPUS, true},
+    {"dropout-relu", CORPUS, true},
+    {"dropout-attention", CORPUS, true},
+    {"drop-first", CORPUS, true},
+    {"phases", LEARNED, true},
+    {"measure-batches", LEARNED, true},
+    {"step-optimizer", LEARNED, true},
+    {"step-rate", LEARNED, true},
     {"clip", CLIP, true},
 };
 
 /* Settings of an integer model that is measured, not learned. */
-static const char *const measured[] = {"method", "bits", "weight-bits", "activation-bits", "attention-bits", "bias-bits",
-                                       "products", "power-of-two", "per-row", "weight-range", "float-lookup", "clip", NULL};
+static const char *const measured[] = {
+    "method",       "bits",    "weight-bits",  "activation-bits", "attention-bits", "bias-bits", "products",
+    "power-of-two", "per-row", "weight-range", "float-lookup",    "clip",           NULL};
 
 static bool is_met(company need, const ganz_train_options *o)
 {
     const ganz_recipe *const r = &o->recipe;
-    const bool taught = r->learn_from == GANZ_LEARN_FROM_MODEL || (r->learn_from == GANZ_LEARN_FROM_AUTO && o->quantize);
+    const bool taught =
+        r->learn_from == GANZ_LEARN_FROM_MODEL || (r->learn_from == GANZ_LEARN_FROM_AUTO && o->quantize);
     switch (need) {
     case ADAM: return r->optimizer == GANZ_OPTIMIZER_ADAM;
     case PACKED: return r->batch == GANZ_BATCH_PACKED;
@@ -116,8 +130,10 @@ int cli_settings_check(const cli_command *command, const cli_settings *s, const 
         if (s->given[i] && !is_one_of(table[i].name, measured))
             return cli_usage(command, "--%s goes with --train: without it nothing is learned", table[i].name);
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
-        if (cli_settings_given(s, needs[i].name) && (options->quantize || !needs[i].quantize) && !is_met(needs[i].need, options))
-            return cli_usage(command, "--%s goes with %s: here it would change nothing", needs[i].name, need_words[needs[i].need]);
+        if (cli_settings_given(s, needs[i].name) && (options->quantize || !needs[i].quantize) &&
+            !is_met(needs[i].need, options))
+            return cli_usage(command, "--%s goes with %s: here it would change nothing", needs[i].name,
+                             need_words[needs[i].need]);
     return -1;
 }
 

@@ -28,7 +28,8 @@ static void listen(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     struct sigaction hangup;
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* but nohup */
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL); /* but nohup */
     action.sa_handler = on_save;
     sigaction(SIGUSR1, &action, NULL);
 }
@@ -46,7 +47,8 @@ static void show_progress(void *context, const ganz_train_progress *p)
     int n = snprintf(detail, sizeof detail, "steps, epoch %.2f", p->epoch);
     if (p->phase > 0) n = snprintf(detail, sizeof detail, "steps, phase %d (%s)", p->phase, p->phase_name);
     if (p->loss >= 0) n += snprintf(detail + n, sizeof detail - (size_t)n, ", loss %.4f", p->loss);
-    if (p->tokens_per_second > 0) snprintf(detail + n, sizeof detail - (size_t)n, ", %.0f tokens/s", p->tokens_per_second);
+    if (p->tokens_per_second > 0)
+        snprintf(detail + n, sizeof detail - (size_t)n, ", %.0f tokens/s", p->tokens_per_second);
     bar->unit = detail;
     bar->plain = true;
     bar->left = p->seconds_left;

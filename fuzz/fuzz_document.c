@@ -1,12 +1,14 @@
 /* Any bytes as a document of text or lines: with translations that equal their sentences the same bytes come out; with
- * translators that lose, double and disorder words, and with links that make no sense, it ends. The first byte chooses. */
+ * translators that lose, double and disorder words, and with links that make no sense, it ends. The first byte chooses.
+ */
 #include "documents.h"
 #include "fuzz.h"
 #include "ganz/io.h"
 
 static fake_translator *const fakes[] = {fake_identity, fake_nothing, fake_twice, fake_shout, fake_reverse};
 
-static ganz_text translated(const char *text, size_t bytes, const ganz_document_options *o, fake_translator *translate, uint32_t seed)
+static ganz_text translated(const char *text, size_t bytes, const ganz_document_options *o, fake_translator *translate,
+                            uint32_t seed)
 {
     ganz_document *doc;
     ganz_text out = {0};

@@ -1,9 +1,9 @@
 /* Any bytes as a model: it is refused with a sentence, or it translates.
  *
- * The first byte decides. 255: the rest is a file. Else the rest is a script for making one: a configuration, changes to
- * a sound file (numbers, shapes, types, names, metadata), then bytes that become its numbers and the text to translate.
- * So the search meets networks of every value that a file can hold, not only headers. None of these files has checksums,
- * which would refuse every change. */
+ * The first byte decides. 255: the rest is a file. Else the rest is a script for making one: a configuration, changes
+ * to a sound file (numbers, shapes, types, names, metadata), then bytes that become its numbers and the text to
+ * translate. So the search meets networks of every value that a file can hold, not only headers. None of these files
+ * has checksums, which would refuse every change. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static const char vocabulary[] =
     "'<'\n'>'\n'p'\n'a'\n'd'\n'E'\n'O'\n'S'\n";
 enum { ENTRIES = 25 };
 
-/* Small numbers from the bytes in turn; steps and norm scales positive. */
+/* Small numbers from the bytes in turn; scales and gains of norms positive. */
 static void fill(model_parts *m, const script *s, int bits)
 {
     const size_t count = (size_t)(s->end - s->at);
@@ -46,10 +46,8 @@ static void fill(model_parts *m, const script *s, int bits)
         for (size_t k = 0; k < p->bytes / (is_float ? 4 : 1); k++) {
             const int byte = count ? (int8_t)s->at[next++ % count] : 0;
             const float value = positive ? (float)((byte & 127) + 1) / 64 : (float)byte / 32;
-            if (is_float)
-                memcpy(p->data + 4 * k, &value, 4);
-            else
-                p->data[k] = (unsigned char)(byte % (most + 1));
+            if (is_float) memcpy(p->data + 4 * k, &value, 4);
+            else p->data[k] = (unsigned char)(byte % (most + 1));
         }
     }
 }
@@ -59,10 +57,8 @@ static void change_shape(part *p, script *s)
     const unsigned how = take(s);
     const unsigned dim = how % 2 && p->rank > 1;
     const int64_t other = how & 2 ? (int64_t)((uint64_t)1 << (take(s) & 63)) : (int64_t)take(s);
-    if (how & 4)
-        p->rank = 1 + (int)(how >> 3 & 1);
-    else if (p->rank > 0)
-        p->dims[dim] = other;
+    if (how & 4) p->rank = 1 + (int)(how >> 3 & 1);
+    else if (p->rank > 0) p->dims[dim] = other;
 }
 
 static void change_metadata(model_parts *m, script *s)
@@ -140,7 +136,8 @@ static void check_result(const ganz_result *r, int n_best)
     FUZZ_EXPECT(r->count >= 1 && r->count <= n_best);
     for (int i = 0; i < r->count; i++) {
         const ganz_translation *const t = &r->best[i];
-        FUZZ_EXPECT(t->text[t->bytes] == '\0' && ganz_utf8_valid(t->text, t->bytes) && !memchr(t->text, '\n', t->bytes));
+        FUZZ_EXPECT(t->text[t->bytes] == '\0' && ganz_utf8_valid(t->text, t->bytes) &&
+                    !memchr(t->text, '\n', t->bytes));
     }
 }
 
@@ -230,8 +227,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ganz_error err = {0};
     if (ganz_model_parse(&model, file, bytes, "fuzz", &err) != GANZ_OK)
         FUZZ_EXPECT(!model && err.message[0] && !strchr(err.message, '\n'));
-    else if (translates(data, size))
-        translate(model, data, size);
+    else if (translates(data, size)) translate(model, data, size);
     ganz_model_close(&model);
     free(file);
     return 0;

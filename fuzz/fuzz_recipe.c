@@ -1,5 +1,5 @@
-/* A recipe that nobody vouches for. What is refused changes nothing and says why in one line; what is taken is inside the
- * ranges of the table, and comes back from its own text. */
+/* A recipe that nobody vouches for. What is refused changes nothing and says why in one line; what is taken is inside
+ * the ranges of the table, and comes back from its own text. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Sentence ends in any valid text: sentences rise, are not empty, have no white space at their ends, and nothing but white
- * space lies between them. The first byte chooses language and breaks. */
+/* Sentence ends in any valid text: sentences rise, are not empty, have no white space at their ends, and nothing but
+ * white space lies between them. The first byte chooses language and breaks. */
 #include "document/sentences.h"
 #include "fuzz.h"
 #include "ganz/io.h"
@@ -26,7 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     static const char *const languages[] = {"en", "de", "fr", NULL};
     if (bytes == 0) return 0;
     const char *const text = (const char *)data + 1;
-    ganz_sentences walk = {.text = text, .bytes = bytes - 1, .language = ganz_language_of(languages[data[0] & 3]),
+    ganz_sentences walk = {.text = text,
+                           .bytes = bytes - 1,
+                           .language = ganz_language_of(languages[data[0] & 3]),
                            .breaks = (ganz_breaks)((data[0] >> 2) % 3)};
     if (!ganz_utf8_valid(text, bytes - 1)) return 0;
     size_t begin, end, last = 0;

@@ -9,8 +9,9 @@
 
 /* Entries that end inside escapes and in the middle of tokens. */
 static const char file[] =
-    "<pad>_\n<EOS>_\nthe_\nth\ne_\n', _'\n'. _'\n\\u_\n\\2\n28\n8;\n8;_\n\xC3\xA4u\n\xE4\xB8\xAD\xE6\x96\x87_\n\\\\_\n ' '\na_\n"
-    "'\\'\n'_'\nu\n;\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n<\n>\np\na\nd\nE\nO\nS\nt\nh\ne\n,\n.\n' '\n\xC3\xA4\n\xE4\xB8\xAD\n\xE6\x96\x87\n";
+    "<pad>_\n<EOS>_\nthe_\nth\ne_\n', _'\n'. _'\n\\u_\n\\2\n28\n8;\n8;_\n\xC3\xA4u\n\xE4\xB8\xAD\xE6\x96\x87_\n\\\\_\n"
+    " ' '\na_\n'\\'\n'_'\nu\n;\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n<\n>\np\na\nd\nE\nO\nS\nt\nh\ne\n,\n.\n"
+    "' '\n\xC3\xA4\n\xE4\xB8\xAD\n\xE6\x96\x87\n";
 
 static ganz_vocab *open_once(void)
 {

@@ -36,14 +36,14 @@ static two slots_of(int rows)
 static double tolerance_of(const attention_kind *k)
 {
     if (product() == GANZ_BF16) return k->to_codes ? 3e-2 : 1e-2; /* what is clipped hangs on rounding */
-    return k->codes ? 2e-3 : 1e-5; /* a U on the edge may round to its neighbour */
+    return k->codes ? 2e-3 : 1e-5;                                /* a U on the edge may round to its neighbour */
 }
 
 static void attention(attention_kind k)
 {
     begin("attention %s: %d segments, %d heads of %d%s%s%s%s, types %d %d", k.name, k.segments, k.heads, k.width,
-          k.causal ? " causal" : "", k.drop ? " drop" : "", k.codes ? " codes" : "", k.to_codes ? " to codes" : "", k.out,
-          k.grad);
+          k.causal ? " causal" : "", k.drop ? " drop" : "", k.codes ? " codes" : "", k.to_codes ? " to codes" : "",
+          k.out, k.grad);
     const int *keys = k.keys != NULL ? k.keys : k.queries, d = k.heads * k.width;
     int32_t query_begin[64], key_begin[64];
     ganz_spans see = {.segments = k.segments, .causal = k.causal};
@@ -54,24 +54,30 @@ static void attention(attention_kind k)
     const two qb = ints_of(query_begin, k.segments + 1), kb = ints_of(key_begin, k.segments + 1);
     const two mask = random_mask(256 * 256, 0.8), query_slot = slots_of(see.queries), key_slot = slots_of(see.keys);
     /* k and v are halves of one matrix, as the projections leave them */
-    const mats q = k.codes ? code_matrix(see.queries, d, product(), 127) : random_matrix(see.queries, d, d + 64, product(), 1);
-    const mats kv = k.codes ? code_matrix(see.keys, 2 * d, product(), 127) : random_matrix(see.keys, 2 * d, 2 * d, product(), 1);
+    const mats q =
+        k.codes ? code_matrix(see.queries, d, product(), 127) : random_matrix(see.queries, d, d + 64, product(), 1);
+    const mats kv =
+        k.codes ? code_matrix(see.keys, 2 * d, product(), 127) : random_matrix(see.keys, 2 * d, 2 * d, product(), 1);
     const mats key = columns_of(kv, 0, d), value = columns_of(kv, d, d);
     const mats out = nan_matrix(see.queries, d, d, k.out), out_grad = random_matrix(see.queries, d, d, k.grad, 1);
-    const mats q_grad = nan_matrix(see.queries, d, d + 8, product()), kv_grad = nan_matrix(see.keys, 2 * d, 2 * d, product());
+    const mats q_grad = nan_matrix(see.queries, d, d + 8, product()),
+               kv_grad = nan_matrix(see.keys, 2 * d, 2 * d, product());
     const mats k_grad = columns_of(kv_grad, 0, d), v_grad = columns_of(kv_grad, d, d);
-    const two q_step = equal_reals(1, 0.02), k_step = equal_reals(1, 0.015), v_step = equal_reals(1, 0.01);
-    const two u_step = equal_reals(1, 1.0 / 300), u_z = equal_reals(1, 0.5), largest = equal_reals(1, 0.001);
+    const two q_scale = equal_reals(1, 0.02), k_scale = equal_reals(1, 0.015), v_scale = equal_reals(1, 0.01);
+    const two u_scale = equal_reals(1, 1.0 / 300), u_z = equal_reals(1, 0.5), largest = equal_reals(1, 0.001);
     const two stats = nan_reals((size_t)see.queries * (size_t)k.heads * 2);
-    ganz_attention_call c = {.see = see, .heads = k.heads, .width = k.width, .scale = (real)0.125, .u_max = 255}, g = c;
-#define SIDE(s, side)                                                                                                   \
-    s.see.query_begin = qb.side, s.see.key_begin = kb.side, s.q.m = q.side, s.k.m = key.side, s.v.m = value.side,        \
-    s.out = out.side, s.stats = stats.side, s.out_grad = out_grad.side, s.q_grad = q_grad.side, s.k_grad = k_grad.side,  \
-    s.v_grad = v_grad.side, s.u_largest = k.largest ? largest.side : NULL;                                              \
-    if (k.codes) s.q.step = q_step.side, s.k.step = k_step.side, s.v.step = v_step.side, s.u_step = u_step.side,         \
-                 s.u_z_grad = u_z.side;                                                                                 \
-    if (k.drop) s.mask = mask.side, s.mask_side = 256, s.mask_scale = (real)1.25, s.query_slot = query_slot.side,        \
-                s.key_slot = key_slot.side
+    ganz_attention_call c = {.see = see, .heads = k.heads, .width = k.width, .inv_root = (real)0.125, .u_max = 255},
+                        g = c;
+#define SIDE(s, side)                                                                                             \
+    s.see.query_begin = qb.side, s.see.key_begin = kb.side, s.q.m = q.side, s.k.m = key.side, s.v.m = value.side, \
+    s.out = out.side, s.stats = stats.side, s.out_grad = out_grad.side, s.q_grad = q_grad.side,                   \
+    s.k_grad = k_grad.side, s.v_grad = v_grad.side, s.u_largest = k.largest ? largest.side : NULL;                \
+    if (k.codes)                                                                                                  \
+        s.q.scale = q_scale.side, s.k.scale = k_scale.side, s.v.scale = v_scale.side, s.u_scale = u_scale.side,   \
+        s.u_z_grad = u_z.side;                                                                                    \
+    if (k.drop)                                                                                                   \
+    s.mask = mask.side, s.mask_side = 256, s.mask_scale = (real)1.25, s.query_slot = query_slot.side,             \
+    s.key_slot = key_slot.side
     SIDE(c, cpu);
     SIDE(g, gpu);
 #undef SIDE
@@ -103,7 +109,8 @@ static void lists(int queries, int keys, int longest, int heads, int width, bool
 {
     const int d = heads * width;
     begin("attention lists: %d queries, %d keys, %d heads of %d%s", queries, keys, heads, width, codes ? " codes" : "");
-    int32_t *begins = malloc(((size_t)queries + 1) * sizeof *begins), *list = malloc((size_t)queries * (size_t)longest * sizeof *list);
+    int32_t *begins = malloc(((size_t)queries + 1) * sizeof *begins),
+            *list = malloc((size_t)queries * (size_t)longest * sizeof *list);
     begins[0] = 0;
     for (int i = 0; i < queries; i++) {
         const int count = i == 0 ? longest : 1 + random_below(longest);
@@ -116,13 +123,17 @@ static void lists(int queries, int keys, int longest, int heads, int width, bool
     const mats q = codes ? code_matrix(queries, d, product(), 127) : random_matrix(queries, d, d, product(), 1);
     const mats kv = codes ? code_matrix(keys, 2 * d, product(), 127) : random_matrix(keys, 2 * d, 2 * d, product(), 1);
     const mats key = columns_of(kv, 0, d), value = columns_of(kv, d, d), out = nan_matrix(queries, d, d, product());
-    const two step = equal_reals(1, 0.02), u_step = equal_reals(1, 1.0 / 255);
+    const two scale = equal_reals(1, 0.02), u_scale = equal_reals(1, 1.0 / 255);
     ganz_attention_call c = {.see = {.queries = queries, .keys = keys, .longest_query = 1, .longest_key = longest},
-                             .heads = heads, .width = width, .scale = (real)0.125, .u_max = 255}, g = c;
-#define SIDE(s, side)                                                                                                 \
-    s.see.list_begin = list_begin.side, s.see.list = all.side, s.q.m = q.side, s.k.m = key.side, s.v.m = value.side,   \
-    s.out = out.side;                                                                                                 \
-    if (codes) s.q.step = s.k.step = s.v.step = step.side, s.u_step = u_step.side
+                             .heads = heads,
+                             .width = width,
+                             .inv_root = (real)0.125,
+                             .u_max = 255},
+                        g = c;
+#define SIDE(s, side)                                                                                                \
+    s.see.list_begin = list_begin.side, s.see.list = all.side, s.q.m = q.side, s.k.m = key.side, s.v.m = value.side, \
+    s.out = out.side;                                                                                                \
+    if (codes) s.q.scale = s.k.scale = s.v.scale = scale.side, s.u_scale = u_scale.side
     SIDE(c, cpu);
     SIDE(g, gpu);
 #undef SIDE
@@ -134,7 +145,8 @@ static void lists(int queries, int keys, int longest, int heads, int width, bool
 
 void attention_cases(void)
 {
-    static const int few[] = {5}, one[] = {1}, mixed[] = {1, 16, 17, 31, 32, 33, 64, 3}, lengths[] = {65, 256, 2, 128, 100};
+    static const int few[] = {5}, one[] = {1}, mixed[] = {1, 16, 17, 31, 32, 33, 64, 3},
+                     lengths[] = {65, 256, 2, 128, 100};
     static const int other[] = {3, 40, 17, 1, 64, 33, 65, 200}, hole_q[] = {3, 0, 70}, hole_k[] = {5, 20, 7};
     const ganz_type p = product(), r = GANZ_REAL;
     attention((attention_kind){"one", one, NULL, 1, 2, 64, false, false, false, true, p, p, false});

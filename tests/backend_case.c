@@ -266,7 +266,8 @@ void same_matrix(const char *what, mats m, double tolerance)
 
 void same_reals(const char *what, two t, size_t count, double tolerance)
 {
-    const mats m = {{1, (int)count, (int)count, GANZ_REAL, t.cpu}, {1, (int)count, (int)count, GANZ_REAL, t.gpu}, false};
+    const mats m = {
+        {1, (int)count, (int)count, GANZ_REAL, t.cpu}, {1, (int)count, (int)count, GANZ_REAL, t.gpu}, false};
     same_matrix(what, m, tolerance);
 }
 
@@ -324,20 +325,21 @@ void expect_same_snapshot(const char *what, const void *a, const void *b, size_t
 
 /* ---- codes in passing --------------------------------------------------------------------------- */
 
-coded coded_of(int rows, int cols, double step, int p)
+coded coded_of(int rows, int cols, double scale, int p)
 {
     return (coded){.codes = nan_matrix(rows, cols, cols, product()),
                    .grad = random_matrix(rows, cols, cols, product(), 1),
-                   .step = equal_reals(1, step),
+                   .scale = equal_reals(1, scale),
                    .inside = bytes_of(NULL, (size_t)rows * (size_t)cols / 4),
                    .p = p};
 }
 
-ganz_code_out code_out_of(const coded *k) { return (ganz_code_out){k->codes.gpu, k->step.gpu, k->p, k->inside.gpu}; }
+ganz_code_out code_out_of(const coded *k) { return (ganz_code_out){k->codes.gpu, k->scale.gpu, k->p, k->inside.gpu}; }
 
 void round_on_cpu(const coded *k, const ganz_matrix *x)
 {
-    const ganz_quantize_call call = {.x = *x, .codes = k->codes.cpu, .step = k->step.cpu, .p = k->p, .is_signed = true};
+    const ganz_quantize_call call = {
+        .x = *x, .codes = k->codes.cpu, .scale = k->scale.cpu, .p = k->p, .is_signed = true};
     both.cpu->quantize(both.cpu, &call);
 }
 
@@ -345,7 +347,7 @@ void round_back_on_cpu(const coded *k, const ganz_matrix *x, const ganz_matrix *
 {
     const ganz_quantize_call call = {.x = *x,
                                      .codes = k->codes.cpu,
-                                     .step = k->step.cpu,
+                                     .scale = k->scale.cpu,
                                      .p = k->p,
                                      .is_signed = true,
                                      .code_grad = k->grad.cpu,

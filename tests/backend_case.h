@@ -53,11 +53,11 @@ mats code_matrix(int rows, int cols, ganz_type type, int p);
 
 /* What a GPU writes as codes in passing, the CPU rounds in a call of its own, forwards and backwards. */
 typedef struct coded {
-    mats codes, grad; /* grad: of the values the codes stand for */
-    two step, inside; /* inside: on the GPU only */
+    mats codes, grad;  /* grad: of the values the codes stand for */
+    two scale, inside; /* inside: on the GPU only */
     int p;
 } coded;
-coded coded_of(int rows, int cols, double step, int p);
+coded coded_of(int rows, int cols, double scale, int p);
 ganz_code_out code_out_of(const coded *k); /* for the GPU */
 /* codes of x; x_grad (+)= grad where nothing was clipped: both on the CPU. */
 void round_on_cpu(const coded *k, const ganz_matrix *x);

@@ -19,20 +19,22 @@ typedef struct quantize_kind {
 
 static void quantize(quantize_kind k)
 {
-    begin("quantize %d x %d, p %d%s, types %d %d %d %d", k.rows, k.cols, k.p, k.is_signed ? "" : " unsigned", k.x, k.codes,
-          k.code_grad, k.x_grad);
-    const mats x = random_matrix(k.rows, k.cols, k.cols + 8, k.x, 1), codes = nan_matrix(k.rows, k.cols, k.cols, k.codes);
+    begin("quantize %d x %d, p %d%s, types %d %d %d %d", k.rows, k.cols, k.p, k.is_signed ? "" : " unsigned", k.x,
+          k.codes, k.code_grad, k.x_grad);
+    const mats x = random_matrix(k.rows, k.cols, k.cols + 8, k.x, 1),
+               codes = nan_matrix(k.rows, k.cols, k.cols, k.codes);
     const mats code_grad = random_matrix(k.rows, k.cols, k.cols, k.code_grad, 1);
-    const mats x_grad = k.add ? random_matrix(k.rows, k.cols, k.cols, k.x_grad, 1) : nan_matrix(k.rows, k.cols, k.cols, k.x_grad);
-    const two z = equal_reals(1, k.z), step = nan_reals(1), z_grad = equal_reals(1, 0.25);
+    const mats x_grad =
+        k.add ? random_matrix(k.rows, k.cols, k.cols, k.x_grad, 1) : nan_matrix(k.rows, k.cols, k.cols, k.x_grad);
+    const two z = equal_reals(1, k.z), scale = nan_reals(1), z_grad = equal_reals(1, 0.25);
     const int64_t before = 3;
     const two clipped = bytes_of(&before, sizeof before);
-    both.cpu->steps(both.cpu, z.cpu, step.cpu, 1, false, 1);
-    both.gpu->steps(both.gpu, z.gpu, step.gpu, 1, false, 1);
-    same_bytes("step", step, sizeof(real));
+    both.cpu->scales(both.cpu, z.cpu, scale.cpu, 1, false, 1);
+    both.gpu->scales(both.gpu, z.gpu, scale.gpu, 1, false, 1);
+    same_bytes("step", scale, sizeof(real));
     ganz_quantize_call c = {.p = k.p, .is_signed = k.is_signed, .x_grad_add = k.add}, g = c;
-#define SIDE(s, side)                                                                                          \
-    s.x = x.side, s.codes = codes.side, s.step = step.side, s.clipped = clipped.side, s.code_grad = code_grad.side, \
+#define SIDE(s, side)                                                                                                 \
+    s.x = x.side, s.codes = codes.side, s.scale = scale.side, s.clipped = clipped.side, s.code_grad = code_grad.side, \
     s.x_grad = x_grad.side, s.z_grad = k.frozen ? NULL : z_grad.side
     SIDE(c, cpu);
     SIDE(g, gpu);
@@ -60,18 +62,18 @@ static void largest(int rows, int cols, ganz_type type)
     expect_no_failure();
 }
 
-static void steps(void)
+static void scales(void)
 {
     begin("steps");
     real z[200];
     for (int i = 0; i < 200; i++) z[i] = (real)(-26 + 0.1937 * i); /* beyond both ends too */
     const two from = bytes_of(z, sizeof z), to = nan_reals(200);
     for (int turn = 0; turn < 4; turn++) {
-        const bool whole = turn % 2 == 1;
-        const real scale = turn < 2 ? 1 : 1 / (real)0.9;
-        both.cpu->steps(both.cpu, from.cpu, to.cpu, 200, whole, scale);
-        both.gpu->steps(both.gpu, from.gpu, to.gpu, 200, whole, scale);
-        same_bytes(whole ? "2^rint(z)" : "2^z", to, sizeof z);
+        const bool power_of_two = turn % 2 == 1;
+        const real factor = turn < 2 ? 1 : 1 / (real)0.9;
+        both.cpu->scales(both.cpu, from.cpu, to.cpu, 200, power_of_two, factor);
+        both.gpu->scales(both.gpu, from.gpu, to.gpu, 200, power_of_two, factor);
+        same_bytes(power_of_two ? "2^rint(z)" : "2^z", to, sizeof z);
     }
     expect_no_failure();
 }
@@ -81,7 +83,8 @@ static void steps(void)
 static void refresh(void)
 {
     enum { COUNT = 8 };
-    const int sizes[COUNT] = {1, 5, 512 * 512, 100003, 64, 2048, 1003 * 64, 37 * 100}, rows[COUNT] = {[6] = 1003, [7] = 37};
+    const int sizes[COUNT] = {1, 5, 512 * 512, 100003, 64, 2048, 1003 * 64, 37 * 100},
+              rows[COUNT] = {[6] = 1003, [7] = 37};
     const int p[COUNT] = {0, 127, 127, 0, 31, 127, 31, 127};
     const bool values[COUNT] = {[5] = true};
     begin("refresh");
@@ -89,19 +92,19 @@ static void refresh(void)
     for (int turn = 0; turn < 2; turn++) { /* the second goes by the same plan with other numbers */
         ganz_refresh_item c[COUNT], g[COUNT];
         mats copy[COUNT];
-        two step[COUNT];
+        two scale[COUNT];
         memset(c, turn, sizeof c); /* padding must not matter */
         for (int i = 0; i < COUNT; i++) {
             const size_t count = (size_t)sizes[i];
             const two master = i == 4 ? equal_reals(count, 0) : random_reals(count, 0.1);
             copy[i] = nan_matrix(1, sizes[i], sizes[i], values[i] ? GANZ_REAL : product());
-            step[i] = equal_reals(rows[i] > 0 ? (size_t)rows[i] : 1, 9);
+            scale[i] = equal_reals(rows[i] > 0 ? (size_t)rows[i] : 1, 9);
             c[i].rows = rows[i];
-            c[i].master = master.cpu, c[i].count = count, c[i].copy = copy[i].cpu.data, c[i].step = step[i].cpu;
+            c[i].master = master.cpu, c[i].count = count, c[i].copy = copy[i].cpu.data, c[i].scale = scale[i].cpu;
             c[i].p = p[i], c[i].values = values[i];
-            c[i].whole = i == 2 || i == 5 || i == 7, c[i].range = i == 1 ? range.cpu : NULL;
+            c[i].power_of_two = i == 2 || i == 5 || i == 7, c[i].range = i == 1 ? range.cpu : NULL;
             g[i] = c[i];
-            g[i].master = master.gpu, g[i].copy = copy[i].gpu.data, g[i].step = step[i].gpu;
+            g[i].master = master.gpu, g[i].copy = copy[i].gpu.data, g[i].scale = scale[i].gpu;
             if (c[i].range) g[i].range = range.gpu;
         }
         for (int again = 0; again < 2; again++) {
@@ -110,7 +113,7 @@ static void refresh(void)
         }
         for (int i = 0; i < COUNT; i++) {
             same_matrix(p[i] > 0 ? "codes" : "copy", copy[i], p[i] > 0 || product() == GANZ_REAL ? 0 : 4e-3);
-            same_bytes("step", step[i], (rows[i] > 0 ? (size_t)rows[i] : 1) * sizeof(real));
+            same_bytes("step", scale[i], (rows[i] > 0 ? (size_t)rows[i] : 1) * sizeof(real));
         }
     }
     expect_no_failure();
@@ -119,8 +122,8 @@ static void refresh(void)
 /* ---- updates ------------------------------------------------------------------------------------ */
 
 enum { TENSORS = 9 };
-static const int shapes[TENSORS][3] = {{512, 512, 1}, {1, 512, 0}, {1003, 64, 1}, {3, 5, 1}, {32, 512, 1},
-                                       {1, 1, 0},     {40, 300, 1}, {1, 2048, 0}, {600, 2048, 1}};
+static const int shapes[TENSORS][3] = {{512, 512, 1}, {1, 512, 0},  {1003, 64, 1}, {3, 5, 1},     {32, 512, 1},
+                                       {1, 1, 0},     {40, 300, 1}, {1, 2048, 0},  {600, 2048, 1}};
 
 typedef struct tensors {
     ganz_update_item cpu[TENSORS], gpu[TENSORS];
@@ -148,8 +151,15 @@ static void updates(bool adam)
     begin("%s, %d tensors, 3 steps", adam ? "adam" : "adafactor", TENSORS);
     tensors t = make_tensors(adam);
     for (int step = 0; step < 3; step++) {
-        ganz_update_call c = {.items = t.cpu, .count = TENSORS, .rate = 0.01, .decay = 1 - pow(step + 1, -0.8),
-                              .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .step = step + 1}, g = c;
+        ganz_update_call c = {.items = t.cpu,
+                              .count = TENSORS,
+                              .rate = 0.01,
+                              .decay = 1 - pow(step + 1, -0.8),
+                              .beta1 = 0.9,
+                              .beta2 = 0.98,
+                              .epsilon = 1e-9,
+                              .step = step + 1},
+                         g = c;
         g.items = t.gpu;
         if (adam) RUN(adam, c, g);
         else RUN(adafactor, c, g);
@@ -160,7 +170,8 @@ static void updates(bool adam)
             same_reals("grad is zero", t.grad[i], count, 0);
             same_reals("slots", t.slots[i], slots, 1e-5);
             real *fresh = malloc(count * sizeof *fresh); /* the next gradient, the same on both */
-            for (size_t j = 0; j < count; j++) fresh[j] = (real)(0.01 * sin((double)(j * 7 + (size_t)step * 3 + (size_t)i)));
+            for (size_t j = 0; j < count; j++)
+                fresh[j] = (real)(0.01 * sin((double)(j * 7 + (size_t)step * 3 + (size_t)i)));
             both.cpu->upload(both.cpu, t.grad[i].cpu, fresh, count * sizeof *fresh);
             both.gpu->upload(both.gpu, t.grad[i].gpu, fresh, count * sizeof *fresh);
             free(fresh);
@@ -173,9 +184,11 @@ static void updates(bool adam)
 static void adafactor_worked(void)
 {
     static const real start[6] = {0.1f, -0.2f, 0.3f, 0.05f, 0.4f, -0.1f};
-    static const real grads[2][6] = {{0.01f, -0.02f, 0.03f, 0.002f, 0.001f, -0.004f}, {0.02f, 0.01f, -0.01f, 0.003f, -0.002f, 0.05f}};
-    static const double wanted[2][6] = {{0.097903503, -0.197864652, 0.297880740, 0.046576435, 0.399128248, -0.097692841},
-                                        {0.093938706, -0.200046739, 0.298644016, 0.046097837, 0.399479453, -0.100764062}};
+    static const real grads[2][6] = {{0.01f, -0.02f, 0.03f, 0.002f, 0.001f, -0.004f},
+                                     {0.02f, 0.01f, -0.01f, 0.003f, -0.002f, 0.05f}};
+    static const double wanted[2][6] = {
+        {0.097903503, -0.197864652, 0.297880740, 0.046576435, 0.399128248, -0.097692841},
+        {0.093938706, -0.200046739, 0.298644016, 0.046097837, 0.399479453, -0.100764062}};
     begin("adafactor, worked example");
     const two value = bytes_of(start, sizeof start), grad = nan_reals(6), slots = equal_reals(5, 0);
     const ganz_update_item item = {value.gpu, grad.gpu, slots.gpu, 2, 3, true};
@@ -185,7 +198,8 @@ static void adafactor_worked(void)
         const ganz_update_call call = {.items = &item, .count = 1, .rate = 0.01, .decay = 1 - pow(t + 1, -0.8)};
         both.gpu->adafactor(both.gpu, &call);
         both.gpu->download(both.gpu, got, value.gpu, sizeof got);
-        for (int i = 0; i < 6; i++) expect("value", fabs((double)got[i] - wanted[t][i]) < 2e-8, (double)got[i], wanted[t][i]);
+        for (int i = 0; i < 6; i++)
+            expect("value", fabs((double)got[i] - wanted[t][i]) < 2e-8, (double)got[i], wanted[t][i]);
     }
     expect_no_failure();
 }
@@ -211,7 +225,7 @@ void parameter_cases(void)
     if (!both.gpu->host) quantize((quantize_kind){70, 64, 255, false, false, false, r, GANZ_U8, r, r, -8});
     largest(1, 4, r);
     largest(3000, 512, p);
-    steps();
+    scales();
     refresh();
     updates(false);
     updates(true);

@@ -51,7 +51,8 @@ static inline void fake_reverse(const char *text, size_t bytes, ganz_text *out)
 }
 
 /* Translates all that the document asks for; with `seed` not 0 there are links that make no sense. */
-static inline ganz_status fake_translate_linked(ganz_document *doc, fake_translator *translate, uint32_t seed, ganz_error *err)
+static inline ganz_status fake_translate_linked(ganz_document *doc, fake_translator *translate, uint32_t seed,
+                                                ganz_error *err)
 {
     ganz_segment s;
     ganz_link links[8] = {0};

@@ -32,7 +32,8 @@ void check_close(check *c);
 
 /* A failure is printed, the first twenty of a run. */
 void check_fail(check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-#define CHECK(c, condition) ((condition) ? (void)(c)->comparisons++ : check_fail(c, "%s:%d: %s", __FILE__, __LINE__, #condition))
+#define CHECK(c, condition) \
+    ((condition) ? (void)(c)->comparisons++ : check_fail(c, "%s:%d: %s", __FILE__, __LINE__, #condition))
 
 /* A copy of an input in slot 0..GUARDS-1; an output of undefined bytes there. */
 void *check_in(check *c, int slot, const void *data, size_t bytes);

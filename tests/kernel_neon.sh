@@ -3,7 +3,8 @@
 set -eu
 compiler=$1 output=$2
 cd "$(dirname "$0")/.."
-flags=(-std=c11 -O2 -ffp-contract=off -Wall -Wextra -Wshadow -Werror -D_XOPEN_SOURCE=700 -DGANZ_VERSION='"test"' -Iinclude -Isrc)
+flags=(-std=c11 -O2 -ffp-contract=off -Wall -Wextra -Wshadow -Werror -D_XOPEN_SOURCE=700 -DGANZ_VERSION='"test"' \
+  -Iinclude -Isrc)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$compiler" "${flags[@]}" -march=armv8.2-a+dotprod -c src/kernel/i8_dot_neon.c -o "$work/dot.o"

@@ -59,7 +59,8 @@ static inline void parts_set_int(model_parts *m, const char *key, long long valu
 }
 
 /* Zeroed data. The result lives until the next part is added. */
-static inline part *parts_add(model_parts *m, const char *name, const char *dtype, size_t element, int rank, const int64_t *dims)
+static inline part *parts_add(model_parts *m, const char *name, const char *dtype, size_t element, int rank,
+                              const int64_t *dims)
 {
     if (m->count % 64 == 0) m->list = realloc(m->list, sizeof *m->list * (size_t)(m->count + 64));
     part *const p = &m->list[m->count++];
@@ -92,14 +93,15 @@ static inline void parts_drop(model_parts *m, part *p)
 static inline void parts_add_param(model_parts *m, const ganz_param *p, bool integers, bool codes)
 {
     const bool coded = integers && (p->kind == GANZ_WEIGHT || p->kind == GANZ_EMBEDDING || p->kind == GANZ_BIAS);
-    const bool matrix = ganz_param_is_matrix(p), step = p->kind == GANZ_STEP;
+    const bool matrix = ganz_param_is_matrix(p), scale = p->kind == GANZ_SCALE;
     const int64_t dims[2] = {matrix ? p->rows : p->cols, p->cols}, one = 1;
     char name[80];
-    if (step && !integers) return;
-    snprintf(name, sizeof name, "%.*s.step", (int)strlen(p->name) - (step ? 2 : 0), p->name); /* steps end in .z there */
+    if (scale && !integers) return;
+    snprintf(name, sizeof name, "%.*s.step", (int)strlen(p->name) - (scale ? 2 : 0),
+             p->name); /* scales end in .z there */
     if (codes && coded) parts_add(m, p->name, "I8", 1, matrix ? 2 : 1, dims);
-    if (!codes && (coded || step)) parts_add(m, name, "F32", 4, 1, &one);
-    if (!codes && !coded && !step) parts_add(m, p->name, "F32", 4, matrix ? 2 : 1, dims);
+    if (!codes && (coded || scale)) parts_add(m, name, "F32", 4, 1, &one);
+    if (!codes && !coded && !scale) parts_add(m, p->name, "F32", 4, matrix ? 2 : 1, dims);
 }
 
 /* Everything of a model of this configuration, numbers zero: wide elements first. bits 0: float, else codes. */
@@ -111,8 +113,14 @@ static inline void parts_make(model_parts *m, const ganz_config *c, int bits, co
     const struct {
         const char *key;
         int value;
-    } numbers[] = {{"version", 1}, {"width", c->width}, {"ffn", c->ffn}, {"heads", c->heads}, {"encoder_layers", c->encoder_layers},
-                   {"decoder_layers", c->decoder_layers}, {"vocab_size", c->vocab}, {"max_positions", c->max_positions}};
+    } numbers[] = {{"version", 1},
+                   {"width", c->width},
+                   {"ffn", c->ffn},
+                   {"heads", c->heads},
+                   {"encoder_layers", c->encoder_layers},
+                   {"decoder_layers", c->decoder_layers},
+                   {"vocab_size", c->vocab},
+                   {"max_positions", c->max_positions}};
     parts_set(m, "format", "ganz");
     parts_set(m, "weights", bits ? "codes" : "float");
     if (bits) parts_set_int(m, "bits", bits);
@@ -124,22 +132,21 @@ static inline void parts_make(model_parts *m, const ganz_config *c, int bits, co
     ganz_net_close(&net);
 }
 
-/* Numbers that vary and mean nothing; steps and scales of norms positive. */
+/* Numbers that vary and mean nothing; scales and gains of norms positive. */
 static inline void parts_fill(model_parts *m, int bits)
 {
     unsigned state = 1;
     for (int i = 0; i < m->count; i++) {
         part *const p = &m->list[i];
         if (strcmp(p->dtype, "U8") == 0) continue;
-        const bool is_float = strcmp(p->dtype, "F32") == 0, step = strstr(p->name, ".step") || strstr(p->name, "scale");
+        const bool is_float = strcmp(p->dtype, "F32") == 0,
+                   scale = strstr(p->name, ".step") || strstr(p->name, "scale");
         for (size_t k = 0; k < p->bytes / (is_float ? 4 : 1); k++) {
             state = state * 1664525u + 1013904223u;
             const int code = (int)(state >> 16) % (1 << (bits ? bits - 1 : 7));
-            const float value = step ? (float)(1 + (state >> 20) % 7) / 64 : (float)code / 64;
-            if (is_float)
-                memcpy(p->data + 4 * k, &value, 4);
-            else
-                p->data[k] = (unsigned char)(int8_t)(state & 1 << 30 ? code : -code);
+            const float value = scale ? (float)(1 + (state >> 20) % 7) / 64 : (float)code / 64;
+            if (is_float) memcpy(p->data + 4 * k, &value, 4);
+            else p->data[k] = (unsigned char)(int8_t)(state & 1 << 30 ? code : -code);
         }
     }
 }
@@ -151,10 +158,8 @@ static inline size_t parts_quote(char *to, const char *text)
     to[n++] = '"';
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
         if (*c == '"' || *c == '\\') to[n++] = '\\';
-        if (*c < 0x20)
-            n += (size_t)sprintf(to + n, "\\u%04x", *c);
-        else
-            to[n++] = (char)*c;
+        if (*c < 0x20) n += (size_t)sprintf(to + n, "\\u%04x", *c);
+        else to[n++] = (char)*c;
     }
     to[n++] = '"';
     return n;

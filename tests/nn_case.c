@@ -134,7 +134,7 @@ void nn_case_init(nn_case *c, uint64_t seed)
     ganz_params_init(&c->net.params, seed, c->weights.master);
     for (int p = 0; p < c->net.params.count; p++) {
         const ganz_param *const param = &c->net.params.list[p];
-        const bool flat = param->kind == GANZ_BIAS || param->kind == GANZ_NORM_SCALE || param->kind == GANZ_NORM_BIAS;
+        const bool flat = param->kind == GANZ_BIAS || param->kind == GANZ_NORM_GAIN || param->kind == GANZ_NORM_BIAS;
         for (size_t i = 0; flat && i < ganz_param_count(param); i++)
             c->weights.master[param->offset + i] += (real)(0.2 * ganz_random_normal(seed + 1, (uint64_t)p, i));
     }
@@ -152,7 +152,7 @@ ganz_pass nn_case_pass(nn_case *c)
                        .dropout = c->dropout,
                        .seed = c->seed,
                        .train_weights = c->train_weights,
-                       .train_steps = c->train_steps};
+                       .learn_scales = c->learn_scales};
 }
 
 static ganz_tensor *decode(nn_case *c, ganz_pass *pass)

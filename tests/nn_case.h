@@ -28,7 +28,7 @@ typedef struct nn_case {
     ganz_dropout dropout;
     uint64_t seed;
     real smoothing;
-    bool train_weights, train_steps;
+    bool train_weights, learn_scales;
     int chunk;
     const ganz_teacher *teacher; /* NULL: labels teach */
 } nn_case;
@@ -50,7 +50,8 @@ void nn_case_refresh(nn_case *c);
 double nn_case_loss(nn_case *c, bool grad);
 /* Decoded rows (target rows, width), good until the next pass of the case. */
 ganz_matrix nn_case_decoded(nn_case *c);
-/* Decoded rows (target rows, width) and the logits (target rows, vocab), without a tape. Copies for the caller to free. */
+/* Decoded rows (target rows, width) and the logits (target rows, vocab), without a tape. Copies for the caller to
+ * free. */
 real *nn_case_logits(nn_case *c);
 
 /* A pass over the arenas of the case, rewound; no tape. */

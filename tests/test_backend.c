@@ -41,8 +41,14 @@ static void fill(real *x, size_t count, uint64_t stream)
 static double loss_of(real *logits, int rows, int vocab, const int32_t *labels, double smoothing, double sums[3])
 {
     sums[0] = sums[1] = sums[2] = 0;
-    const ganz_loss_call c = {.rows = rows, .vocab = vocab, .logits = matrix(logits, rows, vocab), .labels = labels,
-                              .smoothing = (real)smoothing, .grad_scale = 1, .want_grad = false, .sums = sums};
+    const ganz_loss_call c = {.rows = rows,
+                              .vocab = vocab,
+                              .logits = matrix(logits, rows, vocab),
+                              .labels = labels,
+                              .smoothing = (real)smoothing,
+                              .grad_scale = 1,
+                              .want_grad = false,
+                              .sums = sums};
     be->loss(be, &c);
     return sums[0];
 }
@@ -64,8 +70,14 @@ static void loss_vectors(void **state)
     near(loss_of(flat, 1, VOCAB, &last, 0.1, sums), log(VOCAB) - 1.3663751943, 1e-5);
     near(sums[1], 0, 0); /* of equals the first is best */
     static real slopes[VOCAB];
-    const ganz_loss_call graded = {.rows = 1, .vocab = VOCAB, .logits = matrix(slopes, 1, VOCAB), .labels = &last,
-                                   .smoothing = (real)0.1, .grad_scale = 1, .want_grad = true, .sums = sums};
+    const ganz_loss_call graded = {.rows = 1,
+                                   .vocab = VOCAB,
+                                   .logits = matrix(slopes, 1, VOCAB),
+                                   .labels = &last,
+                                   .smoothing = (real)0.1,
+                                   .grad_scale = 1,
+                                   .want_grad = true,
+                                   .sums = sums};
     be->loss(be, &graded); /* softmax minus what is wanted: 0.9 of the label, 3.0041758e-06 of each other word */
     near(slopes[0], 1.0 / VOCAB - 3.0041758e-06, 2e-11);
     near(slopes[last], 1.0 / VOCAB - 0.9, 1e-7);
@@ -99,8 +111,13 @@ static void small_numbers_of_wide_rows_count(void **state)
     }
     near(loss_of(logits, ROWS, VOCAB, labels, 0, sums), plain, 1e-6 * plain);
     sums[0] = 0;
-    const ganz_loss_call c = {.rows = ROWS, .vocab = VOCAB, .logits = matrix(logits, ROWS, VOCAB), .labels = labels,
-                              .taught = matrix(taught, ROWS, VOCAB), .grad_scale = 1, .sums = sums};
+    const ganz_loss_call c = {.rows = ROWS,
+                              .vocab = VOCAB,
+                              .logits = matrix(logits, ROWS, VOCAB),
+                              .labels = labels,
+                              .taught = matrix(taught, ROWS, VOCAB),
+                              .grad_scale = 1,
+                              .sums = sums};
     be->loss(be, &c);
     near(sums[0], apart, 1e-6 * apart);
 }
@@ -216,13 +233,13 @@ static void running_average(void **state)
 
 /* ---- quantization ------------------------------------------------------------------------------- */
 
-static void check_quantize(real x, real step, int p, bool is_signed, double y, double dx, double dz, bool clips)
+static void check_quantize(real x, real scale, int p, bool is_signed, double y, double dx, double dz, bool clips)
 {
     real code, grad = 1, x_grad = 5, z_grad = 2;
     int64_t clipped = 10;
     ganz_quantize_call c = {.x = matrix(&x, 1, 1),
                             .codes = matrix(&code, 1, 1),
-                            .step = &step,
+                            .scale = &scale,
                             .p = p,
                             .is_signed = is_signed,
                             .clipped = &clipped,
@@ -230,7 +247,7 @@ static void check_quantize(real x, real step, int p, bool is_signed, double y, d
                             .x_grad = matrix(&x_grad, 1, 1),
                             .z_grad = &z_grad};
     be->quantize(be, &c);
-    near(code * step, y, 1e-6);
+    near(code * scale, y, 1e-6);
     near((double)clipped, clips ? 11 : 10, 0);
     be->quantize_grad(be, &c);
     near(x_grad, dx, 0);
@@ -254,57 +271,58 @@ static void quantize_vectors(void **state)
     check_quantize(1.2f, 1 / 255.0f, 255, false, 1.0, 0, 0.6931471806, true);
 }
 
-static void steps_are_powers(void **state)
+static void scales_are_powers(void **state)
 {
     (void)state;
     const real z[4] = {0, -1, -4.7f, 3};
-    real step[4];
-    be->steps(be, z, step, 4, false, 1);
+    real scale[4];
+    be->scales(be, z, scale, 4, false, 1);
     const double want[4] = {1, 0.5, 0.03847324, 8};
-    for (int i = 0; i < 4; i++) near(step[i] / want[i], 1, 1e-6);
+    for (int i = 0; i < 4; i++) near(scale[i] / want[i], 1, 1e-6);
     const real far[4] = {-30, 9.5f, -4.4f, 2.5f}; /* kept within -24 and 8; rounded half to even */
-    be->steps(be, far, step, 4, false, 1);
-    near(step[0], 0x1p-24, 0);
-    near(step[1], 0x1p8, 0);
-    be->steps(be, far, step, 4, true, 1);
-    near(step[2], 0x1p-4, 0);
-    near(step[3], 0x1p2, 0);
+    be->scales(be, far, scale, 4, false, 1);
+    near(scale[0], 0x1p-24, 0);
+    near(scale[1], 0x1p8, 0);
+    be->scales(be, far, scale, 4, true, 1);
+    near(scale[2], 0x1p-4, 0);
+    near(scale[3], 0x1p2, 0);
 }
 
-/* Steps of weights that are powers of two, and a range that is given. */
-static void weights_with_other_steps(void **state)
+/* Scales of weights that are powers of two, and a range that is given. */
+static void weights_with_other_scales(void **state)
 {
     (void)state;
     const real w[3] = {0.5f, -1.27f, 1.0f}, eighth[2] = {127 / 8.0f, 0}, range = 0.635f;
-    real codes[3], even[2], clipped[3], step[3];
+    real codes[3], even[2], clipped[3], scale[3];
     const ganz_refresh_item items[] = {
-        {.master = w, .count = 3, .copy = codes, .step = &step[0], .p = 127, .whole = true},
-        {.master = eighth, .count = 2, .copy = even, .step = &step[1], .p = 127, .whole = true},
-        {.master = w, .count = 3, .copy = clipped, .step = &step[2], .p = 127, .range = &range}};
+        {.master = w, .count = 3, .copy = codes, .scale = &scale[0], .p = 127, .power_of_two = true},
+        {.master = eighth, .count = 2, .copy = even, .scale = &scale[1], .p = 127, .power_of_two = true},
+        {.master = w, .count = 3, .copy = clipped, .scale = &scale[2], .p = 127, .range = &range}};
     be->refresh(be, items, 3);
-    near(step[0], 0x1p-6, 0); /* 1.27 / 127 = 0.01, rounded up */
-    near(codes[1], -81, 0);   /* -81.28 */
-    near(step[1], 0.125, 0);  /* a power already */
+    near(scale[0], 0x1p-6, 0); /* 1.27 / 127 = 0.01, rounded up */
+    near(codes[1], -81, 0);    /* -81.28 */
+    near(scale[1], 0.125, 0);  /* a power already */
     near(even[0], 127, 0);
-    near(step[2], 0.005, 1e-9);
+    near(scale[2], 0.005, 1e-9);
     near(clipped[0], 100, 0);
     near(clipped[1], -127, 0);
     near(clipped[2], 127, 0);
 }
 
-/* Each row by itself; a row of zeros has the step 1. */
-static void rows_with_steps_of_their_own(void **state)
+/* Each row by itself; a row of zeros has the scale 1. */
+static void rows_with_scales_of_their_own(void **state)
 {
     (void)state;
     const real w[8] = {0.5f, -1.27f, 12.7f, 3.04f, 0, 0, -0.031f, 0.0149f}, range = 6.35f;
-    real codes[8], clipped[8], step[4], same[4];
-    const ganz_refresh_item items[] = {{.master = w, .count = 8, .copy = codes, .step = step, .p = 127, .rows = 4},
-                                       {.master = w, .count = 8, .copy = clipped, .step = same, .p = 127, .rows = 4, .range = &range}};
+    real codes[8], clipped[8], scale[4], same[4];
+    const ganz_refresh_item items[] = {
+        {.master = w, .count = 8, .copy = codes, .scale = scale, .p = 127, .rows = 4},
+        {.master = w, .count = 8, .copy = clipped, .scale = same, .p = 127, .rows = 4, .range = &range}};
     be->refresh(be, items, 2);
-    const double steps[4] = {0.01, 0.1, 1, 0.031 / 127}, want[8] = {50, -127, 127, 30, 0, 0, -127, 61};
+    const double scales[4] = {0.01, 0.1, 1, 0.031 / 127}, want[8] = {50, -127, 127, 30, 0, 0, -127, 61};
     const double cut[8] = {10, -25, 127, 61, 0, 0, -1, 0};
     for (int i = 0; i < 4; i++) {
-        near(step[i] / steps[i], 1, 1e-6);
+        near(scale[i] / scales[i], 1, 1e-6);
         near(same[i], 0.05, 1e-8);
     }
     for (int i = 0; i < 8; i++) {
@@ -317,15 +335,16 @@ static void weights_become_codes(void **state)
 {
     (void)state;
     const real w[5] = {0.5f, -1.27f, 0.014f, 0, 1.0f}, zeros[2] = {0, 0};
-    real codes[5], values[5], none[2], step[3], plain[5];
-    const ganz_refresh_item items[] = {{.master = w, .count = 5, .copy = codes, .step = &step[0], .p = 127},
-                                       {.master = w, .count = 5, .copy = values, .step = &step[1], .p = 31, .values = true},
-                                       {.master = zeros, .count = 2, .copy = none, .step = &step[2], .p = 127},
-                                       {.master = w, .count = 5, .copy = plain}};
+    real codes[5], values[5], none[2], scale[3], plain[5];
+    const ganz_refresh_item items[] = {
+        {.master = w, .count = 5, .copy = codes, .scale = &scale[0], .p = 127},
+        {.master = w, .count = 5, .copy = values, .scale = &scale[1], .p = 31, .values = true},
+        {.master = zeros, .count = 2, .copy = none, .scale = &scale[2], .p = 127},
+        {.master = w, .count = 5, .copy = plain}};
     be->refresh(be, items, 4);
     const double want[5] = {50, -127, 1, 0, 100};
-    near(step[0], 0.01, 1e-8);
-    near(step[2], 1, 0);
+    near(scale[0], 0.01, 1e-8);
+    near(scale[2], 1, 0);
     near(none[0], 0, 0);
     for (int i = 0; i < 5; i++) {
         near(codes[i], want[i], 0);
@@ -394,9 +413,8 @@ static void linear_of_odd_shapes(void **state)
     assert_int_equal(ganz_cpu_backend_open(&one, 1, NULL), GANZ_OK);
     for (size_t s = 0; s < GANZ_COUNT(shapes); s++) {
         const int rows = shapes[s][0], in = shapes[s][1], out = shapes[s][2], ld = out + 3;
-        real *const x = ganz_alloc((size_t)rows * (size_t)in, sizeof *x), *const w =
-                                                                              ganz_alloc((size_t)out * (size_t)in,
-                                                                                         sizeof *w);
+        real *const x = ganz_alloc((size_t)rows * (size_t)in, sizeof *x), *const w = ganz_alloc(
+                                                                              (size_t)out * (size_t)in, sizeof *w);
         real *const y = ganz_alloc((size_t)rows * (size_t)ld, sizeof *y), *const bias =
                                                                               ganz_alloc((size_t)out, sizeof *bias);
         real *const again = ganz_alloc((size_t)rows * (size_t)ld, sizeof *again);
@@ -443,13 +461,20 @@ static void lists_equal_segments(void **state)
     }
     list_begin[ROWS] = count;
     real u[2] = {0, 0.1f}, weights[2][ROWS * 5] = {{0}};
-    ganz_attention_call c = {.heads = HEADS, .width = WIDTH, .scale = 0.3f, .u_largest = &u[0], .weights = weights[0]};
+    ganz_attention_call c = {
+        .heads = HEADS, .width = WIDTH, .inv_root = 0.3f, .u_largest = &u[0], .weights = weights[0]};
     c.q.m = matrix(q, ROWS, COLS);
     c.k.m = matrix(k, ROWS, COLS);
     c.v.m = matrix(v, ROWS, COLS);
     c.out = matrix(by_segment, ROWS, COLS);
-    c.see = (ganz_spans){.queries = ROWS, .keys = ROWS, .segments = 2, .query_begin = begin, .key_begin = begin,
-                         .longest_query = 5, .longest_key = 5, .causal = true};
+    c.see = (ganz_spans){.queries = ROWS,
+                         .keys = ROWS,
+                         .segments = 2,
+                         .query_begin = begin,
+                         .key_begin = begin,
+                         .longest_query = 5,
+                         .longest_key = 5,
+                         .causal = true};
     be->attention(be, &c);
     near(u[0], 1, 1e-6); /* a first token sees itself alone */
     c.u_largest = &u[1];
@@ -494,20 +519,15 @@ static void norm_has_the_bits_of_the_kernel(void **state)
     ganz_kernel_init(&kernel, ganz_cpu_detect());
     static const int widths[] = {1, 7, 8, 37, 64, 512};
     for (size_t i = 0; i < GANZ_COUNT(widths); i++) {
-        real x[512], scale[512], bias[512], got[512], want[512];
+        real x[512], gain[512], bias[512], got[512], want[512];
         const int n = widths[i];
         fill(x, (size_t)n, 40 + i);
-        fill(scale, (size_t)n, 50 + i);
+        fill(gain, (size_t)n, 50 + i);
         fill(bias, (size_t)n, 60 + i);
-        const ganz_norm_call c = {.rows = 1,
-                                  .cols = n,
-                                  .x = x,
-                                  .eps = GANZ_NORM_EPSILON,
-                                  .scale = scale,
-                                  .bias = bias,
-                                  .y = matrix(got, 1, n)};
+        const ganz_norm_call c = {
+            .rows = 1, .cols = n, .x = x, .eps = 1e-5f, .gain = gain, .bias = bias, .y = matrix(got, 1, n)};
         be->norm(be, &c);
-        kernel.rows.norm(x, n, scale, bias, want, NULL, 0);
+        kernel.rows.norm(&(ganz_norm_layout){n, 1e-5f, gain, bias}, x, want, NULL, 0);
         assert_memory_equal(got, want, (size_t)n * sizeof *got);
     }
 }
@@ -518,24 +538,24 @@ static void linear_has_the_bits_of_integers(void **state)
     enum { ROWS = 5, IN = 512, OUT = 40 };
     static int8_t xs[ROWS * IN], ws[OUT * IN];
     static real x[ROWS * IN], w[OUT * IN], bias[OUT], y[ROWS * OUT];
-    const real x_step = 0.0371f, w_step = 0.00213f;
+    const real x_scale = 0.0371f, w_scale = 0.00213f;
     draw_codes(xs, x, ROWS * IN, 1);
     draw_codes(ws, w, OUT * IN, 2);
     fill(bias, OUT, 3);
     const ganz_linear_call c = {.rows = ROWS,
                                 .in = IN,
                                 .out = OUT,
-                                .x = {matrix(x, ROWS, IN), &x_step},
-                                .w = {matrix(w, OUT, IN), &w_step},
+                                .x = {matrix(x, ROWS, IN), &x_scale},
+                                .w = {matrix(w, OUT, IN), &w_scale},
                                 .bias = bias,
-                                .relu = true,
+                                .activation = GANZ_ACTIVATION_RELU,
                                 .y = matrix(y, ROWS, OUT)};
     be->linear(be, &c);
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < OUT; j++) {
             int32_t sum = 0;
             for (int k = 0; k < IN; k++) sum += xs[i * IN + k] * ws[j * IN + k];
-            const real scaled = (real)sum * (x_step * w_step), want = scaled + bias[j];
+            const real scaled = (real)sum * (x_scale * w_scale), want = scaled + bias[j];
             assert_true(y[i * OUT + j] == (want > 0 ? want : 0));
         }
 }
@@ -547,17 +567,26 @@ static void attention_has_the_bits_of_the_kernel(void **state)
     static const int32_t query_begin[] = {0, 1}, key_begin[] = {0, KEYS};
     static int8_t qs[WIDTH], ks[KEYS * WIDTH], vs[KEYS * WIDTH];
     static real q[WIDTH], k[KEYS * WIDTH], v[KEYS * WIDTH], out[WIDTH];
-    const real q_step = 0.031f, k_step = 0.0173f, v_step = 0.0421f, u_step = 0.00311f;
+    const real q_scale = 0.031f, k_scale = 0.0173f, v_scale = 0.0421f, u_scale = 0.00311f;
     draw_codes(qs, q, WIDTH, 4);
     draw_codes(ks, k, KEYS * WIDTH, 5);
     draw_codes(vs, v, KEYS * WIDTH, 6);
-    ganz_attention_call c = {
-        .heads = 1, .width = WIDTH, .scale = 0.125f, .u_step = &u_step, .u_max = U_MAX, .out = matrix(out, 1, WIDTH)};
-    c.see = (ganz_spans){.queries = 1, .keys = KEYS, .segments = 1, .query_begin = query_begin, .key_begin = key_begin,
-                         .longest_query = 1, .longest_key = KEYS};
-    c.q = (ganz_operand){matrix(q, 1, WIDTH), &q_step};
-    c.k = (ganz_operand){matrix(k, KEYS, WIDTH), &k_step};
-    c.v = (ganz_operand){matrix(v, KEYS, WIDTH), &v_step};
+    ganz_attention_call c = {.heads = 1,
+                             .width = WIDTH,
+                             .inv_root = 0.125f,
+                             .u_scale = &u_scale,
+                             .u_max = U_MAX,
+                             .out = matrix(out, 1, WIDTH)};
+    c.see = (ganz_spans){.queries = 1,
+                         .keys = KEYS,
+                         .segments = 1,
+                         .query_begin = query_begin,
+                         .key_begin = key_begin,
+                         .longest_query = 1,
+                         .longest_key = KEYS};
+    c.q = (ganz_operand){matrix(q, 1, WIDTH), &q_scale};
+    c.k = (ganz_operand){matrix(k, KEYS, WIDTH), &k_scale};
+    c.v = (ganz_operand){matrix(v, KEYS, WIDTH), &v_scale};
     real weights[2][KEYS] = {{0}};
     c.weights = weights[0];
     be->attention(be, &c);
@@ -577,11 +606,12 @@ static void attention_has_the_bits_of_the_kernel(void **state)
         scores[j] = 0;
         for (int i = 0; i < WIDTH; i++) scores[j] += qs[i] * ks[j * WIDTH + i];
     }
-    kernel.rows.softmax_codes(scores, KEYS, q_step * k_step * 0.125f, 1 / u_step, U_MAX, u, work);
+    kernel.rows.softmax_codes(scores, KEYS, q_scale * k_scale * 0.125f, &(ganz_unsigned_codes){u, 1 / u_scale, U_MAX},
+                              work);
     for (int i = 0; i < WIDTH; i++) {
         int32_t sum = 0;
         for (int j = 0; j < KEYS; j++) sum += u[j] * vs[j * WIDTH + i];
-        assert_true(out[i] == (real)sum * (u_step * v_step));
+        assert_true(out[i] == (real)sum * (u_scale * v_scale));
         assert_true(codes_out[i] == out[i]);
     }
     for (int j = 0; j < KEYS; j++) assert_true(weights[0][j] == u[j] && weights[1][j] == u[j]);
@@ -598,10 +628,10 @@ int main(void)
         cmocka_unit_test(adam_follows_its_formula),
         cmocka_unit_test(running_average),
         cmocka_unit_test(quantize_vectors),
-        cmocka_unit_test(steps_are_powers),
+        cmocka_unit_test(scales_are_powers),
         cmocka_unit_test(weights_become_codes),
-        cmocka_unit_test(rows_with_steps_of_their_own),
-        cmocka_unit_test(weights_with_other_steps),
+        cmocka_unit_test(rows_with_scales_of_their_own),
+        cmocka_unit_test(weights_with_other_scales),
         cmocka_unit_test(largest_magnitude),
         cmocka_unit_test(masks_follow_the_counter),
         cmocka_unit_test(candidates),

@@ -130,7 +130,8 @@ static void philox_known_answers(void **state)
     const ganz_random4 ones = ganz_philox(UINT64_MAX, UINT64_MAX, UINT64_MAX);
     const uint32_t expected_ones[4] = {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd};
     assert_memory_equal(ones.v, expected_ones, sizeof expected_ones);
-    const ganz_random4 pi = ganz_philox(UINT64_C(0x299f31d0a4093822), UINT64_C(0x0370734413198a2e), UINT64_C(0x85a308d3243f6a88));
+    const ganz_random4 pi =
+        ganz_philox(UINT64_C(0x299f31d0a4093822), UINT64_C(0x0370734413198a2e), UINT64_C(0x85a308d3243f6a88));
     const uint32_t expected_pi[4] = {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1};
     assert_memory_equal(pi.v, expected_pi, sizeof expected_pi);
 }
@@ -165,8 +166,9 @@ static void utf8_accepts_only_valid(void **state)
         assert_int_equal(back, c);
         if (n > 1) assert_int_equal(ganz_utf8_decode(bytes, (size_t)n - 1, &back), 0);
     }
-    static const char *const bad[] = {"\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
-                                      "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\x80", "\xFF", "\xE2\x82"};
+    static const char *const bad[] = {
+        "\xC0\x80",         "\xC1\xBF",         "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
+        "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\x80",         "\xFF",         "\xE2\x82"};
     for (size_t i = 0; i < GANZ_COUNT(bad); i++) assert_false(ganz_utf8_valid(bad[i], strlen(bad[i])));
     const char good[] = "plain ascii, then \xC3\xA4 and \xF0\x9F\x98\x80";
     assert_true(ganz_utf8_valid(good, sizeof good - 1));
@@ -181,10 +183,19 @@ static void utf8_repair_replaces_maximal_parts(void **state)
     char out[64];
     size_t replaced;
     /* The example of the Unicode standard, table 3-8. */
-    const size_t n = ganz_utf8_repair("a\xF1\x80\x80\xE1\x80\xC2" "b\x80" "c\x80\xBF" "d", 13, out, &replaced);
+    const size_t n = ganz_utf8_repair("a\xF1\x80\x80\xE1\x80\xC2"
+                                      "b\x80"
+                                      "c\x80\xBF"
+                                      "d",
+                                      13, out, &replaced);
     assert_int_equal(replaced, 6);
     assert_int_equal(n, 4 + 6 * 3);
-    assert_memory_equal(out, "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD" "b\xEF\xBF\xBD" "c\xEF\xBF\xBD\xEF\xBF\xBD" "d", n);
+    assert_memory_equal(out,
+                        "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
+                        "b\xEF\xBF\xBD"
+                        "c\xEF\xBF\xBD\xEF\xBF\xBD"
+                        "d",
+                        n);
 }
 
 /* ---- files, each test in a folder of its own ---------------------------------------------------- */
@@ -229,8 +240,11 @@ static void lines_of_every_format(void **state)
         write_text(names[i], text, sizeof text - 1);
         expect_lines(names[i], lines, 4);
     }
-    assert_int_equal(system("gzip -dc a.gz | cmp - a.txt && xz -dc a.xz | cmp - a.txt && zstd -qdc a.zst | cmp - a.txt"), 0);
-    assert_int_equal(system("xz -k a.txt && cat a.gz a.gz > two.gz && cat a.zst a.zst > two.zst && cat a.txt.xz a.txt.xz > two.xz"), 0);
+    assert_int_equal(
+        system("gzip -dc a.gz | cmp - a.txt && xz -dc a.xz | cmp - a.txt && zstd -qdc a.zst | cmp - a.txt"), 0);
+    assert_int_equal(
+        system("xz -k a.txt && cat a.gz a.gz > two.gz && cat a.zst a.zst > two.zst && cat a.txt.xz a.txt.xz > two.xz"),
+        0);
     expect_lines("a.txt.xz", lines, 4);
     const char *const twice[] = {"one", "", "three\r", "last without endone", "", "three\r", "last without end"};
     expect_lines("two.gz", twice, 7);
@@ -284,10 +298,13 @@ static void damaged_streams_are_refused(void **state)
     write_text("d.gz", text, sizeof text);
     write_text("d.zst", text, sizeof text);
     write_text("d", text, sizeof text);
-    assert_int_equal(system("xz d && head -c 30000 d.gz > cut.gz && head -c 30000 d.zst > cut.zst && head -c 30000 d.xz > cut.xz"
-                            " && (head -c 20000 d.gz; head -c 100 /dev/zero; tail -c 20000 d.gz) > bad.gz"
-                            " && (head -c 20000 d.xz; head -c 100 /dev/zero; tail -c 20000 d.xz) > bad.xz"
-                            " && (cat d.gz; echo garbage) > tail.gz && (cat d.xz; echo garbage) > tail.xz && (cat d.zst; echo garbage) > tail.zst"), 0);
+    assert_int_equal(
+        system("xz d && head -c 30000 d.gz > cut.gz && head -c 30000 d.zst > cut.zst && head -c 30000 d.xz > cut.xz"
+               " && (head -c 20000 d.gz; head -c 100 /dev/zero; tail -c 20000 d.gz) > bad.gz"
+               " && (head -c 20000 d.xz; head -c 100 /dev/zero; tail -c 20000 d.xz) > bad.xz"
+               " && (cat d.gz; echo garbage) > tail.gz && (cat d.xz; echo garbage) > tail.xz"
+               " && (cat d.zst; echo garbage) > tail.zst"),
+        0);
     const char *const names[] = {"cut.gz", "cut.zst", "cut.xz", "bad.gz", "bad.xz", "tail.gz", "tail.xz", "tail.zst"};
     for (size_t i = 0; i < GANZ_COUNT(names); i++) {
         ganz_lines *l;
@@ -343,7 +360,8 @@ static void a_kill_leaves_nothing(void **state)
     if (child == 0) {
         ganz_output *out;
         char text[200000] = "half";
-        if (ganz_output_open(&out, "half", NULL) == GANZ_OK && ganz_output_write(out, text, sizeof text, NULL) == GANZ_OK)
+        if (ganz_output_open(&out, "half", NULL) == GANZ_OK &&
+            ganz_output_write(out, text, sizeof text, NULL) == GANZ_OK)
             raise(SIGKILL);
         _exit(0);
     }

@@ -138,8 +138,8 @@ static void damage_is_found(void **state)
     ganz_container *c;
     ganz_error err;
     OK(ganz_container_open(&c, "d", &err));
-    const long at = (long)((const char *)ganz_container_find(c, "codes")->data -
-                           (const char *)ganz_container_at(c, 0)->data);
+    const long at =
+        (long)((const char *)ganz_container_find(c, "codes")->data - (const char *)ganz_container_at(c, 0)->data);
     ganz_container_close(&c);
     FILE *const file = fopen("d", "r+b");
     unsigned char length[8];
@@ -196,9 +196,9 @@ static void python_file_opens(void **state)
     const int64_t shape[] = {2, 3};
     OK(ganz_container_open(&c, GANZ_TESTS_DIR "/golden/container/python.safetensors", &err));
     assert_int_equal(ganz_container_count(c), 16);
-#define COMPARE(name, dtype, type, expression)                                                    \
-    do {                                                                                          \
-        OK(ganz_container_get(c, name, GANZ_DTYPE_##dtype, 2, shape, &e, &err));                  \
+#define COMPARE(name, dtype, type, expression)                                                     \
+    do {                                                                                           \
+        OK(ganz_container_get(c, name, GANZ_DTYPE_##dtype, 2, shape, &e, &err));                   \
         for (int i = 0; i < 6; i++) assert_true(((const type *)e->data)[i] == (type)(expression)); \
     } while (0)
     COMPARE("i8", I8, int8_t, i - 2);
@@ -219,7 +219,8 @@ static void python_file_opens(void **state)
     OK(ganz_container_get(c, "scalar", GANZ_DTYPE_F32, 0, NULL, &e, &err));
     assert_true(*(const float *)e->data == 0.25f);
     OK(ganz_container_get(c, "empty", GANZ_DTYPE_F32, 2, (int64_t[]){0, 4}, &e, &err));
-    OK(ganz_container_get(c, "na\xC3\xAFve/\xD0\xBA\xD0\xBB\xD1\x8E\xD1\x87", GANZ_DTYPE_U8, 1, (int64_t[]){3}, &e, &err));
+    OK(ganz_container_get(c, "na\xC3\xAFve/\xD0\xBA\xD0\xBB\xD1\x8E\xD1\x87", GANZ_DTYPE_U8, 1, (int64_t[]){3}, &e,
+                          &err));
     assert_memory_equal(e->data, "\1\2\3", 3);
     assert_string_equal(ganz_container_text(c, "quoted"), "a \"b\" \\ \n\t\xC3\xA4 \xF0\x9F\x98\x80");
     ganz_container_close(&c);
@@ -300,7 +301,8 @@ static void hostile_headers_are_refused(void **state)
         {"{" T("a\\u0000b", "U8", "1", 0, 1) "}", 1, GANZ_EFORMAT, "not valid JSON"},
         {"{" T("a\xFF", "U8", "1", 0, 1) "}", 1, GANZ_EFORMAT, "not valid JSON"},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1]}}", 1, GANZ_EFORMAT, "not dtype, shape"},
-        {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1],\"x\":1}}", 1, GANZ_EFORMAT, "not dtype, shape"},
+        {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1],\"x\":1}}", 1, GANZ_EFORMAT,
+         "not dtype, shape"},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"offsets\":[0,1]}}", 1, GANZ_EFORMAT, "no data_offsets"},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1,2]}}", 1, GANZ_EFORMAT, "no data_offsets"},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":{},\"data_offsets\":[0,1]}}", 1, GANZ_EFORMAT, "no shape"},
@@ -312,10 +314,14 @@ static void hostile_headers_are_refused(void **state)
         {"{\"__metadata__\":{\"a\":{\"b\":\"c\"}}}", 0, GANZ_EFORMAT, "metadata a is no string"},
         {"{\"__metadata__\":{\"xxh3\":\"835bd27acce4f7e4\"}}", 0, GANZ_OK, NULL},
         {"{\"__metadata__\":{\"xxh3\":\"753a6881e5ebe423\",\"kind\":\"x\"}}  ", 0, GANZ_OK, NULL},
-        {"{\"__metadata__\":{\"xxh3\":\"753a6881e5ebe423\",\"kind\":\"y\"}}  ", 0, GANZ_EFORMAT, "header is damaged (the"},
-        {"{\"__metadata__\":{\"xxh3\":\"753a6881e5ebe423\",\"kind\":\"x\"}} ", 0, GANZ_EFORMAT, "header is damaged (the"},
-        {"{\"__metadata__\":{\"kind\":\"x\",\"xxh3\":\"753a6881e5ebe423\"}}  ", 0, GANZ_EFORMAT, "header is damaged (it"},
-        {"{ \"__metadata__\":{\"xxh3\":\"753a6881e5ebe423\",\"kind\":\"x\"}} ", 0, GANZ_EFORMAT, "header is damaged (it"},
+        {"{\"__metadata__\":{\"xxh3\":\"753a6881e5ebe423\",\"kind\":\"y\"}}  ", 0, GANZ_EFORMAT,
+         "header is damaged (the"},
+        {"{\"__metadata__\":{\"xxh3\":\"753a6881e5ebe423\",\"kind\":\"x\"}} ", 0, GANZ_EFORMAT,
+         "header is damaged (the"},
+        {"{\"__metadata__\":{\"kind\":\"x\",\"xxh3\":\"753a6881e5ebe423\"}}  ", 0, GANZ_EFORMAT,
+         "header is damaged (it"},
+        {"{ \"__metadata__\":{\"xxh3\":\"753a6881e5ebe423\",\"kind\":\"x\"}} ", 0, GANZ_EFORMAT,
+         "header is damaged (it"},
         {"{\"__metadata__\":{\"xxh3\":\"1\"}}", 0, GANZ_EFORMAT, "header is damaged (it"},
         {"{\"__metadata__\":{\"header_checksum\":\"xxh3\"}}", 0, GANZ_EFORMAT, "header is damaged (it"},
     };
@@ -356,7 +362,8 @@ static void sizes_have_limits(void **state)
     }
 }
 
-/* Turns each bit of a header and back. With a checksum every one is refused; without, what opens lies inside the file. */
+/* Turns each bit of a header and back. With a checksum every one is refused; without, what opens lies inside the
+ * file. */
 static void turn_every_bit(unsigned char *file, size_t bytes, size_t header, bool summed)
 {
     ganz_container *c;
@@ -365,7 +372,8 @@ static void turn_every_bit(unsigned char *file, size_t bytes, size_t header, boo
         file[bit / 8] ^= (unsigned char)(1 << bit % 8);
         const ganz_status status = ganz_container_parse(&c, file, bytes, "flip", &err);
         if (summed && status == GANZ_OK) fail_msg("bit %zu of byte %zu may turn", bit % 8, bit / 8);
-        if (summed && bit >= 8 * (8 + 25)) assert_string_equal(err.message, "flip: the header is damaged (the checksum differs)");
+        if (summed && bit >= 8 * (8 + 25))
+            assert_string_equal(err.message, "flip: the header is damaged (the checksum differs)");
         for (int i = 0; status == GANZ_OK && i < ganz_container_count(c); i++) {
             const ganz_entry *const e = ganz_container_at(c, i);
             assert_true((const unsigned char *)e->data >= file + header);

@@ -144,8 +144,10 @@ static ganz_vocab *make_vocab(const char *third)
     char text[200];
     ganz_vocab *v;
     ganz_error err;
-    const int n = snprintf(text, sizeof text, "'<pad>_'\n'<EOS>_'\n'%s'\n'\\'\n'_'\n'u'\n';'\n'0'\n'1'\n'2'\n'3'\n'4'\n"
-                                                "'5'\n'6'\n'7'\n'8'\n'9'\n'<'\n'p'\n'a'\n'd'\n'>'\n'E'\n'O'\n'S'\n", third);
+    const int n = snprintf(text, sizeof text,
+                           "'<pad>_'\n'<EOS>_'\n'%s'\n'\\'\n'_'\n'u'\n';'\n'0'\n'1'\n'2'\n'3'\n'4'\n"
+                           "'5'\n'6'\n'7'\n'8'\n'9'\n'<'\n'p'\n'a'\n'd'\n'>'\n'E'\n'O'\n'S'\n",
+                           third);
     OK(ganz_vocab_parse(&v, text, (size_t)n, "v", &err));
     return v;
 }
@@ -334,7 +336,8 @@ static void a_packed_batch_by_hand(void **state)
         assert_int_equal(b.target_rows, 7);
         assert_int_equal(b.segments, 2);
         assert_int_equal(b.packed_rows, 1);
-#define SAME(array, ...) assert_memory_equal(b.array, ((const int32_t[]){__VA_ARGS__}), sizeof((const int32_t[]){__VA_ARGS__}))
+#define SAME(array, ...) \
+    assert_memory_equal(b.array, ((const int32_t[]){__VA_ARGS__}), sizeof((const int32_t[]){__VA_ARGS__}))
         SAME(source_ids, 10, 10, 1, 10, 11, 1);
         SAME(target_out, 10, 10, 5, 1, 10, 11, 1);
         SAME(target_in, -1, 10, 10, 5, zero ? -1 : 1, 10, 11);
@@ -418,7 +421,7 @@ static void every_pair_once_an_epoch(void **state)
             assert_true(dropped > 10);
             assert_int_equal(ganz_loader_epoch_dropped(l), dropped);
             const double rows = (double)ganz_loader_epoch_batches(l) * 4;
-            if (packed) assert_true(fewest >= 3);              /* no small last batch */
+            if (packed) assert_true(fewest >= 3);                       /* no small last batch */
             if (packed) assert_true((double)tokens > 0.6 * rows * 128); /* rows are well filled */
         }
         ganz_loader_close(&l);
@@ -445,7 +448,8 @@ static void sentences_of_a_batch_are_of_similar_length(void **state)
             if (s % 2 == 0) mean += longer / b.segments;
         }
         for (int s = 0; s < b.segments; s++) {
-            const int source = b.source_begin[s + 1] - b.source_begin[s], target = b.target_begin[s + 1] - b.target_begin[s];
+            const int source = b.source_begin[s + 1] - b.source_begin[s],
+                      target = b.target_begin[s + 1] - b.target_begin[s];
             const double longer = source > target ? source : target;
             sum += longer;
             square += longer * longer;
@@ -464,7 +468,8 @@ static void order_depends_on_seed_and_epoch_alone(void **state)
     (void)state;
     ganz_corpus *c = make_random("o", PAIRS, 1, one);
     for (int packed = 0; packed < 2; packed++) {
-        ganz_loader *a = make_loader(c, packed, 3), *again = make_loader(c, packed, 3), *other = make_loader(c, packed, 4);
+        ganz_loader *a = make_loader(c, packed, 3), *again = make_loader(c, packed, 3),
+                    *other = make_loader(c, packed, 4);
         ganz_error err;
         ganz_batch b;
         int different = 0;

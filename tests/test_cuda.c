@@ -79,34 +79,75 @@ static void repeatable(void)
     for (int i = 0; i <= SEGMENTS; i++) begins[i] = i * (ROWS / SEGMENTS);
     const two id = ints_of(ids, ROWS), by_id = ints_of(order, ROWS), at = ints_of(begins, SEGMENTS + 1);
     const size_t plane = (size_t)ROWS * D, square = (size_t)D * D;
-    /* In floats: w_grad, value and slots of an update, scale and bias, sum, stats; then matrices. */
+    /* In floats: w_grad, value and slots of an update, gain and bias, sum, stats; then matrices. */
     repeated r = {.bytes = (8 * plane + 4 * square + 16 * D + (size_t)ROWS * 32) * sizeof(real)};
     r.grads = random_reals(r.bytes / sizeof(real), 0.1);
     real *next = r.grads.gpu;
 #define TAKE(n) (next += (n), next - (n))
-    real *const w_grad = TAKE(square), *const value = TAKE(square), *const scale_grad = TAKE(D), *const bias_grad = TAKE(D);
-    real *const table_grad = TAKE((size_t)VOCAB * D), *const x_grad = TAKE(plane), *const stats = TAKE((size_t)ROWS * 16);
-    real *const slots = TAKE(2 * D), *const q_grads = TAKE(3 * plane), *const out = TAKE(plane), *const in_grad = TAKE(plane);
+    real *const w_grad = TAKE(square), *const value = TAKE(square), *const gain_grad = TAKE(D),
+                *const bias_grad = TAKE(D);
+    real *const table_grad = TAKE((size_t)VOCAB * D), *const x_grad = TAKE(plane),
+                *const stats = TAKE((size_t)ROWS * 16);
+    real *const slots = TAKE(2 * D), *const q_grads = TAKE(3 * plane), *const out = TAKE(plane),
+                *const in_grad = TAKE(plane);
 #undef TAKE
     const ganz_type p = product();
-    const mats x = random_matrix(ROWS, D, D, p, 1), w = random_matrix(D, D, D, p, 0.1), g = random_matrix(ROWS, D, D, p, 1);
-    const two sum = random_reals(plane, 1), norm_stats = equal_reals(2 * ROWS, 0.7), scale = random_reals(D, 1);
+    const mats x = random_matrix(ROWS, D, D, p, 1), w = random_matrix(D, D, D, p, 0.1),
+               g = random_matrix(ROWS, D, D, p, 1);
+    const two sum = random_reals(plane, 1), norm_stats = equal_reals(2 * ROWS, 0.7), gain = random_reals(D, 1);
     const ganz_matrix made = {ROWS, D, D, p, NULL};
-    r.linear = (ganz_linear_call){.rows = ROWS, .in = D, .out = D, .x.m = x.gpu, .w.m = w.gpu, .y_grad = g.gpu, .x_grad = made,
-                                  .w_grad = w_grad, .bias_grad = bias_grad};
+    r.linear = (ganz_linear_call){.rows = ROWS,
+                                  .in = D,
+                                  .out = D,
+                                  .x.m = x.gpu,
+                                  .w.m = w.gpu,
+                                  .y_grad = g.gpu,
+                                  .x_grad = made,
+                                  .w_grad = w_grad,
+                                  .bias_grad = bias_grad};
     r.linear.x_grad.data = in_grad;
-    r.norm = (ganz_norm_call){.rows = ROWS, .cols = D, .x = sum.gpu, .scale = scale.gpu, .bias = scale.gpu, .y_grad = g.gpu,
-                              .x_grad = x_grad, .scale_grad = scale_grad, .bias_grad = bias_grad, .stats = norm_stats.gpu};
-    r.attention = (ganz_attention_call){.see = {.queries = ROWS, .keys = ROWS, .segments = SEGMENTS, .query_begin = at.gpu,
-                                                .key_begin = at.gpu, .longest_query = 30, .longest_key = 30, .causal = true},
-                                        .heads = 8, .width = 64, .q.m = x.gpu, .k.m = g.gpu, .v.m = x.gpu, .scale = (real)0.125,
-                                        .out = made, .stats = stats, .out_grad = g.gpu, .q_grad = made, .k_grad = made, .v_grad = made};
+    r.norm = (ganz_norm_call){.rows = ROWS,
+                              .cols = D,
+                              .x = sum.gpu,
+                              .gain = gain.gpu,
+                              .bias = gain.gpu,
+                              .y_grad = g.gpu,
+                              .x_grad = x_grad,
+                              .gain_grad = gain_grad,
+                              .bias_grad = bias_grad,
+                              .stats = norm_stats.gpu};
+    r.attention = (ganz_attention_call){.see = {.queries = ROWS,
+                                                .keys = ROWS,
+                                                .segments = SEGMENTS,
+                                                .query_begin = at.gpu,
+                                                .key_begin = at.gpu,
+                                                .longest_query = 30,
+                                                .longest_key = 30,
+                                                .causal = true},
+                                        .heads = 8,
+                                        .width = 64,
+                                        .q.m = x.gpu,
+                                        .k.m = g.gpu,
+                                        .v.m = x.gpu,
+                                        .inv_root = (real)0.125,
+                                        .out = made,
+                                        .stats = stats,
+                                        .out_grad = g.gpu,
+                                        .q_grad = made,
+                                        .k_grad = made,
+                                        .v_grad = made};
     r.attention.out.data = out;
     r.attention.q_grad.data = q_grads;
     r.attention.k_grad.data = q_grads + plane;
     r.attention.v_grad.data = q_grads + 2 * plane;
-    r.embed = (ganz_embed_call){.rows = ROWS, .cols = D, .vocab = VOCAB, .ids = id.gpu, .by_id = by_id.gpu, .scale = 2,
-                                .out_grad = sum.gpu, .table_grad = table_grad};
+    r.embed = (ganz_embed_call){.rows = ROWS,
+                                .cols = D,
+                                .vocab = VOCAB,
+                                .ids = id.gpu,
+                                .by_id = by_id.gpu,
+                                .root = 2,
+                                .out_grad = sum.gpu,
+                                .table_grad = table_grad};
     r.item = (ganz_update_item){value, w_grad, slots, D, D, true};
     r.update = (ganz_update_call){.items = &r.item, .count = 1, .rate = 0.01, .decay = 0.5};
     const void *start = snapshot(r.grads.gpu, r.bytes), *first = run_once(&r, start);
@@ -126,7 +167,8 @@ static void refusals(void)
     expect("sync tells", both.gpu->sync(both.gpu, &err) == GANZ_ECUDA && strlen(err.message) > 20, 0, 1);
     expect("and forgets", both.gpu->sync(both.gpu, &err) == GANZ_OK, 0, 1);
     void *memory = NULL;
-    expect("too much memory", both.gpu->alloc(both.gpu, &memory, (size_t)1 << 50, &err) == GANZ_ENOMEM && memory == NULL, 0, 1);
+    expect("too much memory",
+           both.gpu->alloc(both.gpu, &memory, (size_t)1 << 50, &err) == GANZ_ENOMEM && memory == NULL, 0, 1);
     expect_no_failure();
 }
 
@@ -137,8 +179,8 @@ static const char *const names[] = {"fp32", "tf32", "bf16"};
 static int run_precision(ganz_precision precision, bool on_cpu)
 {
     ganz_error err;
-    const ganz_status status = on_cpu ? ganz_cpu_backend_open(&both.gpu, 1, &err)
-                                      : ganz_cuda_backend_open(&both.gpu, 0, precision, &err);
+    const ganz_status status =
+        on_cpu ? ganz_cpu_backend_open(&both.gpu, 1, &err) : ganz_cuda_backend_open(&both.gpu, 0, precision, &err);
     if (status == GANZ_EUNSUPPORTED) {
         printf("skipped: %s\n", err.message);
         return SKIPPED;

@@ -16,8 +16,11 @@ static void read_marks(ganz_skeleton *s, const char *t, size_t n)
         const char *const end = memchr(t + i, t[i] == '{' ? '}' : '>', n - i);
         const size_t length = end ? (size_t)(end - t) + 1 - i : n - i;
         if (t[i] == '<' && length > 2) {
-            const ganz_mark_kind kind = t[i + 1] == '/' ? GANZ_MARK_CLOSE : t[i + 1] == '|' ? GANZ_MARK_BREAK : GANZ_MARK_OPEN;
-            ganz_skeleton_mark(s, t[i + length - 2] == '/' ? GANZ_MARK_EMPTY : kind, t[i + (kind == GANZ_MARK_CLOSE) + 1], t + i, length);
+            const ganz_mark_kind kind = t[i + 1] == '/'   ? GANZ_MARK_CLOSE
+                                        : t[i + 1] == '|' ? GANZ_MARK_BREAK
+                                                          : GANZ_MARK_OPEN;
+            ganz_skeleton_mark(s, t[i + length - 2] == '/' ? GANZ_MARK_EMPTY : kind,
+                               t[i + (kind == GANZ_MARK_CLOSE) + 1], t + i, length);
             i += length;
         } else if (t[i] == '{') {
             ganz_skeleton_opaque(s, t + i + 1, length - 2, t + i, length);
@@ -45,7 +48,8 @@ static ganz_status read_markup(ganz_skeleton *s, const char *bytes, size_t count
 
 static const ganz_format markup = {.name = "markup", .suffixes = "", .read = read_markup};
 
-static ganz_text translated_linked(const ganz_format *format, const char *bytes, size_t count, fake_translator *translate, uint32_t seed)
+static ganz_text translated_linked(const ganz_format *format, const char *bytes, size_t count,
+                                   fake_translator *translate, uint32_t seed)
 {
     ganz_document *doc;
     ganz_document_options o;
@@ -75,8 +79,10 @@ static void expect(const ganz_format *format, const char *in, fake_translator *t
 static void any_bytes_come_back(void **state)
 {
     (void)state;
-    static const char *const parts[] = {"Hello", " ", ". ", "\n", "\r\n", "\t", "<b>", "</b>", "<i>", "</i>", "<e/>", "{x}", "&a", "\xFF",
-                                        "\xE2\x82\xAC", "\xE2\x82", "\0", "? ", "\n\n", "A", "\x01", "Dr. ", "<|>", "\xEF\xBF\xBC", "3.5 "};
+    static const char *const parts[] = {"Hello",        " ",        ". ",           "\n",   "\r\n", "\t", "<b>",
+                                        "</b>",         "<i>",      "</i>",         "<e/>", "{x}",  "&a", "\xFF",
+                                        "\xE2\x82\xAC", "\xE2\x82", "\0",           "? ",   "\n\n", "A",  "\x01",
+                                        "Dr. ",         "<|>",      "\xEF\xBF\xBC", "3.5 "};
     for (uint32_t i = 0; i < 20000; i++) {
         char text[256];
         size_t bytes = 0;
@@ -117,7 +123,9 @@ static size_t occurrences(const ganz_text *text, const char *what)
 
 static void fake_noise(const char *text, size_t bytes, ganz_text *out)
 {
-    for (size_t i = 0; i < bytes; i++) fake_add(out, i % 7 == 3 ? " %s {name} X1 X2 https://a.example/b " : text + i, i % 7 == 3 ? 37 : (unsigned char)text[i] < 0x80);
+    for (size_t i = 0; i < bytes; i++)
+        fake_add(out, i % 7 == 3 ? " %s {name} X1 X2 https://a.example/b " : text + i,
+                 i % 7 == 3 ? 37 : (unsigned char)text[i] < 0x80);
 }
 static void fake_first_word(const char *text, size_t bytes, ganz_text *out)
 {
@@ -130,10 +138,11 @@ static void fake_wrong_year(const char *text, size_t bytes, ganz_text *out)
     (void)text, (void)bytes;
     fake_add(out, "Geboren 1948.", 13);
 }
-static fake_translator *const fakes[] = {fake_nothing, fake_twice, fake_shout, fake_reverse, fake_noise, fake_first_word};
+static fake_translator *const fakes[] = {fake_nothing, fake_twice, fake_shout,
+                                         fake_reverse, fake_noise, fake_first_word};
 
-/* A text with marks of all kinds, numbered; partner[n] is the opening mark of closing mark n, else -1; closed[n]: it is one
- * that is closed. */
+/* A text with marks of all kinds, numbered; partner[n] is the opening mark of closing mark n, else -1; closed[n]: it is
+ * one that is closed. */
 typedef struct marked {
     char text[1024];
     int marks, partner[64];
@@ -142,7 +151,8 @@ typedef struct marked {
 
 static void make_marked(marked *m, uint32_t seed)
 {
-    static const char *const words[] = {"the", " ", "house", ". ", " is", "red", ", ", "A", "\n", "! ", "42.5 ", "%s", "http://a.example/b "};
+    static const char *const words[] = {
+        "the", " ", "house", ". ", " is", "red", ", ", "A", "\n", "! ", "42.5 ", "%s", "http://a.example/b "};
     int open[64], depth = 0;
     *m = (marked){0};
     const uint32_t count = 1 + ganz_random_below(3, 1, seed, 30);
@@ -172,7 +182,8 @@ static void expect_once(const ganz_text *out, const marked *m)
     for (const char *at = strpbrk(m->text, "<{"); at; at = strpbrk(at + 1, "<{")) {
         char mark[32] = "";
         strncat(mark, at, strcspn(at, ">}") + 1);
-        if (occurrences(out, mark) != 1) fail_msg("%s is not once in\n%.*s\nof\n%s", mark, (int)out->bytes, out->text, m->text);
+        if (occurrences(out, mark) != 1)
+            fail_msg("%s is not once in\n%.*s\nof\n%s", mark, (int)out->bytes, out->text, m->text);
     }
 }
 
@@ -207,10 +218,28 @@ static void marks_survive(void **state)
 
 /* ---- guards ------------------------------------------------------------------------------------- */
 
-static const char *const guarded[] = {
-    "https://www.example.org/a?b=1&c=%20d", "www.example.com", "jane.doe@example.org", "C:\\Users\\Public\\a.txt", "/usr/bin/env",
-    "%s", "%1$d", "%-5.2f", "{name}", "{{team}}", "${HOME}", "{0}", "`x + 1`", "some_name", "--verbose", "\xF0\x9F\x8D\x95",
-    "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x92\xBB", "\xD0\x9F\xD1\x80\xD0\xB8\xD0\xB2\xD0\xB5\xD1\x82", "\xE6\x9D\xB1\xE4\xBA\xAC", "2.0.1", "@jane", "printf()"};
+static const char *const guarded[] = {"https://www.example.org/a?b=1&c=%20d",
+                                      "www.example.com",
+                                      "jane.doe@example.org",
+                                      "C:\\Users\\Public\\a.txt",
+                                      "/usr/bin/env",
+                                      "%s",
+                                      "%1$d",
+                                      "%-5.2f",
+                                      "{name}",
+                                      "{{team}}",
+                                      "${HOME}",
+                                      "{0}",
+                                      "`x + 1`",
+                                      "some_name",
+                                      "--verbose",
+                                      "\xF0\x9F\x8D\x95",
+                                      "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x92\xBB",
+                                      "\xD0\x9F\xD1\x80\xD0\xB8\xD0\xB2\xD0\xB5\xD1\x82",
+                                      "\xE6\x9D\xB1\xE4\xBA\xAC",
+                                      "2.0.1",
+                                      "@jane",
+                                      "printf()"};
 
 /* Each guard comes out as often as it went in, whatever the translator does; and nothing stands in for it. */
 static void guards_survive(void **state)
@@ -230,7 +259,8 @@ static void guards_survive(void **state)
             ganz_text out = translated_linked(&ganz_format_text, text, strlen(text), fakes[f], i % 2 * (i + 1));
             for (size_t g = 0; g < GANZ_COUNT(guarded); g++)
                 if (expected[g] > 0 && occurrences(&out, guarded[g]) != expected[g])
-                    fail_msg("%s is not %zu times in\n%.*s\nof\n%s (%zu)", guarded[g], expected[g], (int)out.bytes, out.text, text, f);
+                    fail_msg("%s is not %zu times in\n%.*s\nof\n%s (%zu)", guarded[g], expected[g], (int)out.bytes,
+                             out.text, text, f);
             ganz_text_free(&out);
         }
     }
@@ -239,7 +269,8 @@ static void guards_survive(void **state)
 /* ---- by hand ------------------------------------------------------------------------------------ */
 
 /* Words of a small dictionary, in their order; all others stay. With links from each word to itself. */
-static const char *const dictionary[][2] = {{"the", "das"}, {"The", "Das"}, {"red", "rote"}, {"house", "Haus"}, {"is", "ist"}, {"old", "alt"}};
+static const char *const dictionary[][2] = {{"the", "das"},    {"The", "Das"}, {"red", "rote"},
+                                            {"house", "Haus"}, {"is", "ist"},  {"old", "alt"}};
 
 static void translate_words(ganz_document *doc, bool swapped)
 {
@@ -288,7 +319,8 @@ static void expect_words(const char *in, bool swapped, const char *wanted)
     assert_int_equal(ganz_document_open_as(&doc, &markup, in, strlen(in), &o, &err), GANZ_OK);
     translate_words(doc, swapped);
     assert_int_equal(ganz_document_write(doc, &out, &err), GANZ_OK);
-    if (out.bytes != strlen(wanted) || memcmp(out.text, wanted, out.bytes) != 0) fail_msg("%s became %.*s, not %s", in, (int)out.bytes, out.text, wanted);
+    if (out.bytes != strlen(wanted) || memcmp(out.text, wanted, out.bytes) != 0)
+        fail_msg("%s became %.*s, not %s", in, (int)out.bytes, out.text, wanted);
     ganz_text_free(&out);
     ganz_document_close(&doc);
 }
@@ -298,7 +330,8 @@ static void marks_follow_links(void **state)
     (void)state;
     expect_words("The <b>red</b> house", false, "Das <b>rote</b> Haus");
     expect_words("The <b>red house</b> is old", false, "Das <b>rote Haus</b> ist alt");
-    expect_words("<b>The</b> red <i>house</i> is", true, "rote <b>Das</b> ist <i>Haus</i>"); /* pairs of words change places */
+    expect_words("<b>The</b> red <i>house</i> is", true,
+                 "rote <b>Das</b> ist <i>Haus</i>"); /* pairs of words change places */
     expect_words("The red<e/> house is", true, "rote<e/> Das ist Haus");
     expect_words("The <b>red <i>house</i></b> old", false, "Das <b>rote <i>Haus</i></b> alt");
     expect_words("The {red} house", false, "Das {red} Haus");
@@ -328,7 +361,8 @@ static void paragraphs_are_wrapped_again(void **state)
                                     "  ended by an editor where the next word did not fit.\r\n";
     expect(&ganz_format_text, twice, fake_twice, twice_out);
     expect(&ganz_format_text, "one\ntwo\n\n- three\n> four\n", fake_shout, "ONE\nTWO\n\n- THREE\n> FOUR\n");
-    expect(&ganz_format_text, "a table\twith cells\tof text\n", fake_twice, "a table a table\twith cells with cells\tof text of text\n");
+    expect(&ganz_format_text, "a table\twith cells\tof text\n", fake_twice,
+           "a table a table\twith cells with cells\tof text of text\n");
 }
 
 static void lines_of_equal_length(void **state)
@@ -447,7 +481,8 @@ static void formats_are_found(void **state)
 static void memory_may_run_out(void **state)
 {
     (void)state;
-    static const char in[] = "The <b>red</b> house {x} is at https://example.org.\nDO NOT {name} ENTER THE 1,234.5 HOUSES! <|> a %s b";
+    static const char in[] =
+        "The <b>red</b> house {x} is at https://example.org.\nDO NOT {name} ENTER THE 1,234.5 HOUSES! <|> a %s b";
     ganz_document_options o;
     ganz_error err;
     ganz_document_defaults(&o);
@@ -473,18 +508,12 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_bytes_come_back),
-        cmocka_unit_test(gaps_are_kept),
-        cmocka_unit_test(marks_survive),
-        cmocka_unit_test(guards_survive),
-        cmocka_unit_test(marks_follow_links),
-        cmocka_unit_test(paragraphs_are_wrapped_again),
-        cmocka_unit_test(lines_of_equal_length),
-        cmocka_unit_test(bilingual),
-        cmocka_unit_test(glossary_holds),
-        cmocka_unit_test(numbers_are_mended),
-        cmocka_unit_test(formats_are_found),
-        cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(any_bytes_come_back),   cmocka_unit_test(gaps_are_kept),
+        cmocka_unit_test(marks_survive),         cmocka_unit_test(guards_survive),
+        cmocka_unit_test(marks_follow_links),    cmocka_unit_test(paragraphs_are_wrapped_again),
+        cmocka_unit_test(lines_of_equal_length), cmocka_unit_test(bilingual),
+        cmocka_unit_test(glossary_holds),        cmocka_unit_test(numbers_are_mended),
+        cmocka_unit_test(formats_are_found),     cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Ten training losses of the network in PyTorch (tests/golden/torch_transformer.py), through the trainer's own steps, on
- * any device: test_golden cpu|cuda [fp32|tf32|bf16] [FOLDER of ten_losses.tsv]. Skipped where there is no such device.
- * No cmocka: it also runs where there is little else than a GPU. */
+/* Ten training losses of the network in PyTorch (tests/golden/torch_transformer.py), through the trainer's own steps,
+ * on any device: test_golden cpu|cuda [fp32|tf32|bf16] [FOLDER of ten_losses.tsv]. Skipped where there is no such
+ * device. No cmocka: it also runs where there is little else than a GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,10 +90,11 @@ static ganz_status set_parameters(golden *g, ganz_error *err)
         const ganz_param *const param = &all->list[p];
         int letters = 0;
         for (const char *at = param->name; *at; at++) letters += *at;
-        const bool bias = param->kind == GANZ_BIAS || param->kind == GANZ_NORM_BIAS, scale = param->kind == GANZ_NORM_SCALE;
-        const double size = param->kind == GANZ_EMBEDDING ? 0.25 : scale ? 0.1 : bias ? 0.05 : 0.15;
+        const bool bias = param->kind == GANZ_BIAS || param->kind == GANZ_NORM_BIAS,
+                   gain = param->kind == GANZ_NORM_GAIN;
+        const double size = param->kind == GANZ_EMBEDDING ? 0.25 : gain ? 0.1 : bias ? 0.05 : 0.15;
         for (size_t i = 0; i < ganz_param_count(param); i++)
-            block[param->offset + i] = (real)((scale ? 1 : 0) + size * sin(1.7 * (double)i + 0.3 * letters));
+            block[param->offset + i] = (real)((gain ? 1 : 0) + size * sin(1.7 * (double)i + 0.3 * letters));
     }
     g->be->upload(g->be, g->weights.master, block, all->block * sizeof *block);
     ganz_free(block);

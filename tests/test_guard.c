@@ -26,7 +26,8 @@ static void expect_guards(const char *text, const char *const *wanted)
         if (kind != wanted[i][0] || bytes != strlen(wanted[i] + 2) || memcmp(found, wanted[i] + 2, bytes) != 0)
             fail_msg("%s: guard %zu is %c:%.*s, not %s", text, i, kind, (int)bytes, found, wanted[i]);
     }
-    if (g.count != i) fail_msg("%s: guard too many: %.*s", text, (int)(g.items[i].end - g.items[i].begin), text + g.items[i].begin);
+    if (g.count != i)
+        fail_msg("%s: guard too many: %.*s", text, (int)(g.items[i].end - g.items[i].begin), text + g.items[i].begin);
     free(g.items);
 }
 #define GUARDS(text, ...) expect_guards(text, (const char *const[]){__VA_ARGS__, NULL})
@@ -50,9 +51,10 @@ static void addresses(void **state)
 static void holders(void **state)
 {
     (void)state;
-    GUARDS("%s of %1$d, %-5.2f%%, %(name)s, %@ and %1", "H:%s", "H:%1$d", "H:%-5.2f", "H:%%", "H:%(name)s", "H:%@", "H:%1");
-    GUARDS("{name} {0} {{team}} {{ a.b }} ${x} #{y} %{z} $HOME", "H:{name}", "H:{0}", "H:{{team}}", "H:{{ a.b }}", "H:${x}", "H:#{y}",
-           "H:%{z}", "H:$HOME");
+    GUARDS("%s of %1$d, %-5.2f%%, %(name)s, %@ and %1", "H:%s", "H:%1$d", "H:%-5.2f", "H:%%", "H:%(name)s", "H:%@",
+           "H:%1");
+    GUARDS("{name} {0} {{team}} {{ a.b }} ${x} #{y} %{z} $HOME", "H:{name}", "H:{0}", "H:{{team}}", "H:{{ a.b }}",
+           "H:${x}", "H:#{y}", "H:%{z}", "H:$HOME");
     GUARDS("{n, plural, one {# file} other {# files}} found", "H:{n, plural, one {# file} other {# files}}");
     GUARDS("Copy <file> &amp; &#39;", "H:<file>", "H:&amp;", "H:&#39;");
     NO_GUARDS("5% sure, 5 % of it, {some words here}, a $5 bill, x < y > z, AT&T; R&D");
@@ -61,12 +63,14 @@ static void holders(void **state)
 static void code_and_signs(void **state)
 {
     (void)state;
-    GUARDS("Use `x + 1`, ``a`b``, some_name, f(), std::map, --all=1.", "C:`x + 1`", "C:``a`b``", "C:some_name", "C:f()", "C:std::map",
-           "C:--all=1");
+    GUARDS("Use `x + 1`, ``a`b``, some_name, f(), std::map, --all=1.", "C:`x + 1`", "C:``a`b``", "C:some_name", "C:f()",
+           "C:std::map", "C:--all=1");
     GUARDS("@anna likes #release :smile: 2.0.1", "C:@anna", "C:#release", "C::smile:", "C:2.0.1");
     GUARDS("Hi \xF0\x9F\x98\x80! 1\xEF\xB8\x8F\xE2\x83\xA3", "S:\xF0\x9F\x98\x80", "S:1\xEF\xB8\x8F\xE2\x83\xA3");
-    GUARDS("\xD0\x94\xD0\xB0 \xD0\xB8 \xD0\xBD\xD0\xB5\xD1\x82 mean yes and no", "F:\xD0\x94\xD0\xB0 \xD0\xB8 \xD0\xBD\xD0\xB5\xD1\x82");
-    NO_GUARDS("na\xC3\xAFve caf\xC3\xA9 \xC5\x81\xC3\xB3\x64\xC5\xBA \xE1\xBA\x9E \xE2\x80\x93 \xE2\x80\x9Equoted\xE2\x80\x9C \xE2\x82\xAC");
+    GUARDS("\xD0\x94\xD0\xB0 \xD0\xB8 \xD0\xBD\xD0\xB5\xD1\x82 mean yes and no",
+           "F:\xD0\x94\xD0\xB0 \xD0\xB8 \xD0\xBD\xD0\xB5\xD1\x82");
+    NO_GUARDS(
+        "na\xC3\xAFve caf\xC3\xA9 \xC5\x81\xC3\xB3\x64\xC5\xBA \xE1\xBA\x9E \xE2\x80\x93 \xE2\x80\x9Equoted\xE2\x80\x9C \xE2\x82\xAC");
     NO_GUARDS("a - b -- c; it's 10:30; #1 @ home");
 }
 
@@ -107,7 +111,10 @@ static void numbers_follow_the_language(void **state)
 
 /* ---- inflection --------------------------------------------------------------------------------- */
 
-static size_t inflected(const char *term, const char *text) { return ganz_inflected_length(term, strlen(term), text, strlen(text), 0); }
+static size_t inflected(const char *term, const char *text)
+{
+    return ganz_inflected_length(term, strlen(term), text, strlen(text), 0);
+}
 
 static void endings_are_taken_off(void **state)
 {
@@ -139,7 +146,9 @@ static void expect_term(const ganz_glossary *g, const char *text, const char *ta
 static void terms_are_found(void **state)
 {
     (void)state;
-    static const char file[] = "\xEF\xBB\xBF# a comment\n\nprinter\tDrucker\r\nprinter driver\tDruckertreiber\tnote\nGanz\nIT\tEDV\n\xC3\xBC" "ber box\tKiste\n";
+    static const char file[] =
+        "\xEF\xBB\xBF# a comment\n\nprinter\tDrucker\r\nprinter driver\tDruckertreiber\tnote\nGanz\nIT\tEDV\n\xC3\xBC"
+        "ber box\tKiste\n";
     ganz_glossary *g;
     ganz_error err;
     assert_int_equal(ganz_glossary_parse(&g, file, sizeof file - 1, "file", &err), GANZ_OK);
@@ -154,7 +163,10 @@ static void terms_are_found(void **state)
     expect_term(g, "ganz", NULL, 0); /* a capital stands for itself */
     expect_term(g, "it", NULL, 0);
     expect_term(g, "IT", "EDV", 2);
-    expect_term(g, "\xC3\x9C" "ber Box", "Kiste", 9);
+    expect_term(g,
+                "\xC3\x9C"
+                "ber Box",
+                "Kiste", 9);
     ganz_glossary_close(&g);
     assert_int_equal(ganz_glossary_parse(&g, "a\tb\n\xFF\n", 6, "file", &err), GANZ_EFORMAT);
     assert_string_equal(err.message, "file:2: not UTF-8");
@@ -189,7 +201,8 @@ static void case_is_seen(void **state)
 static void expect_word(const char *text, const char *word, ganz_recase wanted)
 {
     const size_t at = (size_t)(strstr(text, word) - text);
-    assert_int_equal(ganz_recase_word(letters(text), ganz_language_of("en"), text, at, at + strlen(word), at == 0), wanted);
+    assert_int_equal(ganz_recase_word(letters(text), ganz_language_of("en"), text, at, at + strlen(word), at == 0),
+                     wanted);
 }
 
 static void words_get_ordinary_case(void **state)
@@ -224,7 +237,10 @@ static void expect_recased(ganz_letters how, const char *text, const char *wante
 static void translations_get_their_case_back(void **state)
 {
     (void)state;
-    expect_recased(GANZ_LETTERS_UPPER, "Die %s-Stra\xC3\x9F" "e", "DIE %s-STRASSE");
+    expect_recased(GANZ_LETTERS_UPPER,
+                   "Die %s-Stra\xC3\x9F"
+                   "e",
+                   "DIE %s-STRASSE");
     expect_recased(GANZ_LETTERS_LOWER, "Die gut", "die gut");
     expect_recased(GANZ_LETTERS_LOWER, "Haus ab", "Haus ab");
 }

@@ -1,5 +1,5 @@
-/* Guards and the default model: generated sentences with addresses, placeholders, code, pictures and numbers, of which each
- * must come out exactly once. GANZ_SENTENCES says how many (300). */
+/* Guards and the default model: generated sentences with addresses, placeholders, code, pictures and numbers, of which
+ * each must come out exactly once. GANZ_SENTENCES says how many (300). */
 #include "test.h"
 
 #include <stdlib.h>
@@ -33,13 +33,50 @@ static const char *const frames[] = {
 };
 
 static const char *const values[] = {
-    "https://www.example.org/a/b?c=1&d=2#e", "http://example.com", "www.example.net/shop", "jane.doe@example.org", "info+news@mail.example.de",
-    "C:\\Users\\Public\\notes.txt", "C:\\Program Files\\App\\run.exe", "/usr/share/doc/readme.txt", "~/.config/app", "../lib/main.c",
-    "%s", "%d", "%1$s", "%2$d", "%.2f", "%(name)s", "{name}", "{0}", "{{team}}", "{{ user.name }}", "${HOME}", "$PATH", "%{count}",
-    "`x + 1`", "`git commit -m \"a b\"`", "max_value", "get_name()", "std::vector", "--verbose", "@anna", "#release",
-    "\xF0\x9F\x98\x80", "\xF0\x9F\x8D\x95\xF0\x9F\x8D\x9D", "\xE2\x9D\xA4\xEF\xB8\x8F", "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x92\xBB",
-    "\xD0\x9C\xD0\xBE\xD1\x81\xD0\xBA\xD0\xB2\xD0\xB0", "\xE6\x9D\xB1\xE4\xBA\xAC", "\xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D", "\xCE\xB1\xCE\xB2\xCE\xB3",
-    "192.168.0.1", "3.14.15", "1984", "2047", "73921",
+    "https://www.example.org/a/b?c=1&d=2#e",
+    "http://example.com",
+    "www.example.net/shop",
+    "jane.doe@example.org",
+    "info+news@mail.example.de",
+    "C:\\Users\\Public\\notes.txt",
+    "C:\\Program Files\\App\\run.exe",
+    "/usr/share/doc/readme.txt",
+    "~/.config/app",
+    "../lib/main.c",
+    "%s",
+    "%d",
+    "%1$s",
+    "%2$d",
+    "%.2f",
+    "%(name)s",
+    "{name}",
+    "{0}",
+    "{{team}}",
+    "{{ user.name }}",
+    "${HOME}",
+    "$PATH",
+    "%{count}",
+    "`x + 1`",
+    "`git commit -m \"a b\"`",
+    "max_value",
+    "get_name()",
+    "std::vector",
+    "--verbose",
+    "@anna",
+    "#release",
+    "\xF0\x9F\x98\x80",
+    "\xF0\x9F\x8D\x95\xF0\x9F\x8D\x9D",
+    "\xE2\x9D\xA4\xEF\xB8\x8F",
+    "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x92\xBB",
+    "\xD0\x9C\xD0\xBE\xD1\x81\xD0\xBA\xD0\xB2\xD0\xB0",
+    "\xE6\x9D\xB1\xE4\xBA\xAC",
+    "\xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D",
+    "\xCE\xB1\xCE\xB2\xCE\xB3",
+    "192.168.0.1",
+    "3.14.15",
+    "1984",
+    "2047",
+    "73921",
 };
 
 typedef struct made {
@@ -54,7 +91,8 @@ static void make(made *m, uint32_t seed)
     while (strstr(m->first, m->second) || strstr(m->second, m->first));
     const char *frame = frames[ganz_random_below(1, 3, seed, GANZ_COUNT(frames))];
     const char *const one = strstr(frame, "%s"), *const two = strstr(one + 2, "%s");
-    snprintf(m->text, sizeof m->text, "%.*s%s%.*s%s%s", (int)(one - frame), frame, m->first, (int)(two - one - 2), one + 2, m->second, two + 2);
+    snprintf(m->text, sizeof m->text, "%.*s%s%.*s%s%s", (int)(one - frame), frame, m->first, (int)(two - one - 2),
+             one + 2, m->second, two + 2);
 }
 
 static int occurrences(const char *text, const char *what)

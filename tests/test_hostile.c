@@ -1,5 +1,5 @@
-/* Model files that lie: each is refused with one sentence, whatever is wrong with it. Some hundred of them, from a float
- * model and from integer ones. */
+/* Model files that lie: each is refused with one sentence, whatever is wrong with it. Some hundred of them, from a
+ * float model and from integer ones. */
 #include "test.h"
 
 #include <math.h>
@@ -18,8 +18,13 @@ static int files; /* refused so far */
 static model_parts sound(int bits)
 {
     ganz_vocab *vocab = tiny_vocab();
-    const ganz_config config = {.width = 12, .ffn = 20, .heads = 2, .encoder_layers = 1, .decoder_layers = 2,
-                                .vocab = ganz_vocab_size(vocab), .max_positions = 32};
+    const ganz_config config = {.width = 12,
+                                .ffn = 20,
+                                .heads = 2,
+                                .encoder_layers = 1,
+                                .decoder_layers = 2,
+                                .vocab = ganz_vocab_size(vocab),
+                                .max_positions = 32};
     size_t bytes;
     model_parts m;
     char *const words = calloc(1, 4096);
@@ -77,8 +82,20 @@ static void cut_short(const model_parts *m)
 {
     size_t bytes, header;
     unsigned char *const file = parts_join(m, &bytes, &header);
-    const size_t cuts[] = {0, 1, 7, 8, 9, 64, header / 2, header + 7, header + 8, header + 9, (header + bytes) / 2,
-                           bytes - 4096, bytes - 64, bytes - 1};
+    const size_t cuts[] = {0,
+                           1,
+                           7,
+                           8,
+                           9,
+                           64,
+                           header / 2,
+                           header + 7,
+                           header + 8,
+                           header + 9,
+                           (header + bytes) / 2,
+                           bytes - 4096,
+                           bytes - 64,
+                           bytes - 1};
     for (size_t i = 0; i < GANZ_COUNT(cuts); i++) {
         unsigned char *const exact = aligned_alloc(64, cuts[i] / 64 * 64 + 64);
         memcpy(exact, file, cuts[i]);
@@ -97,8 +114,9 @@ static void cut_short(const model_parts *m)
 /* A bit of the header's length, and then characters that the header cannot do without. */
 static void broken_header(const model_parts *m)
 {
-    static const char *const words[] = {"{\"__m", "\"dtype\"", "\"shape\"", "\"data_offsets\"", "F32", "\"format\"", "\"ganz\"",
-                                        "\"weights\"", "\"version\"", "\"embedding\"", "\"vocabulary\"", "]}}"};
+    static const char *const words[] = {"{\"__m",      "\"dtype\"",     "\"shape\"",      "\"data_offsets\"",
+                                        "F32",         "\"format\"",    "\"ganz\"",       "\"weights\"",
+                                        "\"version\"", "\"embedding\"", "\"vocabulary\"", "]}}"};
     size_t bytes, header;
     unsigned char *const file = parts_join(m, &bytes, &header);
     for (int bit = 0; bit < 64; bit++) {
@@ -123,16 +141,22 @@ static void broken_header(const model_parts *m)
 
 static void wrong_metadata(model_parts *m, bool integers)
 {
-    static const char *const numbers[] = {"version", "width", "ffn", "heads", "encoder_layers", "decoder_layers", "vocab_size",
-                                          "max_positions", "bits"};
-    static const char *const values[] = {"", "0", "-1", "x", " 2", "1.5", "0x10", "99999999999", "99999999999999999999999",
-                                         NULL};
+    static const char *const numbers[] = {"version",        "width",      "ffn",           "heads", "encoder_layers",
+                                          "decoder_layers", "vocab_size", "max_positions", "bits"};
+    static const char *const values[] = {
+        "", "0", "-1", "x", " 2", "1.5", "0x10", "99999999999", "99999999999999999999999", NULL};
     static const struct {
         const char *key, *value;
-    } others[] = {{"format", "gguf"}, {"format", NULL}, {"version", "2"}, {"weights", "ternary"}, {"weights", NULL},
-                  {"weights", ""}, {"width", "24"}, {"width", "13"}, {"width", "8194"}, {"ffn", "21"}, {"ffn", "65537"}, {"heads", "5"},
-                  {"heads", "24"}, {"encoder_layers", "2"}, {"encoder_layers", "64"}, {"encoder_layers", "65"},
-                  {"decoder_layers", "3"}, {"decoder_layers", "65"}, {"vocab_size", "64"}, {"vocab_size", "66"},
+    } others[] = {{"format", "gguf"},        {"format", NULL},
+                  {"version", "2"},          {"weights", "ternary"},
+                  {"weights", NULL},         {"weights", ""},
+                  {"width", "24"},           {"width", "13"},
+                  {"width", "8194"},         {"ffn", "21"},
+                  {"ffn", "65537"},          {"heads", "5"},
+                  {"heads", "24"},           {"encoder_layers", "2"},
+                  {"encoder_layers", "64"},  {"encoder_layers", "65"},
+                  {"decoder_layers", "3"},   {"decoder_layers", "65"},
+                  {"vocab_size", "64"},      {"vocab_size", "66"},
                   {"vocab_size", "2000000"}, {"max_positions", "4097"}};
     for (size_t i = 0; i < GANZ_COUNT(numbers) - !integers; i++) {
         char before[160];
@@ -235,10 +259,10 @@ static void wrong_tensors(model_parts *m)
     }
 }
 
-/* NaN, infinities; for steps also what is no step. */
+/* NaN, infinities; for scales also what is no step. */
 static void wrong_numbers(model_parts *m)
 {
-    const float bad[] = {NAN, INFINITY, -INFINITY}, bad_steps[] = {0, -0.0f, -1, 1e-40f, 0x1p-70f, 0x1p70f, 3e38f};
+    const float bad[] = {NAN, INFINITY, -INFINITY}, bad_scales[] = {0, -0.0f, -1, 1e-40f, 0x1p-70f, 0x1p70f, 3e38f};
     for (int i = 0; i < m->count; i++) {
         part *const p = &m->list[i];
         if (strcmp(p->dtype, "F32") != 0) continue;
@@ -249,8 +273,8 @@ static void wrong_numbers(model_parts *m)
             memcpy(last, &bad[k], 4);
             refuses(m, "no finite number in", p->name);
         }
-        for (size_t k = 0; strstr(p->name, ".step") && k < GANZ_COUNT(bad_steps); k++) {
-            memcpy(last, &bad_steps[k], 4);
+        for (size_t k = 0; strstr(p->name, ".step") && k < GANZ_COUNT(bad_scales); k++) {
+            memcpy(last, &bad_scales[k], 4);
             refuses(m, "no step in", p->name);
         }
         memcpy(last, &before, 4);

@@ -1,5 +1,5 @@
-/* What inspection says of a model: the products and their count, their steps, the proof that sums fit, and the counts of
- * an audit. */
+/* What inspection says of a model: the products and their count, their scales, the proof that sums fit, and the counts
+ * of an audit. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -26,8 +26,13 @@ static opened open_parts(int encoder, int decoder, int bits, void (*change)(mode
 {
     opened o = {.model = NULL};
     ganz_vocab *vocab = tiny_vocab();
-    const ganz_config config = {.width = 8, .ffn = 10, .heads = 2, .encoder_layers = encoder, .decoder_layers = decoder,
-                                .vocab = ganz_vocab_size(vocab), .max_positions = 32};
+    const ganz_config config = {.width = 8,
+                                .ffn = 10,
+                                .heads = 2,
+                                .encoder_layers = encoder,
+                                .decoder_layers = decoder,
+                                .vocab = ganz_vocab_size(vocab),
+                                .max_positions = 32};
     size_t bytes, header;
     char words[4096] = "";
     const char *const text = ganz_vocab_file(vocab, &bytes);
@@ -51,13 +56,13 @@ static void close_parts(opened *o)
     parts_free(&o->parts);
 }
 
-static float step_in(const model_parts *m, const char *name, const char *ending)
+static float scale_in(const model_parts *m, const char *name, const char *ending)
 {
     char whole[80];
-    float step;
+    float scale;
     snprintf(whole, sizeof whole, "%s%s", name, ending);
-    memcpy(&step, parts_find(m, whole)->data, sizeof step);
-    return step;
+    memcpy(&scale, parts_find(m, whole)->data, sizeof scale);
+    return scale;
 }
 
 /* ---- products ----------------------------------------------------------------------------------- */
@@ -86,8 +91,8 @@ static void counts_of_layers(void **state)
     }
 }
 
-/* Every product has a name of its own, and its steps are those in the file. */
-static void steps_of_the_file(void **state)
+/* Every product has a name of its own, and its scales are those in the file. */
+static void scales_of_the_file(void **state)
 {
     (void)state;
     opened o = open_parts(2, 1, 6, NULL);
@@ -112,19 +117,19 @@ static void steps_of_the_file(void **state)
             const part *const w = parts_find(&o.parts, weight);
             assert_int_equal(f.out, w->dims[0]);
             assert_int_equal(f.depth, w->dims[1]);
-            assert_true(f.left.step == (double)step_in(&o.parts, f.name, ".x.step"));
-            assert_true(f.right.step == (double)step_in(&o.parts, weight, ".step"));
+            assert_true(f.left.scale == (double)scale_in(&o.parts, f.name, ".x.step"));
+            assert_true(f.right.scale == (double)scale_in(&o.parts, weight, ".step"));
             break;
         }
         case GANZ_PRODUCT_QK:
             assert_int_equal(f.depth, 4);
-            assert_true(f.left.step == (double)step_in(&o.parts, pair, ".q.step"));
-            assert_true(f.right.step == (double)step_in(&o.parts, pair, ".k.step"));
+            assert_true(f.left.scale == (double)scale_in(&o.parts, pair, ".q.step"));
+            assert_true(f.right.scale == (double)scale_in(&o.parts, pair, ".k.step"));
             break;
         case GANZ_PRODUCT_UV:
             assert_int_equal(f.depth, strstr(f.name, "dec.0.self") ? 2 * 32 + 50 : 32);
-            assert_true(f.left.step == (double)step_in(&o.parts, pair, ".u.step"));
-            assert_true(f.right.step == (double)step_in(&o.parts, pair, ".v.step"));
+            assert_true(f.left.scale == (double)scale_in(&o.parts, pair, ".u.step"));
+            assert_true(f.right.scale == (double)scale_in(&o.parts, pair, ".v.step"));
         }
     }
     assert_string_equal(names[0], "enc.0.self.q");
@@ -148,7 +153,7 @@ static void facts_of_the_model(void **state)
     assert_int_equal(o.facts.bits, 8);
     assert_string_equal(o.facts.source_language, "en");
     assert_null(o.facts.target_language);
-    long long parameters = 0; /* all numbers of the file that are neither steps nor the vocabulary */
+    long long parameters = 0; /* all numbers of the file that are neither scales nor the vocabulary */
     for (int i = 0; i < o.parts.count; i++) {
         const part *const p = &o.parts.list[i];
         if (strstr(p->name, ".step") || strcmp(p->dtype, "U8") == 0) continue;
@@ -160,14 +165,15 @@ static void facts_of_the_model(void **state)
 
 /* ---- audits ------------------------------------------------------------------------------------- */
 
-static const ganz_line lines[] = {{"the cat sat on the mat", 22, NULL, 0}, {"", 0, NULL, 0}, {"dog", 3, NULL, 0}};
+static const ganz_line lines[] = {
+    {.text = "the cat sat on the mat", .bytes = 22}, {.text = ""}, {.text = "dog", .bytes = 3}};
 
 static ganz_translator *audited(const opened *o, bool count)
 {
     ganz_translator *translator;
     const ganz_result *results;
     OK(ganz_translator_open(&translator, o->model, NULL, NULL));
-    if (count) OK(ganz_translator_count(translator, NULL));
+    if (count) OK(ganz_translator_enable_counters(translator, NULL));
     OK(ganz_translate(translator, lines, 3, &results, NULL));
     return translator;
 }
@@ -184,7 +190,7 @@ static void integers_only(void **state)
             ganz_product_facts f;
             ganz_product_counts c;
             ganz_model_product(o.model, p, &f);
-            ganz_translator_counts(translator, p, &c);
+            ganz_translator_get_counters(translator, p, &c);
             integers += c.integer_runs > 0 && c.float_runs == 0;
             floats += c.float_runs > 0 && c.integer_runs == 0;
             if (!bits) continue;
@@ -212,11 +218,11 @@ static void counting(void **state)
         assert_memory_equal(&a[i].best[0].score, &b[i].best[0].score, sizeof a[i].best[0].score);
     }
     ganz_product_counts twice, once, none;
-    ganz_translator_counts(counted, 0, &twice);
-    OK(ganz_translator_count(counted, NULL));
+    ganz_translator_get_counters(counted, 0, &twice);
+    OK(ganz_translator_enable_counters(counted, NULL));
     OK(ganz_translate(counted, lines, 3, &b, NULL));
-    ganz_translator_counts(counted, 0, &once);
-    ganz_translator_counts(plain, 0, &none);
+    ganz_translator_get_counters(counted, 0, &once);
+    ganz_translator_get_counters(plain, 0, &none);
     assert_int_equal(twice.integer_runs, 2 * once.integer_runs);
     assert_int_equal(twice.codes, 2 * once.codes);
     assert_int_equal(once.codes % 8, 0); /* rows of width 8 */
@@ -226,31 +232,31 @@ static void counting(void **state)
     close_parts(&o);
 }
 
-/* A step far too small: everything but zero is clipped; far too large: nothing is, and all codes are 0. */
-static void set_steps(model_parts *m, const char *ending, float step)
+/* A scale far too small: everything but zero is clipped; far too large: nothing is, and all codes are 0. */
+static void set_scales(model_parts *m, const char *ending, float scale)
 {
     for (int i = 0; i < m->count; i++) {
         const char *const at = strstr(m->list[i].name, ending);
-        if (at && strcmp(at, ending) == 0) memcpy(m->list[i].data, &step, sizeof step);
+        if (at && strcmp(at, ending) == 0) memcpy(m->list[i].data, &scale, sizeof scale);
     }
 }
-static void small_steps(model_parts *m) { set_steps(m, ".x.step", 0x1p-40f); }
-static void large_steps(model_parts *m) { set_steps(m, ".x.step", 0x1p40f); }
+static void small_scales(model_parts *m) { set_scales(m, ".x.step", 0x1p-40f); }
+static void large_scales(model_parts *m) { set_scales(m, ".x.step", 0x1p40f); }
 
 static void clipping(void **state)
 {
     (void)state;
-    opened small = open_parts(1, 1, 8, small_steps), large = open_parts(1, 1, 8, large_steps);
+    opened small = open_parts(1, 1, 8, small_scales), large = open_parts(1, 1, 8, large_scales);
     ganz_translator *clipped = audited(&small, true), *zero = audited(&large, true);
     for (int p = 0; p < small.facts.products; p++) {
         ganz_product_facts f;
         ganz_product_counts c;
         ganz_model_product(small.model, p, &f);
         if (f.kind != GANZ_PRODUCT_DENSE) continue;
-        ganz_translator_counts(clipped, p, &c);
+        ganz_translator_get_counters(clipped, p, &c);
         if (strstr(f.name, ".q") || strstr(f.name, "ffn.in")) /* after a norm: hardly a number is exactly 0 */
             assert_true(c.clipped > c.codes * 9 / 10);
-        ganz_translator_counts(zero, p, &c);
+        ganz_translator_get_counters(zero, p, &c);
         assert_int_equal(c.clipped, 0);
         assert_int_equal(c.largest, 0);
         assert_true(c.integer_runs > 0);
@@ -270,11 +276,11 @@ static void no_memory(void **state)
     const ganz_result *results;
     for (long n = 1; n <= 2; n++) {
         ganz_alloc_fail_at(n);
-        const ganz_status status = ganz_translator_count(translator, NULL);
+        const ganz_status status = ganz_translator_enable_counters(translator, NULL);
         ganz_alloc_fail_at(0);
         assert_int_equal(status, GANZ_ENOMEM);
         OK(ganz_translate(translator, lines, 3, &results, NULL));
-        ganz_translator_counts(translator, 0, &counts);
+        ganz_translator_get_counters(translator, 0, &counts);
         assert_int_equal(counts.integer_runs, 0);
     }
     ganz_translator_close(&translator);
@@ -295,7 +301,7 @@ static void dense_only(void **state)
         ganz_product_facts f;
         ganz_product_counts c;
         ganz_model_product(o.model, p, &f);
-        ganz_translator_counts(translator, p, &c);
+        ganz_translator_get_counters(translator, p, &c);
         assert_int_equal(f.integer, f.kind == GANZ_PRODUCT_DENSE);
         assert_true(f.integer ? c.integer_runs > 0 && c.float_runs == 0 : c.integer_runs == 0 && c.float_runs > 0);
     }
@@ -333,9 +339,9 @@ static void checksums(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_of_layers), cmocka_unit_test(steps_of_the_file), cmocka_unit_test(facts_of_the_model),
-        cmocka_unit_test(integers_only),    cmocka_unit_test(counting),          cmocka_unit_test(clipping),
-        cmocka_unit_test(no_memory),        cmocka_unit_test(dense_only),        IN_FOLDER(checksums),
+        cmocka_unit_test(counts_of_layers), cmocka_unit_test(scales_of_the_file), cmocka_unit_test(facts_of_the_model),
+        cmocka_unit_test(integers_only),    cmocka_unit_test(counting),           cmocka_unit_test(clipping),
+        cmocka_unit_test(no_memory),        cmocka_unit_test(dense_only),         IN_FOLDER(checksums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,20 +11,21 @@ static const nn_segment segments[] = {{0, 7, 9},   {0, 1, 3},   {1, 12, 6}, {2, 
                                       {3, 20, 24}, {3, 33, 17}, {4, 2, 2},  {5, 16, 5}};
 enum { SEGMENTS = GANZ_COUNT(segments), VOCAB = 203 };
 
-static bool by_row; /* the cases to come have a step for each output of a weight */
+static bool by_row; /* the cases to come have a scale for each output of a weight */
 
-/* Random weights; steps from ranges measured on the very sentences, some of them narrowed so that codes are clipped. */
+/* Random weights; scales from ranges measured on the very sentences, some of them narrowed so that codes are clipped.
+ */
 static void open_fake(nn_case *c, int threads, int bits, const nn_segment *list, int count, int first)
 {
     nn_case_open(c, &config, threads, list, count, first);
     nn_case_init(c, 11);
     ganz_net_set_bits(&c->net, bits);
-    ganz_net_set_row_steps(&c->net, by_row);
+    ganz_net_set_row_scales(&c->net, by_row);
     real ranges[256];
-    assert_true(c->net.steps <= 256);
-    for (int i = 0; i < c->net.steps; i++) ranges[i] = 0.5f + (real)(i * 7 % 13) * 0.4f;
-    memcpy(c->weights.largest, ranges, (size_t)c->net.steps * sizeof *ranges);
-    assert_int_equal(ganz_weights_set_steps(&c->weights, &c->net, NULL), GANZ_OK);
+    assert_true(c->net.scales <= 256);
+    for (int i = 0; i < c->net.scales; i++) ranges[i] = 0.5f + (real)(i * 7 % 13) * 0.4f;
+    memcpy(c->weights.largest, ranges, (size_t)c->net.scales * sizeof *ranges);
+    assert_int_equal(ganz_weights_set_scales(&c->weights, &c->net, NULL), GANZ_OK);
     ganz_net_set_states(&c->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
     nn_case_refresh(c);
 }
@@ -36,24 +37,24 @@ static void turn_to_codes(nn_case *c)
     assert_int_equal(ganz_weights_open_codes(&codes, &c->net, c->be, NULL), GANZ_OK);
     const size_t most = VOCAB * 64;
     int8_t *const plain = ganz_alloc(most, 1);
-    real *const work = ganz_alloc(most, sizeof *work), steps[VOCAB];
+    real *const work = ganz_alloc(most, sizeof *work), scales[VOCAB];
     assert_true(plain && work);
     for (int i = 0; i < c->net.sites; i++) {
         const ganz_site *const site = ganz_net_site(&c->net, i);
-        ganz_weights_codes(&c->weights, site, plain, steps, work);
-        ganz_weights_pack(&codes, site, plain, steps);
+        ganz_weights_codes(&c->weights, site, plain, scales, work);
+        ganz_weights_pack(&codes, site, plain, scales);
         if (!ganz_site_codes_bias(site)) continue;
-        const real bias_step = ganz_weights_bias_codes(&c->weights, site, plain, work);
-        for (int j = 0; j < site->out; j++) codes.value[site->bias][j] = (real)plain[j] * bias_step;
+        const real bias_scale = ganz_weights_bias_codes(&c->weights, site, plain, work);
+        for (int j = 0; j < site->out; j++) codes.value[site->bias][j] = (real)plain[j] * bias_scale;
     }
     for (int i = 0; i < c->net.params.count; i++) {
         const ganz_param *const p = &c->net.params.list[i];
         const bool bias = p->kind == GANZ_BIAS && c->net.logits.bias_bits == GANZ_BITS_FLOAT;
         const bool table = p->kind == GANZ_EMBEDDING && c->net.float_lookup;
-        if (p->kind == GANZ_NORM_SCALE || p->kind == GANZ_NORM_BIAS || p->kind == GANZ_TABLE || bias || table)
+        if (p->kind == GANZ_NORM_GAIN || p->kind == GANZ_NORM_BIAS || p->kind == GANZ_TABLE || bias || table)
             memcpy(codes.value[i], c->weights.master + p->offset, ganz_param_count(p) * sizeof(real));
     }
-    memcpy(codes.input_step, c->weights.input_step, (size_t)c->net.steps * sizeof(real));
+    memcpy(codes.input_scale, c->weights.input_scale, (size_t)c->net.scales * sizeof(real));
     ganz_free(plain);
     ganz_free(work);
     ganz_weights_close(&c->weights);
@@ -65,7 +66,8 @@ static void same(const real *got, const real *want, size_t rows, const char *wha
 {
     for (size_t i = 0; i < rows * VOCAB; i++)
         if (memcmp(&got[i], &want[i], sizeof *got) != 0)
-            fail_msg("%s: row %zu, entry %zu: %.9g, not %.9g", what, i / VOCAB, i % VOCAB, (double)got[i], (double)want[i]);
+            fail_msg("%s: row %zu, entry %zu: %.9g, not %.9g", what, i / VOCAB, i % VOCAB, (double)got[i],
+                     (double)want[i]);
 }
 
 static void differs(const real *a, const real *b, size_t count) { assert_memory_not_equal(a, b, count * sizeof *a); }
@@ -90,7 +92,7 @@ static void integers_equal_fake(void **state)
         const size_t rows = (size_t)c.target.tokens.rows;
         real *const fake = nn_case_logits(&c);
         int64_t clipped = 0;
-        for (int i = 0; i < c.net.steps; i++) clipped += c.weights.clipped[i];
+        for (int i = 0; i < c.net.scales; i++) clipped += c.weights.clipped[i];
         assert_true(clipped > 0);
         turn_to_codes(&c);
         real *const codes = nn_case_logits(&c);
@@ -155,7 +157,8 @@ static void processors_do_not_show(void **state)
 static void company_and_threads_do_not_show(void **state)
 {
     (void)state;
-    real *const together = integer_logits(1, segments, SEGMENTS, 0), *const shared = integer_logits(3, segments, SEGMENTS, 0);
+    real *const together = integer_logits(1, segments, SEGMENTS, 0), *const shared =
+                                                                         integer_logits(3, segments, SEGMENTS, 0);
     same(shared, together, target_rows(SEGMENTS), "three threads");
     for (int i = 0; i < SEGMENTS; i++) {
         if (i > 0 && segments[i].row == segments[i - 1].row) continue; /* a later one starts with its neighbour's end */
@@ -218,10 +221,18 @@ static void steps_equal_the_whole(void **state)
         for (int t = 0; t < c.target.longest; t++) {
             gather(&s, &c, keys->used, t);
             const ganz_tokens tokens = {.rows = s.live, .ids = s.ids, .positions = s.positions};
-            const ganz_spans self = {.queries = s.live, .keys = keys->used + s.live, .longest_query = 1,
-                                     .longest_key = t + 1, .list_begin = s.self_begin, .list = s.self};
-            const ganz_spans cross = {.queries = s.live, .keys = c.source.tokens.rows, .longest_query = 1,
-                                      .longest_key = c.source.longest, .list_begin = s.cross_begin, .list = s.cross};
+            const ganz_spans self = {.queries = s.live,
+                                     .keys = keys->used + s.live,
+                                     .longest_query = 1,
+                                     .longest_key = t + 1,
+                                     .list_begin = s.self_begin,
+                                     .list = s.self};
+            const ganz_spans cross = {.queries = s.live,
+                                      .keys = c.source.tokens.rows,
+                                      .longest_query = 1,
+                                      .longest_key = c.source.longest,
+                                      .list_begin = s.cross_begin,
+                                      .list = s.cross};
             const ganz_tensor *const logits =
                 ganz_net_logits(&pass, &c.net, ganz_net_step(&pass, &c.net, &tokens, keys, &self, &cross));
             assert_false(pass.failed);
@@ -245,14 +256,15 @@ static void the_audit_counts(void **state)
     open_fake(&c, 1, 8, segments, SEGMENTS, 0);
     ganz_free(nn_case_logits(&c));
     int64_t fake_clipped[256];
-    memcpy(fake_clipped, c.weights.clipped, (size_t)c.net.steps * sizeof *fake_clipped);
+    memcpy(fake_clipped, c.weights.clipped, (size_t)c.net.scales * sizeof *fake_clipped);
     turn_to_codes(&c);
     assert_int_equal(ganz_audit_open(&audit, &c.net, NULL), GANZ_OK);
     ganz_pass pass = nn_case_pass(&c);
     pass.audit = &audit;
     ganz_tensor *const memory = ganz_net_encode(&pass, &c.net, &c.source.tokens, &c.see_source);
-    ganz_net_logits(&pass, &c.net, ganz_net_decode(&pass, &c.net, &c.target.tokens, &c.source.tokens, memory,
-                                                   &c.see_target, &c.see_cross));
+    ganz_net_logits(
+        &pass, &c.net,
+        ganz_net_decode(&pass, &c.net, &c.target.tokens, &c.source.tokens, memory, &c.see_target, &c.see_cross));
     assert_false(pass.failed);
     for (int i = 0; i < c.net.sites; i++) {
         const ganz_site *const site = ganz_net_site(&c.net, i);

@@ -63,8 +63,9 @@ static void the_worked_example(void **state)
 {
     (void)state;
     static const char expected[] =
-        "'<pad>_'\n'<EOS>_'\n'newest_'\n'low_'\n', _'\n'widest_'\n'w'\n'r'\n'o'\n'l'\n'e'\n'_'\n'u'\n't'\n's'\n'p'\n'n'\n'i'\n'd'\n"
-        "'a'\n'\\'\n'S'\n'O'\n'E'\n'>'\n'<'\n';'\n'9'\n'8'\n'7'\n'6'\n'5'\n'4'\n'3'\n'2'\n'1'\n'0'\n','\n' '\n";
+        "'<pad>_'\n'<EOS>_'\n'newest_'\n'low_'\n', _'\n'widest_'\n'w'\n'r'\n'o'\n'l'\n'e'\n'_'\n'u'\n't'\n's'\n'p'\n"
+        "'n'\n'i'\n'd'\n'a'\n'\\'\n'S'\n'O'\n'E'\n'>'\n'<'\n';'\n'9'\n'8'\n'7'\n'6'\n'5'\n'4'\n'3'\n'2'\n'1'\n"
+        "'0'\n','\n' '\n";
     ganz_counts counts;
     ganz_suffixes s;
     ganz_text file = {0};

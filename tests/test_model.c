@@ -26,7 +26,8 @@ static void round_trip(void **state)
     assert_string_equal(model->info.target_language, "de");
     assert_string_equal(model->info.command, "tiny \"model\"");
     size_t bytes, expected_bytes;
-    const char *const text = ganz_vocab_file(model->vocab, &bytes), *const expected = ganz_vocab_file(vocab, &expected_bytes);
+    const char *const text = ganz_vocab_file(model->vocab, &bytes), *const expected =
+                                                                        ganz_vocab_file(vocab, &expected_bytes);
     assert_int_equal(bytes, expected_bytes);
     assert_memory_equal(text, expected, bytes);
     assert_int_equal(model->net.config.max_positions, 2 * 64 + 50);
@@ -63,15 +64,15 @@ static void same_bytes(void **state)
 
 /* A model file taken apart, so that one thing of it can be changed. */
 typedef struct change {
-    const char *key, *value;      /* metadata to set; value NULL: leave out */
-    const char *tensor;           /* to drop, or to give another shape, or to spoil */
+    const char *key, *value; /* metadata to set; value NULL: leave out */
+    const char *tensor;      /* to drop, or to give another shape, or to spoil */
     bool drop, flat, integer;
     uint32_t spoil; /* bits of its third number; 0: none */
     const char *vocabulary;
 } change;
 
-static const char *const keys[] = {"format", "version", "weights", "width", "ffn", "heads", "encoder_layers", "decoder_layers",
-                                   "vocab_size", "max_positions"};
+static const char *const keys[] = {"format", "version",        "weights",        "width",      "ffn",
+                                   "heads",  "encoder_layers", "decoder_layers", "vocab_size", "max_positions"};
 
 static void copy_tensor(ganz_writer *w, const ganz_entry *e, const change *c, bool declare)
 {
@@ -137,7 +138,9 @@ static const struct {
     {{.tensor = "vocabulary", .drop = true}, GANZ_EFORMAT, "no tensor vocabulary"},
     {{.tensor = "embedding", .flat = true}, GANZ_EFORMAT, "tensor embedding has shape"},
     {{.tensor = "enc.0.self.q.weight", .integer = true}, GANZ_EFORMAT, "dtype I32, expected F32"},
-    {{.tensor = "enc.1.ffn.out.bias", .spoil = 0x7FC00000}, GANZ_EFORMAT, "enc.1.ffn.out.bias holds numbers that are not"},
+    {{.tensor = "enc.1.ffn.out.bias", .spoil = 0x7FC00000},
+     GANZ_EFORMAT,
+     "enc.1.ffn.out.bias holds numbers that are not"},
     {{.tensor = "embedding", .spoil = 0xFF800000}, GANZ_EFORMAT, "embedding holds numbers that are not finite"},
     {{.vocabulary = "'<pad>_'\n'<EOS>_'\n"}, GANZ_EFORMAT, NULL},
     {{.vocabulary = "'\xFF'\n"}, GANZ_EFORMAT, "UTF-8"},
@@ -230,8 +233,7 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(round_trip), IN_FOLDER(same_bytes),  IN_FOLDER(damaged),
-        IN_FOLDER(flipped),
+        IN_FOLDER(round_trip), IN_FOLDER(same_bytes),  IN_FOLDER(damaged),   IN_FOLDER(flipped),
         IN_FOLDER(truncated),  IN_FOLDER(header_bits), IN_FOLDER(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,21 +23,21 @@ static void counts_are_those_of_the_paper(void **state)
         assert_int_equal(ganz_params_total(&net.params), totals[i]);
         assert_int_equal(net.sites, 97);
         assert_int_equal(2 * net.pairs, 36);
-        assert_int_equal(net.steps, 169);
-        int steps = 0;
-        for (int p = 0; p < net.params.count; p++) steps += net.params.list[p].kind == GANZ_STEP;
-        assert_int_equal(steps, 169);
+        assert_int_equal(net.scales, 169);
+        int scales = 0;
+        for (int p = 0; p < net.params.count; p++) scales += net.params.list[p].kind == GANZ_SCALE;
+        assert_int_equal(scales, 169);
         ganz_net_close(&net);
     }
 }
 
-/* Parameters whose names begin so, steps of quantization not counted. */
+/* Parameters whose names begin so, scales of quantization not counted. */
 static size_t count_named(const ganz_net *net, const char *with)
 {
     size_t sum = 0;
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
-        if (p->kind != GANZ_STEP && strncmp(p->name, with, strlen(with)) == 0) sum += ganz_param_count(p);
+        if (p->kind != GANZ_SCALE && strncmp(p->name, with, strlen(with)) == 0) sum += ganz_param_count(p);
     }
     return sum;
 }
@@ -71,7 +71,7 @@ static void places_are_canonical(void **state)
     for (int i = 0; i < net.sites; i++) {
         const ganz_site *const site = ganz_net_site(&net, i);
         assert_int_equal(site->place, i);
-        assert_int_equal(site->input.z, net.first_step + site->input.place);
+        assert_int_equal(site->input.z, net.first_scale + site->input.place);
         seen[site->input.place] = true;
         const ganz_param *const w = &net.params.list[site->weight];
         assert_int_equal(w->rows, site->out);
@@ -79,11 +79,11 @@ static void places_are_canonical(void **state)
     }
     for (int i = 0; i < net.pairs; i++) {
         const ganz_pair *const pair = ganz_net_pair(&net, i);
-        const ganz_step steps[] = {pair->q, pair->k, pair->u, pair->v};
-        for (int j = 0; j < 4; j++) seen[steps[j].place] = true;
+        const ganz_scale scales[] = {pair->q, pair->k, pair->u, pair->v};
+        for (int j = 0; j < 4; j++) seen[scales[j].place] = true;
         unsigned_steps++;
     }
-    for (int i = 0; i < net.steps; i++) assert_true(seen[i]);
+    for (int i = 0; i < net.scales; i++) assert_true(seen[i]);
     assert_int_equal(unsigned_steps, 18);
     assert_string_equal(ganz_net_site(&net, 0)->name, "enc.0.self.q");
     assert_string_equal(ganz_net_site(&net, 35)->name, "enc.5.ffn.out");
@@ -240,10 +240,11 @@ static const ganz_config small = {64, 96, 4, 2, 2, 50, 64};
 static const nn_segment batch[] = {{0, 9, 7}, {0, 5, 8}, {0, 1, 1}, {1, 17, 20}, {2, 12, 3}, {2, 3, 11}};
 enum { SEGMENTS = 6 };
 
-/* Steps wide enough for most, narrow enough that some is clipped. */
+/* Scales wide enough for most, narrow enough that some is clipped. */
 static void set_fake(nn_case *c)
 {
-    for (int i = 0; i < c->net.steps; i++) c->weights.master[c->net.params.list[c->net.first_step + i].offset] = -5.3f;
+    for (int i = 0; i < c->net.scales; i++)
+        c->weights.master[c->net.params.list[c->net.first_scale + i].offset] = -5.3f;
     for (int i = 0; i < c->net.pairs; i++) {
         const int z = ganz_net_pair(&c->net, i)->u.z;
         c->weights.master[c->net.params.list[z].offset] = -8.1f;
@@ -294,7 +295,7 @@ static void threads_do_not_show(void **state)
         double loss[2];
         for (int i = 0; i < 2; i++) {
             both[i]->dropout = (ganz_dropout){0.1f, 0.1f, 0.1f};
-            both[i]->train_steps = fake;
+            both[i]->learn_scales = fake;
             loss[i] = nn_case_loss(both[i], true);
         }
         assert_true(loss[0] == loss[1]);
@@ -334,8 +335,8 @@ static void near_loss(double got, double want, double relative)
     if (!(fabs(got / want - 1) <= relative)) fail_msg("loss %.8f, not %.8f", got, want);
 }
 
-/* Ranges are measured, steps set to just hold them: then integers lose little, and hardly anything is clipped. */
-static void measured_steps_hold_the_range(void **state)
+/* Ranges are measured, scales set to just hold them: then integers lose little, and hardly anything is clipped. */
+static void measured_scales_hold_the_range(void **state)
 {
     (void)state;
     nn_case c;
@@ -344,28 +345,28 @@ static void measured_steps_hold_the_range(void **state)
     ganz_net_set_states(&c.net, GANZ_WEIGHTS_FLOAT, GANZ_INPUTS_MEASURE);
     nn_case_refresh(&c);
     near_loss(nn_case_loss(&c, false), plain, 1e-5); /* as float: three products instead of one */
-    for (int i = 0; i < c.net.steps; i++) assert_true(c.weights.largest[i] > 0);
+    for (int i = 0; i < c.net.scales; i++) assert_true(c.weights.largest[i] > 0);
     for (int i = 0; i < c.net.pairs; i++) {
         const real u = c.weights.largest[ganz_net_pair(&c.net, i)->u.place];
         assert_true(u <= 1.000001f && u > 1.0f / 20);
     }
-    for (int i = 0; i < c.net.steps; i++)
-        c.weights.master[c.net.params.list[c.net.first_step + i].offset] = log2f(c.weights.largest[i] / 127);
+    for (int i = 0; i < c.net.scales; i++)
+        c.weights.master[c.net.params.list[c.net.first_scale + i].offset] = log2f(c.weights.largest[i] / 127);
     for (int i = 0; i < c.net.pairs; i++) {
-        const ganz_step u = ganz_net_pair(&c.net, i)->u;
+        const ganz_scale u = ganz_net_pair(&c.net, i)->u;
         c.weights.master[c.net.params.list[u.z].offset] = log2f(c.weights.largest[u.place] / 255);
     }
     ganz_net_set_states(&c.net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
     nn_case_refresh(&c);
     near_loss(nn_case_loss(&c, false), plain, 0.01);
     int64_t clipped = 0;
-    for (int i = 0; i < c.net.steps; i++) clipped += c.weights.clipped[i];
+    for (int i = 0; i < c.net.scales; i++) clipped += c.weights.clipped[i];
     assert_true(clipped < 200);
-    for (int i = 0; i < c.net.steps; i++) /* steps half as wide clip a good deal */
-        c.weights.master[c.net.params.list[c.net.first_step + i].offset] -= 1;
+    for (int i = 0; i < c.net.scales; i++) /* scales half as wide clip a good deal */
+        c.weights.master[c.net.params.list[c.net.first_scale + i].offset] -= 1;
     nn_case_refresh(&c);
     nn_case_loss(&c, false);
-    for (int i = 0; i < c.net.steps; i++) clipped -= c.weights.clipped[i];
+    for (int i = 0; i < c.net.scales; i++) clipped -= c.weights.clipped[i];
     assert_true(clipped < -500);
     nn_case_close(&c);
 }
@@ -373,10 +374,10 @@ static void measured_steps_hold_the_range(void **state)
 /* The first codes that come out of a ReLU in a pass. */
 static struct {
     void (*quantize)(ganz_backend *be, const ganz_quantize_call *c);
-    const real *plain; /* the step without dropout */
+    const real *plain; /* the scale without dropout */
     real codes[64 * 1024];
     size_t count;
-    double worth; /* of a code, in plain steps */
+    double worth; /* of a code, in plain scales */
 } seen;
 
 static void see_quantize(ganz_backend *be, const ganz_quantize_call *c)
@@ -387,7 +388,7 @@ static void see_quantize(ganz_backend *be, const ganz_quantize_call *c)
     assert_true(count <= GANZ_COUNT(seen.codes));
     memcpy(seen.codes, c->codes.data, count * sizeof *seen.codes);
     seen.count = count;
-    seen.worth = (double)*c->step / (double)*seen.plain;
+    seen.worth = (double)*c->scale / (double)*seen.plain;
 }
 
 /* Dropout takes codes away and makes the others worth more; it does not change them. */
@@ -397,7 +398,7 @@ static void codes_come_before_dropout(void **state)
     nn_case c;
     open_small(&c, 1, true, batch, SEGMENTS, 0);
     seen.quantize = c.be->quantize;
-    seen.plain = c.weights.input_step + c.net.encoder[0].ffn.out.input.place;
+    seen.plain = c.weights.input_scale + c.net.encoder[0].ffn.out.input.place;
     c.be->quantize = see_quantize;
     seen.count = 0;
     nn_case_loss(&c, true);
@@ -459,10 +460,18 @@ static void step(stepper *s, ganz_pass *pass, int t, const real *want, bool exac
 {
     const int live = gather(s, t), vocab = s->c->net.config.vocab;
     const ganz_tokens tokens = {.rows = live, .ids = s->ids, .positions = s->positions};
-    const ganz_spans self = {.queries = live, .keys = s->keys->used + live, .longest_query = 1, .longest_key = t + 1,
-                             .list_begin = s->self_begin, .list = s->self};
-    const ganz_spans cross = {.queries = live, .keys = s->c->source.tokens.rows, .longest_query = 1,
-                              .longest_key = s->c->source.longest, .list_begin = s->cross_begin, .list = s->cross};
+    const ganz_spans self = {.queries = live,
+                             .keys = s->keys->used + live,
+                             .longest_query = 1,
+                             .longest_key = t + 1,
+                             .list_begin = s->self_begin,
+                             .list = s->self};
+    const ganz_spans cross = {.queries = live,
+                              .keys = s->c->source.tokens.rows,
+                              .longest_query = 1,
+                              .longest_key = s->c->source.longest,
+                              .list_begin = s->cross_begin,
+                              .list = s->cross};
     const size_t host = ganz_arena_mark(pass->host), device = ganz_arena_mark(pass->device);
     ganz_tensor *const decoded = ganz_net_step(pass, &s->c->net, &tokens, s->keys, &self, &cross);
     ganz_tensor *const logits = ganz_net_logits(pass, &s->c->net, decoded);
@@ -515,9 +524,10 @@ static void memory_that_runs_out_fails_the_pass(void **state)
             pass.tape = ganz_tape_open(&c.host);
             if (!pass.tape) continue;
             ganz_tensor *const memory = ganz_net_encode(&pass, &c.net, &c.source.tokens, &c.see_source);
-            ganz_tensor *const decoded = ganz_net_decode(&pass, &c.net, &c.target.tokens, &c.source.tokens, memory,
-                                                         &c.see_target, &c.see_cross);
-            const ganz_goal goal = {.labels = c.target.labels, .smoothing = 0.1f, .grad_scale = 1, .sums = sums, .chunk = 10};
+            ganz_tensor *const decoded =
+                ganz_net_decode(&pass, &c.net, &c.target.tokens, &c.source.tokens, memory, &c.see_target, &c.see_cross);
+            const ganz_goal goal = {
+                .labels = c.target.labels, .smoothing = 0.1f, .grad_scale = 1, .sums = sums, .chunk = 10};
             ganz_net_loss(&pass, &c.net, decoded, &goal);
             ganz_tape_backward(&pass);
             assert_true(pass.failed);
@@ -542,11 +552,10 @@ static void golden_parameters(nn_case *c)
         int letters = 0;
         for (const char *at = param->name; *at; at++) letters += *at;
         const bool bias = param->kind == GANZ_BIAS || param->kind == GANZ_NORM_BIAS,
-                   scale = param->kind == GANZ_NORM_SCALE;
-        const double size = param->kind == GANZ_EMBEDDING ? 0.25 : scale ? 0.1 : bias ? 0.05 : 0.15;
+                   gain = param->kind == GANZ_NORM_GAIN;
+        const double size = param->kind == GANZ_EMBEDDING ? 0.25 : gain ? 0.1 : bias ? 0.05 : 0.15;
         for (size_t i = 0; i < ganz_param_count(param); i++)
-            c->weights.master[param->offset + i] =
-                (real)((scale ? 1 : 0) + size * sin(1.7 * (double)i + 0.3 * letters));
+            c->weights.master[param->offset + i] = (real)((gain ? 1 : 0) + size * sin(1.7 * (double)i + 0.3 * letters));
     }
     nn_case_refresh(c);
 }
@@ -564,10 +573,11 @@ static void open_optimizer(optimizer *o, nn_case *c)
     assert_non_null(o->slots);
     for (int p = 0; p < c->net.params.count; p++) {
         const ganz_param *const param = &c->net.params.list[p];
-        if (param->kind == GANZ_STEP) continue;
+        if (param->kind == GANZ_SCALE) continue;
         assert_true(o->count < 128);
-        o->items[o->count++] = (ganz_update_item){c->weights.master + param->offset, c->weights.grad + param->offset,
-                                                  o->slots + at, param->rows, param->cols, ganz_param_is_matrix(param)};
+        o->items[o->count++] = (ganz_update_item){
+            c->weights.master + param->offset, c->weights.grad + param->offset, o->slots + at, param->rows, param->cols,
+            ganz_param_is_matrix(param)};
         at += ganz_param_is_matrix(param) ? (size_t)(param->rows + param->cols) : ganz_param_count(param);
     }
 }
@@ -608,10 +618,8 @@ static void ten_losses_of_pytorch(void **state)
         nn_case_tokens(&c, golden_token, step);
         const double loss = nn_case_loss(&c, true);
         if (fabs(loss / want - 1) > 1e-5) fail_msg("step %d: loss %.7f, PyTorch %.7f", step, loss, want);
-        const ganz_update_call update = {.items = o.items,
-                                         .count = o.count,
-                                         .rate = 0.01,
-                                         .decay = 1 - pow(step + 1, -0.8)};
+        const ganz_update_call update = {
+            .items = o.items, .count = o.count, .rate = 0.01, .decay = 1 - pow(step + 1, -0.8)};
         c.be->adafactor(c.be, &update);
     }
     assert_int_equal(steps, 10);
@@ -633,7 +641,7 @@ int main(void)
         cmocka_unit_test(timing_table),
         cmocka_unit_test(threads_do_not_show),
         cmocka_unit_test(company_does_not_show),
-        cmocka_unit_test(measured_steps_hold_the_range),
+        cmocka_unit_test(measured_scales_hold_the_range),
         cmocka_unit_test(codes_come_before_dropout),
         cmocka_unit_test(steps_equal_the_whole),
         cmocka_unit_test(memory_that_runs_out_fails_the_pass),

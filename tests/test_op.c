@@ -44,7 +44,7 @@ static void check_network(nn_case *c)
     norm = sqrt(norm);
     for (int p = 0; p < c->net.params.count; p++) {
         const ganz_param *const param = &c->net.params.list[p];
-        const bool train = param->kind == GANZ_STEP ? c->train_steps : c->train_weights;
+        const bool train = param->kind == GANZ_SCALE ? c->learn_scales : c->train_weights;
         for (int i = 0; i < 6 && train; i++) {
             const size_t at = ganz_random_below(3, (uint64_t)p, (uint64_t)i, (uint32_t)ganz_param_count(param));
             close_to(c->weights.grad[param->offset + at], slope(c, &c->weights.master[param->offset + at]), 1e-2 * norm,
@@ -158,7 +158,7 @@ static void embed_gradient(void **state)
     be->mask(be, mask, ROWS * COLS, 1, 1, 0.7f);
     ganz_embed_call c = {.rows = ROWS, .cols = COLS, .vocab = VOCAB, .ids = ids, .positions = positions};
     c.table.m = real_matrix(table, VOCAB, COLS);
-    c.scale = 2.5;
+    c.root = 2.5;
     c.timing = timing;
     c.extra = extra;
     c.drop = (ganz_drop){mask, NULL, 1 / 0.7};
@@ -188,18 +188,18 @@ static void norm_gradient(void **state)
 {
     (void)state;
     enum { ROWS = 70, COLS = 13, SIZE = ROWS * COLS };
-    static real x[SIZE], delta[SIZE], scale[COLS], bias[COLS], sum[SIZE], y[SIZE], stats[2 * ROWS];
-    static real x_grad[SIZE], delta_grad[SIZE], scale_grad[COLS], bias_grad[COLS];
+    static real x[SIZE], delta[SIZE], gain[COLS], bias[COLS], sum[SIZE], y[SIZE], stats[2 * ROWS];
+    static real x_grad[SIZE], delta_grad[SIZE], gain_grad[COLS], bias_grad[COLS];
     static int32_t group[ROWS];
     for (int i = 0; i < ROWS; i++) group[i] = i % 3;
     fill(x, SIZE, 5, 1);
     fill(delta, SIZE, 6, 1);
-    fill(scale, COLS, 7, 1);
+    fill(gain, COLS, 7, 1);
     fill(bias, COLS, 8, 1);
     be->mask(be, mask, 3 * COLS, 1, 2, 0.8f);
     ganz_norm_call c = {.rows = ROWS, .cols = COLS, .x = x, .delta = real_matrix(delta, ROWS, COLS), .eps = 1e-6};
     c.drop = (ganz_drop){mask, group, 1 / 0.8};
-    c.scale = scale;
+    c.gain = gain;
     c.bias = bias;
     c.sum = sum;
     c.y = real_matrix(y, ROWS, COLS);
@@ -208,13 +208,13 @@ static void norm_gradient(void **state)
     memcpy(x_grad, coefficient + SIZE, sizeof x_grad);
     c.sum_grad = c.x_grad = x_grad;
     c.delta_grad = real_matrix(delta_grad, ROWS, COLS);
-    c.scale_grad = scale_grad;
+    c.gain_grad = gain_grad;
     c.bias_grad = bias_grad;
     be->norm(be, &c);
     be->norm_grad(be, &c);
     const probe probes[] = {{"x", x, x_grad, SIZE},
                             {"delta", delta, delta_grad, SIZE},
-                            {"scale", scale, scale_grad, COLS},
+                            {"scale", gain, gain_grad, COLS},
                             {"bias", bias, bias_grad, COLS}};
     check_probes(probes, 4, norm_objective, &c);
 }
@@ -233,20 +233,25 @@ static void linear_gradient(void **state)
     enum { ROWS = 70, IN = 5, OUT = 11 };
     static real x[ROWS * IN], w[OUT * IN], bias[OUT], y[ROWS * OUT], y_grad[ROWS * OUT];
     static real x_grad[ROWS * IN], w_grad[OUT * IN], bias_grad[OUT];
-    static const real x_step = 0.5, w_step[OUT] = {0.25, 0.1, 0.3, 0.5, 0.2, 0.15, 0.35, 0.6, 0.05, 0.4, 0.45};
+    static const real x_scale = 0.5, w_scale[OUT] = {0.25, 0.1, 0.3, 0.5, 0.2, 0.15, 0.35, 0.6, 0.05, 0.4, 0.45};
     static int32_t group[ROWS];
     for (int i = 0; i < ROWS; i++) group[i] = i / 40;
-    for (int kind = 0; kind < 3; kind++) { /* values; codes; codes with a step for each output */
-        const bool relu = kind > 0;
+    static real before[ROWS * OUT];
+    static const ganz_activation activations[] = {GANZ_ACTIVATION_NONE, GANZ_ACTIVATION_RELU,
+                                                  GANZ_ACTIVATION_RELU, GANZ_ACTIVATION_SWISH,
+                                                  GANZ_ACTIVATION_GELU, GANZ_ACTIVATION_GELU_SIGMOID};
+    for (int kind = 0; kind < 6; kind++) { /* values; codes; codes with a scale for each output; smooth activations */
+        const bool codes = kind > 0;
         fill(x, ROWS * IN, 9, 1);
         fill(w, OUT * IN, 10, 1);
         fill(bias, OUT, 11, 1);
         be->mask(be, mask, 2 * OUT, 1, 3, 0.8f);
-        ganz_linear_call c = {.rows = ROWS, .in = IN, .out = OUT, .bias = bias, .relu = relu};
-        c.x = (ganz_operand){real_matrix(x, ROWS, IN), relu ? &x_step : NULL};
-        c.w = (ganz_operand){real_matrix(w, OUT, IN), relu ? w_step : NULL};
+        ganz_linear_call c = {.rows = ROWS, .in = IN, .out = OUT, .bias = bias, .activation = activations[kind]};
+        c.before = real_matrix(before, ROWS, OUT);
+        c.x = (ganz_operand){real_matrix(x, ROWS, IN), codes ? &x_scale : NULL};
+        c.w = (ganz_operand){real_matrix(w, OUT, IN), codes ? w_scale : NULL};
         c.w_by_row = kind == 2;
-        if (relu) c.drop = (ganz_drop){mask, group, 1 / 0.8};
+        if (codes) c.drop = (ganz_drop){mask, group, 1 / 0.8};
         c.y = real_matrix(y, ROWS, OUT);
         memcpy(y_grad, coefficient, sizeof y_grad);
         memset(w_grad, 0, sizeof w_grad);
@@ -257,11 +262,10 @@ static void linear_gradient(void **state)
         c.bias_grad = bias_grad;
         be->linear(be, &c);
         be->linear_grad(be, &c);
-        for (int i = 0; relu && i < ROWS * IN; i++) x_grad[i] *= x_step; /* of codes */
-        for (int i = 0; relu && i < OUT * IN; i++) w_grad[i] *= w_step[kind == 2 ? i / IN : 0];
-        const probe probes[] = {{"x", x, x_grad, ROWS * IN},
-                                {"w", w, w_grad, OUT * IN},
-                                {"bias", bias, bias_grad, OUT}};
+        for (int i = 0; codes && i < ROWS * IN; i++) x_grad[i] *= x_scale; /* of codes */
+        for (int i = 0; codes && i < OUT * IN; i++) w_grad[i] *= w_scale[kind == 2 ? i / IN : 0];
+        const probe probes[] = {
+            {"x", x, x_grad, ROWS * IN}, {"w", w, w_grad, OUT * IN}, {"bias", bias, bias_grad, OUT}};
         check_probes(probes, 3, linear_objective, &c);
     }
 }
@@ -288,7 +292,7 @@ static void attention_gradient(void **state)
         fill(q, QUERIES * COLS, 12, 1);
         fill(k, KEYS * COLS, 13, 1);
         fill(v, KEYS * COLS, 14, 1);
-        ganz_attention_call c = {.heads = HEADS, .width = WIDTH, .scale = 0.6, .mask = mask, .mask_side = SLOTS};
+        ganz_attention_call c = {.heads = HEADS, .width = WIDTH, .inv_root = 0.6, .mask = mask, .mask_side = SLOTS};
         c.see = (ganz_spans){.queries = QUERIES,
                              .keys = keys,
                              .segments = 3,
@@ -311,9 +315,8 @@ static void attention_gradient(void **state)
         be->attention(be, &c);
         be->attention_grad(be, &c);
         const size_t key_count = (size_t)keys * COLS;
-        const probe probes[] = {{"q", q, q_grad, QUERIES * COLS},
-                                {"k", k, k_grad, key_count},
-                                {"v", v, v_grad, key_count}};
+        const probe probes[] = {
+            {"q", q, q_grad, QUERIES * COLS}, {"k", k, k_grad, key_count}, {"v", v, v_grad, key_count}};
         check_probes(probes, 3, attention_objective, &c);
     }
 }
@@ -344,9 +347,16 @@ static void loss_gradient(void **state)
     double sums[3] = {0};
     fill(logits, ROWS * VOCAB, 15, 2);
     memcpy(grad, logits, sizeof grad);
-    loss_case l = {.call = {.rows = ROWS, .vocab = VOCAB, .logits = real_matrix(grad, ROWS, VOCAB), .labels = labels,
-                            .smoothing = 0.1, .grad_scale = 0.3, .want_grad = true, .sums = sums},
-                   .logits = logits, .work = work};
+    loss_case l = {.call = {.rows = ROWS,
+                            .vocab = VOCAB,
+                            .logits = real_matrix(grad, ROWS, VOCAB),
+                            .labels = labels,
+                            .smoothing = 0.1,
+                            .grad_scale = 0.3,
+                            .want_grad = true,
+                            .sums = sums},
+                   .logits = logits,
+                   .work = work};
     be->loss(be, &l.call);
     assert_true(sums[2] == 4);
     l.call.logits = real_matrix(work, ROWS, VOCAB);
@@ -373,10 +383,17 @@ static void taught_gradient(void **state)
     fill(logits, ROWS * VOCAB, 15, 2);
     fill(taught, ROWS * VOCAB, 16, 3);
     memcpy(grad, logits, sizeof grad);
-    loss_case l = {.call = {.rows = ROWS, .vocab = VOCAB, .logits = real_matrix(grad, ROWS, VOCAB), .labels = labels,
-                            .taught = real_matrix(taught, ROWS, VOCAB), .smoothing = 0.1, .grad_scale = 0.3,
-                            .want_grad = true, .sums = sums},
-                   .logits = logits, .work = work};
+    loss_case l = {.call = {.rows = ROWS,
+                            .vocab = VOCAB,
+                            .logits = real_matrix(grad, ROWS, VOCAB),
+                            .labels = labels,
+                            .taught = real_matrix(taught, ROWS, VOCAB),
+                            .smoothing = 0.1,
+                            .grad_scale = 0.3,
+                            .want_grad = true,
+                            .sums = sums},
+                   .logits = logits,
+                   .work = work};
     be->loss(be, &l.call);
     for (int i = 0; i < ROWS; i++)
         if (labels[i]) want += divergence(logits + i * VOCAB, taught + i * VOCAB, VOCAB);
@@ -387,7 +404,8 @@ static void taught_gradient(void **state)
     check_probes(probes, 1, loss_objective, &l);
 }
 
-/* A network that learns what another one believes, in chunks that do not divide the rows; and one that knows it already. */
+/* A network that learns what another one believes, in chunks that do not divide the rows; and one that knows it
+ * already. */
 static void network_gradient_with_a_teacher(void **state)
 {
     (void)state;
@@ -417,9 +435,9 @@ static void network_gradient_with_a_teacher(void **state)
 /* ---- the network on integers -------------------------------------------------------------------- */
 
 /* Rounding has no slope, so its gradient is that of a function with the noise of rounding held: inside the range
- * code = x / step + noise, outside code = the end of the range. The forward below computes that function: the first
- * time it finds the noise, later it applies it. It takes the place of the backend's forward, whose gradients it judges.
- */
+ * code = x / scale + noise, outside code = the end of the range. The forward below computes that function: the first
+ * time it finds the noise, later it applies it. It takes the place of the backend's forward, whose gradients it
+ * judges. */
 typedef struct held {
     bool replay;
     size_t at, count;
@@ -452,13 +470,14 @@ static void held_quantize(ganz_backend *b, const ganz_quantize_call *c)
     for (int i = 0; i < c->x.rows; i++)
         for (int j = 0; j < c->x.cols; j++) {
             const real x = ((const real *)c->x.data)[(size_t)i * (size_t)c->x.ld + (size_t)j];
-            ((real *)c->codes.data)[(size_t)i * (size_t)c->codes.ld + (size_t)j] = hold_code(x / *c->step, -c->p, c->p);
+            ((real *)c->codes.data)[(size_t)i * (size_t)c->codes.ld + (size_t)j] =
+                hold_code(x / *c->scale, -c->p, c->p);
         }
 }
 
 static double at(const ganz_operand *o, int row, int col)
 {
-    return ((const real *)o->m.data)[(size_t)row * (size_t)o->m.ld + (size_t)col] * (o->step ? *o->step : 1);
+    return ((const real *)o->m.data)[(size_t)row * (size_t)o->m.ld + (size_t)col] * (o->scale ? *o->scale : 1);
 }
 
 /* One query and head, straight from the definition. */
@@ -469,12 +488,12 @@ static void held_attend(const ganz_attention_call *c, int query, int key, int ke
     for (int j = 0; j < keys; j++) {
         double score = 0;
         for (int i = first; i < first + c->width; i++) score += at(&c->q, query, i) * at(&c->k, key + j, i);
-        u[j] = exp(score * c->scale);
+        u[j] = exp(score * c->inv_root);
         sum += u[j];
     }
     for (int j = 0; j < keys; j++) {
         u[j] /= sum;
-        if (c->u_step) u[j] = hold_code(u[j] / *c->u_step, 0, c->u_max) * *c->u_step;
+        if (c->u_scale) u[j] = hold_code(u[j] / *c->u_scale, 0, c->u_max) * *c->u_scale;
         if (c->mask) u[j] *= c->mask[c->query_slot[query] * c->mask_side + c->key_slot[key + j]] * c->mask_scale;
     }
     for (int i = first; i < first + c->width; i++) {
@@ -500,7 +519,7 @@ static void held_attention(ganz_backend *b, const ganz_attention_call *c)
     for (size_t i = 0; i < size && !hold.replay; i++) assert_true(fabs(theirs[i] - ((real *)c->out.data)[i]) < 1e-10);
 }
 
-/* Weights: the value of a code moves with the master, at the step it had. */
+/* Weights: the value of a code moves with the master, at the scale it had. */
 static void held_refresh(ganz_backend *b, const ganz_refresh_item *items, int count)
 {
     if (!hold.replay) {
@@ -512,7 +531,7 @@ static void held_refresh(ganz_backend *b, const ganz_refresh_item *items, int co
         const real *const base = items[n].values ? hold.bias : hold.copy;
         for (size_t i = 0; i < items[n].count; i++)
             ((real *)items[n].copy)[i] = base[offset + i] + (items[n].master[i] - hold.master[offset + i]) /
-                                                                (items[n].values ? 1 : *items[n].step);
+                                                                (items[n].values ? 1 : *items[n].scale);
     }
 }
 
@@ -572,9 +591,9 @@ static void check_held_network(ganz_inputs_state inputs)
     c.smoothing = 0.1;
     c.dropout = (ganz_dropout){0.1, 0.1, 0.1};
     c.weights.drop_scale = 1 / 0.9;
-    c.train_steps = inputs == GANZ_INPUTS_FAKE;
-    for (int i = 0; i < c.net.steps; i++)
-        c.weights.master[c.net.params.list[c.net.first_step + i].offset] = -6.0 - 0.02 * (i % 7);
+    c.learn_scales = inputs == GANZ_INPUTS_FAKE;
+    for (int i = 0; i < c.net.scales; i++)
+        c.weights.master[c.net.params.list[c.net.first_scale + i].offset] = -6.0 - 0.02 * (i % 7);
     for (int i = 0; i < c.net.pairs; i++)
         c.weights.master[c.net.params.list[ganz_net_pair(&c.net, i)->u.z].offset] = -8.3;
     ganz_net_set_states(&c.net, GANZ_WEIGHTS_FAKE, inputs);
@@ -585,7 +604,7 @@ static void check_held_network(ganz_inputs_state inputs)
     for (size_t i = 0; i < c.net.params.block; i++) norm += c.weights.grad[i] * c.weights.grad[i];
     for (int p = 0; p < c.net.params.count; p++) {
         const ganz_param *const param = &c.net.params.list[p];
-        for (int i = 0; i < 3 && (param->kind != GANZ_STEP || c.train_steps); i++) {
+        for (int i = 0; i < 3 && (param->kind != GANZ_SCALE || c.learn_scales); i++) {
             const size_t at_ = ganz_random_below(3, (uint64_t)p, (uint64_t)i, (uint32_t)ganz_param_count(param));
             const size_t place = param->offset + at_;
             close_to(c.weights.grad[place], held_slope(&c, &c.weights.master[place]), 1e-2 * sqrt(norm), param->name,

@@ -15,7 +15,7 @@ static void rows_of_the_table(void **state)
     (void)state;
     static const struct {
         ganz_inputs_state inputs;
-        bool weights, steps, dropout;
+        bool weights, scales, dropout;
     } paper[] = {{GANZ_INPUTS_FLOAT, true, false, true}, {GANZ_INPUTS_MEASURE, false, false, false},
                  {GANZ_INPUTS_FAKE, false, true, false}, {GANZ_INPUTS_FAKE, false, true, false},
                  {GANZ_INPUTS_FAKE, true, false, true},  {GANZ_INPUTS_FAKE, true, false, true}};
@@ -24,7 +24,7 @@ static void rows_of_the_table(void **state)
         assert_int_equal(GANZ_WEIGHTS_FAKE, p->weights);
         assert_int_equal(paper[i].inputs, p->inputs);
         assert_int_equal(paper[i].weights, p->train_weights);
-        assert_int_equal(paper[i].steps, p->train_steps);
+        assert_int_equal(paper[i].scales, p->learn_scales);
         assert_int_equal(paper[i].dropout, p->dropout);
         assert_int_equal(i >= 4, p->chooses);
     }
@@ -89,8 +89,8 @@ static void keeps_accuracy(void **state)
         snprintf(best, sizeof best, "%s/best.safetensors", o.out);
         snprintf(first, sizeof first, "%s/phase-3.safetensors", o.out);
         const double right = right_of(best), early = right_of(first);
-        print_message("%d bits: %.2f%% of tokens right after phase 3, %.2f%% after phase 6\n", cases[i].bits, 100 * early,
-                      100 * right);
+        print_message("%d bits: %.2f%% of tokens right after phase 3, %.2f%% after phase 6\n", cases[i].bits,
+                      100 * early, 100 * right);
         assert_true(right > cases[i].right);
         assert_int_equal(210, report.step);
         assert_int_equal(100, report.compared);
@@ -127,10 +127,10 @@ static void must_agree(const ganz_train_options *o, double least, int integer_pr
     ganz_model_close(&m);
 }
 
-static bool is_power(real step)
+static bool is_power(real scale)
 {
     int exponent;
-    return frexp((double)step, &exponent) == 0.5;
+    return frexp((double)scale, &exponent) == 0.5;
 }
 
 static void powers_of_two(void **state)
@@ -140,8 +140,8 @@ static void powers_of_two(void **state)
     o.recipe.power_of_two = true;
     must_agree(&o, 0.98, 23);
     ganz_model *m = open_best(&o);
-    for (int i = 0; i < m->net.steps; i++) assert_true(is_power(m->weights.input_step[i]));
-    for (int i = 0; i < m->net.sites; i++) assert_true(is_power(m->weights.weight_step[i]));
+    for (int i = 0; i < m->net.scales; i++) assert_true(is_power(m->weights.input_scale[i]));
+    for (int i = 0; i < m->net.sites; i++) assert_true(is_power(m->weights.weight_scale[i]));
     ganz_model_close(&m);
 }
 
@@ -164,8 +164,8 @@ static void bits_of_each_kind(void **state)
     ganz_model_close(&m);
 }
 
-/* A step for each output of a weight. */
-static void steps_of_rows(void **state)
+/* A scale for each output of a weight. */
+static void scales_of_rows(void **state)
 {
     (void)state;
     ganz_train_options o = quantize_options("rows", 4);
@@ -173,10 +173,10 @@ static void steps_of_rows(void **state)
     must_agree(&o, 0.85, 23);
     ganz_model *m = open_best(&o);
     const ganz_site *const site = &m->net.encoder[0].ffn.in;
-    const real *const steps = ganz_site_steps(&m->weights, site);
+    const real *const scales = ganz_site_scales(&m->weights, site);
     int others = 0;
-    assert_true(m->info.row_steps && ganz_site_step_count(site) == 128);
-    for (int i = 1; i < site->out; i++) others += steps[i] != steps[0];
+    assert_true(m->info.row_scales && ganz_site_scale_count(site) == 128);
+    for (int i = 1; i < site->out; i++) others += scales[i] != scales[0];
     assert_true(others > 100);
     ganz_model_close(&m);
 }
@@ -192,7 +192,8 @@ static void values_beside_products(void **state)
     ganz_model *m = open_best(&o);
     assert_int_equal(GANZ_BITS_FLOAT, m->info.bias_bits);
     assert_true(m->info.float_lookup);
-    const real *const table = m->weights.value[m->net.embedding], *const bias = m->weights.value[m->net.encoder[0].ffn.in.bias];
+    const real *const table = m->weights.value[m->net.embedding], *const bias =
+                                                                      m->weights.value[m->net.encoder[0].ffn.in.bias];
     int levels = 0; /* 4 bits have 15 */
     for (int i = 1; i < 64; i++) levels += bias[i] != bias[i - 1] && table[64 * 5 + i] != table[64 * 5 + i - 1];
     assert_true(levels > 40);
@@ -245,9 +246,9 @@ static void without_learning(void **state)
         double clip, right;
         int integers;
     } cases[] = {
-        {"max8", GANZ_METHOD_MAX, 8, false, 0, 0.95, 23},     {"kl8", GANZ_METHOD_KL, 8, false, 0, 0.95, 23},
-        {"kl8-dense", GANZ_METHOD_KL, 8, true, 0, 0.95, 17},  {"clip8", GANZ_METHOD_CLIP, 8, false, 4, 0.8, 23},
-        {"clip8-2", GANZ_METHOD_CLIP, 8, false, 0.02, 0, 23}, {"dynamic8", GANZ_METHOD_DYNAMIC, 8, false, 0, 0.95, 17},
+        {"max8", GANZ_METHOD_MAX, 8, false, 0, 0.95, 23},      {"kl8", GANZ_METHOD_KL, 8, false, 0, 0.95, 23},
+        {"kl8-dense", GANZ_METHOD_KL, 8, true, 0, 0.95, 17},   {"clip8", GANZ_METHOD_CLIP, 8, false, 4, 0.8, 23},
+        {"clip8-2", GANZ_METHOD_CLIP, 8, false, 0.02, 0, 23},  {"dynamic8", GANZ_METHOD_DYNAMIC, 8, false, 0, 0.95, 17},
         {"dynamic3", GANZ_METHOD_DYNAMIC, 3, false, 0, 0, 17},
     };
     double right[GANZ_COUNT(cases)];
@@ -283,8 +284,8 @@ static void clipped_ranges_are_learned(void **state)
     o.recipe.steps_per_phase = 80;
     must_agree(&o, 0.9, 23);
     ganz_model *m = open_best(&o);
-    assert_true(fabs((double)m->weights.input_step[0] * 127 / 1.5 - 1) < 1e-6);
-    assert_true(fabs((double)m->weights.weight_step[3] * 127 / 1.5 - 1) < 1e-6);
+    assert_true(fabs((double)m->weights.input_scale[0] * 127 / 1.5 - 1) < 1e-6);
+    assert_true(fabs((double)m->weights.weight_scale[3] * 127 / 1.5 - 1) < 1e-6);
     ganz_model_close(&m);
 }
 
@@ -315,7 +316,7 @@ static void phases_end_with_their_average(void **state)
     ganz_trainer t;
     ganz_error err;
     if (ganz_trainer_open(&t, &o, &err) != GANZ_OK) fail_msg("%s", err.message);
-    const size_t z = t.net.params.list[t.net.first_step].offset, steps = (size_t)t.net.steps;
+    const size_t z = t.net.params.list[t.net.first_scale].offset, scales = (size_t)t.net.scales;
     double *const mean = ganz_alloc(t.net.params.block, sizeof *mean);
     real *const old = ganz_alloc(t.net.params.block, sizeof *old);
     follow_phase(&t, 40, mean);
@@ -324,17 +325,17 @@ static void phases_end_with_their_average(void **state)
     assert_int_equal(GANZ_OK, ganz_trainer_enter(&t, GANZ_PHASE_RANGES, NULL));
     assert_true(same_numbers(t.weights.master, old, z));
     assert_int_equal(GANZ_OK, ganz_trainer_step(&t, 0, NULL));
-    assert_true(same_numbers(t.weights.master, old, z + steps));
-    assert_int_equal(GANZ_OK, ganz_trainer_enter(&t, GANZ_PHASE_STEPS, NULL));
-    assert_true(same_numbers(t.weights.master, t.average, z + steps));
-    assert_false(same_numbers(t.weights.master + z, old + z, steps)); /* measured */
+    assert_true(same_numbers(t.weights.master, old, z + scales));
+    assert_int_equal(GANZ_OK, ganz_trainer_enter(&t, GANZ_PHASE_SCALES, NULL));
+    assert_true(same_numbers(t.weights.master, t.average, z + scales));
+    assert_false(same_numbers(t.weights.master + z, old + z, scales)); /* measured */
     follow_phase(&t, 12, mean);
     assert_true(same_numbers(t.weights.master, old, z) && same_numbers(t.average, old, z));
-    memcpy(old + z, t.average + z, steps * sizeof *old);
+    memcpy(old + z, t.average + z, scales * sizeof *old);
     assert_int_equal(GANZ_OK, ganz_trainer_enter(&t, GANZ_PHASE_TUNE, NULL));
-    assert_true(same_numbers(t.weights.master, old, z + steps));
+    assert_true(same_numbers(t.weights.master, old, z + scales));
     follow_phase(&t, 3, mean);
-    assert_true(same_numbers(t.weights.master + z, old + z, steps) && same_numbers(t.average + z, old + z, steps));
+    assert_true(same_numbers(t.weights.master + z, old + z, scales) && same_numbers(t.average + z, old + z, scales));
     ganz_free(old);
     ganz_free(mean);
     ganz_trainer_close(&t);
@@ -370,7 +371,7 @@ static void learns_from_the_float_model(void **state)
     ganz_train_options o = quantize_options("pupil", 4);
     double before, after, tuned_first, tuned;
     must_agree(&o, 0.9, 23);
-    losses_of_phase(in_dir("pupil/log.tsv"), GANZ_PHASE_STEPS, &before, &after);
+    losses_of_phase(in_dir("pupil/log.tsv"), GANZ_PHASE_SCALES, &before, &after);
     losses_of_phase(in_dir("pupil/log.tsv"), GANZ_PHASE_TUNE_MORE, &tuned_first, &tuned);
     print_message("divergence: %.4f, %.4f after phase 3, %.4f after phase 6\n", before, after, tuned);
     assert_true(after > 0 && after < before && tuned < after);
@@ -389,7 +390,8 @@ static void learns_from_the_float_model(void **state)
 static void learns_from_several(void **state)
 {
     (void)state;
-    ganz_train_options one = quantize_options("one", 6), two = quantize_options("two", 6), both = quantize_options("both", 6);
+    ganz_train_options one = quantize_options("one", 6), two = quantize_options("two", 6),
+                       both = quantize_options("both", 6);
     const char *const same[] = {one.model, one.model}, *const others[] = {one.model, in_dir("elder/last.safetensors")};
     ganz_train_options other = toy_options("reverse");
     other.recipe.steps = 10;
@@ -408,15 +410,15 @@ static void learns_from_several(void **state)
     for (size_t i = 0; i < GANZ_COUNT(all); i++) must_train(all[i]);
     same_log(in_dir("one/log.tsv"), in_dir("two/log.tsv"));
     double first[2], last[2];
-    losses_of_phase(in_dir("one/log.tsv"), GANZ_PHASE_STEPS, &first[0], &last[0]);
-    losses_of_phase(in_dir("both/log.tsv"), GANZ_PHASE_STEPS, &first[1], &last[1]);
+    losses_of_phase(in_dir("one/log.tsv"), GANZ_PHASE_SCALES, &first[0], &last[0]);
+    losses_of_phase(in_dir("both/log.tsv"), GANZ_PHASE_SCALES, &first[1], &last[1]);
     assert_true(first[1] > first[0]);
 }
 
-/* ---- steps of another model --------------------------------------------------------------------- */
+/* ---- scales of another model --------------------------------------------------------------------- */
 
-/* Steps that hardly learn stay those of the model they were taken from, whatever its bits. */
-static void steps_begin_where_another_model_has_them(void **state)
+/* Scales that hardly learn stay those of the model they were taken from, whatever its bits. */
+static void scales_begin_where_another_model_has_them(void **state)
 {
     (void)state;
     ganz_calibration how;
@@ -424,28 +426,29 @@ static void steps_begin_where_another_model_has_them(void **state)
     ganz_calibration_defaults(&how);
     how.method = GANZ_METHOD_KL;
     how.source = in_dir("unseen.src");
-    if (ganz_calibrate(in_dir("float/best.safetensors"), in_dir("kl"), &how, NULL, &err) != GANZ_OK) fail_msg("%s", err.message);
+    if (ganz_calibrate(in_dir("float/best.safetensors"), in_dir("kl"), &how, NULL, &err) != GANZ_OK)
+        fail_msg("%s", err.message);
     ganz_train_options o = quantize_options("from_kl", 6);
-    o.steps_of = in_dir("kl");
+    o.scales_of = in_dir("kl");
     o.recipe.phases = 4 | 8;
     o.recipe.steps_per_phase = o.recipe.measure_batches = 2;
-    o.recipe.step_rate = 1e-9;
+    o.recipe.scale_rate = 1e-9;
     if (ganz_train(&o, NULL, &err) != GANZ_OK) fail_msg("%s", err.message);
     ganz_model *given, *learned = open_best(&o);
-    assert_int_equal(GANZ_OK, ganz_model_open(&given, o.steps_of, &err));
-    for (int i = 0; i < given->net.steps; i++) {
-        const bool u = strstr(given->net.params.list[given->net.first_step + i].name, ".u.") != NULL;
-        const double ratio = (double)learned->weights.input_step[i] / (double)given->weights.input_step[i];
+    assert_int_equal(GANZ_OK, ganz_model_open(&given, o.scales_of, &err));
+    for (int i = 0; i < given->net.scales; i++) {
+        const bool u = strstr(given->net.params.list[given->net.first_scale + i].name, ".u.") != NULL;
+        const double ratio = (double)learned->weights.input_scale[i] / (double)given->weights.input_scale[i];
         assert_true(fabs(ratio * (u ? 63.0 / 255 : 31.0 / 127) - 1) < 1e-5);
     }
     ganz_model_close(&given);
     ganz_model_close(&learned);
     o = quantize_options("refused", 6);
-    o.steps_of = o.model;
+    o.scales_of = o.model;
     refuses(&o, "it has no steps");
-    o.steps_of = in_dir("nothing");
+    o.scales_of = in_dir("nothing");
     refuses(&o, "nothing");
-    o.steps_of = in_dir("kl");
+    o.scales_of = in_dir("kl");
     o.recipe.method = GANZ_METHOD_CLIP;
     refuses(&o, "only the learned method");
     assert_false(ganz_exists(o.out));
@@ -459,7 +462,7 @@ int main(void)
         cmocka_unit_test(keeps_accuracy),
         cmocka_unit_test(powers_of_two),
         cmocka_unit_test(bits_of_each_kind),
-        cmocka_unit_test(steps_of_rows),
+        cmocka_unit_test(scales_of_rows),
         cmocka_unit_test(values_beside_products),
         cmocka_unit_test(attention_may_stay_float),
         cmocka_unit_test(reported_counts),
@@ -468,7 +471,7 @@ int main(void)
         cmocka_unit_test(phases_end_with_their_average),
         cmocka_unit_test(learns_from_the_float_model),
         cmocka_unit_test(learns_from_several),
-        cmocka_unit_test(steps_begin_where_another_model_has_them),
+        cmocka_unit_test(scales_begin_where_another_model_has_them),
     };
     return cmocka_run_group_tests(tests, setup_all, teardown);
 }

@@ -71,12 +71,12 @@ static void must_stop(ganz_train_options *o, long long at)
     o->progress = NULL;
 }
 
-/* A run would end otherwise with another teacher, or without the steps it was to begin with. */
+/* A run would end otherwise with another teacher, or without the scales it was to begin with. */
 static void resumed_with_what_it_began_with(void **state)
 {
     (void)state;
     ganz_train_options o = resumable("one_teacher");
-    const char *const teacher = in_dir("taught/last.safetensors"), *const steps = in_dir("taught/best.safetensors");
+    const char *const teacher = in_dir("taught/last.safetensors"), *const scales = in_dir("taught/best.safetensors");
     o.recipe.learn_from = GANZ_LEARN_FROM_MODEL;
     const char *const teachers[] = {teacher, o.model}, *const turned[] = {o.model, teacher};
     o.teachers = teachers;
@@ -97,22 +97,22 @@ static void resumed_with_what_it_began_with(void **state)
     ganz_train_options whole = resumable("steps_at_once"), parts = resumable("steps_in_parts");
     whole.recipe.phases = parts.recipe.phases = 0xE;
     whole.recipe.per_row = parts.recipe.per_row = true;
-    whole.steps_of = parts.steps_of = steps;
+    whole.scales_of = parts.scales_of = scales;
     must_train(&whole);
     must_stop(&parts, 5);
-    parts.steps_of = NULL;
+    parts.scales_of = NULL;
     refuses(&parts, "begun with other steps");
-    parts.steps_of = steps;
+    parts.scales_of = scales;
     must_stop(&parts, -3);
-    parts.steps_of = in_dir("whole/best.safetensors");
+    parts.scales_of = in_dir("whole/best.safetensors");
     refuses(&parts, "begun with other steps");
-    parts.steps_of = NULL; /* they are its own now */
+    parts.scales_of = NULL; /* they are its own now */
     must_train(&parts);
     assert_true(same_in(whole.out, parts.out, "best.safetensors"));
     parts = resumable("own_steps");
     parts.recipe.phases = 0xE;
     must_stop(&parts, -3);
-    parts.steps_of = steps;
+    parts.scales_of = scales;
     refuses(&parts, "begun with other steps");
 }
 

@@ -118,7 +118,7 @@ static void each_reason_is_counted(void **state)
         "Tom|Mary",                                 /* kept */
         "Tom|1 2 3 4 5 6 7 8",                      /* ratio over 3, not too long */
         "Tom|Tom ist da. 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0", /* too long */
-        "Mary|Tom ist da.",                         /* kept */
+        "Mary|Tom ist da.",                                                            /* kept */
     };
     ganz_prepare_options o;
     ganz_prepare_counts n;
@@ -358,9 +358,9 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(all_lines_become_ids),    IN_FOLDER(each_reason_is_counted), IN_FOLDER(limits_are_exact),
-        IN_FOLDER(threads_do_not_matter),   IN_FOLDER(bad_text_is_named),      IN_FOLDER(odd_lines_are_no_trouble),
-        IN_FOLDER(work_can_be_stopped),     IN_FOLDER(nonsense_is_refused),    IN_FOLDER(every_allocation_may_fail),
+        IN_FOLDER(all_lines_become_ids),  IN_FOLDER(each_reason_is_counted), IN_FOLDER(limits_are_exact),
+        IN_FOLDER(threads_do_not_matter), IN_FOLDER(bad_text_is_named),      IN_FOLDER(odd_lines_are_no_trouble),
+        IN_FOLDER(work_can_be_stopped),   IN_FOLDER(nonsense_is_refused),    IN_FOLDER(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

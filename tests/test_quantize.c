@@ -1,4 +1,5 @@
-/* Integer models in files: what quantization writes says what the rounded float network says, and no damaged file opens. */
+/* Integer models in files: what quantization writes says what the rounded float network says, and no damaged file
+ * opens. */
 #include "test.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ static void quantize(const char *from, const char *to, int bits, const char *tar
     OK(ganz_calibrate(from, to, &how, &report, NULL));
     assert_int_equal(report.lines, 60);
     assert_int_equal(report.products, 6 * 2 + 10 * 2 + 1 + 2 * 6);
-    assert_int_equal(report.steps, 33 + 4 * 6);
+    assert_int_equal(report.scales, 33 + 4 * 6);
 }
 
 /* ---- the same translations ---------------------------------------------------------------------- */
@@ -66,8 +67,8 @@ static void encode_lines(const ganz_vocab *vocab, ganz_ids *ids, ganz_sentence *
 /* Translates with whatever states the model's net has. */
 static void translate(const ganz_model *model, int beam, const ganz_sentence *sentences, ganz_ids *out, float *scores)
 {
-    const ganz_decoder_options options = {.search = {.beam = beam, .n_best = 1, .alpha = 0.6}, .batch_tokens = 900,
-                                          .max_input = 64, .max_length = 24};
+    const ganz_decoder_options options = {
+        .search = {.beam = beam, .n_best = 1, .alpha = 0.6}, .batch_tokens = 900, .max_input = 64, .max_length = 24};
     ganz_backend *be;
     ganz_decoder *decoder;
     const ganz_found *found;
@@ -77,7 +78,8 @@ static void translate(const ganz_model *model, int beam, const ganz_sentence *se
     OK(ganz_decoder_run(decoder, sentences, LINES, &found, &counts, NULL));
     for (int i = 0; i < LINES; i++) {
         scores[i] = found[i].score;
-        assert_true(ganz_grow((void **)&out->ids, &out->capacity, out->count + (size_t)found[i].count + 1, sizeof *out->ids));
+        assert_true(
+            ganz_grow((void **)&out->ids, &out->capacity, out->count + (size_t)found[i].count + 1, sizeof *out->ids));
         memcpy(out->ids + out->count, found[i].ids, (size_t)found[i].count * sizeof *out->ids);
         out->count += (size_t)found[i].count;
         out->ids[out->count++] = GANZ_EOS;
@@ -103,14 +105,14 @@ static void integers_say_what_rounded_floats_say(void **state)
         quantize("m", "i", bits, NULL);
         OK(ganz_model_open(&codes, "i", NULL));
         assert_int_equal(codes->info.bits, bits);
-        assert_true(codes->info.row_steps == per_row);
+        assert_true(codes->info.row_scales == per_row);
         assert_null(codes->weights.master);
         OK(ganz_model_open(&rounded, "m", NULL));
         ganz_net_set_bits(&rounded->net, bits);
-        ganz_net_set_row_steps(&rounded->net, per_row);
+        ganz_net_set_row_scales(&rounded->net, per_row);
         ganz_net_set_states(&rounded->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
         OK(ganz_weights_refresh(&rounded->weights, &rounded->net, NULL));
-        memcpy(rounded->weights.input_step, codes->weights.input_step, (size_t)codes->net.steps * sizeof(real));
+        memcpy(rounded->weights.input_scale, codes->weights.input_scale, (size_t)codes->net.scales * sizeof(real));
         for (int beam = 1; beam <= 4; beam += 3) {
             said[0].count = said[1].count = 0;
             translate(codes, beam, sentences, &said[0], scores[0]);
@@ -134,7 +136,8 @@ static void integers_say_what_rounded_floats_say(void **state)
 static void a_model_keeps_its_processor(void **state)
 {
     (void)state;
-    const ganz_decoder_options options = {.search = {.beam = 1, .n_best = 1, .alpha = 0.6}, .batch_tokens = 100, .max_input = 16};
+    const ganz_decoder_options options = {
+        .search = {.beam = 1, .n_best = 1, .alpha = 0.6}, .batch_tokens = 100, .max_input = 16};
     const ganz_line line = {.text = "the cat sat", .bytes = 11};
     ganz_model *m;
     ganz_translator *t;
@@ -170,8 +173,8 @@ static void a_model_keeps_its_processor(void **state)
     ganz_model_close(&m);
 }
 
-/* Steps are ranges over p: an independent look at one input, the first norm's output. */
-static void steps_are_ranges(void **state)
+/* Scales are ranges over p: an independent look at one input, the first norm's output. */
+static void scales_are_ranges(void **state)
 {
     (void)state;
     ganz_model *eight, *six;
@@ -182,13 +185,13 @@ static void steps_are_ranges(void **state)
     OK(ganz_model_open(&six, "6", NULL));
     for (int i = 0; i < eight->net.pairs; i++) {
         const int u = ganz_net_pair(&eight->net, i)->u.place;
-        assert_true(fabsf(eight->weights.input_step[u] * 255 - 1) < 1e-6f);
-        assert_true(fabsf(six->weights.input_step[u] * 63 - 1) < 1e-6f);
+        assert_true(fabsf(eight->weights.input_scale[u] * 255 - 1) < 1e-6f);
+        assert_true(fabsf(six->weights.input_scale[u] * 63 - 1) < 1e-6f);
     }
     const int first = eight->net.encoder[0].self.q.input.place; /* before it nothing but the table is rounded */
-    const double ratio = (double)six->weights.input_step[first] / (double)eight->weights.input_step[first];
+    const double ratio = (double)six->weights.input_scale[first] / (double)eight->weights.input_scale[first];
     assert_true(fabs(ratio / (127.0 / 31.0) - 1) < 0.05);
-    const double range = 127 * (double)eight->weights.input_step[first]; /* of a norm of 32 numbers */
+    const double range = 127 * (double)eight->weights.input_scale[first]; /* of a norm of 32 numbers */
     assert_true(range > 1.5 && range < sqrt(32.0));
     ganz_model_close(&eight);
     ganz_model_close(&six);
@@ -223,52 +226,92 @@ static void refusals(void **state)
 /* ---- damaged files ------------------------------------------------------------------------------ */
 
 typedef struct damage {
-    const char *find, *put;  /* in the header, of the same length */
-    const char *tensor;      /* whose first bytes become these */
+    const char *find, *put; /* in the header, of the same length */
+    const char *tensor;     /* whose first bytes become these */
     unsigned char bytes[4];
     int count;
-    int from; /* number of the first of them */
+    int from;          /* number of the first of them */
     const char *words; /* of the sentence */
 } damage;
 
 static const damage damages[] = {
     {.tensor = "embedding", .bytes = {0x80}, .count = 1, .words = "tensor embedding holds codes of magnitude 128"},
-    {.tensor = "dec.1.ffn.out.bias", .bytes = {0, 0x80}, .count = 2, .words = "dec.1.ffn.out.bias holds codes of magnitude"},
+    {.tensor = "dec.1.ffn.out.bias",
+     .bytes = {0, 0x80},
+     .count = 2,
+     .words = "dec.1.ffn.out.bias holds codes of magnitude"},
     {.tensor = "enc.0.self.q.weight.step", .bytes = {0, 0, 0, 0}, .count = 4, .words = "holds 0, which is no step"},
     {.tensor = "enc.0.self.q.weight.step", .bytes = {0, 0, 0xC0, 0x7F}, .count = 4, .words = "which is no step"},
-    {.tensor = "enc.1.ffn.in.bias.step", .bytes = {0, 0, 0x80, 0xBF}, .count = 4, .words = "holds -1, which is no step"},
+    {.tensor = "enc.1.ffn.in.bias.step",
+     .bytes = {0, 0, 0x80, 0xBF},
+     .count = 4,
+     .words = "holds -1, which is no step"},
     {.tensor = "logits.x.step", .bytes = {0, 0, 0x80, 0x7F}, .count = 4, .words = "tensor logits.x.step holds inf"},
     {.tensor = "enc.0.self.pair.u.step", .bytes = {1, 0, 0, 0}, .count = 4, .words = "which is no step"},
     {.tensor = "dec.0.cross.pair.v.step", .bytes = {0, 0, 0, 0x80}, .count = 4, .words = "which is no step"},
-    {.tensor = "dec.norm.scale", .bytes = {0, 0, 0xC0, 0x7F}, .count = 4, .words = "dec.norm.scale holds numbers that are not"},
-    {.tensor = "target_space", .bytes = {0, 0, 0x80, 0xFF}, .count = 4, .words = "target_space holds numbers that are not"},
+    {.tensor = "dec.norm.scale",
+     .bytes = {0, 0, 0xC0, 0x7F},
+     .count = 4,
+     .words = "dec.norm.scale holds numbers that are not"},
+    {.tensor = "target_space",
+     .bytes = {0, 0, 0x80, 0xFF},
+     .count = 4,
+     .words = "target_space holds numbers that are not"},
     {.find = "\"bits\":\"8\"", .put = "\"bits\":\"9\"", .words = "bits"},
     {.find = "\"bits\":\"8\"", .put = "\"bits\":\"1\"", .words = "bits"},
     {.find = "\"bits\":\"8\"", .put = "\"bitz\":\"8\"", .words = "bits"},
     {.find = "\"bits\":\"8\"", .put = "\"bits\":\"4\"", .words = "with 4 bits 7 is the most"},
-    {.find = "\"vocab_size\":\"65\"", .put = "\"vocab_size\":\"64\"", .words = "the vocabulary has 65 entries, the model 64"},
+    {.find = "\"vocab_size\":\"65\"",
+     .put = "\"vocab_size\":\"64\"",
+     .words = "the vocabulary has 65 entries, the model 64"},
     {.find = "\"encoder_layers\":\"2\"", .put = "\"encoder_layers\":\"3\"", .words = "no tensor enc.2."},
     {.find = "\"heads\":\"4\"", .put = "\"heads\":\"5\"", .words = "heads"},
     {.find = "\"weights\":\"codes\"", .put = "\"weights\":\"float\"", .words = "dtype I8, expected F32"},
-    {.find = "\"dec.1.cross.k.weight\":", .put = "\"dec.1.cross.x.weight\":", .words = "no tensor dec.1.cross.k.weight"},
-    {.find = "\"dec.1.cross.k.weight.step\":", .put = "\"dec.1.cross.x.weight.step\":", .words = "no tensor dec.1.cross.k.weight.step"},
-    {.find = "\"enc.0.self.pair.u.step\":", .put = "\"enc.0.self.pair.w.step\":", .words = "no tensor enc.0.self.pair.u.step"},
+    {.find = "\"dec.1.cross.k.weight\":",
+     .put = "\"dec.1.cross.x.weight\":",
+     .words = "no tensor dec.1.cross.k.weight"},
+    {.find = "\"dec.1.cross.k.weight.step\":",
+     .put = "\"dec.1.cross.x.weight.step\":",
+     .words = "no tensor dec.1.cross.k.weight.step"},
+    {.find = "\"enc.0.self.pair.u.step\":",
+     .put = "\"enc.0.self.pair.w.step\":",
+     .words = "no tensor enc.0.self.pair.u.step"},
     {.find = "\"enc.0.ffn.out.bias\":", .put = "\"enc.0.ffn.out.bigs\":", .words = "no tensor enc.0.ffn.out.bias"},
-    {.find = "\"enc.0.ffn.out.x.step\":", .put = "\"enc.0.ffn.out.x.stem\":", .words = "no tensor enc.0.ffn.out.x.step"},
+    {.find = "\"enc.0.ffn.out.x.step\":",
+     .put = "\"enc.0.ffn.out.x.stem\":",
+     .words = "no tensor enc.0.ffn.out.x.step"},
     {.find = "\"enc.norm.bias\":", .put = "\"enc.norm.bigs\":", .words = "no tensor enc.norm.bias"},
-    {.find = "\"embedding\":{\"dtype\":\"I8\"", .put = "\"embedding\":{\"dtype\":\"U8\"", .words = "dtype U8, expected I8"},
-    {.find = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[32,32]", .put = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[16,64]", .words = "has shape (16, 64), expected (32, 32)"},
+    {.find = "\"embedding\":{\"dtype\":\"I8\"",
+     .put = "\"embedding\":{\"dtype\":\"U8\"",
+     .words = "dtype U8, expected I8"},
+    {.find = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[32,32]",
+     .put = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[16,64]",
+     .words = "has shape (16, 64), expected (32, 32)"},
 };
 
-/* Of a file with a step for each output. */
+/* Of a file with a scale for each output. */
 static const damage row_damages[] = {
-    {.tensor = "enc.0.self.q.weight.step", .bytes = {0, 0, 0, 0}, .count = 4, .from = 31 * 4, .words = "holds 0, which is no step"},
+    {.tensor = "enc.0.self.q.weight.step",
+     .bytes = {0, 0, 0, 0},
+     .count = 4,
+     .from = 31 * 4,
+     .words = "holds 0, which is no step"},
     {.tensor = "embedding.step", .bytes = {0, 0, 0xC0, 0x7F}, .count = 4, .from = 64 * 4, .words = "which is no step"},
-    {.tensor = "dec.1.ffn.in.weight.step", .bytes = {0, 0, 0x80, 0xBF}, .count = 4, .from = 4, .words = "holds -1, which is no step"},
-    {.find = "\"weight_steps\":\"rows\"", .put = "\"weight_steps\":\"cols\"", .words = "this build knows \"rows\" and \"one\""},
+    {.tensor = "dec.1.ffn.in.weight.step",
+     .bytes = {0, 0, 0x80, 0xBF},
+     .count = 4,
+     .from = 4,
+     .words = "holds -1, which is no step"},
+    {.find = "\"weight_steps\":\"rows\"",
+     .put = "\"weight_steps\":\"cols\"",
+     .words = "this build knows \"rows\" and \"one\""},
     {.find = "\"weight_steps\":\"rows\"", .put = "\"weight_stepz\":\"rows\"", .words = "has shape (65), expected (1)"},
-    {.find = "\"enc.0.self.q.weight.step\":{\"dtype\":\"F32\",\"shape\":[32]", .put = "\"enc.0.self.q.weight.step\":{\"dtype\":\"F32\",\"shape\":[31]", .words = "enc.0.self.q.weight.step"},
-    {.find = "\"dec.0.cross.v.weight.step\":", .put = "\"dec.0.cross.w.weight.step\":", .words = "no tensor dec.0.cross.v.weight.step"},
+    {.find = "\"enc.0.self.q.weight.step\":{\"dtype\":\"F32\",\"shape\":[32]",
+     .put = "\"enc.0.self.q.weight.step\":{\"dtype\":\"F32\",\"shape\":[31]",
+     .words = "enc.0.self.q.weight.step"},
+    {.find = "\"dec.0.cross.v.weight.step\":",
+     .put = "\"dec.0.cross.w.weight.step\":",
+     .words = "no tensor dec.0.cross.v.weight.step"},
 };
 
 static char *find(char *data, size_t bytes, const char *what)
@@ -406,7 +449,7 @@ static void thresholds(void **state)
         double outlier;
         int levels;
         double threshold;
-    } cases[] = {{20000, 0, 0, 128, 9.5},      {20000, 0, 0, 32, 8.203125},  {20000, 3, 40, 128, 10.625},
+    } cases[] = {{20000, 0, 0, 128, 9.5},     {20000, 0, 0, 32, 8.203125},  {20000, 3, 40, 128, 10.625},
                  {20000, 3, 40, 32, 8.21875}, {3000, 1, 25, 128, 8.703125}, {3000, 1, 25, 32, 7.09375}};
     for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
         static ganz_histogram h;
@@ -434,12 +477,12 @@ static void thresholds(void **state)
 enum { WEIGHTS = 4000 };
 
 /* What rounding to codes up to p does, number by number. */
-static double squared_error(const real *x, double range, int p, bool whole)
+static double squared_error(const real *x, double range, int p, bool power_of_two)
 {
-    const double step = whole ? exp2(ceil(log2(range / p) - 1e-9)) : range / p;
+    const double scale = power_of_two ? exp2(ceil(log2(range / p) - 1e-9)) : range / p;
     double sum = 0;
     for (int i = 0; i < WEIGHTS; i++) {
-        const double cut = fmin(fmax((double)x[i], -range), range), apart = rint(cut / step) * step - (double)x[i];
+        const double cut = fmin(fmax((double)x[i], -range), range), apart = rint(cut / scale) * scale - (double)x[i];
         sum += apart * apart;
     }
     return sum;
@@ -460,13 +503,15 @@ static void ranges_of_weights_fit(void **state)
         }
         for (size_t j = 0; j < 2 * GANZ_COUNT(widths); j++) {
             const int p = widths[j / 2];
-            const bool whole = j % 2;
-            const double range = (double)ganz_trim_range(x, WEIGHTS, p, whole), error = squared_error(x, range, p, whole);
-            double least = squared_error(x, largest, p, whole);
-            for (int i = 1; i < 100; i++) least = fmin(least, squared_error(x, largest * i / 100, p, whole));
+            const bool power_of_two = j % 2;
+            const double range = (double)ganz_trim_range(x, WEIGHTS, p, power_of_two),
+                         error = squared_error(x, range, p, power_of_two);
+            double least = squared_error(x, largest, p, power_of_two);
+            for (int i = 1; i < 100; i++) least = fmin(least, squared_error(x, largest * i / 100, p, power_of_two));
             assert_true(range <= largest);
-            if (p > 1 && error > 1.05 * least) fail_msg("p %d, outliers %g: %g where %g can be", p, outliers[k], error, least);
-            if (p == 7 && !whole) assert_true(range < 0.9 * largest);
+            if (p > 1 && error > 1.05 * least)
+                fail_msg("p %d, outliers %g: %g where %g can be", p, outliers[k], error, least);
+            if (p == 7 && !power_of_two) assert_true(range < 0.9 * largest);
         }
     }
     memset(x, 0, sizeof x);
@@ -480,7 +525,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(integers_say_what_rounded_floats_say),
         IN_FOLDER(a_model_keeps_its_processor),
-        IN_FOLDER(steps_are_ranges),
+        IN_FOLDER(scales_are_ranges),
         IN_FOLDER(refusals),
         IN_FOLDER(damaged_files_are_refused),
         IN_FOLDER(turned_bits_are_refused),

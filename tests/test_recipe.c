@@ -202,21 +202,21 @@ static void finer_codes_are_tuned_less(void **state)
     ganz_recipe r;
     ganz_recipe_defaults(&r);
     near(1, ganz_tune_factor(&r), 1e-12); /* as the paper goes on from a flat schedule */
-    near(0.1 / sqrt(127), ganz_step_rate(&r), 1e-12);
+    near(0.1 / sqrt(127), ganz_scale_rate(&r), 1e-12);
     r.cooldown = 0.5;
     near(0.0125, ganz_tune_factor(&r), 1e-12);
     r.weight_bits = 7;
     r.activation_bits = 6;
     near(0.05, ganz_tune_factor(&r), 1e-12);
-    near(0.1 / sqrt(31), ganz_step_rate(&r), 1e-12);
+    near(0.1 / sqrt(31), ganz_scale_rate(&r), 1e-12);
     r.bits = 4;
     r.weight_bits = r.activation_bits = 0;
     near(0.2, ganz_tune_factor(&r), 1e-12);
-    near(0.1 / sqrt(7), ganz_step_rate(&r), 1e-12);
+    near(0.1 / sqrt(7), ganz_scale_rate(&r), 1e-12);
     r.rate_factor = 0.3;
-    r.step_rate = 0.4;
+    r.scale_rate = 0.4;
     near(0.3, ganz_tune_factor(&r), 1e-12);
-    near(0.4, ganz_step_rate(&r), 1e-12);
+    near(0.4, ganz_scale_rate(&r), 1e-12);
 }
 
 /* ---- log and chart ------------------------------------------------------------------------------ */
@@ -285,8 +285,10 @@ static void old_log_goes_on(void **state)
     (void)state;
     const char *const path = in_dir("log.tsv");
     FILE *file = fopen(path, "w");
-    fputs("step\tepoch\ttokens\tseconds\trate\tloss\taccuracy\ttokens/s\tvalid_loss\tvalid_accuracy\tvalid_bleu\tphase\n"
-          "10\t0.5\t100\t20\t0.01\t5\t0.1\t1000\t\t\t\t\n", file);
+    fputs(
+        "step\tepoch\ttokens\tseconds\trate\tloss\taccuracy\ttokens/s\tvalid_loss\tvalid_accuracy\tvalid_bleu\tphase\n"
+        "10\t0.5\t100\t20\t0.01\t5\t0.1\t1000\t\t\t\t\n",
+        file);
     fclose(file);
     ganz_log log;
     ganz_log_record *records;
@@ -358,7 +360,8 @@ static void log_of_a_taught_run_is_drawn_to_its_scale(void **state)
     const char *const path = in_dir("taught.tsv");
     static const struct {
         double step, phase, loss, valid;
-    } lines[] = {{1, 1, 0.03, NAN}, {100, 1, 0.02, 2.3125}, {101, 2, 0.01, NAN}, {104, 3, 0.02, NAN}, {200, 3, 0.01, 2.3}};
+    } lines[] = {
+        {1, 1, 0.03, NAN}, {100, 1, 0.02, 2.3125}, {101, 2, 0.01, NAN}, {104, 3, 0.02, NAN}, {200, 3, 0.01, 2.3}};
     ganz_log log;
     char text[16384];
     assert_int_equal(GANZ_OK, ganz_log_open(&log, path, 0, NULL));

@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "base/io.h"
 #include "base/utf8.h"
-#include "text/codes.h"
+#include "text/codepoints.h"
 #include "text/ngram.h"
 #include "text/words.h"
 
@@ -19,8 +19,8 @@
 /* The words of a text with one space between, as UTF-8; returns their length. */
 static size_t words_of(ganz_score_words how, const char *text, size_t bytes, char *out)
 {
-    ganz_codes codes = {0}, scratch = {0};
-    assert_true(ganz_codes_decode(&codes, text, bytes));
+    ganz_codepoints codes = {0}, scratch = {0};
+    assert_true(ganz_codepoints_decode(&codes, text, bytes));
     ganz_words_split(how, &codes, &scratch);
     assert_false(codes.failed);
     size_t at = 0;
@@ -35,20 +35,20 @@ static size_t words_of(ganz_score_words how, const char *text, size_t bytes, cha
         }
     }
     out[at] = '\0';
-    ganz_codes_free(&codes);
-    ganz_codes_free(&scratch);
+    ganz_codepoints_free(&codes);
+    ganz_codepoints_free(&scratch);
     return at;
 }
 
 static size_t lower_of(const char *text, size_t bytes, char *out)
 {
-    ganz_codes codes = {0}, lower = {0};
+    ganz_codepoints codes = {0}, lower = {0};
     size_t at = 0;
-    assert_true(ganz_codes_decode(&codes, text, bytes));
-    ganz_codes_lower(&codes, &lower);
+    assert_true(ganz_codepoints_decode(&codes, text, bytes));
+    ganz_codepoints_lower(&codes, &lower);
     for (size_t i = 0; i < lower.count; i++) at += (size_t)ganz_utf8_encode(lower.at[i], out + at);
-    ganz_codes_free(&codes);
-    ganz_codes_free(&lower);
+    ganz_codepoints_free(&codes);
+    ganz_codepoints_free(&lower);
     return at;
 }
 
@@ -85,10 +85,10 @@ static void add(ganz_scorer *s, const char *hyp, const char *ref)
     assert_int_equal(ganz_scorer_add(s, hyp, strlen(hyp), ref, strlen(ref), NULL), GANZ_OK);
 }
 
-#define assert_near(a, b, tolerance)                                                    \
-    do {                                                                                \
-        const double a_ = (a), b_ = (b);                                                \
-        if (!(fabs(a_ - b_) <= (tolerance))) fail_msg("%.17g is not %.17g", a_, b_);    \
+#define assert_near(a, b, tolerance)                                                 \
+    do {                                                                             \
+        const double a_ = (a), b_ = (b);                                             \
+        if (!(fabs(a_ - b_) <= (tolerance))) fail_msg("%.17g is not %.17g", a_, b_); \
     } while (0)
 
 /* ---- words and counts --------------------------------------------------------------------------- */
@@ -310,12 +310,14 @@ static void signatures(void **state)
     char got[GANZ_SIGNATURE_BYTES], expected[GANZ_SIGNATURE_BYTES];
     ganz_score_settings settings = {GANZ_BLEU, GANZ_WORDS_INTL, false};
     ganz_score_signature(&settings, 0, 1, got);
-    snprintf(expected, sizeof expected, "nrefs:1|case:mixed|eff:no|tok:intl|smooth:exp|version:ganz-%s", ganz_version());
+    snprintf(expected, sizeof expected, "nrefs:1|case:mixed|eff:no|tok:intl|smooth:exp|version:ganz-%s",
+             ganz_version());
     assert_string_equal(got, expected);
     settings = (ganz_score_settings){GANZ_CHRF, GANZ_WORDS_13A, true};
     ganz_score_signature(&settings, 1000, UINT64_MAX, got);
     snprintf(expected, sizeof expected,
-             "nrefs:1|bs:1000|seed:18446744073709551615|case:lc|eff:yes|nc:6|nw:0|space:no|version:ganz-%s", ganz_version());
+             "nrefs:1|bs:1000|seed:18446744073709551615|case:lc|eff:yes|nc:6|nw:0|space:no|version:ganz-%s",
+             ganz_version());
     assert_string_equal(got, expected);
 }
 

@@ -362,8 +362,8 @@ static void test_small_arena(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example), cmocka_unit_test(test_penalty),     cmocka_unit_test(test_golden),
-        cmocka_unit_test(test_exhaustive), cmocka_unit_test(test_ties),     cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_example),     cmocka_unit_test(test_penalty), cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_exhaustive),  cmocka_unit_test(test_ties),    cmocka_unit_test(test_limit),
         cmocka_unit_test(test_end_at_once), cmocka_unit_test(test_prefix),  cmocka_unit_test(test_small_arena),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

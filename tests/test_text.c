@@ -15,15 +15,16 @@
 
 /* The worked example: counts {low:5, lower:2, newest:6, widest:3, ", ":4}, min_count 3. */
 static const char *const small_entries[] = {
-    "<pad>_", "<EOS>_", "newest_", "low_", ", _", "widest_", "w", "r", "o", "l", "e", "_", "u",
-    "t", "s", "p", "n", "i", "d", "a", "\\", "S", "O", "E", ">", "<", ";", "9",
-    "8", "7", "6", "5", "4", "3", "2", "1", "0", ",", " ",
+    "<pad>_", "<EOS>_", "newest_", "low_", ", _", "widest_", "w", "r",  "o", "l", "e", "_", "u",
+    "t",      "s",      "p",       "n",    "i",   "d",       "a", "\\", "S", "O", "E", ">", "<",
+    ";",      "9",      "8",       "7",    "6",   "5",       "4", "3",  "2", "1", "0", ",", " ",
 };
 
 static size_t small_file(char *out)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < GANZ_COUNT(small_entries); i++) bytes += (size_t)sprintf(out + bytes, "'%s'\n", small_entries[i]);
+    for (size_t i = 0; i < GANZ_COUNT(small_entries); i++)
+        bytes += (size_t)sprintf(out + bytes, "'%s'\n", small_entries[i]);
     return bytes;
 }
 
@@ -40,16 +41,17 @@ static ganz_vocab *small_vocab(void)
 static void classes_follow_unicode(void **state)
 {
     (void)state;
-    static const int32_t alnum[] = {'a', 'Z', '0', '9', 0xAA, 0xB2, 0xB5, 0xBC, 0xDF, 0xE4, 0x2B0, 0x1C5, 0x3B1, 0x661, 0x2160,
-                                    0x2460, 0x3007, 0x4E2D, 0xAC00, 0x10400, 0x1D7CE, 0x20000};
-    static const int32_t other[] = {'_', ' ', '\n', 0, 0x7F, 0xA0, 0xA7, 0xB0, 0xD7, 0x300, 0x903, 0x488, 0x20AC, 0x200D, 0x2028,
-                                    0x3000, 0xFFFD, 0xE000, 0x1F600, 0x10FFFF};
+    static const int32_t alnum[] = {'a',    'Z',    '0',    '9',     0xAA,    0xB2,   0xB5,   0xBC,
+                                    0xDF,   0xE4,   0x2B0,  0x1C5,   0x3B1,   0x661,  0x2160, 0x2460,
+                                    0x3007, 0x4E2D, 0xAC00, 0x10400, 0x1D7CE, 0x20000};
+    static const int32_t other[] = {'_',   ' ',   '\n',   0,      0x7F,   0xA0,   0xA7,   0xB0,   0xD7,    0x300,
+                                    0x903, 0x488, 0x20AC, 0x200D, 0x2028, 0x3000, 0xFFFD, 0xE000, 0x1F600, 0x10FFFF};
     for (size_t i = 0; i < GANZ_COUNT(alnum); i++) assert_true(ganz_is_alnum(alnum[i]));
     for (size_t i = 0; i < GANZ_COUNT(other); i++) assert_false(ganz_is_alnum(other[i]));
 
-    static const int32_t spaces[] = {0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x1C, 0x1D, 0x1E, 0x1F, 0x20, 0x85, 0xA0, 0x1680, 0x2000, 0x2001,
-                                     0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200A, 0x2028, 0x2029,
-                                     0x202F, 0x205F, 0x3000};
+    static const int32_t spaces[] = {0x09,   0x0A,   0x0B,   0x0C,   0x0D,   0x1C,   0x1D,   0x1E,   0x1F,   0x20,
+                                     0x85,   0xA0,   0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006,
+                                     0x2007, 0x2008, 0x2009, 0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000};
     size_t found = 0;
     for (int32_t code = 0; code < GANZ_CODE_POINTS; code++) {
         if (!ganz_is_space(code)) continue;
@@ -177,7 +179,8 @@ static void escapes_are_tensor2tensors(void **state)
 static void trie_finds_the_longest(void **state)
 {
     (void)state;
-    ganz_trie_entry entries[] = {{"a", 1, 5}, {"ab", 2, 3}, {"abcd", 4, 7}, {"ab", 2, 9}, {"b", 1, 0}, {"b_", 2, 4}, {"_", 1, 6}};
+    ganz_trie_entry entries[] = {{"a", 1, 5}, {"ab", 2, 3}, {"abcd", 4, 7}, {"ab", 2, 9},
+                                 {"b", 1, 0}, {"b_", 2, 4}, {"_", 1, 6}};
     ganz_trie trie;
     assert_int_equal(ganz_trie_open(&trie, entries, GANZ_COUNT(entries), NULL), GANZ_OK);
     size_t length = 0;
@@ -240,9 +243,37 @@ static void any_text_comes_back(void **state)
     (void)state;
     ganz_vocab *v = small_vocab();
     static const char *const texts[] = {
-        "", " ", "  ", "a b", " a  b ", "low, newest widest", "_", "__", "a_b", "\\", "\\u", "\\\\u", "\\228;", "<pad>_", "<EOS>",
-        "\n", "a\nb", "\r\n", "ä", "naïve café_1", "私は", "😀 x 😀", "\u00A0", "e\u0301", "3.5 €/kg", "\u3013", "\uFFFD", "\U0010FFFF",
-        "\\\\_\\_u;0123456789", ";", "\\;",
+        "",
+        " ",
+        "  ",
+        "a b",
+        " a  b ",
+        "low, newest widest",
+        "_",
+        "__",
+        "a_b",
+        "\\",
+        "\\u",
+        "\\\\u",
+        "\\228;",
+        "<pad>_",
+        "<EOS>",
+        "\n",
+        "a\nb",
+        "\r\n",
+        "ä",
+        "naïve café_1",
+        "私は",
+        "😀 x 😀",
+        "\u00A0",
+        "e\u0301",
+        "3.5 €/kg",
+        "\u3013",
+        "\uFFFD",
+        "\U0010FFFF",
+        "\\\\_\\_u;0123456789",
+        ";",
+        "\\;",
     };
     for (size_t i = 0; i < GANZ_COUNT(texts); i++) expect_round_trip(v, texts[i], strlen(texts[i]));
     expect_round_trip(v, "a\0b \0 c", 7);
@@ -431,18 +462,12 @@ static void memory_may_run_out_anywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_follow_unicode),
-        cmocka_unit_test(strip_takes_every_space),
-        cmocka_unit_test(tokens_are_tensor2tensors),
-        cmocka_unit_test(escapes_are_tensor2tensors),
-        cmocka_unit_test(trie_finds_the_longest),
-        cmocka_unit_test(the_worked_example),
-        cmocka_unit_test(any_text_comes_back),
-        cmocka_unit_test(odd_ids_decode_as_tensor2tensor),
-        cmocka_unit_test(results_are_appended),
-        cmocka_unit_test(files_are_read_as_tensor2tensor_does),
-        cmocka_unit_test(wrong_files_are_refused),
-        cmocka_unit_test(a_file_opens_like_its_text),
+        cmocka_unit_test(classes_follow_unicode),      cmocka_unit_test(strip_takes_every_space),
+        cmocka_unit_test(tokens_are_tensor2tensors),   cmocka_unit_test(escapes_are_tensor2tensors),
+        cmocka_unit_test(trie_finds_the_longest),      cmocka_unit_test(the_worked_example),
+        cmocka_unit_test(any_text_comes_back),         cmocka_unit_test(odd_ids_decode_as_tensor2tensor),
+        cmocka_unit_test(results_are_appended),        cmocka_unit_test(files_are_read_as_tensor2tensor_does),
+        cmocka_unit_test(wrong_files_are_refused),     cmocka_unit_test(a_file_opens_like_its_text),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

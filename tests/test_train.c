@@ -137,7 +137,8 @@ static void a_run_can_branch(void **state)
     parts.recipe.steps = 80;
     parts.recipe.cooldown = 0.25;
     must_train(&parts);
-    static const char all[] = "at step 30: steps 60 (before: 30); at step 60: cooldown 0.25 (before: 0), steps 80 (before: 60)";
+    static const char all[] =
+        "at step 30: steps 60 (before: 30); at step 60: cooldown 0.25 (before: 0), steps 80 (before: 60)";
     expect_changes(in_dir("branched/last.safetensors"), all);
     expect_changes(in_dir("branched/model-80.safetensors"), all);
     ganz_log_record *records;

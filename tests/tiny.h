@@ -11,7 +11,8 @@
 /* Escapes, reserved entries, letters, and some words. */
 static inline ganz_vocab *tiny_vocab(void)
 {
-    static const char *const words[] = {"the_", "cat_", "dog_", "sat_", "on_", "mat_", "in_", "er_", "th", "ing_", ", _", "._"};
+    static const char *const words[] = {"the_", "cat_", "dog_", "sat_", "on_", "mat_",
+                                        "in_",  "er_",  "th",   "ing_", ", _", "._"};
     static const char letters[] = "\\_u;0123456789<>EOSpad., abcefghijklmnoqrstvwxyzTCD";
     char text[4096] = "'<pad>_'\n'<EOS>_'\n";
     size_t at = strlen(text);
@@ -25,13 +26,19 @@ static inline ganz_vocab *tiny_vocab(void)
 
 static inline ganz_model_info tiny_info(const ganz_vocab *vocab)
 {
-    const ganz_config config = {.width = 32, .ffn = 48, .heads = 4, .encoder_layers = 2, .decoder_layers = 2,
-                                .vocab = ganz_vocab_size(vocab), .max_positions = 64};
-    return (ganz_model_info){.config = config, .source_language = "en", .target_language = "de", .command = "tiny \"model\""};
+    const ganz_config config = {.width = 32,
+                                .ffn = 48,
+                                .heads = 4,
+                                .encoder_layers = 2,
+                                .decoder_layers = 2,
+                                .vocab = ganz_vocab_size(vocab),
+                                .max_positions = 64};
+    return (ganz_model_info){
+        .config = config, .source_language = "en", .target_language = "de", .command = "tiny \"model\""};
 }
 
-/* Fresh parameters say the last token over and over. Larger kernels let the layers speak, a larger embedding (it is also
- * the output) makes something likely. */
+/* Fresh parameters say the last token over and over. Larger kernels let the layers speak, a larger embedding (it is
+ * also the output) makes something likely. */
 static inline void tiny_sharpen(const ganz_net *net, real *block)
 {
     for (int i = 0; i < net->params.count; i++) {

@@ -34,11 +34,13 @@ while IFS=: read -r file line include; do
 done < <(grep -rnE '^ *# *include "' cli)
 
 while IFS= read -r hit; do say "intrinsics outside a kernel file of their own: $hit"; done \
-  < <(grep -rlE '#include <(immintrin|arm_neon|x86intrin)\.h>' src cli | grep -vE '^src/kernel/.*_(avx2|vnni|amx|neon|avx512)\.(c|h)$')
+  < <(grep -rlE '#include <(immintrin|arm_neon|x86intrin)\.h>' src cli |
+    grep -vE '^src/kernel/.*_(avx2|vnni|amx|neon|avx512)\.(c|h)$')
 while IFS= read -r hit; do say "CUDA outside backend/cuda_*: $hit"; done \
   < <(grep -rlE '#include <cu(da|blas)' src cli | grep -vE '^src/backend/cuda_')
 while IFS= read -r hit; do say "the library prints or exits: $hit"; done \
-  < <(grep -rnE '\b(printf|puts|putchar|exit|abort)\(' src --include='*.c' | grep -vE 'snprintf|ganz_output_printf|vsnprintf|src/base/error\.c')
+  < <(grep -rnE '\b(printf|puts|putchar|exit|abort)\(' src --include='*.c' |
+    grep -vE 'snprintf|ganz_output_printf|vsnprintf|src/base/error\.c')
 
 [ $bad = 0 ] && echo "layers: clean"
 exit $bad

@@ -1,7 +1,7 @@
 #!/bin/bash
-# clock_phrases.sh STEM: writes STEM.en.xz and STEM.de.xz, every time of day on a five-minute clock in a few dozen frames.
-# Text found on the web says "half past" a dozen times in a million lines, and German counts towards the next hour, which
-# no model guesses. Trains do not run here, so that asking about them tests what was learned.
+# clock_phrases.sh STEM: writes STEM.en and STEM.de, every time of day on a five-minute clock in a few dozen frames.
+# Text found on the web says "half past" a dozen times in a million lines, and German counts towards the next hour,
+# which no model guesses. Trains do not run here, so that asking about them tests what was learned.
 set -eu
 [ $# = 1 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 
@@ -58,5 +58,5 @@ I would like to book a table for @. | Ich möchte einen Tisch für @ reservieren
 END
 }
 
-pairs | cut -f1 | xz >"$1.en.xz"
-pairs | cut -f2 | xz >"$1.de.xz"
+pairs | cut -f1 >"$1.en"
+pairs | cut -f2 >"$1.de"

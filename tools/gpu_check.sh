@@ -1,7 +1,7 @@
 #!/bin/bash
-# gpu_check.sh [build|test|bench|sanitize|all] [DIR]: builds what the CUDA backend needs and nothing else, straight with nvcc and
-# gcc (no cmake, no cmocka, none of the libraries that files and text need), runs test_cuda and times training steps.
-# Logs go to $OUT (or DIR/logs). For machines with a GPU and little else.
+# gpu_check.sh [build|test|bench|sanitize|all] [DIR]: builds what the CUDA backend needs and nothing else, straight with
+# nvcc and gcc (no cmake, no cmocka, none of the libraries that files and text need), runs test_cuda and times training
+# steps. Logs go to $OUT (or DIR/logs). For machines with a GPU and little else.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 what=${1:-all} dir=${2:-build/gpu}
@@ -16,12 +16,15 @@ cc_flags="-std=c11 -O3 -g -ffp-contract=off -fno-trapping-math -fno-math-errno -
 # OpenBLAS wherever it lies; without one, plain loops do for the tests.
 find_blas() {
   local header library
-  header=$(grep -l openblas_set_num_threads $(find /usr/include /usr/local/include /opt -name cblas.h 2>/dev/null) 2>/dev/null | head -1)
+  header=$(grep -l openblas_set_num_threads $(find /usr/include /usr/local/include /opt -name cblas.h 2>/dev/null) \
+    2>/dev/null | head -1)
   library=$(find /usr/lib /usr/local/lib /opt -name 'libopenblas.so*' 2>/dev/null | head -1)
   if [ -n "$header" ] && [ -n "$library" ]; then
     blas="$library -Wl,-rpath,$(dirname "$library")"
-    echo 'char cblas_sgemm(), openblas_set_num_threads(); int main(void) { return cblas_sgemm() + openblas_set_num_threads(); }' \
-      | gcc -w -x c - -x none $blas -o "$dir/blas_there" 2>/dev/null && { cc_flags="$cc_flags -I$(dirname "$header")"; return; }
+    echo \
+      'char cblas_sgemm(), openblas_set_num_threads(); int main(void) { return cblas_sgemm() + openblas_set_num_threads(); }' \
+      | gcc -w -x c - -x none $blas -o "$dir/blas_there" 2>/dev/null &&
+        { cc_flags="$cc_flags -I$(dirname "$header")"; return; }
   fi
   echo "gpu_check: no OpenBLAS here; plain loops stand in for it"
   cat >"$dir/cblas.h" <<'END'
@@ -70,14 +73,16 @@ build() {
   rm -f "$dir"/cuda_*.o
   for file in src/backend/cuda_*.cu; do
     object=$dir/$(basename "$file" .cu).o
-    "$nvcc" -std=c++17 -O3 -gencode "arch=compute_$arch,code=sm_$arch" -lineinfo -Xcompiler -Wall,-Wextra,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics \
+    "$nvcc" -std=c++17 -O3 -gencode "arch=compute_$arch,code=sm_$arch" -lineinfo -Xcompiler \
+      -Wall,-Wextra,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics \
       -Iinclude -Isrc -c "$file" -o "$object" 2>"$object.log" &
     jobs+=($!)
   done
   local kernels nn
   kernels=$(ls src/kernel/*.c | grep -v neon)
   nn=$(ls src/nn/*.c)
-  for file in src/base/{alloc,arena,error,rng,thread}.c $kernels src/backend/cpu_*.c $nn tests/test_cuda.c tests/backend_*.c \
+  for file in src/base/{alloc,arena,error,rng,thread}.c $kernels src/backend/cpu_*.c $nn tests/test_cuda.c \
+    tests/backend_*.c \
               bench/bench_backend.c; do
     object=$dir/$(basename "$file" .c).o
     gcc $cc_flags $(isa_flags "$file") -c "$file" -o "$object" 2>"$object.log" &
@@ -92,7 +97,8 @@ build() {
   done
   for file in $nn; do network="$network $dir/$(basename "$file" .c).o"; done
   local links="-L$cuda_lib -lcudart_static -lpthread -ldl -lrt -lm -Wl,-rpath,$cuda_lib"
-  gcc -o "$dir/test_cuda" "$dir/test_cuda.o" "$dir"/backend_*.o $shared $blas $links 2>"$dir/link.log" || { head -20 "$dir/link.log"; return 1; }
+  gcc -o "$dir/test_cuda" "$dir/test_cuda.o" "$dir"/backend_*.o $shared $blas $links 2>"$dir/link.log" ||
+    { head -20 "$dir/link.log"; return 1; }
   gcc -o "$dir/bench_backend" "$dir/bench_backend.o" $network $shared $blas $links || return 1
   echo "gpu_check: built"
 }

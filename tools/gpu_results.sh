@@ -1,13 +1,16 @@
 #!/bin/bash
-# gpu_results.sh DATA OUT: Base and Big from text to the tables of docs/RESULTS.md in one go, for a machine with a GPU and many
-# cores that is lent for minutes: the GPU trains and learns while the processor calibrates and translates. Each step is one of
-# reproduce.sh or quantize_table.sh, so what is there is not done again, and stopped runs go on.
+# gpu_results.sh DATA OUT: Base and Big from text to the tables of docs/RESULTS.md in one go, for a machine with a GPU
+# and many cores that is lent for minutes: the GPU trains and learns while the processor calibrates and translates. Each
+# step is one of reproduce.sh or quantize_table.sh, so what is there is not done again, and stopped runs go on.
 #   DATA  as for reproduce.sh
-#   OUT   base/ and big/ as reproduce.sh leaves them and chain.log in each, log (what was done when), failed (what was not)
+#   OUT   base/ and big/ as reproduce.sh leaves them and chain.log in each, log (what was done when), failed (what was
+#         not)
 # Settings, by the environment: GANZ, DEVICE (cuda), THREADS (of translation; all), LINES (100, for calibration), and
 #   BASE, BIG            recipes (base-quick, big-quick); BASE_TRAIN, BIG_TRAIN: options of ganz train beside them
-#   BASE_LEARN, BIG_LEARN   of ganz quantize; LEARN_8, LEARN_6, LEARN_TAUGHT as for quantize_table.sh (-taught: by both models)
-#   BASE_MEASURED, BIG_MEASURED   methods without learning, at 8 and 6 bits, besides kl; PHASE_3 as for quantize_table.sh
+#   BASE_LEARN, BIG_LEARN   of ganz quantize; LEARN_8, LEARN_6, LEARN_TAUGHT as for quantize_table.sh (-taught: by both
+#                           models)
+#   BASE_MEASURED, BIG_MEASURED   methods without learning, at 8 and 6 bits, besides kl; PHASE_3 as for
+#                                 quantize_table.sh
 #   LEARNED="base:8:learned-from-kl ..."   what is learned, in this order, JOBS (3) at a time on the GPU
 set -eu
 [ $# = 2 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -16,7 +19,8 @@ data=$1 out=$(cd "$2" && pwd)
 here=$(cd "$(dirname "$0")/.." && pwd)
 export GANZ=${GANZ:-$here/build/release/cli/ganz} DEVICE=${DEVICE:-cuda} THREADS=${THREADS:-0} LINES=${LINES:-100}
 export PHASE_3=${PHASE_3:-learned-from-kl} LOCK=$out/.lock
-export LEARN_8=${LEARN_8:---rate-factor 0.05} LEARN_6=${LEARN_6:---rate-factor 0.2} LEARN_TAUGHT=${LEARN_TAUGHT:---rate-factor 0.15}
+export LEARN_8=${LEARN_8:---rate-factor 0.05} LEARN_6=${LEARN_6:---rate-factor 0.2} \
+  LEARN_TAUGHT=${LEARN_TAUGHT:---rate-factor 0.15}
 export TEACHERS="$out/base/train/average.safetensors $out/big/train/average.safetensors"
 BASE=${BASE:-base-quick} BIG=${BIG:-big-quick} JOBS=${JOBS:-3}
 quick="--validate-every 0 --save-every 0 --bleu-sentences 0" # looks at the end alone
@@ -35,7 +39,8 @@ say() { printf '[%s] %s (%d s)\n' "$(date +%T)" "$*" $SECONDS | tee -a "$out/log
 chain() {
   local steps=$1 model=$2
   shift 2
-  CHAIN=$steps "$here/tools/reproduce.sh" "$([ "$model" = base ] && echo "$BASE" || echo "$BIG")" "$data" "$out/$model" "$@" \
+  CHAIN=$steps "$here/tools/reproduce.sh" "$([ "$model" = base ] && echo "$BASE" ||
+    echo "$BIG")" "$data" "$out/$model" "$@" \
     >>"$out/$model/chain.log" 2>&1 || { say "$model: $steps failed, see $out/$model/chain.log" && return 1; }
 }
 
@@ -53,7 +58,8 @@ measured() {
 learned() {
   local model bits method
   IFS=: read -r model bits method <<<"$1"
-  if DETACH=yes BITS=$bits METHODS=$method LEARN=$([ "$model" = base ] && echo "$BASE_LEARN" || echo "$BIG_LEARN") chain make "$model"
+  if DETACH=yes BITS=$bits METHODS=$method LEARN=$([ "$model" = base ] && echo "$BASE_LEARN" ||
+    echo "$BIG_LEARN") chain make "$model"
   then say "$1"; else echo "$1" >>"$out/failed"; fi
 }
 

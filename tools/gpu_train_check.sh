@@ -48,7 +48,8 @@ ROOT=$work
 common=(train -q --recipe tiny --device "$DEVICE" --threads 2 --train "$ROOT/corpus" --vocab "$ROOT/vocab" --out run)
 
 # ---- equal runs, stopped and killed ones -----------------------------------------------------------
-# All words are the same in every folder, because the command is noted in the model. Heads of 64 take the fast attention.
+# All words are the same in every folder, because the command is noted in the model. Heads of 64 take the fast
+# attention.
 words=("${common[@]}" --width 128 --ffn 256 --heads 2 --rows 16 --slots 64 --optimizer adafactor --dropout 0.1
   --dropout-relu 0.1 --dropout-attention 0.1 --label-smoothing 0.1 --average-decay 0.99 --steps "${STEPS:-600}"
   --log-every 20 --save-every 20 --validate-every 200 --bleu-sentences 50
@@ -86,7 +87,8 @@ for _ in $(seq 20); do
   $GANZ "${words[@]}" $(again) 2>err &
   pid=$!
   # from when it has got on, a moment of up to 0.2 s
-  until [ "$(cat run/log.tsv 2>/dev/null | wc -l)" -gt "$lines" ]; do kill -0 $pid 2>/dev/null || break; sleep 0.01; done
+  until [ "$(cat run/log.tsv 2>/dev/null | wc -l)" -gt "$lines" ]; do kill -0 $pid 2>/dev/null ||
+    break; sleep 0.01; done
   sleep "0.$((RANDOM % 2))$((RANDOM % 10))"
   kill -KILL $pid 2>/dev/null && kills=$((kills + 1))
   wait $pid 2>/dev/null
@@ -101,11 +103,13 @@ report $? "a run killed $kills times and resumed has the same bytes${bad:+: $bad
 # ---- losses: against the CPU and against PyTorch ----------------------------------------------------
 losses() { # losses FOLDER DEVICE: ten of them
   (mkdir -p "$1" && cd "$1" &&
-    $GANZ "${common[@]}" --device "$2" --precision fp32 --width 128 --ffn 256 --heads 2 --rows 16 --optimizer adafactor \
+    $GANZ "${common[@]}" --device "$2" --precision fp32 --width 128 --ffn 256 --heads 2 --rows 16 \
+      --optimizer adafactor \
       --warmup 0 --label-smoothing 0.1 --steps 10 --log-every 1 && tail -n 10 run/log.tsv | cut -f6)
 }
 losses ten "$DEVICE" >ten.device && losses ten_cpu cpu >ten.cpu
-worst=$(paste ten.device ten.cpu | awk 'NF == 2 {d = ($1 - $2) / $2; if (d < 0) d = -d; if (d > worst) worst = d; n++} END {print n == 10 ? worst + 0 : 1}')
+worst=$(paste ten.device ten.cpu | awk \
+  'NF == 2 {d = ($1 - $2) / $2; if (d < 0) d = -d; if (d > worst) worst = d; n++} END {print n == 10 ? worst + 0 : 1}')
 awk -v d="$worst" 'BEGIN {exit !(d <= 1e-4)}'
 report $? "ten losses in fp32 and those of the CPU differ by $worst of their value at most (1e-4 allowed)"
 
@@ -127,9 +131,11 @@ right() { # right FILE: share of the words of valid.tgt that stand in their plac
 }
 for precision in $precisions; do
   mkdir -p "learn_$precision"
-  (cd "learn_$precision" && $GANZ "${common[@]}" --precision $precision --width 128 --ffn 256 --heads 2 --rows 32 --steps 1200 \
+  (cd "learn_$precision" && $GANZ "${common[@]}" --precision $precision --width 128 --ffn 256 --heads 2 --rows 32 \
+    --steps 1200 \
     --save-every 0) &&
-    $GANZ translate -q --device "$DEVICE" --precision $precision --model "learn_$precision/run/last.safetensors" valid.src >learned.$precision
+    $GANZ translate -q --device "$DEVICE" --precision $precision --model \
+      "learn_$precision/run/last.safetensors" valid.src >learned.$precision
   share=$(right learned.$precision)
   awk -v s="$share" 'BEGIN {exit !(s > 0.99)}'
   report $? "reversing sentences, trained and translated in $precision: $share of the words right"
@@ -138,7 +144,8 @@ done
 # ---- translation: the device against the CPU -------------------------------------------------------
 $GANZ translate -q --model whole/run/last.safetensors valid.src >lines.cpu
 for precision in $precisions; do
-  $GANZ translate -q --scores --device "$DEVICE" --precision $precision --model whole/run/last.safetensors valid.src >scored.$precision
+  $GANZ translate -q --scores --device "$DEVICE" --precision $precision --model whole/run/last.safetensors valid.src \
+    >scored.$precision
   cut -f2- scored.$precision >lines.$precision
   differ=$(diff --suppress-common-lines -y lines.cpu lines.$precision | wc -l)
   most=3

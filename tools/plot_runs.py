@@ -5,8 +5,8 @@
     tools/plot_runs.py --y loss --x tokens --smooth 20 out.svg run*/log.tsv
     tools/plot_runs.py --y valid_bleu --x seconds --list base/log.tsv     (numbers instead of a picture)
 
-Columns: step epoch tokens seconds rate loss accuracy tokens/s valid_loss valid_accuracy valid_bleu phase. Lines that lack
-either number are left out. Needs nothing but Python.
+Columns: step epoch tokens seconds rate loss accuracy tokens/s valid_loss valid_accuracy valid_bleu phase. Lines that
+lack either number are left out. Needs nothing but Python.
 """
 import argparse
 import csv

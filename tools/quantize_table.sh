@@ -1,13 +1,14 @@
 #!/bin/bash
 # quantize_table.sh MODEL CORPUS TEXTS OUT: one float model through every method of ganz quantize, translated by the
-# integer engine and scored. Started again, it goes on where it stopped; several may work on one OUT, with other METHODS.
+# integer engine and scored. Started again, it goes on where it stopped; several may work on one OUT, with other
+# METHODS.
 #   TEXTS  a folder with VALID.en, VALID.de, TEST.en and TEST.de
 #   OUT    the models, their runs (logs, reports, plots), NAME.SET.hyp, table.tsv (all scores) and table.md (to read)
 # Settings, by the environment:
 #   GANZ=ganz        the program
 #   BITS="8 6"       widths to try
-#   METHODS="max kl kl-dense clip clip-tuned dynamic learned learned-power-of-two learned-per-row"   what to compare (also
-#                    max-per-row, kl-per-row, and learned with any of: -from-corpus, -from-kl: begun with its steps,
+#   METHODS="max kl kl-dense clip clip-tuned dynamic learned learned-power-of-two learned-per-row"   what to compare
+#                    (also max-per-row, kl-per-row, and learned with any of: -from-corpus, -from-kl: begun with its steps,
 #                    -per-row, -power-of-two, -taught: by TEACHERS; kl-max-weights, and -max-weights after learned:
 #                    weights reach to their largest number, as in the paper, also with fewer than 8 bits)
 #   ONCE="dynamic clip-tuned learned-power-of-two learned-per-row"   methods for the first width alone
@@ -43,7 +44,8 @@ translated() {
   shift
   for set in "$VALID" "$TEST"; do
     [ -s "$OUT/$name.$set.hyp" ] && continue
-    nice $GANZ translate -q --model "$OUT/$name.safetensors" --beam "$BEAM" --threads "$THREADS" "$@" -o "$OUT/$name.$set.hyp" \
+    nice $GANZ translate -q --model "$OUT/$name.safetensors" --beam "$BEAM" --threads "$THREADS" "$@" -o \
+      "$OUT/$name.$set.hyp" \
       "$TEXTS/$set.$SOURCE"
     say "translated $set with $name"
   done
@@ -51,7 +53,8 @@ translated() {
 
 # in_turn NAME: translated, but one model at a time; the float model where it was trained, beside them
 in_turn() {
-  if [ "$1" = float ] && [ "$DEVICE" != cpu ]; then (flock 9 && translated float --device "$DEVICE") 9>"$OUT/.lock-float"
+  if [ "$1" = float ] && [ "$DEVICE" != cpu ]; then (flock 9 &&
+    translated float --device "$DEVICE") 9>"$OUT/.lock-float"
   else (flock 9 && translated "$1") 9>"$LOCK"; fi
 }
 
@@ -128,7 +131,8 @@ made() {
   max-per-row | kl-per-row) calibrated "$name" --method "${method%%-*}" --per-row "${calibrate[@]}" ;;
   clip | dynamic) calibrated "$name" --method "$method" --bits "$bits" ;;
   clip-tuned) # has one phase, without steps to learn
-    LEARN=$(sed -E 's/--(phases|measure-batches|step-rate|step-optimizer)[ =][^ ]+//g' <<<"$LEARN") learned "$name" --method clip --bits "$bits" ;;
+    LEARN=$(sed -E 's/--(phases|measure-batches|step-rate|step-optimizer)[ =][^ ]+//g' <<<"$LEARN") learned "$name" \
+      --method clip --bits "$bits" ;;
   learned*) learned_how "$method" "$bits" ;;
   *) say "no method named $method" && exit 2 ;;
   esac
@@ -171,9 +175,11 @@ compared() {
     awk -v set="$set" -v tok="$tok" -v case="$case" '
       function field(key) { return match($0, "\"" key "\": [0-9.eE+-]+") ? substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 4) : "" }
       /"name"/ {
-        name = $0; sub(/.*"name": "/, "", name); sub(/".*/, "", name); sub(/.*\//, "", name); sub("\\." set "\\.hyp$", "", name)
+        name = $0; sub(/.*"name": "/, "", name); sub(/".*/, "", name); sub(/.*\//, "", name)
+        sub("\\." set "\\.hyp$", "", name)
         score = field("score"); if (float == "") float = score
-        printf "%s\t%s\t%s\t%s\t%.4f\t%.2f\t%s\n", name, set, tok, case, score, (float > 0 ? 100 * score / float : 0), field("p_value")
+        printf "%s\t%s\t%s\t%s\t%.4f\t%.2f\t%s\n", name, set, tok, case, score,
+          (float > 0 ? 100 * score / float : 0), field("p_value")
       }'
 }
 
@@ -192,7 +198,8 @@ score() {
       BEGIN {
         split(valid " " valid " " test " " test, sets, " "); split("cased uncased cased uncased", cases, " ")
         head = "| BLEU (" tok ") | bits | integer products |"; line = "|---|---|---|"
-        for (i = 1; i <= 4; i++) { head = head " " sets[i] " " cases[i] " | of float | p |"; line = line "---|---|---|" }
+        for (i = 1; i <= 4; i++) { head = head " " sets[i] " " cases[i] " | of float | p |"
+          line = line "---|---|---|" }
         print head; print line
       }
       FILENAME ~ /table.tsv$/ { if ($3 == tok) cell[$1, $2, $4] = sprintf("%.2f | %.1f%% | %s", $5, $6, $7 == "" ? "" : sprintf("%.3f", $7)); next }

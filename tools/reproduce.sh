@@ -2,10 +2,12 @@
 # reproduce.sh RECIPE DATA OUT [ganz train options]: from text to the tables of docs/RESULTS.md. A step whose result is
 # there is not done again and a run that was interrupted goes on, so the chain may be stopped and started at will.
 #   RECIPE  base-quick, big-quick, small, ... (recipes/RECIPE.yaml)
-#   DATA    NAME.en.xz and NAME.de.xz for each name of recipes/mixture-en-de.txt, newstest2013 and newstest2014 (.xz or plain)
-#   OUT     texts/, vocab.txt, corpus.safetensors, train/ (checkpoints, log.tsv, loss.svg), table/ (see quantize_table.sh)
-# Settings, by the environment: GANZ (the program), DEVICE (cuda), THREADS (all), VOCAB_SIZE (32768; 16384 for small), MIXTURE
-# (recipes/mixture-en-de.txt), those of quantize_table.sh, and which steps to do:
+#   DATA    NAME.en.xz and NAME.de.xz for each name of recipes/mixture-en-de.txt, newstest2013 and newstest2014 (.xz or
+#           plain)
+#   OUT     texts/, vocab.txt, corpus.safetensors, train/ (checkpoints, log.tsv, loss.svg), table/ (see
+#           quantize_table.sh)
+# Settings, by the environment: GANZ (the program), DEVICE (cuda), THREADS (all), VOCAB_SIZE (32768; 16384 for small),
+# MIXTURE (recipes/mixture-en-de.txt), those of quantize_table.sh, and which steps to do:
 #   CHAIN="text train make score"   a GPU is needed for train and make only
 set -eu
 [ $# -ge 3 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -27,10 +29,14 @@ text() {
   for set in newstest2013 newstest2014; do
     for side in en de; do
       [ -s "$out/texts/$set.$side" ] && continue
-      if [ -e "$data/$set.$side.xz" ]; then xz -dc "$data/$set.$side.xz"; else cat "$data/$set.$side"; fi >"$out/texts/$set.$side"
+      if [ -e "$data/$set.$side.xz" ]; then xz -dc "$data/$set.$side.xz"; else cat "$data/$set.$side"; fi \
+        >"$out/texts/$set.$side"
     done
   done
-  [ -s "$out/texts/clock-phrases.de.xz" ] || "$here/tools/clock_phrases.sh" "$out/texts/clock-phrases"
+  if [ ! -s "$out/texts/clock-phrases.de.xz" ]; then
+    "$here/tools/clock_phrases.sh" "$out/texts/clock-phrases"
+    xz -f "$out/texts/clock-phrases.en" "$out/texts/clock-phrases.de"
+  fi
   names=$(grep -v '^#' "$mixture" | cut -d' ' -f1)
   if [ ! -s "$out/vocab.txt" ]; then
     say "vocabulary of about $size"

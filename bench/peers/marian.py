@@ -1,7 +1,7 @@
 """Marian (browsermt's, as the PyPI package bergamot has it, with wheels up to Python 3.10), int8shiftAlphaAll: 8-bit
-weights packed by intgemm, fixed activation scales. It cannot force a length: the end of sentence is biased away, so that
-every translation of a batch is as long as the batch's longest source, its end of sentence included; the tokens made are
-counted."""
+weights packed by intgemm, fixed activation scales. It cannot force a length: the end of sentence is biased away, so
+that every translation of a batch is as long as the batch's longest source, its end of sentence included; the tokens
+made are counted."""
 import glob
 import importlib.util
 import itertools
@@ -148,7 +148,8 @@ class Items:
     def write(self, path):
         items = [(name, kind, dims, data + bytes(-len(data) % ALIGN)) for name, kind, dims, data in self.list]
         head = struct.pack("<QQ", 1, len(items))
-        head += b"".join(struct.pack("<4Q", len(name) + 1, kind, len(dims), len(data)) for name, kind, dims, data in items)
+        head += b"".join(struct.pack("<4Q", len(name) + 1, kind, len(dims), len(data)) for name, kind, dims,
+                         data in items)
         head += b"".join(name.encode() + b"\0" for name, *_ in items)
         head += b"".join(struct.pack("<%di" % len(dims), *dims) for _, _, dims, _ in items)
         gap = -(len(head) + 8) % ALIGN

@@ -104,7 +104,8 @@ def build_step(shape, path, beam):
     layers, width, inner, heads = SHAPES[shape]
     g = Graph(width, heads)
     kept = ["rows", heads, "past", width // heads]
-    inputs = [("words", INT, ["rows", 1]), ("positions", FLOAT, [1, width]), ("mask", FLOAT, ["sentences", 1, 1, "length"])]
+    inputs = [("words", INT, ["rows", 1]), ("positions", FLOAT, [1, width]), ("mask", FLOAT, ["sentences", 1, 1,
+                                                                                              "length"])]
     if beam > 1:
         inputs += [("order", INT, ["rows"]), ("scores", FLOAT, ["rows", 1])]
     outputs = []

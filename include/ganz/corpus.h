@@ -28,7 +28,7 @@ typedef struct ganz_prepare_options {
     bool dedupe;                /* drop a pair whose two texts came before */
     bool drop_identical;        /* drop a pair whose target is its source */
     ganz_invalid invalid;
-    int threads;                /* 0: one for each core; the file is the same for any number */
+    int threads; /* 0: one for each core; the file is the same for any number */
     /* Called now and then with the pairs read so far; false stops with GANZ_ESTOPPED. May be NULL. */
     bool (*progress)(void *context, long long pairs);
     void *context;

@@ -70,16 +70,17 @@ typedef struct ganz_translator_options {
     int max_input;    /* longest input in tokens, end mark included, at least 16; 0: 256, or the model's limit if lower.
                          Longer lines are split, see ganz_translate */
     int max_length;   /* most tokens of one translation; 0: twice the input's and 50 */
-    const char *split; /* language of the lines, "en": those of several sentences are translated sentence by sentence; NULL: as
-                          they are */
-    int threads;      /* inside one call; for throughput rather open one translator for each thread */
-    bool alignment;   /* say which words come from which, see ganz_link; costs about one more pass for each result, on the
-                         CPU always */
-    /* "cpu", "cuda" or "cuda:N" (NULL: cpu). A GPU takes float models only and likes larger batches (16384); its translator
-     * holds a copy of the weights there, and with N above 0 belongs to the thread that opened it. Different devices and
-     * precisions round differently, so that a few translations differ. */
+    const char *split; /* language of the lines, "en": those of several sentences are translated sentence by sentence;
+                          NULL: as they are */
+    int threads;       /* inside one call; for throughput rather open one translator for each thread */
+    bool alignment; /* say which words come from which, see ganz_link; costs about one more pass for each result, on the
+                       CPU always */
+    /* "cpu", "cuda" or "cuda:N" (NULL: cpu). A GPU takes float models only and likes larger batches (16384); its
+     * translator holds a copy of the weights there, and with N above 0 belongs to the thread that opened it. Different
+     * devices and precisions round differently, so that a few translations differ. */
     const char *device;
-    const char *precision; /* of products: "bf16", "tf32" or "fp32", of which a CPU has the last; "auto", NULL: bf16 on a GPU, else fp32 */
+    const char *precision; /* of products: "bf16", "tf32" or "fp32", of which a CPU has the last; "auto", NULL: bf16 on
+                              a GPU, else fp32 */
 } ganz_translator_options;
 
 /* beam 4, n_best 1, alpha 0.6, batch_tokens 3072, one thread, no alignment, on the CPU. */
@@ -102,8 +103,8 @@ typedef struct ganz_line {
     bool unlinked; /* no links are wanted for this line, although the translator makes them; saves their time */
 } ganz_line;
 
-/* A token of the translation comes from a token of the line. Tokens are words and what stands between them, as ranges of
- * bytes [begin, end) of the two texts, without white space at their ends. */
+/* A token of the translation comes from a token of the line. Tokens are words and what stands between them, as ranges
+ * of bytes [begin, end) of the two texts, without white space at their ends. */
 typedef struct ganz_link {
     size_t source_begin, source_end, target_begin, target_end;
     bool weak; /* the best there is for a token of the line that no token of the translation comes from */
@@ -122,15 +123,16 @@ typedef struct ganz_result {
     int count;                    /* 1 to n_best */
 } ganz_result;
 
-/* Translates lines; text that is not UTF-8 is GANZ_EINVAL (ganz_utf8_repair of ganz/io.h helps), and a message about one of
- * the lines begins with "line N: ", counted from 1. *results has one for each, in their order, and belongs to the
- * translator: it lives until its next call or its end. A line of nothing but white space gives one empty translation with
- * score 0.
+/* Translates lines; text that is not UTF-8 is GANZ_EINVAL (ganz_utf8_repair of ganz/io.h helps), and a message about
+ * one of the lines begins with "line N: ", counted from 1. *results has one for each, in their order, and belongs to
+ * the translator: it lives until its next call or its end. A line of nothing but white space gives one empty
+ * translation with score 0.
  *
- * A line of several sentences (see split) and one of more than max_input tokens is translated in pieces, never cut. Of the bytes that fit (judged by how many
- * tokens the bytes before gave), a piece takes those up to the last sentence end, else the last comma, semicolon, colon
- * or dash, else the last space, each only in their second half, else all up to a whole character. The translations are
- * joined by spaces, their scores added; a prefix belongs to the first piece. */
+ * A line of several sentences (see split) and one of more than max_input tokens is translated in pieces, never cut. Of
+ * the bytes that fit (judged by how many tokens the bytes before gave), a piece takes those up to the last sentence
+ * end, else the last comma, semicolon, colon or dash, else the last space, each only in their second half, else all up
+ * to a whole character. The translations are joined by spaces, their scores added; a prefix belongs to the first piece.
+ */
 GANZ_API ganz_status ganz_translate(ganz_translator *translator, const ganz_line *lines, int count,
                                     const ganz_result **results, ganz_error *err);
 
@@ -139,8 +141,8 @@ typedef struct ganz_word_link {
     int source, target;
 } ganz_word_link;
 
-/* Links of a translation, without the weak ones, as links between words, rising by source, then target, each once. words has
- * room for link_count; *count says how many there are. */
+/* Links of a translation, without the weak ones, as links between words, rising by source, then target, each once.
+ * words has room for link_count; *count says how many there are. */
 GANZ_API ganz_status ganz_word_links(const ganz_line *line, const ganz_translation *translation, ganz_word_link *words,
                                      int *count, ganz_error *err);
 

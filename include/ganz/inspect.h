@@ -13,16 +13,16 @@ extern "C" {
 
 typedef struct ganz_model_facts {
     int width, ffn, heads, encoder_layers, decoder_layers;
-    int vocabulary;                     /* entries */
-    int longest_input, longest_output;  /* tokens, end mark included */
-    int bits;                           /* of the codes of weights; 0: they are float */
-    int input_bits, attention_bits;     /* of the codes of inputs and of attention weights; 0: these are float */
-    int bias_bits;                      /* of the codes of biases; 0: these are float */
-    bool row_steps;                     /* each output of a weight has a step of its own */
-    bool float_lookup;                  /* embeddings come from a float table of their own; no product does that */
-    int dynamic_bits;                   /* of a float model: inputs of dense products are rounded row by row; 0: not */
-    long long parameters;               /* numbers that training changed; steps do not count */
-    int products, integer_products;     /* 133 for six and six layers */
+    int vocabulary;                    /* entries */
+    int longest_input, longest_output; /* tokens, end mark included */
+    int bits;                          /* of the codes of weights; 0: they are float */
+    int input_bits, attention_bits;    /* of the codes of inputs and of attention weights; 0: these are float */
+    int bias_bits;                     /* of the codes of biases; 0: these are float */
+    bool row_scales;                   /* each output of a weight has a scale of its own */
+    bool float_lookup;                 /* embeddings come from a float table of their own; no product does that */
+    int dynamic_bits;                  /* of a float model: inputs of dense products are rounded row by row; 0: not */
+    long long parameters;              /* numbers that training changed; scales do not count */
+    int products, integer_products;    /* 133 for six and six layers */
     const char *source_language, *target_language, *command; /* the model's; NULL: unknown */
 } ganz_model_facts;
 
@@ -36,10 +36,11 @@ typedef enum ganz_product_kind {
     GANZ_PRODUCT_UV     /* attention weights by values, for each head; left codes are 0 or more */
 } ganz_product_kind;
 
-/* Codes of one side of a product: value = code * step, |code| <= most; of row_steps the largest. All 0 where it is float. */
+/* Codes of one side of a product: value = code * scale, |code| <= most; of row_scales the largest. All 0 where it is
+ * float. */
 typedef struct ganz_code_facts {
     int bits, most;
-    double step;
+    double scale;
 } ganz_code_facts;
 
 typedef struct ganz_product_facts {
@@ -68,9 +69,9 @@ typedef struct ganz_product_counts {
 } ganz_product_counts;
 
 /* From now on all products of this translator are counted, from 0. Slower; the translations are the same. */
-GANZ_API ganz_status ganz_translator_count(ganz_translator *translator, ganz_error *err);
+GANZ_API ganz_status ganz_translator_enable_counters(ganz_translator *translator, ganz_error *err);
 /* Zeroes when nothing is counted. */
-GANZ_API void ganz_translator_counts(const ganz_translator *translator, int product, ganz_product_counts *counts);
+GANZ_API void ganz_translator_get_counters(const ganz_translator *translator, int product, ganz_product_counts *counts);
 
 #ifdef __cplusplus
 }

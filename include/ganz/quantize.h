@@ -17,28 +17,29 @@ extern "C" {
  * GANZ_METHOD_KL: likewise, but magnitudes are counted, and the largest code goes where clipping and rounding change
  * their distribution least (Kullback-Leibler divergence over 2,048 bins, as Bhandare et al. 2019).
  * GANZ_METHOD_CLIP: no text; everything, weights included, is clipped to one range (Junczys-Dowmunt et al. 2018).
- * GANZ_METHOD_DYNAMIC: no text; weights have a step for each output, inputs one for each row as it comes, and only dense
- * products are integer (CTranslate2). The file is a float model that emulates them.
+ * GANZ_METHOD_DYNAMIC: no text; weights have a scale for each output, inputs one for each row as it comes, and only
+ * dense products are integer (CTranslate2). The file is a float model that emulates them.
  *
- * Attention weights never exceed 1, so their step is 1 / (2^bits - 1) in all of them. */
+ * Attention weights never exceed 1, so their scale is 1 / (2^bits - 1) in all of them. */
 typedef struct ganz_calibration {
-    long long method;    /* GANZ_METHOD_MAX, _KL, _CLIP or _DYNAMIC */
-    int bits;            /* of all codes: 2 to 8 */
-    int weight_bits, activation_bits, attention_bits, bias_bits; /* of one kind; 0: as bits. bias_bits 32: they stay float */
-    bool dense;          /* only products with weights become integer */
-    bool per_row;        /* a step for each output of a weight, instead of one for all */
+    long long method; /* GANZ_METHOD_MAX, _KL, _CLIP or _DYNAMIC */
+    int bits;         /* of all codes: 2 to 8 */
+    int weight_bits, activation_bits, attention_bits,
+        bias_bits;          /* of one kind; 0: as bits. bias_bits 32: they stay float */
+    bool dense;             /* only products with weights become integer */
+    bool per_row;           /* a scale for each output of a weight, instead of one for all */
     long long weight_range; /* GANZ_WEIGHT_RANGE_*; AUTO: FIT below 8 bits with GANZ_METHOD_KL, but not per_row. Neither
                              * with _CLIP nor _DYNAMIC */
-    bool float_lookup;   /* embeddings are looked up in a float table of their own */
-    bool power_of_two;   /* all steps are rounded up to powers of two; neither this nor float_lookup, attention_bits and
-                          * bias_bits go with GANZ_METHOD_DYNAMIC, where dense and per_row are a matter of course */
-    double clip;         /* range of GANZ_METHOD_CLIP */
-    const char *source;  /* text file, one sentence a line; plain or compressed */
-    const char *target;  /* its translation, line by line; NULL: what the model itself makes of the source */
+    bool float_lookup;      /* embeddings are looked up in a float table of their own */
+    bool power_of_two;  /* all scales are rounded up to powers of two; neither this nor float_lookup, attention_bits and
+                         * bias_bits go with GANZ_METHOD_DYNAMIC, where dense and per_row are a matter of course */
+    double clip;        /* range of GANZ_METHOD_CLIP */
+    const char *source; /* text file, one sentence a line; plain or compressed */
+    const char *target; /* its translation, line by line; NULL: what the model itself makes of the source */
     long long most_lines; /* 0: all */
-    int beam;            /* of the model's own translations */
-    int threads;         /* 0: all cores; results are the same for any number */
-    const char *command; /* noted in the file, or NULL */
+    int beam;             /* of the model's own translations */
+    int threads;          /* 0: all cores; results are the same for any number */
+    const char *command;  /* noted in the file, or NULL */
     /* Called now and then with the lines done; false stops with GANZ_ESTOPPED. May be NULL. */
     bool (*progress)(void *context, long long lines);
     void *context;
@@ -49,7 +50,7 @@ typedef struct ganz_calibration_report {
     long long left_out; /* empty, or longer than the model takes */
     int products;       /* of the model: dense ones and those of attention */
     int integer_products;
-    int steps;          /* of their inputs */
+    int scales; /* of their inputs */
 } ganz_calibration_report;
 
 /* Largest magnitudes, 8 bits, a range of 2, own translations with beam 1, one thread. */
@@ -59,9 +60,9 @@ GANZ_API void ganz_calibration_defaults(ganz_calibration *how);
 GANZ_API ganz_status ganz_calibrate(const char *model, const char *out, const ganz_calibration *how,
                                     ganz_calibration_report *report, ganz_error *err);
 
-/* Has an integer model translate the first lines of a text, and writes what rounding did to each of its operands and how
- * large the sums of its products became: quant.tsv, quant.json, quant.txt (a summary, worst first) and quant.svg (steps
- * against those that would clip nothing). The folder must be there. */
+/* Has an integer model translate the first lines of a text, and writes what rounding did to each of its operands and
+ * how large the sums of its products became: quant.tsv, quant.json, quant.txt (a summary, worst first) and quant.svg
+ * (scales against those that would clip nothing). The folder must be there. */
 GANZ_API ganz_status ganz_quantize_report(const char *model, const char *text, int lines, const char *folder,
                                           ganz_error *err);
 

@@ -48,16 +48,16 @@ typedef struct ganz_recipe {
     long long bleu_sentences, beam;
     double alpha;
     /* integers */
-    long long method; /* GANZ_METHOD_* */
+    long long method;                                                        /* GANZ_METHOD_* */
     long long bits, weight_bits, activation_bits, attention_bits, bias_bits; /* all but the first: 0 is as `bits` */
-    long long products; /* GANZ_PRODUCTS_* */
+    long long products;                                                      /* GANZ_PRODUCTS_* */
     bool power_of_two, per_row, float_lookup, drop_first;
     long long weight_range; /* GANZ_WEIGHT_RANGE_* */
-    long long phases; /* set of numbers, a bit for each */
+    long long phases;       /* set of numbers, a bit for each */
     long long steps_per_phase, measure_batches, first_step;
     double rate_factor, phase_cooldown, phase_average;
-    long long step_optimizer; /* GANZ_OPTIMIZER_* */
-    double step_rate;
+    long long scale_optimizer; /* GANZ_OPTIMIZER_* */
+    double scale_rate;
     double clip[2]; /* ranges at the beginning and at the end */
 } ganz_recipe;
 
@@ -79,7 +79,7 @@ typedef struct ganz_setting {
     ganz_setting_kind kind;
     size_t offset; /* in ganz_recipe */
     double min, max;
-    const char *choices; /* words between "|" */
+    const char *choices;  /* words between "|" */
     const char *standard; /* the default */
     bool fixed;           /* the same for a whole run, resumed or not */
     ganz_setting_use use;

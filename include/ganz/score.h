@@ -39,12 +39,12 @@ typedef struct ganz_score_settings {
 enum { GANZ_SCORE_ORDERS = 6 };
 
 typedef struct ganz_score {
-    double score;                          /* 0 to 100 */
-    int orders;                            /* 4 (BLEU) or 6 (chrF) entries below */
-    double precisions[GANZ_SCORE_ORDERS];  /* 0 to 100; for BLEU smoothed */
-    double recalls[GANZ_SCORE_ORDERS];     /* 0 to 100; chrF only */
-    double bp;                             /* brevity penalty; 1 for chrF */
-    long long sys_len, ref_len;            /* words (BLEU) or characters (chrF) */
+    double score;                         /* 0 to 100 */
+    int orders;                           /* 4 (BLEU) or 6 (chrF) entries below */
+    double precisions[GANZ_SCORE_ORDERS]; /* 0 to 100; for BLEU smoothed */
+    double recalls[GANZ_SCORE_ORDERS];    /* 0 to 100; chrF only */
+    double bp;                            /* brevity penalty; 1 for chrF */
+    long long sys_len, ref_len;           /* words (BLEU) or characters (chrF) */
 } ganz_score;
 
 /* ---- one system: counts for each segment -------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* A device: memory, and the two dozen coarse operations a Transformer is made of.
  *
- * Every activation is a matrix, rows = tokens, sentences laid end to end without padding. What a query row may see is a
+ * Every activation is a matrix, rows = tokens, sentences laid end to end without padding. A query row sees a
  * span of key rows. All pointers inside calls are memory of the device (`alloc`), except the call structs themselves.
  * Calls are ordered; none can fail by itself: a device that broke says so at the next `sync`.
  *
@@ -9,10 +9,11 @@
  * BF16 on CUDA); S8/U8 for integer codes.
  *
  * FAKE quantization is integer arithmetic in float clothes: operands hold integer codes in the product type (exact in
- * BF16 up to 256) and the product is scaled once after the sum by step_x * step_w. Sums stay exact below 2^24. */
+ * BF16 up to 256) and the product is scaled once after the sum by scale_x * scale_w. Sums stay exact below 2^24. */
 #ifndef GANZ_BACKEND_BACKEND_H
 #define GANZ_BACKEND_BACKEND_H
 
+#include "base/activation.h"
 #include "base/base.h"
 
 typedef enum ganz_type { GANZ_REAL, GANZ_BF16, GANZ_S8, GANZ_U8, GANZ_I32 } ganz_type;
@@ -29,24 +30,25 @@ typedef struct ganz_matrix {
     void *data;
 } ganz_matrix;
 
-/* One side of a product: values, or codes with the step that turns them back into values. */
+/* One side of a product: values, or codes with the scale that turns them back into values. */
 typedef struct ganz_operand {
     ganz_matrix m;
-    const real *step; /* (1) on the device, (rows) where each has its own; NULL: plain values */
+    const real *scale; /* (1) on the device, (rows) where each has its own; NULL: plain values */
 } ganz_operand;
 
-/* Where codes of a result go while it is made: clip(rint(y * (1 / step))) in [-p, p]. In S8 by the integer operations; in
- * the product type, and with `inside`, by the float ones of a device that has `makes_codes`. */
+/* Where codes of a result go while it is made: clip(rint(y * (1 / scale))) in [-p, p]. In S8 by the integer operations;
+ * in the product type, and with `inside`, by the float ones of a device that has `makes_codes`. A norm of such a device
+ * also takes outs without a scale: copies of its values in the product type, for readers that multiply floats.
+ * `inside` is (rows, cols / 4), a bit for each of four columns, the first lowest: 1 where a gradient passes, that is
+ * where nothing was clipped and where relu and dropout let through. Written forwards, read backwards. */
 typedef struct ganz_code_out {
-    ganz_matrix m;    /* of the result's shape; data NULL: none */
-    const real *step; /* (1) on the device */
+    ganz_matrix m;     /* of the result's shape; data NULL: none */
+    const real *scale; /* (1) on the device */
     int p;
-    uint8_t *inside; /* (rows, cols / 4): a bit for each of four columns, the first lowest: 1 where a gradient passes, that
-                      * is where nothing was clipped and relu and dropout let through; written forwards, read backwards */
+    uint8_t *inside; /* NULL: gradients pass everywhere */
 } ganz_code_out;
-enum { GANZ_CODE_OUTS = 12 }; /* of one result: keys and values of six layers read the memory */
 
-/* Weights in the order of a device's integer kernels; what is inside, it alone knows. */
+/* Weights in the order of a device's integer kernels; only the device reads the inside. */
 typedef struct ganz_packed ganz_packed;
 
 /* Dropout with masks made beforehand: 1 keep, 0 drop. Tensor2Tensor shares a mask over all tokens of a row, so a mask
@@ -59,67 +61,80 @@ typedef struct ganz_drop {
 
 /* ---- embedding ---------------------------------------------------------------------------------- */
 
-/* out[i] = drop(table[ids[i]] * scale + extra + timing[positions[i]]); ids < 1 (start, pad) look up zero. */
+/* out[i] = drop(table[ids[i]] * root + extra + timing[positions[i]]). The id `start_id` looks up `start`
+ * and not the table; negative ids look up zeros. */
 typedef struct ganz_embed_call {
     int rows, cols, vocab;
     const int32_t *ids, *positions; /* (rows) */
     ganz_operand table;             /* (vocab, cols) */
-    bool by_row;                    /* table.step is (vocab) */
-    real scale;
+    bool by_row;                    /* table.scale is (vocab) */
+    int start_id;                   /* the decoder begins with it */
+    const real *start;              /* (cols); NULL: zeros */
+    real root;
     const real *timing; /* (positions, cols) */
     const real *extra;  /* (cols) or NULL */
     ganz_drop drop;
-    const ganz_packed *packed; /* embed_codes: the table in the order of the kernels; table.step holds for it */
+    const ganz_packed *packed; /* embed_codes: the table in the order of the kernels; table.scale holds for it */
     real *out;                 /* (rows, cols) */
     /* backward */
     const real *out_grad;
     real *table_grad;     /* (vocab, cols), added to in an order that never varies */
     real *extra_grad;     /* (cols), added to; NULL with extra */
+    real *start_grad;     /* (cols), added to; NULL: not wanted */
     const int32_t *by_id; /* (rows) token numbers sorted by id, equal ids in rising order */
 } ganz_embed_call;
 
 /* ---- residual add and layer norm ---------------------------------------------------------------- */
 
-/* sum = x + drop(delta);  y = (sum - mean) * rsqrt(var + eps) * scale + bias. Without delta, sum is x itself. */
+/* sum = x + drop(delta);  y = (sum - mean) * rsqrt(var + eps) * gain + bias. Without delta, sum is x itself.
+ * Before a sublayer (pre-norm) sum goes on as the residual and y, or its codes, feed the sublayer. After one
+ * (post-norm) y is the new residual, and its codes feed the next sublayer: then both are written, and the gradient of y
+ * is the sum of y_grad and of the gradients of the codes. */
 typedef struct ganz_norm_call {
     int rows, cols;
     const real *x;     /* (rows, cols) */
     ganz_matrix delta; /* (rows, cols); data NULL: none */
     ganz_drop drop;
     real eps;
-    const real *scale, *bias; /* (cols) */
-    real *sum;                /* (rows, cols); may be x itself; not used when delta is none */
-    ganz_matrix y;            /* (rows, cols); data NULL where only codes are wanted */
-    ganz_code_out codes[GANZ_CODE_OUTS]; /* those with data are written; norm: either codes or y */
-    real *stats;              /* (rows, 2): mean, 1/deviation; kept for the backward; NULL: not wanted */
-    /* backward: reads sum (or x), stats, y_grad, and what came back to sum from later layers */
-    ganz_matrix y_grad;           /* (rows, cols) */
-    ganz_matrix code_grad[GANZ_CODE_OUTS]; /* where codes were written: of the values they stand for; data NULL: none */
+    const real *gain, *bias;    /* (cols) */
+    real *sum;                  /* (rows, cols); may be x itself; not used when delta is none */
+    ganz_matrix y;              /* (rows, cols); data NULL where only codes are wanted; REAL where both are. Without a
+                                 * backward it may be the memory of sum (or x) */
+    int outs;                   /* readers that want codes of y */
+    const ganz_code_out *codes; /* (outs) in host memory; those with data are written */
+    real *stats;                /* (rows, 2): mean, 1/deviation; kept for the backward; NULL: not wanted */
+    /* backward: reads sum (or x), stats, y_grad, code_grad, and the gradient that later layers added to sum */
+    ganz_matrix y_grad;           /* (rows, cols); data NULL where only codes have gradients; REAL where both have */
+    const ganz_matrix *code_grad; /* (outs) in host memory: of the values the codes stand for; data NULL: none. Only on
+                                   * devices with `makes_codes`; NULL: none at all */
     const real *sum_grad;         /* (rows, cols) or NULL: nothing came back */
     real *x_grad;                 /* (rows, cols) written; may be the same memory as sum_grad */
     ganz_matrix delta_grad;       /* (rows, cols) written */
-    real *scale_grad, *bias_grad; /* (cols), added to; NULL: frozen */
+    real *gain_grad, *bias_grad;  /* (cols), added to; NULL: frozen */
 } ganz_norm_call;
 
 /* ---- dense products ----------------------------------------------------------------------------- */
 
-/* y = x w^T * (step_x * step_w) + bias, then relu and dropout if asked. w is (out, in); w_by_row: a step_w for each output. */
+/* y = drop(activation(x w^T * (scale_x * scale_w) + bias)). w is (out, in); w_by_row: a scale_w for each output. A bias
+ * of -infinity bans an output (logits). */
 typedef struct ganz_linear_call {
     int rows, in, out;
     ganz_operand x;   /* (rows, in) */
     ganz_operand w;   /* (out, in) */
-    bool w_by_row;    /* w.step is (out) */
+    bool w_by_row;    /* w.scale is (out) */
     const real *bias; /* (out) or NULL */
-    bool relu;
-    ganz_drop drop; /* after the relu */
-    ganz_matrix y;  /* (rows, out); data NULL where only codes are wanted */
+    ganz_activation activation;
+    ganz_drop drop;     /* after the activation; only with one */
+    ganz_matrix y;      /* (rows, out); data NULL where only codes are wanted */
+    ganz_matrix before; /* (rows, out) values before the activation, written where data is not NULL: the backward of a
+                         * smooth activation reads them. REAL, or the product type */
     ganz_code_out codes;
-    /* linear_codes: x is S8, w has no data but a step */
+    /* linear_codes: x is S8, w has no data but a scale */
     const ganz_packed *packed;
     bool add;         /* y += instead of y = */
     int32_t *largest; /* (1) raised to the largest |sum|; NULL: not wanted */
-    /* backward: y_grad is overwritten where relu, codes or w_by_row ask for it (y > 0, or the codes' `inside`, says what
-     * passed) */
+    /* backward: y_grad is overwritten where the activation, codes or w_by_row ask for it (where relu let through, y > 0
+     * or the codes' `inside` tells) */
     ganz_matrix y_grad; /* (rows, out) */
     ganz_matrix x_grad; /* (rows, in): gradient of the values x stands for; data NULL: not wanted */
     bool x_grad_add;    /* add instead of write */
@@ -129,8 +144,8 @@ typedef struct ganz_linear_call {
 
 /* ---- attention ---------------------------------------------------------------------------------- */
 
-/* What query rows see. Training and encoding: `segments` pairs of ranges, all keys of the pair or, causally, those up
- * to the query's own place. Decoding: a list of key rows for each query. */
+/* The keys that query rows see. Training and encoding: `segments` pairs of ranges, all keys of the pair or, causally,
+ * those up to the query's own place. Decoding: a list of key rows for each query. */
 typedef struct ganz_spans {
     int queries, keys;                      /* rows of q; rows of k and v */
     int segments;                           /* 0: use the lists */
@@ -141,41 +156,42 @@ typedef struct ganz_spans {
     const int32_t *list;       /* key row numbers */
 } ganz_spans;
 
-/* out = U v with U = softmax(q k^T * scale) over each query's span, head by head. */
+/* out = U v with U = softmax(q k^T * inv_root) over each query's span, head by head. */
 typedef struct ganz_attention_call {
     ganz_spans see;
     int heads, width;     /* q, k, v, out have heads * width columns */
-    ganz_operand q, k, v; /* values, or codes with steps */
-    real scale;           /* 1 / sqrt(width) */
-    const real *u_step;   /* (1): U is rounded to unsigned codes of this step (before its dropout); NULL: not */
+    ganz_operand q, k, v; /* values, or codes with scales */
+    real inv_root;        /* 1 / sqrt(width) */
+    const real *u_scale;  /* (1): U is rounded to unsigned codes of this scale (before its dropout); NULL: not */
     int u_max;            /* 2^bits - 1 */
-    real *weights;        /* (queries, longest_key) added to: U, or its codes, over all heads; NULL: not wanted. CPU only */
-    real *u_largest;      /* (1) raised to the largest U seen (1 / smallest sum of exp); NULL: not wanted */
-    const uint8_t *mask;  /* (mask_side, mask_side) dropout of U by [query slot][key slot], one for all rows and heads */
+    real *weights;   /* (queries, longest_key) added to: U, or its codes, over all heads; NULL: not wanted. CPU only */
+    real *u_largest; /* (1) raised to the largest U seen (1 / smallest sum of exp); NULL: not wanted */
+    const uint8_t *mask; /* (mask_side, mask_side) dropout of U by [query slot][key slot], one for all rows and heads */
     int mask_side;
     real mask_scale;
     const int32_t *query_slot, *key_slot; /* (rows) places in the packed row, for the mask */
     ganz_matrix out;                      /* (queries, heads * width); data NULL where only codes are wanted */
     ganz_code_out codes;
-    /* attention_codes: q, k, v are S8; the rest only where not NULL, all (1): largest |sum| of both products, codes of U
-     * that were clipped, codes of U */
+    /* attention_codes: q, k, v are S8; the rest only where not NULL, all (1): largest |sum| of both products, codes of
+     * U that were clipped, codes of U */
     int32_t *largest_qk, *largest_uv;
     int64_t *u_clipped, *u_codes;
     real *stats; /* (queries, heads, 2): largest score, sum of exp; kept for the backward; NULL: not wanted */
     /* backward: gradients of the values that q, k, v stand for; out_grad is overwritten where codes ask for it */
     ganz_matrix out_grad, q_grad, k_grad, v_grad; /* q, k, v: written */
-    real *u_z_grad;                               /* (1) gradient of log2 of u_step, added to; NULL: frozen */
+    real *u_z_grad;                               /* (1) gradient of log2 of u_scale, added to; NULL: frozen */
 } ganz_attention_call;
 
 /* ---- loss --------------------------------------------------------------------------------------- */
 
-/* Cross entropy with label smoothing over vocab - 1 other classes, minus its constant; or, with a teacher, the divergence
- * from what it believes. */
+/* Cross entropy with label smoothing over vocab - 1 other classes, minus its constant; or, with a teacher, the
+ * divergence from the teacher's distribution. Logits are finite here. */
 typedef struct ganz_loss_call {
     int rows, vocab;
     ganz_matrix logits;    /* (rows, vocab); becomes its gradient when want_grad */
     ganz_matrix taught;    /* (rows, vocab) a teacher's logits, of the type of logits; data NULL: labels teach */
-    const int32_t *labels; /* (rows); rows with label 0 do not count */
+    const int32_t *labels; /* (rows) */
+    int pad;               /* rows with this label, or a negative one, do not count */
     real smoothing;
     real grad_scale; /* usually 1 / tokens of the step */
     bool want_grad;
@@ -184,35 +200,35 @@ typedef struct ganz_loss_call {
 
 /* ---- quantization ------------------------------------------------------------------------------- */
 
-/* codes = clip(rint(x * (1 / step))), signed [-p, p] or unsigned [0, p]; 1 / step is divided once, in REAL. */
+/* codes = clip(rint(x * (1 / scale))), signed [-p, p] or unsigned [0, p]; 1 / scale is divided once, in REAL. */
 typedef struct ganz_quantize_call {
     ganz_matrix x;     /* values */
     ganz_matrix codes; /* same shape; product type, S8 or U8 */
-    const real *step;  /* (1) made by `steps` */
+    const real *scale; /* (1) made by `scales` */
     int p;
     bool is_signed;
     int64_t *clipped; /* (1) count of clipped elements, added to; NULL */
-    /* backward: x_grad = code_grad inside the range, 0 outside; code_grad is the gradient of step * code */
+    /* backward: x_grad = code_grad inside the range, 0 outside; code_grad is the gradient of scale * code */
     ganz_matrix code_grad;
     ganz_matrix x_grad; /* may be the memory of code_grad */
     bool x_grad_add;
-    real *z_grad; /* (1) gradient of log2 of step, added to; NULL: frozen */
+    real *z_grad; /* (1) gradient of log2 of scale, added to; NULL: frozen */
 } ganz_quantize_call;
 
 /* ---- parameters --------------------------------------------------------------------------------- */
 
-/* Makes the operand of a weight from its master: a copy in the product type (p = 0), or codes clip(rint(w * (1 / step)))
- * with step = max|w| / p (1 where all is zero), or range / p. `whole`: the next power of two from there up. `values`
- * (biases): codes turned back at once, code * step in REAL. */
+/* Makes the operand of a weight from its master: a copy in the product type (p = 0), or codes clip(rint(w * (1 /
+ * scale))) with scale = max|w| / p (1 where all is zero), or range / p. `power_of_two`: the next power of two from
+ * there up. `values` (biases): codes turned back at once, code * scale in REAL. */
 typedef struct ganz_refresh_item {
     const real *master; /* (count) */
     size_t count;
-    void *copy; /* (count) */
-    real *step; /* (1), written for codes; by row (rows) */
-    int rows;   /* so many equal rows, each with a step of its own; 0: one step for all */
+    void *copy;  /* (count) */
+    real *scale; /* (1), written for codes; by row (rows) */
+    int rows;    /* so many equal rows, each with a scale of its own; 0: one scale for all */
     int p;
     bool values;
-    bool whole;
+    bool power_of_two;
     const real *range; /* (1) on the device; NULL: the largest weight */
 } ganz_refresh_item;
 
@@ -236,7 +252,8 @@ typedef struct ganz_update_call {
     int64_t step;                 /* Adam: from 1, for the bias correction */
 } ganz_update_call;
 
-/* Candidates of one beam step: of each row the `k` largest logits, and its log-sum-exp. */
+/* Candidates of one beam step: of each row the `k` largest logits, and its log-sum-exp. Logits of -infinity (banned
+ * words) add nothing to the sum and come last. */
 typedef struct ganz_topk_call {
     ganz_matrix logits; /* (rows, vocab) */
     int k;
@@ -244,6 +261,13 @@ typedef struct ganz_topk_call {
     int32_t *index;   /* (rows, k) */
     float *logsumexp; /* (rows) */
 } ganz_topk_call;
+
+/* Weights (out, in) for integer products; input codes will be in [low, p], low -p or 0. */
+typedef struct ganz_pack_call {
+    const int8_t *codes; /* (out, in) in host memory */
+    int out, in;
+    int low, p;
+} ganz_pack_call;
 
 /* ---- the table ---------------------------------------------------------------------------------- */
 
@@ -261,7 +285,7 @@ struct ganz_backend {
     void (*download)(ganz_backend *be, void *to, const void *from, size_t bytes); /* waits */
     void (*copy)(ganz_backend *be, void *to, const void *from, size_t bytes);
     void (*zero)(ganz_backend *be, void *memory, size_t bytes);
-    ganz_status (*sync)(ganz_backend *be, ganz_error *err); /* waits; reports what went wrong since the last one */
+    ganz_status (*sync)(ganz_backend *be, ganz_error *err); /* waits; reports failures since the last one */
 
     /* mask[i] = ganz_random_uniform(seed, stream, i) < keep */
     void (*mask)(ganz_backend *be, uint8_t *mask, int64_t count, uint64_t seed, uint64_t stream, float keep);
@@ -278,8 +302,8 @@ struct ganz_backend {
     void (*quantize)(ganz_backend *be, const ganz_quantize_call *c);
     void (*quantize_grad)(ganz_backend *be, const ganz_quantize_call *c);
     void (*largest)(ganz_backend *be, const ganz_matrix *x, real *largest); /* *largest = max(*largest, max|x|) */
-    /* step = 2^z * scale with z kept within -24 and 8; whole: of the nearest whole z */
-    void (*steps)(ganz_backend *be, const real *z, real *step, int count, bool whole, real scale);
+    /* scale = 2^z * factor with z kept within -24 and 8; power_of_two: of the nearest whole z */
+    void (*scales)(ganz_backend *be, const real *z, real *scale, int count, bool power_of_two, real factor);
     void (*refresh)(ganz_backend *be, const ganz_refresh_item *items, int count);
     void (*adafactor)(ganz_backend *be, const ganz_update_call *c);
     void (*adam)(ganz_backend *be, const ganz_update_call *c);
@@ -287,12 +311,12 @@ struct ganz_backend {
     /* to = to * keep + from * (1 - keep) over a block: running averages of parameters */
     void (*average)(ganz_backend *be, real *to, const real *from, size_t count, double keep);
 
-    /* Integer translation: all of these or none (NULL). Sums are exact; what follows them is the arithmetic of the float
-     * operations above on codes, so that both give the same bits. Forward only, no dropout. */
+    /* Integer translation: all of these or none (NULL). Sums are exact; the arithmetic after them is that of the
+     * float operations above on codes, so that both give the same bits. Forward only, no dropout. */
     size_t (*pack_bytes)(const ganz_backend *be, int out, int in); /* 0: too large */
-    /* Weights (out, in) into a block of pack_bytes, aligned to GANZ_ALIGN; input codes will be in [low, p], low -p or 0. What
-     * another backend reads of it: ganz_cpu_backend_follow. */
-    const ganz_packed *(*pack)(const ganz_backend *be, void *block, const int8_t *codes, int out, int in, int low, int p);
+    /* Weights into a block of pack_bytes, aligned to GANZ_ALIGN. Which other backends read it:
+     * ganz_cpu_backend_follow. */
+    const ganz_packed *(*pack)(const ganz_backend *be, void *block, const ganz_pack_call *c);
     void (*embed_codes)(ganz_backend *be, const ganz_embed_call *c);
     void (*norm_codes)(ganz_backend *be, const ganz_norm_call *c);
     void (*linear_codes)(ganz_backend *be, const ganz_linear_call *c);
@@ -301,17 +325,18 @@ struct ganz_backend {
 
 /* `threads` >= 1. The caller owns it and ends it by be->close(be). */
 ganz_status ganz_cpu_backend_open(ganz_backend **be, int threads, ganz_error *err);
-/* Two CPU backends: takes on the processor features of `packer`, and so reads what that one packed. */
+/* Two CPU backends: takes on the processor features of `packer`, and so reads the weights it packed. */
 void ganz_cpu_backend_follow(ganz_backend *be, const ganz_backend *packer);
-/* GANZ_EINVAL with a sentence when it does not read what `packer` packed. */
+/* GANZ_EINVAL with a sentence if it cannot read weights that `packer` packed. */
 ganz_status ganz_cpu_backend_reads(const ganz_backend *be, const ganz_backend *packer, ganz_error *err);
 
 typedef enum ganz_precision { GANZ_FP32, GANZ_TF32, GANZ_BF16_PRODUCTS } ganz_precision;
 /* GANZ_EUNSUPPORTED in builds without CUDA and on machines without a GPU. */
 ganz_status ganz_cuda_backend_open(ganz_backend **be, int device, ganz_precision precision, ganz_error *err);
 
-/* By name: device "cpu", "cuda" or "cuda:N" (NULL: cpu); precision of products "auto", "fp32", "tf32" or "bf16" (NULL: auto),
- * auto being fp32 on a CPU, which knows no other, and bf16 on a GPU. threads: of a CPU, 0: all cores. */
-ganz_status ganz_device_open(ganz_backend **be, const char *device, const char *precision, int threads, ganz_error *err);
+/* By name: device "cpu", "cuda" or "cuda:N" (NULL: cpu); precision of products "auto", "fp32", "tf32" or "bf16" (NULL:
+ * auto), auto being fp32 on a CPU, which knows no other, and bf16 on a GPU. threads: of a CPU, 0: all cores. */
+ganz_status ganz_device_open(ganz_backend **be, const char *device, const char *precision, int threads,
+                             ganz_error *err);
 
 #endif

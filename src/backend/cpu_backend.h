@@ -11,7 +11,7 @@ typedef struct ganz_cpu {
     ganz_pool *pool;
     int threads;
     ganz_kernel kernel; /* for the processor as it was when the backend was opened */
-    void *scratch; /* of the call that runs; kept and grown */
+    void *scratch;      /* of the call that runs; kept and grown */
     size_t scratch_bytes;
     bool out_of_memory;  /* told at the next sync */
     const char *no_blas; /* why there are no float products; told at every sync */
@@ -19,7 +19,8 @@ typedef struct ganz_cpu {
 
 static inline ganz_cpu *ganz_cpu_of(ganz_backend *be) { return (ganz_cpu *)be; }
 
-/* Scratch for one call: `count` elements, not zeroed. NULL: the call does nothing, sync will tell. */
+/* Scratch for one call: `count` elements, not zeroed. Returns NULL if there is no memory: the caller then does nothing,
+ * and the next sync tells. */
 void *ganz_cpu_scratch(ganz_cpu *cpu, size_t count, size_t element);
 
 /* Rows are handed out in grains of about this many numbers: a thread's wake-up costs some microseconds. */
@@ -46,7 +47,7 @@ void ganz_cpu_topk(ganz_backend *be, const ganz_topk_call *c);
 void ganz_cpu_quantize(ganz_backend *be, const ganz_quantize_call *c);
 void ganz_cpu_quantize_grad(ganz_backend *be, const ganz_quantize_call *c);
 void ganz_cpu_largest(ganz_backend *be, const ganz_matrix *x, real *largest);
-void ganz_cpu_steps(ganz_backend *be, const real *z, real *step, int count, bool whole, real scale);
+void ganz_cpu_scales(ganz_backend *be, const real *z, real *scale, int count, bool power_of_two, real factor);
 void ganz_cpu_refresh(ganz_backend *be, const ganz_refresh_item *items, int count);
 /* cpu_linear.c */
 void ganz_cpu_linear(ganz_backend *be, const ganz_linear_call *c);
@@ -56,8 +57,7 @@ void ganz_cpu_attention(ganz_backend *be, const ganz_attention_call *c);
 void ganz_cpu_attention_grad(ganz_backend *be, const ganz_attention_call *c);
 /* cpu_codes.c, cpu_codes_attention.c */
 size_t ganz_cpu_pack_bytes(const ganz_backend *be, int out, int in);
-const ganz_packed *ganz_cpu_pack(const ganz_backend *be, void *block, const int8_t *codes, int out, int in, int low,
-                                 int p);
+const ganz_packed *ganz_cpu_pack(const ganz_backend *be, void *block, const ganz_pack_call *c);
 void ganz_cpu_embed_codes(ganz_backend *be, const ganz_embed_call *c);
 void ganz_cpu_norm_codes(ganz_backend *be, const ganz_norm_call *c);
 void ganz_cpu_linear_codes(ganz_backend *be, const ganz_linear_call *c);

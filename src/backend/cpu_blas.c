@@ -1,6 +1,6 @@
-/* OpenBLAS, which is loaded when the first float product is to be made. As soon as it is there it starts a thread for each
- * processor. Each spins for a while and reserves 128 MiB, which it demands again and again where it cannot have them
- * (ulimit -v), so that the program never ends. Who multiplies integers, or nothing, is spared that. */
+/* OpenBLAS, which is loaded when the first float product is to be made. As soon as it is there it starts a thread for
+ * each processor. Each spins for a while and reserves 128 MiB, which it demands again and again where it cannot have
+ * them (ulimit -v), so that the program never ends. Programs that multiply integers only are spared that. */
 #include "backend/cpu_gemm.h"
 
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ static struct {
     char why[256]; /* it is not */
 } blas;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
 
 #ifdef GANZ_BLAS_NAME
 static bool find_symbol(void *from, const char *name, void *to)
@@ -74,11 +74,10 @@ bool ganz_cpu_blas_ready(ganz_cpu *cpu)
     return blas.ready;
 }
 
-void ganz_cpu_gemm(int turn_a, int turn_b, int m, int n, int k, real alpha, const real *a, int lda, const real *b, int ldb,
-                   real beta, real *c, int ldc)
+void ganz_cpu_gemm(const ganz_cpu_product *p)
 {
-    if (blas.one_by_one) pthread_mutex_lock(&door);
-    blas.lib.gemm(CblasRowMajor, (CBLAS_TRANSPOSE)turn_a, (CBLAS_TRANSPOSE)turn_b, m, n, k, alpha, a, lda, b, ldb, beta, c,
-                  ldc);
-    if (blas.one_by_one) pthread_mutex_unlock(&door);
+    if (blas.one_by_one) pthread_mutex_lock(&blas_lock);
+    blas.lib.gemm(CblasRowMajor, p->a.how, p->b.how, p->m, p->n, p->k, p->alpha, p->a.data, p->a.ld, p->b.data, p->b.ld,
+                  p->add ? 1 : 0, p->c, p->ldc);
+    if (blas.one_by_one) pthread_mutex_unlock(&blas_lock);
 }

@@ -8,31 +8,32 @@ typedef struct attention_job {
     const ganz_attention_call *c;
     const ganz_rows *rows;
     ganz_epilogue e;
-    float score, u_inv; /* worth of a sum of q times k; 1 / u_step */
+    float score, u_inv; /* worth of a sum of q times k; 1 / u_scale */
     char *scratch;      /* per worker */
     size_t scratch_each;
 } attention_job;
 
 /* Scratch of one worker; n: longest list of keys. */
-typedef struct desk {
+typedef struct worker_scratch {
     const int8_t **k, **v; /* (n) rows of the keys that the query at hand sees */
     int32_t *scores;       /* (n) */
     float *work;           /* (n) */
     uint8_t *u;            /* (n) */
     int32_t *sums;         /* (heads * width) */
-} desk;
+} worker_scratch;
 
-static size_t desk_bytes(const ganz_attention_call *c)
+static size_t worker_scratch_bytes(const ganz_attention_call *c)
 {
     const size_t n = ganz_round_up((size_t)c->see.longest_key, GANZ_ALIGN), d = (size_t)c->heads * (size_t)c->width;
-    return ganz_round_up(n * (2 * sizeof(int8_t *) + sizeof(int32_t) + sizeof(float) + 1) + d * sizeof(int32_t), GANZ_ALIGN);
+    return ganz_round_up(n * (2 * sizeof(int8_t *) + sizeof(int32_t) + sizeof(float) + 1) + d * sizeof(int32_t),
+                         GANZ_ALIGN);
 }
 
-static desk desk_at(const attention_job *job, int worker)
+static worker_scratch worker_scratch_at(const attention_job *job, int worker)
 {
     const size_t n = ganz_round_up((size_t)job->c->see.longest_key, GANZ_ALIGN);
     char *const base = job->scratch + job->scratch_each * (size_t)worker;
-    desk at = {.k = (const int8_t **)(void *)base};
+    worker_scratch at = {.k = (const int8_t **)(void *)base};
     at.v = at.k + n;
     at.scores = (int32_t *)(void *)(at.v + n);
     at.work = (float *)(void *)(at.scores + n);
@@ -41,8 +42,8 @@ static desk desk_at(const attention_job *job, int worker)
     return at;
 }
 
-/* U with its codes counted: what softmax_codes does, in two steps. */
-static void audited_u(const attention_job *job, const desk *at, int n)
+/* U with its codes counted: softmax_codes in two steps. */
+static void audited_u(const attention_job *job, const worker_scratch *at, int n)
 {
     const ganz_attention_call *const c = job->c;
     job->rows->softmax_scores(at->scores, n, job->score, at->work);
@@ -52,33 +53,34 @@ static void audited_u(const attention_job *job, const desk *at, int n)
     ganz_raise_largest(c->largest_qk, at->scores, (size_t)n);
 }
 
-static void add_weights(const ganz_attention_call *c, const desk *at, int query, int n)
+static void add_weights(const ganz_attention_call *c, const worker_scratch *at, int query, int n)
 {
     real *const row = ganz_cpu_weights_row(c, query);
     for (int i = 0; i < n; i++) row[i] += at->u[i];
 }
 
-static void attend_row(const attention_job *job, const desk *at, int query, int n)
+static void attend_row(const attention_job *job, const worker_scratch *at, int query, int n)
 {
     const ganz_attention_call *const c = job->c;
     const int8_t *const q = ganz_code_row(&c->q.m, query);
     const int d = c->heads * c->width;
+    const ganz_unsigned_codes u = {at->u, job->u_inv, c->u_max};
     for (int col = 0; col < d; col += c->width) {
         job->rows->dot_rows(q + col, c->width, at->k, (size_t)col, n, at->scores);
         if (c->u_codes) audited_u(job, at, n);
-        else job->rows->softmax_codes(at->scores, n, job->score, job->u_inv, c->u_max, at->u, at->work);
+        else job->rows->softmax_codes(at->scores, n, job->score, &u, at->work);
         if (c->weights) add_weights(c, at, query, n);
         job->rows->weighted_rows(at->u, at->v, (size_t)col, n, c->width, at->sums + col);
     }
     if (c->largest_uv) ganz_raise_largest(c->largest_uv, at->sums, (size_t)d);
-    job->rows->epilogue(&job->e, at->sums, (size_t)d, query, 1, 0, d);
+    job->rows->epilogue(&job->e, at->sums, (size_t)d, (ganz_block){query, 1, 0, d});
 }
 
 static void attend_lists(void *context, int64_t begin, int64_t end, int worker)
 {
     const attention_job *const job = context;
     const ganz_attention_call *const c = job->c;
-    const desk at = desk_at(job, worker);
+    const worker_scratch at = worker_scratch_at(job, worker);
     for (int query = (int)begin; query < (int)end; query++) {
         const int32_t *const list = c->see.list + c->see.list_begin[query];
         const int n = c->see.list_begin[query + 1] - c->see.list_begin[query];
@@ -94,7 +96,7 @@ static void attend_segments(void *context, int64_t begin, int64_t end, int worke
 {
     const attention_job *const job = context;
     const ganz_attention_call *const c = job->c;
-    const desk at = desk_at(job, worker);
+    const worker_scratch at = worker_scratch_at(job, worker);
     int segment = 0, query = (int)begin;
     for (; query < (int)end; segment++) {
         const int first = c->see.query_begin[segment], last = c->see.query_begin[segment + 1];
@@ -114,13 +116,13 @@ static void attend_segments(void *context, int64_t begin, int64_t end, int worke
 void ganz_cpu_attention_codes(ganz_backend *be, const ganz_attention_call *c)
 {
     ganz_cpu *const cpu = ganz_cpu_of(be);
-    GANZ_ASSERT(c->q.m.type == GANZ_S8 && c->k.m.type == GANZ_S8 && c->v.m.type == GANZ_S8 && c->u_step && !c->mask);
+    GANZ_ASSERT(c->q.m.type == GANZ_S8 && c->k.m.type == GANZ_S8 && c->v.m.type == GANZ_S8 && c->u_scale && !c->mask);
     attention_job job = {.c = c,
                          .rows = &cpu->kernel.rows,
-                         .e = ganz_code_epilogue(*c->u_step * *c->v.step, &c->out, &c->codes),
+                         .e = ganz_code_epilogue(*c->u_scale * *c->v.scale, &c->out, &c->codes),
                          .score = ganz_cpu_score_factor(c),
-                         .u_inv = 1 / *c->u_step,
-                         .scratch_each = desk_bytes(c)};
+                         .u_inv = 1 / *c->u_scale,
+                         .scratch_each = worker_scratch_bytes(c)};
     job.scratch = ganz_cpu_scratch(cpu, (size_t)cpu->threads, job.scratch_each);
     if (!job.scratch) return;
     const int rows = c->see.queries;

@@ -1,8 +1,11 @@
 /* Dense products by CBLAS. The result is cut into tiles whose shape depends on the shape of the result alone, and the
  * pool shares them out: never along the summed dimension, so any number of threads gives the same bits. */
+#include "backend/cpu_activation.h"
 #include "backend/cpu_backend.h"
 #include "backend/cpu_gemm.h"
 #include "backend/cpu_math.h"
+
+#include <string.h>
 
 typedef struct tiling {
     int rows, cols;           /* of the result */
@@ -44,13 +47,13 @@ static rect tile_at(const tiling *t, int64_t index)
 typedef struct linear_job {
     const ganz_linear_call *c;
     tiling t;
-    real factor; /* what a sum of products is worth: the product of the steps */
+    real factor;         /* the worth of a sum of products: the product of the scales */
     const real *factors; /* (out) or NULL: one for each column */
 } linear_job;
 
 /* ---- forward ------------------------------------------------------------------------------------ */
 
-GANZ_CLONES static void finish_row(real *y, int n, real factor, const real *factors, const real *bias, bool relu)
+GANZ_CLONES static void scale_and_bias_row(real *y, int n, real factor, const real *factors, const real *bias)
 {
     if (factors)
         for (int i = 0; i < n; i++) y[i] = y[i] * factors[i];
@@ -58,13 +61,16 @@ GANZ_CLONES static void finish_row(real *y, int n, real factor, const real *fact
         for (int i = 0; i < n; i++) y[i] = y[i] * factor;
     if (bias)
         for (int i = 0; i < n; i++) y[i] = y[i] + bias[i];
-    if (relu)
-        for (int i = 0; i < n; i++) y[i] = y[i] > 0 ? y[i] : 0;
 }
 
 GANZ_CLONES static void drop_row(real *y, int n, const uint8_t *mask, real scale)
 {
     for (int i = 0; i < n; i++) y[i] = y[i] * (real)mask[i] * scale;
+}
+
+static const uint8_t *mask_line(const ganz_linear_call *c, int row)
+{
+    return c->drop.mask + (size_t)(c->drop.group ? c->drop.group[row] : row) * (size_t)c->out;
 }
 
 static void linear_tiles(void *context, int64_t begin, int64_t end, int worker)
@@ -75,15 +81,21 @@ static void linear_tiles(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
         real *const y = real_row(&c->y, r.row) + r.col;
-        ganz_cpu_gemm(PLAIN, TURNED, r.rows, r.cols, c->in, 1, real_row(&c->x.m, r.row), c->x.m.ld,
-                      real_row(&c->w.m, r.col), c->w.m.ld, 0, y, c->y.ld);
+        ganz_cpu_gemm(&(ganz_cpu_product){.m = r.rows,
+                                          .n = r.cols,
+                                          .k = c->in,
+                                          .a = ganz_cpu_plain(real_row(&c->x.m, r.row), c->x.m.ld),
+                                          .b = ganz_cpu_transposed(real_row(&c->w.m, r.col), c->w.m.ld),
+                                          .c = y,
+                                          .ldc = c->y.ld,
+                                          .alpha = 1});
         for (int row = 0; row < r.rows; row++) {
             real *const line = y + (size_t)row * (size_t)c->y.ld;
-            finish_row(line, r.cols, job->factor, job->factors ? job->factors + r.col : NULL,
-                       c->bias ? c->bias + r.col : NULL, c->relu);
-            if (!c->drop.mask) continue;
-            const int group = c->drop.group ? c->drop.group[r.row + row] : r.row + row;
-            drop_row(line, r.cols, c->drop.mask + (size_t)group * (size_t)c->out + r.col, c->drop.scale);
+            scale_and_bias_row(line, r.cols, job->factor, job->factors ? job->factors + r.col : NULL,
+                               c->bias ? c->bias + r.col : NULL);
+            if (c->before.data) memcpy(real_row(&c->before, r.row + row) + r.col, line, (size_t)r.cols * sizeof *line);
+            ganz_cpu_activate_row(c->activation, line, r.cols);
+            if (c->drop.mask) drop_row(line, r.cols, mask_line(c, r.row + row) + r.col, c->drop.scale);
         }
     }
 }
@@ -91,13 +103,13 @@ static void linear_tiles(void *context, int64_t begin, int64_t end, int worker)
 void ganz_cpu_linear(ganz_backend *be, const ganz_linear_call *c)
 {
     GANZ_ASSERT(c->x.m.type == GANZ_REAL && c->w.m.type == GANZ_REAL && c->y.type == GANZ_REAL);
-    GANZ_ASSERT(c->relu || !c->drop.mask);
+    GANZ_ASSERT(c->activation != GANZ_ACTIVATION_NONE || !c->drop.mask);
     if (!ganz_cpu_blas_ready(ganz_cpu_of(be))) return;
-    linear_job job = {.c = c, .t = tile(c->rows, c->out), .factor = step_of(&c->x) * step_of(&c->w)};
+    linear_job job = {.c = c, .t = tile(c->rows, c->out), .factor = scale_of(&c->x) * scale_of(&c->w)};
     if (c->w_by_row) {
         real *const factors = ganz_cpu_scratch(ganz_cpu_of(be), (size_t)c->out, sizeof *factors);
         if (!factors) return;
-        for (int i = 0; i < c->out; i++) factors[i] = step_of(&c->x) * c->w.step[i];
+        for (int i = 0; i < c->out; i++) factors[i] = scale_of(&c->x) * c->w.scale[i];
         job.factors = factors;
     }
     ganz_pool_run(ganz_cpu_of(be)->pool, tiles_of(&job.t), 1, linear_tiles, &job);
@@ -105,7 +117,7 @@ void ganz_cpu_linear(ganz_backend *be, const ganz_linear_call *c)
 
 /* ---- backward ----------------------------------------------------------------------------------- */
 
-/* What came out as 0 was cut by the relu or dropped. */
+/* Results of 0 were cut by the relu or dropped. */
 GANZ_CLONES static void relu_grad_row(const real *y, int n, real scale, real *grad)
 {
     for (int i = 0; i < n; i++) grad[i] = y[i] > 0 ? grad[i] * scale : 0;
@@ -117,6 +129,17 @@ static void relu_grad_rows(void *context, int64_t begin, int64_t end, int worker
     (void)worker;
     for (int row = (int)begin; row < (int)end; row++)
         relu_grad_row(real_row(&c->y, row), c->out, c->drop.mask ? c->drop.scale : 1, real_row(&c->y_grad, row));
+}
+
+static void smooth_grad_rows(void *context, int64_t begin, int64_t end, int worker)
+{
+    const ganz_linear_call *const c = ((const linear_job *)context)->c;
+    (void)worker;
+    for (int row = (int)begin; row < (int)end; row++) {
+        real *const grad = real_row(&c->y_grad, row);
+        if (c->drop.mask) drop_row(grad, c->out, mask_line(c, row), c->drop.scale);
+        ganz_cpu_activation_grad_row(c->activation, real_row(&c->before, row), c->out, grad);
+    }
 }
 
 GANZ_CLONES static void add_to(real *sum, const real *x, int n)
@@ -149,12 +172,12 @@ GANZ_CLONES static void scale_row(real *x, const real *factors, int n)
     for (int i = 0; i < n; i++) x[i] = x[i] * factors[i];
 }
 
-/* Gradients of sums in units of codes, where each output has a step of its own. */
-static void step_grad_rows(void *context, int64_t begin, int64_t end, int worker)
+/* Gradients of sums in units of codes, where each output has a scale of its own. */
+static void scale_grad_rows(void *context, int64_t begin, int64_t end, int worker)
 {
     const ganz_linear_call *const c = ((const linear_job *)context)->c;
     (void)worker;
-    for (int row = (int)begin; row < (int)end; row++) scale_row(real_row(&c->y_grad, row), c->w.step, c->out);
+    for (int row = (int)begin; row < (int)end; row++) scale_row(real_row(&c->y_grad, row), c->w.scale, c->out);
 }
 
 static void x_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
@@ -164,9 +187,15 @@ static void x_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
-        ganz_cpu_gemm(PLAIN, PLAIN, r.rows, r.cols, c->out, job->factor, real_row(&c->y_grad, r.row), c->y_grad.ld,
-                      (const real *)c->w.m.data + r.col, c->w.m.ld, c->x_grad_add ? 1 : 0,
-                      real_row(&c->x_grad, r.row) + r.col, c->x_grad.ld);
+        ganz_cpu_gemm(&(ganz_cpu_product){.m = r.rows,
+                                          .n = r.cols,
+                                          .k = c->out,
+                                          .a = ganz_cpu_plain(real_row(&c->y_grad, r.row), c->y_grad.ld),
+                                          .b = ganz_cpu_plain((const real *)c->w.m.data + r.col, c->w.m.ld),
+                                          .c = real_row(&c->x_grad, r.row) + r.col,
+                                          .ldc = c->x_grad.ld,
+                                          .alpha = job->factor,
+                                          .add = c->x_grad_add});
     }
 }
 
@@ -177,26 +206,35 @@ static void w_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
-        ganz_cpu_gemm(TURNED, PLAIN, r.rows, r.cols, c->rows, step_of(&c->x), (const real *)c->y_grad.data + r.row,
-                      c->y_grad.ld, (const real *)c->x.m.data + r.col, c->x.m.ld, 1,
-                      c->w_grad + (size_t)r.row * (size_t)c->in + r.col, c->in);
+        ganz_cpu_gemm(&(ganz_cpu_product){.m = r.rows,
+                                          .n = r.cols,
+                                          .k = c->rows,
+                                          .a = ganz_cpu_transposed((const real *)c->y_grad.data + r.row, c->y_grad.ld),
+                                          .b = ganz_cpu_plain((const real *)c->x.m.data + r.col, c->x.m.ld),
+                                          .c = c->w_grad + (size_t)r.row * (size_t)c->in + r.col,
+                                          .ldc = c->in,
+                                          .alpha = scale_of(&c->x),
+                                          .add = true});
     }
 }
 
 void ganz_cpu_linear_grad(ganz_backend *be, const ganz_linear_call *c)
 {
     ganz_pool *const pool = ganz_cpu_of(be)->pool;
-    linear_job job = {.c = c, .factor = c->w_by_row ? 1 : step_of(&c->w)};
+    linear_job job = {.c = c, .factor = c->w_by_row ? 1 : scale_of(&c->w)};
     GANZ_ASSERT(c->y_grad.type == GANZ_REAL);
     if (!ganz_cpu_blas_ready(ganz_cpu_of(be))) return;
-    if (c->relu) ganz_pool_run(pool, c->rows, ganz_cpu_grain(c->out), relu_grad_rows, &job);
+    const bool smooth = ganz_activation_is_smooth(c->activation);
+    GANZ_ASSERT(!smooth || (c->before.data && c->before.type == GANZ_REAL));
+    if (c->activation != GANZ_ACTIVATION_NONE)
+        ganz_pool_run(pool, c->rows, ganz_cpu_grain(c->out), smooth ? smooth_grad_rows : relu_grad_rows, &job);
     if (c->bias_grad) ganz_pool_run(pool, (c->out + BIAS_COLS - 1) / BIAS_COLS, 1, bias_grad_strips, &job);
     if (c->w_grad) {
         job.t = tile(c->out, c->in);
         ganz_pool_run(pool, tiles_of(&job.t), 1, w_grad_tiles, &job);
     }
     if (!c->x_grad.data) return;
-    if (c->w_by_row) ganz_pool_run(pool, c->rows, ganz_cpu_grain(c->out), step_grad_rows, &job);
+    if (c->w_by_row) ganz_pool_run(pool, c->rows, ganz_cpu_grain(c->out), scale_grad_rows, &job);
     job.t = tile(c->rows, c->in);
     ganz_pool_run(pool, tiles_of(&job.t), 1, x_grad_tiles, &job);
 }

@@ -1,12 +1,12 @@
-/* The loss and its gradient. */
+/* The loss and its gradient, row by row: cross entropy with smoothed labels, or divergence from a teacher. */
 #include <math.h>
 #include <string.h>
 
 #include "backend/cpu_backend.h"
 #include "backend/cpu_math.h"
 
-/* Most numbers of a row are tiny beside its largest and would be lost in one long sum, all on one side: lanes sum up a block,
- * blocks are added in double. */
+/* Most numbers of a row are tiny beside its largest and would be lost in one long sum, all on one side: lanes sum up a
+ * block, blocks are added in double. */
 enum { BLOCK = 1024 };
 
 static int block_of(int n, int begin) { return n - begin < BLOCK ? n - begin : BLOCK; }
@@ -119,11 +119,12 @@ static void loss_rows(void *context, int64_t begin, int64_t end, int worker)
         const int label = c->labels[row];
         bool best = false;
         GANZ_ASSERT(label < c->vocab);
-        sums[2] = label > 0;
-        sums[0] = label <= 0 ? 0 : t ? taught_row(c, x, t, label, &best) : loss_row(c, x, label, &best) - job->constant;
+        const bool counts = label >= 0 && label != c->pad;
+        sums[2] = counts;
+        sums[0] = !counts ? 0 : t ? taught_row(c, x, t, label, &best) : loss_row(c, x, label, &best) - job->constant;
         sums[1] = best;
         if (!c->want_grad) continue;
-        if (label <= 0) memset(x, 0, (size_t)c->vocab * sizeof *x);
+        if (!counts) memset(x, 0, (size_t)c->vocab * sizeof *x);
         else if (t) taught_grad_row(c, x, t);
         else loss_grad_row(c, x, label);
     }

@@ -1,11 +1,12 @@
-/* Codes: of activations with learned steps, of weights with derived ones. */
+/* Codes of inputs, with learned scales and their gradients, and codes of weights, with scales from their largest
+ * number. Rows in blocks, so that sums do not depend on threads. */
 #include <math.h>
 #include <string.h>
 
 #include "backend/cpu_backend.h"
 #include "backend/cpu_math.h"
 
-/* p is odd, so p + 1/2 rounds to the even p + 1: what is inside the range is what lies strictly below. */
+/* p is odd, so p + 1/2 rounds to the even p + 1: only numbers strictly below it are inside the range. */
 #define EDGE(p) ((real)(p) + (real)0.5)
 
 /* ---- activations -------------------------------------------------------------------------------- */
@@ -22,7 +23,7 @@ static quantize_job quantize_of(const ganz_cpu *cpu, const ganz_quantize_call *c
 {
     return (quantize_job){.c = c,
                           .rows = &cpu->kernel.rows,
-                          .inv = 1 / *c->step,
+                          .inv = 1 / *c->scale,
                           .low = c->is_signed ? -(real)c->p : 0,
                           .high = (real)c->p};
 }
@@ -79,7 +80,8 @@ void ganz_cpu_quantize(ganz_backend *be, const ganz_quantize_call *c)
     for (int b = 0; job.clipped && b < blocks; b++) *c->clipped += job.clipped[b];
 }
 
-/* x_grad (+)= g inside the range; returns the sum of g * d(code) / d(log2 step), still to be scaled by step * ln 2. */
+/* x_grad (+)= g inside the range; returns the sum of g * d(code) / d(log2 scale), still to be scaled by scale * ln 2.
+ */
 GANZ_CLONES static real quantize_grad_row(const quantize_job *job, const real *x, const real *g, real *x_grad)
 {
     const int n = job->c->x.cols;
@@ -89,11 +91,9 @@ GANZ_CLONES static real quantize_grad_row(const quantize_job *job, const real *x
              g[i] * (real_code(x[i] * inv, low, high) -
                      (x[i] * inv < EDGE(high) && x[i] * inv > low - (real)0.5 ? x[i] * inv : 0)));
     if (job->c->x_grad_add) {
-        for (int i = 0; i < n; i++)
-            x_grad[i] += x[i] * inv < EDGE(high) && x[i] * inv > low - (real)0.5 ? g[i] : 0;
+        for (int i = 0; i < n; i++) x_grad[i] += x[i] * inv < EDGE(high) && x[i] * inv > low - (real)0.5 ? g[i] : 0;
     } else {
-        for (int i = 0; i < n; i++)
-            x_grad[i] = x[i] * inv < EDGE(high) && x[i] * inv > low - (real)0.5 ? g[i] : 0;
+        for (int i = 0; i < n; i++) x_grad[i] = x[i] * inv < EDGE(high) && x[i] * inv > low - (real)0.5 ? g[i] : 0;
     }
     return sum;
 }
@@ -108,7 +108,7 @@ static void quantize_grad_blocks(void *context, int64_t begin, int64_t end, int 
         for (int row = block * GANZ_CPU_BLOCK; row < c->x.rows && row < (block + 1) * GANZ_CPU_BLOCK; row++)
             sum +=
                 quantize_grad_row(job, real_row(&c->x, row), real_row(&c->code_grad, row), real_row(&c->x_grad, row));
-        if (job->z) job->z[block] = sum * *c->step * (real)0.693147180559945309417;
+        if (job->z) job->z[block] = sum * *c->scale * (real)0.693147180559945309417;
     }
 }
 
@@ -122,12 +122,12 @@ void ganz_cpu_quantize_grad(ganz_backend *be, const ganz_quantize_call *c)
     if (c->z_grad) ganz_cpu_join(cpu, job.z, blocks, 1, 1, c->z_grad);
 }
 
-void ganz_cpu_steps(ganz_backend *be, const real *z, real *step, int count, bool whole, real scale)
+void ganz_cpu_scales(ganz_backend *be, const real *z, real *scale, int count, bool power_of_two, real factor)
 {
     (void)be;
     for (int i = 0; i < count; i++) {
         const real kept = z[i] < -24 ? -24 : z[i] > 8 ? 8 : z[i];
-        step[i] = real_exp2(whole ? (real)rint(kept) : kept) * scale;
+        scale[i] = real_exp2(power_of_two ? (real)rint(kept) : kept) * factor;
     }
 }
 
@@ -178,7 +178,7 @@ void ganz_cpu_largest(ganz_backend *be, const ganz_matrix *x, real *largest)
 typedef struct refresh_job {
     const ganz_refresh_item *item;
     real *found; /* per worker: the largest it saw; the order of a maximum does not show */
-    real inv, step;
+    real inv, scale;
 } refresh_job;
 
 static void refresh_largest(void *context, int64_t begin, int64_t end, int worker)
@@ -188,9 +188,9 @@ static void refresh_largest(void *context, int64_t begin, int64_t end, int worke
     if (largest > job->found[worker]) job->found[worker] = largest;
 }
 
-GANZ_CLONES static void codes_run(const real *w, int64_t n, real inv, real high, real step, real *codes)
+GANZ_CLONES static void codes_run(const real *w, int64_t n, real inv, real high, real scale, real *codes)
 {
-    for (int64_t i = 0; i < n; i++) codes[i] = real_code(w[i] * inv, -high, high) * step;
+    for (int64_t i = 0; i < n; i++) codes[i] = real_code(w[i] * inv, -high, high) * scale;
 }
 
 static void refresh_codes(void *context, int64_t begin, int64_t end, int worker)
@@ -198,22 +198,22 @@ static void refresh_codes(void *context, int64_t begin, int64_t end, int worker)
     const refresh_job *const job = context;
     const ganz_refresh_item *const item = job->item;
     (void)worker;
-    codes_run(item->master + begin, end - begin, job->inv, (real)item->p, item->values ? job->step : 1,
+    codes_run(item->master + begin, end - begin, job->inv, (real)item->p, item->values ? job->scale : 1,
               (real *)item->copy + begin);
 }
 
 /* The smallest power of two that is not below. */
-static real next_power(real step)
+static real next_power(real scale)
 {
     int exponent;
-    const double part = frexp((double)step, &exponent); /* 0.5 to 1 */
+    const double part = frexp((double)scale, &exponent); /* 0.5 to 1 */
     return (real)ldexp(1, part == 0.5 ? exponent - 1 : exponent);
 }
 
-static real step_for(const ganz_refresh_item *item, real largest)
+static real scale_for(const ganz_refresh_item *item, real largest)
 {
-    const real range = item->range ? *item->range : largest, step = range > 0 ? range / (real)item->p : 1;
-    return item->whole ? next_power(step) : step;
+    const real range = item->range ? *item->range : largest, scale = range > 0 ? range / (real)item->p : 1;
+    return item->power_of_two ? next_power(scale) : scale;
 }
 
 static void refresh_rows(void *context, int64_t begin, int64_t end, int worker)
@@ -223,8 +223,8 @@ static void refresh_rows(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t row = begin; row < end; row++) {
         const real *const w = item->master + row * cols;
-        item->step[row] = step_for(item, largest_row(w, cols));
-        codes_run(w, cols, 1 / item->step[row], (real)item->p, 1, (real *)item->copy + row * cols);
+        item->scale[row] = scale_for(item, largest_row(w, cols));
+        codes_run(w, cols, 1 / item->scale[row], (real)item->p, 1, (real *)item->copy + row * cols);
     }
 }
 
@@ -235,9 +235,9 @@ static void refresh(ganz_cpu *cpu, refresh_job *job)
     for (int i = 0; i < cpu->threads; i++) job->found[i] = 0;
     ganz_pool_run(cpu->pool, (int64_t)item->count, GANZ_CPU_GRAIN, refresh_largest, job);
     for (int i = 0; i < cpu->threads; i++) largest = job->found[i] > largest ? job->found[i] : largest;
-    job->step = step_for(item, largest);
-    job->inv = 1 / job->step;
-    *item->step = job->step;
+    job->scale = scale_for(item, largest);
+    job->inv = 1 / job->scale;
+    *item->scale = job->scale;
     ganz_pool_run(cpu->pool, (int64_t)item->count, GANZ_CPU_GRAIN, refresh_codes, job);
 }
 
@@ -248,7 +248,8 @@ void ganz_cpu_refresh(ganz_backend *be, const ganz_refresh_item *items, int coun
     for (int i = 0; job.found && i < count; i++) {
         job.item = &items[i];
         ganz_refresh_item own = items[i];
-        if (own.rows > 0) ganz_pool_run(cpu->pool, own.rows, ganz_cpu_grain((int)own.count / own.rows), refresh_rows, &own);
+        if (own.rows > 0)
+            ganz_pool_run(cpu->pool, own.rows, ganz_cpu_grain((int)own.count / own.rows), refresh_rows, &own);
         else if (items[i].p > 0) refresh(cpu, &job);
         else memcpy(items[i].copy, items[i].master, items[i].count * sizeof(real));
     }

@@ -33,12 +33,13 @@ GANZ_CLONES static void embed_row(const ganz_embed_call *c, int row)
     const int id = c->ids[row], n = c->cols;
     real *const out = c->out + (size_t)row * (size_t)n;
     const real *const timing = c->timing + (size_t)c->positions[row] * (size_t)n;
-    if (id < 1) {
-        for (int i = 0; i < n; i++) out[i] = 0;
+    const real *const start = id == c->start_id ? c->start : NULL;
+    if (id < 0 || id == c->start_id) {
+        for (int i = 0; i < n; i++) out[i] = start ? start[i] * c->root : 0;
     } else {
         const real *const entry = real_row(&c->table.m, id);
-        const real step = c->by_row ? c->table.step[id] : step_of(&c->table), scale = c->scale;
-        for (int i = 0; i < n; i++) out[i] = (entry[i] * step) * scale;
+        const real scale = c->by_row ? c->table.scale[id] : scale_of(&c->table), root = c->root;
+        for (int i = 0; i < n; i++) out[i] = (entry[i] * scale) * root;
     }
     if (c->extra)
         for (int i = 0; i < n; i++) out[i] = out[i] + c->extra[i];
@@ -77,8 +78,15 @@ GANZ_CLONES static void embed_add(const ganz_embed_call *c, int row, real scale,
     }
 }
 
-/* Equal ids lie together in by_id. A run belongs to whoever holds its first place, so one thread adds to a row of the
- * table, and in the order of the tokens. */
+/* Where the gradients of an id are added up; NULL: nowhere. */
+static real *embed_grad_of(const ganz_embed_call *c, int id)
+{
+    if (id == c->start_id) return c->start_grad;
+    return id < 0 || !c->table_grad ? NULL : c->table_grad + (size_t)id * (size_t)c->cols;
+}
+
+/* Equal ids lie together in by_id. The share that holds the first place of a run adds up all of it, so one thread adds
+ * to a row of the table, and in the order of the tokens. Negative ids, which may differ, have no gradient. */
 static void embed_runs(void *context, int64_t begin, int64_t end, int worker)
 {
     const ganz_embed_call *const c = context;
@@ -87,8 +95,9 @@ static void embed_runs(void *context, int64_t begin, int64_t end, int worker)
     while (i < c->rows && i > 0 && c->ids[c->by_id[i]] == c->ids[c->by_id[i - 1]]) i++;
     while (i < (int)end) {
         const int id = c->ids[c->by_id[i]];
+        real *const to = embed_grad_of(c, id);
         for (; i < c->rows && c->ids[c->by_id[i]] == id; i++)
-            if (id >= 1) embed_add(c, c->by_id[i], c->scale, c->table_grad + (size_t)id * (size_t)c->cols);
+            if (to) embed_add(c, c->by_id[i], c->root, to);
     }
 }
 
@@ -114,7 +123,7 @@ void ganz_cpu_embed_grad(ganz_backend *be, const ganz_embed_call *c)
 {
     ganz_cpu *const cpu = ganz_cpu_of(be);
     ganz_embed_call call = *c;
-    if (c->table_grad) ganz_pool_run(cpu->pool, c->rows, ganz_cpu_grain(c->cols), embed_runs, &call);
+    if (c->table_grad || c->start_grad) ganz_pool_run(cpu->pool, c->rows, ganz_cpu_grain(c->cols), embed_runs, &call);
     if (!c->extra_grad) return;
     const int blocks = ganz_cpu_blocks(c->rows);
     extra_job job = {c, ganz_cpu_scratch(cpu, (size_t)blocks * (size_t)c->cols, sizeof(real))};
@@ -133,7 +142,7 @@ GANZ_CLONES static void norm_row(const ganz_norm_call *c, const real *x, real *y
     const real mean = sum / (real)n;
     LANE_SUM(square, n, i, (x[i] - mean) * (x[i] - mean));
     const real r = 1 / real_sqrt(square / (real)n + c->eps);
-    for (int i = 0; i < n; i++) y[i] = ((x[i] - mean) * r) * c->scale[i] + c->bias[i];
+    for (int i = 0; i < n; i++) y[i] = ((x[i] - mean) * r) * c->gain[i] + c->bias[i];
     if (stats) {
         stats[0] = mean;
         stats[1] = r;
@@ -164,18 +173,18 @@ void ganz_cpu_norm(ganz_backend *be, const ganz_norm_call *c)
     ganz_pool_run(ganz_cpu_of(be)->pool, c->rows, ganz_cpu_grain(c->cols), norm_rows, &call);
 }
 
-/* With h = (x - mean) * r and g = y_grad * scale: x_grad = r * (g - mean(g) - h * mean(g * h)). */
+/* With h = (x - mean) * r and g = y_grad * gain: x_grad = r * (g - mean(g) - h * mean(g * h)). */
 GANZ_CLONES static void norm_grad_row(const ganz_norm_call *c, int row, const real *x, real *partial)
 {
     const int n = c->cols;
     const size_t at = (size_t)row * (size_t)n;
     const real *const g = real_row(&c->y_grad, row), *const back = c->sum_grad ? c->sum_grad + at : NULL;
-    const real *const scale = c->scale;
+    const real *const gain = c->gain;
     const real mean = c->stats[2 * (size_t)row], r = c->stats[2 * (size_t)row + 1];
     real *const out = c->x_grad + at;
     real sum, dot;
-    LANE_SUM(sum, n, i, g[i] * scale[i]);
-    LANE_SUM(dot, n, i, g[i] * scale[i] * ((x[i] - mean) * r));
+    LANE_SUM(sum, n, i, g[i] * gain[i]);
+    LANE_SUM(dot, n, i, g[i] * gain[i] * ((x[i] - mean) * r));
     sum /= (real)n;
     dot /= (real)n;
     if (partial)
@@ -184,14 +193,14 @@ GANZ_CLONES static void norm_grad_row(const ganz_norm_call *c, int row, const re
             partial[n + i] += g[i];
         }
     if (back)
-        for (int i = 0; i < n; i++) out[i] = back[i] + r * (g[i] * scale[i] - sum - (x[i] - mean) * r * dot);
+        for (int i = 0; i < n; i++) out[i] = back[i] + r * (g[i] * gain[i] - sum - (x[i] - mean) * r * dot);
     else
-        for (int i = 0; i < n; i++) out[i] = r * (g[i] * scale[i] - sum - (x[i] - mean) * r * dot);
+        for (int i = 0; i < n; i++) out[i] = r * (g[i] * gain[i] - sum - (x[i] - mean) * r * dot);
 }
 
 typedef struct norm_grad_job {
     const ganz_norm_call *c;
-    real *partial; /* (blocks, 2, cols): gradients of scale and bias; NULL: frozen */
+    real *partial; /* (blocks, 2, cols): gradients of gain and bias; NULL: frozen */
 } norm_grad_job;
 
 static void norm_grad_blocks(void *context, int64_t begin, int64_t end, int worker)
@@ -210,7 +219,8 @@ static void norm_grad_blocks(void *context, int64_t begin, int64_t end, int work
             const real *const from = c->x_grad + (size_t)row * n;
             real *const to = real_row(&c->delta_grad, row);
             if (mask) drop_row(from, c->cols, mask, c->drop.scale, to);
-            else for (size_t i = 0; i < n; i++) to[i] = from[i];
+            else
+                for (size_t i = 0; i < n; i++) to[i] = from[i];
         }
     }
 }
@@ -221,12 +231,12 @@ void ganz_cpu_norm_grad(ganz_backend *be, const ganz_norm_call *c)
     const int blocks = ganz_cpu_blocks(c->rows);
     const size_t stride = 2 * (size_t)c->cols;
     norm_grad_job job = {.c = c};
-    if (c->scale_grad) {
+    if (c->gain_grad) {
         job.partial = ganz_cpu_scratch(cpu, (size_t)blocks * stride, sizeof(real));
         if (!job.partial) return;
     }
     ganz_pool_run(cpu->pool, blocks, 1, norm_grad_blocks, &job);
-    if (!c->scale_grad) return;
-    ganz_cpu_join(cpu, job.partial, blocks, stride, c->cols, c->scale_grad);
+    if (!c->gain_grad) return;
+    ganz_cpu_join(cpu, job.partial, blocks, stride, c->cols, c->gain_grad);
     ganz_cpu_join(cpu, job.partial + c->cols, blocks, stride, c->cols, c->bias_grad);
 }

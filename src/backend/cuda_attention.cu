@@ -1,5 +1,6 @@
-/* Attention by plain float arithmetic: lists, and segments that no other way suits (wide heads, very long). One warp for each query (or, in
- * the backward, key): first a lane for each key and dot products along it, then a lane for each column and sums. */
+/* Attention by plain float arithmetic: lists, and segments that no other way suits (wide heads, very long). One warp
+ * for each query (or, in the backward, key): first a lane for each key and dot products along it, then a lane for each
+ * column and sums. */
 #include <string.h>
 
 #include "backend/cuda_attention.cuh"
@@ -77,7 +78,7 @@ static __device__ void attend(const ganz_attention_call *a, int query, int head,
     const float inverse = sum > 0 ? 1.0f / sum : 0.0f;
     for (int j = lane; j < s.count; j += WARP) u[j] = u_code(a, &n, u[j] * inverse) * keep(a, query, key_row(s, j));
     __syncwarp();
-    const float worth = n.u_step * n.v_step * n.keep_scale;
+    const float worth = n.u_scale * n.v_scale * n.keep_scale;
     for (int i = lane; i < a->width; i += WARP) {
         float out = 0;
 #pragma unroll 4
@@ -132,10 +133,11 @@ static void allow_shared(const void *kernel, size_t bytes)
 
 static bool fits(ganz_cuda *c, const ganz_attention_call *a)
 {
-    const bool good = a->width % 4 == 0 && ganz_cuda_fours(&a->q.m) && ganz_cuda_fours(&a->k.m) && ganz_cuda_fours(&a->v.m) &&
-                      ganz_cuda_floats(&a->q.m) && a->k.m.type == a->q.m.type && a->v.m.type == a->q.m.type &&
-                      ganz_cuda_fours(&a->out_grad);
-    if (!good) ganz_cuda_fail(c, "attention", "q, k and v must be floats of one type, heads in aligned fours of columns");
+    const bool good = a->width % 4 == 0 && ganz_cuda_fours(&a->q.m) && ganz_cuda_fours(&a->k.m) &&
+                      ganz_cuda_fours(&a->v.m) && ganz_cuda_floats(&a->q.m) && a->k.m.type == a->q.m.type &&
+                      a->v.m.type == a->q.m.type && ganz_cuda_fours(&a->out_grad);
+    if (!good)
+        ganz_cuda_fail(c, "attention", "q, k and v must be floats of one type, heads in aligned fours of columns");
     return good;
 }
 
@@ -190,13 +192,15 @@ void ganz_cuda_attention(ganz_backend *be, const ganz_attention_call *call)
 
 /* ---- backward ----------------------------------------------------------------------------------- */
 
-/* delta: (queries, heads) sum over keys of U times its gradient; z: (segments * heads) sums for the step of U. */
-template <typename T> static __global__ void query_grads(const ganz_attention_call a, int longest, float *delta, float *z)
+/* delta: (queries, heads) sum over keys of U times its gradient; z: (segments * heads) sums for the scale of U. */
+template <typename T>
+static __global__ void query_grads(const ganz_attention_call a, int longest, float *delta, float *z)
 {
     extern __shared__ __align__(16) float shared[];
     __shared__ float room[WARP];
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    float *q = shared + (size_t)warp * (2 * a.width + 2 * longest), *g = q + a.width, *u = g + a.width, *du = u + longest;
+    float *q = shared + (size_t)warp * (2 * a.width + 2 * longest), *g = q + a.width, *u = g + a.width,
+          *du = u + longest;
     const attention_place p = place_of(&a, blockIdx.x);
     const attention_numbers n = numbers_of(&a);
     const int column = p.head * a.width;
@@ -212,7 +216,7 @@ template <typename T> static __global__ void query_grads(const ganz_attention_ca
         for (int j = lane; j < count; j += WARP) {
             const size_t row = (size_t)(p.key + j);
             u[j] = expf(dot(q, (const T *)a.k.m.data + row * a.k.m.ld + column, a.width) * n.factor - most) * inverse;
-            const float back = dot(g, (const T *)a.v.m.data + row * a.v.m.ld + column, a.width) * n.v_step;
+            const float back = dot(g, (const T *)a.v.m.data + row * a.v.m.ld + column, a.width) * n.v_scale;
             du[j] = u_grad(&a, &n, u[j], back * keep(&a, query, p.key + j) * n.keep_scale, &z_sum);
             together += u[j] * du[j];
         }
@@ -225,20 +229,21 @@ template <typename T> static __global__ void query_grads(const ganz_attention_ca
 #pragma unroll 4
             for (int j = 0; j < count; j++)
                 out += du[j] * load1((const T *)a.k.m.data + (size_t)(p.key + j) * a.k.m.ld + column + c);
-            put1(&a.q_grad, query, column + c, out * a.scale * n.k_step);
+            put1(&a.q_grad, query, column + c, out * a.inv_root * n.k_scale);
         }
         __syncwarp();
     }
     if (z == NULL) return;
     z_sum = block_sum(z_sum, room);
-    if (threadIdx.x == 0) z[blockIdx.x] = z_sum * n.u_step * GANZ_LN2;
+    if (threadIdx.x == 0) z[blockIdx.x] = z_sum * n.u_scale * GANZ_LN2;
 }
 
 template <typename T> static __global__ void key_grads(const ganz_attention_call a, int longest, const float *delta)
 {
     extern __shared__ __align__(16) float shared[];
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    float *k = shared + (size_t)warp * (2 * a.width + 2 * longest), *v = k + a.width, *u = v + a.width, *ds = u + longest;
+    float *k = shared + (size_t)warp * (2 * a.width + 2 * longest), *v = k + a.width, *u = v + a.width,
+          *ds = u + longest;
     const attention_place p = place_of(&a, blockIdx.x);
     const attention_numbers n = numbers_of(&a);
     const int column = p.head * a.width;
@@ -255,8 +260,9 @@ template <typename T> static __global__ void key_grads(const ganz_attention_call
             const float score = dot(k, (const T *)a.q.m.data + (size_t)query * a.q.m.ld + column, a.width) * n.factor;
             const float value = expf(score - a.stats[2 * at]) * inverse, kept = keep(&a, query, key);
             float back = 0;
-            for (int c = 0; c < a.width; c += 4) back += total4(*(const float4 *)(v + c) * matrix4(&a.out_grad, query, column + c));
-            const float g = u_grad(&a, &n, value, back * n.v_step * kept * n.keep_scale, &unused);
+            for (int c = 0; c < a.width; c += 4)
+                back += total4(*(const float4 *)(v + c) * matrix4(&a.out_grad, query, column + c));
+            const float g = u_grad(&a, &n, value, back * n.v_scale * kept * n.keep_scale, &unused);
             u[i] = u_code(&a, &n, value) * kept;
             ds[i] = value * (g - delta[at]);
         }
@@ -268,8 +274,8 @@ template <typename T> static __global__ void key_grads(const ganz_attention_call
                 dk += ds[i] * load1((const T *)a.q.m.data + (size_t)(p.query + i) * a.q.m.ld + column + c);
                 dv += u[i] * matrix1(&a.out_grad, p.query + i, column + c);
             }
-            put1(&a.k_grad, key, column + c, dk * a.scale * n.q_step);
-            put1(&a.v_grad, key, column + c, dv * n.u_step * n.keep_scale);
+            put1(&a.k_grad, key, column + c, dk * a.inv_root * n.q_scale);
+            put1(&a.v_grad, key, column + c, dv * n.u_scale * n.keep_scale);
         }
         __syncwarp();
     }
@@ -283,7 +289,7 @@ template <typename T> static void run_attention_grad(ganz_cuda *c, const ganz_at
     const int longest = keys > queries ? keys : queries;
     const size_t each = 2 * (size_t)(call->width + longest);
     const int warps = fitting_warps(c, each, "attention gradient");
-    const bool want_z = call->u_step != NULL && call->u_z_grad != NULL;
+    const bool want_z = call->u_scale != NULL && call->u_z_grad != NULL;
     const size_t room = (size_t)call->see.queries * (size_t)call->heads;
     float *delta = (float *)ganz_cuda_scratch(c, (room + (size_t)blocks) * sizeof *delta);
     if (warps == 0 || delta == NULL) return;

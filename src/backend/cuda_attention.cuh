@@ -6,52 +6,60 @@
 
 #define GANZ_LN2 0.69314718055994530942f
 
-/* Tensor cores: bf16, segments, head widths of 32 and 64. False: not theirs. */
+/* Tensor cores: bf16, segments, head widths of 32 and 64. Returns false if the call is unsupported; the caller falls
+ * back. */
 bool ganz_cuda_attention_tensor(ganz_cuda *c, const ganz_attention_call *call);
 bool ganz_cuda_attention_grad_tensor(ganz_cuda *c, const ganz_attention_call *call);
 
-/* Plain arithmetic in tiles of shared memory: segments, heads of at most 64 columns. False: not theirs. */
+/* Plain arithmetic in tiles of shared memory: segments, heads of at most 64 columns. Returns false if the call is
+ * unsupported; the caller falls back. */
 bool ganz_cuda_attention_plain(ganz_cuda *c, const ganz_attention_call *call);
 bool ganz_cuda_attention_grad_plain(ganz_cuda *c, const ganz_attention_call *call);
 
 /* Numbers every kernel starts from. */
 typedef struct attention_numbers {
-    float factor;         /* what a sum of q times k is worth */
-    float k_step, q_step; /* with `scale`: what gradients of scores are worth for q and k */
-    float v_step;
-    float u_step, u_inv, u_high; /* u_step is 1 where U is not rounded */
+    float factor;           /* worth of a sum of q times k */
+    float k_scale, q_scale; /* with `inv_root`: worth of gradients of scores for q and k */
+    float v_scale;
+    float u_scale, u_inv, u_high; /* u_scale is 1 where U is not rounded */
     float keep_scale;
 } attention_numbers;
 
 static __device__ inline attention_numbers numbers_of(const ganz_attention_call *a)
 {
     attention_numbers n;
-    n.q_step = a->q.step != NULL ? *a->q.step : 1.0f;
-    n.k_step = a->k.step != NULL ? *a->k.step : 1.0f;
-    n.v_step = a->v.step != NULL ? *a->v.step : 1.0f;
-    n.factor = n.q_step * n.k_step * a->scale;
-    n.u_step = a->u_step != NULL ? *a->u_step : 1.0f;
-    n.u_inv = __fdiv_rn(1.0f, n.u_step);
+    n.q_scale = a->q.scale != NULL ? *a->q.scale : 1.0f;
+    n.k_scale = a->k.scale != NULL ? *a->k.scale : 1.0f;
+    n.v_scale = a->v.scale != NULL ? *a->v.scale : 1.0f;
+    n.factor = n.q_scale * n.k_scale * a->inv_root;
+    n.u_scale = a->u_scale != NULL ? *a->u_scale : 1.0f;
+    n.u_inv = __fdiv_rn(1.0f, n.u_scale);
     n.u_high = (float)a->u_max;
     n.keep_scale = a->mask != NULL ? a->mask_scale : 1.0f;
     return n;
 }
 
-/* U as it is multiplied with v, in units of u_step, before dropout. */
+/* U as it is multiplied with v, in units of u_scale, before dropout. */
 static __device__ inline float u_code(const ganz_attention_call *a, const attention_numbers *n, float u)
 {
-    return a->u_step != NULL ? rintf(fminf(u * n->u_inv, n->u_high)) : u;
+    return a->u_scale != NULL ? rintf(fminf(u * n->u_inv, n->u_high)) : u;
 }
 
-/* Gradient of U from that of its rounded self; *z gathers the gradient of log2 of the step, without step * ln 2. */
-static __device__ inline float u_grad(const ganz_attention_call *a, const attention_numbers *n, float u, float g, float *z)
+/* Gradient of U from that of its rounded self; *z gathers the gradient of log2 of the scale, without scale * ln 2. */
+static __device__ inline float u_grad(const ganz_attention_call *a, const attention_numbers *n, float u, float g,
+                                      float *z)
 {
-    if (a->u_step == NULL) return g;
+    if (a->u_scale == NULL) return g;
     const float y = u * n->u_inv;
     const bool in = y < n->u_high + 0.5f;
     *z += g * (rintf(fminf(y, n->u_high)) - (in ? y : 0.0f));
     return in ? g : 0.0f;
 }
+
+/* Rows of one head in a matrix: the first row and column, and how many rows. */
+typedef struct head_rows {
+    int row, column, count;
+} head_rows;
 
 /* The segment and head of a block. */
 typedef struct attention_place {

@@ -1,6 +1,6 @@
-/* Attention over segments by plain float arithmetic: FP32 and TF32, heads of at most 64 columns. A block has 16 queries (or
- * keys) of one head of one segment, four to a warp, and goes over the other side in tiles of shared memory: first a lane
- * for each row of a tile and dot products along it, then a lane for each column and sums. */
+/* Attention over segments by plain float arithmetic: FP32 and TF32, heads of at most 64 columns. A block has 16 queries
+ * (or keys) of one head of one segment, four to a warp, and goes over the other side in tiles of shared memory: first a
+ * lane for each row of a tile and dot products along it, then a lane for each column and sums. */
 #include <string.h>
 
 #include "backend/cuda_attention.cuh"
@@ -9,16 +9,16 @@ enum { THREADS = 128, WARPS = THREADS / WARP, EACH = 4, BLOCK = WARPS * EACH, TI
 
 /* ---- tiles of shared memory --------------------------------------------------------------------- */
 
-/* Rows [0, count) of one head, `line` floats apart; rows up to `rows` become zero. */
-static __device__ inline void stage(float *tile, int line, const ganz_matrix &m, int row, int column, int width, int count,
-                                    int rows)
+/* Copies rows of one head into a tile, `line` floats apart; rows beyond them, up to `rows`, become zero. */
+static __device__ inline void stage(float *tile, int line, const ganz_matrix &m, head_rows from, int width, int rows)
 {
     const int fours = width / 4;
     for (int i = threadIdx.x; i < rows * fours; i += THREADS) {
         const int r = i / fours, c = 4 * (i - r * fours);
-        const size_t at = (size_t)(row + r) * m.ld + column + c;
+        const size_t at = (size_t)(from.row + r) * m.ld + from.column + c;
         float4 v = make_float4(0, 0, 0, 0);
-        if (r < count) v = m.type == GANZ_BF16 ? load4((const bf16 *)m.data + at) : load4((const float *)m.data + at);
+        if (r < from.count)
+            v = m.type == GANZ_BF16 ? load4((const bf16 *)m.data + at) : load4((const float *)m.data + at);
         *(float4 *)(tile + r * line + c) = v;
     }
 }
@@ -51,9 +51,10 @@ static __device__ inline void clear(column_sums *s)
 }
 
 /* Adds rows [0, count) of a tile; weights: four lines of `apart` floats. */
-static __device__ inline void add_rows(column_sums *s, const float *weights, int apart, const float *tile, int line, int width,
+static __device__ inline void add_rows(column_sums *s, const float *weights, int apart, const float *tile, int width,
                                        int count)
 {
+    const int line = width + GAP;
     const int lane = threadIdx.x % WARP;
     const bool first = lane < width, second = lane + WARP < width;
 #pragma unroll 4
@@ -75,16 +76,16 @@ static __device__ inline void put1(const ganz_matrix &m, int row, int column, fl
     else store1((float *)m.data + at, v);
 }
 
-/* Rows row .. row + 3 of a segment that begins at `begin` and has `count`. */
-static __device__ inline void write(const ganz_matrix &m, const column_sums &s, int begin, int row, int count, int column,
-                                    int width, float worth)
+/* Rows row .. row + 3 of a segment, whose rows are `to`. */
+static __device__ inline void write(const ganz_matrix &m, const column_sums &s, head_rows to, int row, int width,
+                                    float worth)
 {
     const int lane = threadIdx.x % WARP;
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
-        if (row + k >= count) continue;
-        if (lane < width) put1(m, begin + row + k, column + lane, s.of[k][0] * worth);
-        if (lane + WARP < width) put1(m, begin + row + k, column + lane + WARP, s.of[k][1] * worth);
+        if (row + k >= to.count) continue;
+        if (lane < width) put1(m, to.row + row + k, to.column + lane, s.of[k][0] * worth);
+        if (lane + WARP < width) put1(m, to.row + row + k, to.column + lane + WARP, s.of[k][1] * worth);
     }
 }
 
@@ -96,7 +97,7 @@ static __device__ inline float keep(const ganz_attention_call &a, int query_row,
 
 /* ---- forward ------------------------------------------------------------------------------------ */
 
-/* Scores of one query become U, rounded and dropped; what it does not see, up to `end`, zero. */
+/* Scores of one query become U, rounded and dropped; keys it does not see, up to `end`, zero. */
 static __device__ inline void soften(const ganz_attention_call &a, const attention_place &p, const attention_numbers &n,
                                      int query, int end, float *u)
 {
@@ -121,18 +122,19 @@ static __device__ inline void soften(const ganz_attention_call &a, const attenti
 }
 
 /* Queries base .. base + 15. Shared memory: queries (BLOCK, line), tile (TILE, line), U (BLOCK, longest). */
-static __device__ inline void attend(const ganz_attention_call &a, const attention_place &p, int base, int longest, float *shared)
+static __device__ inline void attend(const ganz_attention_call &a, const attention_place &p, int base, int longest,
+                                     float *shared)
 {
     const attention_numbers n = numbers_of(&a);
     const int lane = threadIdx.x % WARP, part = EACH * (threadIdx.x / WARP), mine = base + part;
     const int width = a.width, line = width + GAP, column = p.head * width;
     const int end = a.see.causal ? min(p.keys, base + BLOCK) : p.keys; /* of the block */
     float *q = shared, *tile = q + BLOCK * line, *u = tile + TILE * line + (size_t)part * longest;
-    stage(q, line, a.q.m, p.query + base, column, width, p.queries - base, BLOCK);
+    stage(q, line, a.q.m, head_rows{p.query + base, column, p.queries - base}, width, BLOCK);
     for (int first = 0; first < end; first += TILE) {
         const int count = min(TILE, end - first);
         __syncthreads();
-        stage(tile, line, a.k.m, p.key + first, column, width, count, count);
+        stage(tile, line, a.k.m, head_rows{p.key + first, column, count}, width, count);
         __syncthreads();
         for (int j = lane; j < count; j += WARP) {
             float s[EACH];
@@ -148,11 +150,11 @@ static __device__ inline void attend(const ganz_attention_call &a, const attenti
     for (int first = 0; first < end; first += TILE) {
         const int count = min(TILE, end - first);
         __syncthreads();
-        stage(tile, line, a.v.m, p.key + first, column, width, count, count);
+        stage(tile, line, a.v.m, head_rows{p.key + first, column, count}, width, count);
         __syncthreads();
-        add_rows(&out, u + first, longest, tile, line, width, count);
+        add_rows(&out, u + first, longest, tile, width, count);
     }
-    write(a.out, out, p.query, mine, p.queries, column, width, n.u_step * n.v_step * n.keep_scale);
+    write(a.out, out, head_rows{p.query, column, p.queries}, mine, width, n.u_scale * n.v_scale * n.keep_scale);
 }
 
 static __global__ void __launch_bounds__(THREADS) attend_kernel(const ganz_attention_call a, int longest)
@@ -167,11 +169,11 @@ static __global__ void __launch_bounds__(THREADS) attend_kernel(const ganz_atten
 
 /* ---- backward ----------------------------------------------------------------------------------- */
 
-/* Queries base .. base + 15. delta: (queries, heads) sum over keys of U times its gradient. Returns this thread's part of the
- * gradient of U's step. Shared memory: queries and gradients (BLOCK, line), tiles of k and v (TILE, line), U and its gradient
- * (BLOCK, longest). */
-static __device__ inline float query_grads(const ganz_attention_call &a, const attention_place &p, int base, int longest,
-                                           float *delta, float *shared)
+/* Queries base .. base + 15. delta: (queries, heads) sum over keys of U times its gradient. Returns this thread's part
+ * of the gradient of U's scale. Shared memory: queries and gradients (BLOCK, line), tiles of k and v (TILE, line), U
+ * and its gradient (BLOCK, longest). */
+static __device__ inline float query_grads(const ganz_attention_call &a, const attention_place &p, int base,
+                                           int longest, float *delta, float *shared)
 {
     const attention_numbers n = numbers_of(&a);
     const int lane = threadIdx.x % WARP, part = EACH * (threadIdx.x / WARP), mine = base + part;
@@ -180,8 +182,8 @@ static __device__ inline float query_grads(const ganz_attention_call &a, const a
     float *q = shared, *g = q + BLOCK * line, *k_tile = g + BLOCK * line, *v_tile = k_tile + TILE * line;
     float *u = v_tile + TILE * line + (size_t)part * longest, *du = u + (size_t)BLOCK * longest, z_sum = 0;
     float most[EACH], inverse[EACH], together[EACH];
-    stage(q, line, a.q.m, p.query + base, column, width, p.queries - base, BLOCK);
-    stage(g, line, a.out_grad, p.query + base, column, width, p.queries - base, BLOCK);
+    stage(q, line, a.q.m, head_rows{p.query + base, column, p.queries - base}, width, BLOCK);
+    stage(g, line, a.out_grad, head_rows{p.query + base, column, p.queries - base}, width, BLOCK);
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
         most[k] = inverse[k] = together[k] = 0;
@@ -193,8 +195,8 @@ static __device__ inline float query_grads(const ganz_attention_call &a, const a
     for (int first = 0; first < end; first += TILE) {
         const int count = min(TILE, end - first);
         __syncthreads();
-        stage(k_tile, line, a.k.m, p.key + first, column, width, count, count);
-        stage(v_tile, line, a.v.m, p.key + first, column, width, count, count);
+        stage(k_tile, line, a.k.m, head_rows{p.key + first, column, count}, width, count);
+        stage(v_tile, line, a.v.m, head_rows{p.key + first, column, count}, width, count);
         __syncthreads();
         for (int j = lane; j < count; j += WARP) {
             float s[EACH], d[EACH];
@@ -207,7 +209,7 @@ static __device__ inline float query_grads(const ganz_attention_call &a, const a
                 float value = 0, back = 0;
                 if (sees) {
                     value = expf(s[k] * n.factor - most[k]) * inverse[k];
-                    back = d[k] * n.v_step * keep(a, p.query + query, p.key + key) * n.keep_scale;
+                    back = d[k] * n.v_scale * keep(a, p.query + query, p.key + key) * n.keep_scale;
                     back = u_grad(&a, &n, value, back, &z_sum);
                 }
                 u[k * longest + key] = value;
@@ -219,7 +221,8 @@ static __device__ inline float query_grads(const ganz_attention_call &a, const a
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
         together[k] = warp_sum(together[k]);
-        for (int j = lane; j < end; j += WARP) du[k * longest + j] = u[k * longest + j] * (du[k * longest + j] - together[k]);
+        for (int j = lane; j < end; j += WARP)
+            du[k * longest + j] = u[k * longest + j] * (du[k * longest + j] - together[k]);
         if (lane == 0 && mine + k < p.queries) delta[(size_t)(p.query + mine + k) * a.heads + p.head] = together[k];
     }
     __syncwarp();
@@ -229,16 +232,16 @@ static __device__ inline float query_grads(const ganz_attention_call &a, const a
         const int count = min(TILE, end - first);
         if (end > TILE) { /* else it is still there */
             __syncthreads();
-            stage(k_tile, line, a.k.m, p.key + first, column, width, count, count);
+            stage(k_tile, line, a.k.m, head_rows{p.key + first, column, count}, width, count);
             __syncthreads();
         }
-        add_rows(&sums, du + first, longest, k_tile, line, width, count);
+        add_rows(&sums, du + first, longest, k_tile, width, count);
     }
-    write(a.q_grad, sums, p.query, mine, p.queries, column, width, a.scale * n.k_step);
+    write(a.q_grad, sums, head_rows{p.query, column, p.queries}, mine, width, a.inv_root * n.k_scale);
     return z_sum;
 }
 
-/* z: (blocks) sums for the step of U, or NULL. */
+/* z: (blocks) sums for the scale of U, or NULL. */
 static __global__ void __launch_bounds__(THREADS)
     query_kernel(const ganz_attention_call a, int longest, float *delta, float *z)
 {
@@ -252,13 +255,13 @@ static __global__ void __launch_bounds__(THREADS)
     }
     if (z == NULL) return;
     z_sum = block_sum(z_sum, room);
-    if (threadIdx.x == 0) z[blockIdx.y * gridDim.x + blockIdx.x] = z_sum * *a.u_step * GANZ_LN2;
+    if (threadIdx.x == 0) z[blockIdx.y * gridDim.x + blockIdx.x] = z_sum * *a.u_scale * GANZ_LN2;
 }
 
-/* Keys base .. base + 15. Shared memory: keys and values (BLOCK, line), tiles of q and the gradient of out (TILE, line), U and
- * the gradient of the scores (BLOCK, TILE). */
-static __device__ inline void key_grads(const ganz_attention_call &a, const attention_place &p, int base, const float *delta,
-                                        float *shared)
+/* Keys base .. base + 15. Shared memory: keys and values (BLOCK, line), tiles of q and the gradient of out (TILE,
+ * line), U and the gradient of the scores (BLOCK, TILE). */
+static __device__ inline void key_grads(const ganz_attention_call &a, const attention_place &p, int base,
+                                        const float *delta, float *shared)
 {
     const attention_numbers n = numbers_of(&a);
     const int lane = threadIdx.x % WARP, part = EACH * (threadIdx.x / WARP), mine = base + part;
@@ -268,13 +271,13 @@ static __device__ inline void key_grads(const ganz_attention_call &a, const atte
     column_sums k_sum, v_sum;
     clear(&k_sum);
     clear(&v_sum);
-    stage(k_rows, line, a.k.m, p.key + base, column, width, p.keys - base, BLOCK);
-    stage(v_rows, line, a.v.m, p.key + base, column, width, p.keys - base, BLOCK);
+    stage(k_rows, line, a.k.m, head_rows{p.key + base, column, p.keys - base}, width, BLOCK);
+    stage(v_rows, line, a.v.m, head_rows{p.key + base, column, p.keys - base}, width, BLOCK);
     for (int first = a.see.causal ? base / TILE * TILE : 0; first < p.queries; first += TILE) {
         const int count = min(TILE, p.queries - first);
         __syncthreads();
-        stage(q, line, a.q.m, p.query + first, column, width, count, count);
-        stage(g, line, a.out_grad, p.query + first, column, width, count, count);
+        stage(q, line, a.q.m, head_rows{p.query + first, column, count}, width, count);
+        stage(g, line, a.out_grad, head_rows{p.query + first, column, count}, width, count);
         __syncthreads();
         for (int i = lane; i < count; i += WARP) {
             const int query = first + i;
@@ -288,8 +291,9 @@ static __device__ inline void key_grads(const ganz_attention_call &a, const atte
                 const int key = mine + k;
                 float made = 0, back = 0;
                 if (key < p.keys && (!a.see.causal || key <= query)) {
-                    const float value = expf(s[k] * n.factor - most) * inverse, kept = keep(a, p.query + query, p.key + key);
-                    back = u_grad(&a, &n, value, d[k] * n.v_step * kept * n.keep_scale, &unused);
+                    const float value = expf(s[k] * n.factor - most) * inverse,
+                                kept = keep(a, p.query + query, p.key + key);
+                    back = u_grad(&a, &n, value, d[k] * n.v_scale * kept * n.keep_scale, &unused);
                     back = value * (back - delta[at]);
                     made = u_code(&a, &n, value) * kept;
                 }
@@ -298,11 +302,11 @@ static __device__ inline void key_grads(const ganz_attention_call &a, const atte
             }
         }
         __syncwarp();
-        add_rows(&k_sum, ds, TILE, q, line, width, count);
-        add_rows(&v_sum, u, TILE, g, line, width, count);
+        add_rows(&k_sum, ds, TILE, q, width, count);
+        add_rows(&v_sum, u, TILE, g, width, count);
     }
-    write(a.k_grad, k_sum, p.key, mine, p.keys, column, width, a.scale * n.q_step);
-    write(a.v_grad, v_sum, p.key, mine, p.keys, column, width, n.u_step * n.keep_scale);
+    write(a.k_grad, k_sum, head_rows{p.key, column, p.keys}, mine, width, a.inv_root * n.q_scale);
+    write(a.v_grad, v_sum, head_rows{p.key, column, p.keys}, mine, width, n.u_scale * n.keep_scale);
 }
 
 static __global__ void __launch_bounds__(THREADS) key_kernel(const ganz_attention_call a, const float *delta)
@@ -328,7 +332,8 @@ static size_t room_of(const ganz_attention_call *a, int blocks, int tiles, int l
 /* The largest of the three kernels must fit. */
 static bool suits(const ganz_cuda *c, const ganz_attention_call *a)
 {
-    return a->see.segments > 0 && a->width <= WIDEST && room_of(a, 2, 2, 2 * longest_of(a)) + 1024 <= (size_t)c->shared_bytes;
+    return a->see.segments > 0 && a->width <= WIDEST &&
+           room_of(a, 2, 2, 2 * longest_of(a)) + 1024 <= (size_t)c->shared_bytes;
 }
 
 static void allow_shared(const void *kernel, size_t bytes)
@@ -357,7 +362,7 @@ bool ganz_cuda_attention_grad_plain(ganz_cuda *c, const ganz_attention_call *cal
 {
     if (!suits(c, call)) return false;
     const dim3 blocks = grid_of(call, call->see.longest_query);
-    const bool want_z = call->u_step != NULL && call->u_z_grad != NULL;
+    const bool want_z = call->u_scale != NULL && call->u_z_grad != NULL;
     const size_t room = (size_t)call->see.queries * (size_t)call->heads, many = (size_t)blocks.x * blocks.y;
     float *delta = (float *)ganz_cuda_scratch(c, (room + many) * sizeof *delta), *z = want_z ? delta + room : NULL;
     if (delta == NULL) return true;

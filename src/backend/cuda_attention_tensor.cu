@@ -2,23 +2,24 @@
  * sentences are made twice. */
 #include "backend/cuda_attention_tile.cuh"
 
-/* The same to codes; two threads share four columns, and so a byte of `inside`. */
+/* write_rows to codes; two threads share four columns, and so a byte of `inside`. */
 template <int W>
-static __device__ inline void write_codes(const ganz_code_out &to, int row0, int column, int first, int count,
-                                          const float sum[W / 8][4], float worth)
+static __device__ inline void write_codes(const ganz_code_out &to, head_rows rows, int first, const float sum[W / 8][4],
+                                          float worth)
 {
-    const int lane = threadIdx.x % WARP, at = column + 2 * (lane % 4);
-    const code_range r = range_of(to.step, to.p, true);
+    const int lane = threadIdx.x % WARP, at = rows.column + 2 * (lane % 4);
+    const code_range r = range_of(to.scale, to.p, true);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const int row = first + lane / 4 + 8 * half;
 #pragma unroll
         for (int i = 0; i < W / 8; i++) {
-            const float x = __fmul_rn(sum[i][2 * half] * worth, r.inv), y = __fmul_rn(sum[i][2 * half + 1] * worth, r.inv);
+            const float x = __fmul_rn(sum[i][2 * half] * worth, r.inv),
+                        y = __fmul_rn(sum[i][2 * half + 1] * worth, r.inv);
             const unsigned bits = (unsigned)is_inside(x, r) | (unsigned)is_inside(y, r) << 1;
             const unsigned next = __shfl_xor_sync(0xffffffffu, bits, 1);
-            if (row >= count) continue;
-            const size_t line = (size_t)(row0 + row);
+            if (row >= rows.count) continue;
+            const size_t line = (size_t)(rows.row + row);
             *(uint32_t *)((bf16 *)to.m.data + line * to.m.ld + at + 8 * i) = pack2(code_of(x, r), code_of(y, r));
             if (to.inside != NULL && lane % 2 == 0)
                 to.inside[line * (to.m.cols / 4) + (at + 8 * i) / 4] = (uint8_t)(bits | next << 2);
@@ -26,10 +27,10 @@ static __device__ inline void write_codes(const ganz_code_out &to, int row0, int
     }
 }
 
-/* Scores of 16 queries with 16 keys; what is not seen is -infinity. */
+/* Scores of 16 queries with 16 keys; -infinity for keys that are not seen. */
 template <int W>
-static __device__ inline void scores(float s[2][4], const uint32_t q[W / 16][4], const bf16 *keys, int tile_key, int query,
-                                     int key, int limit, bool causal, float factor)
+static __device__ inline void scores(float s[2][4], const uint32_t q[W / 16][4], const bf16 *keys, int tile_key,
+                                     int query, int key, int limit, bool causal, float factor)
 {
     dots<W>(s, q, keys, tile_key);
 #pragma unroll
@@ -41,7 +42,7 @@ static __device__ inline void scores(float s[2][4], const uint32_t q[W / 16][4],
         }
 }
 
-/* What softmax needs to know of two rows; each of the four threads that share them gathers a part. */
+/* Largest score and sum of two rows, for the softmax; each of the four threads that share them gathers a part. */
 typedef struct row_sums {
     float most[2], sum[2], inverse[2];
 } row_sums;
@@ -71,7 +72,8 @@ static __device__ inline void join(const ganz_attention_call &a, const attention
         float most = r->most[half], sum = r->sum[half];
 #pragma unroll
         for (int offset = 1; offset <= 2; offset *= 2) {
-            const float other = __shfl_xor_sync(0xffffffffu, most, offset), more = __shfl_xor_sync(0xffffffffu, sum, offset);
+            const float other = __shfl_xor_sync(0xffffffffu, most, offset),
+                        more = __shfl_xor_sync(0xffffffffu, sum, offset);
             const float top = fmaxf(most, other);
             sum = (sum > 0 ? sum * __expf(most - top) : 0.0f) + (more > 0 ? more * __expf(other - top) : 0.0f);
             most = top;
@@ -106,12 +108,12 @@ static __device__ inline void take_values(float out[W / 8][4], float s[2][4], co
 }
 
 template <int W>
-static __device__ inline void write_out(const ganz_attention_call &a, const attention_place &p, const attention_numbers &n,
-                                        int mine, const float out[W / 8][4])
+static __device__ inline void write_out(const ganz_attention_call &a, const attention_place &p,
+                                        const attention_numbers &n, int mine, const float out[W / 8][4])
 {
-    const float worth = n.u_step * n.v_step * n.keep_scale;
-    if (a.codes.m.data != NULL) write_codes<W>(a.codes, p.query, p.head * W, mine, p.queries, out, worth);
-    else write_rows<W>(&a.out, p.query, p.head * W, mine, p.queries, out, worth);
+    const float worth = n.u_scale * n.v_scale * n.keep_scale;
+    if (a.codes.m.data != NULL) write_codes<W>(a.codes, head_rows{p.query, p.head * W, p.queries}, mine, out, worth);
+    else write_rows<W>(&a.out, head_rows{p.query, p.head * W, p.queries}, mine, out, worth);
 }
 
 static __device__ inline int reach_of(const ganz_attention_call &a, const attention_place &p, int mine)
@@ -121,7 +123,8 @@ static __device__ inline int reach_of(const ganz_attention_call &a, const attent
 
 /* A sentence of at most 64 tokens: all scores of a query are with one warp. */
 template <int W>
-static __device__ inline void attend_whole(const ganz_attention_call &a, const attention_place &block, bf16 *k_tile, bf16 *v_tile)
+static __device__ inline void attend_whole(const ganz_attention_call &a, const attention_place &block, bf16 *k_tile,
+                                           bf16 *v_tile)
 {
     const attention_unit u = unit_of(a, block);
     const attention_place &p = u.p;
@@ -129,8 +132,8 @@ static __device__ inline void attend_whole(const ganz_attention_call &a, const a
     const int mine = ROWS * u.warp, reach = reach_of(a, p, mine), column = p.head * W;
     k_tile += u.first * (W + PAD);
     v_tile += u.first * (W + PAD);
-    copy_tile<W>(k_tile, a.k.m, p.key, column, p.keys, u.thread, u.threads);
-    copy_tile<W>(v_tile, a.v.m, p.key, column, p.keys, u.thread, u.threads);
+    copy_tile<W>(k_tile, a.k.m, head_rows{p.key, column, p.keys}, u.thread, u.threads);
+    copy_tile<W>(v_tile, a.v.m, head_rows{p.key, column, p.keys}, u.thread, u.threads);
     uint32_t q[W / 16][4];
     left_rows<W>(q, (const bf16 *)a.q.m.data + (size_t)p.query * a.q.m.ld + column, a.q.m.ld, mine, p.queries);
     const uint32_t keep = kept_bits<false>(a, p, mine, 0);
@@ -154,8 +157,8 @@ static __device__ inline void attend_whole(const ganz_attention_call &a, const a
 
 /* 64 queries of a long one. */
 template <int W>
-static __device__ inline void attend_tile(const ganz_attention_call &a, const attention_place &p, int base, bf16 *k_tile,
-                                          bf16 *v_tile)
+static __device__ inline void attend_tile(const ganz_attention_call &a, const attention_place &p, int base,
+                                          bf16 *k_tile, bf16 *v_tile)
 {
     const attention_numbers n = numbers_of(&a);
     const int mine = base + ROWS * (threadIdx.x / WARP), reach = reach_of(a, p, mine), column = p.head * W;
@@ -166,7 +169,7 @@ static __device__ inline void attend_tile(const ganz_attention_call &a, const at
     float s[2][4], out[W / 8][4];
     for (int tile = 0; tile < end; tile += TILE) {
         __syncthreads();
-        copy_tile<W>(k_tile, a.k.m, p.key + tile, column, min(TILE, p.keys - tile), threadIdx.x, THREADS);
+        copy_tile<W>(k_tile, a.k.m, head_rows{p.key + tile, column, min(TILE, p.keys - tile)}, threadIdx.x, THREADS);
         copies_done();
         for (int g = 0; g < GROUPS && tile + ROWS * g < reach; g++) {
             scores<W>(s, q, k_tile, ROWS * g, mine, tile + ROWS * g, p.keys, a.see.causal, n.factor);
@@ -177,8 +180,8 @@ static __device__ inline void attend_tile(const ganz_attention_call &a, const at
     clear<W>(out);
     for (int tile = 0; tile < end; tile += TILE) {
         __syncthreads();
-        copy_tile<W>(k_tile, a.k.m, p.key + tile, column, min(TILE, p.keys - tile), threadIdx.x, THREADS);
-        copy_tile<W>(v_tile, a.v.m, p.key + tile, column, min(TILE, p.keys - tile), threadIdx.x, THREADS);
+        copy_tile<W>(k_tile, a.k.m, head_rows{p.key + tile, column, min(TILE, p.keys - tile)}, threadIdx.x, THREADS);
+        copy_tile<W>(v_tile, a.v.m, head_rows{p.key + tile, column, min(TILE, p.keys - tile)}, threadIdx.x, THREADS);
         const uint32_t keep = kept_bits<false>(a, p, mine, tile);
         copies_done();
         for (int g = 0; g < GROUPS && tile + ROWS * g < reach; g++) {
@@ -189,7 +192,8 @@ static __device__ inline void attend_tile(const ganz_attention_call &a, const at
     write_out<W>(a, p, n, mine, out);
 }
 
-template <int W> static __global__ void __launch_bounds__(THREADS) attend_kernel(const ganz_attention_call a, int for_long)
+template <int W>
+static __global__ void __launch_bounds__(THREADS) attend_kernel(const ganz_attention_call a, int for_long)
 {
     __shared__ __align__(16) bf16 k_tile[TILE * (W + PAD)], v_tile[TILE * (W + PAD)];
     __shared__ tile_search search;

@@ -1,6 +1,7 @@
-/* Attention over segments by tensor cores, backward. U is made again from what the forward kept. Where all scores of a head
- * are in registers, they go to shared memory as bf16, and the gradients of k and v come from there. Of a long sentence one
- * kernel goes along its queries and one along its keys, so that no two blocks ever add to one number. */
+/* Attention over segments by tensor cores, backward. U is made again from the largest scores and sums that the forward
+ * kept. Where all scores of a head are in registers, they go to shared memory as bf16, and the gradients of k and v
+ * come from there. Of a long sentence one kernel goes along its queries and one along its keys, so that no two blocks
+ * ever add to one number. */
 #include "backend/cuda_attention_tile.cuh"
 
 /* Tiles of shared memory, each with room for the 64 x 64 of U too, whatever the width of a head. */
@@ -16,14 +17,14 @@ static __device__ inline grad_tiles tiles_of(void *shared)
 }
 
 /* U, and the gradient of U, of one query and key, from their two dot products. */
-static __device__ inline void make_pair(const ganz_attention_call &a, const attention_numbers &n, float *score, float *back,
-                                        float most, float inverse, float keep, float *z)
+static __device__ inline void make_pair(const ganz_attention_call &a, const attention_numbers &n, float *score,
+                                        float *back, float most, float inverse, float keep, float *z)
 {
     *score = __expf(*score * n.factor - most) * inverse;
-    *back = u_grad(&a, &n, *score, *back * n.v_step * keep * n.keep_scale, z);
+    *back = u_grad(&a, &n, *score, *back * n.v_scale * keep * n.keep_scale, z);
 }
 
-/* What the forward kept of two rows of queries. */
+/* Numbers that the forward kept of two rows of queries. */
 typedef struct row_stats {
     float most[2], inverse[2];
 } row_stats;
@@ -41,9 +42,9 @@ static __device__ inline row_stats stats_of(const ganz_attention_call &a, const 
 }
 
 /* Dot products s and d of 16 queries with 16 keys become U and its gradient; delta gathers their products. */
-static __device__ inline void make_pairs(float s[2][4], float d[2][4], const ganz_attention_call &a, const attention_place &p,
-                                         const attention_numbers &n, const row_stats &r, int query, int key, uint32_t keep,
-                                         int g, float delta[2], float *z)
+static __device__ inline void make_pairs(float s[2][4], float d[2][4], const ganz_attention_call &a,
+                                         const attention_place &p, const attention_numbers &n, const row_stats &r,
+                                         int query, int key, uint32_t keep, int g, float delta[2], float *z)
 {
 #pragma unroll
     for (int t = 0; t < 2; t++)
@@ -86,16 +87,17 @@ static __device__ inline void put_group(bf16 *tile, int row, int column, const u
     upper[4] = a[2];
     lower[4] = a[3];
 }
-static __device__ inline void get_turned(uint32_t a[4], const bf16 *tile, int row, int column)
+static __device__ inline void get_transposed(uint32_t a[4], const bf16 *tile, int row, int column)
 {
     const int lane = threadIdx.x % WARP;
-    load_matrix_turned(a, tile + (row + lane % 8 + lane / 16 * 8) * LINE + column + lane / 8 % 2 * 8);
+    load_matrix_transposed(a, tile + (row + lane % 8 + lane / 16 * 8) * LINE + column + lane / 8 % 2 * 8);
 }
 
 /* Gradients of 16 keys and values, from U and the gradient of the scores in the tiles that held v and k. */
 template <int W>
-static __device__ inline void whole_keys(const ganz_attention_call &a, const attention_unit &unit, const attention_numbers &n,
-                                         const grad_tiles &t, const bf16 *ds_tile, const bf16 *u_tile)
+static __device__ inline void whole_keys(const ganz_attention_call &a, const attention_unit &unit,
+                                         const attention_numbers &n, const grad_tiles &t, const bf16 *ds_tile,
+                                         const bf16 *u_tile)
 {
     const attention_place &p = unit.p;
     const int mine = ROWS * unit.warp, column = p.head * W;
@@ -105,17 +107,18 @@ static __device__ inline void whole_keys(const ganz_attention_call &a, const att
     clear<W>(v_sum);
     for (int row = a.see.causal ? mine : 0; row < p.queries; row += ROWS) {
         uint32_t ds[4], u[4];
-        get_turned(ds, ds_tile, row, mine);
-        get_turned(u, u_tile, row, mine);
+        get_transposed(ds, ds_tile, row, mine);
+        get_transposed(u, u_tile, row, mine);
         mix<W>(k_sum, ds, t.q, row);
         mix<W>(v_sum, u, t.g, row);
     }
-    write_rows<W>(&a.k_grad, p.key, column, mine, p.keys, k_sum, a.scale * n.q_step);
-    write_rows<W>(&a.v_grad, p.key, column, mine, p.keys, v_sum, n.u_step * n.keep_scale);
+    write_rows<W>(&a.k_grad, head_rows{p.key, column, p.keys}, mine, k_sum, a.inv_root * n.q_scale);
+    write_rows<W>(&a.v_grad, head_rows{p.key, column, p.keys}, mine, v_sum, n.u_scale * n.keep_scale);
 }
 
 template <int W>
-static __device__ inline float whole_grads(const ganz_attention_call &a, const attention_place &block, const grad_tiles &all)
+static __device__ inline float whole_grads(const ganz_attention_call &a, const attention_place &block,
+                                           const grad_tiles &all)
 {
     const attention_unit unit = unit_of(a, block);
     const attention_place &p = unit.p;
@@ -123,10 +126,10 @@ static __device__ inline float whole_grads(const ganz_attention_call &a, const a
     const int mine = ROWS * unit.warp, column = p.head * W, skip = unit.first * (W + PAD);
     const int reach = mine >= p.queries ? 0 : a.see.causal ? min(p.keys, mine + ROWS) : p.keys;
     const grad_tiles t = {all.k + skip, all.v + skip, all.q + skip, all.g + skip};
-    copy_tile<W>(t.q, a.q.m, p.query, column, p.queries, unit.thread, unit.threads);
-    copy_tile<W>(t.k, a.k.m, p.key, column, p.keys, unit.thread, unit.threads);
-    copy_tile<W>(t.g, a.out_grad, p.query, column, p.queries, unit.thread, unit.threads);
-    copy_tile<W>(t.v, a.v.m, p.key, column, p.keys, unit.thread, unit.threads);
+    copy_tile<W>(t.q, a.q.m, head_rows{p.query, column, p.queries}, unit.thread, unit.threads);
+    copy_tile<W>(t.k, a.k.m, head_rows{p.key, column, p.keys}, unit.thread, unit.threads);
+    copy_tile<W>(t.g, a.out_grad, head_rows{p.query, column, p.queries}, unit.thread, unit.threads);
+    copy_tile<W>(t.v, a.v.m, head_rows{p.key, column, p.keys}, unit.thread, unit.threads);
     const row_stats stats = stats_of(a, p, mine);
     const uint32_t keep = kept_bits<false>(a, p, mine, 0);
     uint32_t ds[GROUPS][4], u[GROUPS][4];
@@ -158,9 +161,9 @@ static __device__ inline float whole_grads(const ganz_attention_call &a, const a
 #pragma unroll
         for (int g = 0; g < GROUPS; g++)
             if (ROWS * g < reach) mix<W>(sum, ds[g], t.k, ROWS * g);
-        write_rows<W>(&a.q_grad, p.query, column, mine, p.queries, sum, a.scale * n.k_step);
+        write_rows<W>(&a.q_grad, head_rows{p.query, column, p.queries}, mine, sum, a.inv_root * n.k_scale);
     }
-    __syncthreads(); /* nobody needs k and v any more */
+    __syncthreads(); /* k and v are not needed any more */
     bf16 *ds_tile = all.k + unit.first * LINE, *u_tile = all.v + unit.first * LINE;
 #pragma unroll
     for (int g = 0; g < GROUPS; g++)
@@ -175,8 +178,8 @@ static __device__ inline float whole_grads(const ganz_attention_call &a, const a
 
 /* ---- long sentences ----------------------------------------------------------------------------- */
 
-/* Along the keys for 64 queries: delta (sum over keys of U times its gradient), which the other kernel needs too, and then
- * the gradient of q. */
+/* Along the keys for 64 queries: delta (sum over keys of U times its gradient), which the other kernel needs too, and
+ * then the gradient of q. */
 template <int W>
 static __device__ inline float query_tile(const ganz_attention_call &a, const attention_place &p, int base,
                                           const grad_tiles &tiles, float *deltas)
@@ -188,13 +191,16 @@ static __device__ inline float query_tile(const ganz_attention_call &a, const at
     const row_stats stats = stats_of(a, p, mine);
     float delta[2] = {0, 0}, sum[W / 8][4], z = 0, unused = 0;
     clear<W>(sum);
-    copy_tile<W>(tiles.q, a.q.m, p.query + base, column, min(TILE, p.queries - base), threadIdx.x, THREADS);
-    copy_tile<W>(tiles.g, a.out_grad, p.query + base, column, min(TILE, p.queries - base), threadIdx.x, THREADS);
+    copy_tile<W>(tiles.q, a.q.m, head_rows{p.query + base, column, min(TILE, p.queries - base)}, threadIdx.x, THREADS);
+    copy_tile<W>(tiles.g, a.out_grad, head_rows{p.query + base, column, min(TILE, p.queries - base)}, threadIdx.x,
+                 THREADS);
     for (int turn = 0; turn < 2; turn++) {
         for (int tile = 0; tile < end; tile += TILE) {
             __syncthreads();
-            copy_tile<W>(tiles.k, a.k.m, p.key + tile, column, min(TILE, p.keys - tile), threadIdx.x, THREADS);
-            copy_tile<W>(tiles.v, a.v.m, p.key + tile, column, min(TILE, p.keys - tile), threadIdx.x, THREADS);
+            copy_tile<W>(tiles.k, a.k.m, head_rows{p.key + tile, column, min(TILE, p.keys - tile)}, threadIdx.x,
+                         THREADS);
+            copy_tile<W>(tiles.v, a.v.m, head_rows{p.key + tile, column, min(TILE, p.keys - tile)}, threadIdx.x,
+                         THREADS);
             const uint32_t keep = kept_bits<false>(a, p, mine, tile);
             copies_done();
             if (tile >= reach) continue;
@@ -221,20 +227,21 @@ static __device__ inline float query_tile(const ganz_attention_call &a, const at
         for (int half = 0; half < 2; half++) {
             const int query = mine + row_of(2 * half);
             delta[half] = quad_sum(delta[half]);
-            if (threadIdx.x % 4 == 0 && query < p.queries) deltas[(size_t)(p.query + query) * a.heads + p.head] = delta[half];
+            if (threadIdx.x % 4 == 0 && query < p.queries)
+                deltas[(size_t)(p.query + query) * a.heads + p.head] = delta[half];
         }
     }
-    write_rows<W>(&a.q_grad, p.query, column, mine, p.queries, sum, a.scale * n.k_step);
+    write_rows<W>(&a.q_grad, head_rows{p.query, column, p.queries}, mine, sum, a.inv_root * n.k_scale);
     return z;
 }
 
-/* What 64 queries are, as columns. */
+/* Softmax and gradient sums of 64 queries, as columns. */
 typedef struct column_stats {
     float most[TILE], inverse[TILE], delta[TILE];
 } column_stats;
 
-static __device__ inline void copy_stats(column_stats *to, const ganz_attention_call &a, const attention_place &p, int tile,
-                                         const float *deltas)
+static __device__ inline void copy_stats(column_stats *to, const ganz_attention_call &a, const attention_place &p,
+                                         int tile, const float *deltas)
 {
     for (int i = threadIdx.x; i < TILE; i += THREADS) {
         const float2 s = stats_at(a, p, tile + i);
@@ -245,9 +252,10 @@ static __device__ inline void copy_stats(column_stats *to, const ganz_attention_
 }
 
 /* The same for 16 keys (rows) and 16 queries (columns): left operands of the gradients of k and v. */
-static __device__ inline void pack_turned(uint32_t ds[4], uint32_t u[4], float s[2][4], float d[2][4],
-                                          const ganz_attention_call &a, const attention_place &p, const attention_numbers &n,
-                                          const column_stats *c, int key, int query, uint32_t keep, int g)
+static __device__ inline void pack_transposed(uint32_t ds[4], uint32_t u[4], float s[2][4], float d[2][4],
+                                              const ganz_attention_call &a, const attention_place &p,
+                                              const attention_numbers &n, const column_stats *c, int key, int query,
+                                              uint32_t keep, int g)
 {
     float unused = 0;
 #pragma unroll
@@ -277,12 +285,14 @@ static __device__ inline void key_tile(const ganz_attention_call &a, const atten
     float k_sum[W / 8][4], v_sum[W / 8][4];
     clear<W>(k_sum);
     clear<W>(v_sum);
-    copy_tile<W>(tiles.k, a.k.m, p.key + base, column, min(TILE, p.keys - base), threadIdx.x, THREADS);
-    copy_tile<W>(tiles.v, a.v.m, p.key + base, column, min(TILE, p.keys - base), threadIdx.x, THREADS);
+    copy_tile<W>(tiles.k, a.k.m, head_rows{p.key + base, column, min(TILE, p.keys - base)}, threadIdx.x, THREADS);
+    copy_tile<W>(tiles.v, a.v.m, head_rows{p.key + base, column, min(TILE, p.keys - base)}, threadIdx.x, THREADS);
     for (int tile = a.see.causal ? base : 0; tile < p.queries; tile += TILE) {
         __syncthreads();
-        copy_tile<W>(tiles.q, a.q.m, p.query + tile, column, min(TILE, p.queries - tile), threadIdx.x, THREADS);
-        copy_tile<W>(tiles.g, a.out_grad, p.query + tile, column, min(TILE, p.queries - tile), threadIdx.x, THREADS);
+        copy_tile<W>(tiles.q, a.q.m, head_rows{p.query + tile, column, min(TILE, p.queries - tile)}, threadIdx.x,
+                     THREADS);
+        copy_tile<W>(tiles.g, a.out_grad, head_rows{p.query + tile, column, min(TILE, p.queries - tile)}, threadIdx.x,
+                     THREADS);
         copy_stats(stats, a, p, tile, deltas);
         const uint32_t keep = kept_bits<true>(a, p, mine, tile);
         copies_done();
@@ -296,13 +306,13 @@ static __device__ inline void key_tile(const ganz_attention_call &a, const atten
             if (a.see.causal && tile + ROWS * (g + 1) <= mine) continue;
             dots<W>(s, k, tiles.q, ROWS * g);
             dots<W>(d, v, tiles.g, ROWS * g);
-            pack_turned(ds, u, s, d, a, p, n, stats, mine, tile + ROWS * g, keep, g);
+            pack_transposed(ds, u, s, d, a, p, n, stats, mine, tile + ROWS * g, keep, g);
             mix<W>(k_sum, ds, tiles.q, ROWS * g);
             mix<W>(v_sum, u, tiles.g, ROWS * g);
         }
     }
-    write_rows<W>(&a.k_grad, p.key, column, mine, p.keys, k_sum, a.scale * n.q_step);
-    write_rows<W>(&a.v_grad, p.key, column, mine, p.keys, v_sum, n.u_step * n.keep_scale);
+    write_rows<W>(&a.k_grad, head_rows{p.key, column, p.keys}, mine, k_sum, a.inv_root * n.q_scale);
+    write_rows<W>(&a.v_grad, head_rows{p.key, column, p.keys}, mine, v_sum, n.u_scale * n.keep_scale);
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------ */
@@ -328,8 +338,8 @@ static __global__ void __launch_bounds__(THREADS, 4)
         if (is_whole(p) && (!is_short(p) || p.head % 2 == 0)) z = whole_grads<W>(a, p, tiles);
     }
     if (z_sums == NULL) return;
-    const float step = a.u_step != NULL ? *a.u_step : 1.0f, total = block_sum(z, room);
-    if (threadIdx.x == 0) z_sums[block] = total * step * GANZ_LN2;
+    const float scale = a.u_scale != NULL ? *a.u_scale : 1.0f, total = block_sum(z, room);
+    if (threadIdx.x == 0) z_sums[block] = total * scale * GANZ_LN2;
 }
 
 template <int W>
@@ -346,7 +356,8 @@ static __global__ void __launch_bounds__(THREADS, 3) key_kernel(const ganz_atten
 
 /* ---- calls -------------------------------------------------------------------------------------- */
 
-template <int W> static void run_grad(ganz_cuda *c, const ganz_attention_call *call, int blocks, float *deltas, float *z)
+template <int W>
+static void run_grad(ganz_cuda *c, const ganz_attention_call *call, int blocks, float *deltas, float *z)
 {
     const int for_long = long_blocks(c, call);
     grad_kernel<W><<<blocks, THREADS, GRAD_BYTES, c->stream>>>(*call, for_long, deltas, z);
@@ -366,7 +377,8 @@ bool ganz_cuda_attention_grad_tensor(ganz_cuda *c, const ganz_attention_call *ca
     const size_t z_bytes = ganz_round_up((size_t)blocks * sizeof(float), 256);
     const size_t delta_bytes = ganz_round_up((size_t)call->see.queries * (size_t)call->heads * sizeof(float), 256);
     const size_t grads = (size_t)call->out_grad.rows * (size_t)call->out_grad.cols;
-    unsigned char *room = (unsigned char *)ganz_cuda_scratch(c, z_bytes + delta_bytes + (convert ? grads * sizeof(bf16) : 0));
+    unsigned char *room =
+        (unsigned char *)ganz_cuda_scratch(c, z_bytes + delta_bytes + (convert ? grads * sizeof(bf16) : 0));
     if (room == NULL) return true;
     ganz_attention_call made = *call;
     if (convert) {
@@ -375,7 +387,8 @@ bool ganz_cuda_attention_grad_tensor(ganz_cuda *c, const ganz_attention_call *ca
         made.out_grad.data = room + z_bytes + delta_bytes;
         ganz_cuda_convert(c, &call->out_grad, GANZ_BF16, made.out_grad.data);
     }
-    float *z = call->u_step != NULL && call->u_z_grad != NULL ? (float *)room : NULL, *deltas = (float *)(room + z_bytes);
+    float *z = call->u_scale != NULL && call->u_z_grad != NULL ? (float *)room : NULL,
+          *deltas = (float *)(room + z_bytes);
     if (call->width == 64) run_grad<64>(c, &made, blocks, deltas, z);
     else run_grad<32>(c, &made, blocks, deltas, z);
     return true;

@@ -1,11 +1,12 @@
-/* Attention by tensor cores (bf16, float sums): what forward and backward share.
+/* Attention by tensor cores (bf16, float sums): shared by forward and backward.
  *
- * A block is four warps. Sentences are short: one of at most 64 tokens is done at once, a head to a block, all scores in
- * registers, 16 queries to a warp; of one of at most 32 a block does two heads, with two warps each. Longer ones are cut
- * into tiles of 64 queries (or keys), and a block that has taken one goes over the other side tile by tile.
+ * A block is four warps. Sentences are short: one of at most 64 tokens is done at once, a head to a block, all scores
+ * in registers, 16 queries to a warp; of one of at most 32 a block does two heads, with two warps each. Longer ones are
+ * cut into tiles of 64 queries (or keys), and a block that has taken one goes over the other side tile by tile.
  *
- * Layout of mma.m16n8k16: of a 16 x 8 result a thread holds row lane / 4 (elements 0, 1) and lane / 4 + 8 (2, 3), columns
- * 2 (lane % 4) and the next. Two such results side by side are, packed to bf16, the left operand of the next product. */
+ * Layout of mma.m16n8k16: of a 16 x 8 result a thread holds row lane / 4 (elements 0, 1) and lane / 4 + 8 (2, 3),
+ * columns 2 (lane % 4) and the next. Two such results side by side are, packed to bf16, the left operand of the next
+ * product. */
 #ifndef GANZ_BACKEND_CUDA_ATTENTION_TILE_CUH
 #define GANZ_BACKEND_CUDA_ATTENTION_TILE_CUH
 
@@ -17,9 +18,10 @@ enum { THREADS = 128, WARPS = THREADS / WARP, ROWS = 16, TILE = 64, GROUPS = TIL
 
 static __device__ inline void mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
 {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 static __device__ inline void load_matrix(uint32_t r[4], const bf16 *p)
 {
@@ -29,7 +31,7 @@ static __device__ inline void load_matrix(uint32_t r[4], const bf16 *p)
                  : "r"(at)
                  : "memory");
 }
-static __device__ inline void load_matrix_turned(uint32_t r[4], const bf16 *p)
+static __device__ inline void load_matrix_transposed(uint32_t r[4], const bf16 *p)
 {
     const uint32_t at = (uint32_t)__cvta_generic_to_shared(p);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -40,14 +42,13 @@ static __device__ inline void load_matrix_turned(uint32_t r[4], const bf16 *p)
 
 /* ---- tiles of shared memory --------------------------------------------------------------------- */
 
-/* Starts copying rows [0, count) of one head into a tile (lines of W + PAD); the rest of the last 16 rows becomes zero. */
+/* Starts copying rows of one head into a tile (lines of W + PAD); the rest of the last 16 rows becomes zero. */
 template <int W>
-static __device__ inline void copy_tile(bf16 *tile, const ganz_matrix &m, int row, int column, int count, int thread,
-                                        int threads)
+static __device__ inline void copy_tile(bf16 *tile, const ganz_matrix &m, head_rows rows, int thread, int threads)
 {
     constexpr int CHUNKS = W / 8;
-    const bf16 *from = (const bf16 *)m.data + (size_t)row * m.ld + column;
-    const int padded = (count + ROWS - 1) / ROWS * ROWS;
+    const bf16 *from = (const bf16 *)m.data + (size_t)rows.row * m.ld + rows.column;
+    const int count = rows.count, padded = (count + ROWS - 1) / ROWS * ROWS;
 #pragma unroll 4
     for (int i = thread; i < padded * CHUNKS; i += threads) {
         const int line = i / CHUNKS, chunk = i % CHUNKS;
@@ -120,7 +121,7 @@ static __device__ inline void mix(float sum[W / 8][4], const uint32_t a[4], cons
 #pragma unroll
     for (int c = 0; c < W / 16; c++) {
         uint32_t b[4];
-        load_matrix_turned(b, at + 16 * c);
+        load_matrix_transposed(b, at + 16 * c);
         mma(sum[2 * c], a, b[0], b[1]);
         mma(sum[2 * c + 1], a, b[2], b[3]);
     }
@@ -134,17 +135,17 @@ template <int W> static __device__ inline void clear(float sum[W / 8][4])
         for (int e = 0; e < 4; e++) sum[i][e] = 0;
 }
 
-/* Writes 16 rows from `first` on (those below `count`), times `worth`. */
+/* Writes 16 rows from number `first` of `to` on, those that it has, times `worth`. */
 template <int W>
-static __device__ inline void write_rows(const ganz_matrix *m, int row0, int column, int first, int count,
-                                         const float sum[W / 8][4], float worth)
+static __device__ inline void write_rows(const ganz_matrix *m, head_rows to, int first, const float sum[W / 8][4],
+                                         float worth)
 {
     const int lane = threadIdx.x % WARP;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const int row = first + lane / 4 + 8 * half;
-        if (row >= count) continue;
-        const size_t at = (size_t)(row0 + row) * m->ld + column + 2 * (lane % 4);
+        if (row >= to.count) continue;
+        const size_t at = (size_t)(to.row + row) * m->ld + to.column + 2 * (lane % 4);
 #pragma unroll
         for (int i = 0; i < W / 8; i++) {
             const float x = sum[i][2 * half] * worth, y = sum[i][2 * half + 1] * worth;
@@ -164,7 +165,7 @@ static __device__ inline float quad_sum(float v)
     return v + __shfl_xor_sync(0xffffffffu, v, 2);
 }
 
-/* ---- who does what ------------------------------------------------------------------------------ */
+/* ---- sharing out -------------------------------------------------------------------------------- */
 
 /* The part of a block that takes one head of a segment. */
 typedef struct attention_unit {
@@ -181,7 +182,8 @@ static __device__ inline bool is_short(const attention_place &p) { return p.quer
 static __device__ inline attention_unit unit_of(const ganz_attention_call &a, attention_place p)
 {
     const int units = is_short(p) ? 2 : 1, threads = THREADS / units;
-    attention_unit u = {p, (int)threadIdx.x / threads, (int)threadIdx.x % threads / WARP, (int)threadIdx.x % threads, threads, 0};
+    attention_unit u = {
+        p, (int)threadIdx.x / threads, (int)threadIdx.x % threads / WARP, (int)threadIdx.x % threads, threads, 0};
     u.first = u.number * (TILE / units);
     u.p.head += u.number;
     if (u.p.head >= a.heads) u.p.queries = u.p.keys = 0;
@@ -202,8 +204,9 @@ static __device__ inline int long_tiles(const ganz_spans &see, int segment, bool
     return q <= TILE && k <= TILE ? 0 : ((keys ? k : q) + TILE - 1) / TILE;
 }
 
-/* Item number `item` of all tiles of queries (or keys) of all heads of long sentences: its place, and its first row. False:
- * there are not so many. All threads of a block ask together; what they had in shared memory before is free then. */
+/* Item number `item` of all tiles of queries (or keys) of all heads of long sentences: its place, and its first row.
+ * Returns false if there are not so many. All threads of a block ask together; shared memory they used before is free
+ * then. */
 static __device__ inline bool find_tile(const ganz_attention_call &a, bool keys, int item, tile_search *search,
                                         attention_place *p, int *base)
 {
@@ -238,16 +241,17 @@ static __device__ inline bool find_tile(const ganz_attention_call &a, bool keys,
 
 /* ---- dropout ------------------------------------------------------------------------------------ */
 
-/* Which of the 16 x 64 pairs from (row, column) on are kept: bit 8 g + 4 t + e for element e of half t of group g. Rows are
- * queries or, turned, keys. */
-template <bool TURNED>
+/* Which of the 16 x 64 pairs from (row, column) on are kept: bit 8 g + 4 t + e for element e of half t of group g. Rows
+ * are queries or, with ROWS_ARE_KEYS, keys. */
+template <bool ROWS_ARE_KEYS>
 static __device__ inline uint32_t kept_bits(const ganz_attention_call &a, const attention_place &p, int row, int column)
 {
     if (a.mask == NULL) return 0xffffffffu;
-    const int rows = TURNED ? p.keys : p.queries, columns = TURNED ? p.queries : p.keys;
-    const int32_t *row_slots = TURNED ? a.key_slot + p.key : a.query_slot + p.query;
-    const int32_t *column_slots = TURNED ? a.query_slot + p.query : a.key_slot + p.key;
-    const size_t row_step = TURNED ? 1 : (size_t)a.mask_side, column_step = TURNED ? (size_t)a.mask_side : 1;
+    const int rows = ROWS_ARE_KEYS ? p.keys : p.queries, columns = ROWS_ARE_KEYS ? p.queries : p.keys;
+    const int32_t *row_slots = ROWS_ARE_KEYS ? a.key_slot + p.key : a.query_slot + p.query;
+    const int32_t *column_slots = ROWS_ARE_KEYS ? a.query_slot + p.query : a.key_slot + p.key;
+    const size_t row_step = ROWS_ARE_KEYS ? 1 : (size_t)a.mask_side,
+                 column_step = ROWS_ARE_KEYS ? (size_t)a.mask_side : 1;
     const uint8_t *line[2];
     uint32_t bits = 0;
 #pragma unroll
@@ -268,11 +272,17 @@ static __device__ inline uint32_t kept_bits(const ganz_attention_call &a, const 
     }
     return bits;
 }
-static __device__ inline float kept(uint32_t bits, int g, int t, int e) { return (float)(bits >> (8 * g + 4 * t + e) & 1); }
+static __device__ inline float kept(uint32_t bits, int g, int t, int e)
+{
+    return (float)(bits >> (8 * g + 4 * t + e) & 1);
+}
 
-/* ---- what suits --------------------------------------------------------------------------------- */
+/* ---- supported matrices ------------------------------------------------------------------------- */
 
-static inline bool sixteens(const ganz_matrix *m) { return m->type == GANZ_BF16 && m->ld % 8 == 0 && (size_t)m->data % 16 == 0; }
+static inline bool sixteens(const ganz_matrix *m)
+{
+    return m->type == GANZ_BF16 && m->ld % 8 == 0 && (size_t)m->data % 16 == 0;
+}
 static inline bool pairs(const ganz_matrix *m)
 {
     return ganz_cuda_floats(m) && m->ld % 2 == 0 && (size_t)m->data % (2 * ganz_type_bytes(m->type)) == 0;
@@ -282,8 +292,8 @@ static inline bool suits(const ganz_attention_call *a)
     return a->see.segments > 0 && (a->width == 32 || a->width == 64) && sixteens(&a->q.m) && sixteens(&a->k.m) &&
            sixteens(&a->v.m);
 }
-/* Blocks for long sentences, which come before one block for each head of each sentence: each takes tiles until there are
- * no more. Only the GPU knows how many there are. */
+/* Blocks for long sentences, which come before one block for each head of each sentence: each takes tiles until there
+ * are no more. Only the GPU knows how many there are. */
 static inline int long_blocks(const ganz_cuda *c, const ganz_attention_call *a)
 {
     return a->see.longest_query > TILE || a->see.longest_key > TILE ? 3 * c->processors : 0;

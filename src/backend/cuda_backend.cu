@@ -1,4 +1,4 @@
-/* The GPU: memory, one stream, what went wrong, and the table. */
+/* The GPU as a device: memory, one stream for all calls, failures kept for the next sync, and the table. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,8 +32,8 @@ static ganz_status memory_alloc(ganz_backend *be, void **memory, size_t bytes, g
         size_t left = 0, all = 0;
         (void)cudaMemGetInfo(&left, &all);
         *memory = NULL;
-        return ganz_fail(err, GANZ_ENOMEM, "the GPU has no %zu MiB left (%zu of %zu MiB are free)", bytes >> 20, left >> 20,
-                         all >> 20);
+        return ganz_fail(err, GANZ_ENOMEM, "the GPU has no %zu MiB left (%zu of %zu MiB are free)", bytes >> 20,
+                         left >> 20, all >> 20);
     }
     (void)worked(c, cudaMemsetAsync(*memory, 0, bytes, c->stream), "clearing memory");
     return GANZ_OK;
@@ -45,8 +45,8 @@ static void memory_free(ganz_backend *be, void *memory)
     if (memory != NULL) (void)worked(c, cudaFree(memory), "freeing memory");
 }
 
-/* The host may be many steps ahead of the GPU, and callers reuse their buffers at once: all uploads go through a ring of
- * pinned parts. A part is written again only when the GPU has taken everything that was in it. */
+/* The host may be many steps ahead of the GPU, and callers reuse their buffers at once: all uploads go through a ring
+ * of pinned parts. A part is written again only when the GPU has taken everything that was in it. */
 void ganz_cuda_upload(ganz_backend *be, void *to, const void *from, size_t bytes)
 {
     ganz_cuda *c = ganz_cuda_of(be);
@@ -224,7 +224,7 @@ static void fill_table(ganz_backend *t, ganz_precision precision)
     t->quantize = ganz_cuda_quantize;
     t->quantize_grad = ganz_cuda_quantize_grad;
     t->largest = ganz_cuda_largest;
-    t->steps = ganz_cuda_steps;
+    t->scales = ganz_cuda_scales;
     t->refresh = ganz_cuda_refresh;
     t->adafactor = ganz_cuda_adafactor;
     t->adam = ganz_cuda_adam;

@@ -1,4 +1,4 @@
-/* What the CUDA files share: the device, typed access, sums of fixed order.
+/* Shared by the CUDA files: the device, typed access to memory, sums of fixed order.
  *
  * Nothing here adds floating-point numbers in an order that could vary: a sum over rows is made of partial sums per
  * block, which a second kernel adds in a fixed order. Integer and maximum atomics do not depend on order. */
@@ -55,8 +55,8 @@ typedef struct ganz_cuda_blas {
     decltype(&cublasLtMatmulDescInit_internal) desc_init;
     decltype(&cublasLtMatmulDescSetAttribute) desc_set;
     decltype(&cublasLtMatrixLayoutInit_internal) layout_init;
-    decltype(&cublasLtMatmulPreferenceInit_internal) wish_init;
-    decltype(&cublasLtMatmulPreferenceSetAttribute) wish_set;
+    decltype(&cublasLtMatmulPreferenceInit_internal) preference_init;
+    decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set;
 } ganz_cuda_blas;
 /* False with a reason in `why`. */
 bool ganz_cuda_blas_open(ganz_cuda_blas *blas, char *why, size_t why_bytes);
@@ -73,7 +73,7 @@ typedef struct ganz_cuda {
     size_t workspace_bytes;
     void *scratch; /* of one call */
     size_t scratch_bytes;
-    float *numbers; /* on the device: 0, 1, product of two steps */
+    float *numbers; /* on the device: 0, 1, product of two scales */
     unsigned char *ring;
     cudaEvent_t ring_free[RING_PARTS];
     int ring_part;
@@ -88,7 +88,7 @@ typedef struct ganz_cuda {
 
 static inline ganz_cuda *ganz_cuda_of(ganz_backend *be) { return (ganz_cuda *)be; }
 
-/* Keeps the first thing that went wrong, for the next sync. */
+/* Keeps the first failure, for the next sync. */
 void ganz_cuda_fail(ganz_cuda *c, const char *where, const char *why);
 /* To be called after every launch. */
 static inline void ganz_cuda_launched(ganz_cuda *c, const char *where)
@@ -99,9 +99,13 @@ static inline void ganz_cuda_launched(ganz_cuda *c, const char *where)
 /* Memory until the next call of the table; NULL (and failed) when there is none. */
 void *ganz_cuda_scratch(ganz_cuda *c, size_t bytes);
 
-/* first[0..split) and second[0..width-split) += sums over the rows of partial (count, width); either may be NULL. */
-void ganz_cuda_add_columns(ganz_cuda *c, const float *partial, int count, int width, float *first, int split,
-                           float *second);
+/* first[0..split) and second[0..width-split) += sums over the rows of partial (count, width). */
+typedef struct ganz_cuda_columns {
+    const float *partial;
+    int count, width, split;
+    float *first, *second; /* either may be NULL */
+} ganz_cuda_columns;
+void ganz_cuda_add_columns(ganz_cuda *c, const ganz_cuda_columns *sums);
 /* *to += factor * sum of partial[0..count). */
 void ganz_cuda_add_total(ganz_cuda *c, const float *partial, int count, float factor, float *to);
 
@@ -129,7 +133,7 @@ void ganz_cuda_loss(ganz_backend *be, const ganz_loss_call *call);
 void ganz_cuda_quantize(ganz_backend *be, const ganz_quantize_call *call);
 void ganz_cuda_quantize_grad(ganz_backend *be, const ganz_quantize_call *call);
 void ganz_cuda_largest(ganz_backend *be, const ganz_matrix *x, real *largest);
-void ganz_cuda_steps(ganz_backend *be, const real *z, real *step, int count, bool whole, real scale);
+void ganz_cuda_scales(ganz_backend *be, const real *z, real *scale, int count, bool power_of_two, real factor);
 void ganz_cuda_refresh(ganz_backend *be, const ganz_refresh_item *items, int count);
 void ganz_cuda_adafactor(ganz_backend *be, const ganz_update_call *call);
 void ganz_cuda_adam(ganz_backend *be, const ganz_update_call *call);
@@ -138,13 +142,14 @@ void ganz_cuda_average(ganz_backend *be, real *to, const real *from, size_t coun
 void ganz_cuda_algos_free(ganz_cuda *c);
 void ganz_cuda_plans_free(ganz_cuda *c);
 
-/* After a product: y = drop(relu(y + bias)), in place. */
+/* After a product: y = drop(activation(y + bias)), in place, or from and to `before` where a smooth activation keeps
+ * it. */
 void ganz_cuda_finish_rows(ganz_cuda *c, const ganz_linear_call *call);
-/* The same from sums (rows, out contiguous) that are not yet worth their steps, to codes of rows `first` and on. */
+/* The same from sums (rows, out contiguous) that are not yet worth their scales, to codes of rows `first` and on. */
 void ganz_cuda_finish_codes(ganz_cuda *c, const ganz_linear_call *call, const float *sums, int first, int rows);
 /* A gradient becomes zero where none passes. */
 void ganz_cuda_zero_clipped(ganz_cuda *c, const ganz_matrix *grad, const uint8_t *inside);
-/* Before the products of the backward: y_grad through dropout and relu, in place, and the bias's gradient. */
+/* Before the products of the backward: y_grad through dropout and activation, in place, and the bias's gradient. */
 void ganz_cuda_back_rows(ganz_cuda *c, const ganz_linear_call *call);
 /* m[row][col] *= factors[col], or *factor * factors[col]; factor may be NULL. */
 void ganz_cuda_scale_columns(ganz_cuda *c, const ganz_matrix *m, const float *factors, const float *factor);
@@ -160,21 +165,34 @@ static inline bool ganz_cuda_fours(const ganz_matrix *m)
     const size_t bytes = 4 * ganz_type_bytes(m->type);
     return m->data == NULL || (m->cols % 4 == 0 && m->ld % 4 == 0 && (size_t)m->data % bytes == 0);
 }
+/* Returns `good`; where it is false, the next sync tells that `where` was called with other matrices. */
+static inline bool ganz_cuda_four_columns(ganz_cuda *c, const char *where, bool good)
+{
+    if (!good) ganz_cuda_fail(c, where, "the CUDA backend needs float matrices whose columns come in aligned fours");
+    return good;
+}
+/* Rows of one part of a sum: at most GANZ_CUDA_MOST_PARTS parts, whole batches. */
+enum { GANZ_CUDA_BATCH = 8, GANZ_CUDA_MOST_PARTS = 1024 };
+static inline int ganz_cuda_part_rows(int rows)
+{
+    const int each = 4 * GANZ_CUDA_BATCH, parts = GANZ_CUDA_MOST_PARTS;
+    return rows <= each * parts ? each : (int)ganz_round_up((size_t)ganz_cuda_blocks(rows, parts), GANZ_CUDA_BATCH);
+}
 static inline bool ganz_cuda_floats(const ganz_matrix *m)
 {
     return m->data == NULL || m->type == GANZ_REAL || m->type == GANZ_BF16;
 }
 
 /* Calls `...` with T the element type of a float matrix. */
-#define GANZ_CUDA_TYPE(type_, T, ...)     \
-    do {                                  \
-        if ((type_) == GANZ_BF16) {       \
-            typedef bf16 T;               \
-            __VA_ARGS__;                  \
-        } else {                          \
-            typedef float T;              \
-            __VA_ARGS__;                  \
-        }                                 \
+#define GANZ_CUDA_TYPE(type_, T, ...) \
+    do {                              \
+        if ((type_) == GANZ_BF16) {   \
+            typedef bf16 T;           \
+            __VA_ARGS__;              \
+        } else {                      \
+            typedef float T;          \
+            __VA_ARGS__;              \
+        }                             \
     } while (0)
 
 /* ---- device side -------------------------------------------------------------------------------- */
@@ -183,8 +201,8 @@ static __device__ inline float4 load4(const float *p) { return *(const float4 *)
 static __device__ inline float4 load4(const bf16 *p)
 {
     const uint2 raw = *(const uint2 *)p;
-    return make_float4(__uint_as_float(raw.x << 16), __uint_as_float(raw.x & 0xffff0000u),
-                       __uint_as_float(raw.y << 16), __uint_as_float(raw.y & 0xffff0000u));
+    return make_float4(__uint_as_float(raw.x << 16), __uint_as_float(raw.x & 0xffff0000u), __uint_as_float(raw.y << 16),
+                       __uint_as_float(raw.y & 0xffff0000u));
 }
 static __device__ inline float load1(const float *p) { return *p; }
 static __device__ inline float load1(const bf16 *p) { return __bfloat162float(*p); }
@@ -211,18 +229,21 @@ static __device__ inline float4 operator*(float4 a, float b) { return make_float
 static __device__ inline float4 operator-(float4 a, float b) { return make_float4(a.x - b, a.y - b, a.z - b, a.w - b); }
 static __device__ inline float total4(float4 a) { return (a.x + a.y) + (a.z + a.w); }
 
-/* Rounding in units of the step; a product is rounded by itself, as on the CPU. */
+/* Rounding in units of the scale; a product is rounded by itself, as on the CPU. */
 typedef struct code_range {
     float inv, low, high;
 } code_range;
 
-static __device__ inline code_range range_of(const float *step, int p, bool is_signed)
+static __device__ inline code_range range_of(const float *scale, int p, bool is_signed)
 {
-    return code_range{__fdiv_rn(1.0f, *step), is_signed ? -(float)p : 0.0f, (float)p};
+    return code_range{__fdiv_rn(1.0f, *scale), is_signed ? -(float)p : 0.0f, (float)p};
 }
-static __device__ inline float code_of(float y, code_range r) { return rintf(fminf(fmaxf(y, r.low), r.high)) + 0.0f; /* no -0 */ }
+static __device__ inline float code_of(float y, code_range r)
+{
+    return rintf(fminf(fmaxf(y, r.low), r.high)) + 0.0f; /* no -0 */
+}
 static __device__ inline bool is_inside(float y, code_range r) { return y < r.high + 0.5f && y > r.low - 0.5f; }
-static __device__ inline float4 in_steps(float4 v, code_range r)
+static __device__ inline float4 in_scales(float4 v, code_range r)
 {
     return make_float4(__fmul_rn(v.x, r.inv), __fmul_rn(v.y, r.inv), __fmul_rn(v.z, r.inv), __fmul_rn(v.w, r.inv));
 }
@@ -247,7 +268,8 @@ static __device__ inline float4 drop4(const ganz_drop drop, int row, int cols, i
     if (drop.mask == NULL) return make_float4(1, 1, 1, 1);
     const int line = drop.group != NULL ? drop.group[row] : row;
     const uchar4 keep = *(const uchar4 *)(drop.mask + (size_t)line * cols + column);
-    return make_float4(keep.x ? drop.scale : 0, keep.y ? drop.scale : 0, keep.z ? drop.scale : 0, keep.w ? drop.scale : 0);
+    return make_float4(keep.x ? drop.scale : 0, keep.y ? drop.scale : 0, keep.z ? drop.scale : 0,
+                       keep.w ? drop.scale : 0);
 }
 
 static __device__ inline float warp_sum(float v)

@@ -43,8 +43,8 @@ bool ganz_cuda_blas_open(ganz_cuda_blas *blas, char *why, size_t why_bytes)
                {"cublasLtMatmulDescInit_internal", &blas->desc_init},
                {"cublasLtMatmulDescSetAttribute", &blas->desc_set},
                {"cublasLtMatrixLayoutInit_internal", &blas->layout_init},
-               {"cublasLtMatmulPreferenceInit_internal", &blas->wish_init},
-               {"cublasLtMatmulPreferenceSetAttribute", &blas->wish_set}};
+               {"cublasLtMatmulPreferenceInit_internal", &blas->preference_init},
+               {"cublasLtMatmulPreferenceSetAttribute", &blas->preference_set}};
     for (size_t i = 0; i < GANZ_COUNT(all); i++) {
         if (find_symbol(blas->library, all[i].name, all[i].to)) continue;
         snprintf(why, why_bytes, "%s lacks %s", BLAS_NAME, all[i].name);
@@ -142,8 +142,8 @@ static bool describe(const ganz_cuda *c, const product *p, const ganz_cuda_shape
     const bool fast = c->precision == GANZ_TF32 && p->type == CUDA_R_32F;
     const cublasLtPointerMode_t mode = p->alpha != NULL ? CUBLASLT_POINTER_MODE_DEVICE : CUBLASLT_POINTER_MODE_HOST;
     const ganz_cuda_blas *blas = &c->blas;
-    cublasStatus_t e = blas->desc_init(&to->desc, sizeof to->desc, fast ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
-                                       CUDA_R_32F);
+    cublasStatus_t e = blas->desc_init(&to->desc, sizeof to->desc,
+                                       fast ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F);
     if (e) return false;
     e = blas->desc_set(&to->desc, CUBLASLT_MATMUL_DESC_TRANSA, &p->ta, sizeof p->ta);
     if (!e) e = blas->desc_set(&to->desc, CUBLASLT_MATMUL_DESC_TRANSB, &p->tb, sizeof p->tb);
@@ -161,21 +161,22 @@ static bool describe(const ganz_cuda *c, const product *p, const ganz_cuda_shape
 /* The best algorithm by the library's own judgement. `schemes`: how sums that were split along k may be joined. */
 static bool ask_with(ganz_cuda *c, described *d, int aligned, uint32_t schemes, ganz_cuda_algo *slot)
 {
-    cublasLtMatmulPreferenceOpaque_t wish;
+    cublasLtMatmulPreferenceOpaque_t preference;
     const uint64_t room = c->workspace_bytes;
     const uint32_t bytes = (uint32_t)aligned;
-    cublasStatus_t e = c->blas.wish_init(&wish, sizeof wish);
-    if (!e) e = c->blas.wish_set(&wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room);
-    if (!e) e = c->blas.wish_set(&wish, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes);
+    cublasStatus_t e = c->blas.preference_init(&preference, sizeof preference);
+    if (!e) e = c->blas.preference_set(&preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room);
+    if (!e)
+        e = c->blas.preference_set(&preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes);
     for (int i = 0; !e && i < 4; i++) {
         const cublasLtMatmulPreferenceAttributes_t which =
             (cublasLtMatmulPreferenceAttributes_t)(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES + i);
-        e = c->blas.wish_set(&wish, which, &bytes, sizeof bytes);
+        e = c->blas.preference_set(&preference, which, &bytes, sizeof bytes);
     }
     if (e) return false;
     cublasLtMatmulHeuristicResult_t result;
     int found = 0;
-    e = c->blas.heuristic(c->lt, &d->desc, &d->a, &d->b, &d->d, &d->d, &wish, 1, &result, &found);
+    e = c->blas.heuristic(c->lt, &d->desc, &d->a, &d->b, &d->d, &d->d, &preference, 1, &result, &found);
     if (e || found == 0 || result.state != CUBLAS_STATUS_SUCCESS) return false;
     slot->algo = result.algo;
     slot->workspace = result.workspaceSize;
@@ -232,13 +233,13 @@ static void must_multiply(ganz_cuda *c, const product *p, const char *where)
 
 /* ---- the layer ---------------------------------------------------------------------------------- */
 
-static __global__ void multiply_steps(const float *a, const float *b, float *product) { *product = *a * *b; }
+static __global__ void multiply_scales(const float *a, const float *b, float *product) { *product = *a * *b; }
 
-static const float *product_of_steps(ganz_cuda *c, const ganz_operand *a, const ganz_operand *b)
+static const float *product_of_scales(ganz_cuda *c, const ganz_operand *a, const ganz_operand *b)
 {
-    if (a->step == NULL) return b->step;
-    if (b->step == NULL) return a->step;
-    multiply_steps<<<1, 1, 0, c->stream>>>(a->step, b->step, c->numbers + 2);
+    if (a->scale == NULL) return b->scale;
+    if (b->scale == NULL) return a->scale;
+    multiply_scales<<<1, 1, 0, c->stream>>>(a->scale, b->scale, c->numbers + 2);
     ganz_cuda_launched(c, "steps");
     return c->numbers + 2;
 }
@@ -262,19 +263,21 @@ static size_t convert_bytes(const ganz_cuda *c, const ganz_matrix *m)
     return ganz_round_up((size_t)m->rows * (size_t)m->cols * ganz_type_bytes(c->table.product), 256);
 }
 
-/* Bias and relu ride along with the product where they can; dropout never can. False: finish_rows does it. */
+/* Bias and relu ride along with the product where they can; dropout and smooth activations never can. Returns false
+ * where they cannot: ganz_cuda_finish_rows then does it. */
 static bool ride_along(ganz_cuda *c, const ganz_linear_call *call, product *p, void *bias_room)
 {
-    if (call->drop.mask != NULL) return false;
+    const bool relu = call->activation == GANZ_ACTIVATION_RELU;
+    if (call->drop.mask != NULL || ganz_activation_is_smooth(call->activation)) return false;
     if (call->bias != NULL) {
         p->bias = call->bias;
-        p->epilogue = call->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+        p->epilogue = relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
         if (call->y.type == GANZ_BF16) { /* the library wants the bias in the type of y */
             const ganz_matrix bias = {1, call->out, call->out, GANZ_REAL, (void *)call->bias};
             ganz_cuda_convert(c, &bias, GANZ_BF16, bias_room);
             p->bias = bias_room;
         }
-    } else if (call->relu) {
+    } else if (relu) {
         p->epilogue = CUBLASLT_EPILOGUE_RELU;
     }
     return true;
@@ -314,9 +317,10 @@ void ganz_cuda_linear(ganz_backend *be, const ganz_linear_call *call)
     if (call->rows == 0) return;
     const size_t bias_bytes = ganz_round_up((size_t)call->out * sizeof(bf16), 256);
     const bool codes = call->codes.m.data != NULL;
-    const size_t sums_bytes = codes ? ganz_round_up((size_t)code_rows(call) * (size_t)call->out * sizeof(float), 256) : 0;
-    unsigned char *room = (unsigned char *)ganz_cuda_scratch(
-        c, bias_bytes + sums_bytes + convert_bytes(c, &call->x.m) + convert_bytes(c, &call->w.m));
+    const size_t sums_bytes =
+        codes ? ganz_round_up((size_t)code_rows(call) * (size_t)call->out * sizeof(float), 256) : 0;
+    unsigned char *room = (unsigned char *)ganz_cuda_scratch(c, bias_bytes + sums_bytes + convert_bytes(c, &call->x.m) +
+                                                                    convert_bytes(c, &call->w.m));
     if (room == NULL) return;
     void *bias_room = room;
     float *sums = (float *)(room + bias_bytes);
@@ -333,22 +337,25 @@ void ganz_cuda_linear(ganz_backend *be, const ganz_linear_call *call)
     p.lda = w.ld;
     p.b = x.data;
     p.ldb = x.ld;
-    p.d = call->y.data;
-    p.ldd = call->y.ld;
+    const bool keeps = ganz_activation_is_smooth(call->activation) && call->before.data != NULL;
+    const ganz_matrix sum = keeps ? call->before : call->y;
+    p.d = sum.data;
+    p.ldd = sum.ld;
     p.type = cuda_type(x.type);
     if (codes) {
         linear_to_codes(c, call, &p, sums);
         return;
     }
-    p.type_d = cuda_type(call->y.type);
-    p.alpha = call->w_by_row ? NULL : product_of_steps(c, &call->x, &call->w);
+    p.type_d = cuda_type(sum.type);
+    p.alpha = call->w_by_row ? NULL : product_of_scales(c, &call->x, &call->w);
     p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
     if (!call->w_by_row && ride_along(c, call, &p, bias_room) && multiply(c, &p)) return;
     p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
     p.bias = NULL;
     must_multiply(c, &p, "linear");
-    if (call->w_by_row) ganz_cuda_scale_columns(c, &call->y, call->w.step, call->x.step);
-    if (call->bias != NULL || call->relu || call->drop.mask != NULL) ganz_cuda_finish_rows(c, call);
+    if (call->w_by_row) ganz_cuda_scale_columns(c, &sum, call->w.scale, call->x.scale);
+    if (call->bias != NULL || call->activation != GANZ_ACTIVATION_NONE || call->drop.mask != NULL)
+        ganz_cuda_finish_rows(c, call);
 }
 
 static void input_grad(ganz_cuda *c, const ganz_linear_call *call, const ganz_matrix *w, const ganz_matrix *y_grad)
@@ -367,7 +374,7 @@ static void input_grad(ganz_cuda *c, const ganz_linear_call *call, const ganz_ma
     p.ldd = call->x_grad.ld;
     p.type = cuda_type(w->type);
     p.type_d = cuda_type(call->x_grad.type);
-    p.alpha = call->w_by_row ? NULL : call->w.step;
+    p.alpha = call->w_by_row ? NULL : call->w.scale;
     p.add = call->x_grad_add;
     p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
     must_multiply(c, &p, "gradient of a product's input");
@@ -390,7 +397,7 @@ static void weight_grad(ganz_cuda *c, const ganz_linear_call *call, const ganz_m
     p.ldd = call->in;
     p.type = cuda_type(x->type);
     p.type_d = CUDA_R_32F;
-    p.alpha = call->x.step;
+    p.alpha = call->x.scale;
     p.add = true;
     p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
     p.rows_inside = true;
@@ -415,7 +422,7 @@ void ganz_cuda_linear_grad(ganz_backend *be, const ganz_linear_call *call)
     }
     if (want_x) { /* last: it may change y_grad */
         const ganz_matrix w = as_product(c, &call->w.m, &room);
-        if (call->w_by_row) ganz_cuda_scale_columns(c, &y_grad, call->w.step, NULL);
+        if (call->w_by_row) ganz_cuda_scale_columns(c, &y_grad, call->w.scale, NULL);
         input_grad(c, call, &w, &y_grad);
     }
 }

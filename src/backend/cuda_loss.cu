@@ -1,7 +1,7 @@
-/* What happens to rows as long as the vocabulary: the loss with its gradient, and the best candidates.
+/* Rows as long as the vocabulary: the loss with its gradient, and the best candidates.
  *
  * One block for each row, 16 bytes a thread and turn. A row that fits is kept in shared memory, so that the loss reads
- * it once and writes its gradient once; a thread looks only at what it put there itself. */
+ * it once and writes its gradient once; a thread reads only elements that it put there itself. */
 #include <limits.h>
 #include <math.h>
 
@@ -129,11 +129,10 @@ typedef struct loss_row {
 } loss_row;
 
 typedef struct loss_constants {
-    float sure, other, constant; /* weight of the label, of each other class, what is subtracted */
+    float sure, other, constant; /* weight of the label, of each other class, and the number subtracted */
 } loss_constants;
 
-template <typename T, bool WIDE>
-static __device__ inline void clear_row(T *row, int vocab)
+template <typename T, bool WIDE> static __device__ inline void clear_row(T *row, int vocab)
 {
     const int wide = WIDE ? vocab / lane_row<T>::N : 0;
     for (int i = threadIdx.x; i < wide; i += LOSS_THREADS) ((uint4 *)row)[i] = make_uint4(0, 0, 0, 0);
@@ -151,7 +150,7 @@ static __global__ void __launch_bounds__(LOSS_THREADS)
     constexpr int N = lane_row<T>::N;
     const int wide = WIDE ? l.vocab / N : 0, label = l.labels[blockIdx.x];
     T *row = (T *)l.logits.data + (size_t)blockIdx.x * l.logits.ld;
-    if (label < 1 || label >= l.vocab) {
+    if (label < 0 || label == l.pad || label >= l.vocab) {
         if (l.want_grad) clear_row<T, WIDE>(row, l.vocab);
         if (threadIdx.x == 0) results[blockIdx.x] = loss_row{0.0f, 0, 0};
         return;
@@ -209,7 +208,7 @@ static __global__ void __launch_bounds__(LOSS_THREADS) taught_kernel(const ganz_
     const int wide = WIDE ? l.vocab / N : 0, label = l.labels[blockIdx.x];
     T *row = (T *)l.logits.data + (size_t)blockIdx.x * l.logits.ld;
     const T *taught = (const T *)l.taught.data + (size_t)blockIdx.x * l.taught.ld;
-    if (label < 1 || label >= l.vocab) {
+    if (label < 0 || label == l.pad || label >= l.vocab) {
         if (l.want_grad) clear_row<T, WIDE>(row, l.vocab);
         if (threadIdx.x == 0) results[blockIdx.x] = loss_row{0.0f, 0, 0};
         return;
@@ -247,7 +246,8 @@ static __global__ void __launch_bounds__(LOSS_THREADS) taught_kernel(const ganz_
         if (l.want_grad) store1(row + i, exp_like(from, (const T *)NULL) * share - e * believed);
     }
     apart = block_sum(apart, room);
-    if (threadIdx.x == 0) results[blockIdx.x] = loss_row{apart / t.exps - logf(t.exps) + logf(r.exps), 1, r.best == label};
+    if (threadIdx.x == 0)
+        results[blockIdx.x] = loss_row{apart / t.exps - logf(t.exps) + logf(r.exps), 1, r.best == label};
 }
 
 template <typename T> static void run_taught(ganz_cuda *c, const ganz_loss_call *call, loss_row *results)
@@ -279,12 +279,14 @@ static __global__ void loss_total(const loss_row *results, int rows, double *sum
     if (threadIdx.x < 3) sums[threadIdx.x] += room[threadIdx.x][0];
 }
 
-template <typename T> static void run_loss(ganz_cuda *c, const ganz_loss_call *call, const loss_constants k, loss_row *results)
+template <typename T>
+static void run_loss(ganz_cuda *c, const ganz_loss_call *call, const loss_constants k, loss_row *results)
 {
     const size_t bytes = (size_t)call->vocab * sizeof(T);
     const bool wide = (size_t)call->logits.data % 16 == 0 && (size_t)call->logits.ld * sizeof(T) % 16 == 0;
     if (wide && bytes <= CACHED_BYTES && bytes + 1024 <= (size_t)c->shared_bytes) {
-        (void)cudaFuncSetAttribute(loss_kernel<T, true, true>, cudaFuncAttributeMaxDynamicSharedMemorySize, CACHED_BYTES);
+        (void)cudaFuncSetAttribute(loss_kernel<T, true, true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   CACHED_BYTES);
         loss_kernel<T, true, true><<<call->rows, LOSS_THREADS, bytes, c->stream>>>(*call, k, results);
     } else if (wide) {
         loss_kernel<T, true, false><<<call->rows, LOSS_THREADS, 0, c->stream>>>(*call, k, results);
@@ -334,7 +336,7 @@ static __device__ inline void next_best(const float *cache, int vocab, float *va
     }
 }
 
-/* Every thread holds the best of its own elements; who wins a round looks for his next one. */
+/* Every thread holds the best of its own elements; the winner of a round looks for its next one. */
 template <typename T, bool CACHED>
 static __global__ void __launch_bounds__(TOPK_THREADS) topk_kernel(const ganz_topk_call t, float *spare)
 {
@@ -374,7 +376,8 @@ template <typename T> static void run_topk(ganz_cuda *c, const ganz_topk_call *c
 {
     const size_t bytes = (size_t)call->logits.cols * sizeof(float);
     if (bytes + 1024 <= (size_t)c->shared_bytes) {
-        (void)cudaFuncSetAttribute(topk_kernel<T, true>, cudaFuncAttributeMaxDynamicSharedMemorySize, c->shared_bytes - 1024);
+        (void)cudaFuncSetAttribute(topk_kernel<T, true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   c->shared_bytes - 1024);
         topk_kernel<T, true><<<call->logits.rows, TOPK_THREADS, bytes, c->stream>>>(*call, NULL);
         return;
     }

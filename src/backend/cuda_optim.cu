@@ -1,5 +1,5 @@
-/* Updates of all tensors at once. Adafactor needs sums over rows, columns and whole tensors: matrices are cut into tiles,
- * each tile leaves partial sums, and small kernels between the passes add them in their order. */
+/* Updates of all tensors at once. Adafactor needs sums over rows, columns and whole tensors: matrices are cut into
+ * tiles, each tile leaves partial sums, and small kernels between the passes add them in their order. */
 #include <string.h>
 
 #include "backend/cuda_common.cuh"
@@ -8,11 +8,11 @@ enum {
     TILE_ROWS = 32,
     TILE_COLS = 256,
     THREADS = 256,
-    LANES = TILE_COLS / 4,         /* threads side by side, four columns each */
-    LINES = THREADS / LANES,       /* threads one below the other */
-    EACH = TILE_ROWS / LINES,      /* rows of one thread */
-    SLOT_COLS = WARP,              /* columns of one block of column slots */
-    SLOT_ROWS = THREADS,           /* rows of one block of row slots */
+    LANES = TILE_COLS / 4,    /* threads side by side, four columns each */
+    LINES = THREADS / LANES,  /* threads one below the other */
+    EACH = TILE_ROWS / LINES, /* rows of one thread */
+    SLOT_COLS = WARP,         /* columns of one block of column slots */
+    SLOT_ROWS = THREADS,      /* rows of one block of row slots */
     PIECE = 16384,
     KIND_ADAFACTOR = 2,
     KIND_ADAM = 3
@@ -79,7 +79,8 @@ static __device__ inline void put(float *p, spot s, float4 v)
 }
 
 /* Sums of g^2 + TINY along rows and columns, and of the old values' squares. */
-static __global__ void __launch_bounds__(THREADS) squares_kernel(const tensor *tensors, const work *works, float *sums, sums_layout at)
+static __global__ void __launch_bounds__(THREADS)
+    squares_kernel(const tensor *tensors, const work *works, float *sums, sums_layout at)
 {
     __shared__ __align__(16) float down[LINES][TILE_COLS + 4];
     __shared__ float along[TILE_ROWS][LANES / WARP], room[WARP];
@@ -97,7 +98,8 @@ static __global__ void __launch_bounds__(THREADS) squares_kernel(const tensor *t
         const float4 g = get(t.grad + place, s), v = get(t.value + place, s);
         const float4 square = make_float4(g.x * g.x + TINY, g.y * g.y + TINY, g.z * g.z + TINY, g.w * g.w + TINY);
         columns = columns + square;
-        line_sum[i] = square.x + (s.count > 1 ? square.y : 0) + (s.count > 2 ? square.z : 0) + (s.count > 3 ? square.w : 0);
+        line_sum[i] =
+            square.x + (s.count > 1 ? square.y : 0) + (s.count > 2 ? square.z : 0) + (s.count > 3 ? square.w : 0);
         old += total4(v * v);
     }
 #pragma unroll
@@ -122,9 +124,13 @@ static __global__ void __launch_bounds__(THREADS) squares_kernel(const tensor *t
 }
 
 /* vr and vc from the partial sums. */
-static __device__ inline void decayed(float *slot, float decay, float mean) { *slot = decay * *slot + (1 - decay) * mean; }
+static __device__ inline void decayed(float *slot, float decay, float mean)
+{
+    *slot = decay * *slot + (1 - decay) * mean;
+}
 
-static __global__ void __launch_bounds__(THREADS) slots_kernel(const tensor *tensors, const work *works, const float *sums, float decay)
+static __global__ void __launch_bounds__(THREADS)
+    slots_kernel(const tensor *tensors, const work *works, const float *sums, float decay)
 {
     __shared__ float room[THREADS / WARP][SLOT_COLS];
     const work w = works[blockIdx.x];
@@ -139,7 +145,8 @@ static __global__ void __launch_bounds__(THREADS) slots_kernel(const tensor *ten
     }
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, column = w.col + lane;
     if (column < t.cols)
-        for (int i = warp; i < tiles_down(&t); i += THREADS / WARP) sum += sums[t.col_part + (int64_t)i * t.cols + column];
+        for (int i = warp; i < tiles_down(&t); i += THREADS / WARP)
+            sum += sums[t.col_part + (int64_t)i * t.cols + column];
     room[warp][lane] = sum;
     __syncthreads();
     if (warp != 0 || column >= t.cols) return;
@@ -159,7 +166,8 @@ static __global__ void __launch_bounds__(THREADS) means_kernel(const tensor *ten
     if (threadIdx.x == 0) sums[at.item + 2 * blockIdx.x] = sum / t.rows;
 }
 
-/* What X = g * row * column takes from the slots: 1 / sqrt(vr / mean) in shared memory, 1 / sqrt(vc) in registers. */
+/* The factors of X = g * row * column, from the slots: 1 / sqrt(vr / mean) in shared memory, 1 / sqrt(vc) in registers.
+ */
 static __device__ inline float4 factors_of(const tensor *t, const work *w, spot s, float mean, float *row_factor)
 {
     if (threadIdx.x < TILE_ROWS) {
@@ -174,7 +182,8 @@ static __device__ inline float4 factors_of(const tensor *t, const work *w, spot 
     return make_float4(f[0], f[1], f[2], f[3]);
 }
 
-static __global__ void __launch_bounds__(THREADS) update_squares_kernel(const tensor *tensors, const work *works, float *sums, sums_layout at)
+static __global__ void __launch_bounds__(THREADS)
+    update_squares_kernel(const tensor *tensors, const work *works, float *sums, sums_layout at)
 {
     __shared__ float row_factor[TILE_ROWS], room[WARP];
     const work w = works[blockIdx.x];
@@ -199,7 +208,8 @@ static __device__ inline float clipped_rate(double rate, float update, float old
     return (float)(rate * fmax(sqrt((double)old / count), LEAST_SCALE) / fmax(1.0, sqrt((double)update / count)));
 }
 
-static __global__ void __launch_bounds__(THREADS) rates_kernel(const tensor *tensors, float *sums, sums_layout at, double rate)
+static __global__ void __launch_bounds__(THREADS)
+    rates_kernel(const tensor *tensors, float *sums, sums_layout at, double rate)
 {
     __shared__ float room[WARP];
     const tensor t = tensors[blockIdx.x];
@@ -214,7 +224,8 @@ static __global__ void __launch_bounds__(THREADS) rates_kernel(const tensor *ten
     if (threadIdx.x == 0) sums[at.item + 2 * blockIdx.x + 1] = clipped_rate(rate, update, old, (double)t.rows * t.cols);
 }
 
-static __global__ void __launch_bounds__(THREADS) apply_kernel(const tensor *tensors, const work *works, const float *sums, sums_layout at)
+static __global__ void __launch_bounds__(THREADS)
+    apply_kernel(const tensor *tensors, const work *works, const float *sums, sums_layout at)
 {
     __shared__ float row_factor[TILE_ROWS];
     const work w = works[blockIdx.x];

@@ -43,7 +43,7 @@ static __device__ inline void store4(uint8_t *p, float4 v)
 template <typename X, typename C> static __global__ void quantize_kernel(const ganz_quantize_call q)
 {
     const int column = 4 * (blockIdx.x * THREADS + threadIdx.x);
-    const code_range r = range_of(q.step, q.p, q.is_signed);
+    const code_range r = range_of(q.scale, q.p, q.is_signed);
     int clipped = 0;
     for (int base = blockIdx.y * BATCH; column < q.x.cols && base < q.x.rows; base += gridDim.y * BATCH) {
         float4 x[BATCH];
@@ -53,7 +53,7 @@ template <typename X, typename C> static __global__ void quantize_kernel(const g
 #pragma unroll
         for (int i = 0; i < BATCH; i++) {
             if (base + i >= q.x.rows) continue;
-            const float4 y = in_steps(x[i], r);
+            const float4 y = in_scales(x[i], r);
             store4((C *)q.codes.data + (size_t)(base + i) * q.codes.ld + column, codes_of(y, r));
             if (q.clipped != NULL) clipped += 4 - __popc(bits_inside(y, r));
         }
@@ -85,8 +85,9 @@ void ganz_cuda_quantize(ganz_backend *be, const ganz_quantize_call *call)
     if (call->codes.type == GANZ_S8 || call->codes.type == GANZ_U8)
         GANZ_CUDA_TYPE(call->x.type, X, quantize_kernel<X, uint8_t><<<grid, THREADS, 0, c->stream>>>(*call));
     else
-        GANZ_CUDA_TYPE(call->x.type, X, GANZ_CUDA_TYPE(call->codes.type, C,
-                       quantize_kernel<X, C><<<grid, THREADS, 0, c->stream>>>(*call)));
+        GANZ_CUDA_TYPE(
+            call->x.type, X,
+            GANZ_CUDA_TYPE(call->codes.type, C, quantize_kernel<X, C><<<grid, THREADS, 0, c->stream>>>(*call)));
     ganz_cuda_launched(c, "quantize");
 }
 
@@ -94,7 +95,7 @@ template <typename G, typename H>
 static __device__ inline float grad_of_four(const ganz_quantize_call *q, code_range r, float4 x, int row, int column)
 {
     const float4 g = load4((const G *)q->code_grad.data + (size_t)row * q->code_grad.ld + column);
-    const float4 y = in_steps(x, r);
+    const float4 y = in_scales(x, r);
     const unsigned in = bits_inside(y, r);
     const float4 made = where(in, g);
     H *to = (H *)q->x_grad.data + (size_t)row * q->x_grad.ld + column;
@@ -107,13 +108,13 @@ static __global__ void quantize_grad_kernel(const ganz_quantize_call q, float *p
 {
     __shared__ float room[WARP];
     const int column = 4 * (blockIdx.x * THREADS + threadIdx.x);
-    const code_range r = range_of(q.step, q.p, q.is_signed);
+    const code_range r = range_of(q.scale, q.p, q.is_signed);
     float z = 0;
     for (int row = blockIdx.y; column < q.x.cols && row < q.x.rows; row += gridDim.y)
         z += grad_of_four<G, H>(&q, r, load4((const X *)q.x.data + (size_t)row * q.x.ld + column), row, column);
     if (partial == NULL) return;
     z = block_sum(z, room);
-    if (threadIdx.x == 0) partial[blockIdx.y * gridDim.x + blockIdx.x] = z * *q.step * LN2;
+    if (threadIdx.x == 0) partial[blockIdx.y * gridDim.x + blockIdx.x] = z * *q.scale * LN2;
 }
 
 void ganz_cuda_quantize_grad(ganz_backend *be, const ganz_quantize_call *call)
@@ -127,8 +128,11 @@ void ganz_cuda_quantize_grad(ganz_backend *be, const ganz_quantize_call *call)
         partial = (float *)ganz_cuda_scratch(c, (size_t)grid.x * grid.y * sizeof *partial);
         if (partial == NULL) return;
     }
-    GANZ_CUDA_TYPE(call->x.type, X, GANZ_CUDA_TYPE(call->code_grad.type, G, GANZ_CUDA_TYPE(call->x_grad.type, H,
-                   quantize_grad_kernel<X, G, H><<<grid, THREADS, 0, c->stream>>>(*call, partial))));
+    GANZ_CUDA_TYPE(
+        call->x.type, X,
+        GANZ_CUDA_TYPE(call->code_grad.type, G,
+                       GANZ_CUDA_TYPE(call->x_grad.type, H,
+                                      quantize_grad_kernel<X, G, H><<<grid, THREADS, 0, c->stream>>>(*call, partial))));
     ganz_cuda_launched(c, "quantize gradient");
     if (partial != NULL) ganz_cuda_add_total(c, partial, (int)(grid.x * grid.y), 1.0f, call->z_grad);
 }
@@ -136,7 +140,8 @@ void ganz_cuda_quantize_grad(ganz_backend *be, const ganz_quantize_call *call)
 /* ---- gradients of codes written in passing ------------------------------------------------------ */
 
 /* Little is ever clipped: nearly all threads read four bytes for sixteen columns and are done. */
-template <typename G> static __global__ void zero_clipped_kernel(const ganz_matrix grad, const uint8_t *inside, int64_t count)
+template <typename G>
+static __global__ void zero_clipped_kernel(const ganz_matrix grad, const uint8_t *inside, int64_t count)
 {
     const int64_t first = 4 * ((int64_t)blockIdx.x * THREADS + threadIdx.x);
     const int fours = grad.cols / 4;
@@ -158,22 +163,22 @@ void ganz_cuda_zero_clipped(ganz_cuda *c, const ganz_matrix *grad, const uint8_t
     ganz_cuda_launched(c, "gradient of codes");
 }
 
-/* ---- steps -------------------------------------------------------------------------------------- */
+/* ---- scales -------------------------------------------------------------------------------------- */
 
 /* Through double, so that the result is the correctly rounded one but for a case in millions. */
-static __global__ void steps_kernel(const float *z, float *step, int count, bool whole, float scale)
+static __global__ void scales_kernel(const float *z, float *scale, int count, bool power_of_two, float factor)
 {
     const int i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= count) return;
     const float kept = fminf(fmaxf(z[i], -24.0f), 8.0f);
-    step[i] = (float)exp2((double)(whole ? rintf(kept) : kept)) * scale;
+    scale[i] = (float)exp2((double)(power_of_two ? rintf(kept) : kept)) * factor;
 }
 
-void ganz_cuda_steps(ganz_backend *be, const real *z, real *step, int count, bool whole, real scale)
+void ganz_cuda_scales(ganz_backend *be, const real *z, real *scale, int count, bool power_of_two, real factor)
 {
     ganz_cuda *c = ganz_cuda_of(be);
     if (count == 0) return;
-    steps_kernel<<<ganz_cuda_blocks(count, THREADS), THREADS, 0, c->stream>>>(z, step, count, whole, scale);
+    scales_kernel<<<ganz_cuda_blocks(count, THREADS), THREADS, 0, c->stream>>>(z, scale, count, power_of_two, factor);
     ganz_cuda_launched(c, "steps");
 }
 
@@ -208,10 +213,10 @@ void ganz_cuda_largest(ganz_backend *be, const ganz_matrix *x, real *largest)
 typedef struct weight {
     const float *master;
     void *copy;
-    float *step;
+    float *scale;
     const float *range;
     int64_t count;
-    int p, values, whole, unused;
+    int p, values, power_of_two, unused;
 } weight;
 
 typedef struct piece {
@@ -256,8 +261,9 @@ static __device__ inline void refresh_piece(const weight *w, int64_t begin, int6
 #pragma unroll 4
         for (i = begin + 4 * threadIdx.x; i < whole; i += 4 * REFRESH_THREADS) {
             const float4 v = load4(w->master + i);
-            store4(copy + i, make_float4(as_code(v.x, inv, p), as_code(v.y, inv, p), as_code(v.z, inv, p),
-                                         as_code(v.w, inv, p)) * factor);
+            store4(copy + i,
+                   make_float4(as_code(v.x, inv, p), as_code(v.y, inv, p), as_code(v.z, inv, p), as_code(v.w, inv, p)) *
+                       factor);
         }
         i = whole;
     }
@@ -265,10 +271,10 @@ static __device__ inline void refresh_piece(const weight *w, int64_t begin, int6
 }
 
 /* The smallest power of two that is not below. */
-static __device__ inline float next_power(float step)
+static __device__ inline float next_power(float scale)
 {
     int exponent;
-    const float part = frexpf(step, &exponent); /* 0.5 to 1 */
+    const float part = frexpf(scale, &exponent); /* 0.5 to 1 */
     return ldexpf(1.0f, part == 0.5f ? exponent - 1 : exponent);
 }
 
@@ -278,40 +284,39 @@ static __global__ void refresh_kernel(const weight *weights, const piece *pieces
     const piece at = pieces[blockIdx.x];
     const weight w = weights[at.item];
     const int64_t begin = (int64_t)at.part * PIECE, end = min(begin + PIECE, w.count);
-    float step = 1;
+    float scale = 1;
     const float most = w.p == 0 ? 0 : w.range != NULL ? *w.range : largest[at.item];
-    if (most > 0) step = __fdiv_rn(most, (float)w.p);
-    if (w.whole) step = next_power(step);
-    if (w.p > 0 && at.part == 0 && threadIdx.x == 0) *w.step = step;
-    const float inv = __fdiv_rn(1.0f, step);
-    if (w.values) refresh_piece<float>(&w, begin, end, inv, w.p > 0 ? step : 1.0f);
+    if (most > 0) scale = __fdiv_rn(most, (float)w.p);
+    if (w.power_of_two) scale = next_power(scale);
+    if (w.p > 0 && at.part == 0 && threadIdx.x == 0) *w.scale = scale;
+    const float inv = __fdiv_rn(1.0f, scale);
+    if (w.values) refresh_piece<float>(&w, begin, end, inv, w.p > 0 ? scale : 1.0f);
     else refresh_piece<T>(&w, begin, end, inv, 1.0f);
 }
 
 /* A warp for each row. */
-template <typename T>
-static __global__ void refresh_rows_kernel(const float *master, T *copy, float *steps, const float *range, int rows,
-                                           int cols, int p, bool whole)
+template <typename T> static __global__ void refresh_rows_kernel(const ganz_refresh_item item, int cols)
 {
+    const float *master = item.master;
+    T *copy = (T *)item.copy;
     const int row = blockIdx.x * (REFRESH_THREADS / WARP) + threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    if (row >= rows) return;
+    if (row >= item.rows) return;
     const size_t at = (size_t)row * cols;
     float most = 0;
     for (int i = lane; i < cols; i += WARP) most = fmaxf(most, fabsf(master[at + i]));
-    most = range != NULL ? *range : warp_max(most);
-    float step = most > 0 ? __fdiv_rn(most, (float)p) : 1;
-    if (whole) step = next_power(step);
-    if (lane == 0) steps[row] = step;
-    const float inv = __fdiv_rn(1.0f, step);
-    for (int i = lane; i < cols; i += WARP) store1(copy + at + i, as_code(master[at + i], inv, (float)p));
+    most = item.range != NULL ? *item.range : warp_max(most);
+    float scale = most > 0 ? __fdiv_rn(most, (float)item.p) : 1;
+    if (item.power_of_two) scale = next_power(scale);
+    if (lane == 0) item.scale[row] = scale;
+    const float inv = __fdiv_rn(1.0f, scale);
+    for (int i = lane; i < cols; i += WARP) store1(copy + at + i, as_code(master[at + i], inv, (float)item.p));
 }
 
 static void refresh_rows(ganz_cuda *c, const ganz_refresh_item *item)
 {
-    const int blocks = ganz_cuda_blocks(item->rows, REFRESH_THREADS / WARP), cols = (int)(item->count / (size_t)item->rows);
-    GANZ_CUDA_TYPE(c->table.product, T,
-                   refresh_rows_kernel<T><<<blocks, REFRESH_THREADS, 0, c->stream>>>(
-                       item->master, (T *)item->copy, item->step, item->range, item->rows, cols, item->p, item->whole));
+    const int blocks = ganz_cuda_blocks(item->rows, REFRESH_THREADS / WARP),
+              cols = (int)(item->count / (size_t)item->rows);
+    GANZ_CUDA_TYPE(c->table.product, T, refresh_rows_kernel<T><<<blocks, REFRESH_THREADS, 0, c->stream>>>(*item, cols));
     ganz_cuda_launched(c, "refresh");
 }
 
@@ -324,7 +329,7 @@ static void fill_refresh(const void *list, const ganz_cuda_layout *layout, void 
         for (int part = 0; (int64_t)part * PIECE < weights[i].count; part++) *to++ = piece{i, part};
 }
 
-/* The list as it is used, free of what the caller's padding may hold. */
+/* The fields of the list that are used: the caller's structs have padding, which may hold anything. */
 static weight *weights_of(const ganz_refresh_item *items, int count, ganz_cuda_layout *layout)
 {
     weight *weights = (weight *)ganz_alloc((size_t)count, sizeof *weights);
@@ -333,11 +338,11 @@ static weight *weights_of(const ganz_refresh_item *items, int count, ganz_cuda_l
     for (int i = 0; i < count; i++) {
         weights[i].master = items[i].master;
         weights[i].copy = items[i].copy;
-        weights[i].step = items[i].step;
+        weights[i].scale = items[i].scale;
         weights[i].count = items[i].rows > 0 ? 0 : (int64_t)items[i].count; /* refresh_rows has done it */
         weights[i].p = items[i].rows > 0 ? 0 : items[i].p;
         weights[i].values = items[i].values;
-        weights[i].whole = items[i].whole;
+        weights[i].power_of_two = items[i].power_of_two;
         weights[i].range = items[i].range;
         layout->pieces_count += ganz_cuda_blocks(weights[i].count, PIECE);
         layout->extra |= weights[i].p > 0;
@@ -374,7 +379,8 @@ void ganz_cuda_refresh(ganz_backend *be, const ganz_refresh_item *items, int cou
         refresh_largest<<<plan->pieces_count, REFRESH_THREADS, 0, c->stream>>>(weights, pieces, plan->sums);
     }
     GANZ_CUDA_TYPE(c->table.product, T,
-                   refresh_kernel<T><<<plan->pieces_count, REFRESH_THREADS, 0, c->stream>>>(weights, pieces, plan->sums));
+                   refresh_kernel<T>
+                   <<<plan->pieces_count, REFRESH_THREADS, 0, c->stream>>>(weights, pieces, plan->sums));
     ganz_cuda_launched(c, "refresh");
 }
 

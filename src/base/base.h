@@ -27,16 +27,16 @@ ganz_status ganz_fail(ganz_error *err, ganz_status status, const char *format, .
 /* The usual sentence for a failed system call on a file; reads errno. */
 ganz_status ganz_fail_errno(ganz_error *err, const char *what, const char *path) __attribute__((cold));
 
-#define GANZ_TRY(call)                            \
-    do {                                          \
-        const ganz_status try_status_ = (call);   \
+#define GANZ_TRY(call)                                  \
+    do {                                                \
+        const ganz_status try_status_ = (call);         \
         if (try_status_ != GANZ_OK) return try_status_; \
     } while (0)
 
 /* For functions with one exit: `status` and `out:` are the function's. */
-#define GANZ_CHECK(call)              \
-    do {                              \
-        status = (call);              \
+#define GANZ_CHECK(call)                 \
+    do {                                 \
+        status = (call);                 \
         if (status != GANZ_OK) goto out; \
     } while (0)
 

@@ -31,7 +31,7 @@ static inline ganz_reader ganz_reader_over(const void *data, size_t bytes)
     const ganz_reader r = {data, bytes, 0, false};
     return r;
 }
-uint64_t ganz_read_u64(ganz_reader *r); /* little endian */
+uint64_t ganz_read_u64(ganz_reader *r);                    /* little endian */
 const void *ganz_read_bytes(ganz_reader *r, size_t bytes); /* NULL when there are fewer */
 
 /* ---- text ---------------------------------------------------------------------------------------- */

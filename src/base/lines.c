@@ -129,7 +129,7 @@ static format sniff(const unsigned char *raw, size_t bytes, bool *open)
         format format;
         size_t bytes;
         const char *magic;
-    } known[] = {{GZIP, 2, "\x1F\x8B"}, {XZ, 6, "\xFD" "7zXZ\0"}, {ZSTD, 4, "\x28\xB5\x2F\xFD"}};
+    } known[] = {{GZIP, 2, "\x1F\x8B"}, {XZ, 6, "\3757zXZ\0"}, {ZSTD, 4, "\x28\xB5\x2F\xFD"}};
     *open = false;
     for (size_t i = 0; i < GANZ_COUNT(known); i++) {
         const bool whole = bytes >= known[i].bytes;
@@ -172,12 +172,10 @@ ganz_status ganz_lines_open(ganz_lines **out, const char *path, ganz_error *err)
         status = ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
     } else {
         l->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-        if (l->fd < 0)
-            status = ganz_fail_errno(err, "open", path);
+        if (l->fd < 0) status = ganz_fail_errno(err, "open", path);
         else if (fstat(l->fd, &info) == 0 && S_ISDIR(info.st_mode))
             status = ganz_fail(err, GANZ_EIO, "cannot read %s: it is a folder", l->name);
-        else
-            status = start_decoder(l, err);
+        else status = start_decoder(l, err);
     }
     if (status != GANZ_OK) ganz_lines_close(&l);
     *out = l;

@@ -20,10 +20,8 @@ ganz_status ganz_map_open(ganz_map *map, const char *path, ganz_error *err)
         status = ganz_fail(err, GANZ_EIO, "cannot open %s: not a regular file", path);
     } else if (info.st_size > 0) {
         void *const data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED)
-            status = ganz_fail_errno(err, "map", path);
-        else
-            *map = (ganz_map){data, (size_t)info.st_size};
+        if (data == MAP_FAILED) status = ganz_fail_errno(err, "map", path);
+        else *map = (ganz_map){data, (size_t)info.st_size};
     }
     close(fd);
     return status;

@@ -76,7 +76,8 @@ static ganz_status pack_xz(ganz_output *o, lzma_action mode, ganz_error *err)
         o->xz.next_out = o->packed;
         o->xz.avail_out = sizeof o->packed;
         result = lzma_code(&o->xz, mode);
-        if (result != LZMA_OK && result != LZMA_STREAM_END) return ganz_fail(err, GANZ_EIO, "%s: cannot compress", o->name);
+        if (result != LZMA_OK && result != LZMA_STREAM_END)
+            return ganz_fail(err, GANZ_EIO, "%s: cannot compress", o->name);
         GANZ_TRY(write_all(o, o->packed, sizeof o->packed - o->xz.avail_out, err));
     } while (mode == LZMA_RUN ? o->xz.avail_in > 0 : result != LZMA_STREAM_END);
     return GANZ_OK;
@@ -103,14 +104,10 @@ static ganz_status empty_buffer(ganz_output *o, drain how, ganz_error *err)
     static const lzma_action xz_mode[] = {LZMA_RUN, LZMA_SYNC_FLUSH, LZMA_FINISH};
     static const ZSTD_EndDirective zstd_mode[] = {ZSTD_e_continue, ZSTD_e_flush, ZSTD_e_end};
     ganz_status status;
-    if (o->format == GZIP)
-        status = pack_gzip(o, gz_mode[how], err);
-    else if (o->format == XZ)
-        status = pack_xz(o, xz_mode[how], err);
-    else if (o->format == ZSTD)
-        status = pack_zstd(o, zstd_mode[how], err);
-    else
-        status = write_all(o, o->buffer, o->used, err);
+    if (o->format == GZIP) status = pack_gzip(o, gz_mode[how], err);
+    else if (o->format == XZ) status = pack_xz(o, xz_mode[how], err);
+    else if (o->format == ZSTD) status = pack_zstd(o, zstd_mode[how], err);
+    else status = write_all(o, o->buffer, o->used, err);
     o->used = 0;
     return status;
 }
@@ -119,8 +116,8 @@ static ganz_status empty_buffer(ganz_output *o, drain how, ganz_error *err)
 static void name_handle(char handle[32], int fd) { snprintf(handle, 32, "/proc/self/fd/%d", fd); }
 
 /* Takes a file without a name in place of the temporary one, whose name is known to be possible now: whatever ends the
- * process, nothing stays behind. Where the file system knows no such thing, or there is no /proc to name it by, all stays
- * as it is. */
+ * process, nothing stays behind. Where the file system knows no such thing, or there is no /proc to name it by, all
+ * stays as it is. */
 static void take_nameless(ganz_output *o)
 {
 #ifdef O_TMPFILE
@@ -142,7 +139,8 @@ static ganz_status give_name(ganz_output *o, ganz_error *err)
 {
     char handle[32];
     name_handle(handle, o->fd);
-    if (linkat(AT_FDCWD, handle, AT_FDCWD, o->temporary, AT_SYMLINK_FOLLOW) != 0) return ganz_fail_errno(err, "create", o->name);
+    if (linkat(AT_FDCWD, handle, AT_FDCWD, o->temporary, AT_SYMLINK_FOLLOW) != 0)
+        return ganz_fail_errno(err, "create", o->name);
     o->nameless = false;
     return GANZ_OK;
 }

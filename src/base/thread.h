@@ -6,8 +6,8 @@
 
 typedef struct ganz_pool ganz_pool;
 
-/* Work on items [begin, end); `worker` is 0 .. threads-1, for scratch memory of its own. It is called for several shares
- * of one run, one after the other. */
+/* Work on items [begin, end); `worker` is 0 .. threads-1, for scratch memory of its own. It is called for several
+ * shares of one run, one after the other. */
 typedef void ganz_work(void *context, int64_t begin, int64_t end, int worker);
 
 /* threads >= 1 counts the caller; 1 starts none. */

@@ -27,7 +27,10 @@ bool ganz_utf8_valid(const char *text, size_t bytes)
 static size_t invalid_part(const char *text, size_t bytes)
 {
     const unsigned char *s = (const unsigned char *)text;
-    const size_t need = s[0] >= 0xF0 && s[0] <= 0xF4 ? 4 : s[0] >= 0xE0 && s[0] < 0xF0 ? 3 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : 1;
+    const size_t need = s[0] >= 0xF0 && s[0] <= 0xF4  ? 4
+                        : s[0] >= 0xE0 && s[0] < 0xF0 ? 3
+                        : s[0] >= 0xC2 && s[0] < 0xE0 ? 2
+                                                      : 1;
     size_t n = 1;
     while (n < need && n < bytes && (s[n] & 0xC0) == 0x80) {
         const bool low = n == 1 && ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xF0 && s[1] < 0x90));

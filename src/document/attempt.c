@@ -1,4 +1,5 @@
-/* The line of an attempt: the sentence's text with one space for white space, in ordinary case, each guard in its form. */
+/* The line of an attempt: the sentence's text with one space for white space, in ordinary case, each guard in its form.
+ */
 #include "document/attempt.h"
 
 #include <stdio.h>
@@ -33,7 +34,8 @@ static bool find_terms(ganz_guards *g, const ganz_setting *s, const char *text, 
         const bool alnum = ganz_is_alnum(code);
         const ganz_term *const term = inside && alnum ? NULL : ganz_glossary_find(s->glossary, text, end, at, &length);
         if (term) {
-            if (!add_guard(g, (ganz_guard){.kind = GANZ_GUARD_TERM, .begin = at, .end = at + length, .term = term})) return false;
+            if (!add_guard(g, (ganz_guard){.kind = GANZ_GUARD_TERM, .begin = at, .end = at + length, .term = term}))
+                return false;
             step = length;
         }
         inside = alnum;
@@ -112,7 +114,8 @@ static char stand_in_letter(const char *text, size_t bytes)
 {
     for (const char *letter = "XQZKJWVY"; *letter; letter++) {
         bool used = false;
-        for (size_t i = 0; i + 1 < bytes && !used; i++) used = text[i] == *letter && text[i + 1] >= '0' && text[i + 1] <= '9';
+        for (size_t i = 0; i + 1 < bytes && !used; i++)
+            used = text[i] == *letter && text[i + 1] >= '0' && text[i + 1] <= '9';
         if (!used) return *letter;
     }
     return 'X';

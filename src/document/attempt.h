@@ -3,7 +3,8 @@
  *   text     Send {name} to https://example.org \U0001F600!
  *   line     Send {name} to X1!             the address has a stand-in, the picture is taken out
  *
- * If a guard does not come back exactly once, the next attempt shows it in another form; taken out it cannot be lost. */
+ * If a guard does not come back exactly once, the next attempt shows it in another form; taken out it cannot be lost.
+ */
 #ifndef GANZ_DOCUMENT_ATTEMPT_H
 #define GANZ_DOCUMENT_ATTEMPT_H
 
@@ -17,7 +18,7 @@ enum { GANZ_ITEMS = 64 /* guards of one sentence; one with more is not translate
 /* What all sentences of a document share. */
 typedef struct ganz_setting {
     const ganz_language *source, *target;
-    bool latin; /* letters of other scripts are foreign in the source */
+    bool latin;                    /* letters of other scripts are foreign in the source */
     const ganz_glossary *glossary; /* or NULL */
 } ganz_setting;
 
@@ -40,7 +41,8 @@ typedef struct ganz_item {
 
 typedef struct ganz_attempt {
     ganz_text line;
-    uint32_t *places; /* (line.bytes) byte of the sentence that each byte of the line comes from, from the sentence's begin */
+    uint32_t *
+        places; /* (line.bytes) byte of the sentence that each byte of the line comes from, from the sentence's begin */
     size_t place_capacity;
     ganz_item items[GANZ_ITEMS]; /* in the order of the text */
     size_t item_count;
@@ -64,15 +66,14 @@ bool ganz_attempt_line(ganz_attempt *attempt, const ganz_setting *setting, const
 /* True if links are needed to put back what is not in the line. */
 bool ganz_attempt_needs_links(const ganz_attempt *attempt);
 
-/* The byte of the block's text that byte `at` of the line comes from; and, for the end of a range, the one behind what the
- * byte before `at` comes from. */
+/* The byte of the block's text that byte `at` of the line comes from; and, for the end of a range, the one behind what
+ * the byte before `at` comes from. */
 size_t ganz_attempt_place(const ganz_attempt *attempt, const ganz_stretch *sentence, size_t at);
 size_t ganz_attempt_place_end(const ganz_attempt *attempt, const ganz_stretch *sentence, size_t at);
 
-/* Looks for the items in a translation of the line. True: each that was in the line came back exactly once; else those that
- * did not have another form for the next attempt. */
-bool ganz_attempt_check(ganz_attempt *attempt, const ganz_stretch *sentence, const char *text,
-                        size_t bytes);
+/* Looks for the items in a translation of the line. True: each that was in the line came back exactly once; else those
+ * that did not have another form for the next attempt. */
+bool ganz_attempt_check(ganz_attempt *attempt, const ganz_stretch *sentence, const char *text, size_t bytes);
 
 /* What an item is in the line; NULL, 0: nothing. */
 const char *ganz_item_shown(const ganz_item *item, const ganz_block *block, size_t *bytes);

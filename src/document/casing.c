@@ -47,23 +47,24 @@ ganz_letters ganz_letters_of(const char *text, size_t begin, size_t end, const g
 
 /* Written in capitals in any text. */
 static const char acronyms[] =
-    " usa uk eu un nato uno who unesco unicef opec nasa fbi cia nsa bbc cnn abc ibm bmw sap aol ceo cfo cto gdp imf ecb fed usb"
-    " cpu gpu ram rom api url ui id ip ii iii iv vi vii viii ix xi xii ok ai ussr gdr uefa fifa iaaf nba nfl ioc tv dvd cd pc"
-    " aids hiv dna rna ufo ag gmbh ";
+    " usa uk eu un nato uno who unesco unicef opec nasa fbi cia nsa bbc cnn abc ibm bmw sap aol ceo cfo cto gdp imf"
+    " ecb fed usb cpu gpu ram rom api url ui id ip ii iii iv vi vii viii ix xi xii ok ai ussr gdr uefa fifa iaaf nba"
+    " nfl ioc tv dvd cd pc aids hiv dna rna ufo ag gmbh ";
 
 /* Written with a capital: days, months, and the names that are met most. */
 static const char names[] =
-    " i i'm i'll i've i'd monday tuesday wednesday thursday friday saturday sunday january february april june july august"
-    " september october november december english german french spanish italian russian chinese japanese american british"
-    " european indian turkish greek polish dutch swiss austrian israeli iranian iraqi syrian ukrainian arab african asian"
-    " canadian australian brazilian mexican irish scottish swedish norwegian danish finnish czech hungarian jewish muslim"
-    " christian islamic catholic united germany france spain italy russia china japan england britain scotland ireland wales europe"
-    " america africa asia australia canada mexico brazil india pakistan turkey greece poland austria switzerland israel iran iraq"
-    " syria egypt ukraine sweden norway denmark finland belgium netherlands portugal hungary korea vietnam afghanistan libya"
-    " london berlin paris rome madrid moscow beijing tokyo washington york chicago boston texas california florida munich"
-    " hamburg frankfurt cologne vienna zurich brussels hollywood manhattan internet google microsoft apple facebook twitter"
-    " amazon windows linux obama bush clinton trump merkel putin david john james robert michael william richard thomas mary"
-    " peter paul mark george mr mrs ms dr prof st christmas easter god jesus bible ";
+    " i i'm i'll i've i'd monday tuesday wednesday thursday friday saturday sunday january february april june july"
+    " august september october november december english german french spanish italian russian chinese japanese"
+    " american british european indian turkish greek polish dutch swiss austrian israeli iranian iraqi syrian"
+    " ukrainian arab african asian canadian australian brazilian mexican irish scottish swedish norwegian danish"
+    " finnish czech hungarian jewish muslim christian islamic catholic united germany france spain italy russia china"
+    " japan england britain scotland ireland wales europe america africa asia australia canada mexico brazil india"
+    " pakistan turkey greece poland austria switzerland israel iran iraq syria egypt ukraine sweden norway denmark"
+    " finland belgium netherlands portugal hungary korea vietnam afghanistan libya london berlin paris rome madrid"
+    " moscow beijing tokyo washington york chicago boston texas california florida munich hamburg frankfurt cologne"
+    " vienna zurich brussels hollywood manhattan internet google microsoft apple facebook twitter amazon windows"
+    " linux obama bush clinton trump merkel putin david john james robert michael william richard thomas mary peter"
+    " paul mark george mr mrs ms dr prof st christmas easter god jesus bible ";
 
 static bool has_vowel(const char *word, size_t bytes)
 {
@@ -83,7 +84,8 @@ static bool has_digit(const char *word, size_t bytes)
 static bool is_second_name(const char *text, size_t at, size_t end)
 {
     static const char *const firsts[] = {"united ", "new ", "white ", "prime ", "european "};
-    static const char *const seconds[] = {" states kingdom nations ", " york zealand orleans ", " house ", " minister ", " union parliament "};
+    static const char *const seconds[] = {" states kingdom nations ", " york zealand orleans ", " house ", " minister ",
+                                          " union parliament "};
     for (size_t i = 0; i < GANZ_COUNT(firsts); i++) {
         const size_t bytes = strlen(firsts[i]);
         if (at < bytes || !ganz_listed(seconds[i], text + at, end - at)) continue;
@@ -94,15 +96,16 @@ static bool is_second_name(const char *text, size_t at, size_t end)
     return false;
 }
 
-ganz_recase ganz_recase_word(ganz_letters letters, const ganz_language *language, const char *text, size_t at, size_t end,
-                             bool first)
+ganz_recase ganz_recase_word(ganz_letters letters, const ganz_language *language, const char *text, size_t at,
+                             size_t end, bool first)
 {
     const char *const word = text + at;
     const size_t bytes = end - at;
     const bool english = strcmp(language->code, "en") == 0;
     if (letters == GANZ_LETTERS_MIXED || has_digit(word, bytes)) return GANZ_RECASE_KEEP;
     if (english && ganz_listed(acronyms, word, bytes)) return GANZ_RECASE_UPPER;
-    if (first || (english && (ganz_listed(names, word, bytes) || is_second_name(text, at, end)))) return GANZ_RECASE_FIRST;
+    if (first || (english && (ganz_listed(names, word, bytes) || is_second_name(text, at, end))))
+        return GANZ_RECASE_FIRST;
     if (letters == GANZ_LETTERS_LOWER) return GANZ_RECASE_KEEP;
     return bytes > 1 && !has_vowel(word, bytes) ? GANZ_RECASE_KEEP : GANZ_RECASE_LOWER;
 }

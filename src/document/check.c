@@ -1,5 +1,5 @@
-/* What became of the items of an attempt. Each must be found in the translation exactly once; the longest are looked for
- * first, so that {{a}} is not taken for {a}. */
+/* What became of the items of an attempt. Each must be found in the translation exactly once; the longest are looked
+ * for first, so that {{a}} is not taken for {a}. */
 #include <string.h>
 
 #include "document/attempt.h"
@@ -68,7 +68,10 @@ static void take(ganz_item *item, size_t begin, size_t end)
 
 /* ---- words that come back as they are ----------------------------------------------------------- */
 
-static bool is_number(const ganz_item *item) { return item->guard.kind == GANZ_GUARD_NUMBER && item->form == GANZ_FORM_PLAIN; }
+static bool is_number(const ganz_item *item)
+{
+    return item->guard.kind == GANZ_GUARD_NUMBER && item->form == GANZ_FORM_PLAIN;
+}
 static bool is_term(const ganz_item *item)
 {
     return item->guard.kind == GANZ_GUARD_TERM && (item->form == GANZ_FORM_PLAIN || item->form == GANZ_FORM_TERM);
@@ -196,7 +199,8 @@ static void find_term(checker *c, ganz_item *item)
 
 static ganz_form next_form(const ganz_item *item)
 {
-    if (item->form == GANZ_FORM_PLAIN && item->guard.kind == GANZ_GUARD_TERM && item->guard.term->target_bytes > 0) return GANZ_FORM_TERM;
+    if (item->form == GANZ_FORM_PLAIN && item->guard.kind == GANZ_GUARD_TERM && item->guard.term->target_bytes > 0)
+        return GANZ_FORM_TERM;
     return item->form == GANZ_FORM_NAME ? GANZ_FORM_OUT : GANZ_FORM_NAME;
 }
 

@@ -27,7 +27,8 @@ static void find_runs(ganz_stretch *x, size_t *at)
 {
     const ganz_run *const runs = x->block->runs;
     x->first = *at;
-    while (runs[x->first].end <= x->begin && !(runs[x->first].begin == x->begin && reaches_in(x, &runs[x->first]))) x->first++;
+    while (runs[x->first].end <= x->begin && !(runs[x->first].begin == x->begin && reaches_in(x, &runs[x->first])))
+        x->first++;
     x->last = x->first;
     for (size_t i = x->first; i < x->block->run_count && runs[i].begin <= x->end; i++)
         if (runs[i].begin < x->end || reaches_in(x, &runs[i])) x->last = i + 1;
@@ -51,7 +52,8 @@ static size_t whole_runs(const ganz_block *b, size_t at, size_t *run)
 
 static ganz_status split_block(ganz_document *d, const ganz_block *block, ganz_error *err)
 {
-    ganz_sentences walk = {.text = block->text, .bytes = block->bytes, .language = d->setting.source, .breaks = block->style.breaks};
+    ganz_sentences walk = {
+        .text = block->text, .bytes = block->bytes, .language = d->setting.source, .breaks = block->style.breaks};
     ganz_stretch x = {.block = block};
     size_t begin, end, run = 0, whole = 0, last = 0;
     while (ganz_sentences_next(&walk, &begin, &end)) {
@@ -80,13 +82,14 @@ static ganz_status split_blocks(ganz_document *d, ganz_error *err)
 
 /* ---- open and close ----------------------------------------------------------------------------- */
 
-static ganz_status find_format(const ganz_format **format, const ganz_document_options *o, const char *bytes, size_t count,
-                               ganz_error *err)
+static ganz_status find_format(const ganz_format **format, const ganz_document_options *o, const char *bytes,
+                               size_t count, ganz_error *err)
 {
     const bool named = o->format && strcmp(o->format, "auto") != 0;
     *format = named ? ganz_format_named(o->format) : ganz_format_of(o->path, bytes, count);
     if (*format) return GANZ_OK;
-    if (named) return ganz_fail(err, GANZ_EUNSUPPORTED, "there is no format %s, only %s", o->format, ganz_document_formats());
+    if (named)
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "there is no format %s, only %s", o->format, ganz_document_formats());
     return ganz_fail(err, GANZ_EUNSUPPORTED, "the format of the document is not known");
 }
 
@@ -98,7 +101,8 @@ static ganz_status read_document(ganz_document *d, const char *bytes, size_t cou
                                      .breaks = (ganz_breaks)o->newlines,
                                      .attributes = o->attributes};
     if (count > GANZ_DOCUMENT_BYTES)
-        return ganz_fail(err, GANZ_ELIMIT, "the document has %zu bytes, at most %zu are taken", count, GANZ_DOCUMENT_BYTES);
+        return ganz_fail(err, GANZ_ELIMIT, "the document has %zu bytes, at most %zu are taken", count,
+                         GANZ_DOCUMENT_BYTES);
     GANZ_TRY(ganz_skeleton_open(&d->skeleton, err));
     GANZ_TRY(d->format->read(d->skeleton, bytes, count, &how, err));
     GANZ_TRY(ganz_skeleton_status(d->skeleton, err));
@@ -108,9 +112,11 @@ static ganz_status read_document(ganz_document *d, const char *bytes, size_t cou
 /* Languages in the Latin script, as far as translation models are about. */
 static bool is_latin(const char *code)
 {
-    return code && ganz_listed(" en de fr es it pt nl sv da nb nn no fi is pl cs sk sl hr hu ro et lv lt tr ca eu gl ga cy mt id"
-                               " ms vi sw af sq bs az uz eo la lb ",
-                               code, strcspn(code, "-_"));
+    return code &&
+           ganz_listed(
+               " en de fr es it pt nl sv da nb nn no fi is pl cs sk sl hr hu ro et lv lt tr ca eu gl ga cy mt id"
+               " ms vi sw af sq bs az uz eo la lb ",
+               code, strcspn(code, "-_"));
 }
 
 ganz_status ganz_document_open_as(ganz_document **document, const ganz_format *format, const char *bytes, size_t count,
@@ -120,8 +126,10 @@ ganz_status ganz_document_open_as(ganz_document **document, const ganz_format *f
     if (!d) return no_memory(err);
     d->options = *options;
     d->format = format;
-    d->setting = (ganz_setting){.source = ganz_language_of(options->source), .target = ganz_language_of(options->target),
-                                .latin = is_latin(options->source), .glossary = options->glossary};
+    d->setting = (ganz_setting){.source = ganz_language_of(options->source),
+                                .target = ganz_language_of(options->target),
+                                .latin = is_latin(options->source),
+                                .glossary = options->glossary};
     const ganz_status status = read_document(d, bytes, count, err);
     if (status != GANZ_OK) ganz_document_close(document);
     return status;
@@ -190,7 +198,8 @@ ganz_status ganz_document_next(ganz_document *d, ganz_segment *segment, ganz_err
 ganz_status ganz_document_put(ganz_document *d, size_t number, const ganz_translation *translation, ganz_error *err)
 {
     ganz_sentence_part *const p = number < d->count ? &d->sentences[number] : NULL;
-    if (!p || p->state != GANZ_STATE_OUT) return ganz_fail(err, GANZ_EINVAL, "sentence %zu is not waiting for a translation", number);
+    if (!p || p->state != GANZ_STATE_OUT)
+        return ganz_fail(err, GANZ_EINVAL, "sentence %zu is not waiting for a translation", number);
     if (!ganz_grow((void **)&d->again, &d->again_capacity, d->again_count + 1, sizeof *d->again)) return no_memory(err);
     GANZ_TRY(ganz_sentence_put(p, &d->setting, translation, err));
     if (p->state == GANZ_STATE_DONE) d->done++;

@@ -83,7 +83,8 @@ static size_t indent_of(const char *newline)
     return last ? strlen(last + 1) : 0;
 }
 
-static bool wrap_stretch(const ganz_flow *f, size_t begin, size_t end, size_t width, const char *newline, ganz_text *out)
+static bool wrap_stretch(const ganz_flow *f, size_t begin, size_t end, size_t width, const char *newline,
+                         ganz_text *out)
 {
     size_t column = 0;
     const size_t indent = indent_of(newline);
@@ -92,7 +93,9 @@ static bool wrap_stretch(const ganz_flow *f, size_t begin, size_t end, size_t wi
         while (spaces < end && f->kinds.text[spaces] == GANZ_FLOW_SPACE) spaces++;
         next = word_end(f, spaces, end, &word);
         const bool wrap = column > 0 && spaces > at && word > 0 && column + (spaces - at) + word > width;
-        if (wrap ? !ganz_text_append(out, newline, strlen(newline)) : !ganz_text_append(out, f->bytes.text + at, spaces - at)) return false;
+        if (wrap ? !ganz_text_append(out, newline, strlen(newline))
+                 : !ganz_text_append(out, f->bytes.text + at, spaces - at))
+            return false;
         if (!ganz_text_append(out, f->bytes.text + spaces, next - spaces)) return false;
         column = wrap ? indent + word : column + (spaces - at) + word;
         at = next;

@@ -16,12 +16,12 @@ typedef struct ganz_format {
     const char *suffixes; /* "html htm xhtml", lower case; "": by name only */
     /* True if a file of unknown name is surely of this format by its content; NULL: never. */
     bool (*recognise)(const char *bytes, size_t count);
-    /* Builds the skeleton. Whatever bytes are handed in, it ends; what it cannot use is GANZ_EFORMAT or, better, copied.
-     * A failure may also be left in the skeleton. */
+    /* Builds the skeleton. Whatever bytes are handed in, it ends; what it cannot use is GANZ_EFORMAT or, better,
+     * copied. A failure may also be left in the skeleton. */
     ganz_status (*read)(ganz_skeleton *skeleton, const char *bytes, size_t count, const ganz_format_options *options,
                         ganz_error *err);
-    /* Makes the file of its sections, in the order they were begun; NULL: one after the other. state: what the reader has
-     * left with ganz_skeleton_set_state. Appends to out. */
+    /* Makes the file of its sections, in the order they were begun; NULL: one after the other. state: what the reader
+     * has left with ganz_skeleton_set_state. Appends to out. */
     ganz_status (*finish)(void *state, const ganz_text *sections, size_t count, ganz_text *out, ganz_error *err);
 } ganz_format;
 

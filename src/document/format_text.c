@@ -1,5 +1,5 @@
-/* Plain text. Paragraphs are what blank lines separate; blank lines are copied. A paragraph whose lines were wrapped by an
- * editor is one block, which is wrapped again; else each line is one, and the bullets and quote signs before it are
+/* Plain text. Paragraphs are what blank lines separate; blank lines are copied. A paragraph whose lines were wrapped by
+ * an editor is one block, which is wrapped again; else each line is one, and the bullets and quote signs before it are
  * copied. */
 #include <string.h>
 
@@ -40,10 +40,11 @@ static size_t visible_bytes(line l)
 /* ---- wrapped? ----------------------------------------------------------------------------------- */
 
 typedef struct shape {
-    size_t lines, columns;     /* how many, the longest */
-    size_t indent;             /* bytes before the second line */
-    size_t loose, ends, small; /* lines that the next word would have fitted on; that end a sentence; that begin small */
-    bool even;                 /* all lines but the first have one indent */
+    size_t lines, columns; /* how many, the longest */
+    size_t indent;         /* bytes before the second line */
+    size_t loose, ends,
+        small; /* lines that the next word would have fitted on; that end a sentence; that begin small */
+    bool even; /* all lines but the first have one indent */
 } shape;
 
 static size_t first_word_columns(line l)
@@ -92,7 +93,8 @@ static shape look_at(const char *text, size_t bytes)
 /* An editor begins a line only where the next word does not fit any more. A few lines may look like that by chance. */
 static bool is_wrapped(const shape *s)
 {
-    if (s->lines < 2 || s->columns < NARROWEST || s->columns > WIDEST || !s->even || s->indent > PREFIX_BYTES) return false;
+    if (s->lines < 2 || s->columns < NARROWEST || s->columns > WIDEST || !s->even || s->indent > PREFIX_BYTES)
+        return false;
     if (s->loose > 0 || 2 * s->ends > s->lines - 1) return false;
     return s->lines >= FEW_LINES || s->small > 0;
 }
@@ -129,10 +131,12 @@ static size_t prefix_bytes(line l)
     while (at < l.bytes && (l.text[at] == '>' || (at > 0 && l.text[at - 1] == '>' && l.text[at] == ' '))) at++;
     const line rest = {l.text + at, l.bytes - at};
     const size_t blanks = leading_blanks(rest);
-    static const char *const signs[] = {"-", "*", "+", "\xE2\x80\xA2", "\xE2\x80\x93", "\xC2\xB7"}; /* bullet, dash, dot */
+    static const char *const signs[] = {"-",       "*", "+", "\xE2\x80\xA2", "\xE2\x80\x93",
+                                        "\xC2\xB7"}; /* bullet, dash, dot */
     for (size_t i = 0; i < GANZ_COUNT(signs); i++) {
         const size_t bytes = strlen(signs[i]), end = blanks + bytes;
-        if (rest.bytes > end && memcmp(rest.text + blanks, signs[i], bytes) == 0 && rest.text[end] == ' ') return at + end + 1;
+        if (rest.bytes > end && memcmp(rest.text + blanks, signs[i], bytes) == 0 && rest.text[end] == ' ')
+            return at + end + 1;
     }
     return at;
 }
@@ -165,7 +169,10 @@ static void add_paragraph(ganz_skeleton *s, const ganz_format_options *options, 
     }
 }
 
-static size_t mark_bytes(const char *bytes, size_t count) { return count >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; }
+static size_t mark_bytes(const char *bytes, size_t count)
+{
+    return count >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
 
 static ganz_status read_text(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options,
                              ganz_error *err)

@@ -48,7 +48,8 @@ static uint64_t hash_without(const char *text, size_t bytes, const char *ending)
         if (!ganz_is_alnum(code)) break;
         word += step;
     }
-    return word > length && memcmp(text + word - length, ending, length) == 0 ? hash_first_word(text, word - length) : 0;
+    return word > length && memcmp(text + word - length, ending, length) == 0 ? hash_first_word(text, word - length)
+                                                                              : 0;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------ */
@@ -112,7 +113,8 @@ static ganz_status sort_terms(ganz_glossary *g, ganz_error *err)
     return GANZ_OK;
 }
 
-ganz_status ganz_glossary_parse(ganz_glossary **glossary, const char *text, size_t bytes, const char *name, ganz_error *err)
+ganz_status ganz_glossary_parse(ganz_glossary **glossary, const char *text, size_t bytes, const char *name,
+                                ganz_error *err)
 {
     *glossary = NULL;
     if (bytes > MOST_BYTES) return ganz_fail(err, GANZ_ELIMIT, "%s has more than %d bytes", name, MOST_BYTES);
@@ -154,8 +156,8 @@ size_t ganz_glossary_size(const ganz_glossary *g) { return g->count; }
 
 /* ---- finding ------------------------------------------------------------------------------------ */
 
-/* Bytes of text that the term takes; 0: it does not fit. A small letter of the term stands for both cases, a space for any
- * white space. */
+/* Bytes of text that the term takes; 0: it does not fit. A small letter of the term stands for both cases, a space for
+ * any white space. */
 static size_t term_length(const ganz_term *t, const char *text, size_t bytes)
 {
     size_t at = 0;
@@ -164,7 +166,8 @@ static size_t term_length(const ganz_term *t, const char *text, size_t bytes)
         if (at >= bytes) return 0;
         i += ganz_next_character(t->source + i, &wanted);
         at += ganz_next_character(text + at, &found);
-        if (wanted != found && wanted != ganz_to_lower(found) && !(ganz_is_space(wanted) && ganz_is_space(found))) return 0;
+        if (wanted != found && wanted != ganz_to_lower(found) && !(ganz_is_space(wanted) && ganz_is_space(found)))
+            return 0;
     }
     return at;
 }
@@ -189,7 +192,8 @@ static size_t with_ending(const char *text, size_t bytes, size_t at)
     return word_ends(text, bytes, at) ? at : 0;
 }
 
-static const ganz_term *find_hashed(const ganz_glossary *g, uint64_t hash, const char *text, size_t bytes, size_t *length)
+static const ganz_term *find_hashed(const ganz_glossary *g, uint64_t hash, const char *text, size_t bytes,
+                                    size_t *length)
 {
     size_t low = 0, high = g->count;
     while (low < high) {
@@ -209,7 +213,8 @@ const ganz_term *ganz_glossary_find(const ganz_glossary *g, const char *text, si
 {
     const char *const from = text + at;
     const size_t bytes = end - at;
-    const uint64_t tries[] = {hash_first_word(from, bytes), hash_without(from, bytes, "s"), hash_without(from, bytes, "es")};
+    const uint64_t tries[] = {hash_first_word(from, bytes), hash_without(from, bytes, "s"),
+                              hash_without(from, bytes, "es")};
     for (size_t i = 0; i < GANZ_COUNT(tries); i++) {
         const ganz_term *const found = tries[i] || i == 0 ? find_hashed(g, tries[i], from, bytes, length) : NULL;
         if (found) return found;

@@ -10,8 +10,9 @@ typedef struct ganz_term {
     size_t source_bytes, target_bytes;
 } ganz_term;
 
-/* The longest term that begins at text[at], a place where a word begins, and ends where a word ends; NULL: none. *length:
- * bytes of text that it takes, an English plural or genitive ending included. */
-const ganz_term *ganz_glossary_find(const ganz_glossary *glossary, const char *text, size_t end, size_t at, size_t *length);
+/* The longest term that begins at text[at], a place where a word begins, and ends where a word ends; NULL: none.
+ * *length: bytes of text that it takes, an English plural or genitive ending included. */
+const ganz_term *ganz_glossary_find(const ganz_glossary *glossary, const char *text, size_t end, size_t at,
+                                    size_t *length);
 
 #endif

@@ -82,7 +82,8 @@ static size_t without_end_signs(const char *text, size_t length)
 static size_t url_length(const view *v)
 {
     size_t scheme = 0;
-    while (scheme < 16 && (is_name(byte_at(v, v->at + scheme)) || is_one_of(byte_at(v, v->at + scheme), "+-."))) scheme++;
+    while (scheme < 16 && (is_name(byte_at(v, v->at + scheme)) || is_one_of(byte_at(v, v->at + scheme), "+-.")))
+        scheme++;
     const bool full = scheme > 1 && is_letter(v->text[v->at]) && has(v, v->at + scheme, "://");
     const bool short_form = (has(v, v->at, "www.") && is_name(byte_at(v, v->at + 4))) || has(v, v->at, "mailto:");
     if (!full && !short_form) return 0;
@@ -94,10 +95,11 @@ static size_t url_length(const view *v)
 static bool is_known_ending(const char *text, size_t bytes)
 {
     static const char known[] =
-        " com org net edu gov de at ch uk eu io info us fr it es nl pl ru cn jp html htm php asp aspx txt pdf doc docx odt ods odp"
-        " xls xlsx ppt pptx csv tsv json xml yaml yml toml ini conf cfg log md rst tex zip gz xz bz2 zst tar tgz 7z rar deb rpm exe"
-        " dll msi bat cmd ps1 sh py js ts c h cc cpp hpp java rs go rb pl lua so png jpg jpeg gif svg bmp webp mp3 mp4 avi mkv ogg"
-        " wav iso img bin sql db bak tmp css po pot srt vtt epub key pem crt service ";
+        " com org net edu gov de at ch uk eu io info us fr it es nl pl ru cn jp html htm php asp aspx txt pdf doc"
+        " docx odt ods odp xls xlsx ppt pptx csv tsv json xml yaml yml toml ini conf cfg log md rst tex zip gz xz bz2"
+        " zst tar tgz 7z rar deb rpm exe dll msi bat cmd ps1 sh py js ts c h cc cpp hpp java rs go rb pl lua so png"
+        " jpg jpeg gif svg bmp webp mp3 mp4 avi mkv ogg wav iso img bin sql db bak tmp css po pot srt vtt epub key"
+        " pem crt service ";
     return ganz_listed(known, text, bytes);
 }
 
@@ -111,7 +113,8 @@ static size_t dotted_length(const view *v)
     }
     while (length > 0 && is_one_of(v->text[v->at + length - 1], ".-")) length--;
     if (dot >= length) { /* it was the last sign: find the one before */
-        for (dot = length; dot > 0 && v->text[v->at + dot - 1] != '.'; dot--) {}
+        for (dot = length; dot > 0 && v->text[v->at + dot - 1] != '.'; dot--) {
+        }
         dot = dot > 0 ? dot - 1 : 0;
     }
     if (dot < 2 || !is_known_ending(v->text + v->at + dot + 1, length - dot - 1)) return 0;
@@ -147,7 +150,9 @@ static size_t windows_path_length(const view *v)
 static size_t unix_path_length(const view *v)
 {
     const size_t dots = has(v, v->at, "../") ? 2 : has(v, v->at, "./") || has(v, v->at, "~/") ? 1 : 0;
-    if (byte_at(v, v->at + dots) != '/' || !(is_name(byte_at(v, v->at + dots + 1)) || byte_at(v, v->at + dots + 1) == '.')) return 0;
+    if (byte_at(v, v->at + dots) != '/' ||
+        !(is_name(byte_at(v, v->at + dots + 1)) || byte_at(v, v->at + dots + 1) == '.'))
+        return 0;
     const size_t length = without_end_signs(v->text + v->at, word_length(v, v->at, "<>\"|,;()`", LONGEST_ADDRESS));
     return length > 2 ? length : 0;
 }
@@ -222,7 +227,8 @@ static size_t brace_length(const view *v)
     if (name == 0 || byte_at(v, open + 1 + name) != ',') return 0;
     size_t kind = open + 1 + name + 1;
     while (byte_at(v, kind) == ' ') kind++;
-    if (!has(v, kind, "plural") && !has(v, kind, "select") && !has(v, kind, "number") && !has(v, kind, "date") && !has(v, kind, "time"))
+    if (!has(v, kind, "plural") && !has(v, kind, "select") && !has(v, kind, "number") && !has(v, kind, "date") &&
+        !has(v, kind, "time"))
         return 0;
     end = behind_brace(v, open, LONGEST_MESSAGE);
     return end > 0 ? end - v->at : 0;
@@ -247,7 +253,9 @@ static size_t angle_length(const view *v)
 {
     size_t length = byte_at(v, v->at + 1) == '/' ? 2 : 1;
     if (byte_at(v, v->at) != '<' || !is_letter(byte_at(v, v->at + length))) return 0;
-    while (length < LONGEST_HOLDER && (is_name(byte_at(v, v->at + length)) || is_one_of(byte_at(v, v->at + length), "-.:/="))) length++;
+    while (length < LONGEST_HOLDER &&
+           (is_name(byte_at(v, v->at + length)) || is_one_of(byte_at(v, v->at + length), "-.:/=")))
+        length++;
     return byte_at(v, v->at + length) == '>' ? length + 1 : 0;
 }
 
@@ -255,7 +263,8 @@ static size_t angle_length(const view *v)
 static size_t reference_length(const view *v)
 {
     size_t length = byte_at(v, v->at + 1) == '#' ? 2 : 1;
-    if (byte_at(v, v->at) != '&' || !is_name(byte_at(v, v->at + length)) || !is_name(byte_at(v, v->at + length + 1))) return 0;
+    if (byte_at(v, v->at) != '&' || !is_name(byte_at(v, v->at + length)) || !is_name(byte_at(v, v->at + length + 1)))
+        return 0;
     while (length < 12 && is_name(byte_at(v, v->at + length))) length++;
     return byte_at(v, v->at + length) == ';' ? length + 1 : 0;
 }
@@ -337,7 +346,10 @@ static bool is_picture(int32_t c)
 }
 
 /* What holds the parts of an emoji together. */
-static bool is_joiner(int32_t c) { return c == 0x200D || (c >= 0xFE00 && c <= 0xFE0F) || c == 0x20E3 || (c >= 0xE0020 && c <= 0xE007F); }
+static bool is_joiner(int32_t c)
+{
+    return c == 0x200D || (c >= 0xFE00 && c <= 0xFE0F) || c == 0x20E3 || (c >= 0xE0020 && c <= 0xE007F);
+}
 
 static size_t picture_length(const view *v)
 {
@@ -356,8 +368,9 @@ static size_t picture_length(const view *v)
 static bool is_foreign(int32_t c)
 {
     if (c < 0x370) return false;
-    if ((c >= 0x1D00 && c <= 0x1DBF) || (c >= 0x1E00 && c <= 0x1EFF) || (c >= 0x2000 && c <= 0x2BFF) || (c >= 0x2C60 && c <= 0x2C7F) ||
-        (c >= 0xA720 && c <= 0xA7FF) || (c >= 0xAB30 && c <= 0xAB6F) || (c >= 0xFB00 && c <= 0xFB06) || c == 0xFFFC || c == 0xFFFD)
+    if ((c >= 0x1D00 && c <= 0x1DBF) || (c >= 0x1E00 && c <= 0x1EFF) || (c >= 0x2000 && c <= 0x2BFF) ||
+        (c >= 0x2C60 && c <= 0x2C7F) || (c >= 0xA720 && c <= 0xA7FF) || (c >= 0xAB30 && c <= 0xAB6F) ||
+        (c >= 0xFB00 && c <= 0xFB06) || c == 0xFFFC || c == 0xFFFD)
         return false;
     return ganz_is_alnum(c) || (c >= 0x3000 && c <= 0x303F) || (c >= 0xFF00 && c <= 0xFFEF);
 }
@@ -365,7 +378,8 @@ static bool is_foreign(int32_t c)
 /* Signs, marks and spaces that go on with the script. */
 static bool goes_on(int32_t c)
 {
-    return c == ' ' || (c >= 0x300 && c < 0x370) || (c >= 0x483 && c <= 0x489) || (c >= 0x591 && c <= 0x5C7) || (c >= 0x600 && c <= 0x1BFF && !ganz_is_alnum(c));
+    return c == ' ' || (c >= 0x300 && c < 0x370) || (c >= 0x483 && c <= 0x489) || (c >= 0x591 && c <= 0x5C7) ||
+           (c >= 0x600 && c <= 0x1BFF && !ganz_is_alnum(c));
 }
 
 static size_t script_length(const view *v)
@@ -396,13 +410,14 @@ static bool is_version(const char *text, size_t length)
     return dots > 1 && threes < dots;
 }
 
-/* Numbers that a translation may not write as words or count anew: from 13 on, or with a point. Not those that are part of
- * a word (50s, A380), and no times of day before noon and after it. */
+/* Numbers that a translation may not write as words or count anew: from 13 on, or with a point. Not those that are part
+ * of a word (50s, A380), and no times of day before noon and after it. */
 static size_t guarded_number_length(const view *v)
 {
     const size_t length = ganz_number_at(v->text, v->end, v->at);
     const size_t joint = is_one_of(byte_before(v, v->at), ".,'") ? 1 : 0;
-    if (length == 0 || ganz_is_alnum(code_before(v, v->at - joint)) || ganz_is_alnum(code_at(v, v->at + length))) return 0;
+    if (length == 0 || ganz_is_alnum(code_before(v, v->at - joint)) || ganz_is_alnum(code_at(v, v->at + length)))
+        return 0;
     if (length < 2 || (length == 2 && memcmp(v->text + v->at, "13", 2) < 0)) return 0;
     size_t after = v->at + length;
     while (byte_at(v, after) == ' ') after++;

@@ -1,5 +1,5 @@
-/* German endings: two words agree if they are equal, umlauts and the case of letters aside, once the endings of declension
- * are taken off. Short words must agree as they are. */
+/* German endings: two words agree if they are equal, umlauts and the case of letters aside, once the endings of
+ * declension are taken off. Short words must agree as they are. */
 #include "document/inflect.h"
 
 #include <string.h>
@@ -42,7 +42,8 @@ static size_t stem_length(const folded *w)
     static const char *const endings[] = {"ern", "ens", "en", "er", "es", "em", "e", "n", "s"};
     for (size_t i = 0; i < GANZ_COUNT(endings); i++) {
         const size_t length = strlen(endings[i]);
-        if (w->bytes >= length + LEAST_STEM && memcmp(w->text + w->bytes - length, endings[i], length) == 0) return w->bytes - length;
+        if (w->bytes >= length + LEAST_STEM && memcmp(w->text + w->bytes - length, endings[i], length) == 0)
+            return w->bytes - length;
     }
     return w->bytes;
 }

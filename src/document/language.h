@@ -17,7 +17,8 @@ typedef struct ganz_language {
     bool ordinals;        /* a number with a dot may be an ordinal: "3. Mai" */
 } ganz_language;
 
-/* Of a code such as "en", "en-GB" or "de_DE"; never NULL: one with next to no lists for languages not written up yet. */
+/* Of a code such as "en", "en-GB" or "de_DE"; never NULL: one with next to no lists for languages not written up yet.
+ */
 const ganz_language *ganz_language_of(const char *code);
 
 /* True if the word (valid UTF-8) is in the list, whatever its case. */

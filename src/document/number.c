@@ -70,7 +70,8 @@ bool ganz_number_write(ganz_text *out, const char *number, size_t bytes, const g
                        const ganz_language *target)
 {
     const notation from = notation_of(source), to = notation_of(target);
-    if (!from.decimal || !to.decimal || !is_written_in(from, number, bytes)) return ganz_text_append(out, number, bytes);
+    if (!from.decimal || !to.decimal || !is_written_in(from, number, bytes))
+        return ganz_text_append(out, number, bytes);
     for (size_t i = 0; i < bytes; i++) {
         const char c = number[i] == from.decimal ? to.decimal : number[i] == from.thousands ? to.thousands : number[i];
         if (!ganz_text_append(out, &c, 1)) return false;

@@ -8,8 +8,8 @@
 /* Length of the number at text[at]: digits with points, commas or apostrophes between them; 0: there is none. */
 size_t ganz_number_at(const char *text, size_t bytes, size_t at);
 
-/* True if both have the same digits in the same order, whatever stands between them. The translation may have zeros for a
- * word: 14 thousand, 14.000. */
+/* True if both have the same digits in the same order, whatever stands between them. The translation may have zeros for
+ * a word: 14 thousand, 14.000. */
 bool ganz_same_digits(const char *number, size_t bytes, const char *translated, size_t translated_bytes);
 
 /* Appends a number as the target language writes it: 1,234.5 becomes 1.234,5 from English to German. What does not look

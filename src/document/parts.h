@@ -16,10 +16,10 @@ struct ganz_piece {
 };
 
 typedef enum ganz_run_kind {
-    GANZ_RUN_TEXT,   /* raw bytes are the text's own */
-    GANZ_RUN_ATOM,   /* text written in another way: never cut */
-    GANZ_RUN_MARK,   /* a mark between two characters: text of no length, except for BREAK, which is a space */
-    GANZ_RUN_OPAQUE  /* U+FFFC in the text, for a word that is not translated */
+    GANZ_RUN_TEXT,  /* raw bytes are the text's own */
+    GANZ_RUN_ATOM,  /* text written in another way: never cut */
+    GANZ_RUN_MARK,  /* a mark between two characters: text of no length, except for BREAK, which is a space */
+    GANZ_RUN_OPAQUE /* U+FFFC in the text, for a word that is not translated */
 } ganz_run_kind;
 
 typedef struct ganz_run {

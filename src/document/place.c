@@ -1,5 +1,5 @@
-/* Marks in a translation: a tree of what was marked in the sentence, each node given a range of the translation's tokens
- * inside of its parent's, then written out in order. */
+/* Marks in a translation: a tree of what was marked in the sentence, each node given a range of the translation's
+ * tokens inside of its parent's, then written out in order. */
 #include "document/place.h"
 
 #include <string.h>
@@ -9,7 +9,13 @@
 
 enum { MOST_NODES = 128 /* a sentence with more keeps its marks in order */, MOST_CUTS = 32, NONE = -1 };
 
-typedef enum { POINT, PAIR, OPENED /* closed behind the sentence */, CLOSED /* opened before it */, PART /* between breaks */ } node_kind;
+typedef enum {
+    POINT,
+    PAIR,
+    OPENED /* closed behind the sentence */,
+    CLOSED /* opened before it */,
+    PART /* between breaks */
+} node_kind;
 
 typedef struct node {
     node_kind kind;
@@ -52,7 +58,10 @@ static void adopt(tree *t, int parent, int by, int first)
     t->nodes[parent].child = by;
 }
 
-static bool within(const ganz_stretch *x, int run) { return run >= 0 && (size_t)run >= x->first && (size_t)run < x->last; }
+static bool within(const ganz_stretch *x, int run)
+{
+    return run >= 0 && (size_t)run >= x->first && (size_t)run < x->last;
+}
 
 static int add_mark(tree *t, const ganz_run *r, int open)
 {
@@ -70,12 +79,16 @@ static int add_mark(tree *t, const ganz_run *r, int open)
     }
     const int before = t->nodes[open].child;
     t->nodes[open].child = NONE;
-    const int closed = add_node(t, (node){.kind = CLOSED, .close = r, .from = t->nodes[open].from, .to = r->begin}, open);
+    const int closed =
+        add_node(t, (node){.kind = CLOSED, .close = r, .from = t->nodes[open].from, .to = r->begin}, open);
     adopt(t, open, closed, before);
     return open;
 }
 
-static int add_part(tree *t, size_t from) { return add_node(t, (node){.kind = PART, .from = from, .to = t->p->sentence->end}, 0); }
+static int add_part(tree *t, size_t from)
+{
+    return add_node(t, (node){.kind = PART, .from = from, .to = t->p->sentence->end}, 0);
+}
 
 /* False: there are too many marks for a tree. */
 static bool build(tree *t)
@@ -145,8 +158,8 @@ static bool is_taken(const tree *t, const node *n, size_t token)
     return false;
 }
 
-/* The range with the most tokens from the node and the fewest others. Ranges of OPENED and CLOSED reach to their end of the
- * parent. */
+/* The range with the most tokens from the node and the fewest others. Ranges of OPENED and CLOSED reach to their end of
+ * the parent. */
 static void choose_range(const tree *t, node *n, size_t first, size_t last, bool weak)
 {
     int best = 0, sum = 0;
@@ -227,13 +240,17 @@ static void choose_ranges(tree *t, int parent)
 static bool may_cut(const tree *t, size_t token)
 {
     const size_t end = t->tokens.items[token - 1].end, begin = t->tokens.items[token].begin;
-    return (end < begin && end < t->p->bytes && t->p->text[end] == ' ') || t->tokens.items[token].space_before || t->tokens.items[token - 1].space_after;
+    return (end < begin && end < t->p->bytes && t->p->text[end] == ' ') || t->tokens.items[token].space_before ||
+           t->tokens.items[token - 1].space_after;
 }
 
-static int weight(const tree *t, const node *part, size_t token) { return comes_from(&t->tokens.items[token], part) ? 1 : 0; }
+static int weight(const tree *t, const node *part, size_t token)
+{
+    return comes_from(&t->tokens.items[token], part) ? 1 : 0;
+}
 
-/* For parts 0 to k and tokens before i: best[k][i], the most tokens that stand in the part they come from when part k ends
- * before token i; from[k][i]: where it then begins. Parts are not empty if tokens last. */
+/* For parts 0 to k and tokens before i: best[k][i], the most tokens that stand in the part they come from when part k
+ * ends before token i; from[k][i]: where it then begins. Parts are not empty if tokens last. */
 static bool cut_by_weight(tree *t, int *parts, int count, int *best, uint32_t *from)
 {
     const size_t n = t->tokens.count, width = n + 1;
@@ -259,7 +276,7 @@ static void cut_by_share(tree *t, const int *parts, int count)
     for (int k = 0; k < count; k++) {
         node *const part = &t->nodes[parts[k]];
         part->first = at;
-        while (at < t->tokens.count && (k + 1 == count || t->tokens.items[at].from < part->to) ) at++;
+        while (at < t->tokens.count && (k + 1 == count || t->tokens.items[at].from < part->to)) at++;
         while (at > part->first && at < t->tokens.count && !may_cut(t, at)) at--;
         part->last = at;
     }
@@ -316,8 +333,15 @@ static void insert_item(tree *t, const ganz_token *token)
 {
     const ganz_item *const item = token->item;
     if (item->kept) return;
-    ganz_insert x = {.kind = GANZ_INSERT_SOURCE, .at = token->begin, .until = token->end, .begin = item->guard.begin, .end = item->guard.end,
-                     .run = item->guard.run, .term = item->guard.term, .space_before = token->space_before, .space_after = token->space_after};
+    ganz_insert x = {.kind = GANZ_INSERT_SOURCE,
+                     .at = token->begin,
+                     .until = token->end,
+                     .begin = item->guard.begin,
+                     .end = item->guard.end,
+                     .run = item->guard.run,
+                     .term = item->guard.term,
+                     .space_before = token->space_before,
+                     .space_after = token->space_after};
     if (item->guard.kind == GANZ_GUARD_OPAQUE) x.kind = GANZ_INSERT_RUN;
     if (item->guard.kind == GANZ_GUARD_NUMBER) x.kind = GANZ_INSERT_NUMBER;
     if (item->guard.kind == GANZ_GUARD_TERM) x.kind = GANZ_INSERT_TERM;

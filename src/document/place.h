@@ -1,8 +1,9 @@
-/* Putting back into a translation what its line did not hold: marks, words that were taken out, what stand-ins stand for.
+/* Putting back into a translation what its line did not hold: marks, words that were taken out, what stand-ins stand
+ * for.
  *
- * Links say which token of the sentence each token of the translation comes from. A pair of marks goes around the tokens that
- * come from what it was around, one unbroken range of them; a mark between two words goes to the translation of the word it
- * stood at. Ranges nest as they did in the sentence. */
+ * Links say which token of the sentence each token of the translation comes from. A pair of marks goes around the
+ * tokens that come from what it was around, one unbroken range of them; a mark between two words goes to the
+ * translation of the word it stood at. Ranges nest as they did in the sentence. */
 #ifndef GANZ_DOCUMENT_PLACE_H
 #define GANZ_DOCUMENT_PLACE_H
 
@@ -41,8 +42,8 @@ typedef struct ganz_placing {
     size_t link_count;
 } ganz_placing;
 
-/* Appends the inserts of a translation: each mark of the sentence's runs and each item that is not the translation's own,
- * exactly once. False: memory is out. */
+/* Appends the inserts of a translation: each mark of the sentence's runs and each item that is not the translation's
+ * own, exactly once. False: memory is out. */
 bool ganz_place(const ganz_placing *placing, ganz_inserts *inserts);
 
 #endif

@@ -108,7 +108,8 @@ static size_t kept_ranges(const ganz_attempt *a, size_t *keep)
         const ganz_item *const item = &a->items[i];
         if (!item->found) continue;
         size_t at = count++;
-        for (; at > 0 && keep[2 * (at - 1)] > item->target_begin; at--) memcpy(&keep[2 * at], &keep[2 * (at - 1)], 2 * sizeof *keep);
+        for (; at > 0 && keep[2 * (at - 1)] > item->target_begin; at--)
+            memcpy(&keep[2 * at], &keep[2 * (at - 1)], 2 * sizeof *keep);
         keep[2 * at] = item->target_begin;
         keep[2 * at + 1] = item->target_end;
     }
@@ -122,7 +123,8 @@ static bool recase(draft *d, ganz_attempt *a, const ganz_setting *s)
     const size_t count = kept_ranges(a, keep);
     size_t *const moved = ganz_alloc(d->text.bytes + 1, sizeof *moved);
     ganz_text out = {0};
-    const bool good = moved && ganz_recase_translation(a->letters, s->target, d->text.text, d->text.bytes, keep, count, &out, moved);
+    const bool good =
+        moved && ganz_recase_translation(a->letters, s->target, d->text.text, d->text.bytes, keep, count, &out, moved);
     if (good) exchange(d, a, &out, moved);
     else ganz_text_free(&out);
     ganz_free(moved);
@@ -131,12 +133,13 @@ static bool recase(draft *d, ganz_attempt *a, const ganz_setting *s)
 
 /* ---- strays ------------------------------------------------------------------------------------- */
 
-/* What was not in the line and is in the translation all the same is not wanted there: it comes once, and not here. Numbers
- * and terms may well be there for another reason. */
+/* What was not in the line and is in the translation all the same is not wanted there: it comes once, and not here.
+ * Numbers and terms may well be there for another reason. */
 static const char *stray_text(const ganz_item *item, const ganz_block *b, size_t *bytes)
 {
     *bytes = 0;
-    if (item->form == GANZ_FORM_PLAIN || item->guard.kind == GANZ_GUARD_NUMBER || item->guard.kind == GANZ_GUARD_TERM) return NULL;
+    if (item->form == GANZ_FORM_PLAIN || item->guard.kind == GANZ_GUARD_NUMBER || item->guard.kind == GANZ_GUARD_TERM)
+        return NULL;
     if (item->guard.run) return *bytes = item->guard.run->shown_bytes, item->guard.run->shown;
     return *bytes = item->guard.end - item->guard.begin, b->text + item->guard.begin;
 }
@@ -223,8 +226,12 @@ static bool drop_all_strays(const ganz_sentence_part *p, draft *d)
 
 static bool keep_target(ganz_sentence_part *p, const draft *d)
 {
-    const ganz_placing placing = {.attempt = p->attempt, .sentence = &p->stretch, .text = d->text.text, .bytes = d->text.bytes,
-                                  .links = d->links, .link_count = d->link_count};
+    const ganz_placing placing = {.attempt = p->attempt,
+                                  .sentence = &p->stretch,
+                                  .text = d->text.text,
+                                  .bytes = d->text.bytes,
+                                  .links = d->links,
+                                  .link_count = d->link_count};
     p->inserts.count = 0;
     if (!ganz_place(&placing, &p->inserts)) return false;
     p->target = ganz_alloc(d->text.bytes, 1);

@@ -28,7 +28,7 @@ void ganz_sentence_part_free(ganz_sentence_part *part);
 ganz_status ganz_sentence_begin(ganz_sentence_part *part, const ganz_setting *setting, ganz_error *err);
 
 /* Takes a translation of the line in. The state is DONE afterwards, or still OUT with another line. */
-ganz_status ganz_sentence_put(ganz_sentence_part *part, const ganz_setting *setting, const ganz_translation *translation,
-                              ganz_error *err);
+ganz_status ganz_sentence_put(ganz_sentence_part *part, const ganz_setting *setting,
+                              const ganz_translation *translation, ganz_error *err);
 
 #endif

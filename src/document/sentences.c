@@ -1,5 +1,5 @@
-/* Rules for sentence ends. A sentence may end behind . ! ? … and closing quotes where white space follows; whether it does
- * depends on the word before (an abbreviation, an initial, a number) and on how the next word begins. */
+/* Rules for sentence ends. A sentence may end behind . ! ? … and closing quotes where white space follows; whether it
+ * does depends on the word before (an abbreviation, an initial, a number) and on how the next word begins. */
 #include "document/sentences.h"
 
 #include <string.h>
@@ -22,19 +22,23 @@ static bool is_wide_end(int32_t code) { return code == 0x3002 || code == 0xFF01 
 
 static bool is_closing(int32_t code)
 {
-    static const int32_t set[] = {'"', '\'', ')', ']', '}', 0xAB, 0xBB, 0x2018, 0x2019, 0x201C, 0x201D, 0x2039, 0x203A,
-                                  0x300D, 0x300F, 0x3011, 0xFF09};
+    static const int32_t set[] = {'"',    '\'',   ')',    ']',    '}',    0xAB,   0xBB,   0x2018, 0x2019,
+                                  0x201C, 0x201D, 0x2039, 0x203A, 0x300D, 0x300F, 0x3011, 0xFF09};
     return is_any(code, set, GANZ_COUNT(set));
 }
 
 static bool is_opening(int32_t code)
 {
-    static const int32_t set[] = {'"', '\'', '(', '[', '{', '-', '*', 0xA1, 0xAB, 0xBB, 0xBF, 0x2013, 0x2014, 0x2018, 0x2019, 0x201A,
+    static const int32_t set[] = {'"',    '\'',   '(',    '[',    '{',    '-',    '*',    0xA1,
+                                  0xAB,   0xBB,   0xBF,   0x2013, 0x2014, 0x2018, 0x2019, 0x201A,
                                   0x201C, 0x201D, 0x201E, 0x2022, 0x2039, 0x203A};
     return is_any(code, set, GANZ_COUNT(set));
 }
 
-static bool is_newline(int32_t code) { return (code >= 0x0A && code <= 0x0D) || code == 0x85 || code == 0x2028 || code == 0x2029; }
+static bool is_newline(int32_t code)
+{
+    return (code >= 0x0A && code <= 0x0D) || code == 0x85 || code == 0x2028 || code == 0x2029;
+}
 static bool is_digit(int32_t code) { return code >= '0' && code <= '9'; }
 
 /* The character at `at`, 0 at the end. */
@@ -100,7 +104,10 @@ static word word_at(const ganz_sentences *w, size_t begin)
     return (word){begin, end};
 }
 
-static bool listed(const ganz_sentences *w, const char *list, word x) { return ganz_listed(list, w->text + x.begin, x.end - x.begin); }
+static bool listed(const ganz_sentences *w, const char *list, word x)
+{
+    return ganz_listed(list, w->text + x.begin, x.end - x.begin);
+}
 
 static bool all_of(const ganz_sentences *w, word x, const char *set)
 {
@@ -114,7 +121,8 @@ static bool is_roman(const ganz_sentences *w, word x) { return all_of(w, x, "IVX
 
 static bool is_letter(const ganz_sentences *w, word x)
 {
-    return x.begin < x.end && next_place(w, x.begin) == x.end && ganz_is_alnum(peek(w, x.begin)) && !is_digit(peek(w, x.begin));
+    return x.begin < x.end && next_place(w, x.begin) == x.end && ganz_is_alnum(peek(w, x.begin)) &&
+           !is_digit(peek(w, x.begin));
 }
 
 /* U.S, Ph.D: letters in parts of one or two between dots. */

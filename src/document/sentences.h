@@ -15,8 +15,8 @@ typedef struct ganz_sentences {
     bool looked, lower; /* at the whole text: it has no capitals */
 } ganz_sentences;
 
-/* The next sentence is text [begin, end): not empty, without white space at its ends, and everything between two of them
- * is white space. False: there is none. */
+/* The next sentence is text [begin, end): not empty, without white space at its ends, and everything between two of
+ * them is white space. False: there is none. */
 bool ganz_sentences_next(ganz_sentences *walk, size_t *begin, size_t *end);
 
 #endif

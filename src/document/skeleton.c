@@ -240,7 +240,9 @@ static void add_plain(ganz_skeleton *s, frame *f, const char *text, size_t bytes
         }
         const size_t other = other_length(text + good, bytes - good);
         if (other > 0)
-            add_run(s, f, (ganz_run){.kind = GANZ_RUN_MARK, .mark = GANZ_MARK_EMPTY, .raw = text + good, .raw_bytes = other}, "", 0);
+            add_run(s, f,
+                    (ganz_run){.kind = GANZ_RUN_MARK, .mark = GANZ_MARK_EMPTY, .raw = text + good, .raw_bytes = other},
+                    "", 0);
         text += good + other;
         bytes -= good + other;
     }
@@ -272,11 +274,18 @@ void ganz_skeleton_mark(ganz_skeleton *s, ganz_mark_kind kind, int name, const c
     if (f) add_mark(s, f, (ganz_run){.mark = kind, .name = name, .raw = raw, .raw_bytes = bytes});
 }
 
-void ganz_skeleton_mark_changing(ganz_skeleton *s, ganz_mark_kind kind, int name, const char *raw, size_t bytes, const char *changed,
-                                 size_t changed_bytes)
+void ganz_skeleton_mark_changing(ganz_skeleton *s, ganz_mark_kind kind, int name, const char *raw, size_t bytes,
+                                 const char *changed, size_t changed_bytes)
 {
     frame *const f = open_block(s, "a mark");
-    if (f) add_mark(s, f, (ganz_run){.mark = kind, .name = name, .raw = raw, .raw_bytes = bytes, .shown = changed, .shown_bytes = changed_bytes});
+    if (f)
+        add_mark(s, f,
+                 (ganz_run){.mark = kind,
+                            .name = name,
+                            .raw = raw,
+                            .raw_bytes = bytes,
+                            .shown = changed,
+                            .shown_bytes = changed_bytes});
 }
 
 void ganz_skeleton_mark_needs_text(ganz_skeleton *s)
@@ -377,8 +386,8 @@ static void find_tags(ganz_skeleton *s, frame *f)
 
 /* ---- the end of a block ------------------------------------------------------------------------- */
 
-/* Each CLOSE finds the last open OPEN of its name; what was opened in between is not nested and has no partner. It looks at
- * PARTNER_DEPTH of them, so that a million of either cost no more than linear time. */
+/* Each CLOSE finds the last open OPEN of its name; what was opened in between is not nested and has no partner. It
+ * looks at PARTNER_DEPTH of them, so that a million of either cost no more than linear time. */
 static void find_partners(frame *f, int *stack)
 {
     size_t open = 0;
@@ -411,7 +420,8 @@ void ganz_skeleton_end(ganz_skeleton *s)
     }
     find_partners(f, stack);
     ganz_free(stack);
-    ganz_block block = {.style = f->style, .bytes = f->text.bytes, .run_count = f->run_count, .number = s->block_count++};
+    ganz_block block = {
+        .style = f->style, .bytes = f->text.bytes, .run_count = f->run_count, .number = s->block_count++};
     block.text = keep_copy(s, f->text.text, f->text.bytes);
     block.runs = keep_copy(s, f->runs, f->run_count * sizeof *f->runs);
     ganz_block *const b = keep_copy(s, &block, sizeof block);

@@ -9,8 +9,8 @@
  *
  * The rest of the library splits blocks into sentences and writes the document again. What it promises to a format:
  *   - Copied bytes are written as they came. With translations equal to the sentences every byte is.
- *   - Each mark is written exactly once. Pairs stay pairs, well nested; what follows each other in a sentence may change
- *     its order, as the words do.
+ *   - Each mark is written exactly once. Pairs stay pairs, well nested; what follows each other in a sentence may
+ * change its order, as the words do.
  *   - White space at both ends of a block and between its sentences is written as it came, with the marks in it.
  *
  * All bytes that are handed in are borrowed until the skeleton is closed; what a reader has made itself it puts into
@@ -66,21 +66,23 @@ typedef struct ganz_block_style {
     int columns;              /* 0, or the translation is wrapped into lines of about so many characters ... */
     int rows;                 /* ... wherever it fits, in at most so many lines (0: any number) of equal length */
     const char *newline;      /* between these lines; NULL: "\n" */
-    const char *between;      /* raw bytes between text and translation in a bilingual document ("<br>"); NULL: newline */
+    const char *between; /* raw bytes between text and translation in a bilingual document ("<br>"); NULL: newline */
 } ganz_block_style;
 
 /* Begins a block of text that belongs together: a paragraph, a cell, a cue. The style is copied; what it points to is
  * borrowed. */
 void ganz_skeleton_begin(ganz_skeleton *skeleton, const ganz_block_style *style);
 
-/* Text of the block. raw is how the file writes it. Where both are the same (same pointer, same length) sentences may end
- * anywhere in it; else text and raw bytes belong together as a whole ("&" and "&amp;"; " " and "\n> "), so that such text
- * is handed in as small as it can be. Bytes that are not UTF-8, and control characters, are carried like an empty mark. */
+/* Text of the block. raw is how the file writes it. Where both are the same (same pointer, same length) sentences may
+ * end anywhere in it; else text and raw bytes belong together as a whole ("&" and "&amp;"; " " and "\n> "), so that
+ * such text is handed in as small as it can be. Bytes that are not UTF-8, and control characters, are carried like an
+ * empty mark. */
 void ganz_skeleton_text(ganz_skeleton *skeleton, const char *text, size_t bytes, const char *raw, size_t raw_bytes);
 
 typedef enum ganz_mark_kind {
     GANZ_MARK_OPEN,  /* <b>: begins something that ends with the next CLOSE of the same name */
-    GANZ_MARK_CLOSE, /* </b>. Without its partner in the block, or not nested, either is carried like EMPTY, but in order */
+    GANZ_MARK_CLOSE, /* </b>. Without its partner in the block, or not nested, either is carried like EMPTY, but in
+                        order */
     GANZ_MARK_EMPTY, /* <img>, a comment, a footnote's anchor: a place between two characters */
     GANZ_MARK_BREAK  /* a place where the text is cut (the next cue of a subtitle): white space for the sentence, which
                         goes on behind it. Breaks stay in order, and none is without words on both sides if words last */
@@ -94,17 +96,17 @@ void ganz_skeleton_mark(ganz_skeleton *skeleton, ganz_mark_kind kind, int name, 
 void ganz_skeleton_mark_begin(ganz_skeleton *skeleton, ganz_mark_kind kind, int name);
 void ganz_skeleton_mark_end(ganz_skeleton *skeleton);
 
-/* A mark whose bytes are others once a sentence of its block is translated: the end of "[text]" in Markdown, where the text
- * is also the name of the link's target, becomes "][text]". */
+/* A mark whose bytes are others once a sentence of its block is translated: the end of "[text]" in Markdown, where the
+ * text is also the name of the link's target, becomes "][text]". */
 void ganz_skeleton_mark_changing(ganz_skeleton *skeleton, ganz_mark_kind kind, int name, const char *raw, size_t bytes,
                                  const char *changed, size_t changed_bytes);
 
-/* The mark added last, an OPEN, must not be followed by its partner at once ("**" in Markdown): in a translation the pair gets
- * a word, and where there is none it is left out. */
+/* The mark added last, an OPEN, must not be followed by its partner at once ("**" in Markdown): in a translation the
+ * pair gets a word, and where there is none it is left out. */
 void ganz_skeleton_mark_needs_text(ganz_skeleton *skeleton);
 
-/* A word that must not be translated: a code span, translate="no". The model sees `text` or something that stands for it;
- * raw is written where it comes back, exactly once. text is UTF-8; empty for something that is no word at all. */
+/* A word that must not be translated: a code span, translate="no". The model sees `text` or something that stands for
+ * it; raw is written where it comes back, exactly once. text is UTF-8; empty for something that is no word at all. */
 void ganz_skeleton_opaque(ganz_skeleton *skeleton, const char *text, size_t bytes, const char *raw, size_t raw_bytes);
 
 /* Ends the block; one without anything but white space is only copied. */

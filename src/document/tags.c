@@ -7,8 +7,9 @@
 
 enum { LONGEST_TAG = 400 };
 
-static const char pairs[] = " a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark q s samp small span strike"
-                            " strong sub sup time tt u var p div li ul ol h1 h2 h3 h4 td th tr g mrk bpt ept ph it sc ec ";
+static const char pairs[] =
+    " a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark q s samp small span strike"
+    " strong sub sup time tt u var p div li ul ol h1 h2 h3 h4 td th tr g mrk bpt ept ph it sc ec ";
 static const char empties[] = " br hr img input wbr x bx ex ";
 static const char breaks[] = " br hr ";
 
@@ -32,12 +33,16 @@ size_t ganz_tag_at(const char *text, size_t bytes, ganz_mark_kind *kind, int *na
     const size_t begin = text[1] == '/' ? 2 : 1;
     size_t end = begin;
     while (end < bytes && end - begin < 8 && is_name(text[end])) end++;
-    const bool pair = ganz_listed(pairs, text + begin, end - begin), empty = ganz_listed(empties, text + begin, end - begin);
+    const bool pair = ganz_listed(pairs, text + begin, end - begin),
+               empty = ganz_listed(empties, text + begin, end - begin);
     const char *const close = memchr(text, '>', bytes < LONGEST_TAG ? bytes : LONGEST_TAG);
     if ((!pair && !empty) || !close || (text[end] != '>' && text[end] != ' ' && text[end] != '/')) return 0;
     if (!are_attributes(text + end, (size_t)(close - text) - end)) return 0;
     const bool cut = ganz_listed(breaks, text + begin, end - begin);
-    *kind = cut ? GANZ_MARK_BREAK : empty || close[-1] == '/' ? GANZ_MARK_EMPTY : begin == 2 ? GANZ_MARK_CLOSE : GANZ_MARK_OPEN;
+    *kind = cut                         ? GANZ_MARK_BREAK
+            : empty || close[-1] == '/' ? GANZ_MARK_EMPTY
+            : begin == 2                ? GANZ_MARK_CLOSE
+                                        : GANZ_MARK_OPEN;
     *name = 0;
     for (size_t i = begin; i < end; i++) *name = (*name * 31 + (text[i] | 32)) % 65521;
     return (size_t)(close - text) + 1;

@@ -40,7 +40,11 @@ static const ganz_item *item_over(const ganz_placing *p, size_t begin, size_t en
 
 static ganz_token item_token(const ganz_item *item)
 {
-    return (ganz_token){.begin = item->target_begin, .end = item->target_end, .from = item->guard.begin, .to = item->guard.end, .item = item};
+    return (ganz_token){.begin = item->target_begin,
+                        .end = item->target_end,
+                        .from = item->guard.begin,
+                        .to = item->guard.end,
+                        .item = item};
 }
 
 static bool add_linked(const ganz_placing *p, ganz_token_list *l)
@@ -50,7 +54,9 @@ static bool add_linked(const ganz_placing *p, ganz_token_list *l)
         const size_t least = l->count > 0 ? l->items[l->count - 1].end : 0;
         const size_t begin = whole(p, k->target_begin), end = whole(p, k->target_end);
         const ganz_item *const item = item_over(p, begin, end);
-        ganz_token t = {.begin = begin, .end = end, .from = ganz_attempt_place(p->attempt, p->sentence, k->source_begin),
+        ganz_token t = {.begin = begin,
+                        .end = end,
+                        .from = ganz_attempt_place(p->attempt, p->sentence, k->source_begin),
                         .to = ganz_attempt_place_end(p->attempt, p->sentence, k->source_end)};
         if (k->weak) {
             const ganz_weak_link weak = {t.from, t.to, begin};
@@ -86,8 +92,10 @@ static bool add_words(const ganz_placing *p, ganz_token_list *l)
         const size_t end = item ? item->target_end : next_space(p, at);
         if (item && !add_token(l, item_token(item))) return false;
         if (!item && end > at) {
-            const size_t from = p->sentence->begin + length * at / p->bytes, to = p->sentence->begin + length * end / p->bytes;
-            if (!add_token(l, (ganz_token){.begin = at, .end = end, .from = from, .to = to > from ? to : from + 1})) return false;
+            const size_t from = p->sentence->begin + length * at / p->bytes,
+                         to = p->sentence->begin + length * end / p->bytes;
+            if (!add_token(l, (ganz_token){.begin = at, .end = end, .from = from, .to = to > from ? to : from + 1}))
+                return false;
         }
         at = end > at ? end : at + step;
     }
@@ -170,7 +178,8 @@ static size_t token_of(const ganz_token_list *l, size_t place, size_t first, siz
     return found != SIZE_MAX ? found : weak_token_of(l, place, first, last);
 }
 
-ganz_slot ganz_tokens_slot(const ganz_placing *p, const ganz_token_list *l, size_t begin, size_t end, size_t first, size_t last)
+ganz_slot ganz_tokens_slot(const ganz_placing *p, const ganz_token_list *l, size_t begin, size_t end, size_t first,
+                           size_t last)
 {
     const ganz_stretch *const x = p->sentence;
     bool apart_before, apart_behind;
@@ -212,8 +221,13 @@ static bool add_outside(const ganz_placing *p, ganz_token_list *l, const ganz_it
     if (!has_before) at = 0;
     if (!has_behind) at = p->bytes;
     const bool after_text = at > 0 || slot.index > 0, before_text = at < p->bytes || slot.index < l->count;
-    const ganz_token t = {.begin = at, .end = at, .from = item->guard.begin, .to = item->guard.end, .item = item,
-                          .space_before = has_before && apart_before && after_text && !(at > 0 && p->text[at - 1] == ' '),
+    const ganz_token t = {.begin = at,
+                          .end = at,
+                          .from = item->guard.begin,
+                          .to = item->guard.end,
+                          .item = item,
+                          .space_before =
+                              has_before && apart_before && after_text && !(at > 0 && p->text[at - 1] == ' '),
                           .space_after = has_behind && apart_behind && before_text && !space_byte(p, at)};
     if (!add_token(l, t)) return false;
     memmove(&l->items[slot.index + 1], &l->items[slot.index], (l->count - 1 - slot.index) * sizeof t);

@@ -1,4 +1,5 @@
-/* The tokens of a translation with what they come from; words that were taken out are tokens of no length among them. */
+/* The tokens of a translation with what they come from; words that were taken out are tokens of no length among them.
+ */
 #ifndef GANZ_DOCUMENT_TOKENS_H
 #define GANZ_DOCUMENT_TOKENS_H
 
@@ -34,10 +35,10 @@ typedef struct ganz_slot {
 /* All tokens of a translation. Without links their sources are guessed by how far they are from its beginning. */
 bool ganz_tokens_make(const ganz_placing *placing, ganz_token_list *tokens);
 
-/* Where something that stands at text [begin, end) of the block goes: to the translation of its neighbours, among tokens
- * [first, last). */
-ganz_slot ganz_tokens_slot(const ganz_placing *placing, const ganz_token_list *tokens, size_t begin, size_t end, size_t first,
-                           size_t last);
+/* Where something that stands at text [begin, end) of the block goes: to the translation of its neighbours, among
+ * tokens [first, last). */
+ganz_slot ganz_tokens_slot(const ganz_placing *placing, const ganz_token_list *tokens, size_t begin, size_t end,
+                           size_t first, size_t last);
 /* The byte of a slot. */
 size_t ganz_tokens_byte(const ganz_placing *placing, const ganz_token_list *tokens, ganz_slot slot);
 

@@ -79,8 +79,8 @@ static bool has_mark_inside(const ganz_stretch *x, size_t begin, size_t end)
     return false;
 }
 
-/* Text of a sentence as it was written, without the marks in it; where there were any, bytes that did not touch would do so
- * now ("<" and "b"), and it is written anew. */
+/* Text of a sentence as it was written, without the marks in it; where there were any, bytes that did not touch would
+ * do so now ("<" and "b"), and it is written anew. */
 static void write_source(writer *w, const ganz_stretch *x, size_t begin, size_t end)
 {
     if (has_mark_inside(x, begin, end)) {
@@ -177,8 +177,8 @@ static void write_flowing(writer *w, const ganz_stretch *x)
     }
 }
 
-/* Gaps are the runs, and parts of runs, that belong to no sentence. A run of text may belong to several sentences, so the
- * run a gap begins with may be the last of the sentence before. */
+/* Gaps are the runs, and parts of runs, that belong to no sentence. A run of text may belong to several sentences, so
+ * the run a gap begins with may be the last of the sentence before. */
 static void write_sentences(writer *w, const ganz_block *b)
 {
     const ganz_document *const d = w->document;
@@ -213,7 +213,8 @@ static void write_wrapped(writer *w, const ganz_block *b)
     w->flow = outer;
     ganz_text lines = {0};
     if (!w->failed)
-        w->failed = !ganz_flow_wrap(&flow, (size_t)style->columns, (size_t)style->rows, style->newline ? style->newline : "\n", &lines);
+        w->failed = !ganz_flow_wrap(&flow, (size_t)style->columns, (size_t)style->rows,
+                                    style->newline ? style->newline : "\n", &lines);
     add(w, lines.text, lines.bytes);
     ganz_text_free(&lines);
     ganz_flow_free(&flow);

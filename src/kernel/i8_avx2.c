@@ -40,7 +40,7 @@ INLINE __m256i load_sums(const int32_t *sums, int half) { return _mm256_loadu_si
 INLINE void store_sums(int32_t *sums, int half, __m256i x) { _mm256_storeu_si256((void *)(sums + 8 * half), x); }
 
 /* Weights from memory come in time if they are asked for early. Not with one row: there nothing else is read, and
- * what the processor guesses by itself is faster. */
+ * the processor's own prefetching is faster. */
 INLINE void fetch_ahead(const int8_t *b, int quad, int rows)
 {
     if (rows > 1) _mm_prefetch((const char *)(b + quad * (NR * KR) + AHEAD), _MM_HINT_T0);
@@ -68,7 +68,8 @@ INLINE void short_pairs(const ganz_tile_args *t, int rows, int pairs)
     for (int i = 0; i < t->k; i += KR * pairs, b += NR * KR * pairs) {
         UNROLL
         for (int q = 0; q < pairs; q++) fetch_ahead(b, q, rows);
-        EACH_ROW {
+        EACH_ROW
+        {
             const uint8_t *const a = t->a + (size_t)r * t->lda + i;
             const __m256i x = four(a);
             __m256i s[2];
@@ -88,9 +89,11 @@ INLINE void add_quad(const ganz_tile_args *t, const int8_t *b, int i, int quad, 
 {
     const __m256i w[2] = {weights(b, quad, 0), weights(b, quad, 1)};
     fetch_ahead(b, quad, rows);
-    EACH_ROW {
+    EACH_ROW
+    {
         const __m256i x = four(t->a + (size_t)r * t->lda + i + KR * quad);
-        EACH_HALF {
+        EACH_HALF
+        {
             const __m256i products = _mm256_maddubs_epi16(x, w[h]);
             s[r][h] = keep(quad ? _mm256_add_epi16(s[r][h], products) : products);
         }
@@ -104,7 +107,8 @@ INLINE void long_pairs(const ganz_tile_args *t, int rows, int pairs)
     const bool fit = rows <= 3;
     __m256i sum[6][2];
     if (fit) EACH_ROW EACH_HALF sum[r][h] = load_sums(t->start + (size_t)r * t->start_stride, h);
-    else EACH_ROW EACH_HALF {
+    else EACH_ROW EACH_HALF
+        {
             const __m256i start = load_sums(t->start + (size_t)r * t->start_stride, h);
             store_sums(t->sums + (size_t)r * t->stride, h, start);
         }
@@ -121,7 +125,8 @@ INLINE void long_pairs(const ganz_tile_args *t, int rows, int pairs)
             add_quad(t, b, i, 6, rows, s);
             add_quad(t, b, i, 7, rows, s);
         }
-        EACH_ROW {
+        EACH_ROW
+        {
             int32_t *const sums = t->sums + (size_t)r * t->stride;
             if (fit) EACH_HALF sum[r][h] = _mm256_add_epi32(sum[r][h], widen(s[r][h]));
             else EACH_HALF store_sums(sums, h, _mm256_add_epi32(load_sums(sums, h), widen(s[r][h])));
@@ -138,7 +143,8 @@ INLINE __m256i four_words(const uint8_t *a)
     return _mm256_set1_epi64x(codes);
 }
 
-/* rows and vectors are constants: 4 * vectors columns from `col` on. A vector holds two sums for each of four columns. */
+/* rows and vectors are constants: 4 * vectors columns from `col` on. A vector holds two sums for each of four
+ * columns. */
 INLINE void word_columns(const ganz_tile_args *t, int rows, int col, int vectors)
 {
     __m256i sum[4][4];
@@ -153,7 +159,8 @@ INLINE void word_columns(const ganz_tile_args *t, int rows, int col, int vectors
             EACH_ROW sum[r][v] = keep(_mm256_add_epi32(sum[r][v], _mm256_madd_epi16(x[r], w)));
         }
     }
-    EACH_ROW UNROLL for (int v = 0; v < vectors; v += 2) {
+    EACH_ROW UNROLL for (int v = 0; v < vectors; v += 2)
+    {
         const int half = (col + 4 * v) / 8;
         const __m256i mixed = _mm256_hadd_epi32(sum[r][v], sum[r][v + 1]); /* columns 0 1 4 5 2 3 6 7 */
         const __m256i total = _mm256_permute4x64_epi64(mixed, 0xD8);
@@ -169,23 +176,23 @@ INLINE void word_rows(const ganz_tile_args *t, int rows)
     if (rows > 2) word_columns(t, rows, 8, 2);
 }
 
-/* Rows in sixes or fours; what is left over, in fours and fewer. */
-#define TILE(name, most, ROWS)                                                          \
-    static void name(const ganz_tile_args *whole)                                       \
-    {                                                                                   \
-        int row = 0;                                                                    \
-        for (int left = whole->rows; left > 0; left = whole->rows - row) {              \
-            const ganz_tile_args t = from_row(whole, row);                              \
+/* Rows in sixes or fours; the rows left over, in fours and fewer. */
+#define TILE(name, most, ROWS)                                                                    \
+    static void name(const ganz_tile_args *whole)                                                 \
+    {                                                                                             \
+        int row = 0;                                                                              \
+        for (int left = whole->rows; left > 0; left = whole->rows - row) {                        \
+            const ganz_tile_args t = from_row(whole, row);                                        \
             const int take = left >= most && left != 7 && left != 8 ? most : left > 4 ? 4 : left; \
-            switch (take) {                                                             \
-            case 1: ROWS(&t, 1); break;                                                 \
-            case 2: ROWS(&t, 2); break;                                                 \
-            case 3: ROWS(&t, 3); break;                                                 \
-            case 4: ROWS(&t, 4); break;                                                 \
-            default: ROWS(&t, most); break;                                             \
-            }                                                                           \
-            row += take;                                                                \
-        }                                                                               \
+            switch (take) {                                                                       \
+            case 1: ROWS(&t, 1); break;                                                           \
+            case 2: ROWS(&t, 2); break;                                                           \
+            case 3: ROWS(&t, 3); break;                                                           \
+            case 4: ROWS(&t, 4); break;                                                           \
+            default: ROWS(&t, most); break;                                                       \
+            }                                                                                     \
+            row += take;                                                                          \
+        }                                                                                         \
     }
 
 #define PAIRS1_ROWS(t, rows) short_pairs(t, rows, 1)
@@ -305,7 +312,10 @@ INLINE void add_two(const int8_t *v0, const int8_t *v1, __m256i u, __m256i sum[2
     sum[1] = _mm256_add_epi32(sum[1], _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), u));
 }
 
-INLINE __m256i two_weights(const uint8_t *u, bool second) { return _mm256_set1_epi32(u[0] | (second ? u[1] : 0) << 16); }
+INLINE __m256i two_weights(const uint8_t *u, bool second)
+{
+    return _mm256_set1_epi32(u[0] | (second ? u[1] : 0) << 16);
+}
 
 /* `blocks` times 16 channels: accumulators stay in registers over all rows. */
 INLINE void weighted_channels(const uint8_t *u, const int8_t *const *rows, size_t offset, int count, int32_t *sums,
@@ -348,14 +358,20 @@ void ganz_kernel_init_i8_avx2(ganz_kernel *kernel)
     kernel->rows.weighted_rows = weighted_rows;
     kernel->gemm = (ganz_gemm_isa){
         .name = "avx2",
-        .nr = NR, .kr = KR, .k_step = K_STEP, .k_block = 2048, .m_block = 60,
-        .routes = 5, .over = over,
-        .route = {
-            {.name = "words", .tile = tile_words, .words = true, .cost = 1.39f},
-            {.name = "pairs1", .tile = tile_pairs1, .pairs = 1, .cost = 1.0f},
-            {.name = "pairs2", .tile = tile_pairs2, .pairs = 2, .cost = 0.80f},
-            {.name = "pairs4", .tile = tile_pairs4, .pairs = 4, .cost = 0.73f},
-            {.name = "pairs8", .tile = tile_pairs8, .pairs = 8, .cost = 0.69f},
-        },
+        .nr = NR,
+        .kr = KR,
+        .k_step = K_STEP,
+        .k_block = 2048,
+        .m_block = 60,
+        .routes = 5,
+        .over = over,
+        .route =
+            {
+                {.name = "words", .tile = tile_words, .words = true, .cost = 1.39f},
+                {.name = "pairs1", .tile = tile_pairs1, .pairs = 1, .cost = 1.0f},
+                {.name = "pairs2", .tile = tile_pairs2, .pairs = 2, .cost = 0.80f},
+                {.name = "pairs4", .tile = tile_pairs4, .pairs = 4, .cost = 0.73f},
+                {.name = "pairs8", .tile = tile_pairs8, .pairs = 8, .cost = 0.69f},
+            },
     };
 }

@@ -1,5 +1,5 @@
-/* Integer products with dpbusd on 512 bits. Panels of 64 columns, [k / 4][64][4]: four registers across. The same panels
- * serve AMX (i8_amx.c), whose tiles are 64 deep: hence the step. */
+/* Integer products with dpbusd on 512 bits. Panels of 64 columns, [k / 4][64][4]: four registers across. The same
+ * panels serve AMX (i8_amx.c), whose tiles are 64 deep: hence K_STEP. */
 #ifdef GANZ_SIMDE
 #include <simde/x86/avx2.h>
 #include <simde/x86/avx512.h>
@@ -33,7 +33,8 @@ VNNI_INLINE void some_rows(const ganz_tile_args *t, int row, int rows)
     for (int i = 0; i < t->k; i += KR, b += NR * KR) {
         __m512i w[4];
         EACH_QUARTER w[h] = _mm512_load_si512((const void *)(b + 64 * h));
-        EACH_ROW {
+        EACH_ROW
+        {
             const __m512i x = four(a + (size_t)r * t->lda + i);
             EACH_QUARTER sum[r][h] = _mm512_dpbusd_epi32(sum[r][h], x, w[h]);
         }
@@ -61,7 +62,11 @@ void ganz_kernel_init_avx512_vnni(ganz_kernel *kernel)
     kernel->rows.weighted_rows = weighted_rows;
     kernel->gemm = (ganz_gemm_isa){
         .name = "avx512vnni",
-        .nr = NR, .kr = KR, .k_step = K_STEP, .k_block = 512, .m_block = 60,
+        .nr = NR,
+        .kr = KR,
+        .k_step = K_STEP,
+        .k_block = 512,
+        .m_block = 60,
         .routes = 1,
         .route = {{.name = "vnni512", .tile = tile, .cost = 1.0f}},
     };

@@ -33,7 +33,8 @@ VNNI_INLINE void some_rows(const ganz_tile_args *t, int row, int rows)
     const int8_t *b = t->b;
     for (int i = 0; i < t->k; i += KR, b += NR * KR) {
         const __m256i w[2] = {_mm256_load_si256((const void *)b), _mm256_load_si256((const void *)(b + 32))};
-        EACH_ROW {
+        EACH_ROW
+        {
             const __m256i x = four(a + (size_t)r * t->lda + i);
             EACH_HALF sum[r][h] = DPBUSD(sum[r][h], x, w[h]);
         }
@@ -61,7 +62,11 @@ void ganz_kernel_init_avx_vnni(ganz_kernel *kernel)
     kernel->rows.weighted_rows = weighted_rows;
     kernel->gemm = (ganz_gemm_isa){
         .name = "avxvnni",
-        .nr = NR, .kr = KR, .k_step = KR, .k_block = 1024, .m_block = 60,
+        .nr = NR,
+        .kr = KR,
+        .k_step = KR,
+        .k_block = 1024,
+        .m_block = 60,
         .routes = 1,
         .route = {{.name = "vnni256", .tile = tile, .cost = 1.0f}},
     };

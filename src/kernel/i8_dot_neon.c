@@ -11,11 +11,11 @@ enum { NR = 16, KR = 4, MR = 4, K_STEP = 16 };
 #define EACH_QUARTER UNROLL for (int h = 0; h < 4; h++)
 
 /* One quad of depth: 16 columns of weights by codes 4 * quad .. 4 * quad + 3 of each row. */
-#define ADD_QUAD(quad)                                                                                    \
-    do {                                                                                                  \
-        int8x16_t w[4];                                                                                   \
-        EACH_QUARTER w[h] = vld1q_s8(b + (quad) * (NR * KR) + 16 * h);                                    \
-        EACH_ROW EACH_QUARTER sum[r][h] = vdotq_laneq_s32(sum[r][h], w[h], x[r], quad);                   \
+#define ADD_QUAD(quad)                                                                  \
+    do {                                                                                \
+        int8x16_t w[4];                                                                 \
+        EACH_QUARTER w[h] = vld1q_s8(b + (quad) * (NR * KR) + 16 * h);                  \
+        EACH_ROW EACH_QUARTER sum[r][h] = vdotq_laneq_s32(sum[r][h], w[h], x[r], quad); \
     } while (0)
 
 /* rows is a constant; `row` of the tile is its first. */
@@ -72,7 +72,11 @@ void ganz_kernel_init_i8_dot_neon(ganz_kernel *kernel)
     kernel->rows.dot_rows = dot_rows;
     kernel->gemm = (ganz_gemm_isa){
         .name = "neondot",
-        .nr = NR, .kr = KR, .k_step = K_STEP, .k_block = 1024, .m_block = 64,
+        .nr = NR,
+        .kr = KR,
+        .k_step = K_STEP,
+        .k_block = 1024,
+        .m_block = 64,
         .routes = 1,
         .route = {{.name = "sdot", .tile = tile, .is_signed = true, .cost = 1.0f}},
     };

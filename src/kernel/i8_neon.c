@@ -1,5 +1,5 @@
-/* Integer products on NEON without sdot: smull and smlal give sixteen products in 16 bits (two of 128 * 127 fit), sadalp
- * widens them. Panels of four columns, [k / 16][4][16]. */
+/* Integer products on NEON without sdot: smull and smlal give sixteen products in 16 bits (two of 128 * 127 fit),
+ * sadalp widens them. Panels of four columns, [k / 16][4][16]. */
 #include <arm_neon.h>
 #include <string.h>
 
@@ -33,12 +33,14 @@ INLINE void some_rows(const ganz_tile_args *t, int row, int rows)
     for (int i = 0; i < t->k; i += KR, b += NR * KR) {
         int8x16_t w[NR];
         EACH_COLUMN w[c] = vld1q_s8(b + KR * c);
-        EACH_ROW {
+        EACH_ROW
+        {
             const int8x16_t x = vld1q_s8(a + (size_t)r * t->lda + i);
             EACH_COLUMN sum[r][c] = add_products(sum[r][c], x, w[c]);
         }
     }
-    EACH_ROW {
+    EACH_ROW
+    {
         const int32x4_t start = vld1q_s32(t->start + (size_t)(row + r) * t->start_stride);
         const int32x4_t total = join4(sum[r][0], sum[r][1], sum[r][2], sum[r][3]);
         vst1q_s32(t->sums + (size_t)(row + r) * t->stride, vaddq_s32(start, total));
@@ -84,23 +86,20 @@ INLINE void weighted_channels(const uint8_t *u, const int8_t *const *rows, size_
 {
     int32x4_t sum[4][4];
     UNROLL
-    for (int b = 0; b < blocks; b++)
-        UNROLL
-        for (int j = 0; j < 4; j++) sum[b][j] = vdupq_n_s32(0);
-    for (int i = 0; i < count; i++)
-        UNROLL
-        for (int b = 0; b < blocks; b++) {
-            const int8x16_t v = vld1q_s8(rows[i] + offset + 16 * b);
-            const int16x8_t low = vmovl_s8(vget_low_s8(v)), high = vmovl_s8(vget_high_s8(v));
-            sum[b][0] = vmlal_n_s16(sum[b][0], vget_low_s16(low), u[i]);
-            sum[b][1] = vmlal_n_s16(sum[b][1], vget_high_s16(low), u[i]);
-            sum[b][2] = vmlal_n_s16(sum[b][2], vget_low_s16(high), u[i]);
-            sum[b][3] = vmlal_n_s16(sum[b][3], vget_high_s16(high), u[i]);
-        }
+    for (int b = 0; b < blocks; b++) UNROLL
+    for (int j = 0; j < 4; j++) sum[b][j] = vdupq_n_s32(0);
+    for (int i = 0; i < count; i++) UNROLL
+    for (int b = 0; b < blocks; b++) {
+        const int8x16_t v = vld1q_s8(rows[i] + offset + 16 * b);
+        const int16x8_t low = vmovl_s8(vget_low_s8(v)), high = vmovl_s8(vget_high_s8(v));
+        sum[b][0] = vmlal_n_s16(sum[b][0], vget_low_s16(low), u[i]);
+        sum[b][1] = vmlal_n_s16(sum[b][1], vget_high_s16(low), u[i]);
+        sum[b][2] = vmlal_n_s16(sum[b][2], vget_low_s16(high), u[i]);
+        sum[b][3] = vmlal_n_s16(sum[b][3], vget_high_s16(high), u[i]);
+    }
     UNROLL
-    for (int b = 0; b < blocks; b++)
-        UNROLL
-        for (int j = 0; j < 4; j++) vst1q_s32(sums + 16 * b + 4 * j, sum[b][j]);
+    for (int b = 0; b < blocks; b++) UNROLL
+    for (int j = 0; j < 4; j++) vst1q_s32(sums + 16 * b + 4 * j, sum[b][j]);
 }
 
 static void weighted_rows(const uint8_t *u, const int8_t *const *rows, size_t offset, int count, int n, int32_t *sums)
@@ -121,7 +120,11 @@ void ganz_kernel_init_i8_neon(ganz_kernel *kernel)
     kernel->rows.weighted_rows = weighted_rows;
     kernel->gemm = (ganz_gemm_isa){
         .name = "neon",
-        .nr = NR, .kr = KR, .k_step = KR, .k_block = 2048, .m_block = 64,
+        .nr = NR,
+        .kr = KR,
+        .k_step = KR,
+        .k_block = 2048,
+        .m_block = 64,
         .routes = 1,
         .route = {{.name = "smull", .tile = tile, .is_signed = true, .cost = 1.0f}},
     };

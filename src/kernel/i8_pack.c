@@ -2,7 +2,7 @@
  *
  * A route that adds up products in 16 bits is exact as long as the positive weights of every group that is
  * added up, and the negative ones, sum to no more than limit = 32767 / largest input byte. Trained weights
- * have a few groups beyond it. There the largest weights are cut down to the limit, and what was cut is
+ * have a few groups beyond it. There the largest weights are cut down to the limit, and the differences are
  * kept as a list of fixes, added to the sums one by one. The cheapest route for these weights wins.
  *
  * A group of `pairs` pairs lies as the instruction wants it: of `pairs` neighbouring quads of depth either all
@@ -41,7 +41,7 @@ typedef struct splitter {
     uint8_t col;
 } splitter;
 
-/* Takes from the largest weights of one sign what is above the limit; group holds their depths. */
+/* Takes the excess over the limit from the largest weights of one sign; group holds their depths. */
 static void split_side(splitter *s, const int *group, int count, int sign)
 {
     int left[GROUP_MAX], sum = 0;
@@ -190,7 +190,7 @@ static parts parts_of(void *block, size_t columns, int depth)
     return p;
 }
 
-/* False when the route needs more fixes than there is room for. */
+/* Returns false if the route needs more fixes than there is room for; the caller takes another one. */
 static bool pack_by(const ganz_gemm_isa *isa, ganz_packed *packed, const parts *to, const int8_t *codes, int limit)
 {
     const int panels = panels_of(isa, packed->n), k = packed->k;
@@ -214,15 +214,22 @@ static bool pack_by(const ganz_gemm_isa *isa, ganz_packed *packed, const parts *
     return true;
 }
 
-void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, const int8_t *codes, int n, int k, int low,
-               int high)
+void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, const ganz_unpacked *from)
 {
     const ganz_gemm_isa *const isa = &kernel->gemm;
+    const int8_t *const codes = from->codes;
+    const int n = from->n, k = from->k, low = from->low, high = from->high;
     GANZ_ASSERT(n >= 1 && k >= 1 && k <= GANZ_DEPTH_MAX && low <= 0 && low >= -127 && high >= 1 && high - low <= 255);
     const int limit = 32767 / (high - low), depth = stored_depth(isa, k);
     const parts to = parts_of(block, (size_t)panels_of(isa, n) * (size_t)isa->nr, depth);
-    *packed = (ganz_packed){.n = n, .k = k, .k_stored = depth, .is_unsigned = low == 0, .codes = to.codes,
-                            .base = to.base, .fix_at = to.fix_at, .fix = to.fix,
+    *packed = (ganz_packed){.n = n,
+                            .k = k,
+                            .k_stored = depth,
+                            .is_unsigned = low == 0,
+                            .codes = to.codes,
+                            .base = to.base,
+                            .fix_at = to.fix_at,
+                            .fix = to.fix,
                             .route = choose_route(isa, codes, n, k, limit)};
     do {
         packed->shift = packed->route.words ? 0 : !packed->route.is_signed ? -low : low < 0 ? 0 : -128;

@@ -1,4 +1,4 @@
-/* The definition of the integer products. */
+/* The definition of the integer products: plain loops, which the files of the ISAs must equal. */
 #include "kernel/kernel_isa.h"
 
 enum { NR = 8, KR = 4 };
@@ -43,7 +43,11 @@ void ganz_kernel_init_i8_scalar(ganz_kernel *kernel)
     kernel->rows.weighted_rows = weighted_rows;
     kernel->gemm = (ganz_gemm_isa){
         .name = "scalar",
-        .nr = NR, .kr = KR, .k_step = KR, .k_block = 2048, .m_block = 64,
+        .nr = NR,
+        .kr = KR,
+        .k_step = KR,
+        .k_block = 2048,
+        .m_block = 64,
         .routes = 1,
         .route = {{.name = "scalar", .tile = tile, .is_signed = true, .pairs = 0, .cost = 1.0f}},
     };

@@ -13,9 +13,9 @@
 #include "base/base.h"
 
 enum {
-    GANZ_CONTAINER_RANK = 8,        /* most dimensions of a tensor */
-    GANZ_CONTAINER_NAME = 512,      /* most bytes of a name */
-    GANZ_CONTAINER_TENSORS = 65536, /* most tensors of a file */
+    GANZ_CONTAINER_RANK = 8,         /* most dimensions of a tensor */
+    GANZ_CONTAINER_NAME = 512,       /* most bytes of a name */
+    GANZ_CONTAINER_TENSORS = 65536,  /* most tensors of a file */
     GANZ_CONTAINER_HEADER = 99999999 /* most bytes of a header */
 };
 
@@ -112,8 +112,8 @@ void ganz_writer_reserve(ganz_writer *writer, size_t bytes);
 
 /* dims[0] may be -1: as many rows as will be written until ganz_writer_next. Data is aligned only if each
  * tensor begins at a multiple of its element size, which is demanded here: declare wide types first. */
-ganz_status ganz_writer_declare(ganz_writer *writer, const char *name, ganz_dtype dtype, int rank,
-                                const int64_t *dims, ganz_error *err);
+ganz_status ganz_writer_declare(ganz_writer *writer, const char *name, ganz_dtype dtype, int rank, const int64_t *dims,
+                                ganz_error *err);
 /* The next bytes of data, in pieces of any size that do not cross from one tensor into the next. */
 ganz_status ganz_writer_write(ganz_writer *writer, const void *data, size_t bytes, ganz_error *err);
 /* Ends a tensor whose first dimension is open. */

@@ -30,10 +30,10 @@ static const struct {
     const char *name;
     size_t bytes;
 } dtypes[GANZ_DTYPE_COUNT] = {
-    [GANZ_DTYPE_BOOL] = {"BOOL", 1}, [GANZ_DTYPE_U8] = {"U8", 1},     [GANZ_DTYPE_I8] = {"I8", 1},
-    [GANZ_DTYPE_U16] = {"U16", 2},   [GANZ_DTYPE_I16] = {"I16", 2},   [GANZ_DTYPE_F16] = {"F16", 2},
-    [GANZ_DTYPE_BF16] = {"BF16", 2}, [GANZ_DTYPE_U32] = {"U32", 4},   [GANZ_DTYPE_I32] = {"I32", 4},
-    [GANZ_DTYPE_F32] = {"F32", 4},   [GANZ_DTYPE_U64] = {"U64", 8},   [GANZ_DTYPE_I64] = {"I64", 8},
+    [GANZ_DTYPE_BOOL] = {"BOOL", 1}, [GANZ_DTYPE_U8] = {"U8", 1},   [GANZ_DTYPE_I8] = {"I8", 1},
+    [GANZ_DTYPE_U16] = {"U16", 2},   [GANZ_DTYPE_I16] = {"I16", 2}, [GANZ_DTYPE_F16] = {"F16", 2},
+    [GANZ_DTYPE_BF16] = {"BF16", 2}, [GANZ_DTYPE_U32] = {"U32", 4}, [GANZ_DTYPE_I32] = {"I32", 4},
+    [GANZ_DTYPE_F32] = {"F32", 4},   [GANZ_DTYPE_U64] = {"U64", 8}, [GANZ_DTYPE_I64] = {"I64", 8},
     [GANZ_DTYPE_F64] = {"F64", 8},
 };
 
@@ -115,10 +115,14 @@ static ganz_status check_header(ganz_container *c, const char *text, size_t byte
     char sum[17];
     snprintf(sum, sizeof sum, "%016llx", (unsigned long long)ganz_checksum(text + end, bytes - end));
     c->sound = memcmp(sum, text + begin, 16) == 0;
-    return c->sound ? GANZ_OK : ganz_fail(err, GANZ_EFORMAT, "%s: the header is damaged (the checksum differs)", c->name);
+    return c->sound ? GANZ_OK
+                    : ganz_fail(err, GANZ_EFORMAT, "%s: the header is damaged (the checksum differs)", c->name);
 }
 
-static bool tells_of_sum(const char *key) { return strcmp(key, "xxh3") == 0 || strcmp(key, GANZ_CONTAINER_SUMMED) == 0; }
+static bool tells_of_sum(const char *key)
+{
+    return strcmp(key, "xxh3") == 0 || strcmp(key, GANZ_CONTAINER_SUMMED) == 0;
+}
 
 static ganz_status read_metadata(ganz_container *c, json_t *value, ganz_error *err)
 {
@@ -127,10 +131,10 @@ static ganz_status read_metadata(ganz_container *c, json_t *value, ganz_error *e
     json_t *text;
     json_object_foreach(value, key, text)
     {
-        if (!json_is_string(text))
-            return ganz_fail(err, GANZ_EFORMAT, "%s: metadata %.80s is no string", c->name, key);
+        if (!json_is_string(text)) return ganz_fail(err, GANZ_EFORMAT, "%s: metadata %.80s is no string", c->name, key);
         if (tells_of_sum(key) && !c->sound)
-            return ganz_fail(err, GANZ_EFORMAT, "%s: the header is damaged (it does not begin with its checksum)", c->name);
+            return ganz_fail(err, GANZ_EFORMAT, "%s: the header is damaged (it does not begin with its checksum)",
+                             c->name);
         if (strncmp(key, "xxh3:", 5) == 0) c->summed = true;
     }
     c->metadata = value;
@@ -210,10 +214,8 @@ static ganz_status read_header(ganz_container *c, const char *text, size_t bytes
     json_t *value;
     json_object_foreach(c->header, name, value)
     {
-        if (strcmp(name, "__metadata__") == 0)
-            GANZ_TRY(read_metadata(c, value, err));
-        else
-            GANZ_TRY(read_tensor(c, name, value, &c->entries[c->count++], err));
+        if (strcmp(name, "__metadata__") == 0) GANZ_TRY(read_metadata(c, value, err));
+        else GANZ_TRY(read_tensor(c, name, value, &c->entries[c->count++], err));
     }
     qsort(c->entries, (size_t)c->count, sizeof *c->entries, order_by_data);
     GANZ_TRY(check_cover(c, err));
@@ -252,10 +254,8 @@ ganz_status ganz_container_open(ganz_container **container, const char *path, ga
     ganz_map map;
     GANZ_TRY(ganz_map_open(&map, path, err));
     const ganz_status status = ganz_container_parse(container, map.data, map.bytes, path, err);
-    if (status == GANZ_OK)
-        (*container)->map = map;
-    else
-        ganz_map_close(&map);
+    if (status == GANZ_OK) (*container)->map = map;
+    else ganz_map_close(&map);
     return status;
 }
 
@@ -291,10 +291,8 @@ const ganz_entry *ganz_container_find(const ganz_container *c, const char *name)
         const ganz_entry *const e = c->by_name[middle];
         const int order = strcmp(name, e->name);
         if (order == 0) return e;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
+        if (order < 0) high = middle;
+        else low = middle + 1;
     }
     return NULL;
 }

@@ -174,7 +174,8 @@ static json_t *describe(const declared *t, bool widest)
         json_array_append_new(shape, json_integer(widest && t->open && i == 0 ? wide : t->dims[i]));
     const json_int_t begin = widest ? wide : (json_int_t)t->begin;
     const json_int_t end = widest ? wide : (json_int_t)(t->begin + t->bytes);
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", ganz_dtype_name(t->dtype), "shape", shape, "data_offsets", begin, end);
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", ganz_dtype_name(t->dtype), "shape", shape, "data_offsets", begin,
+                     end);
 }
 
 static bool put_checksums(const ganz_writer *w)

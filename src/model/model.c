@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool in_float_file(const ganz_param *p) { return p->kind != GANZ_STEP; }
+static bool in_float_file(const ganz_param *p) { return p->kind != GANZ_SCALE; }
 
 /* A matrix keeps its two dimensions, anything else is a vector. */
 int ganz_model_shape(const ganz_param *p, int64_t dims[2])
@@ -44,8 +44,8 @@ ganz_status ganz_model_write_info(ganz_writer *w, const ganz_model_info *info, c
     return write_text(w, "command", info->command, err);
 }
 
-ganz_status ganz_model_declare(ganz_writer *w, const ganz_model_info *info, const ganz_net *net, const ganz_vocab *vocab,
-                               ganz_error *err)
+ganz_status ganz_model_declare(ganz_writer *w, const ganz_model_info *info, const ganz_net *net,
+                               const ganz_vocab *vocab, ganz_error *err)
 {
     size_t bytes;
     ganz_vocab_file(vocab, &bytes);
@@ -154,7 +154,7 @@ static ganz_status read_bits(const ganz_container *file, ganz_model_info *info, 
     if (biases && strcmp(biases, "32") == 0) info->bias_bits = GANZ_BITS_FLOAT;
     else GANZ_TRY(read_width(file, "bias_bits", info->bits, &info->bias_bits, err));
     GANZ_TRY(read_word(file, "lookup", "float", "codes", &info->float_lookup, err));
-    GANZ_TRY(read_word(file, "weight_steps", "rows", "one", &info->row_steps, err));
+    GANZ_TRY(read_word(file, "weight_steps", "rows", "one", &info->row_scales, err));
     return read_word(file, "attention", "float", "codes", &info->float_attention, err);
 }
 
@@ -173,8 +173,8 @@ ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *in
     GANZ_TRY(ganz_container_get_text(file, "weights", &weights, err));
     const bool codes = strcmp(weights, "codes") == 0;
     if (!codes && strcmp(weights, "float") != 0)
-        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: weights are \"%.40s\", this build knows \"float\" and \"codes\"", name,
-                         weights);
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: weights are \"%.40s\", this build knows \"float\" and \"codes\"",
+                         name, weights);
     if (codes) GANZ_TRY(read_bits(file, info, err));
     else GANZ_TRY(read_width(file, "dynamic_bits", 0, &info->dynamic_bits, err));
     info->source_language = ganz_container_text(file, "source_language");
@@ -194,12 +194,12 @@ ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config 
     const int size = ganz_vocab_size(*vocab);
     if (size == config->vocab) return GANZ_OK;
     ganz_vocab_close(vocab);
-    return ganz_fail(err, GANZ_EFORMAT, "%s: the vocabulary has %d entries, the model %d", ganz_container_name(file), size,
-                     config->vocab);
+    return ganz_fail(err, GANZ_EFORMAT, "%s: the vocabulary has %d entries, the model %d", ganz_container_name(file),
+                     size, config->vocab);
 }
 
-ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config *config, const ganz_vocab *vocab, bool *same,
-                                  ganz_error *err)
+ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config *config, const ganz_vocab *vocab,
+                                  bool *same, ganz_error *err)
 {
     ganz_vocab *theirs;
     size_t bytes, other;
@@ -305,7 +305,7 @@ static ganz_status read_integers(ganz_model *m, const ganz_container *file, bool
                                                .u = m->info.u_bits,
                                                .biases = m->info.bias_bits});
     m->net.float_lookup = m->info.float_lookup;
-    ganz_net_set_row_steps(&m->net, m->info.row_steps);
+    ganz_net_set_row_scales(&m->net, m->info.row_scales);
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_CODES, GANZ_INPUTS_CODES);
     for (int i = 0; m->info.float_attention && i < m->net.pairs; i++)
         ganz_net_pair(&m->net, i)->inputs = GANZ_INPUTS_FLOAT;

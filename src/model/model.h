@@ -1,7 +1,7 @@
 /* What one model file holds: configuration, vocabulary, parameters. docs/FORMAT.md describes the file.
  *
- * A float model has every parameter of the net (but no steps) as F32 under its registry name. An integer model has I8
- * codes under the names of weights and biases, an F32 step beside each (NAME.step), and the steps of the inputs; its
+ * A float model has every parameter of the net (but no scales) as F32 under its registry name. An integer model has I8
+ * codes under the names of weights and biases, an F32 scale beside each (NAME.step), and the scales of the inputs; its
  * metadata says "weights": "codes" and "bits". Names the reader does not know are passed over, so a checkpoint is a
  * model file with more in it. */
 #ifndef GANZ_MODEL_MODEL_H
@@ -18,10 +18,11 @@ typedef struct ganz_model_info {
     ganz_config config; /* max_positions: longest input the model takes, in ids with the end mark */
     const char *source_language, *target_language; /* "en", "de" */
     const char *command;                           /* what made it */
-    int bits;             /* of the codes of weights; 0: they are float */
-    int input_bits, u_bits, bias_bits; /* of the inputs, of attention weights, and of biases (GANZ_BITS_FLOAT: no codes) */
+    int bits;                                      /* of the codes of weights; 0: they are float */
+    int input_bits, u_bits,
+        bias_bits;        /* of the inputs, of attention weights, and of biases (GANZ_BITS_FLOAT: no codes) */
     bool float_attention; /* only the dense products of an integer model are integer */
-    bool row_steps;       /* each output of a weight of an integer model has a step of its own */
+    bool row_scales;      /* each output of a weight of an integer model has a scale of its own */
     bool float_lookup;    /* embeddings of an integer model are looked up in a float table of their own */
     int dynamic_bits;     /* of a float model: inputs of dense products are rounded row by row; 0: not */
 } ganz_model_info;
@@ -56,22 +57,23 @@ ganz_status ganz_model_write(ganz_writer *writer, const ganz_net *net, const gan
                              ganz_error *err);
 
 /* Format, version, configuration and texts; `weights` is "float" or "codes". */
-ganz_status ganz_model_write_info(ganz_writer *writer, const ganz_model_info *info, const char *weights, ganz_error *err);
+ganz_status ganz_model_write_info(ganz_writer *writer, const ganz_model_info *info, const char *weights,
+                                  ganz_error *err);
 /* Checks format and version, and reads the configuration. The texts live as long as the container. */
 ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *info, ganz_error *err);
 ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config *config, ganz_vocab **vocab,
                                   ganz_error *err);
 /* Whether a file has this vocabulary. */
-ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config *config, const ganz_vocab *vocab, bool *same,
-                                  ganz_error *err);
+ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config *config, const ganz_vocab *vocab,
+                                  bool *same, ganz_error *err);
 /* Refuses what is no plain float model: integer models, and those that emulate integers in float (dynamic_bits). */
 ganz_status ganz_model_check_float(const ganz_container *file, const ganz_model_info *info, ganz_error *err);
 /* Checks that every parameter of a float model is there, in the shape of the net, before memory is asked for. */
 ganz_status ganz_model_check_params(const ganz_container *file, const ganz_net *net, ganz_error *err);
-/* Copies them into a block in ordinary memory; refuses NaN and infinity. Steps are left as they are. */
+/* Copies them into a block in ordinary memory; refuses NaN and infinity. Scales are left as they are. */
 ganz_status ganz_model_read_params(const ganz_container *file, const ganz_net *net, real *block, ganz_error *err);
 
-/* The same for integer models: codes within their range, positive steps. Packs the weights as it goes; `forget`: the
+/* The same for integer models: codes within their range, positive scales. Packs the weights as it goes; `forget`: the
  * file is mapped, and what has been packed need not stay in memory. */
 ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *net, ganz_error *err);
 ganz_status ganz_model_read_codes(const ganz_container *file, const ganz_net *net, ganz_weights *weights, bool forget,

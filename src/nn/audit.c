@@ -6,7 +6,7 @@ ganz_status ganz_audit_open(ganz_audit *audit, const ganz_net *net, ganz_error *
 {
     const size_t sites = (size_t)net->sites, pairs = (size_t)net->pairs;
     *audit = (ganz_audit){.site = ganz_alloc(sites + 2 * pairs, sizeof *audit->site),
-                          .input = ganz_alloc((size_t)net->steps, sizeof *audit->input)};
+                          .input = ganz_alloc((size_t)net->scales, sizeof *audit->input)};
     if (!audit->site || !audit->input) {
         ganz_audit_close(audit);
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for an audit of %d products", net->sites + 2 * net->pairs);

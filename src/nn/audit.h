@@ -19,7 +19,7 @@ typedef struct ganz_audit_input {
 typedef struct ganz_audit {
     ganz_audit_product *site;    /* (sites) by place */
     ganz_audit_product *qk, *uv; /* (pairs) by place */
-    ganz_audit_input *input;     /* (steps) by place of the step */
+    ganz_audit_input *input;     /* (scales) by place of the scale */
 } ganz_audit;
 
 ganz_status ganz_audit_open(ganz_audit *audit, const struct ganz_net *net, ganz_error *err);

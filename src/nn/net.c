@@ -41,13 +41,13 @@ void ganz_net_heads(ganz_pass *pass, ganz_stream *s, const ganz_attention_layer 
 }
 
 ganz_tensor *ganz_net_operand(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_pair *pair,
-                              const ganz_step *step, const ganz_matrix *into)
+                              const ganz_scale *scale, const ganz_matrix *into)
 {
     if (pass->failed) return NULL;
-    ganz_tensor *const y = ganz_tensor_for_pair(pass, x->m.rows, site->out, pair, step, into);
+    ganz_tensor *const y = ganz_tensor_for_pair(pass, x->m.rows, site->out, pair, scale, into);
     ganz_op_linear(pass, x, site, y);
     if (pass->failed) return NULL;
-    return ganz_op_pair_input(pass, y, pair, step, into ? ganz_tensor_over(pass, into, NULL) : NULL);
+    return ganz_op_pair_input(pass, y, pair, scale, into ? ganz_tensor_over(pass, into, NULL) : NULL);
 }
 
 /* Queries, keys and values of whole sentences. Self attention reads y three times, cross attention the memory twice. */
@@ -59,7 +59,7 @@ static void project(ganz_pass *pass, const ganz_attention_layer *a, ganz_tensor 
     const int d = a->q.out, first = memory ? 1 : 0; /* of the sites that are projected together */
     ganz_tensor *const source = memory ? memory : y;
     if (pass->failed) return;
-    if (state == GANZ_INPUTS_CODES || state == GANZ_INPUTS_FAKE) { /* each with a step of its own */
+    if (state == GANZ_INPUTS_CODES || state == GANZ_INPUTS_FAKE) { /* each with a scale of its own */
         what->q = ganz_net_operand(pass, y, &a->q, &a->pair, &a->pair.q, NULL);
         what->k = ganz_net_operand(pass, source, &a->k, &a->pair, &a->pair.k, NULL);
         what->v = ganz_net_operand(pass, source, &a->v, &a->pair, &a->pair.v, NULL);
@@ -118,13 +118,13 @@ ganz_stream ganz_net_start(ganz_pass *pass, const ganz_net *net, const ganz_toke
 
 /* ---- the network -------------------------------------------------------------------------------- */
 
-/* Two sites of each decoder layer read the memory, each with a step of its own: in translation it stays as values. */
+/* Two sites of each decoder layer read the memory, each with a scale of its own: in translation it stays as values. */
 static ganz_tensor *memory_of(ganz_pass *pass, ganz_stream *s, const ganz_net *net)
 {
-    const ganz_site *readers[GANZ_CODE_OUTS];
+    const ganz_site *readers[GANZ_USES_MOST];
     const int layers = net->config.decoder_layers, rows = s->tokens->rows;
     const ganz_inputs_state state = net->decoder[0].cross.k.inputs;
-    const bool listed = state == GANZ_INPUTS_FAKE && 2 * layers <= GANZ_CODE_OUTS;
+    const bool listed = state == GANZ_INPUTS_FAKE && 2 * layers <= GANZ_USES_MOST;
     for (int i = 0; listed && i < layers; i++) {
         readers[2 * i] = &net->decoder[i].cross.k;
         readers[2 * i + 1] = &net->decoder[i].cross.v;
@@ -181,8 +181,7 @@ ganz_tensor ganz_net_part(const ganz_tensor *decoded, int first, int rows)
 ganz_tensor *ganz_net_logits(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded)
 {
     if (pass->failed) return NULL;
-    ganz_tensor *const y =
-        ganz_tensor_for_input(pass, decoded->m.rows, net->config.vocab, net->logits.inputs);
+    ganz_tensor *const y = ganz_tensor_for_input(pass, decoded->m.rows, net->config.vocab, net->logits.inputs);
     ganz_op_linear(pass, decoded, &net->logits, y);
     return pass->failed ? NULL : y;
 }

@@ -21,12 +21,12 @@ typedef struct ganz_config {
 ganz_status ganz_config_check(const ganz_config *config, ganz_error *err);
 
 typedef struct ganz_norm_layer {
-    int scale, bias; /* parameter numbers */
+    int gain, bias; /* parameter numbers */
 } ganz_norm_layer;
 
 typedef struct ganz_attention_layer {
     ganz_norm_layer norm; /* before it */
-    ganz_site q, k, v, o; /* self: q, k, v weights touch; cross: k, v weights touch */
+    ganz_site q, k, v, o; /* self: q, k, v weights lie one after another; cross: k, v weights lie one after another */
     ganz_pair pair;
 } ganz_attention_layer;
 
@@ -54,11 +54,11 @@ typedef struct ganz_net {
     ganz_decoder_layer *decoder;                /* (decoder_layers) */
     ganz_norm_layer encoder_norm, decoder_norm; /* the final ones */
     ganz_site logits;                           /* its weight is the embedding */
-    int first_step;                             /* parameter number of z 0; all z touch, in the order of their places */
-    int sites, pairs, steps;                    /* 97, 18, 169 for six and six layers */
-    int rows;                                   /* outputs of all sites, each site's begun at a multiple of 16 */
-    bool whole_steps;                           /* all steps are powers of two */
-    bool float_lookup;                          /* embeddings are looked up in float even where logits are integer */
+    int first_scale;          /* parameter number of z 0; all z lie one after another, in the order of their places */
+    int sites, pairs, scales; /* 97, 18, 169 for six and six layers */
+    int rows;                 /* outputs of all sites, each site's begun at a multiple of 16 */
+    bool power_of_two;        /* all scales are powers of two */
+    bool float_lookup;        /* embeddings are looked up in float even where logits are integer */
 } ganz_net;
 
 /* Builds the registry, all states FLOAT, 8 bits; the arrays are the net's. */
@@ -71,30 +71,31 @@ ganz_pair *ganz_net_pair(ganz_net *net, int index);
 /* Width of all codes, or of each kind. */
 void ganz_net_set_bits(ganz_net *net, int bits);
 void ganz_net_set_widths(ganz_net *net, ganz_widths widths);
-/* A step for each weight matrix, or for each of its outputs. */
-void ganz_net_set_row_steps(ganz_net *net, bool by_row);
+/* A scale for each weight matrix, or for each of its outputs. */
+void ganz_net_set_row_scales(ganz_net *net, bool by_row);
 void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_state inputs);
 
 /* The numbers of a net on one device. */
 typedef struct ganz_weights {
     ganz_backend *be;
     const ganz_params *params; /* the net's: it must stay where it is */
-    real *master;      /* (params.block); NULL for CODES */
-    real *grad;        /* (params.block) or NULL: no training */
-    void *copy;        /* (params.block) operands in the product type, made by refresh; NULL while masters serve */
-    real *weight_step; /* (rows) of FAKE and CODES weights: see ganz_site_steps */
-    real *bias_step;   /* (sites) of FAKE biases */
-    real *weight_range; /* (1) what FAKE weights are clipped to; NULL: they reach to the largest */
-    real *bias_value;  /* (params.block) FAKE biases, dequantized; NULL while masters serve */
-    real *input_step;  /* (steps) 2^z, made by refresh */
-    real *dropped_step; /* (steps) the same times drop_scale, of codes that come out of dropout; in training only */
-    real drop_scale;   /* set by the owner before refresh; 0 at first: as 1 */
-    real *largest;     /* (steps) measured ranges */
-    int64_t *clipped;  /* (steps) codes clipped in passes without a tape */
+    real *master;              /* (params.block); NULL for CODES */
+    real *grad;                /* (params.block) or NULL: no training */
+    void *copy;          /* (params.block) operands in the product type, made by refresh; NULL while masters serve */
+    real *weight_scale;  /* (rows) of FAKE and CODES weights: see ganz_site_scales */
+    real *bias_scale;    /* (sites) of FAKE biases */
+    real *weight_range;  /* (1) what FAKE weights are clipped to; NULL: they reach to the largest */
+    real *bias_value;    /* (params.block) FAKE biases, dequantized; NULL while masters serve */
+    real *input_scale;   /* (scales) 2^z, made by refresh */
+    real *dropped_scale; /* (scales) the same times drop_scale, of codes that come out of dropout; in training only */
+    real drop_scale;     /* set by the owner before refresh; 0 at first: as 1 */
+    real *largest;       /* (scales) measured ranges */
+    int64_t *clipped;    /* (scales) codes clipped in passes without a tape */
     const ganz_observer *observer; /* shown every input; NULL: none. In ordinary memory only */
-    real *timing;      /* (max_positions, width) */
-    ganz_refresh_item *items; /* (2 * sites) on the host, for refresh */
-    real **value; /* (params.count) on the host, for CODES: where a parameter that stays a value lies, NULL for weights */
+    real *timing;                  /* (max_positions, width) */
+    ganz_refresh_item *items;      /* (2 * sites) on the host, for refresh */
+    real *
+        *value; /* (params.count) on the host, for CODES: where a parameter that stays a value lies, NULL for weights */
     real *value_block;
     const ganz_packed **packed; /* (sites) on the host, for CODES */
     void *packed_block;
@@ -110,33 +111,33 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
 /* FAKE weights reach to `range` from now on, and what lies beyond is clipped. To be refreshed. GANZ_ENOMEM. */
 ganz_status ganz_weights_set_range(ganz_weights *w, real range, ganz_error *err);
 
-/* Masters of weights are cut off at the range that rounds them best to the bits they are to have, one for each row where
- * steps are by_row; not those of an embedding that is looked up as it is. range: GANZ_WEIGHT_RANGE_*; AUTO is FIT where a
- * matrix has one step of fewer than 8 bits. To be refreshed. GANZ_ENOMEM. */
+/* Masters of weights are cut off at the range that rounds them best to the bits they are to have, one for each row
+ * where scales are by_row; not those of an embedding that is looked up as it is. range: GANZ_WEIGHT_RANGE_*; AUTO is
+ * FIT where a matrix has one scale of fewer than 8 bits. To be refreshed. GANZ_ENOMEM. */
 ganz_status ganz_weights_trim(ganz_weights *w, ganz_net *net, long long range, ganz_error *err);
-/* That range for codes up to p; whole: where steps are powers of two. At most the largest magnitude. */
-real ganz_trim_range(const real *x, size_t count, int p, bool whole);
+/* That range for codes up to p; power_of_two: where scales are powers of two. At most the largest magnitude. */
+real ganz_trim_range(const real *x, size_t count, int p, bool power_of_two);
 
-/* First steps from measured ranges (w->largest): largest / p of each input, 1 / (2^bits - 1) of U, kept within 2^-24 and
- * 2^8. Writes the z in the masters; to be refreshed. GANZ_ENOMEM. */
-ganz_status ganz_weights_set_steps(ganz_weights *w, const ganz_net *net, ganz_error *err);
+/* First scales from measured ranges (w->largest): largest / p of each input, 1 / (2^bits - 1) of U, kept within 2^-24
+ * and 2^8. Writes the z in the masters; to be refreshed. GANZ_ENOMEM. */
+ganz_status ganz_weights_set_scales(ganz_weights *w, const ganz_net *net, ganz_error *err);
 
 /* Weights of a net whose states are all CODES: packed codes, norms, biases and the target space as values, no masters.
  * GANZ_EUNSUPPORTED on a device without integer kernels. The caller then fills them in: each site by ganz_weights_pack,
- * w->value of what is not a weight, w->input_step (all positive). Never refreshed. */
+ * w->value of what is not a weight, w->input_scale (all positive). Never refreshed. */
 ganz_status ganz_weights_open_codes(ganz_weights *w, const ganz_net *net, ganz_backend *be, ganz_error *err);
-/* codes (out, in) in ordinary memory, and their steps, one or (out) where by_row; not needed afterwards. */
-void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *codes, const real *steps);
-/* Where the steps of a site's weight are, and how many. */
-static inline real *ganz_site_steps(const ganz_weights *w, const ganz_site *site)
+/* codes (out, in) in ordinary memory, and their scales, one or (out) where by_row; not needed afterwards. */
+void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *codes, const real *scales);
+/* Where the scales of a site's weight are, and how many. */
+static inline real *ganz_site_scales(const ganz_weights *w, const ganz_site *site)
 {
-    return w->weight_step + (site->by_row ? site->row : site->place);
+    return w->weight_scale + (site->by_row ? site->row : site->place);
 }
-static inline int ganz_site_step_count(const ganz_site *site) { return site->by_row ? site->out : 1; }
+static inline int ganz_site_scale_count(const ganz_site *site) { return site->by_row ? site->out : 1; }
 
-/* Codes of FAKE weights (site->out * site->in) or of its bias (site->out), brought to ordinary memory; the steps that make
- * values of them, one or (out) where by_row; of a bias, one. `work`: as many `real` as codes. */
-void ganz_weights_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *steps, real *work);
+/* Codes of FAKE weights (site->out * site->in) or of its bias (site->out), brought to ordinary memory; the scales that
+ * make values of them, one or (out) where by_row; of a bias, one. `work`: as many `real` as codes. */
+void ganz_weights_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *scales, real *work);
 real ganz_weights_bias_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *work);
 
 /* Tokens of one pass, on the device. Made from a batch by the trainer, from sentences by the search. */
@@ -165,7 +166,7 @@ typedef struct ganz_teacher {
 /* Loss of all rows and, when the pass records, its gradient: logits are made, used and forgotten in chunks of rows, so
  * that (rows, vocab) never exists whole. */
 typedef struct ganz_goal {
-    const int32_t *labels; /* (rows) */
+    const int32_t *labels;       /* (rows) */
     const ganz_teacher *teacher; /* NULL: labels teach */
     real smoothing, grad_scale;
     double *sums; /* (3) on the device, added to: see ganz_loss_call */

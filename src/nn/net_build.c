@@ -1,4 +1,4 @@
-/* The registry of a network: every parameter, site and step by name. */
+/* The registry of a network: every parameter, site and scale by name. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,12 +43,12 @@ typedef struct builder {
     ganz_status status; /* of the first failure; later calls do nothing */
 } builder;
 
-static int add(builder *b, const char *where, const char *what, ganz_param shape, bool touch)
+static int add(builder *b, const char *where, const char *what, ganz_param shape, bool contiguous_with_previous)
 {
     int index = -1;
     if (b->status != GANZ_OK) return index;
     snprintf(shape.name, sizeof shape.name, "%s%s%s", where, *where ? "." : "", what);
-    b->status = ganz_params_add(&b->net->params, &shape, touch, &index, b->err);
+    b->status = ganz_params_add(&b->net->params, &shape, contiguous_with_previous, &index, b->err);
     return index;
 }
 
@@ -56,17 +56,17 @@ static ganz_norm_layer add_norm(builder *b, const char *where)
 {
     const int d = b->net->config.width;
     ganz_norm_layer norm;
-    norm.scale = add(b, where, "norm.scale", (ganz_param){.kind = GANZ_NORM_SCALE, .rows = 1, .cols = d}, false);
+    norm.gain = add(b, where, "norm.scale", (ganz_param){.kind = GANZ_NORM_GAIN, .rows = 1, .cols = d}, false);
     norm.bias = add(b, where, "norm.bias", (ganz_param){.kind = GANZ_NORM_BIAS, .rows = 1, .cols = d}, false);
     return norm;
 }
 
-/* Steps get their places here and their parameters at the end (add_steps), so that all z touch. */
-static ganz_step next_step(builder *b) { return (ganz_step){.z = -1, .place = b->net->steps++}; }
+/* Scales get their places here and their parameters at the end (add_scales), so that all z lie one after another. */
+static ganz_scale next_scale(builder *b) { return (ganz_scale){.z = -1, .place = b->net->scales++}; }
 
 static ganz_site new_site(builder *b, const char *where, const char *name, int out, int in)
 {
-    ganz_site site = {.in = in, .out = out, .weight = -1, .bias = -1, .place = b->net->sites++, .input = next_step(b)};
+    ganz_site site = {.in = in, .out = out, .weight = -1, .bias = -1, .place = b->net->sites++, .input = next_scale(b)};
     site.weight_bits = site.input_bits = site.bias_bits = BITS;
     site.row = b->net->rows;
     b->net->rows += (int)ganz_round_up((size_t)out, GANZ_ALIGN / sizeof(float));
@@ -74,10 +74,12 @@ static ganz_site new_site(builder *b, const char *where, const char *name, int o
     return site;
 }
 
-static ganz_site add_dense(builder *b, const char *where, const char *name, int out, int in, bool touch)
+static ganz_site add_dense(builder *b, const char *where, const char *name, int out, int in,
+                           bool contiguous_with_previous)
 {
     ganz_site site = new_site(b, where, name, out, in);
-    site.weight = add(b, site.name, "weight", (ganz_param){.kind = GANZ_WEIGHT, .rows = out, .cols = in}, touch);
+    site.weight = add(b, site.name, "weight", (ganz_param){.kind = GANZ_WEIGHT, .rows = out, .cols = in},
+                      contiguous_with_previous);
     return site;
 }
 
@@ -97,10 +99,10 @@ static ganz_attention_layer add_attention(builder *b, const char *side, int laye
     a.q = add_dense(b, where, "q", d, d, false);
     a.k = add_dense(b, where, "k", d, d, !cross); /* what reads the same rows is also one matrix */
     a.v = add_dense(b, where, "v", d, d, true);
-    a.pair.q = next_step(b);
-    a.pair.k = next_step(b);
-    a.pair.u = next_step(b);
-    a.pair.v = next_step(b);
+    a.pair.q = next_scale(b);
+    a.pair.k = next_scale(b);
+    a.pair.u = next_scale(b);
+    a.pair.v = next_scale(b);
     a.pair.bits = a.pair.u_bits = BITS;
     snprintf(a.pair.name, sizeof a.pair.name, "%s", where);
     a.pair.place = b->net->pairs;
@@ -121,47 +123,47 @@ static ganz_ffn_layer add_ffn(builder *b, const char *side, int layer)
     return f;
 }
 
-static void add_step(builder *b, const char *where, const char *name, ganz_step *step)
+static void add_scale(builder *b, const char *where, const char *name, ganz_scale *scale)
 {
-    step->z = add(b, where, name, (ganz_param){.kind = GANZ_STEP, .rows = 1, .cols = 1}, step->place > 0);
-    if (step->place == 0) b->net->first_step = step->z;
-    GANZ_ASSERT(b->status != GANZ_OK || step->z == b->net->first_step + step->place);
+    scale->z = add(b, where, name, (ganz_param){.kind = GANZ_SCALE, .rows = 1, .cols = 1}, scale->place > 0);
+    if (scale->place == 0) b->net->first_scale = scale->z;
+    GANZ_ASSERT(b->status != GANZ_OK || scale->z == b->net->first_scale + scale->place);
 }
 
-static void add_attention_steps(builder *b, ganz_attention_layer *a)
+static void add_attention_scales(builder *b, ganz_attention_layer *a)
 {
     char pair[40];
     snprintf(pair, sizeof pair, "%s.pair", a->pair.name);
-    add_step(b, a->q.name, "x.z", &a->q.input);
-    add_step(b, a->k.name, "x.z", &a->k.input);
-    add_step(b, a->v.name, "x.z", &a->v.input);
-    add_step(b, pair, "q.z", &a->pair.q);
-    add_step(b, pair, "k.z", &a->pair.k);
-    add_step(b, pair, "u.z", &a->pair.u);
-    add_step(b, pair, "v.z", &a->pair.v);
-    add_step(b, a->o.name, "x.z", &a->o.input);
+    add_scale(b, a->q.name, "x.z", &a->q.input);
+    add_scale(b, a->k.name, "x.z", &a->k.input);
+    add_scale(b, a->v.name, "x.z", &a->v.input);
+    add_scale(b, pair, "q.z", &a->pair.q);
+    add_scale(b, pair, "k.z", &a->pair.k);
+    add_scale(b, pair, "u.z", &a->pair.u);
+    add_scale(b, pair, "v.z", &a->pair.v);
+    add_scale(b, a->o.name, "x.z", &a->o.input);
 }
 
-static void add_ffn_steps(builder *b, ganz_ffn_layer *f)
+static void add_ffn_scales(builder *b, ganz_ffn_layer *f)
 {
-    add_step(b, f->in.name, "x.z", &f->in.input);
-    add_step(b, f->out.name, "x.z", &f->out.input);
+    add_scale(b, f->in.name, "x.z", &f->in.input);
+    add_scale(b, f->out.name, "x.z", &f->out.input);
 }
 
-/* In the order in which next_step gave out the places. */
-static void add_steps(builder *b)
+/* In the order in which next_scale gave out the places. */
+static void add_scales(builder *b)
 {
     ganz_net *const net = b->net;
     for (int i = 0; i < net->config.encoder_layers; i++) {
-        add_attention_steps(b, &net->encoder[i].self);
-        add_ffn_steps(b, &net->encoder[i].ffn);
+        add_attention_scales(b, &net->encoder[i].self);
+        add_ffn_scales(b, &net->encoder[i].ffn);
     }
     for (int i = 0; i < net->config.decoder_layers; i++) {
-        add_attention_steps(b, &net->decoder[i].self);
-        add_attention_steps(b, &net->decoder[i].cross);
-        add_ffn_steps(b, &net->decoder[i].ffn);
+        add_attention_scales(b, &net->decoder[i].self);
+        add_attention_scales(b, &net->decoder[i].cross);
+        add_ffn_scales(b, &net->decoder[i].ffn);
     }
-    add_step(b, net->logits.name, "x.z", &net->logits.input);
+    add_scale(b, net->logits.name, "x.z", &net->logits.input);
 }
 
 /* ---- the net ------------------------------------------------------------------------------------ */
@@ -187,7 +189,7 @@ static void build(builder *b)
     net->decoder_norm = add_norm(b, "dec");
     net->logits = new_site(b, "", "logits", c->vocab, c->width);
     net->logits.weight = net->embedding;
-    add_steps(b);
+    add_scales(b);
 }
 
 ganz_status ganz_net_open(ganz_net *net, const ganz_config *config, ganz_error *err)
@@ -255,7 +257,7 @@ void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_
     for (int i = 0; i < net->pairs; i++) ganz_net_pair(net, i)->inputs = inputs;
 }
 
-void ganz_net_set_row_steps(ganz_net *net, bool by_row)
+void ganz_net_set_row_scales(ganz_net *net, bool by_row)
 {
     for (int i = 0; i < net->sites; i++) ganz_net_site(net, i)->by_row = by_row;
 }

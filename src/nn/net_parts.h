@@ -18,7 +18,7 @@ ganz_tensor *ganz_net_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_laye
                            const ganz_site *const *readers, int count);
 /* One product, its result made the input of a pair; codes go to `into` where that is not NULL. */
 ganz_tensor *ganz_net_operand(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_pair *pair,
-                              const ganz_step *step, const ganz_matrix *into);
+                              const ganz_scale *scale, const ganz_matrix *into);
 /* Memory for the delta that a layer's last product makes, to be taken before the scratch of the layer; NULL: none. */
 ganz_tensor *ganz_net_delta(ganz_pass *pass, const ganz_stream *s, const ganz_site *last);
 /* The last product of a layer: it becomes the stream's delta, or goes into x. */

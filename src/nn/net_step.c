@@ -52,12 +52,12 @@ static void keep(ganz_pass *pass, const ganz_attention_layer *a, ganz_tensor *x,
                  int row)
 {
     const ganz_site *const sites[] = {&a->k, &a->v};
-    const ganz_step *const steps[] = {&a->pair.k, &a->pair.v};
+    const ganz_scale *const scales[] = {&a->pair.k, &a->pair.v};
     if (pass->failed) return;
     const int rows = x->m.rows, d = keys->width;
     for (int part = 0; part < 2 && a->pair.inputs == GANZ_INPUTS_CODES; part++) {
         const ganz_matrix place = stored(keys, layer, row, rows, part);
-        ganz_net_operand(pass, x, sites[part], &a->pair, steps[part], &place);
+        ganz_net_operand(pass, x, sites[part], &a->pair, scales[part], &place);
     }
     if (a->pair.inputs == GANZ_INPUTS_CODES) return;
     const ganz_matrix both = stored(keys, layer, row, rows, -1);
@@ -67,7 +67,7 @@ static void keep(ganz_pass *pass, const ganz_attention_layer *a, ganz_tensor *x,
     ganz_op_project(pass, x, sites, 2, made);
     for (int part = 0; part < 2 && !pass->failed; part++) {
         const ganz_matrix place = stored(keys, layer, row, rows, part);
-        ganz_op_pair_input(pass, ganz_tensor_columns(pass, made, part * d, d), &a->pair, steps[part],
+        ganz_op_pair_input(pass, ganz_tensor_columns(pass, made, part * d, d), &a->pair, scales[part],
                            ganz_tensor_over(pass, &place, NULL));
     }
 }
@@ -94,11 +94,11 @@ static void attend_kept(ganz_pass *pass, ganz_stream *s, const ganz_attention_la
         ganz_net_norm(pass, s, &a->norm, (const ganz_site *[]){&a->q, &a->k, &a->v}, new_row < 0 ? 1 : 3);
     if (new_row >= 0) keep(pass, a, y, keys, layer, new_row);
     const bool codes = a->pair.inputs == GANZ_INPUTS_FAKE || a->pair.inputs == GANZ_INPUTS_CODES;
-    const real *const steps = pass->weights->input_step;
+    const real *const scales = pass->weights->input_scale;
     const ganz_matrix k = stored(keys, layer, 0, see->keys, 0), v = stored(keys, layer, 0, see->keys, 1);
     what.q = ganz_net_operand(pass, y, &a->q, &a->pair, &a->pair.q, NULL);
-    what.k = ganz_tensor_over(pass, &k, codes ? steps + a->pair.k.place : NULL);
-    what.v = ganz_tensor_over(pass, &v, codes ? steps + a->pair.v.place : NULL);
+    what.k = ganz_tensor_over(pass, &k, codes ? scales + a->pair.k.place : NULL);
+    what.v = ganz_tensor_over(pass, &v, codes ? scales + a->pair.v.place : NULL);
     ganz_net_heads(pass, s, a, &what, delta);
     ganz_scope_end(pass, scope);
 }

@@ -6,7 +6,7 @@
 #include "nn/quant.h"
 
 typedef struct ganz_observer {
-    /* Values (rows, cols) that become codes of the step at `place`. */
+    /* Values (rows, cols) that become codes of the scale at `place`. */
     void (*input)(void *context, int place, const ganz_matrix *x);
     /* An attention about to be computed: U exists only inside it. NULL: not wanted. */
     void (*attention)(void *context, const ganz_pair *pair, const ganz_attention_call *call);

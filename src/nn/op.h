@@ -10,23 +10,25 @@
 
 struct ganz_weights;
 
+enum { GANZ_USES_MOST = 12 }; /* of one value: keys and values of six layers read the memory */
+
 /* A use of a value as integer codes; whoever makes the value writes them with it. */
 typedef struct ganz_use {
     ganz_code_out out;
-    int place;                 /* of the step */
+    int place;                 /* of the scale */
     struct ganz_tensor *input; /* with a tape: the codes as an input, which has the gradient; NULL until asked for */
 } ganz_use;
 
 /* A value of the network: a matrix and, in training, its gradient. */
 typedef struct ganz_tensor {
-    ganz_matrix m;             /* data NULL: only the codes of its uses exist */
-    ganz_use use[GANZ_CODE_OUTS];
+    ganz_matrix m; /* data NULL: only the codes of its uses exist */
+    ganz_use use[GANZ_USES_MOST];
     int uses;
-    const real *step;          /* of integer codes; NULL: plain values */
-    bool dropped;              /* values that come out of dropout */
-    ganz_matrix grad;          /* data NULL until something flows back */
-    ganz_type grad_type;       /* the value's, unless its maker knows better */
-    struct ganz_tensor *whole; /* this one is columns of that one, the gradient too; NULL: stands alone */
+    const real *scale;          /* of integer codes; NULL: plain values */
+    bool dropped;               /* values that come out of dropout */
+    ganz_matrix grad;           /* data NULL until something flows back */
+    ganz_type grad_type;        /* the value's, unless its maker knows better */
+    struct ganz_tensor *parent; /* this one is columns of that one, the gradient too; NULL: stands alone */
 } ganz_tensor;
 
 typedef struct ganz_tape ganz_tape;
@@ -44,12 +46,12 @@ typedef struct ganz_pass {
     ganz_arena *device; /* their data */
     ganz_tape *tape;    /* NULL: nothing is recorded */
     ganz_dropout dropout;
-    uint64_t seed;                   /* of this step's masks */
-    uint64_t stream;                 /* counts masks within the pass */
-    bool train_weights, train_steps; /* which parameters get gradients */
-    ganz_audit *audit;               /* NULL: nothing is counted */
-    const ganz_pair *watched[2];     /* attentions whose weights are wanted, or NULL */
-    real *watched_weights;           /* (queries, longest key) on the device, all are added to; see ganz_attention_call */
+    uint64_t seed;                    /* of this step's masks */
+    uint64_t stream;                  /* counts masks within the pass */
+    bool train_weights, learn_scales; /* which parameters get gradients */
+    ganz_audit *audit;                /* NULL: nothing is counted */
+    const ganz_pair *watched[2];      /* attentions whose weights are wanted, or NULL */
+    real *watched_weights; /* (queries, longest key) on the device, all are added to; see ganz_attention_call */
     bool failed;
 } ganz_pass;
 

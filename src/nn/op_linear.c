@@ -17,13 +17,13 @@ static void linear_backward(ganz_pass *pass, ganz_node *node)
     pass->be->linear_grad(pass->be, &n->call);
 }
 
-/* A call for `count` sites that touch; x is an input already. */
+/* A call for `count` sites that lie one after another; x is an input already. */
 static ganz_linear_call linear_call(const ganz_pass *pass, const ganz_tensor *x, const ganz_site *site, int count)
 {
     return (ganz_linear_call){.rows = x->m.rows,
                               .in = site->in,
                               .out = site->out * count,
-                              .x = {x->m, x->step},
+                              .x = {x->m, x->scale},
                               .w = ganz_site_weight(pass, site, count),
                               .w_by_row = ganz_site_by_row(site),
                               .packed = ganz_site_packed(pass, site),
@@ -92,13 +92,13 @@ void ganz_op_linear_relu(ganz_pass *pass, ganz_tensor *x, const ganz_site *site,
     if (pass->failed) return;
     ganz_linear_call call = linear_call(pass, in, site, 1);
     audit(pass, site, &call);
-    call.relu = true;
+    call.activation = GANZ_ACTIVATION_RELU;
     call.drop = drop;
     if (drop.mask) ganz_tensor_drops(pass, y);
     linear(pass, &call, in, y);
 }
 
-/* Sites are one matrix when nothing is rounded: codes have a step for each. */
+/* Sites are one matrix when nothing is rounded: codes have a scale for each. */
 static bool one_matrix(const ganz_pass *pass, const ganz_site *const *sites, int count)
 {
     const ganz_param *const list = pass->weights->params->list;
@@ -141,7 +141,8 @@ static ganz_matrix rows_of(const ganz_matrix *m, int row, int rows)
 static ganz_matrix logits_of(ganz_pass *pass, int rows, int cols)
 {
     const ganz_type type = pass->be->product;
-    return (ganz_matrix){rows, cols, cols, type, ganz_pass_take(pass, (size_t)rows * (size_t)cols, ganz_type_bytes(type))};
+    return (ganz_matrix){rows, cols, cols, type,
+                         ganz_pass_take(pass, (size_t)rows * (size_t)cols, ganz_type_bytes(type))};
 }
 
 /* What the teacher says about all rows, to be cut into chunks; `y` NULL where there is none. */

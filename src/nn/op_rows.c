@@ -1,5 +1,6 @@
 /* Embedding and norm, forward and backward side by side. */
 #include <math.h>
+#include <string.h>
 
 #include "nn/ops.h"
 
@@ -42,7 +43,7 @@ ganz_tensor *ganz_op_embed(ganz_pass *pass, const ganz_net *net, const ganz_toke
                                   .table = ganz_embedding_table(pass, net),
                                   .by_row = !net->float_lookup && ganz_site_by_row(&net->logits),
                                   .packed = net->float_lookup ? NULL : ganz_site_packed(pass, &net->logits),
-                                  .scale = (real)sqrt((double)d),
+                                  .root = (real)sqrt((double)d),
                                   .timing = pass->weights->timing,
                                   .extra = source ? ganz_pass_param(pass, net->target_space) : NULL,
                                   .drop = drop,
@@ -65,16 +66,19 @@ ganz_tensor *ganz_op_embed(ganz_pass *pass, const ganz_net *net, const ganz_toke
 typedef struct norm_node {
     ganz_node node;
     ganz_norm_call call;
+    ganz_code_out codes[GANZ_USES_MOST];
+    ganz_matrix code_grad[GANZ_USES_MOST];
     ganz_tensor *x, *delta, *sum, *y;
 } norm_node;
 
 /* What came back to y, or to each of its uses. False: nothing. */
-static bool norm_back(ganz_tensor *y, ganz_norm_call *call)
+static bool norm_back(norm_node *n)
 {
+    ganz_tensor *const y = n->y;
     bool any = false;
     for (int i = 0; i < (y->uses ? y->uses : 1); i++) {
         const ganz_matrix *const back = ganz_tensor_back(y, i);
-        if (back) *(y->uses ? &call->code_grad[i] : &call->y_grad) = *back;
+        if (back) *(y->uses ? &n->code_grad[i] : &n->call.y_grad) = *back;
         any = any || back;
     }
     return any;
@@ -85,7 +89,9 @@ static void norm_backward(ganz_pass *pass, ganz_node *node)
 {
     norm_node *const n = (norm_node *)node;
     bool add;
-    if (!norm_back(n->y, &n->call)) return;
+    if (!norm_back(n)) return;
+    n->call.codes = n->codes;
+    n->call.code_grad = n->code_grad;
     n->call.sum_grad = n->sum->grad.data;
     if (n->sum->grad.data) n->x->grad = n->sum->grad;
     else if (!ganz_tensor_grad(pass, n->x, &add)) return;
@@ -97,7 +103,7 @@ static void norm_backward(ganz_pass *pass, ganz_node *node)
     pass->be->norm_grad(pass->be, &n->call);
 }
 
-/* Every code matrix once: uses whose steps agree share theirs. */
+/* Every code matrix once: uses whose scales agree share theirs. */
 static void code_outs(const ganz_tensor *y, ganz_code_out *outs)
 {
     for (int i = 0; i < y->uses; i++) {
@@ -124,19 +130,24 @@ void ganz_op_norm(ganz_pass *pass, ganz_tensor **x, ganz_tensor *delta, const ga
                            .delta = delta ? delta->m : (ganz_matrix){0},
                            .drop = drop,
                            .eps = (real)1e-6,
-                           .scale = ganz_pass_param(pass, norm->scale),
+                           .gain = ganz_pass_param(pass, norm->gain),
                            .bias = ganz_pass_param(pass, norm->bias),
                            .sum = (*x)->m.data,
                            .y = y->m,
                            .stats = stats,
-                           .scale_grad = ganz_pass_param_grad(pass, norm->scale),
+                           .gain_grad = ganz_pass_param_grad(pass, norm->gain),
                            .bias_grad = ganz_pass_param_grad(pass, norm->bias)};
-    code_outs(y, call.codes);
+    ganz_code_out codes[GANZ_USES_MOST] = {0};
+    code_outs(y, codes);
+    call.outs = y->uses;
+    call.codes = codes;
     if (y->uses && y->use[0].out.m.type == GANZ_S8) pass->be->norm_codes(pass->be, &call);
     else pass->be->norm(pass->be, &call);
     norm_node *const n = ganz_record(pass, sizeof *n, norm_backward);
     if (!n) return;
     n->call = call;
+    memcpy(n->codes, codes, sizeof codes);
+    memset(n->code_grad, 0, sizeof n->code_grad);
     n->x = before;
     n->delta = delta;
     n->sum = *x;

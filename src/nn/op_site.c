@@ -1,7 +1,7 @@
 /* Precision: what a site's states make of an input and a weight. Nobody else looks at them.
  *
- * FAKE is integer arithmetic in the product type. A product of codes is worth (step_x * step_w) for each unit, one
- * multiplication in REAL after the sum; in attention (step_q * step_k) * scale and step_u * step_v. */
+ * FAKE is integer arithmetic in the product type. A product of codes is worth (scale_x * scale_w) for each unit, one
+ * multiplication in REAL after the sum; in attention (scale_q * scale_k) * inv_root and scale_u * scale_v. */
 #include <math.h>
 
 #include "nn/ops.h"
@@ -9,7 +9,8 @@
 /* What is to be rounded stays in REAL up to there; a gradient never is. */
 ganz_tensor *ganz_tensor_for_input(ganz_pass *pass, int rows, int cols, ganz_inputs_state state)
 {
-    ganz_tensor *const t = ganz_tensor_new(pass, rows, cols, state == GANZ_INPUTS_FLOAT ? pass->be->product : GANZ_REAL);
+    ganz_tensor *const t =
+        ganz_tensor_new(pass, rows, cols, state == GANZ_INPUTS_FLOAT ? pass->be->product : GANZ_REAL);
     if (t) t->grad_type = pass->be->product;
     return t;
 }
@@ -26,7 +27,7 @@ static void quantize_backward(ganz_pass *pass, ganz_node *node)
 {
     quantize_node *const n = (quantize_node *)node;
     if (!ganz_tensor_has_grad(n->codes)) return;
-    const bool inherit = !n->x->grad.data && !n->x->whole && n->x->grad_type == n->codes->grad.type;
+    const bool inherit = !n->x->grad.data && !n->x->parent && n->x->grad_type == n->codes->grad.type;
     n->call.x_grad_add = false;
     if (inherit) n->x->grad = n->codes->grad; /* which nobody needs any more */
     else if (!ganz_tensor_grad(pass, n->x, &n->call.x_grad_add)) return;
@@ -36,28 +37,28 @@ static void quantize_backward(ganz_pass *pass, ganz_node *node)
 }
 
 /* Codes are made first and dropped then, as translation makes them: a value that dropout has divided by its keep
- * probability is rounded with a step divided likewise, which gives the very codes, or none, and their worth. */
-static const real *step_of(const ganz_pass *pass, const ganz_tensor *x, const ganz_step *step)
+ * probability is rounded with a scale divided likewise, which gives the very codes, or none, and their worth. */
+static const real *scale_of(const ganz_pass *pass, const ganz_tensor *x, const ganz_scale *scale)
 {
     const ganz_weights *const w = pass->weights;
-    return (x->dropped ? w->dropped_step : w->input_step) + step->place;
+    return (x->dropped ? w->dropped_scale : w->input_scale) + scale->place;
 }
 
-static ganz_tensor *quantize(ganz_pass *pass, ganz_tensor *x, const ganz_step *step, int bits, ganz_type type,
+static ganz_tensor *quantize(ganz_pass *pass, ganz_tensor *x, const ganz_scale *scale, int bits, ganz_type type,
                              ganz_tensor *into)
 {
     ganz_tensor *const codes = into ? into : ganz_tensor_new(pass, x->m.rows, x->m.cols, type);
     if (!codes) return NULL;
-    ganz_audit_input *const audit = pass->audit ? &pass->audit->input[step->place] : NULL;
-    int64_t *const counted = type == GANZ_S8 || pass->tape ? NULL : pass->weights->clipped + step->place;
+    ganz_audit_input *const audit = pass->audit ? &pass->audit->input[scale->place] : NULL;
+    int64_t *const counted = type == GANZ_S8 || pass->tape ? NULL : pass->weights->clipped + scale->place;
     const ganz_quantize_call call = {.x = x->m,
                                      .codes = codes->m,
-                                     .step = step_of(pass, x, step),
+                                     .scale = scale_of(pass, x, scale),
                                      .p = ganz_code_max(bits, true),
                                      .is_signed = true,
                                      .clipped = audit ? &audit->clipped : counted,
-                                     .z_grad = ganz_pass_param_grad(pass, step->z)};
-    codes->step = call.step;
+                                     .z_grad = ganz_pass_param_grad(pass, scale->z)};
+    codes->scale = call.scale;
     if (audit) audit->codes += (int64_t)x->m.rows * x->m.cols;
     pass->be->quantize(pass->be, &call);
     quantize_node *const n = ganz_record(pass, sizeof *n, quantize_backward);
@@ -77,8 +78,8 @@ static void round_row(const real *x, int n, int p, real *y)
         const real size = (real)fabs((double)x[i]);
         largest = size > largest ? size : largest;
     }
-    const real step = largest > 0 ? largest / (real)p : 1, inv = 1 / step;
-    for (int i = 0; i < n; i++) y[i] = (real)rint(x[i] * inv) * step;
+    const real scale = largest > 0 ? largest / (real)p : 1, inv = 1 / scale;
+    for (int i = 0; i < n; i++) y[i] = (real)rint(x[i] * inv) * scale;
 }
 
 static ganz_tensor *round_rows(ganz_pass *pass, const ganz_tensor *x, int bits)
@@ -94,46 +95,46 @@ static ganz_tensor *round_rows(ganz_pass *pass, const ganz_tensor *x, int bits)
 static ganz_tensor *use_as_input(ganz_pass *pass, ganz_use *use)
 {
     if (use->input) return use->input;
-    ganz_tensor *const t = ganz_tensor_over(pass, &use->out.m, use->out.step);
+    ganz_tensor *const t = ganz_tensor_over(pass, &use->out.m, use->out.scale);
     if (pass->tape) use->input = t;
     return t;
 }
 
-static ganz_tensor *input(ganz_pass *pass, ganz_tensor *x, ganz_inputs_state state, const ganz_step *step, int bits,
+static ganz_tensor *input(ganz_pass *pass, ganz_tensor *x, ganz_inputs_state state, const ganz_scale *scale, int bits,
                           ganz_tensor *into)
 {
     if (pass->failed) return NULL;
     for (int i = 0; i < x->uses; i++)
-        if (x->use[i].place == step->place) return use_as_input(pass, &x->use[i]);
+        if (x->use[i].place == scale->place) return use_as_input(pass, &x->use[i]);
     const ganz_observer *const observer = pass->weights->observer;
-    if (observer) observer->input(observer->context, step->place, &x->m);
+    if (observer) observer->input(observer->context, scale->place, &x->m);
     if (state == GANZ_INPUTS_DYNAMIC) return round_rows(pass, x, bits);
-    if (state == GANZ_INPUTS_CODES) return quantize(pass, x, step, bits, GANZ_S8, into);
-    if (state == GANZ_INPUTS_FAKE) return quantize(pass, x, step, bits, pass->be->product, into);
-    if (state == GANZ_INPUTS_MEASURE) pass->be->largest(pass->be, &x->m, pass->weights->largest + step->place);
+    if (state == GANZ_INPUTS_CODES) return quantize(pass, x, scale, bits, GANZ_S8, into);
+    if (state == GANZ_INPUTS_FAKE) return quantize(pass, x, scale, bits, pass->be->product, into);
+    if (state == GANZ_INPUTS_MEASURE) pass->be->largest(pass->be, &x->m, pass->weights->largest + scale->place);
     return x;
 }
 
 /* ---- values that are wanted as codes only ------------------------------------------------------- */
 
-/* An audit asks for the values, and so do the gradients of steps: then nobody writes codes in passing. */
+/* An audit asks for the values, and so do the gradients of scales: then nobody writes codes in passing. */
 static bool in_passing(const ganz_pass *pass, ganz_inputs_state state)
 {
     if (state == GANZ_INPUTS_FAKE)
-        return pass->be->makes_codes && pass->tape && !pass->train_steps && !pass->weights->observer;
+        return pass->be->makes_codes && pass->tape && !pass->learn_scales && !pass->weights->observer;
     return state == GANZ_INPUTS_CODES && !pass->audit;
 }
 
 static bool agree(const ganz_pass *pass, const ganz_site *a, const ganz_site *b)
 {
-    const real *const step = pass->weights->input_step;
-    return pass->be->host && a->input_bits == b->input_bits && step[a->input.place] == step[b->input.place];
+    const real *const scale = pass->weights->input_scale;
+    return pass->be->host && a->input_bits == b->input_bits && scale[a->input.place] == scale[b->input.place];
 }
 
-static ganz_use use_of(const ganz_pass *pass, const ganz_step *step, int bits, const ganz_code_out *out)
+static ganz_use use_of(const ganz_pass *pass, const ganz_scale *scale, int bits, const ganz_code_out *out)
 {
-    ganz_use use = {.out = *out, .place = step->place};
-    use.out.step = pass->weights->input_step + step->place;
+    ganz_use use = {.out = *out, .place = scale->place};
+    use.out.scale = pass->weights->input_scale + scale->place;
     use.out.p = ganz_code_max(bits, true);
     return use;
 }
@@ -158,7 +159,7 @@ static ganz_code_out code_room(ganz_pass *pass, const ganz_tensor *t)
 
 ganz_tensor *ganz_tensor_for_sites(ganz_pass *pass, int rows, int cols, const ganz_site *const *sites, int count)
 {
-    bool codes = count <= GANZ_CODE_OUTS;
+    bool codes = count <= GANZ_USES_MOST;
     for (int i = 0; i < count; i++)
         codes = codes && in_passing(pass, sites[i]->inputs) && sites[i]->inputs == sites[0]->inputs;
     if (!codes) return ganz_tensor_for_input(pass, rows, cols, sites[0]->inputs);
@@ -175,10 +176,10 @@ ganz_tensor *ganz_tensor_for_sites(ganz_pass *pass, int rows, int cols, const ga
 void ganz_tensor_drops(const ganz_pass *pass, ganz_tensor *t)
 {
     t->dropped = true;
-    for (int i = 0; i < t->uses; i++) t->use[i].out.step = pass->weights->dropped_step + t->use[i].place;
+    for (int i = 0; i < t->uses; i++) t->use[i].out.scale = pass->weights->dropped_scale + t->use[i].place;
 }
 
-ganz_tensor *ganz_tensor_for_pair(ganz_pass *pass, int rows, int cols, const ganz_pair *pair, const ganz_step *step,
+ganz_tensor *ganz_tensor_for_pair(ganz_pass *pass, int rows, int cols, const ganz_pair *pair, const ganz_scale *scale,
                                   const ganz_matrix *into)
 {
     if (!in_passing(pass, pair->inputs)) return ganz_tensor_for_input(pass, rows, cols, pair->inputs);
@@ -186,7 +187,7 @@ ganz_tensor *ganz_tensor_for_pair(ganz_pass *pass, int rows, int cols, const gan
     if (!t) return NULL;
     const ganz_code_out out = into ? (ganz_code_out){.m = *into} : code_room(pass, t);
     if (pass->failed) return NULL;
-    t->use[t->uses++] = use_of(pass, step, pair->bits, &out);
+    t->use[t->uses++] = use_of(pass, scale, pair->bits, &out);
     return t;
 }
 
@@ -195,10 +196,10 @@ ganz_tensor *ganz_op_site_input(ganz_pass *pass, ganz_tensor *x, const ganz_site
     return input(pass, x, site->inputs, &site->input, site->input_bits, NULL);
 }
 
-ganz_tensor *ganz_op_pair_input(ganz_pass *pass, ganz_tensor *x, const ganz_pair *pair, const ganz_step *step,
+ganz_tensor *ganz_op_pair_input(ganz_pass *pass, ganz_tensor *x, const ganz_pair *pair, const ganz_scale *scale,
                                 ganz_tensor *into)
 {
-    return input(pass, x, pair->inputs, step, pair->bits, into);
+    return input(pass, x, pair->inputs, scale, pair->bits, into);
 }
 
 ganz_pair_u ganz_pair_u_of(const ganz_pass *pass, const ganz_pair *pair)
@@ -206,7 +207,7 @@ ganz_pair_u ganz_pair_u_of(const ganz_pass *pass, const ganz_pair *pair)
     const ganz_weights *const w = pass->weights;
     const bool integers = pair->inputs == GANZ_INPUTS_CODES;
     return (ganz_pair_u){.integers = integers,
-                         .step = integers || pair->inputs == GANZ_INPUTS_FAKE ? w->input_step + pair->u.place : NULL,
+                         .scale = integers || pair->inputs == GANZ_INPUTS_FAKE ? w->input_scale + pair->u.place : NULL,
                          .max = ganz_code_max(pair->u_bits, false),
                          .largest = pair->inputs == GANZ_INPUTS_MEASURE ? w->largest + pair->u.place : NULL};
 }
@@ -217,12 +218,12 @@ ganz_operand ganz_site_weight(const ganz_pass *pass, const ganz_site *site, int 
 {
     const ganz_weights *const w = pass->weights;
     if (site->weights == GANZ_WEIGHTS_CODES) /* packed: see ganz_site_packed */
-        return (ganz_operand){{site->out, site->in, site->in, GANZ_S8, NULL}, ganz_site_steps(w, site)};
+        return (ganz_operand){{site->out, site->in, site->in, GANZ_S8, NULL}, ganz_site_scales(w, site)};
     const size_t offset = w->params->list[site->weight].offset;
     const bool fake = site->weights == GANZ_WEIGHTS_FAKE, copy = fake || pass->be->product != GANZ_REAL;
     ganz_operand o = {.m = {site->out * count, site->in, site->in, copy ? pass->be->product : GANZ_REAL, NULL}};
     o.m.data = copy ? (char *)w->copy + offset * ganz_type_bytes(pass->be->product) : (char *)(w->master + offset);
-    o.step = fake ? ganz_site_steps(w, site) : NULL;
+    o.scale = fake ? ganz_site_scales(w, site) : NULL;
     return o;
 }
 
@@ -235,7 +236,8 @@ const real *ganz_site_bias(const ganz_pass *pass, const ganz_site *site)
 {
     const ganz_weights *const w = pass->weights;
     if (site->bias < 0) return NULL;
-    if (site->weights == GANZ_WEIGHTS_FAKE && ganz_site_codes_bias(site)) return w->bias_value + w->params->list[site->bias].offset;
+    if (site->weights == GANZ_WEIGHTS_FAKE && ganz_site_codes_bias(site))
+        return w->bias_value + w->params->list[site->bias].offset;
     return ganz_pass_param(pass, site->bias);
 }
 

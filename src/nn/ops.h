@@ -9,16 +9,17 @@
 
 /* ---- memory of a pass (tape.c) ------------------------------------------------------------------ */
 
-void *ganz_pass_take(ganz_pass *pass, size_t count, size_t element);   /* device memory; NULL: failed */
+void *ganz_pass_take(ganz_pass *pass, size_t count, size_t element); /* device memory; NULL: failed */
 ganz_tensor *ganz_tensor_new(ganz_pass *pass, int rows, int cols, ganz_type type);
-ganz_tensor *ganz_tensor_over(ganz_pass *pass, const ganz_matrix *m, const real *step); /* memory of somebody else */
-ganz_tensor *ganz_tensor_columns(ganz_pass *pass, ganz_tensor *whole, int col, int cols);
+ganz_tensor *ganz_tensor_over(ganz_pass *pass, const ganz_matrix *m, const real *scale); /* memory of somebody else */
+ganz_tensor *ganz_tensor_columns(ganz_pass *pass, ganz_tensor *parent, int col, int cols);
 
 /* Makes sure t->grad has memory. *add: something is there already. False: failed. */
 bool ganz_tensor_grad(ganz_pass *pass, ganz_tensor *t, bool *add);
-/* Whether anything has flowed back to it, or to the whole it is columns of. */
+/* Whether anything has flowed back to it, or to the parent it is columns of. */
 bool ganz_tensor_has_grad(ganz_tensor *t);
-/* What has flowed back to a result: to its value or, where that exists only as codes, to use number `use`. NULL: nothing. */
+/* What has flowed back to a result: to its value or, where that exists only as codes, to use number `use`. NULL:
+ * nothing. */
 const ganz_matrix *ganz_tensor_back(ganz_tensor *t, int use);
 
 /* What is taken between begin and end is given back at the end, unless a tape may still ask for it. */
@@ -50,7 +51,7 @@ static inline real *ganz_pass_param(const ganz_pass *pass, int index)
 static inline real *ganz_pass_param_grad(const ganz_pass *pass, int index)
 {
     const ganz_param *const p = &pass->weights->params->list[index];
-    const bool train = p->kind == GANZ_STEP ? pass->train_steps : pass->train_weights;
+    const bool train = p->kind == GANZ_SCALE ? pass->learn_scales : pass->train_weights;
     return train && pass->weights->grad ? pass->weights->grad + p->offset : NULL;
 }
 
@@ -59,23 +60,23 @@ static inline real *ganz_pass_param_grad(const ganz_pass *pass, int index)
 /* A tensor whose only use is as an input of this state; its gradient is an operand of products. */
 ganz_tensor *ganz_tensor_for_input(ganz_pass *pass, int rows, int cols, ganz_inputs_state state);
 
-/* A tensor for a value that only these sites read: in the type they ask for or, where they multiply integers, or play at
- * it with steps that do not learn, as codes that its maker writes at once (one matrix for all whose steps agree). For many
- * or unlike sites: values. */
+/* A tensor for a value that only these sites read: in the type they ask for or, where they multiply integers, or play
+ * at it with scales that do not learn, as codes that its maker writes at once (one matrix for all whose scales agree).
+ * For many or unlike sites: values. */
 ganz_tensor *ganz_tensor_for_sites(ganz_pass *pass, int rows, int cols, const ganz_site *const *sites, int count);
-/* To be called before t is made by an operation that drops: its codes have another step then. */
+/* To be called before t is made by an operation that drops: its codes have another scale then. */
 void ganz_tensor_drops(const ganz_pass *pass, ganz_tensor *t);
 /* The same for an operand of a pair; codes of a pair that multiplies integers go to `into` where that is not NULL. */
-ganz_tensor *ganz_tensor_for_pair(ganz_pass *pass, int rows, int cols, const ganz_pair *pair, const ganz_step *step,
+ganz_tensor *ganz_tensor_for_pair(ganz_pass *pass, int rows, int cols, const ganz_pair *pair, const ganz_scale *scale,
                                   const ganz_matrix *into);
 
 /* x as the input of a product: itself (FLOAT), itself and measured (MEASURE), or its codes (FAKE, CODES). Codes go to
  * `into` where that is not NULL. */
 ganz_tensor *ganz_op_site_input(ganz_pass *pass, ganz_tensor *x, const ganz_site *site);
-ganz_tensor *ganz_op_pair_input(ganz_pass *pass, ganz_tensor *x, const ganz_pair *pair, const ganz_step *step,
+ganz_tensor *ganz_op_pair_input(ganz_pass *pass, ganz_tensor *x, const ganz_pair *pair, const ganz_scale *scale,
                                 ganz_tensor *into);
 
-/* The weight of `count` sites that touch, as one operand (rows: all their outputs). */
+/* The weight of `count` sites that lie one after another, as one operand (rows: all their outputs). */
 ganz_operand ganz_site_weight(const ganz_pass *pass, const ganz_site *site, int count);
 const ganz_packed *ganz_site_packed(const ganz_pass *pass, const ganz_site *site); /* NULL: not in integers */
 const real *ganz_site_bias(const ganz_pass *pass, const ganz_site *site);          /* NULL: none */
@@ -84,7 +85,7 @@ ganz_operand ganz_embedding_table(const ganz_pass *pass, const ganz_net *net);
 
 /* U inside attention. */
 typedef struct ganz_pair_u {
-    const real *step; /* NULL: not rounded */
+    const real *scale; /* NULL: not rounded */
     int max;
     real *largest; /* NULL: not measured */
     bool integers; /* both products */

@@ -7,10 +7,11 @@
 
 enum { START = 64 }; /* parameters start at multiples of this, so that vectors of any width are aligned */
 
-ganz_status ganz_params_add(ganz_params *params, const ganz_param *what, bool touch, int *index, ganz_error *err)
+ganz_status ganz_params_add(ganz_params *params, const ganz_param *what, bool contiguous_with_previous, int *index,
+                            ganz_error *err)
 {
     size_t count, block;
-    const size_t offset = touch ? params->block : ganz_round_up(params->block, START);
+    const size_t offset = contiguous_with_previous ? params->block : ganz_round_up(params->block, START);
     if (!ganz_mul_size((size_t)what->rows, (size_t)what->cols, &count) || !ganz_add_size(offset, count, &block))
         return ganz_fail(err, GANZ_ELIMIT, "%s: %d x %d is too large", what->name, what->rows, what->cols);
     void *list = params->list;
@@ -34,7 +35,7 @@ size_t ganz_params_total(const ganz_params *params)
 {
     size_t total = 0;
     for (int i = 0; i < params->count; i++)
-        if (params->list[i].kind != GANZ_STEP) total += ganz_param_count(&params->list[i]);
+        if (params->list[i].kind != GANZ_SCALE) total += ganz_param_count(&params->list[i]);
     return total;
 }
 
@@ -48,10 +49,10 @@ static void init_one(const ganz_param *p, uint64_t seed, uint64_t stream, real *
         case GANZ_WEIGHT:
         case GANZ_TABLE: value[i] = (real)((2.0 * ganz_random_uniform(seed, stream, i) - 1.0) * bound); break;
         case GANZ_EMBEDDING: value[i] = (real)(ganz_random_normal(seed, stream, i) * deviation); break;
-        case GANZ_NORM_SCALE: value[i] = 1; break;
+        case GANZ_NORM_GAIN: value[i] = 1; break;
         case GANZ_BIAS:
         case GANZ_NORM_BIAS:
-        case GANZ_STEP: value[i] = 0; break;
+        case GANZ_SCALE: value[i] = 0; break;
         }
     }
 }

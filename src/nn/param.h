@@ -5,20 +5,20 @@
 #include "base/base.h"
 
 typedef enum ganz_param_kind {
-    GANZ_WEIGHT,     /* dense kernel (out, in): uniform +-sqrt(6 / (in + out)) */
-    GANZ_EMBEDDING,  /* (vocab, d): normal, deviation d^-0.5 */
-    GANZ_TABLE,      /* target-space rows (32, d): uniform like a kernel; row 0 is used */
-    GANZ_BIAS,       /* (1, out): 0 */
-    GANZ_NORM_SCALE, /* (1, d): 1 */
-    GANZ_NORM_BIAS,  /* (1, d): 0 */
-    GANZ_STEP        /* (1, 1): z = log2 of a learned step */
+    GANZ_WEIGHT,    /* dense kernel (out, in): uniform +-sqrt(6 / (in + out)) */
+    GANZ_EMBEDDING, /* (vocab, d): normal, deviation d^-0.5 */
+    GANZ_TABLE,     /* target-space rows (32, d): uniform like a kernel; row 0 is used */
+    GANZ_BIAS,      /* (1, out): 0 */
+    GANZ_NORM_GAIN, /* (1, d): 1 */
+    GANZ_NORM_BIAS, /* (1, d): 0 */
+    GANZ_SCALE      /* (1, 1): z = log2 of a learned scale */
 } ganz_param_kind;
 
 typedef struct ganz_param {
     char name[48]; /* "enc.0.self.q.weight" */
     ganz_param_kind kind;
     int rows, cols;
-    size_t offset; /* in elements, in the block; a multiple of 64 unless it touches the one before */
+    size_t offset; /* in elements, in the block; a multiple of 64 unless it begins where the one before ends */
 } ganz_param;
 
 static inline size_t ganz_param_count(const ganz_param *p) { return (size_t)p->rows * (size_t)p->cols; }
@@ -35,13 +35,14 @@ typedef struct ganz_params {
     size_t block; /* elements of the whole block, padding included */
 } ganz_params;
 
-/* Adds one; *index is its place in the list. `touch`: starts right where the last one ended (q, k, v of one layer are
- * also one matrix). */
-ganz_status ganz_params_add(ganz_params *params, const ganz_param *what, bool touch, int *index, ganz_error *err);
+/* Adds one; *index is its place in the list. `contiguous_with_previous`: starts right where the last one ended (q, k, v
+ * of one layer are also one matrix). */
+ganz_status ganz_params_add(ganz_params *params, const ganz_param *what, bool contiguous_with_previous, int *index,
+                            ganz_error *err);
 void ganz_params_free(ganz_params *params);
-/* Numbers that FP32 training changes (no steps): 61,163,520 for Base with 33,288 entries. */
+/* Numbers that FP32 training changes (no scales): 61,163,520 for Base with 33,288 entries. */
 size_t ganz_params_total(const ganz_params *params);
-/* Initial values into a host block, each tensor from its own stream of `seed`; steps start at 0. */
+/* Initial values into a host block, each tensor from its own stream of `seed`; scales start at 0. */
 void ganz_params_init(const ganz_params *params, uint64_t seed, real *block);
 
 #endif

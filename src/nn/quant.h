@@ -1,7 +1,7 @@
 /* Matmul sites: the one place where precision is decided.
  *
  * A dense site is one of the 97 products with a weight; a pair is one attention with its two products (18 x 2 = 36).
- * 97 + 4 * 18 = 169 learned steps; the 18 of U are unsigned. */
+ * 97 + 4 * 18 = 169 learned scales; the 18 of U are unsigned. */
 #ifndef GANZ_NN_QUANT_H
 #define GANZ_NN_QUANT_H
 
@@ -9,48 +9,55 @@
 
 typedef enum ganz_weights_state {
     GANZ_WEIGHTS_FLOAT,
-    GANZ_WEIGHTS_FAKE, /* codes with step = max|w| / p, made anew after each update */
+    GANZ_WEIGHTS_FAKE, /* codes with scale = max|w| / p, made anew after each update */
     GANZ_WEIGHTS_CODES /* integers from a model file, packed for this processor */
 } ganz_weights_state;
 
 typedef enum ganz_inputs_state {
     GANZ_INPUTS_FLOAT,
     GANZ_INPUTS_MEASURE, /* float, and the largest magnitude is kept */
-    GANZ_INPUTS_FAKE,    /* codes in the product type, step 2^z */
+    GANZ_INPUTS_FAKE,    /* codes in the product type, scale 2^z */
     GANZ_INPUTS_CODES,   /* int8 codes, integer product */
-    GANZ_INPUTS_DYNAMIC  /* float, each row rounded with a step of its own; in ordinary memory only, without a tape */
+    GANZ_INPUTS_DYNAMIC  /* float, each row rounded with a scale of its own; in ordinary memory only, without a tape */
 } ganz_inputs_state;
 
-/* Bits of the codes of weights, of inputs (and q, k, v), of U, and of biases. Biases of GANZ_BITS_FLOAT are no codes. */
+/* Bits of the codes of weights, of inputs (and q, k, v), of U, and of biases. Biases of GANZ_BITS_FLOAT are no
+ * codes. */
 typedef struct ganz_widths {
     int weights, inputs, u, biases;
 } ganz_widths;
 
 enum { GANZ_BITS_LEAST = 2, GANZ_BITS_MOST = 8, GANZ_BITS_FLOAT = 32 };
 
-static inline int ganz_code_max(int bits, bool is_signed) { return is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1; }
+static inline int ganz_code_max(int bits, bool is_signed)
+{
+    return is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
+}
 
-/* A learned step: parameter number of z, and its place in the blocks of steps, measured ranges and clip counts. */
-typedef struct ganz_step {
+/* A learned scale: parameter number of z, and its place in the blocks of scales, measured ranges and clip counts. */
+typedef struct ganz_scale {
     int z;
-    int place; /* 0 .. steps-1 */
-} ganz_step;
+    int place; /* 0 .. scales-1 */
+} ganz_scale;
 
 typedef struct ganz_site {
     char name[32]; /* "enc.0.self.q" */
     int in, out;
     int weight, bias; /* parameter numbers; bias -1: none */
-    int place;        /* 0 .. sites-1: place in the blocks of weight steps and bias steps */
-    int row;          /* place of the first of its outputs among all: in the block of weight steps, where by_row */
-    bool by_row;      /* each output has a weight step of its own */
-    ganz_step input;
+    int place;        /* 0 .. sites-1: place in the blocks of weight scales and bias scales */
+    int row;          /* place of the first of its outputs among all: in the block of weight scales, where by_row */
+    bool by_row;      /* each output has a weight scale of its own */
+    ganz_scale input;
     int weight_bits, input_bits, bias_bits;
     bool after_relu; /* input codes are in [0, p]: products may be faster */
     ganz_weights_state weights;
     ganz_inputs_state inputs;
 } ganz_site;
 
-static inline bool ganz_site_by_row(const ganz_site *site) { return site->by_row && site->weights != GANZ_WEIGHTS_FLOAT; }
+static inline bool ganz_site_by_row(const ganz_site *site)
+{
+    return site->by_row && site->weights != GANZ_WEIGHTS_FLOAT;
+}
 
 static inline bool ganz_site_codes_bias(const ganz_site *site)
 {
@@ -60,7 +67,7 @@ static inline bool ganz_site_codes_bias(const ganz_site *site)
 typedef struct ganz_pair {
     char name[32]; /* "enc.0.self": its products are .qk and .uv */
     int place;     /* 0 .. pairs-1 */
-    ganz_step q, k, u, v;
+    ganz_scale q, k, u, v;
     int bits, u_bits;
     ganz_inputs_state inputs; /* of all four operands */
 } ganz_pair;

@@ -45,50 +45,50 @@ ganz_tensor *ganz_tensor_new(ganz_pass *pass, int rows, int cols, ganz_type type
     return pass->failed ? NULL : t;
 }
 
-ganz_tensor *ganz_tensor_over(ganz_pass *pass, const ganz_matrix *m, const real *step)
+ganz_tensor *ganz_tensor_over(ganz_pass *pass, const ganz_matrix *m, const real *scale)
 {
     ganz_tensor *const t = new_tensor(pass);
     if (!t) return NULL;
     t->m = *m;
-    t->step = step;
+    t->scale = scale;
     t->grad_type = m->type;
     return t;
 }
 
-ganz_tensor *ganz_tensor_columns(ganz_pass *pass, ganz_tensor *whole, int col, int cols)
+ganz_tensor *ganz_tensor_columns(ganz_pass *pass, ganz_tensor *parent, int col, int cols)
 {
     ganz_tensor *const t = new_tensor(pass);
     if (!t) return NULL;
-    t->m = columns_of(&whole->m, col, cols);
-    t->step = whole->step;
-    t->grad_type = whole->grad_type;
-    t->whole = whole;
+    t->m = columns_of(&parent->m, col, cols);
+    t->scale = parent->scale;
+    t->grad_type = parent->grad_type;
+    t->parent = parent;
     return t;
 }
 
 static ganz_matrix part_of_grad(const ganz_tensor *t)
 {
-    const size_t col = (size_t)((char *)t->m.data - (char *)t->whole->m.data) / ganz_type_bytes(t->m.type);
-    return columns_of(&t->whole->grad, (int)col, t->m.cols);
+    const size_t col = (size_t)((char *)t->m.data - (char *)t->parent->m.data) / ganz_type_bytes(t->m.type);
+    return columns_of(&t->parent->grad, (int)col, t->m.cols);
 }
 
 bool ganz_tensor_grad(ganz_pass *pass, ganz_tensor *t, bool *add)
 {
-    bool of_whole;
+    bool of_parent;
     *add = t->grad.data != NULL;
     if (*add) return true;
-    if (!t->whole) {
+    if (!t->parent) {
         t->grad = new_matrix(pass, t->m.rows, t->m.cols, t->grad_type);
         return t->grad.data != NULL;
     }
-    if (!ganz_tensor_grad(pass, t->whole, &of_whole)) return false;
+    if (!ganz_tensor_grad(pass, t->parent, &of_parent)) return false;
     t->grad = part_of_grad(t);
     return true;
 }
 
 bool ganz_tensor_has_grad(ganz_tensor *t)
 {
-    if (!t->grad.data && t->whole && t->whole->grad.data) t->grad = part_of_grad(t);
+    if (!t->grad.data && t->parent && t->parent->grad.data) t->grad = part_of_grad(t);
     return t->grad.data != NULL;
 }
 

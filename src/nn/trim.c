@@ -1,5 +1,6 @@
-/* Weights that lie far out are pulled in. One step has to reach to the largest of a matrix: a few outliers make it coarse for
- * all others. Where the squares of what rounding and clipping do to all of them sum up to least, the range ends. */
+/* Weights that lie far out are pulled in. One scale has to reach to the largest of a matrix: a few outliers make it
+ * coarse for all others. Where the squares of what rounding and clipping do to all of them sum up to least, the range
+ * ends. */
 #include <math.h>
 
 #include "ganz/recipe.h"
@@ -27,7 +28,7 @@ static void count_magnitudes(spread *s, const real *x, size_t count)
     const double scale = BINS / (double)s->largest;
     for (size_t i = 0; i < count; i++) {
         const double size = fabs((double)x[i]), place = size * scale;
-        if (size == 0) continue; /* always a code */
+        if (size == 0) continue;                                          /* always a code */
         rest *const bin = &s->from[place < BINS ? (int)place : BINS - 1]; /* what is no number goes with the largest */
         bin->count++;
         bin->sum += size;
@@ -40,40 +41,41 @@ static void count_magnitudes(spread *s, const real *x, size_t count)
     }
 }
 
-/* Sum of squared errors when codes of `step` end where bin `at` begins. Within a step all places are alike likely. */
-static double error_of(const spread *s, int at, double step)
+/* Sum of squared errors when codes of `scale` end where bin `at` begins. Within a scale all places are alike likely. */
+static double error_of(const spread *s, int at, double scale)
 {
     const rest *const out = &s->from[at];
     const double range = (double)s->largest * at / BINS, inside = s->from[0].count - out->count;
-    return inside * step * step / 12 + out->squares - 2 * range * out->sum + out->count * range * range;
+    return inside * scale * scale / 12 + out->squares - 2 * range * out->sum + out->count * range * range;
 }
 
-real ganz_trim_range(const real *x, size_t count, int p, bool whole)
+real ganz_trim_range(const real *x, size_t count, int p, bool power_of_two)
 {
     spread s;
     count_magnitudes(&s, x, count);
     const double largest = (double)s.largest;
     if (largest == 0 || isinf(largest)) return s.largest;
     const double first = ldexp(1, (int)ceil(log2(largest / p)));
-    double best = largest, least = error_of(&s, BINS, whole ? first : largest / p);
-    for (int at = BINS - 1; !whole && at > 0; at--) {
+    double best = largest, least = error_of(&s, BINS, power_of_two ? first : largest / p);
+    for (int at = BINS - 1; !power_of_two && at > 0; at--) {
         const double range = largest * at / BINS, error = error_of(&s, at, range / p);
         if (error < least) least = error, best = range;
     }
-    for (int i = 1; whole && i <= HALVES; i++) {
-        const double step = ldexp(first, -i), range = step * p, error = error_of(&s, (int)ceil(range / largest * BINS), step);
+    for (int i = 1; power_of_two && i <= HALVES; i++) {
+        const double scale = ldexp(first, -i), range = scale * p,
+                     error = error_of(&s, (int)ceil(range / largest * BINS), scale);
         if (error < least) least = error, best = range;
     }
     return (real)best;
 }
 
-static void trim(real *x, size_t count, int p, bool whole)
+static void trim(real *x, size_t count, int p, bool power_of_two)
 {
-    const real range = ganz_trim_range(x, count, p, whole);
+    const real range = ganz_trim_range(x, count, p, power_of_two);
     for (size_t i = 0; i < count; i++) x[i] = x[i] > range ? range : x[i] < -range ? -range : x[i];
 }
 
-/* With 8 bits, or a step for each row, outliers cost little, and to lose them costs more. */
+/* With 8 bits, or a scale for each row, outliers cost little, and to lose them costs more. */
 static bool is_trimmed(const ganz_net *net, const ganz_site *site, long long range)
 {
     if (net->float_lookup && site == &net->logits) return false;
@@ -97,7 +99,7 @@ ganz_status ganz_weights_trim(ganz_weights *w, ganz_net *net, long long range, g
         if (!is_trimmed(net, site, range)) continue;
         w->be->download(w->be, x, w->master + param->offset, count * sizeof *x);
         for (size_t row = 0; row < rows; row++)
-            trim(x + row * (count / rows), count / rows, ganz_code_max(site->weight_bits, true), net->whole_steps);
+            trim(x + row * (count / rows), count / rows, ganz_code_max(site->weight_bits, true), net->power_of_two);
         w->be->upload(w->be, w->master + param->offset, x, count * sizeof *x);
     }
     ganz_free(x);

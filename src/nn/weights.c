@@ -25,13 +25,13 @@ static ganz_status take(ganz_weights *w, void *pointer, size_t count, size_t ele
 
 ganz_status ganz_weights_shared(ganz_weights *w, const ganz_net *net, ganz_error *err)
 {
-    const size_t sites = (size_t)net->sites, steps = (size_t)net->steps, rows = (size_t)net->rows;
+    const size_t sites = (size_t)net->sites, scales = (size_t)net->scales, rows = (size_t)net->rows;
     const size_t timing = (size_t)net->config.max_positions * (size_t)net->config.width;
-    GANZ_TRY(take(w, &w->weight_step, rows, sizeof *w->weight_step, err));
-    GANZ_TRY(take(w, &w->bias_step, sites, sizeof *w->bias_step, err));
-    GANZ_TRY(take(w, &w->input_step, steps, sizeof *w->input_step, err));
-    GANZ_TRY(take(w, &w->largest, steps, sizeof *w->largest, err));
-    GANZ_TRY(take(w, &w->clipped, steps, sizeof *w->clipped, err));
+    GANZ_TRY(take(w, &w->weight_scale, rows, sizeof *w->weight_scale, err));
+    GANZ_TRY(take(w, &w->bias_scale, sites, sizeof *w->bias_scale, err));
+    GANZ_TRY(take(w, &w->input_scale, scales, sizeof *w->input_scale, err));
+    GANZ_TRY(take(w, &w->largest, scales, sizeof *w->largest, err));
+    GANZ_TRY(take(w, &w->clipped, scales, sizeof *w->clipped, err));
     GANZ_TRY(take(w, &w->timing, timing, sizeof *w->timing, err));
     return upload_timing(w, &net->config, err);
 }
@@ -42,7 +42,7 @@ ganz_status ganz_weights_open(ganz_weights *w, const ganz_net *net, ganz_backend
     *w = (ganz_weights){.be = be, .params = &net->params};
     GANZ_CHECK(take(w, &w->master, net->params.block, sizeof *w->master, err));
     if (training) GANZ_CHECK(take(w, &w->grad, net->params.block, sizeof *w->grad, err));
-    if (training) GANZ_CHECK(take(w, &w->dropped_step, (size_t)net->steps, sizeof *w->dropped_step, err));
+    if (training) GANZ_CHECK(take(w, &w->dropped_scale, (size_t)net->scales, sizeof *w->dropped_scale, err));
     GANZ_CHECK(ganz_weights_shared(w, net, err));
     GANZ_CHECK(ganz_weights_refresh(w, net, err));
 out:
@@ -53,9 +53,9 @@ out:
 void ganz_weights_close(ganz_weights *w)
 {
     if (!w->be) return;
-    void *const all[] = {w->master,     w->grad,    w->copy,    w->weight_step, w->bias_step,   w->bias_value,
-                         w->input_step, w->largest, w->clipped, w->timing, w->value_block, w->packed_block, w->weight_range,
-                         w->dropped_step};
+    void *const all[] = {w->master,      w->grad,         w->copy,         w->weight_scale, w->bias_scale,
+                         w->bias_value,  w->input_scale,  w->largest,      w->clipped,      w->timing,
+                         w->value_block, w->packed_block, w->weight_range, w->dropped_scale};
     for (size_t i = 0; i < GANZ_COUNT(all); i++) w->be->free(w->be, all[i]);
     ganz_free(w->items);
     ganz_free(w->value);
@@ -72,30 +72,30 @@ ganz_status ganz_weights_set_range(ganz_weights *w, real range, ganz_error *err)
 
 /* ---- refresh ------------------------------------------------------------------------------------ */
 
-static ganz_refresh_item weight_item(const ganz_weights *w, const ganz_site *site, bool whole)
+static ganz_refresh_item weight_item(const ganz_weights *w, const ganz_site *site, bool power_of_two)
 {
     const ganz_param *const p = &w->params->list[site->weight];
     const bool fake = site->weights == GANZ_WEIGHTS_FAKE;
     return (ganz_refresh_item){.master = w->master + p->offset,
                                .count = ganz_param_count(p),
                                .copy = (char *)w->copy + p->offset * ganz_type_bytes(w->be->product),
-                               .step = ganz_site_steps(w, site),
+                               .scale = ganz_site_scales(w, site),
                                .rows = fake && site->by_row ? site->out : 0,
                                .p = fake ? ganz_code_max(site->weight_bits, true) : 0,
-                               .whole = whole,
+                               .power_of_two = power_of_two,
                                .range = w->weight_range};
 }
 
-static ganz_refresh_item bias_item(const ganz_weights *w, const ganz_site *site, bool whole)
+static ganz_refresh_item bias_item(const ganz_weights *w, const ganz_site *site, bool power_of_two)
 {
     const ganz_param *const p = &w->params->list[site->bias];
     return (ganz_refresh_item){.master = w->master + p->offset,
                                .count = ganz_param_count(p),
                                .copy = w->bias_value + p->offset,
-                               .step = w->bias_step + site->place,
+                               .scale = w->bias_scale + site->place,
                                .p = ganz_code_max(site->bias_bits, true),
                                .values = true,
-                               .whole = whole};
+                               .power_of_two = power_of_two};
 }
 
 ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_error *err)
@@ -113,13 +113,13 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
     for (int i = 0; i < net->sites; i++) {
         const ganz_site *const site = ganz_net_site(changeless, i);
         const bool fake = site->weights == GANZ_WEIGHTS_FAKE;
-        if (copies || fake) w->items[count++] = weight_item(w, site, net->whole_steps);
-        if (fake && ganz_site_codes_bias(site)) w->items[count++] = bias_item(w, site, net->whole_steps);
+        if (copies || fake) w->items[count++] = weight_item(w, site, net->power_of_two);
+        if (fake && ganz_site_codes_bias(site)) w->items[count++] = bias_item(w, site, net->power_of_two);
     }
     if (count > 0) be->refresh(be, w->items, count);
-    const real *const z = w->master + net->params.list[net->first_step].offset;
-    be->steps(be, z, w->input_step, net->steps, net->whole_steps, 1);
-    if (w->dropped_step)
-        be->steps(be, z, w->dropped_step, net->steps, net->whole_steps, w->drop_scale > 0 ? w->drop_scale : 1);
+    const real *const z = w->master + net->params.list[net->first_scale].offset;
+    be->scales(be, z, w->input_scale, net->scales, net->power_of_two, 1);
+    if (w->dropped_scale)
+        be->scales(be, z, w->dropped_scale, net->scales, net->power_of_two, w->drop_scale > 0 ? w->drop_scale : 1);
     return GANZ_OK;
 }

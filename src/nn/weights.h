@@ -4,7 +4,7 @@
 
 #include "nn/net.h"
 
-/* What weights of all states have: steps, counts, and the timing table. On failure the caller closes w. */
+/* What weights of all states have: scales, counts, and the timing table. On failure the caller closes w. */
 ganz_status ganz_weights_shared(ganz_weights *w, const ganz_net *net, ganz_error *err);
 
 /* The timing table (positions, width) in ordinary memory: sines in the first half of a row, cosines in the second,

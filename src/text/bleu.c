@@ -17,7 +17,7 @@ static int compare_words(const void *a, const void *b)
 }
 
 /* Finds the words between white space: appends them to words, or only counts them when it is NULL. */
-static size_t find_words(const ganz_codes *text, ganz_word *words)
+static size_t find_words(const ganz_codepoints *text, ganz_word *words)
 {
     size_t found = 0;
     for (size_t i = 0; i < text->count;) {

@@ -2,7 +2,7 @@
 
 enum { ORDERS = GANZ_CHRF_ORDERS };
 
-static void drop_spaces(ganz_codes *text)
+static void drop_spaces(ganz_codepoints *text)
 {
     size_t kept = 0;
     for (size_t i = 0; i < text->count; i++)

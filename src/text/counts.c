@@ -28,7 +28,8 @@ static bool make_room(ganz_counts *c)
     ganz_free(c->slots);
     c->slots = slots;
     c->slot_count = more;
-    for (size_t i = 0; i < c->size; i++) slots[find_slot(c, c->text.text + c->all[i].begin, c->all[i].bytes)] = (uint32_t)i + 1;
+    for (size_t i = 0; i < c->size; i++)
+        slots[find_slot(c, c->text.text + c->all[i].begin, c->all[i].bytes)] = (uint32_t)i + 1;
     return true;
 }
 

@@ -32,7 +32,10 @@ typedef struct build {
     uint32_t *deepest; /* (length) the longest substring from each position that is a node */
 } build;
 
-static ganz_status no_memory(ganz_error *err) { return ganz_fail(err, GANZ_ENOMEM, "out of memory to learn a vocabulary"); }
+static ganz_status no_memory(ganz_error *err)
+{
+    return ganz_fail(err, GANZ_ENOMEM, "out of memory to learn a vocabulary");
+}
 
 static uint32_t first_character(const build *b, const node *n)
 {
@@ -43,7 +46,8 @@ static uint32_t first_character(const build *b, const node *n)
 
 static bool add_node(build *b, uint32_t parent, size_t begin, size_t end)
 {
-    if (b->count >= UINT32_MAX || !ganz_grow((void **)&b->nodes, &b->capacity, b->count + 1, sizeof *b->nodes)) return false;
+    if (b->count >= UINT32_MAX || !ganz_grow((void **)&b->nodes, &b->capacity, b->count + 1, sizeof *b->nodes))
+        return false;
     const int32_t depth = b->count == 0 ? 0 : b->nodes[parent].depth + 1;
     b->nodes[b->count] = (node){(uint32_t)begin, (uint32_t)end, parent, 0, depth, depth == 1, 0};
     for (size_t i = begin; i < end; i++) b->deepest[b->suffixes->order[i]] = (uint32_t)b->count;
@@ -152,7 +156,8 @@ static size_t missing_characters(const build *b, uint32_t missing[sizeof always]
     return count;
 }
 
-static bool write_file(const build *b, size_t lines_count, const uint32_t *missing, size_t missing_count, ganz_text *file)
+static bool write_file(const build *b, size_t lines_count, const uint32_t *missing, size_t missing_count,
+                       ganz_text *file)
 {
     line *const lines = ganz_alloc(lines_count, sizeof *lines);
     if (!lines) return false;
@@ -219,12 +224,11 @@ ganz_status ganz_learn_search(const ganz_suffixes *s, const ganz_vocab_learning 
             progress->tried++;
             progress->min_count = middle;
             progress->size = (int)size;
-            if (how->progress && !how->progress(how->context, progress)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
+            if (how->progress && !how->progress(how->context, progress))
+                return ganz_fail(err, GANZ_ESTOPPED, "stopped");
         }
         if (off * 100 < how->target_size || low >= high || middle < 2) return GANZ_OK;
-        if (size > (size_t)how->target_size)
-            low = middle + 1;
-        else
-            high = middle - 1;
+        if (size > (size_t)how->target_size) low = middle + 1;
+        else high = middle - 1;
     }
 }

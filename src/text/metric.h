@@ -3,7 +3,7 @@
 #define GANZ_TEXT_METRIC_H
 
 #include "ganz/score.h"
-#include "text/codes.h"
+#include "text/codepoints.h"
 #include "text/ngram.h"
 
 enum {
@@ -22,7 +22,7 @@ typedef struct ganz_word {
 
 /* Room for one segment; start with zeroes. */
 typedef struct ganz_segment {
-    ganz_codes hyp, ref, scratch;
+    ganz_codepoints hyp, ref, scratch;
     ganz_ngrams ngrams;
     ganz_word *words;
     int32_t *ids;

@@ -73,7 +73,8 @@ static ganz_status take_file(sampling *s, const char *path, ganz_error *err)
         unsigned long long bytes;
         ganz_error why = {0};
         const ganz_status status = ganz_text_file_bytes(path, &bytes, &why);
-        if (status == GANZ_EINVAL) return ganz_fail(err, status, "%s to sample by; sample 0 characters to take all of it", why.message);
+        if (status == GANZ_EINVAL)
+            return ganz_fail(err, status, "%s to sample by; sample 0 characters to take all of it", why.message);
         if (status != GANZ_OK) return ganz_fail(err, status, "%s", why.message);
         skip = bytes / (unsigned long long)s->how->sample_chars / 2;
     }
@@ -82,7 +83,8 @@ static ganz_status take_file(sampling *s, const char *path, ganz_error *err)
     const ganz_status status = take_lines(s, lines, skip, err);
     ganz_lines_close(&lines);
     GANZ_TRY(status);
-    if (s->how->progress && !s->how->progress(s->how->context, &s->progress)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
+    if (s->how->progress && !s->how->progress(s->how->context, &s->progress))
+        return ganz_fail(err, GANZ_ESTOPPED, "stopped");
     return GANZ_OK;
 }
 

@@ -9,9 +9,9 @@ enum { MAX_SEGMENT = 1 << 30 };
 
 void ganz_segment_free(ganz_segment *s)
 {
-    ganz_codes_free(&s->hyp);
-    ganz_codes_free(&s->ref);
-    ganz_codes_free(&s->scratch);
+    ganz_codepoints_free(&s->hyp);
+    ganz_codepoints_free(&s->ref);
+    ganz_codepoints_free(&s->scratch);
     ganz_ngrams_free(&s->ngrams);
     ganz_free(s->words);
     ganz_free(s->ids);
@@ -44,11 +44,12 @@ void ganz_scorer_close(ganz_scorer **scorer)
 size_t ganz_scorer_segments(const ganz_scorer *scorer) { return scorer->segments; }
 
 /* The text of one side, in lower case if that is asked for. */
-static bool take_text(const ganz_scorer *s, ganz_codes *to, ganz_codes *scratch, const char *text, size_t bytes)
+static bool take_text(const ganz_scorer *s, ganz_codepoints *to, ganz_codepoints *scratch, const char *text,
+                      size_t bytes)
 {
-    if (!s->settings.lowercase) return ganz_codes_decode(to, text, bytes);
-    if (!ganz_codes_decode(scratch, text, bytes)) return false;
-    ganz_codes_lower(scratch, to);
+    if (!s->settings.lowercase) return ganz_codepoints_decode(to, text, bytes);
+    if (!ganz_codepoints_decode(scratch, text, bytes)) return false;
+    ganz_codepoints_lower(scratch, to);
     return true;
 }
 
@@ -93,8 +94,7 @@ void ganz_score_signature(const ganz_score_settings *settings, int resamples, ui
     static const char *const names[] = {[GANZ_WORDS_13A] = "13a", [GANZ_WORDS_INTL] = "intl", [GANZ_WORDS_T2T] = "t2t"};
     char sampling[64] = "", how[64] = "eff:yes|nc:6|nw:0|space:no";
     if (resamples > 0) snprintf(sampling, sizeof sampling, "bs:%d|seed:%" PRIu64 "|", resamples, seed);
-    if (settings->metric == GANZ_BLEU)
-        snprintf(how, sizeof how, "eff:no|tok:%s|smooth:exp", names[settings->words]);
+    if (settings->metric == GANZ_BLEU) snprintf(how, sizeof how, "eff:no|tok:%s|smooth:exp", names[settings->words]);
     snprintf(out, GANZ_SIGNATURE_BYTES, "nrefs:1|%scase:%s|%s|version:ganz-%s", sampling,
              settings->lowercase ? "lc" : "mixed", how, ganz_version());
 }

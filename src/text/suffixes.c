@@ -60,7 +60,10 @@ static void sort(const ganz_suffixes *s, slice all)
 
 /* ---- filling ------------------------------------------------------------------------------------ */
 
-static ganz_status no_memory(ganz_error *err) { return ganz_fail(err, GANZ_ENOMEM, "out of memory to learn a vocabulary"); }
+static ganz_status no_memory(ganz_error *err)
+{
+    return ganz_fail(err, GANZ_ENOMEM, "out of memory to learn a vocabulary");
+}
 
 /* Every character of a token is in the alphabet while learning: only backslash, underscore and newline change. */
 static ganz_status fill_characters(ganz_suffixes *s, const ganz_counts *counts, ganz_error *err)
@@ -87,7 +90,8 @@ static ganz_status fill_characters(ganz_suffixes *s, const ganz_counts *counts, 
     ganz_text_free(&escaped);
     ganz_free(everything);
     if (!good) return no_memory(err);
-    if (s->length > UINT32_MAX) return ganz_fail(err, GANZ_ELIMIT, "more than 4 billion characters of different tokens");
+    if (s->length > UINT32_MAX)
+        return ganz_fail(err, GANZ_ELIMIT, "more than 4 billion characters of different tokens");
     s->size = s->length - counts->size;
     return GANZ_OK;
 }
@@ -105,10 +109,8 @@ static ganz_status sort_and_count(ganz_suffixes *s, ganz_error *err)
     size_t n = 0;
     for (size_t i = 0; i < s->length; i++) {
         token_of[i] = token;
-        if (s->characters[i] == 0)
-            token++;
-        else
-            s->order[n++] = (uint32_t)i;
+        if (s->characters[i] == 0) token++;
+        else s->order[n++] = (uint32_t)i;
     }
     sort(s, (slice){0, s->size, 0});
     for (size_t i = 0; i < s->size; i++) s->before[i + 1] = s->before[i] + s->repeats[token_of[s->order[i]]];

@@ -13,10 +13,10 @@
 typedef struct ganz_suffixes {
     uint32_t *characters; /* (length) code point + 1, or 0 */
     size_t length;
-    uint32_t *order;   /* (size) */
-    int64_t *before;   /* (size + 1) */
-    size_t size;       /* suffixes: length less one for each token */
-    int64_t *repeats;  /* (tokens) how often each token occurs, in the order of `characters` */
+    uint32_t *order;  /* (size) */
+    int64_t *before;  /* (size + 1) */
+    size_t size;      /* suffixes: length less one for each token */
+    int64_t *repeats; /* (tokens) how often each token occurs, in the order of `characters` */
     int max_depth;
 } ganz_suffixes;
 

@@ -34,8 +34,14 @@ typedef struct ganz_alphabet {
     uint32_t bits[GANZ_CODE_POINTS / 32];
 } ganz_alphabet;
 
-static inline bool ganz_alphabet_has(const ganz_alphabet *a, int32_t code) { return a->bits[code >> 5] >> (code & 31) & 1; }
-static inline void ganz_alphabet_add(ganz_alphabet *a, int32_t code) { a->bits[code >> 5] |= UINT32_C(1) << (code & 31); }
+static inline bool ganz_alphabet_has(const ganz_alphabet *a, int32_t code)
+{
+    return a->bits[code >> 5] >> (code & 31) & 1;
+}
+static inline void ganz_alphabet_add(ganz_alphabet *a, int32_t code)
+{
+    a->bits[code >> 5] |= UINT32_C(1) << (code & 31);
+}
 
 /* Backslash, underscore and the characters of decimal escapes: part of every alphabet. */
 #define GANZ_ESCAPE_CHARACTERS "\\_u;0123456789"

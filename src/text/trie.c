@@ -51,7 +51,8 @@ static void fill(ganz_trie *trie, const ganz_trie_entry *entries, size_t count, 
     }
     trie->nodes[trie->count] = (ganz_trie_node){made, -1};
     GANZ_ASSERT_ALWAYS(made == trie->count);
-    for (uint32_t child = trie->nodes[0].first; child < trie->nodes[1].first; child++) trie->root[trie->labels[child]] = child;
+    for (uint32_t child = trie->nodes[0].first; child < trie->nodes[1].first; child++)
+        trie->root[trie->labels[child]] = child;
 }
 
 ganz_status ganz_trie_open(ganz_trie *trie, ganz_trie_entry *entries, size_t count, ganz_error *err)

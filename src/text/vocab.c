@@ -64,16 +64,18 @@ static ganz_status add_line(ganz_vocab *v, const char *line, size_t bytes, ganz_
     }
     if (bytes == 0) return ganz_fail(err, GANZ_EFORMAT, "%s:%zu: empty vocabulary entry", v->name, number);
     if (bytes > MAX_ENTRY || v->file.bytes + bytes > MAX_FILE)
-        return ganz_fail(err, GANZ_ELIMIT, "%s:%zu: vocabulary too large (%d bytes in one entry, %d in all)", v->name, number,
-                         MAX_ENTRY, MAX_FILE);
+        return ganz_fail(err, GANZ_ELIMIT, "%s:%zu: vocabulary too large (%d bytes in one entry, %d in all)", v->name,
+                         number, MAX_ENTRY, MAX_FILE);
     if (v->size < GANZ_COUNT(reserved) && (bytes != 6 || memcmp(line, reserved[v->size], bytes) != 0))
         return ganz_fail(err, GANZ_EFORMAT, "%s:%zu: a vocabulary has '%s' here", v->name, number, reserved[v->size]);
     if (!ganz_grow((void **)&v->begin, &v->begin_capacity, number, sizeof *v->begin) ||
-        !ganz_grow((void **)&v->bytes, &v->bytes_capacity, number, sizeof *v->bytes) || !ganz_text_append(&v->file, "'", 1))
+        !ganz_grow((void **)&v->bytes, &v->bytes_capacity, number, sizeof *v->bytes) ||
+        !ganz_text_append(&v->file, "'", 1))
         return no_memory(v, err);
     v->begin[v->size] = v->file.bytes;
     v->bytes[v->size++] = (uint32_t)bytes;
-    return ganz_text_append(&v->file, line, bytes) && ganz_text_append(&v->file, "'\n", 2) ? GANZ_OK : no_memory(v, err);
+    return ganz_text_append(&v->file, line, bytes) && ganz_text_append(&v->file, "'\n", 2) ? GANZ_OK
+                                                                                           : no_memory(v, err);
 }
 
 /* Every character of the alphabet is an entry itself. Then no text can fail to be encoded. */
@@ -90,8 +92,8 @@ static ganz_status check_alphabet(ganz_vocab *v, ganz_error *err)
             int32_t code;
             const size_t step = ganz_next_character(entry + at, &code);
             if (!ganz_alphabet_has(v->alphabet, code) && ganz_trie_find(&v->trie, entry + at, step) < 0)
-                return ganz_fail(err, GANZ_EFORMAT, "%s:%zu: U+%04X occurs here but is no vocabulary entry itself", v->name,
-                                 id + 1, (unsigned)code);
+                return ganz_fail(err, GANZ_EFORMAT, "%s:%zu: U+%04X occurs here but is no vocabulary entry itself",
+                                 v->name, id + 1, (unsigned)code);
             ganz_alphabet_add(v->alphabet, code);
             at += step;
         }
@@ -104,7 +106,8 @@ static ganz_status index_entries(ganz_vocab *v, ganz_error *err)
     if (v->size < 2) return ganz_fail(err, GANZ_EFORMAT, "%s: not a vocabulary (%zu lines)", v->name, v->size);
     ganz_trie_entry *const entries = ganz_alloc(v->size, sizeof *entries);
     if (!entries) return no_memory(v, err);
-    for (size_t id = 0; id < v->size; id++) entries[id] = (ganz_trie_entry){entry_text(v, id), v->bytes[id], (int32_t)id};
+    for (size_t id = 0; id < v->size; id++)
+        entries[id] = (ganz_trie_entry){entry_text(v, id), v->bytes[id], (int32_t)id};
     const ganz_status status = ganz_trie_open(&v->trie, entries, v->size, err);
     ganz_free(entries);
     GANZ_TRY(status);
@@ -277,8 +280,8 @@ ganz_status ganz_vocab_decode(const ganz_vocab *v, const int32_t *ids, size_t co
     return ganz_vocab_decode_places(v, ids, count, out, NULL, err);
 }
 
-ganz_status ganz_vocab_decode_places(const ganz_vocab *v, const int32_t *ids, size_t count, ganz_text *out, size_t *begin,
-                                     ganz_error *err)
+ganz_status ganz_vocab_decode_places(const ganz_vocab *v, const int32_t *ids, size_t count, ganz_text *out,
+                                     size_t *begin, ganz_error *err)
 {
     const size_t before = out->bytes;
     decoding d = {.begin = begin};

@@ -77,47 +77,47 @@ static const rule rules_t2t[] = {
 };
 
 /* From left to right; what has matched is not looked at again. */
-static void apply(const rule *r, const ganz_codes *in, ganz_codes *out)
+static void apply(const rule *r, const ganz_codepoints *in, ganz_codepoints *out)
 {
     out->count = 0;
     out->failed = in->failed;
     for (size_t i = 0; i < in->count; i++) {
         const int32_t c = in->at[i];
         if (!r->first(c) || (r->second && (i + 1 == in->count || !r->second(in->at[i + 1])))) {
-            ganz_codes_push(out, c);
+            ganz_codepoints_push(out, c);
             continue;
         }
-        if (r->spaces != AROUND_SECOND) ganz_codes_push(out, ' ');
-        ganz_codes_push(out, c);
-        ganz_codes_push(out, ' ');
-        if (r->second) ganz_codes_push(out, in->at[++i]);
-        if (r->spaces == AROUND_SECOND) ganz_codes_push(out, ' ');
+        if (r->spaces != AROUND_SECOND) ganz_codepoints_push(out, ' ');
+        ganz_codepoints_push(out, c);
+        ganz_codepoints_push(out, ' ');
+        if (r->second) ganz_codepoints_push(out, in->at[++i]);
+        if (r->spaces == AROUND_SECOND) ganz_codepoints_push(out, ' ');
     }
 }
 
 /* What mteval-v13a does to a line before its rules: markup undone, a space at both ends. */
-static void prepare_13a(ganz_codes *text, ganz_codes *scratch)
+static void prepare_13a(ganz_codepoints *text, ganz_codepoints *scratch)
 {
-    static const char *const replaced[][2] = {{"<skipped>", ""}, {"-\n", ""},     {"\n", " "},   {"&quot;", "\""},
+    static const char *const replaced[][2] = {{"<skipped>", ""}, {"-\n", ""},   {"\n", " "},  {"&quot;", "\""},
                                               {"&amp;", "&"},    {"&lt;", "<"}, {"&gt;", ">"}};
-    for (size_t i = 0; i < GANZ_COUNT(replaced); i++) ganz_codes_replace(text, replaced[i][0], replaced[i][1]);
+    for (size_t i = 0; i < GANZ_COUNT(replaced); i++) ganz_codepoints_replace(text, replaced[i][0], replaced[i][1]);
     scratch->count = 0;
     scratch->failed = text->failed;
-    ganz_codes_push(scratch, ' ');
-    for (size_t i = 0; i < text->count; i++) ganz_codes_push(scratch, text->at[i]);
-    ganz_codes_push(scratch, ' ');
+    ganz_codepoints_push(scratch, ' ');
+    for (size_t i = 0; i < text->count; i++) ganz_codepoints_push(scratch, text->at[i]);
+    ganz_codepoints_push(scratch, ' ');
 }
 
-static void swap(ganz_codes *a, ganz_codes *b)
+static void swap(ganz_codepoints *a, ganz_codepoints *b)
 {
-    const ganz_codes t = *a;
+    const ganz_codepoints t = *a;
     *a = *b;
     *b = t;
 }
 
-void ganz_words_split(ganz_score_words how, ganz_codes *text, ganz_codes *scratch)
+void ganz_words_split(ganz_score_words how, ganz_codepoints *text, ganz_codepoints *scratch)
 {
-    if (how != GANZ_WORDS_T2T) ganz_codes_strip_right(text);
+    if (how != GANZ_WORDS_T2T) ganz_codepoints_strip_right(text);
     if (how == GANZ_WORDS_13A) {
         prepare_13a(text, scratch);
         swap(text, scratch);

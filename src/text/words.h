@@ -3,10 +3,10 @@
 #define GANZ_TEXT_WORDS_H
 
 #include "ganz/score.h"
-#include "text/codes.h"
+#include "text/codepoints.h"
 
 /* Cuts text into words: afterwards it holds them with white space between. `scratch` is overwritten.
  * Out of memory shows in text->failed. */
-void ganz_words_split(ganz_score_words how, ganz_codes *text, ganz_codes *scratch);
+void ganz_words_split(ganz_score_words how, ganz_codepoints *text, ganz_codepoints *scratch);
 
 #endif

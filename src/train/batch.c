@@ -28,8 +28,8 @@ struct ganz_loader {
 
 void ganz_loader_defaults(ganz_loader_options *options)
 {
-    *options = (ganz_loader_options){.packed = true, .rows = 64, .slots = 256, .open_rows = 10,
-                                     .tokens = 4096, .max_length = 256, .window = 65536};
+    *options = (ganz_loader_options){
+        .packed = true, .rows = 64, .slots = 256, .open_rows = 10, .tokens = 4096, .max_length = 256, .window = 65536};
 }
 
 static ganz_status check_options(const ganz_loader_options *o, ganz_error *err)

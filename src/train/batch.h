@@ -8,17 +8,17 @@
  * the target are a pair. A row is what padding would have made one: a packed row of several segments, or, for
  * sentences, one segment. All arrays belong to the loader and live until its next call. */
 typedef struct ganz_batch {
-    int source_rows, target_rows;                      /* tokens */
+    int source_rows, target_rows; /* tokens */
     int segments;
-    const int32_t *source_ids;                         /* (source_rows) */
-    const int32_t *target_in;                          /* (target_rows) the token before in its row; -1: start, a zero vector */
-    const int32_t *target_out;                         /* (target_rows) label */
-    const int32_t *source_position, *target_position;  /* from 0 in each segment */
-    const int32_t *source_row, *source_slot;           /* row in the batch, slot in the row */
+    const int32_t *source_ids; /* (source_rows) */
+    const int32_t *target_in;  /* (target_rows) the token before in its row; -1: start, a zero vector */
+    const int32_t *target_out; /* (target_rows) label */
+    const int32_t *source_position, *target_position; /* from 0 in each segment */
+    const int32_t *source_row, *source_slot;          /* row in the batch, slot in the row */
     const int32_t *target_row, *target_slot;
-    const int32_t *source_begin;                       /* (segments + 1) tokens of each segment */
-    const int32_t *target_begin;                       /* (segments + 1) */
-    int packed_rows;                                   /* rows of this batch: 0 <= row < packed_rows */
+    const int32_t *source_begin; /* (segments + 1) tokens of each segment */
+    const int32_t *target_begin; /* (segments + 1) */
+    int packed_rows;             /* rows of this batch: 0 <= row < packed_rows */
 } ganz_batch;
 
 typedef struct ganz_loader_options {

@@ -74,10 +74,10 @@ static ganz_status run_steps(ganz_trainer *t, int steps, ganz_error *err)
     return ganz_trainer_drain(t, err);
 }
 
-/* A step of a phase is like any other of it, once there are steps to round with. */
+/* A step of a phase is like any other of it, once there are scales to round with. */
 static ganz_status go_to_phase(ganz_trainer *t, int phase, ganz_error *err)
 {
-    if (phase >= GANZ_PHASE_STEPS) {
+    if (phase >= GANZ_PHASE_SCALES) {
         GANZ_TRY(ganz_trainer_enter(t, GANZ_PHASE_RANGES, err));
         GANZ_TRY(run_steps(t, 1, err));
     }

@@ -61,10 +61,8 @@ static ganz_status put_text(page *p, const char *text)
 {
     for (; *text; text++) {
         const char *const escaped = *text == '&' ? "&amp;" : *text == '<' ? "&lt;" : *text == '>' ? "&gt;" : NULL;
-        if (escaped)
-            PRINT(p, "%s", escaped);
-        else
-            PRINT(p, "%c", *text);
+        if (escaped) PRINT(p, "%s", escaped);
+        else PRINT(p, "%c", *text);
     }
     return GANZ_OK;
 }
@@ -80,12 +78,9 @@ static ganz_status label(page *p, double x, double y, const char *style, const c
 static void tick_text(double value, double step, char text[32])
 {
     if (fabs(value) < step * 1e-6) value = 0;
-    if (fabs(value) >= 1e6)
-        snprintf(text, 32, "%gM", value / 1e6);
-    else if (fabs(value) >= 1e4)
-        snprintf(text, 32, "%gk", value / 1e3);
-    else
-        snprintf(text, 32, "%.6g", value);
+    if (fabs(value) >= 1e6) snprintf(text, 32, "%gM", value / 1e6);
+    else if (fabs(value) >= 1e4) snprintf(text, 32, "%gk", value / 1e3);
+    else snprintf(text, 32, "%.6g", value);
 }
 
 static ganz_status draw_x_axis(page *p, const char *name)
@@ -173,15 +168,17 @@ static ganz_status draw_marks(page *p, const ganz_chart *chart)
 
 static ganz_status draw(page *p, const ganz_chart *chart)
 {
-    PRINT(p, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
-          "font-family=\"sans-serif\" font-size=\"13\" fill=\"#222\">\n", PAGE_W, PAGE_H, PAGE_W, PAGE_H);
+    PRINT(p,
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
+          "font-family=\"sans-serif\" font-size=\"13\" fill=\"#222\">\n",
+          PAGE_W, PAGE_H, PAGE_W, PAGE_H);
     PRINT(p, "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", PAGE_W, PAGE_H);
     GANZ_TRY(label(p, LEFT, 28, "font-size=\"17\" font-weight=\"bold\"", chart->title));
     GANZ_TRY(draw_x_axis(p, chart->x_label));
     GANZ_TRY(draw_y_axis(p, &p->left, false, chart->left_label));
     if (chart->right_label) GANZ_TRY(draw_y_axis(p, &p->right, true, chart->right_label));
-    PRINT(p, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#444\"/>\n", LEFT, TOP,
-          FRAME_W, FRAME_H);
+    PRINT(p, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#444\"/>\n", LEFT, TOP, FRAME_W,
+          FRAME_H);
     GANZ_TRY(draw_marks(p, chart));
     for (int i = 0; i < chart->count; i++) GANZ_TRY(draw_series(p, &chart->series[i]));
     GANZ_TRY(draw_legend(p, chart));

@@ -5,13 +5,13 @@
 #include "base/base.h"
 
 typedef struct ganz_series {
-    const char *label;     /* NULL: not in the legend */
-    const char *color;     /* "#rrggbb" */
-    const double *x, *y;   /* (count), points that are not finite are left out */
+    const char *label;   /* NULL: not in the legend */
+    const char *color;   /* "#rrggbb" */
+    const double *x, *y; /* (count), points that are not finite are left out */
     int count;
-    bool right;            /* belongs to the right axis */
-    bool dots;             /* a dot on each point */
-    double width;          /* of the line; 0: none */
+    bool right;   /* belongs to the right axis */
+    bool dots;    /* a dot on each point */
+    double width; /* of the line; 0: none */
 } ganz_series;
 
 /* A dashed line from top to bottom with a word beside it. */

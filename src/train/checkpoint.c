@@ -7,7 +7,7 @@
 #include "train/phases.h"
 
 static const char about_slots[] = "training.slots", about_average[] = "training.average", about_z[] = "training.z",
-                  about_ranges[] = "training.ranges", about_step_slots[] = "training.step_slots",
+                  about_ranges[] = "training.ranges", about_scale_slots[] = "training.step_slots",
                   about_lines[] = "training.best_lines", about_trained[] = "trained_steps", about_changes[] = "changes",
                   about_teacher[] = "training.teacher", about_given[] = "training.given_ranges";
 
@@ -17,13 +17,16 @@ typedef struct field {
     bool real_number;
 } field;
 
+/* clang-format off */
 #define COUNTER(name) {"training." #name, offsetof(ganz_counters, name), false}
 #define NUMBER(name) {"training." #name, offsetof(ganz_counters, name), true}
+#define SCALE_UPDATES {"training.step_updates", offsetof(ganz_counters, scale_updates), false} /* the key is older */
+/* clang-format on */
 static const field fields[] = {
-    COUNTER(step), COUNTER(first), COUNTER(phase), COUNTER(phase_step), COUNTER(updates), COUNTER(step_updates),
-    COUNTER(tokens),    COUNTER(epoch),    COUNTER(batch),    COUNTER(log_lines), COUNTER(logged),
-    COUNTER(validated), COUNTER(waited), COUNTER(best_step), NUMBER(best_bleu), NUMBER(best_loss), NUMBER(loss),
-    NUMBER(right), NUMBER(counted),
+    COUNTER(step),     COUNTER(first),     COUNTER(phase),  COUNTER(phase_step), COUNTER(updates),
+    SCALE_UPDATES,     COUNTER(tokens),    COUNTER(epoch),  COUNTER(batch),      COUNTER(log_lines),
+    COUNTER(logged),   COUNTER(validated), COUNTER(waited), COUNTER(best_step),  NUMBER(best_bleu),
+    NUMBER(best_loss), NUMBER(loss),       NUMBER(right),   NUMBER(counted),
 };
 
 /* ---- blocks of the device ----------------------------------------------------------------------- */
@@ -109,10 +112,8 @@ static ganz_status write_counters(ganz_writer *writer, const ganz_counters *coun
 {
     for (size_t i = 0; i < GANZ_COUNT(fields); i++) {
         const void *const from = (const char *)counters + fields[i].offset;
-        if (fields[i].real_number)
-            GANZ_TRY(ganz_writer_real(writer, fields[i].name, *(const double *)from, err));
-        else
-            GANZ_TRY(ganz_writer_int(writer, fields[i].name, *(const int64_t *)from, err));
+        if (fields[i].real_number) GANZ_TRY(ganz_writer_real(writer, fields[i].name, *(const double *)from, err));
+        else GANZ_TRY(ganz_writer_int(writer, fields[i].name, *(const int64_t *)from, err));
     }
     return GANZ_OK;
 }
@@ -131,29 +132,29 @@ static sum_text print_sum(uint64_t sum)
 static ganz_status write_sums(ganz_writer *writer, const ganz_run_parts *p, ganz_error *err)
 {
     if (p->teacher) GANZ_TRY(ganz_writer_text(writer, about_teacher, print_sum(p->teacher).text, err));
-    return p->step_optim ? ganz_writer_text(writer, about_given, print_sum(p->ranges).text, err) : GANZ_OK;
+    return p->scale_optim ? ganz_writer_text(writer, about_given, print_sum(p->ranges).text, err) : GANZ_OK;
 }
 
 /* The z are parameters, but no part of a float model. */
 static const real *z_of(const ganz_run_parts *p)
 {
-    return p->weights->master + p->net->params.list[p->net->first_step].offset;
+    return p->weights->master + p->net->params.list[p->net->first_scale].offset;
 }
 
-static ganz_status declare_steps(ganz_writer *writer, const ganz_run_parts *p, ganz_error *err)
+static ganz_status declare_scales(ganz_writer *writer, const ganz_run_parts *p, ganz_error *err)
 {
-    const int64_t steps = p->net->steps, slots = (int64_t)p->step_optim->slot_count;
-    GANZ_TRY(ganz_writer_declare(writer, about_z, GANZ_DTYPE_F32, 1, &steps, err));
-    GANZ_TRY(ganz_writer_declare(writer, about_ranges, GANZ_DTYPE_F32, 1, &steps, err));
-    return ganz_writer_declare(writer, about_step_slots, GANZ_DTYPE_F32, 1, &slots, err);
+    const int64_t scales = p->net->scales, slots = (int64_t)p->scale_optim->slot_count;
+    GANZ_TRY(ganz_writer_declare(writer, about_z, GANZ_DTYPE_F32, 1, &scales, err));
+    GANZ_TRY(ganz_writer_declare(writer, about_ranges, GANZ_DTYPE_F32, 1, &scales, err));
+    return ganz_writer_declare(writer, about_scale_slots, GANZ_DTYPE_F32, 1, &slots, err);
 }
 
-static ganz_status write_steps(ganz_writer *writer, const ganz_run_parts *p, ganz_error *err)
+static ganz_status write_scales(ganz_writer *writer, const ganz_run_parts *p, ganz_error *err)
 {
-    const size_t steps = (size_t)p->net->steps;
-    GANZ_TRY(write_block(writer, p->weights, z_of(p), steps, err));
-    GANZ_TRY(write_block(writer, p->weights, p->weights->largest, steps, err));
-    return write_block(writer, p->weights, p->step_optim->slots, p->step_optim->slot_count, err);
+    const size_t scales = (size_t)p->net->scales;
+    GANZ_TRY(write_block(writer, p->weights, z_of(p), scales, err));
+    GANZ_TRY(write_block(writer, p->weights, p->weights->largest, scales, err));
+    return write_block(writer, p->weights, p->scale_optim->slots, p->scale_optim->slot_count, err);
 }
 
 static ganz_status write_all(ganz_writer *writer, const ganz_run_parts *p, const ganz_counters *counters,
@@ -166,13 +167,13 @@ static ganz_status write_all(ganz_writer *writer, const ganz_run_parts *p, const
     if (p->best_lines) GANZ_TRY(ganz_writer_declare(writer, about_lines, GANZ_DTYPE_U64, 1, &lines, err));
     GANZ_TRY(ganz_writer_declare(writer, about_slots, GANZ_DTYPE_F32, 1, &slots, err));
     if (p->average) GANZ_TRY(ganz_writer_declare(writer, about_average, GANZ_DTYPE_F32, 1, &block, err));
-    if (p->step_optim) GANZ_TRY(declare_steps(writer, p, err));
+    if (p->scale_optim) GANZ_TRY(declare_scales(writer, p, err));
     GANZ_TRY(ganz_model_declare(writer, p->info, p->net, p->vocab, err));
     const size_t line_bytes = (size_t)p->lines * sizeof *p->best_lines;
     if (p->best_lines) GANZ_TRY(ganz_writer_write(writer, p->best_lines, line_bytes, err));
     GANZ_TRY(write_block(writer, p->weights, p->optim->slots, p->optim->slot_count, err));
     if (p->average) GANZ_TRY(write_block(writer, p->weights, p->average, p->net->params.block, err));
-    if (p->step_optim) GANZ_TRY(write_steps(writer, p, err));
+    if (p->scale_optim) GANZ_TRY(write_scales(writer, p, err));
     return ganz_model_write(writer, p->net, p->vocab, params, err);
 }
 
@@ -236,7 +237,7 @@ static ganz_status read_settings(const ganz_container *file, ganz_recipe *recipe
 {
     if (!ganz_container_text(file, "training.step"))
         return ganz_fail(err, GANZ_EFORMAT, "%s: a model, but not a checkpoint of a run", ganz_container_name(file));
-    ganz_recipe_defaults(recipe); /* settings that are younger than the file */
+    ganz_recipe_defaults(recipe);                /* settings that are younger than the file */
     recipe->learn_from = GANZ_LEARN_FROM_CORPUS; /* whatever the default is now */
     return read_noted(file, true, recipe, err);
 }
@@ -311,33 +312,34 @@ static ganz_status read_counters(const ganz_container *file, ganz_counters *coun
 {
     for (size_t i = 0; i < GANZ_COUNT(fields); i++) {
         void *const to = (char *)counters + fields[i].offset;
-        if (fields[i].real_number)
-            GANZ_TRY(ganz_container_get_real(file, fields[i].name, to, err));
-        else
-            GANZ_TRY(ganz_container_get_int(file, fields[i].name, 0, INT64_MAX, to, err));
+        if (fields[i].real_number) GANZ_TRY(ganz_container_get_real(file, fields[i].name, to, err));
+        else GANZ_TRY(ganz_container_get_int(file, fields[i].name, 0, INT64_MAX, to, err));
     }
     if (counters->phase < GANZ_PHASES) return GANZ_OK;
     return ganz_fail(err, GANZ_EFORMAT, "%s: there is no phase %lld", ganz_container_name(file),
                      (long long)counters->phase);
 }
 
-/* A run that learns from somebody else, or begins with other steps, would end otherwise. Older files tell nothing. */
-static ganz_status compare_sums(const ganz_container *file, const ganz_run_parts *p, const ganz_counters *at, ganz_error *err)
+/* A run that learns from somebody else, or begins with other scales, would end otherwise. Older files tell nothing. */
+static ganz_status compare_sums(const ganz_container *file, const ganz_run_parts *p, const ganz_counters *at,
+                                ganz_error *err)
 {
-    const char *const teacher = ganz_container_text(file, about_teacher), *const given = ganz_container_text(file, about_given);
+    const char *const teacher = ganz_container_text(file, about_teacher), *const given =
+                                                                              ganz_container_text(file, about_given);
     const char *const name = ganz_container_name(file);
-    const bool used = at->phase > GANZ_PHASE_RANGES; /* they are steps by now */
+    const bool used = at->phase > GANZ_PHASE_RANGES; /* they are scales by now */
     if (teacher && strcmp(teacher, print_sum(p->teacher).text) != 0)
         return ganz_fail(err, GANZ_EINVAL, "%s learns from another teacher: give the same one", name);
     if (given && (p->ranges || !used) && strcmp(given, print_sum(p->ranges).text) != 0)
-        return ganz_fail(err, GANZ_EINVAL, "%s was begun with other steps: give the integer model it was given, or none if it was none",
+        return ganz_fail(err, GANZ_EINVAL,
+                         "%s was begun with other steps: give the integer model it was given, or none if it was none",
                          name);
     return GANZ_OK;
 }
 
 /* The tensors of a checkpoint that are beside the model. */
 typedef struct extras {
-    const ganz_entry *slots, *average, *z, *ranges, *step_slots, *lines;
+    const ganz_entry *slots, *average, *z, *ranges, *scale_slots, *lines;
 } extras;
 
 /* Training and quantization hold different things: one cannot go on with the other. */
@@ -345,24 +347,24 @@ static ganz_status compare_kind(const ganz_container *file, const ganz_run_parts
 {
     static const char *const kinds[] = {"training", "quantization"};
     const bool quantized = ganz_container_find(file, about_z) != NULL;
-    if (quantized == (p->step_optim != NULL)) return GANZ_OK;
-    return ganz_fail(err, GANZ_EINVAL, "%s is a checkpoint of %s, not of %s", ganz_container_name(file), kinds[quantized],
-                     kinds[!quantized]);
+    if (quantized == (p->scale_optim != NULL)) return GANZ_OK;
+    return ganz_fail(err, GANZ_EINVAL, "%s is a checkpoint of %s, not of %s", ganz_container_name(file),
+                     kinds[quantized], kinds[!quantized]);
 }
 
 /* What only a run that quantizes has; and its lines, when they are of this validation set. */
-static ganz_status check_steps(const ganz_container *file, const ganz_run_parts *p, extras *found, ganz_error *err)
+static ganz_status check_scales(const ganz_container *file, const ganz_run_parts *p, extras *found, ganz_error *err)
 {
-    const int64_t steps = p->net->steps;
+    const int64_t scales = p->net->scales;
     found->lines = ganz_container_find(file, about_lines);
     if (found->lines && (!p->best_lines || found->lines->dtype != GANZ_DTYPE_U64 ||
                          found->lines->bytes != (size_t)p->lines * sizeof *p->best_lines))
         found->lines = NULL;
-    if (!p->step_optim) return GANZ_OK;
-    const int64_t slots = (int64_t)p->step_optim->slot_count;
-    GANZ_TRY(ganz_container_get(file, about_z, GANZ_DTYPE_F32, 1, &steps, &found->z, err));
-    GANZ_TRY(ganz_container_get(file, about_ranges, GANZ_DTYPE_F32, 1, &steps, &found->ranges, err));
-    return ganz_container_get(file, about_step_slots, GANZ_DTYPE_F32, 1, &slots, &found->step_slots, err);
+    if (!p->scale_optim) return GANZ_OK;
+    const int64_t slots = (int64_t)p->scale_optim->slot_count;
+    GANZ_TRY(ganz_container_get(file, about_z, GANZ_DTYPE_F32, 1, &scales, &found->z, err));
+    GANZ_TRY(ganz_container_get(file, about_ranges, GANZ_DTYPE_F32, 1, &scales, &found->ranges, err));
+    return ganz_container_get(file, about_scale_slots, GANZ_DTYPE_F32, 1, &slots, &found->scale_slots, err);
 }
 
 static ganz_status check_all(const ganz_container *file, const ganz_run_parts *p, extras *found, ganz_recipe *made,
@@ -377,17 +379,17 @@ static ganz_status check_all(const ganz_container *file, const ganz_run_parts *p
     GANZ_TRY(ganz_model_check_params(file, p->net, err));
     GANZ_TRY(ganz_container_get(file, about_slots, GANZ_DTYPE_F32, 1, &slots, &found->slots, err));
     *found = (extras){.slots = found->slots};
-    GANZ_TRY(check_steps(file, p, found, err));
+    GANZ_TRY(check_scales(file, p, found, err));
     if (p->average && ganz_container_find(file, about_average))
         GANZ_TRY(ganz_container_get(file, about_average, GANZ_DTYPE_F32, 1, &block, &found->average, err));
     return ganz_container_verify(file, err);
 }
 
-static ganz_status restore_steps(const ganz_run_parts *p, const extras *found, ganz_error *err)
+static ganz_status restore_scales(const ganz_run_parts *p, const extras *found, ganz_error *err)
 {
     GANZ_TRY(read_block(p->weights, found->z, (real *)(uintptr_t)z_of(p), err));
     GANZ_TRY(read_block(p->weights, found->ranges, p->weights->largest, err));
-    return read_block(p->weights, found->step_slots, p->step_optim->slots, err);
+    return read_block(p->weights, found->scale_slots, p->scale_optim->slots, err);
 }
 
 static ganz_status restore(const ganz_container *file, const ganz_run_parts *p, const extras *found, ganz_error *err)
@@ -396,15 +398,14 @@ static ganz_status restore(const ganz_container *file, const ganz_run_parts *p, 
     const size_t count = p->net->params.block;
     real *const params = ganz_alloc(count, sizeof *params);
     if (!params) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a checkpoint");
-    w->be->download(w->be, params, w->master, count * sizeof *params); /* the steps stay */
+    w->be->download(w->be, params, w->master, count * sizeof *params); /* the scales stay */
     ganz_status status;
     GANZ_CHECK(ganz_model_read_params(file, p->net, params, err));
     w->be->upload(w->be, w->master, params, count * sizeof *params);
     GANZ_CHECK(read_block(w, found->slots, p->optim->slots, err));
-    if (found->z) GANZ_CHECK(restore_steps(p, found, err));
+    if (found->z) GANZ_CHECK(restore_scales(p, found, err));
     if (found->lines) memcpy(p->best_lines, found->lines->data, found->lines->bytes);
-    if (found->average)
-        GANZ_CHECK(read_block(w, found->average, p->average, err));
+    if (found->average) GANZ_CHECK(read_block(w, found->average, p->average, err));
     else if (p->average)
         w->be->copy(w->be, p->average, w->master, count * sizeof *params); /* the average begins here */
     status = w->be->sync(w->be, err);

@@ -9,12 +9,12 @@
 
 /* Counters of a run: all that decides what comes next, and nothing that a clock has touched. */
 typedef struct ganz_counters {
-    int64_t step;      /* made */
-    int64_t first;     /* step of the schedule that this run went on from */
-    int64_t phase, phase_step; /* row of the table of phases; steps made in it */
-    int64_t updates, step_updates; /* of the weights, slots that were taken over included; of the learned steps */
-    int64_t tokens;    /* target tokens seen */
-    int64_t epoch, batch; /* the batch that comes next */
+    int64_t step;                   /* made */
+    int64_t first;                  /* step of the schedule that this run went on from */
+    int64_t phase, phase_step;      /* row of the table of phases; steps made in it */
+    int64_t updates, scale_updates; /* of the weights, slots that were taken over included; of the learned scales */
+    int64_t tokens;                 /* target tokens seen */
+    int64_t epoch, batch;           /* the batch that comes next */
     int64_t log_lines;
     int64_t logged;    /* step of the last line about training */
     int64_t validated; /* step of the last validation */
@@ -32,13 +32,13 @@ typedef struct ganz_run_parts {
     const ganz_vocab *vocab;
     const ganz_weights *weights;
     const ganz_optim *optim;
-    const ganz_optim *step_optim; /* of the learned steps; NULL: nothing is quantized */
-    real *average;                /* (params.block) on the device, or NULL */
-    uint64_t *best_lines;         /* (lines) sums of the translations of the best model; NULL: none are kept */
+    const ganz_optim *scale_optim; /* of the learned scales; NULL: nothing is quantized */
+    real *average;                 /* (params.block) on the device, or NULL */
+    uint64_t *best_lines;          /* (lines) sums of the translations of the best model; NULL: none are kept */
     int lines;
-    const char *changes;          /* noted, or NULL */
-    uint64_t teacher, ranges;     /* sums of what is learned from instead of the corpus, and of the ranges that steps begin
-                                   * with instead of measured ones; 0: neither */
+    const char *changes;      /* noted, or NULL */
+    uint64_t teacher, ranges; /* sums of what is learned from instead of the corpus, and of the ranges that scales begin
+                               * with instead of measured ones; 0: neither */
 } ganz_run_parts;
 
 /* Replaces the file whole, or leaves it as it was. */
@@ -46,7 +46,7 @@ ganz_status ganz_checkpoint_save(const char *path, const ganz_run_parts *parts, 
                                  ganz_error *err);
 /* Puts a checkpoint back. Everything is checked, sums of all bytes included, before anything is changed. Settings of
  * the recipe that may not change within a run must be those of the checkpoint, and so must the teacher and, until they
- * have become steps, the given ranges. */
+ * have become scales, the given ranges. */
 typedef struct ganz_past {
     ganz_recipe recipe; /* of the checkpoint */
     /* texts, or NULL; freed by ganz_past_free */
@@ -55,13 +55,13 @@ typedef struct ganz_past {
     char *source_language, *target_language;
 } ganz_past;
 void ganz_past_free(ganz_past *past);
-ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *parts, ganz_counters *counters, ganz_past *past,
-                                 ganz_error *err);
+ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *parts, ganz_counters *counters,
+                                 ganz_past *past, ganz_error *err);
 /* Settings of a checkpoint alone. */
 ganz_status ganz_checkpoint_recipe(const char *path, ganz_recipe *recipe, ganz_error *err);
 
-/* What a model file tells of its training. Settings it does not tell, those of quantization and learn_from are left as they
- * are. */
+/* What a model file tells of its training. Settings it does not tell, those of quantization and learn_from are left as
+ * they are. */
 typedef struct ganz_origin {
     bool recipe;
     int64_t step; /* trained for so many; 0: unknown */

@@ -144,7 +144,4 @@ bool ganz_corpus_ids(const ganz_corpus *c, uint32_t pair, int32_t *source, int32
     return copy_ids(c, c->begin[pair] + n, target, ganz_corpus_target(c, pair)) && source_good;
 }
 
-void ganz_corpus_forget(const ganz_corpus *c)
-{
-    ganz_map_forget(c->ids, (size_t)c->begin[c->pairs] * c->id_bytes);
-}
+void ganz_corpus_forget(const ganz_corpus *c) { ganz_map_forget(c->ids, (size_t)c->begin[c->pairs] * c->id_bytes); }

@@ -42,8 +42,14 @@ ganz_status ganz_folder_make(const ganz_folder *folder, ganz_error *err)
 /* "last.safetensors.tmp.ab12CD": what an output is called before it has its name. */
 static bool is_leftover(const char *name)
 {
-    static const char *const stems[] = {"last.safetensors.tmp.", "best.safetensors.tmp.", "average.safetensors.tmp.",
-                                        "loss.svg.tmp.", "model-", "phase-3.safetensors.tmp.", "steps.svg.tmp.", "quant."};
+    static const char *const stems[] = {"last.safetensors.tmp.",
+                                        "best.safetensors.tmp.",
+                                        "average.safetensors.tmp.",
+                                        "loss.svg.tmp.",
+                                        "model-",
+                                        "phase-3.safetensors.tmp.",
+                                        "steps.svg.tmp.",
+                                        "quant."};
     const char *const mark = strstr(name, ".tmp.");
     if (!mark || strlen(mark) != strlen(".tmp.XXXXXX")) return false;
     for (size_t i = 0; i < GANZ_COUNT(stems); i++)

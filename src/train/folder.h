@@ -9,7 +9,7 @@ enum { GANZ_PATH = 1024 };
 typedef struct ganz_folder {
     const char *path; /* borrowed */
     char last[GANZ_PATH], best[GANZ_PATH], average[GANZ_PATH], log[GANZ_PATH], svg[GANZ_PATH];
-    /* of quantization: the model after steps were first learned; the steps over time */
+    /* of quantization: the model after scales were first learned; the scales over time */
     char phase3[GANZ_PATH], history[GANZ_PATH], history_svg[GANZ_PATH];
 } ganz_folder;
 

@@ -31,8 +31,8 @@ static bool append(line *l, const char *text)
 static bool add_heading(line *l, const ganz_net *net)
 {
     bool good = append(l, "step\tphase");
-    for (int i = 0; i < net->steps && good; i++)
-        good = append(l, "\t") && append(l, net->params.list[net->first_step + i].name);
+    for (int i = 0; i < net->scales && good; i++)
+        good = append(l, "\t") && append(l, net->params.list[net->first_scale + i].name);
     return good && append(l, "\n");
 }
 
@@ -68,11 +68,12 @@ ganz_status ganz_history_add(const char *path, const ganz_net *net, const ganz_w
                              ganz_error *err)
 {
     line l = {0};
-    const size_t count = (size_t)net->steps;
+    const size_t count = (size_t)net->scales;
     real *const z = ganz_alloc(count, sizeof *z);
-    if (z) w->be->download(w->be, z, w->master + net->params.list[net->first_step].offset, count * sizeof *z);
-    const bool good = z && (ganz_exists(path) || add_heading(&l, net)) && add_values(&l, z, net->steps, step, phase);
-    const ganz_status status = good ? write_line(path, &l, err) : ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", path);
+    if (z) w->be->download(w->be, z, w->master + net->params.list[net->first_scale].offset, count * sizeof *z);
+    const bool good = z && (ganz_exists(path) || add_heading(&l, net)) && add_values(&l, z, net->scales, step, phase);
+    const ganz_status status =
+        good ? write_line(path, &l, err) : ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", path);
     ganz_free(l.text);
     ganz_free(z);
     return status;
@@ -106,7 +107,7 @@ ganz_status ganz_history_keep(const char *path, int64_t step, ganz_error *err)
 
 static const char *color_of(const ganz_net *net, int place)
 {
-    const char *const name = net->params.list[net->first_step + place].name;
+    const char *const name = net->params.list[net->first_scale + place].name;
     if (!strstr(name, ".pair.")) return "#1f5fa8";
     return strstr(name, ".u.z") ? "#2a8a3e" : "#d1550a";
 }
@@ -129,23 +130,27 @@ static ganz_status plot(const ganz_map *map, const char *svg_path, const ganz_ne
 {
     int lines = 0;
     for (const char *at = (const char *)map->data; at && (at = next_line(map, at));) lines++;
-    const size_t count = (size_t)net->steps, n = (size_t)lines;
+    const size_t count = (size_t)net->scales, n = (size_t)lines;
     double *const block = ganz_alloc((count + 1) * n + 1, sizeof *block);
     ganz_series *const series = ganz_alloc(count, sizeof *series);
     ganz_status status = block && series ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", svg_path);
     if (status == GANZ_OK) {
-        const int points = read_columns(map, net->steps, lines, block, block + n);
+        const int points = read_columns(map, net->scales, lines, block, block + n);
         const char *const labels[] = {"inputs of dense products", "q, k, v", "attention weights"};
         bool seen[3] = {false};
-        for (int i = 0; i < net->steps; i++) {
+        for (int i = 0; i < net->scales; i++) {
             const char *const color = color_of(net, i);
-            series[i] = (ganz_series){.color = color, .x = block, .y = block + n * (size_t)(i + 1), .count = points, .width = 0.7};
+            series[i] = (ganz_series){
+                .color = color, .x = block, .y = block + n * (size_t)(i + 1), .count = points, .width = 0.7};
             const int kind = strcmp(color, "#1f5fa8") == 0 ? 0 : strcmp(color, "#d1550a") == 0 ? 1 : 2;
             if (!seen[kind]) series[i].label = labels[kind];
             seen[kind] = true;
         }
-        const ganz_chart chart = {.title = "Learned steps", .x_label = "step", .left_label = "z = log2 of the step",
-                                  .series = series, .count = net->steps};
+        const ganz_chart chart = {.title = "Learned steps",
+                                  .x_label = "step",
+                                  .left_label = "z = log2 of the step",
+                                  .series = series,
+                                  .count = net->scales};
         status = ganz_chart_write(&chart, svg_path, err);
     }
     ganz_free(block);

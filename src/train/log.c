@@ -13,7 +13,8 @@
 
 enum { LINE_BYTES = 1024, NOTE_BYTES = 600, MARKS = 8, FIELDS = (int)(sizeof(ganz_log_record) / sizeof(double)) };
 
-#define NUMBERS "step\tepoch\ttokens\tseconds\trate\tloss\taccuracy\ttokens/s\tvalid_loss\tvalid_accuracy\tvalid_bleu\tphase"
+#define NUMBERS \
+    "step\tepoch\ttokens\tseconds\trate\tloss\taccuracy\ttokens/s\tvalid_loss\tvalid_accuracy\tvalid_bleu\tphase"
 static const char heading[] = NUMBERS "\tnote\n", old_heading[] = NUMBERS "\n";
 #undef NUMBERS
 
@@ -103,11 +104,12 @@ static ganz_status keep_lines(ganz_log *log, int64_t keep, ganz_error *err)
     return bytes > 0 ? GANZ_OK : write_all(log, heading, sizeof heading - 1, err);
 }
 
-/* Two runs in one folder would spoil each other. The lock ends with the process, however that ends. Not fcntl: its locks
- * also end when the file is closed after somebody in the process has read it. */
+/* Two runs in one folder would spoil each other. The lock ends with the process, however that ends. Not fcntl: its
+ * locks also end when the file is closed after somebody in the process has read it. */
 static ganz_status take_lock(const ganz_log *log, ganz_error *err)
 {
-    if (flock(log->file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return GANZ_OK; /* or there are no locks there */
+    if (flock(log->file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return GANZ_OK; /* or there are no locks there */
     return ganz_fail(err, GANZ_EINVAL, "%s is in use by another run", log->path);
 }
 
@@ -136,7 +138,8 @@ ganz_status ganz_log_add(ganz_log *log, const ganz_log_record *record, const cha
     int n = 0;
     to_fields(record, fields);
     for (int i = 0; i < FIELDS; i++) {
-        if (!isnan(fields[i])) n += snprintf(line + n, sizeof line - (size_t)n, i == 0 || i == 2 ? "%.12g" : "%.6g", fields[i]);
+        if (!isnan(fields[i]))
+            n += snprintf(line + n, sizeof line - (size_t)n, i == 0 || i == 2 ? "%.12g" : "%.6g", fields[i]);
         if (i + 1 < FIELDS) line[n++] = '\t';
     }
     if (!log->old) n += snprintf(line + n, sizeof line - (size_t)n, "\t%.*s", NOTE_BYTES, note ? note : "");
@@ -176,7 +179,8 @@ typedef struct columns {
     double *step, *loss, *smooth, *valid, *bleu;
 } columns;
 
-/* An exponential mean over about a hundredth of the points, without a bias towards the first; each phase has its own. */
+/* An exponential mean over about a hundredth of the points, without a bias towards the first; each phase has its
+ * own. */
 static void fill_columns(const columns *c, const ganz_log_record *records, int count)
 {
     const double keep = 1 - 1 / (1 + count / 100.0);

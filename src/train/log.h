@@ -7,9 +7,9 @@
 /* Numbers that an event does not have are NaN, and nothing in the file. */
 typedef struct ganz_log_record {
     double step, epoch, tokens, seconds, rate;
-    double loss, accuracy, speed;                      /* training, since the line before */
-    double valid_loss, valid_accuracy, valid_bleu;     /* validation */
-    double phase;                                      /* of quantization */
+    double loss, accuracy, speed;                  /* training, since the line before */
+    double valid_loss, valid_accuracy, valid_bleu; /* validation */
+    double phase;                                  /* of quantization */
 } ganz_log_record;
 ganz_log_record ganz_log_blank(void); /* all NaN */
 
@@ -35,7 +35,8 @@ ganz_status ganz_log_read(const char *path, ganz_log_record **records, int *coun
 /* Where phases begin in a log, as marks of a chart; returns how many, at most `most`. */
 int ganz_log_marks(const ganz_log_record *records, int count, ganz_mark *marks, int most);
 /* Draws the losses and BLEU of a log, and the borders of its phases. The training loss of a run that is taught is the
- * divergence from its teacher, far below any validation loss, of which then only what it has above its least is drawn. */
+ * divergence from its teacher, far below any validation loss, of which then only what it has above its least is
+ * drawn. */
 ganz_status ganz_log_plot(const char *log_path, const char *svg_path, const char *title, bool taught, ganz_error *err);
 
 #endif

@@ -48,14 +48,14 @@ static void null_largest(ganz_backend *be, const ganz_matrix *x, real *largest)
     (void)x;
     (void)largest;
 }
-static void null_steps(ganz_backend *be, const real *z, real *step, int count, bool whole, real scale)
+static void null_scales(ganz_backend *be, const real *z, real *scale, int count, bool power_of_two, real factor)
 {
     (void)be;
     (void)z;
-    (void)step;
-    (void)count;
-    (void)whole;
     (void)scale;
+    (void)count;
+    (void)power_of_two;
+    (void)factor;
 }
 static void null_refresh(ganz_backend *be, const ganz_refresh_item *items, int count)
 {
@@ -115,7 +115,7 @@ ganz_backend ganz_null_backend(const ganz_backend *like)
         .quantize = null_quantize,
         .quantize_grad = null_quantize,
         .largest = null_largest,
-        .steps = null_steps,
+        .scales = null_scales,
         .refresh = null_refresh,
         .adafactor = null_update,
         .adam = null_update,
@@ -129,10 +129,21 @@ ganz_feed ganz_feed_of_size(int tokens, int rows, int slots)
 {
     static const int32_t none[2];
     const int longest = slots < tokens ? slots : tokens;
-    const ganz_tokens t = {.rows = tokens, .ids = none, .positions = none, .row = none, .slot = none,
-                           .packed_rows = rows, .slots = slots, .by_id = none};
-    const ganz_spans s = {.queries = tokens, .keys = tokens, .segments = rows, .query_begin = none, .key_begin = none,
-                          .longest_query = longest, .longest_key = longest};
+    const ganz_tokens t = {.rows = tokens,
+                           .ids = none,
+                           .positions = none,
+                           .row = none,
+                           .slot = none,
+                           .packed_rows = rows,
+                           .slots = slots,
+                           .by_id = none};
+    const ganz_spans s = {.queries = tokens,
+                          .keys = tokens,
+                          .segments = rows,
+                          .query_begin = none,
+                          .key_begin = none,
+                          .longest_query = longest,
+                          .longest_key = longest};
     ganz_feed feed = {.source = t, .target = t, .labels = none, .encoder = s, .decoder = s, .cross = s};
     feed.decoder.causal = true;
     return feed;

@@ -4,10 +4,6 @@
 
 #include "train/upload.h"
 
-typedef struct ganz_measured {
-    size_t host, device; /* bytes of the two arenas */
-} ganz_measured;
-
 /* A backend that accepts every call and does nothing, with the types of `like`. */
 ganz_backend ganz_null_backend(const ganz_backend *like);
 

@@ -12,7 +12,7 @@ enum { BATCH_TOKENS = 2048, LONGEST = 256 };
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
-double ganz_operand_max_step(const ganz_operand_stats *s) { return s->largest / s->most; }
+double ganz_operand_max_scale(const ganz_operand_stats *s) { return s->largest / s->most; }
 
 double ganz_operand_snr(const ganz_operand_stats *s)
 {
@@ -24,13 +24,13 @@ double ganz_operand_clip_rate(const ganz_operand_stats *s)
     return s->values > 0 ? (double)s->clipped / (double)s->values : 0;
 }
 
-/* As the kernels do it: in float, by the inverse of the step. */
+/* As the kernels do it: in float, by the inverse of the scale. */
 static void count_value(ganz_operand_stats *s, float value, float inv)
 {
     const double size = fabs((double)value);
     const double low = s->kind == GANZ_OPERAND_U ? 0 : -s->most;
     const double code = rint((double)(value * inv)), kept = fmin(fmax(code, low), s->most);
-    const double lost = (double)value - kept * s->step;
+    const double lost = (double)value - kept * s->scale;
     s->values++;
     s->clipped += kept != code;
     s->signal += size * size;
@@ -43,7 +43,7 @@ static void see_input(void *context, int place, const ganz_matrix *x)
     ganz_operands *const o = context;
     ganz_operand_stats *const s = &o->list[place];
     if (!s->integer) return;
-    const float inv = 1 / (float)s->step;
+    const float inv = 1 / (float)s->scale;
     for (int row = 0; row < x->rows; row++) {
         const real *const values = (const real *)x->data + (size_t)row * (size_t)x->ld;
         for (int i = 0; i < x->cols; i++) count_value(s, (float)values[i], inv);
@@ -89,7 +89,7 @@ static void look_at_query(const looking *l, int query, int segment, int head)
         if ((double)l->u[j] > largest) largest = (double)l->u[j];
     }
     for (int j = 0; j < count; j++) sum += l->u[j] = (real)exp((double)l->u[j] - largest);
-    const float inv = 1 / (float)l->stats->step;
+    const float inv = 1 / (float)l->stats->scale;
     for (int j = 0; j < count; j++) {
         l->u[j] = (real)((double)l->u[j] / sum);
         count_value(l->stats, (float)l->u[j], inv);
@@ -104,7 +104,7 @@ static void see_attention(void *context, const ganz_pair *pair, const ganz_atten
     const ganz_spans *const see = &c->see;
     if (!o->list[pair->u.place].integer) return;
     looking l = {.call = c, .stats = &o->list[pair->u.place], .magnitudes = &o->magnitudes[pair->u.place]};
-    l.scale = (double)*c->q.step * (double)*c->k.step * (double)c->scale;
+    l.scale = (double)*c->q.scale * (double)*c->k.scale * (double)c->inv_root;
     l.u = ganz_alloc((size_t)see->longest_key + 1, sizeof *l.u);
     for (int query = 0, segment = 0; l.u && query < see->queries; query++) {
         while (see->segments && query >= see->query_begin[segment + 1]) segment++;
@@ -115,17 +115,17 @@ static void see_attention(void *context, const ganz_pair *pair, const ganz_atten
 
 /* ---- the operands of a model -------------------------------------------------------------------- */
 
-static void name_operand(ganz_operands *o, const ganz_step *step, ganz_operand_kind kind, int bits, bool integer)
+static void name_operand(ganz_operands *o, const ganz_scale *scale, ganz_operand_kind kind, int bits, bool integer)
 {
     const ganz_model *const m = o->model;
-    ganz_operand_stats *const s = &o->list[step->place];
-    const char *const name = m->net.params.list[step->z].name;
+    ganz_operand_stats *const s = &o->list[scale->place];
+    const char *const name = m->net.params.list[scale->z].name;
     snprintf(s->name, sizeof s->name, "%.*s", (int)strlen(name) - 2, name); /* without ".z" */
     s->kind = kind;
     s->integer = integer;
     s->bits = bits;
     s->most = ganz_code_max(bits, kind != GANZ_OPERAND_U);
-    s->step = (double)m->weights.input_step[step->place];
+    s->scale = (double)m->weights.input_scale[scale->place];
 }
 
 static void name_operands(ganz_operands *o)
@@ -184,7 +184,8 @@ out:
 static ganz_status translate(ganz_operands *o, const ganz_ids *ids, const size_t *begin, int longest, ganz_error *err)
 {
     ganz_model *const m = o->model;
-    const ganz_decoder_options options = {.search = {.beam = 1, .n_best = 1}, .batch_tokens = BATCH_TOKENS, .max_input = longest};
+    const ganz_decoder_options options = {
+        .search = {.beam = 1, .n_best = 1}, .batch_tokens = BATCH_TOKENS, .max_input = longest};
     ganz_decoder *decoder = NULL;
     const ganz_found *found;
     const int *counts;
@@ -234,7 +235,7 @@ ganz_status ganz_operands_open(ganz_operands *o, const char *model, const char *
         status = ganz_fail(err, GANZ_EINVAL, "%s: not an integer model", model);
         goto out;
     }
-    o->count = o->model->net.steps;
+    o->count = o->model->net.scales;
     o->list = ganz_alloc((size_t)o->count, sizeof *o->list);
     o->magnitudes = ganz_alloc((size_t)o->count, sizeof *o->magnitudes);
     if (!o->list || !o->magnitudes) {

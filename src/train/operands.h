@@ -10,16 +10,16 @@ typedef enum ganz_operand_kind { GANZ_OPERAND_INPUT, GANZ_OPERAND_QKV, GANZ_OPER
 typedef struct ganz_operand_stats {
     char name[48]; /* "enc.0.self.q.x", "enc.0.self.pair.u" */
     ganz_operand_kind kind;
-    bool integer;  /* false: its product stayed float, and nothing below is known */
+    bool integer;   /* false: its product stayed float, and nothing below is known */
     int bits, most; /* largest code */
-    double step;
+    double scale;
     int64_t values, clipped;
     double largest;       /* magnitude */
     double signal, noise; /* sums of squares: of values, of what rounding and clipping took from them */
 } ganz_operand_stats;
 
 typedef struct ganz_operands {
-    ganz_operand_stats *list;   /* (count) by place of their steps */
+    ganz_operand_stats *list;   /* (count) by place of their scales */
     ganz_histogram *magnitudes; /* (count) */
     int count;
     ganz_audit audit;
@@ -29,11 +29,12 @@ typedef struct ganz_operands {
 } ganz_operands;
 
 /* Opens an integer model and has it translate the first lines of a text, greedily, on one processor. */
-ganz_status ganz_operands_open(ganz_operands *operands, const char *model, const char *text, int lines, ganz_error *err);
+ganz_status ganz_operands_open(ganz_operands *operands, const char *model, const char *text, int lines,
+                               ganz_error *err);
 void ganz_operands_close(ganz_operands *operands);
 
-/* Step with which the largest magnitude seen is the largest code. */
-double ganz_operand_max_step(const ganz_operand_stats *s);
+/* Scale with which the largest magnitude seen is the largest code. */
+double ganz_operand_max_scale(const ganz_operand_stats *s);
 /* Signal-to-noise ratio in decibels; NaN: nothing was seen, or nothing was lost. */
 double ganz_operand_snr(const ganz_operand_stats *s);
 double ganz_operand_clip_rate(const ganz_operand_stats *s); /* 0 to 1 */

@@ -16,17 +16,17 @@ double ganz_rate(const ganz_recipe *recipe, int64_t t, double done)
     return ganz_flat_rate(recipe, t) * ganz_cooldown(recipe->cooldown, done);
 }
 
-/* Adam: fewer levels need larger steps and bear them, 0.009 octaves with 8 bits and 0.018 with 6 (Jain et al. 2019).
+/* Adam: fewer levels need larger scales and bear them, 0.009 octaves with 8 bits and 0.018 with 6 (Jain et al. 2019).
  * Adafactor comes to about as much with 8 bits, where z lies around -5. */
-double ganz_step_rate(const ganz_recipe *recipe)
+double ganz_scale_rate(const ganz_recipe *recipe)
 {
     const long long bits = recipe->activation_bits > 0 ? recipe->activation_bits : recipe->bits;
-    if (recipe->step_rate > 0) return recipe->step_rate;
-    return recipe->step_optimizer == GANZ_OPTIMIZER_ADAM ? 0.1 / sqrt(ldexp(1, (int)bits - 1) - 1) : 0.002;
+    if (recipe->scale_rate > 0) return recipe->scale_rate;
+    return recipe->scale_optimizer == GANZ_OPTIMIZER_ADAM ? 0.1 / sqrt(ldexp(1, (int)bits - 1) - 1) : 0.002;
 }
 
-/* Rounding errors halve with each bit, updates do not: they are normalised. With 8 bits there is next to nothing to repair,
- * and a settled model would only be shaken up. Clipping hurts at any width. */
+/* Rounding errors halve with each bit, updates do not: they are normalised. With 8 bits there is next to nothing to
+ * repair, and a settled model would only be shaken up. Clipping hurts at any width. */
 double ganz_tune_factor(const ganz_recipe *recipe)
 {
     const long long bits = recipe->weight_bits > 0 ? recipe->weight_bits : recipe->bits;
@@ -43,23 +43,23 @@ static size_t slots_of(const ganz_param *p, bool adam)
     return ganz_param_is_matrix(p) ? (size_t)p->rows + (size_t)p->cols : ganz_param_count(p);
 }
 
-static bool in_group(const ganz_param *p, bool steps) { return (p->kind == GANZ_STEP) == steps; }
+static bool in_group(const ganz_param *p, bool scales) { return (p->kind == GANZ_SCALE) == scales; }
 
 ganz_status ganz_optim_open(ganz_optim *optim, const ganz_net *net, const ganz_weights *weights,
-                            const ganz_recipe *recipe, bool steps, ganz_error *err)
+                            const ganz_recipe *recipe, bool scales, ganz_error *err)
 {
     const size_t line = GANZ_ALIGN / sizeof(real);
     const ganz_params *const params = &net->params;
-    const long long kind = steps ? recipe->step_optimizer : recipe->optimizer;
+    const long long kind = scales ? recipe->scale_optimizer : recipe->optimizer;
     *optim = (ganz_optim){.be = weights->be, .adam = kind == GANZ_OPTIMIZER_ADAM};
-    optim->beta1 = steps ? 0.9 : recipe->adam_beta1;
-    optim->beta2 = steps ? 0.999 : recipe->adam_beta2;
-    optim->epsilon = steps ? 1e-8 : recipe->adam_epsilon;
+    optim->beta1 = scales ? 0.9 : recipe->adam_beta1;
+    optim->beta2 = scales ? 0.999 : recipe->adam_beta2;
+    optim->epsilon = scales ? 1e-8 : recipe->adam_epsilon;
     optim->items = ganz_alloc((size_t)params->count, sizeof *optim->items);
     if (!optim->items) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the optimizer");
 
     for (int i = 0; i < params->count; i++)
-        if (in_group(&params->list[i], steps))
+        if (in_group(&params->list[i], scales))
             optim->slot_count += ganz_round_up(slots_of(&params->list[i], optim->adam), line);
     void *block;
     const size_t bytes = (optim->slot_count ? optim->slot_count : 1) * sizeof(real);
@@ -73,7 +73,7 @@ ganz_status ganz_optim_open(ganz_optim *optim, const ganz_net *net, const ganz_w
     size_t at = 0;
     for (int i = 0; i < params->count; i++) {
         const ganz_param *const p = &params->list[i];
-        if (!in_group(p, steps)) continue;
+        if (!in_group(p, scales)) continue;
         optim->items[optim->count++] = (ganz_update_item){.value = weights->master + p->offset,
                                                           .grad = weights->grad + p->offset,
                                                           .slots = optim->slots + at,
@@ -102,8 +102,6 @@ void ganz_optim_step(const ganz_optim *optim, double rate, int64_t t)
                                    .beta2 = optim->beta2,
                                    .epsilon = optim->epsilon,
                                    .step = t + 1};
-    if (optim->adam)
-        optim->be->adam(optim->be, &call);
-    else
-        optim->be->adafactor(optim->be, &call);
+    if (optim->adam) optim->be->adam(optim->be, &call);
+    else optim->be->adafactor(optim->be, &call);
 }

@@ -26,14 +26,15 @@ typedef struct ganz_optim {
     double beta1, beta2, epsilon;
 } ganz_optim;
 
-/* Rate of the learned steps before any cooldown: octaves of a step for Adam, parts of z for Adafactor. */
-double ganz_step_rate(const ganz_recipe *recipe);
+/* Rate of the learned scales before any cooldown: octaves of a scale for Adam, parts of z for Adafactor. */
+double ganz_scale_rate(const ganz_recipe *recipe);
 /* Part of the flat rate that phases tune the weights with: a model that has settled is not to be shaken up again. */
 double ganz_tune_factor(const ganz_recipe *recipe);
 
-/* Group of the learned steps (z), with an optimizer of their own, or of everything else. The weights outlive the optimizer. */
+/* Group of the learned scales (z), with an optimizer of their own, or of everything else. The weights outlive the
+ * optimizer. */
 ganz_status ganz_optim_open(ganz_optim *optim, const ganz_net *net, const ganz_weights *weights,
-                            const ganz_recipe *recipe, bool steps, ganz_error *err);
+                            const ganz_recipe *recipe, bool scales, ganz_error *err);
 void ganz_optim_close(ganz_optim *optim);
 
 /* One update number t (from 0) of all tensors of the group; gradients are zeroed. */

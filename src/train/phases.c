@@ -1,12 +1,12 @@
 #include "train/phases.h"
 
-/* Weights and steps learn in turns, never together: together they do not converge. Dropout is off where no weight learns:
- * a few steps need no regulariser, and ranges are to be those of translation. */
+/* Weights and scales learn in turns, never together: together they do not converge. Dropout is off where no weight
+ * learns: a few scales need no regulariser, and ranges are to be those of translation. */
 const ganz_phase ganz_phases[GANZ_PHASES] = {
     [GANZ_PHASE_FLOAT] = {"training", GANZ_WEIGHTS_FLOAT, GANZ_INPUTS_FLOAT, true, false, true, true},
     [GANZ_PHASE_PARAMETERS] = {"integer parameters", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FLOAT, true, false, true, false},
     [GANZ_PHASE_RANGES] = {"measured ranges", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE, false, false, false, false},
-    [GANZ_PHASE_STEPS] = {"learned steps", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, false, true, false, false},
+    [GANZ_PHASE_SCALES] = {"learned steps", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, false, true, false, false},
     [GANZ_PHASE_REFINE] = {"refined steps", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, false, true, false, false},
     [GANZ_PHASE_TUNE] = {"fine-tuning", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, false, true, true},
     [GANZ_PHASE_TUNE_MORE] = {"more fine-tuning", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, false, true, true},
@@ -21,7 +21,7 @@ ganz_status ganz_phases_of(const ganz_recipe *recipe, bool quantize, unsigned *s
     if (quantize && recipe->method != GANZ_METHOD_LEARNED && recipe->method != GANZ_METHOD_CLIP)
         return ganz_fail(err, GANZ_EINVAL, "only the methods learned and clip train");
     if (quantize && recipe->method == GANZ_METHOD_CLIP) *set = 1u << GANZ_PHASE_CLIPPED;
-    else if (quantize && !(holds(*set, GANZ_PHASE_RANGES) && holds(*set, GANZ_PHASE_STEPS)))
+    else if (quantize && !(holds(*set, GANZ_PHASE_RANGES) && holds(*set, GANZ_PHASE_SCALES)))
         return ganz_fail(err, GANZ_EINVAL, "phases 2 and 3 are needed: ranges are measured, then steps are learned");
     return GANZ_OK;
 }
@@ -50,9 +50,9 @@ void ganz_phase_set_bits(ganz_net *net, const ganz_recipe *recipe)
                                            .inputs = bits_of(recipe->activation_bits, recipe),
                                            .u = bits_of(recipe->attention_bits, recipe),
                                            .biases = bits_of(recipe->bias_bits, recipe)});
-    net->whole_steps = recipe->power_of_two;
+    net->power_of_two = recipe->power_of_two;
     net->float_lookup = recipe->float_lookup;
-    ganz_net_set_row_steps(net, recipe->per_row);
+    ganz_net_set_row_scales(net, recipe->per_row);
 }
 
 void ganz_phase_set_states(ganz_net *net, const ganz_recipe *recipe, const ganz_phase *phase)

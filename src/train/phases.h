@@ -9,7 +9,7 @@ enum {
     GANZ_PHASE_FLOAT,
     GANZ_PHASE_PARAMETERS, /* 1 to 6: learned quantization */
     GANZ_PHASE_RANGES,
-    GANZ_PHASE_STEPS,
+    GANZ_PHASE_SCALES,
     GANZ_PHASE_REFINE,
     GANZ_PHASE_TUNE,
     GANZ_PHASE_TUNE_MORE,
@@ -21,7 +21,7 @@ typedef struct ganz_phase {
     const char *name;
     ganz_weights_state weights;
     ganz_inputs_state inputs;
-    bool train_weights, train_steps; /* neither: only a look at the corpus */
+    bool train_weights, learn_scales; /* neither: only a look at the corpus */
     bool dropout;
     bool chooses; /* its validations say which model is the best */
 } ganz_phase;

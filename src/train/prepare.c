@@ -46,10 +46,7 @@ typedef struct job {
     long long read; /* pairs of all inputs so far */
 } job;
 
-void ganz_prepare_defaults(ganz_prepare_options *options)
-{
-    *options = (ganz_prepare_options){.min_length = 1};
-}
+void ganz_prepare_defaults(ganz_prepare_options *options) { *options = (ganz_prepare_options){.min_length = 1}; }
 
 /* ---- one pair, in any thread -------------------------------------------------------------------- */
 
@@ -75,7 +72,8 @@ static size_t encode(const job *j, scratch *s, const char *text, size_t bytes)
 {
     const size_t before = s->ids.count;
     if (s->status == GANZ_OK) s->status = ganz_vocab_encode(j->vocab, text, bytes, &s->ids, &s->err);
-    if (s->status == GANZ_OK && !ganz_grow((void **)&s->ids.ids, &s->ids.capacity, s->ids.count + 1, sizeof *s->ids.ids))
+    if (s->status == GANZ_OK &&
+        !ganz_grow((void **)&s->ids.ids, &s->ids.capacity, s->ids.count + 1, sizeof *s->ids.ids))
         s->status = ganz_fail(&s->err, GANZ_ENOMEM, "out of memory for the ids of a line");
     if (s->status != GANZ_OK) return 0;
     s->ids.ids[s->ids.count++] = GANZ_EOS;
@@ -103,8 +101,7 @@ static verdict judge(const job *j, scratch *s, item *it)
     if (source_bytes == 0 || target_bytes == 0) return EMPTY;
     const bool same = source_bytes == target_bytes && memcmp(source, target, source_bytes) == 0;
     if (same && j->options->drop_identical) return IDENTICAL;
-    if (j->options->dedupe)
-        it->hash = XXH3_64bits_withSeed(target, target_bytes, XXH3_64bits(source, source_bytes));
+    if (j->options->dedupe) it->hash = XXH3_64bits_withSeed(target, target_bytes, XXH3_64bits(source, source_bytes));
     it->ids_at = s->ids.count;
     it->source_ids = encode(j, s, source, source_bytes);
     it->target_ids = encode(j, s, target, target_bytes);
@@ -190,23 +187,22 @@ static ganz_status keep_pair(job *j, const item *it, ganz_prepare_counts *counts
 static ganz_status write_block(job *j, ganz_lines *source, ganz_lines *target, ganz_prepare_counts *counts,
                                ganz_error *err)
 {
-    long long *const tally[] = {[INVALID] = &counts->invalid,     [EMPTY] = &counts->empty,
-                                [IDENTICAL] = &counts->identical, [TOO_SHORT] = &counts->too_short,
-                                [TOO_LONG] = &counts->too_long,   [RATIO] = &counts->ratio};
+    long long *const tally[] = {
+        [INVALID] = &counts->invalid,     [EMPTY] = &counts->empty,       [IDENTICAL] = &counts->identical,
+        [TOO_SHORT] = &counts->too_short, [TOO_LONG] = &counts->too_long, [RATIO] = &counts->ratio};
     for (int i = 0; i < j->count; i++) {
         const item *const it = &j->items[i];
         counts->read++;
         if (it->verdict == INVALID && j->options->invalid == GANZ_INVALID_ERROR)
             return not_utf8(j, it, source, target, err);
-        if (it->verdict == KEPT)
-            GANZ_TRY(keep_pair(j, it, counts, err));
-        else
-            ++*tally[it->verdict];
+        if (it->verdict == KEPT) GANZ_TRY(keep_pair(j, it, counts, err));
+        else ++*tally[it->verdict];
     }
     return GANZ_OK;
 }
 
-static ganz_status run_block(job *j, ganz_lines *source, ganz_lines *target, ganz_prepare_counts *counts, ganz_error *err)
+static ganz_status run_block(job *j, ganz_lines *source, ganz_lines *target, ganz_prepare_counts *counts,
+                             ganz_error *err)
 {
     for (int i = 0; i < ganz_pool_threads(j->pool); i++) j->workers[i].ids.count = 0;
     ganz_pool_run(j->pool, j->count, GRAIN, judge_items, j);
@@ -249,10 +245,8 @@ static ganz_status check_inputs(const ganz_corpus_input *inputs, int count, ganz
     if (count < 1) return ganz_fail(err, GANZ_EINVAL, "no text to prepare");
     for (int i = 0; i < 2 * count; i++) {
         const char *const path = i % 2 ? inputs[i / 2].target : inputs[i / 2].source;
-        if (strcmp(path, "-") == 0)
-            from_stdin++;
-        else if (access(path, R_OK) != 0)
-            return ganz_fail_errno(err, "open", path);
+        if (strcmp(path, "-") == 0) from_stdin++;
+        else if (access(path, R_OK) != 0) return ganz_fail_errno(err, "open", path);
     }
     if (from_stdin > 1) return ganz_fail(err, GANZ_EINVAL, "standard input can be only one of the files");
     return GANZ_OK;
@@ -263,7 +257,8 @@ static ganz_status check_options(const ganz_prepare_options *o, ganz_error *err)
     if (o->min_length < 0 || o->max_length < 0 || (o->max_length > 0 && o->max_length < o->min_length))
         return ganz_fail(err, GANZ_EINVAL, "lengths from %d to %d leave no pair", o->min_length, o->max_length);
     if (!(o->max_ratio == 0 || o->max_ratio >= 1))
-        return ganz_fail(err, GANZ_EINVAL, "a ratio of the longer side to the shorter is at least 1, not %g", o->max_ratio);
+        return ganz_fail(err, GANZ_EINVAL, "a ratio of the longer side to the shorter is at least 1, not %g",
+                         o->max_ratio);
     return GANZ_OK;
 }
 

@@ -10,8 +10,11 @@
 
 #include "base/base.h"
 
-#define ROW(field, name, kind, min, max, choices, standard, fixed, use, help) \
-    {name, GANZ_SETTING_##kind, offsetof(ganz_recipe, field), min, max, choices, standard, fixed, GANZ_USE_##use, help}
+#define ROW(field, name, kind, min, max, choices, standard, fixed, use, help)                                        \
+    {                                                                                                                \
+        name, GANZ_SETTING_##kind, offsetof(ganz_recipe, field), min, max, choices, standard, fixed, GANZ_USE_##use, \
+            help                                                                                                     \
+    }
 #define INT(field, name, min, max, standard, use, help) \
     ROW(field, name, INT, min, max, NULL, standard, false, use, help)
 #define SHAPE(field, name, min, max, standard, use, help) /* decides what a checkpoint means */ \
@@ -50,8 +53,10 @@ static const ganz_setting table[] = {
     SHAPE(slots, "slots", 4, 4096, "256", BOTH, "tokens of a packed row; longer sentences are left out"),
     SHAPE(batch_tokens, "batch-tokens", 4, 16777216, "16384", BOTH, "sentences: most tokens of a step on either side"),
     FLAG(zero_start, "zero-start", "false", true, BOTH, "packed: each sentence starts alone, as in translation"),
-    INT(micro_tokens, "micro-tokens", 0, 16777216, "0", BOTH, "tokens computed at a time; 0: 4096 on a CPU, 16384 on a GPU"),
-    CHOICE(precision, "precision", "auto|fp32|tf32|bf16", "auto", false, BOTH, "of products; auto: bf16 on a GPU, else fp32"),
+    INT(micro_tokens, "micro-tokens", 0, 16777216, "0", BOTH,
+        "tokens computed at a time; 0: 4096 on a CPU, 16384 on a GPU"),
+    CHOICE(precision, "precision", "auto|fp32|tf32|bf16", "auto", false, BOTH,
+           "of products; auto: bf16 on a GPU, else fp32"),
     SHAPE(seed, "seed", 0, 9007199254740992, "1", BOTH, "of everything random"),
 
     INT(steps, "steps", 0, 1000000000, "300000", TRAIN, "length of the run; 0: no limit"),
@@ -62,7 +67,8 @@ static const ganz_setting table[] = {
     INT(patience, "patience", 0, 1000000, "0", TRAIN, "stop after so many validations without a better one; 0: never"),
     INT(average_last, "average-last", 0, 1000, "0", TRAIN, "average the models of the last checkpoints; 0: off"),
     REAL(average_decay, "average-decay", 0, 0.9999999, "0", TRAIN, "keep a running average with this decay; 0: off"),
-    INT(bleu_sentences, "bleu-sentences", 0, 1000000000, "1000000", BOTH, "validation: most sentences translated for BLEU"),
+    INT(bleu_sentences, "bleu-sentences", 0, 1000000000, "1000000", BOTH,
+        "validation: most sentences translated for BLEU"),
     INT(beam, "beam", 1, 64, "4", BOTH, "validation: width of the beam"),
     REAL(alpha, "alpha", 0, 10, "0.6", BOTH, "validation: length penalty"),
 
@@ -75,19 +81,27 @@ static const ganz_setting table[] = {
     CHOICE(products, "products", "all|dense", "all", true, QUANTIZE, "made integer; dense: attention stays float"),
     FLAG(power_of_two, "power-of-two", "false", true, QUANTIZE, "steps are powers of two"),
     FLAG(per_row, "per-row", "false", true, QUANTIZE, "a step for each output of a weight, instead of one for all"),
-    CHOICE(weight_range, "weight-range", "auto|max|fit", "auto", true, QUANTIZE, "of a weight: its largest, or what rounds it best; auto: fit below 8 bits"),
-    FLAG(float_lookup, "float-lookup", "false", true, QUANTIZE, "embeddings are looked up in a float table of their own"),
+    CHOICE(weight_range, "weight-range", "auto|max|fit", "auto", true, QUANTIZE,
+           "of a weight: its largest, or what rounds it best; auto: fit below 8 bits"),
+    FLAG(float_lookup, "float-lookup", "false", true, QUANTIZE,
+         "embeddings are looked up in a float table of their own"),
     FLAG(drop_first, "drop-first", "false", true, QUANTIZE, "round what dropout has scaled, instead of dropping codes"),
     ROW(phases, "phases", SET, 1, 6, NULL, "1-6", false, QUANTIZE, "phases of learning, like 1-3 or 1,2,3"),
-    INT(steps_per_phase, "steps-per-phase", 0, 100000000, "0", QUANTIZE, "length of a phase; 0: once through the corpus"),
+    INT(steps_per_phase, "steps-per-phase", 0, 100000000, "0", QUANTIZE,
+        "length of a phase; 0: once through the corpus"),
     INT(measure_batches, "measure-batches", 0, 100000000, "0", QUANTIZE, "length of phase 2; 0: as the others"),
     INT(first_step, "first-step", 0, 1000000000, "0", QUANTIZE, "step of the schedule to go on from; 0: the model's"),
-    REAL(rate_factor, "rate-factor", 0, 100, "0", QUANTIZE, "factor of the rate of weights; 0: by bits after a cooldown, else 1"),
-    REAL(phase_cooldown, "phase-cooldown", 0, 1, "0.5", QUANTIZE, "last part of each phase over which its rate falls to 0"),
-    REAL(phase_average, "phase-average", 0, 0.9999999, "0.999", QUANTIZE, "decay of the running average of a phase; 0: none"),
-    CHOICE(step_optimizer, "step-optimizer", "adafactor|adam", "adam", true, QUANTIZE, "how steps are learned"),
-    REAL(step_rate, "step-rate", 0, 10, "0", QUANTIZE, "rate of the steps; 0: by bits, 0.009 for 8, or 0.002 for Adafactor"),
-    ROW(clip, "clip", PAIR, 0.001, 1000, NULL, "2", false, QUANTIZE, "clip: range, or FROM:TO to narrow it in training"),
+    REAL(rate_factor, "rate-factor", 0, 100, "0", QUANTIZE,
+         "factor of the rate of weights; 0: by bits after a cooldown, else 1"),
+    REAL(phase_cooldown, "phase-cooldown", 0, 1, "0.5", QUANTIZE,
+         "last part of each phase over which its rate falls to 0"),
+    REAL(phase_average, "phase-average", 0, 0.9999999, "0.999", QUANTIZE,
+         "decay of the running average of a phase; 0: none"),
+    CHOICE(scale_optimizer, "step-optimizer", "adafactor|adam", "adam", true, QUANTIZE, "how steps are learned"),
+    REAL(scale_rate, "step-rate", 0, 10, "0", QUANTIZE,
+         "rate of the steps; 0: by bits, 0.009 for 8, or 0.002 for Adafactor"),
+    ROW(clip, "clip", PAIR, 0.001, 1000, NULL, "2", false, QUANTIZE,
+        "clip: range, or FROM:TO to narrow it in training"),
 };
 
 const ganz_setting *ganz_recipe_table(int *count)
@@ -165,8 +179,8 @@ static ganz_status set_set(const ganz_setting *s, const char *value, long long *
         const long first = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : -1;
         long last = first;
         if (first >= 0 && *end == '-' && isdigit((unsigned char)end[1])) last = strtol(end + 1, &end, 10);
-        good = first >= (long)s->min && last <= (long)s->max && first <= last &&
-               (*end == '\0' || (*end == ',' && end[1]));
+        good =
+            first >= (long)s->min && last <= (long)s->max && first <= last && (*end == '\0' || (*end == ',' && end[1]));
         for (long i = first; good && i <= last; i++) set |= 1LL << i;
         if (good) at = *end ? end + 1 : end;
     }
@@ -309,10 +323,13 @@ ganz_status ganz_recipe_check(const ganz_recipe *r, ganz_error *err)
     if (r->average_last > 0 && r->save_every == 0)
         return ganz_fail(err, GANZ_EINVAL, "an average of the last checkpoints needs some: save-every");
     if (r->average_last > 0 && r->steps > 0 && r->steps < r->save_every)
-        return ganz_fail(err, GANZ_EINVAL, "an average of the last checkpoints needs some, but save-every %lld is beyond the %lld steps",
+        return ganz_fail(err, GANZ_EINVAL,
+                         "an average of the last checkpoints needs some, but save-every %lld is beyond the %lld steps",
                          r->save_every, r->steps);
-    if (r->weight_range != GANZ_WEIGHT_RANGE_AUTO && (r->method == GANZ_METHOD_CLIP || r->method == GANZ_METHOD_DYNAMIC))
-        return ganz_fail(err, GANZ_EINVAL, "weight-range goes with the methods learned, max and kl: clip and dynamic have their own");
+    if (r->weight_range != GANZ_WEIGHT_RANGE_AUTO &&
+        (r->method == GANZ_METHOD_CLIP || r->method == GANZ_METHOD_DYNAMIC))
+        return ganz_fail(err, GANZ_EINVAL,
+                         "weight-range goes with the methods learned, max and kl: clip and dynamic have their own");
     if (r->batch == GANZ_BATCH_PACKED && r->micro_tokens > 0 && r->micro_tokens < r->slots)
         return ganz_fail(err, GANZ_EINVAL, "micro-tokens %lld holds not one row of %lld slots", r->micro_tokens,
                          r->slots);

@@ -15,7 +15,8 @@ enum { WORST = 12 /* operands of the summary */ };
 
 #define PRINT(...) GANZ_TRY(ganz_output_printf(out, err, __VA_ARGS__))
 
-static const char *const kinds[] = {[GANZ_OPERAND_INPUT] = "input", [GANZ_OPERAND_QKV] = "attention", [GANZ_OPERAND_U] = "u"};
+static const char *const kinds[] = {
+    [GANZ_OPERAND_INPUT] = "input", [GANZ_OPERAND_QKV] = "attention", [GANZ_OPERAND_U] = "u"};
 
 /* A file of the folder, written by a function. */
 typedef ganz_status (*writer)(const ganz_operands *o, ganz_output *out, ganz_error *err);
@@ -26,7 +27,8 @@ static ganz_status name_file(char path[GANZ_PATH], const char *folder, const cha
     return n < GANZ_PATH ? GANZ_OK : ganz_fail(err, GANZ_ELIMIT, "%s: the name of the folder is too long", folder);
 }
 
-static ganz_status write_file(const ganz_operands *o, const char *folder, const char *name, writer write, ganz_error *err)
+static ganz_status write_file(const ganz_operands *o, const char *folder, const char *name, writer write,
+                              ganz_error *err)
 {
     char path[GANZ_PATH];
     ganz_output *out;
@@ -58,10 +60,10 @@ static int bits_of(long long number)
 
 /* ---- tables ------------------------------------------------------------------------------------- */
 
-/* log2 of how much larger a step is than the one that would clip nothing; NaN: nothing was seen. */
+/* log2 of how much larger a scale is than the one that would clip nothing; NaN: nothing was seen. */
 static double wider(const ganz_operand_stats *s)
 {
-    return s->largest > 0 ? log2(s->step / ganz_operand_max_step(s)) : NAN;
+    return s->largest > 0 ? log2(s->scale / ganz_operand_max_scale(s)) : NAN;
 }
 
 static ganz_status write_tsv(const ganz_operands *o, ganz_output *out, ganz_error *err)
@@ -71,7 +73,7 @@ static ganz_status write_tsv(const ganz_operands *o, ganz_output *out, ganz_erro
         const ganz_operand_stats *const s = &o->list[i];
         if (!s->integer) continue;
         PRINT("%s\t%s\t%d\t%.9g\t%.6g\t%.9g\t%.4f\t%.6g\t%.6g\t%lld\t%.6g\t%.2f\n", s->name, kinds[s->kind], s->bits,
-              s->step, s->step * s->most, ganz_operand_max_step(s), wider(s), s->largest,
+              s->scale, s->scale * s->most, ganz_operand_max_scale(s), wider(s), s->largest,
               usual_largest(&o->magnitudes[i]), (long long)s->values, ganz_operand_clip_rate(s), ganz_operand_snr(s));
     }
     return GANZ_OK;
@@ -93,7 +95,7 @@ static ganz_status write_operands(const ganz_operands *o, ganz_output *out, ganz
         const ganz_operand_stats *const s = &o->list[i];
         if (!s->integer) continue;
         PRINT("%s\n{\"name\":\"%s\",\"kind\":\"%s\",\"bits\":%d,\"step\":%.9g,\"range\":%.9g,\"max_step\":%.9g,", comma,
-              s->name, kinds[s->kind], s->bits, s->step, s->step * s->most, ganz_operand_max_step(s));
+              s->name, kinds[s->kind], s->bits, s->scale, s->scale * s->most, ganz_operand_max_scale(s));
         PRINT("\"log2_step_by_max\":%s,\"largest\":%.9g,\"p9999\":%.9g,\"values\":%lld,\"clipped\":%lld,\"snr_db\":%s}",
               number(wider(s), a), s->largest, usual_largest(&o->magnitudes[i]), (long long)s->values,
               (long long)s->clipped, number(ganz_operand_snr(s), b));
@@ -112,8 +114,8 @@ static ganz_status write_products(const ganz_operands *o, ganz_output *out, ganz
         ganz_product_counts counts;
         ganz_model_product(o->model, i, &facts);
         ganz_product_counted(&p, &o->audit, &counts);
-        PRINT("%s\n{\"name\":\"%s\",\"integer\":%s,\"depth\":%d", i ? "," : "", facts.name, facts.integer ? "true" : "false",
-              facts.depth);
+        PRINT("%s\n{\"name\":\"%s\",\"integer\":%s,\"depth\":%d", i ? "," : "", facts.name,
+              facts.integer ? "true" : "false", facts.depth);
         if (facts.integer)
             PRINT(",\"worst_sum\":%lld,\"worst_bits\":%d,\"largest_sum\":%lld,\"largest_bits\":%d", facts.worst,
                   bits_of(facts.worst), counts.largest, bits_of(counts.largest));
@@ -127,8 +129,8 @@ static ganz_status write_json(const ganz_operands *o, ganz_output *out, ganz_err
 {
     ganz_model_facts facts;
     ganz_model_describe(o->model, &facts);
-    PRINT("{\"lines\":%lld,\"bits\":%d,\"products_total\":%d,\"integer_products\":%d,\n", o->lines, facts.bits, facts.products,
-          facts.integer_products);
+    PRINT("{\"lines\":%lld,\"bits\":%d,\"products_total\":%d,\"integer_products\":%d,\n", o->lines, facts.bits,
+          facts.products, facts.integer_products);
     GANZ_TRY(write_operands(o, out, err));
     PRINT(",\n");
     GANZ_TRY(write_products(o, out, err));
@@ -146,7 +148,8 @@ static double rank_of(const ganz_operand_stats *s)
 
 static int by_snr(const void *a, const void *b)
 {
-    const ganz_operand_stats *const x = *(const ganz_operand_stats *const *)a, *const y = *(const ganz_operand_stats *const *)b;
+    const ganz_operand_stats *const x = *(const ganz_operand_stats *const *)a, *const y = *(
+                                                                                   const ganz_operand_stats *const *)b;
     const double p = rank_of(x), q = rank_of(y);
     return p < q ? -1 : p > q ? 1 : x < y ? -1 : x > y;
 }
@@ -161,9 +164,9 @@ static ganz_status write_worst(const ganz_operands *o, ganz_output *out, ganz_er
     for (int i = 0; i < o->count && i < WORST && status == GANZ_OK; i++) {
         const ganz_operand_stats *const s = order[i];
         if (!s->integer || s->largest == 0) continue;
-        status = ganz_output_printf(out, err, "  %-24s %5.1f dB  %8.4f%% clipped  range %-9.4g of %-9.4g seen  step 2^%+.2f by max\n",
-                                    s->name, ganz_operand_snr(s), 100 * ganz_operand_clip_rate(s), s->step * s->most,
-                                    s->largest, wider(s));
+        status = ganz_output_printf(
+            out, err, "  %-24s %5.1f dB  %8.4f%% clipped  range %-9.4g of %-9.4g seen  step 2^%+.2f by max\n", s->name,
+            ganz_operand_snr(s), 100 * ganz_operand_clip_rate(s), s->scale * s->most, s->largest, wider(s));
     }
     ganz_free(order);
     return status;
@@ -208,9 +211,10 @@ static ganz_status write_text(const ganz_operands *o, ganz_output *out, ganz_err
         clipped += (double)s->clipped;
         values += (double)s->values;
     }
-    PRINT("%d of %d products in integers of %d bits; %d operands over %lld lines.\n", facts.integer_products, facts.products,
-          facts.bits, seen, o->lines);
-    PRINT("%d steps are smaller than their largest value asks for (they clip), %d are not; %.4f%% of all values are clipped.\n",
+    PRINT("%d of %d products in integers of %d bits; %d operands over %lld lines.\n", facts.integer_products,
+          facts.products, facts.bits, seen, o->lines);
+    PRINT("%d steps are smaller than their largest value asks for (they clip), "
+          "%d are not; %.4f%% of all values are clipped.\n",
           narrower, seen - narrower, values > 0 ? 100 * clipped / values : 0);
     PRINT("Signal to noise: %.1f dB on average. The worst:\n", seen ? signal / seen : 0);
     GANZ_TRY(write_worst(o, out, err));
@@ -226,7 +230,8 @@ static ganz_status draw(const ganz_operands *o, const char *folder, ganz_error *
     char path[GANZ_PATH];
     const size_t n = (size_t)o->count;
     double ends[2] = {INFINITY, -INFINITY};
-    ganz_series series[4] = {{.label = "clips nothing", .color = "#999999", .x = ends, .y = ends, .count = 2, .width = 1}};
+    ganz_series series[4] = {
+        {.label = "clips nothing", .color = "#999999", .x = ends, .y = ends, .count = 2, .width = 1}};
     GANZ_TRY(name_file(path, folder, "quant.svg", err));
     double *const block = ganz_alloc(6 * n + 1, sizeof *block);
     if (!block) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", path);
@@ -237,14 +242,17 @@ static ganz_status draw(const ganz_operands *o, const char *folder, ganz_error *
             const ganz_operand_stats *const s = &o->list[i];
             if (!s->integer || s->largest == 0 || (int)s->kind != kind) continue;
             const int at = series[1 + kind].count++;
-            x[at] = log2(ganz_operand_max_step(s));
-            y[at] = log2(s->step);
+            x[at] = log2(ganz_operand_max_scale(s));
+            y[at] = log2(s->scale);
             ends[0] = fmin(ends[0], fmin(x[at], y[at]));
             ends[1] = fmax(ends[1], fmax(x[at], y[at]));
         }
     }
-    const ganz_chart chart = {.title = "Steps", .x_label = "log2 of the step that clips nothing", .left_label = "log2 of the step",
-                              .series = series, .count = 4};
+    const ganz_chart chart = {.title = "Steps",
+                              .x_label = "log2 of the step that clips nothing",
+                              .left_label = "log2 of the step",
+                              .series = series,
+                              .count = 4};
     const ganz_status status = ganz_chart_write(&chart, path, err);
     ganz_free(block);
     return status;

@@ -17,17 +17,17 @@ typedef struct run {
     const ganz_train_options *options;
     ganz_log log;
     ganz_folder files;
-    double started;       /* now minus the seconds of earlier parts */
-    double paused;        /* seconds since the last line of the log that were no training */
-    double line_at;       /* when that line was written */
-    int64_t line_tokens;  /* tokens at that line */
-    double shown, drained; /* when progress was last told, and the device last asked */
-    double speed;         /* of the last line, or so far */
-    double loss, accuracy; /* of the last line; negative: none yet */
+    double started;           /* now minus the seconds of earlier parts */
+    double paused;            /* seconds since the last line of the log that were no training */
+    double line_at;           /* when that line was written */
+    int64_t line_tokens;      /* tokens at that line */
+    double shown, drained;    /* when progress was last told, and the device last asked */
+    double speed;             /* of the last line, or so far */
+    double loss, accuracy;    /* of the last line; negative: none yet */
     double busy, busy_tokens; /* training of this part */
     bool early;
     ganz_frozen frozen; /* what the integer engine makes of the result */
-    bool saved; /* the last checkpoint holds all there is */
+    bool saved;         /* the last checkpoint holds all there is */
 } run;
 
 static bool stopping(const run *r) { return r->options->stop && *r->options->stop; }
@@ -107,16 +107,18 @@ static ganz_status tell_now_and_then(run *r, ganz_error *err)
 static void tell_beginning(run *r)
 {
     const ganz_trainer *const t = &r->t;
-    const unsigned long long epoch = ganz_loader_epoch_batches(t->loader), dropped = ganz_loader_epoch_dropped(t->loader);
+    const unsigned long long epoch = ganz_loader_epoch_batches(t->loader),
+                             dropped = ganz_loader_epoch_dropped(t->loader);
     const ganz_recipe *const recipe = &t->recipe;
     const bool by_slots = recipe->batch == GANZ_BATCH_PACKED || recipe->slots < recipe->batch_tokens;
     char event[256];
-    int n = snprintf(event, sizeof event, "%zu parameters on %s, %llu steps an epoch", ganz_params_total(&t->net.params),
-                     t->be->name, epoch);
+    int n = snprintf(event, sizeof event, "%zu parameters on %s, %llu steps an epoch",
+                     ganz_params_total(&t->net.params), t->be->name, epoch);
     if (dropped > 0)
         n += snprintf(event + n, sizeof event - (size_t)n, ", %llu pairs longer than %lld tokens left out", dropped,
                       by_slots ? recipe->slots : recipe->batch_tokens);
-    if (t->counters.step > 0) snprintf(event + n, sizeof event - (size_t)n, ", from step %lld", (long long)t->counters.step);
+    if (t->counters.step > 0)
+        snprintf(event + n, sizeof event - (size_t)n, ", from step %lld", (long long)t->counters.step);
     tell(r, event);
 }
 
@@ -169,7 +171,7 @@ static ganz_status log_training(run *r, ganz_error *err)
     record.accuracy = r->accuracy = c->right / c->counted;
     record.speed = r->speed;
     GANZ_TRY(ganz_log_add(&r->log, &record, NULL, err));
-    if (r->t.phase->train_steps)
+    if (r->t.phase->learn_scales)
         GANZ_TRY(ganz_history_add(r->files.history, &r->t.net, &r->t.weights, c->step, (int)c->phase, err));
     c->log_lines = r->log.lines;
     c->logged = c->step;
@@ -364,7 +366,7 @@ static ganz_status run_phase(run *r, ganz_error *err)
     }
     if (c->logged < c->step) GANZ_TRY(log_training(r, err));
     if (validates(r) && c->validated < c->step) GANZ_TRY(validate(r, err));
-    return c->phase == GANZ_PHASE_STEPS ? save_model(r, r->files.phase3, err) : GANZ_OK;
+    return c->phase == GANZ_PHASE_SCALES ? save_model(r, r->files.phase3, err) : GANZ_OK;
 }
 
 static ganz_status enter_phase(run *r, int row, ganz_error *err)

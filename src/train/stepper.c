@@ -66,7 +66,7 @@ static ganz_status run_pass(ganz_stepper *stepper, ganz_backend *be, const ganz_
         pass.dropout = stepper->options.dropout;
         pass.seed = why->seed;
         pass.train_weights = stepper->train_weights;
-        pass.train_steps = stepper->train_steps;
+        pass.learn_scales = stepper->learn_scales;
         if (!pass.tape) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the tape");
     }
     ganz_tensor *const decoded = decode(&pass, stepper->net, feed);

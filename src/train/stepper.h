@@ -8,9 +8,9 @@
 #include "train/tutor.h"
 
 typedef struct ganz_stepper_options {
-    int tokens;   /* most tokens of a part, on either side */
-    int rows;     /* most rows of a part */
-    int slots;    /* longest row */
+    int tokens; /* most tokens of a part, on either side */
+    int rows;   /* most rows of a part */
+    int slots;  /* longest row */
     ganz_dropout dropout;
     real smoothing;
     const ganz_tutors *tutors; /* who is believed instead of the labels, if anybody. Outlives the stepper */
@@ -24,7 +24,7 @@ typedef struct ganz_stepper {
     ganz_upload upload;
     ganz_arena host, device;
     double *sums; /* (6) on the device: of training (see ganz_loss_call), and of evaluation */
-    bool train_weights, train_steps;
+    bool train_weights, learn_scales;
 } ganz_stepper;
 
 /* Takes memory for the largest part there can be, so that no later pass can run out of it. net and weights outlive the

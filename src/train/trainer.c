@@ -75,11 +75,14 @@ static ganz_status open_tutors(ganz_trainer *t, ganz_error *err)
 {
     const bool taught = t->recipe.learn_from == GANZ_LEARN_FROM_MODEL;
     const ganz_train_options *const o = &t->options;
-    if (!taught && o->teacher_count > 0) return ganz_fail(err, GANZ_EINVAL, "there is a teacher, but the corpus is learned from");
+    if (!taught && o->teacher_count > 0)
+        return ganz_fail(err, GANZ_EINVAL, "there is a teacher, but the corpus is learned from");
     if (!taught) return GANZ_OK;
-    if (o->teacher_count == 0) return ganz_fail(err, GANZ_EINVAL, "learning from a float model needs that model, also to go on");
+    if (o->teacher_count == 0)
+        return ganz_fail(err, GANZ_EINVAL, "learning from a float model needs that model, also to go on");
     if (!t->vocab) return ganz_fail(err, GANZ_EINVAL, "learning from a model needs the vocabulary of the corpus");
-    return ganz_tutors_open(&t->tutors, o->teachers, o->teacher_count, t->be, t->vocab, t->net.config.max_positions, err);
+    return ganz_tutors_open(&t->tutors, o->teachers, o->teacher_count, t->be, t->vocab, t->net.config.max_positions,
+                            err);
 }
 
 static double average_decay(const ganz_trainer *t)
@@ -107,12 +110,12 @@ static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
         t->be->copy(t->be, t->average, t->weights.master, count * sizeof(real));
     }
     GANZ_TRY(ganz_optim_open(&t->optim, &t->net, &t->weights, &t->recipe, false, err));
-    if (t->options.quantize) GANZ_TRY(ganz_optim_open(&t->step_optim, &t->net, &t->weights, &t->recipe, true, err));
+    if (t->options.quantize) GANZ_TRY(ganz_optim_open(&t->scale_optim, &t->net, &t->weights, &t->recipe, true, err));
     return ganz_weights_refresh(&t->weights, &t->net, err);
 }
 
-/* Where the schedule and the optimizer of the model's own run had come to, as far as its file tells. Training begins both
- * anew. */
+/* Where the schedule and the optimizer of the model's own run had come to, as far as its file tells. Training begins
+ * both anew. */
 static ganz_status take_over(ganz_trainer *t, ganz_error *err)
 {
     ganz_counters *const c = &t->counters;
@@ -166,15 +169,14 @@ static ganz_status open_stepper(ganz_trainer *t, ganz_error *err)
     if (tokens < r->slots) tokens = r->slots;
     if (tokens > INT32_MAX / 2) return ganz_fail(err, GANZ_ELIMIT, "a pass over %lld tokens is too large", tokens);
     const long long rows = packed ? r->rows : tokens;
-    const ganz_stepper_options o = {
-        .tokens = (int)tokens,
-        .rows = (int)(rows < tokens ? rows : tokens),
-        .slots = (int)r->slots,
-        .dropout = dropout_of(t),
-        .smoothing = (real)r->label_smoothing,
-        .tutors = &t->tutors};
+    const ganz_stepper_options o = {.tokens = (int)tokens,
+                                    .rows = (int)(rows < tokens ? rows : tokens),
+                                    .slots = (int)r->slots,
+                                    .dropout = dropout_of(t),
+                                    .smoothing = (real)r->label_smoothing,
+                                    .tutors = &t->tutors};
     /* Codes beside their values take the most memory of all states. */
-    if (t->options.quantize) ganz_phase_set_states(&t->net, r, &ganz_phases[GANZ_PHASE_STEPS]);
+    if (t->options.quantize) ganz_phase_set_states(&t->net, r, &ganz_phases[GANZ_PHASE_SCALES]);
     const ganz_status status = ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
     if (status != GANZ_ENOMEM || !err) return status;
     const ganz_error why = *err;
@@ -204,25 +206,26 @@ static ganz_status open_valid(ganz_trainer *t, ganz_error *err)
     return ganz_decoder_open(&t->decoder, t->be, &t->net, &t->weights, &o, err);
 }
 
-/* What an integer model's inputs can hold: step times largest code. */
+/* What an integer model's inputs can hold: scale times largest code. */
 static void take_ranges(real *ranges, ganz_model *m)
 {
     for (int i = 0; i < m->net.sites; i++) {
         const ganz_site *const site = ganz_net_site(&m->net, i);
-        ranges[site->input.place] = m->weights.input_step[site->input.place] * (real)ganz_code_max(site->input_bits, true);
+        ranges[site->input.place] =
+            m->weights.input_scale[site->input.place] * (real)ganz_code_max(site->input_bits, true);
     }
     for (int i = 0; i < m->net.pairs; i++) {
         const ganz_pair *const pair = ganz_net_pair(&m->net, i);
         const int places[] = {pair->q.place, pair->k.place, pair->v.place};
         for (int j = 0; j < 3; j++)
-            ranges[places[j]] = m->weights.input_step[places[j]] * (real)ganz_code_max(pair->bits, true);
+            ranges[places[j]] = m->weights.input_scale[places[j]] * (real)ganz_code_max(pair->bits, true);
     }
 }
 
 static ganz_status open_ranges(ganz_trainer *t, ganz_error *err)
 {
-    const char *const path = t->options.steps_of;
-    const size_t steps = (size_t)t->net.steps;
+    const char *const path = t->options.scales_of;
+    const size_t scales = (size_t)t->net.scales;
     ganz_status status = GANZ_OK;
     ganz_model *m;
     if (!(t->phases >> GANZ_PHASE_RANGES & 1u))
@@ -235,8 +238,8 @@ static ganz_status open_ranges(ganz_trainer *t, ganz_error *err)
         status = ganz_fail(err, GANZ_EINVAL, "%s has another shape than %s", path, t->options.model);
     else if (m->info.float_attention && t->recipe.products == GANZ_PRODUCTS_ALL)
         status = ganz_fail(err, GANZ_EINVAL, "%s has no steps for attention", path);
-    else if (!(t->ranges = ganz_alloc(steps, sizeof *t->ranges)))
-        status = ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu ranges", steps);
+    else if (!(t->ranges = ganz_alloc(scales, sizeof *t->ranges)))
+        status = ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu ranges", scales);
     else take_ranges(t->ranges, m);
     ganz_model_close(&m);
     return status;
@@ -245,7 +248,8 @@ static ganz_status open_ranges(ganz_trainer *t, ganz_error *err)
 static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
 {
     const ganz_train_options *const o = &t->options;
-    if (o->quantize) t->recipe.average_last = t->recipe.patience = 0; /* settings of the end of training, which phases have not */
+    if (o->quantize)
+        t->recipe.average_last = t->recipe.patience = 0; /* settings of the end of training, which phases have not */
     GANZ_TRY(ganz_recipe_check(&t->recipe, err));
     GANZ_TRY(ganz_phases_of(&t->recipe, o->quantize, &t->phases, err));
     if (!o->train) return ganz_fail(err, GANZ_EINVAL, "training needs a corpus");
@@ -256,7 +260,7 @@ static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
     GANZ_TRY(ganz_corpus_open(&t->corpus, o->train, err));
     if (t->vocab) GANZ_TRY(ganz_corpus_fits(t->corpus, t->vocab, err));
     GANZ_TRY(open_net(t, err));
-    if (o->steps_of) GANZ_TRY(open_ranges(t, err));
+    if (o->scales_of) GANZ_TRY(open_ranges(t, err));
     GANZ_TRY(open_device(t, err));
     GANZ_TRY(open_weights(t, err));
     GANZ_TRY(open_tutors(t, err));
@@ -282,7 +286,7 @@ void ganz_trainer_close(ganz_trainer *t)
     ganz_stepper_close(&t->stepper);
     ganz_loader_close(&t->loader);
     ganz_optim_close(&t->optim);
-    ganz_optim_close(&t->step_optim);
+    ganz_optim_close(&t->scale_optim);
     ganz_free(t->best_lines);
     ganz_free(t->ranges);
     if (t->average) t->be->free(t->be, t->average);
@@ -299,25 +303,26 @@ void ganz_trainer_close(ganz_trainer *t)
 
 ganz_run_parts ganz_trainer_parts(const ganz_trainer *t)
 {
-    const ganz_run_parts parts = {.recipe = &t->recipe,
-                                  .info = &t->info,
-                                  .net = &t->net,
-                                  .vocab = t->vocab,
-                                  .weights = &t->weights,
-                                  .optim = &t->optim,
-                                  .step_optim = t->options.quantize ? &t->step_optim : NULL,
-                                  .average = t->average,
-                                  .best_lines = t->best_lines,
-                                  .lines = t->valid.count,
-                                  .changes = t->past.changes,
-                                  .teacher = ganz_tutors_sum(&t->tutors),
-                                  .ranges = t->ranges ? ganz_checksum(t->ranges, (size_t)t->net.steps * sizeof *t->ranges) : 0};
+    const ganz_run_parts parts = {
+        .recipe = &t->recipe,
+        .info = &t->info,
+        .net = &t->net,
+        .vocab = t->vocab,
+        .weights = &t->weights,
+        .optim = &t->optim,
+        .scale_optim = t->options.quantize ? &t->scale_optim : NULL,
+        .average = t->average,
+        .best_lines = t->best_lines,
+        .lines = t->valid.count,
+        .changes = t->past.changes,
+        .teacher = ganz_tutors_sum(&t->tutors),
+        .ranges = t->ranges ? ganz_checksum(t->ranges, (size_t)t->net.scales * sizeof *t->ranges) : 0};
     return parts;
 }
 
 /* ---- phases ------------------------------------------------------------------------------------- */
 
-static size_t first_z(const ganz_trainer *t) { return t->net.params.list[t->net.first_step].offset; }
+static size_t first_z(const ganz_trainer *t) { return t->net.params.list[t->net.first_scale].offset; }
 
 static bool narrows(const ganz_trainer *t)
 {
@@ -335,15 +340,15 @@ static double clip_range(const ganz_trainer *t)
 static ganz_status clip_everything(ganz_trainer *t, ganz_error *err)
 {
     const real range = (real)clip_range(t);
-    const size_t steps = (size_t)t->net.steps;
-    real *const ranges = ganz_alloc(steps, sizeof *ranges);
-    if (!ranges) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu ranges", steps);
-    for (size_t i = 0; i < steps; i++) ranges[i] = range;
-    t->be->upload(t->be, t->weights.largest, ranges, steps * sizeof *ranges);
+    const size_t scales = (size_t)t->net.scales;
+    real *const ranges = ganz_alloc(scales, sizeof *ranges);
+    if (!ranges) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu ranges", scales);
+    for (size_t i = 0; i < scales; i++) ranges[i] = range;
+    t->be->upload(t->be, t->weights.largest, ranges, scales * sizeof *ranges);
     ganz_free(ranges);
-    GANZ_TRY(ganz_weights_set_steps(&t->weights, &t->net, err));
+    GANZ_TRY(ganz_weights_set_scales(&t->weights, &t->net, err));
     if (t->average) /* nothing that learns */
-        t->be->copy(t->be, t->average + first_z(t), t->weights.master + first_z(t), steps * sizeof(real));
+        t->be->copy(t->be, t->average + first_z(t), t->weights.master + first_z(t), scales * sizeof(real));
     return ganz_weights_set_range(&t->weights, range, err);
 }
 
@@ -363,7 +368,7 @@ static ganz_status set_phase(ganz_trainer *t, ganz_error *err)
     t->phase = &ganz_phases[t->counters.phase];
     ganz_phase_set_states(&t->net, &t->recipe, t->phase);
     t->stepper.train_weights = t->phase->train_weights;
-    t->stepper.train_steps = t->phase->train_steps;
+    t->stepper.learn_scales = t->phase->learn_scales;
     t->stepper.options.dropout = t->phase->dropout ? dropout_of(t) : (ganz_dropout){0};
     t->weights.drop_scale = t->recipe.drop_first ? 1 : 1 / (1 - t->stepper.options.dropout.relu);
     return ganz_weights_refresh(&t->weights, &t->net, err);
@@ -376,10 +381,10 @@ ganz_status ganz_trainer_enter(ganz_trainer *t, int row, ganz_error *err)
     const size_t bytes = t->net.params.block * sizeof(real);
     if (t->average) t->be->copy(t->be, t->weights.master, t->average, bytes);
     if (measured && t->ranges)
-        t->be->upload(t->be, t->weights.largest, t->ranges, (size_t)t->net.steps * sizeof *t->ranges);
-    if (measured) GANZ_TRY(ganz_weights_set_steps(&t->weights, &t->net, err));
+        t->be->upload(t->be, t->weights.largest, t->ranges, (size_t)t->net.scales * sizeof *t->ranges);
+    if (measured) GANZ_TRY(ganz_weights_set_scales(&t->weights, &t->net, err));
     if (t->average) t->be->copy(t->be, t->average, t->weights.master, bytes);
-    if (row == GANZ_PHASE_RANGES) t->be->zero(t->be, t->weights.largest, (size_t)t->net.steps * sizeof(real));
+    if (row == GANZ_PHASE_RANGES) t->be->zero(t->be, t->weights.largest, (size_t)t->net.scales * sizeof(real));
     if (t->phase && !ganz_trainer_chooses(t)) c->best_step = 0; /* what came before is no candidate */
     c->waited = 0;
     c->phase = row;
@@ -471,7 +476,7 @@ static ganz_status gradients(ganz_trainer *t, ganz_error *err)
     if (t->be->host) t->be->download(t->be, sums, t->stepper.sums, sizeof sums);
     const double loaded = ganz_seconds();
     const volatile sig_atomic_t *const stop = t->be->host ? t->options.stop : NULL;
-    const bool learns = t->phase->train_weights || t->phase->train_steps;
+    const bool learns = t->phase->train_weights || t->phase->learn_scales;
     const ganz_status status = learns ? ganz_stepper_train(&t->stepper, &t->batch, seed, stop, err)
                                       : ganz_stepper_look(&t->stepper, &t->batch, stop, err);
     t->load_seconds += loaded - started;
@@ -479,14 +484,16 @@ static ganz_status gradients(ganz_trainer *t, ganz_error *err)
     return status == GANZ_ESTOPPED ? undo_step(t, position, sums, err) : status;
 }
 
-/* The average follows quickly at first, so that it forgets the beginning. What does not learn stays as it is to the bit. */
+/* The average follows quickly at first, so that it forgets the beginning. What does not learn stays as it is to the
+ * bit. */
 static void follow(ganz_trainer *t)
 {
     const double made = (double)t->counters.phase_step, early = (1 + made) / (10 + made), decay = average_decay(t);
     const size_t z = first_z(t), begin = t->phase->train_weights ? 0 : z;
-    const size_t end = t->phase->train_steps ? z + (size_t)t->net.steps : z;
+    const size_t end = t->phase->learn_scales ? z + (size_t)t->net.scales : z;
     if (begin < end)
-        t->be->average(t->be, t->average + begin, t->weights.master + begin, end - begin, early < decay ? early : decay);
+        t->be->average(t->be, t->average + begin, t->weights.master + begin, end - begin,
+                       early < decay ? early : decay);
 }
 
 static ganz_status update(ganz_trainer *t, double done, ganz_error *err)
@@ -501,11 +508,11 @@ static ganz_status update(ganz_trainer *t, double done, ganz_error *err)
                            : ganz_flat_rate(r, c->first + c->step) * ganz_tune_factor(r) * factor;
         ganz_optim_step(&t->optim, t->rate, c->updates++);
     }
-    if (t->phase->train_steps) {
-        t->rate = ganz_step_rate(r) * factor;
-        ganz_optim_step(&t->step_optim, t->rate, c->step_updates++);
+    if (t->phase->learn_scales) {
+        t->rate = ganz_scale_rate(r) * factor;
+        ganz_optim_step(&t->scale_optim, t->rate, c->scale_updates++);
     }
-    if (t->phase->train_weights || t->phase->train_steps) GANZ_TRY(ganz_weights_refresh(&t->weights, &t->net, err));
+    if (t->phase->train_weights || t->phase->learn_scales) GANZ_TRY(ganz_weights_refresh(&t->weights, &t->net, err));
     if (t->average) follow(t);
     return GANZ_OK;
 }
@@ -536,7 +543,7 @@ static ganz_status check_loss(const ganz_trainer *t, const double sums[3], ganz_
     if (sums[2] == 0) return GANZ_OK;
     const double loss = sums[0] / sums[2];
     if (!isfinite(loss)) return ganz_fail(err, GANZ_EINVAL, "the loss is not a number any more at step %lld", step);
-    const bool rounded = t->phase->inputs == GANZ_INPUTS_FAKE; /* first steps may be bad: they will learn */
+    const bool rounded = t->phase->inputs == GANZ_INPUTS_FAKE; /* first scales may be bad: they will learn */
     if (!rounded && loss > 2 * log(t->net.config.vocab) + 1)   /* far worse than knowing nothing */
         return ganz_fail(err, GANZ_EINVAL, "the loss has run away to %.3g at step %lld", loss, step);
     return GANZ_OK;
@@ -639,7 +646,8 @@ static size_t bytes_of(const ganz_weights *w, size_t block)
 
 size_t ganz_trainer_weight_bytes(const ganz_trainer *t)
 {
-    const size_t block = t->net.params.block, others = t->optim.slot_count + t->step_optim.slot_count + (t->average ? block : 0);
+    const size_t block = t->net.params.block,
+                 others = t->optim.slot_count + t->scale_optim.slot_count + (t->average ? block : 0);
     size_t bytes = bytes_of(&t->weights, block) + others * sizeof(real);
     for (int i = 0; i < t->tutors.count; i++)
         bytes += bytes_of(&t->tutors.all[i].weights, t->tutors.all[i].net.params.block);

@@ -18,17 +18,17 @@ typedef struct ganz_trainer {
     ganz_corpus *corpus;
     ganz_loader *loader;
     ganz_container *start; /* the model to start from, or NULL */
-    real *ranges;          /* (net.steps) of the inputs, by another integer model; NULL: as measured */
+    real *ranges;          /* (net.scales) of the inputs, by another integer model; NULL: as measured */
     ganz_model_info info;
-    ganz_past past; /* what this run goes on with; its changes are those up to now */
+    ganz_past past;    /* what this run goes on with; its changes are those up to now */
     char changed[512]; /* "steps 40 (before: 20), ...": by this part; empty: none */
     ganz_net net;
     ganz_weights weights;
     ganz_tutors tutors;
     ganz_optim optim;
-    ganz_optim step_optim; /* of the learned steps; count 0: nothing is quantized */
-    real *average; /* (params.block) on the device, or NULL; within a phase of quantization of what it learns */
-    unsigned phases;         /* set of the rows this run goes through */
+    ganz_optim scale_optim; /* of the learned scales; count 0: nothing is quantized */
+    real *average;   /* (params.block) on the device, or NULL; within a phase of quantization of what it learns */
+    unsigned phases; /* set of the rows this run goes through */
     const ganz_phase *phase; /* row counters.phase */
     uint64_t pass;           /* batches of a pass over the corpus */
     ganz_stepper stepper;
@@ -36,8 +36,8 @@ typedef struct ganz_trainer {
     ganz_decoder *decoder; /* NULL without valid */
     uint64_t *best_lines;  /* (valid.count) sums of the best model's translations; NULL: nothing is quantized */
     ganz_counters counters;
-    ganz_batch batch; /* of the last step; no segments: none */
-    double rate;      /* of the last step */
+    ganz_batch batch;                                  /* of the last step; no segments: none */
+    double rate;                                       /* of the last step */
     double load_seconds, pass_seconds, update_seconds; /* of all steps; of a CPU, where calls wait */
     uint64_t source_tokens, slots;                     /* of all steps since open */
 } ganz_trainer;
@@ -52,7 +52,7 @@ ganz_run_parts ganz_trainer_parts(const ganz_trainer *trainer);
 ganz_status ganz_trainer_restore(ganz_trainer *trainer, const char *path, ganz_error *err);
 
 /* Begins a phase: what is rounded, what learns. What the one before has come to is its running average, where there is
- * one; after ranges were measured they become the first steps. */
+ * one; after ranges were measured they become the first scales. */
 ganz_status ganz_trainer_enter(ganz_trainer *trainer, int row, ganz_error *err);
 /* Whether validations choose the best model here and now. */
 bool ganz_trainer_chooses(const ganz_trainer *trainer);
@@ -79,8 +79,8 @@ const real *ganz_trainer_model(const ganz_trainer *trainer);
 ganz_status ganz_trainer_save_codes(ganz_trainer *trainer, const char *path, ganz_error *err);
 
 /* Opens the integer model of a file as translation does and has it translate the validation set. How many sentences
- * were compared with the best model's, and how many came out otherwise: none when that was on a CPU, few on a GPU, whose
- * floats around the integers differ in their last bits. */
+ * were compared with the best model's, and how many came out otherwise: none when that was on a CPU, few on a GPU,
+ * whose floats around the integers differ in their last bits. */
 typedef struct ganz_frozen {
     int compared, different;
     double bleu;

@@ -24,7 +24,8 @@ static ganz_status open_parts(ganz_tutor *tutor, const ganz_container *file, gan
     GANZ_TRY(ganz_model_read_info(file, &info, err));
     GANZ_TRY(ganz_model_check_float(file, &info, err));
     GANZ_TRY(ganz_model_same_vocab(file, &info.config, vocab, &same, err));
-    if (!same) return ganz_fail(err, GANZ_EINVAL, "%s cannot teach: it has another vocabulary", ganz_container_name(file));
+    if (!same)
+        return ganz_fail(err, GANZ_EINVAL, "%s cannot teach: it has another vocabulary", ganz_container_name(file));
     info.config.max_positions = positions;
     GANZ_TRY(ganz_net_open(&tutor->net, &info.config, err));
     GANZ_TRY(ganz_model_check_params(file, &tutor->net, err));
@@ -32,8 +33,8 @@ static ganz_status open_parts(ganz_tutor *tutor, const ganz_container *file, gan
     return read_params(tutor, file, err);
 }
 
-static ganz_status open_one(ganz_tutor *tutor, const char *path, ganz_backend *be, const ganz_vocab *vocab, int positions,
-                            ganz_error *err)
+static ganz_status open_one(ganz_tutor *tutor, const char *path, ganz_backend *be, const ganz_vocab *vocab,
+                            int positions, ganz_error *err)
 {
     ganz_container *file;
     GANZ_TRY(ganz_container_open(&file, path, err));

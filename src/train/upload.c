@@ -15,8 +15,7 @@ ganz_status ganz_upload_open(ganz_upload *upload, ganz_backend *be, int tokens, 
     ganz_status status = GANZ_OK;
     if (!upload->staging || !upload->places)
         status = ganz_fail(err, GANZ_ENOMEM, "out of memory for batches of %d tokens", tokens);
-    else
-        status = be->alloc(be, &block, upload->ints * sizeof *upload->device, err);
+    else status = be->alloc(be, &block, upload->ints * sizeof *upload->device, err);
     upload->device = block;
     if (status != GANZ_OK) ganz_upload_close(upload);
     return status;
@@ -124,13 +123,26 @@ void ganz_upload_part(ganz_upload *upload, const ganz_batch *batch, int first, i
     const int n = last - first;
     const int long_source = longest(batch->source_begin, first, last);
     const int long_target = longest(batch->target_begin, first, last);
-    feed->encoder = (ganz_spans){.queries = feed->source.rows, .keys = feed->source.rows, .segments = n,
-                                 .query_begin = sources, .key_begin = sources,
-                                 .longest_query = long_source, .longest_key = long_source};
-    feed->decoder = (ganz_spans){.queries = feed->target.rows, .keys = feed->target.rows, .segments = n,
-                                 .query_begin = targets, .key_begin = targets, .causal = true,
-                                 .longest_query = long_target, .longest_key = long_target};
-    feed->cross = (ganz_spans){.queries = feed->target.rows, .keys = feed->source.rows, .segments = n,
-                               .query_begin = targets, .key_begin = sources,
-                               .longest_query = long_target, .longest_key = long_source};
+    feed->encoder = (ganz_spans){.queries = feed->source.rows,
+                                 .keys = feed->source.rows,
+                                 .segments = n,
+                                 .query_begin = sources,
+                                 .key_begin = sources,
+                                 .longest_query = long_source,
+                                 .longest_key = long_source};
+    feed->decoder = (ganz_spans){.queries = feed->target.rows,
+                                 .keys = feed->target.rows,
+                                 .segments = n,
+                                 .query_begin = targets,
+                                 .key_begin = targets,
+                                 .causal = true,
+                                 .longest_query = long_target,
+                                 .longest_key = long_target};
+    feed->cross = (ganz_spans){.queries = feed->target.rows,
+                               .keys = feed->source.rows,
+                               .segments = n,
+                               .query_begin = targets,
+                               .key_begin = sources,
+                               .longest_query = long_target,
+                               .longest_key = long_source};
 }

@@ -82,8 +82,8 @@ out:
     return status;
 }
 
-ganz_status ganz_valid_open(ganz_valid *v, const char *source, const char *target, const ganz_vocab *vocab,
-                            int longest, int tokens, ganz_error *err)
+ganz_status ganz_valid_open(ganz_valid *v, const char *source, const char *target, const ganz_vocab *vocab, int longest,
+                            int tokens, ganz_error *err)
 {
     *v = (ganz_valid){.vocab = vocab, .tokens = tokens, .group = 64};
     ganz_status status;
@@ -198,8 +198,8 @@ static const ganz_valid_pair *pick(const ganz_valid *v, int i, int most)
     return &v->pairs[(int64_t)i * v->count / most];
 }
 
-static ganz_status score_group(ganz_valid *v, ganz_decoder *decoder, int first, int n, int most,
-                               ganz_scorer *scorer, ganz_error *err)
+static ganz_status score_group(ganz_valid *v, ganz_decoder *decoder, int first, int n, int most, ganz_scorer *scorer,
+                               ganz_error *err)
 {
     ganz_sentence sentences[GROUP] = {{0}};
     const ganz_found *found;
@@ -217,7 +217,8 @@ static ganz_status score_group(ganz_valid *v, ganz_decoder *decoder, int first, 
         if (p->source_count > 1 && counts[i] > 0) /* nothing is translated as nothing */
             GANZ_CHECK(ganz_vocab_decode(v->vocab, found[i].ids, (size_t)found[i].count, &text, err));
         v->lines[first + i] = ganz_checksum(text.text ? text.text : "", text.bytes);
-        GANZ_CHECK(ganz_scorer_add(scorer, text.text ? text.text : "", text.bytes, v->text + p->text, p->text_bytes, err));
+        GANZ_CHECK(
+            ganz_scorer_add(scorer, text.text ? text.text : "", text.bytes, v->text + p->text, p->text_bytes, err));
     }
 out:
     ganz_text_free(&text);

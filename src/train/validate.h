@@ -22,7 +22,7 @@ typedef struct ganz_valid {
     char *text;
     size_t pair_capacity, text_bytes, text_capacity;
     uint64_t *lines; /* (count) sums of the last translations */
-    int32_t *block; /* arrays of one batch */
+    int32_t *block;  /* arrays of one batch */
     int tokens;
     int group; /* sentences translated between two looks at the stop flag: more for faster devices, at most 1024 */
 } ganz_valid;

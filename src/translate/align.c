@@ -15,8 +15,8 @@ struct ganz_aligner {
     ganz_arena host, device;
 };
 
-ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ganz_net *net, const ganz_weights *weights,
-                              ganz_error *err)
+ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ganz_net *net,
+                              const ganz_weights *weights, ganz_error *err)
 {
     GANZ_ASSERT(be->host);
     *aligner = NULL;
@@ -44,8 +44,8 @@ void ganz_aligner_close(ganz_aligner **aligner)
 
 /* ---- the pass ----------------------------------------------------------------------------------- */
 
-/* The layer before the last looks at the word it is about to say, but little at signs; the last one the other way round.
- * Together they are right where either alone is wrong. */
+/* The layer before the last looks at the word it is about to say, but little at signs; the last one the other way
+ * round. Together they are right where either alone is wrong. */
 static const ganz_pair *watched_pair(const ganz_net *net, int from_end)
 {
     const int layers = net->config.decoder_layers;
@@ -54,8 +54,14 @@ static const ganz_pair *watched_pair(const ganz_net *net, int from_end)
 
 static ganz_spans one_segment(const int32_t *queries, const int32_t *keys, bool causal)
 {
-    return (ganz_spans){.queries = queries[1], .keys = keys[1], .segments = 1, .query_begin = queries, .key_begin = keys,
-                        .longest_query = queries[1], .longest_key = keys[1], .causal = causal};
+    return (ganz_spans){.queries = queries[1],
+                        .keys = keys[1],
+                        .segments = 1,
+                        .query_begin = queries,
+                        .key_begin = keys,
+                        .longest_query = queries[1],
+                        .longest_key = keys[1],
+                        .causal = causal};
 }
 
 /* Encoder and decoder over both sides; (rows, source tokens) of weights, row i those of the step that says target token
@@ -205,7 +211,8 @@ static int by_place(const void *left, const void *right)
 }
 
 /* Both walks go forward only, so the links are taken by their places in the line. */
-static void count_words(const ganz_line *line, const ganz_translation *t, const ganz_link **by_line, ganz_word_link *words)
+static void count_words(const ganz_line *line, const ganz_translation *t, const ganz_link **by_line,
+                        ganz_word_link *words)
 {
     ganz_word_walk source = {.text = line->text, .bytes = line->bytes}, target = {.text = t->text, .bytes = t->bytes};
     for (int i = 0; i < t->link_count; i++) {

@@ -1,7 +1,7 @@
 /* Which source token each token of a translation comes from: what the decoder looks at when it says it.
  *
- * One pass over the finished translation, a sentence at a time, so that links depend on the sentence alone and the search
- * pays nothing for them. */
+ * One pass over the finished translation, a sentence at a time, so that links depend on the sentence alone and the
+ * search pays nothing for them. */
 #ifndef GANZ_TRANSLATE_ALIGN_H
 #define GANZ_TRANSLATE_ALIGN_H
 
@@ -12,20 +12,20 @@
 typedef struct ganz_aligner ganz_aligner;
 
 /* All is borrowed. `be` is a host backend. */
-ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ganz_net *net, const ganz_weights *weights,
-                              ganz_error *err);
+ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ganz_net *net,
+                              const ganz_weights *weights, ganz_error *err);
 void ganz_aligner_close(ganz_aligner **aligner);
 
-/* from[i]: place of the source token, never the end mark if there is another, that target token i comes from. to[j]: the
- * target token that looks at source token j more than any other does; NULL: not wanted. target (count), without end mark;
- * count at most the net's positions. */
+/* from[i]: place of the source token, never the end mark if there is another, that target token i comes from. to[j]:
+ * the target token that looks at source token j more than any other does; NULL: not wanted. target (count), without end
+ * mark; count at most the net's positions. */
 ganz_status ganz_aligner_run(ganz_aligner *aligner, const ganz_sentence *source, const int32_t *target, int count,
                              int32_t *from, int32_t *to, ganz_error *err);
 
 /* ---- tokens and words --------------------------------------------------------------------------- */
 
-/* Ends of tokens from their beginnings in a text: each goes to where the next other one begins. White space at both ends
- * is taken off; what is left of a token of white space is empty. begin (count) never falls. */
+/* Ends of tokens from their beginnings in a text: each goes to where the next other one begins. White space at both
+ * ends is taken off; what is left of a token of white space is empty. begin (count) never falls. */
 void ganz_token_ends(const char *text, size_t bytes, size_t *begin, size_t *end, size_t count);
 
 /* A walk over the words of a line, which white space separates. Start with the text and zeroes. */

@@ -49,17 +49,20 @@ static ganz_status draw_sentences(bench *b, ganz_error *err)
     size_t total = 0, at = 0;
     for (int i = 0; i < w->count; i++) {
         if (w->lengths[i] < 1 || w->lengths[i] >= most)
-            return ganz_fail(err, GANZ_EINVAL, "a source of %d tokens: this model takes 1 to %d", w->lengths[i], most - 1);
+            return ganz_fail(err, GANZ_EINVAL, "a source of %d tokens: this model takes 1 to %d", w->lengths[i],
+                             most - 1);
         total += (size_t)w->lengths[i] + 1;
     }
     b->ids = ganz_alloc(total, sizeof *b->ids);
     b->sentences = ganz_alloc((size_t)w->count, sizeof *b->sentences);
     b->times = ganz_alloc((size_t)w->count, sizeof *b->times);
-    if (!b->ids || !b->sentences || !b->times) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %d sentences", w->count);
+    if (!b->ids || !b->sentences || !b->times)
+        return ganz_fail(err, GANZ_ENOMEM, "out of memory for %d sentences", w->count);
     for (int i = 0; i < w->count; i++) {
         b->sentences[i] = (ganz_sentence){.ids = b->ids + at, .count = w->lengths[i] + 1};
         for (int j = 0; j < w->lengths[i]; j++)
-            b->ids[at++] = 2 + (int32_t)ganz_random_below(2, (uint64_t)i, (uint64_t)j, (uint32_t)b->model->info.config.vocab - 2);
+            b->ids[at++] =
+                2 + (int32_t)ganz_random_below(2, (uint64_t)i, (uint64_t)j, (uint32_t)b->model->info.config.vocab - 2);
         b->ids[at++] = GANZ_EOS;
         if (w->lengths[i] + 1 > b->longest) b->longest = w->lengths[i] + 1;
     }
@@ -72,8 +75,11 @@ static ganz_status open_share(share *s, const bench *b, int threads, ganz_error 
 {
     const ganz_translation_bench *const w = b->what;
     const ganz_decoder_options options = {.search = {.beam = w->beam, .n_best = 1, .alpha = 0.6},
-                                          .batch_tokens = w->single ? 1 : w->batch_tokens ? w->batch_tokens : GANZ_BATCH_TOKENS,
-                                          .max_input = b->longest, .force_length = w->force_length};
+                                          .batch_tokens = w->single         ? 1
+                                                          : w->batch_tokens ? w->batch_tokens
+                                                                            : GANZ_BATCH_TOKENS,
+                                          .max_input = b->longest,
+                                          .force_length = w->force_length};
     s->b = b;
     GANZ_TRY(ganz_cpu_backend_open(&s->be, threads, err));
     ganz_cpu_backend_follow(s->be, b->model->be);

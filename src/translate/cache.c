@@ -1,5 +1,5 @@
-/* A cache of translations: one file that only grows. Each record is checked by a sum, so that half of one is told apart from
- * a whole one; what was in the file at the beginning is found through an index of keys and places. */
+/* A cache of translations: one file that only grows. Each record is checked by a sum, so that half of one is told apart
+ * from a whole one; what was in the file at the beginning is found through an index of keys and places. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,7 +13,14 @@
 
 #define MAGIC "ganz cache 1\n\0\0\0"
 #define WEAK_BIT UINT32_C(0x80000000) /* of the last number of a link */
-enum { MAGIC_BYTES = 16, SUM_BYTES = 8, LINK_BYTES = 16, MOST_TEXT = 1 << 26, MOST_LINKS = 1 << 22, MODEL_BYTES = 4 << 20 };
+enum {
+    MAGIC_BYTES = 16,
+    SUM_BYTES = 8,
+    LINK_BYTES = 16,
+    MOST_TEXT = 1 << 26,
+    MOST_LINKS = 1 << 22,
+    MODEL_BYTES = 4 << 20
+};
 
 /* A record: key, bytes of text, links, score; the text; each link as four numbers; a sum of all of it. */
 typedef struct head {
@@ -37,7 +44,10 @@ struct ganz_cache {
     size_t link_capacity;
 };
 
-static ganz_status no_memory(ganz_error *err) { return ganz_fail(err, GANZ_ENOMEM, "out of memory for a cache of translations"); }
+static ganz_status no_memory(ganz_error *err)
+{
+    return ganz_fail(err, GANZ_ENOMEM, "out of memory for a cache of translations");
+}
 
 /* ---- keys --------------------------------------------------------------------------------------- */
 
@@ -45,7 +55,8 @@ static ganz_status model_sum(const char *path, uint64_t *sum, ganz_error *err)
 {
     ganz_map map;
     GANZ_TRY(ganz_map_open(&map, path, err));
-    *sum = ganz_checksum(map.data, map.bytes < MODEL_BYTES ? map.bytes : MODEL_BYTES) ^ map.bytes; /* its head has all sums */
+    *sum = ganz_checksum(map.data, map.bytes < MODEL_BYTES ? map.bytes : MODEL_BYTES) ^
+           map.bytes; /* its head has all sums */
     ganz_map_close(&map);
     return GANZ_OK;
 }
@@ -54,8 +65,13 @@ static uint64_t text_sum(const char *text) { return text ? ganz_checksum(text, s
 
 static uint64_t options_sum(const ganz_translator_options *o, uint64_t model)
 {
-    uint64_t facts[8] = {model, (uint64_t)o->beam, (uint64_t)o->max_input, (uint64_t)o->max_length,
-                         text_sum(o->device), text_sum(o->precision), text_sum(o->split)};
+    uint64_t facts[8] = {model,
+                         (uint64_t)o->beam,
+                         (uint64_t)o->max_input,
+                         (uint64_t)o->max_length,
+                         text_sum(o->device),
+                         text_sum(o->precision),
+                         text_sum(o->split)};
     memcpy(&facts[7], &o->alpha, sizeof facts[7]);
     return ganz_checksum(facts, sizeof facts);
 }
@@ -67,7 +83,10 @@ static uint64_t key_of(const ganz_cache *c, const ganz_line *line)
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-static ganz_status failed(const ganz_cache *c, const char *what, ganz_error *err) { return ganz_fail_errno(err, what, c->path); }
+static ganz_status failed(const ganz_cache *c, const char *what, ganz_error *err)
+{
+    return ganz_fail_errno(err, what, c->path);
+}
 
 /* Reads bytes at a place; *got may be less at the end of the file. */
 static ganz_status read_at(const ganz_cache *c, void *out, size_t bytes, uint64_t place, size_t *got, ganz_error *err)
@@ -147,15 +166,16 @@ static ganz_status open_file(ganz_cache *c, ganz_error *err)
     if (fstat(c->file, &facts) != 0) return failed(c, "open", err);
     if (!S_ISREG(facts.st_mode)) return ganz_fail(err, GANZ_EINVAL, "%s: not a regular file", c->path);
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(c->file, F_SETLK, &lock) != 0) return ganz_fail(err, GANZ_EIO, "%s is in use by another process", c->path);
+    if (fcntl(c->file, F_SETLK, &lock) != 0)
+        return ganz_fail(err, GANZ_EIO, "%s is in use by another process", c->path);
     GANZ_TRY(read_at(c, magic, sizeof magic, 0, &got, err));
     if (got == 0) return write_all(c, MAGIC, MAGIC_BYTES, err);
     if (got == MAGIC_BYTES && memcmp(magic, MAGIC, MAGIC_BYTES) == 0) return read_entries(c, err);
     return ganz_fail(err, GANZ_EFORMAT, "%s is not a cache of translations", c->path);
 }
 
-ganz_status ganz_cache_open(ganz_cache **cache, const char *path, const char *model_path, const ganz_translator_options *options,
-                            ganz_error *err)
+ganz_status ganz_cache_open(ganz_cache **cache, const char *path, const char *model_path,
+                            const ganz_translator_options *options, ganz_error *err)
 {
     ganz_cache *c = *cache = ganz_alloc(1, sizeof *c);
     if (!c) return no_memory(err);
@@ -213,7 +233,11 @@ ganz_status ganz_cache_find(ganz_cache *c, const ganz_line *line, ganz_translati
         GANZ_TRY(read_record(c, c->entries[low].place, &h, &whole, err));
         if (!whole || (h.links == 0 && !line->unlinked)) continue; /* links are wanted, and were not then */
         GANZ_TRY(read_links(c, &h, err));
-        *t = (ganz_translation){.text = c->record.text + sizeof h, .bytes = h.bytes, .score = h.score, .links = c->links, .link_count = (int)h.links};
+        *t = (ganz_translation){.text = c->record.text + sizeof h,
+                                .bytes = h.bytes,
+                                .score = h.score,
+                                .links = c->links,
+                                .link_count = (int)h.links};
         return GANZ_OK;
     }
     return GANZ_OK;
@@ -223,7 +247,8 @@ static bool add_links(ganz_text *out, const ganz_translation *t)
 {
     for (int i = 0; i < t->link_count; i++) {
         const ganz_link *const k = &t->links[i];
-        const uint32_t n[4] = {(uint32_t)k->source_begin, (uint32_t)k->source_end, (uint32_t)k->target_begin, (uint32_t)k->target_end | (k->weak ? WEAK_BIT : 0)};
+        const uint32_t n[4] = {(uint32_t)k->source_begin, (uint32_t)k->source_end, (uint32_t)k->target_begin,
+                               (uint32_t)k->target_end | (k->weak ? WEAK_BIT : 0)};
         if (!ganz_text_append(out, (const char *)n, sizeof n)) return false;
     }
     return true;
@@ -232,10 +257,11 @@ static bool add_links(ganz_text *out, const ganz_translation *t)
 ganz_status ganz_cache_add(ganz_cache *c, const ganz_line *line, const ganz_translation *t, ganz_error *err)
 {
     if (t->bytes > MOST_TEXT || t->link_count > MOST_LINKS) return GANZ_OK; /* not worth a refusal */
-    const head h = {.key = key_of(c, line), .bytes = (uint32_t)t->bytes, .links = (uint32_t)t->link_count, .score = t->score};
+    const head h = {
+        .key = key_of(c, line), .bytes = (uint32_t)t->bytes, .links = (uint32_t)t->link_count, .score = t->score};
     const size_t begin = c->unwritten.bytes;
-    bool good = ganz_text_append(&c->unwritten, (const char *)&h, sizeof h) && ganz_text_append(&c->unwritten, t->text, t->bytes) &&
-                add_links(&c->unwritten, t);
+    bool good = ganz_text_append(&c->unwritten, (const char *)&h, sizeof h) &&
+                ganz_text_append(&c->unwritten, t->text, t->bytes) && add_links(&c->unwritten, t);
     const uint64_t sum = good ? ganz_checksum(c->unwritten.text + begin, c->unwritten.bytes - begin) : 0;
     good = good && ganz_text_append(&c->unwritten, (const char *)&sum, sizeof sum);
     if (good) return GANZ_OK;

@@ -21,7 +21,7 @@ typedef struct calibrator {
     ganz_decoder *decoder;
     ganz_lines *source, *target;
     ganz_observer observer;
-    ganz_histogram *counts; /* (steps) for KL, else NULL */
+    ganz_histogram *counts; /* (scales) for KL, else NULL */
     int longest;
     ganz_ids ids; /* of a batch */
     size_t source_at[BATCH_LINES], target_at[BATCH_LINES];
@@ -54,13 +54,16 @@ static ganz_status check(const ganz_calibration *how, ganz_error *err)
     const int bits[] = {how->bits, widths.weights, widths.inputs, widths.u, biases};
     for (size_t i = 0; i < GANZ_COUNT(bits); i++)
         if (bits[i] < GANZ_BITS_LEAST || bits[i] > GANZ_BITS_MOST)
-            return ganz_fail(err, GANZ_EINVAL, "bits must be %d to %d, not %d", GANZ_BITS_LEAST, GANZ_BITS_MOST, bits[i]);
+            return ganz_fail(err, GANZ_EINVAL, "bits must be %d to %d, not %d", GANZ_BITS_LEAST, GANZ_BITS_MOST,
+                             bits[i]);
     if (how->method < GANZ_METHOD_MAX || how->method > GANZ_METHOD_DYNAMIC)
         return ganz_fail(err, GANZ_EINVAL, "there is no such method without learning");
     if (how->method == GANZ_METHOD_CLIP && !(how->clip > 0 && how->clip <= 1e6))
         return ganz_fail(err, GANZ_EINVAL, "a range to clip to is positive, not %g", how->clip);
-    if (how->method == GANZ_METHOD_DYNAMIC && (how->power_of_two || how->float_lookup || how->attention_bits || how->bias_bits))
-        return ganz_fail(err, GANZ_EINVAL, "the dynamic method has bits of weights and of inputs, and nothing else to choose");
+    if (how->method == GANZ_METHOD_DYNAMIC &&
+        (how->power_of_two || how->float_lookup || how->attention_bits || how->bias_bits))
+        return ganz_fail(err, GANZ_EINVAL,
+                         "the dynamic method has bits of weights and of inputs, and nothing else to choose");
     if (how->weight_range != GANZ_WEIGHT_RANGE_AUTO && !needs_text(how))
         return ganz_fail(err, GANZ_EINVAL, "the methods clip and dynamic have a range of weights of their own");
     if (how->beam < 1 || how->beam > GANZ_BEAM_MOST)
@@ -72,7 +75,8 @@ static ganz_status check(const ganz_calibration *how, ganz_error *err)
 /* ---- text --------------------------------------------------------------------------------------- */
 
 /* Ids of a line and an end mark at the end of c->ids; returns how many, 1 for a blank line. */
-static ganz_status encode(calibrator *c, const ganz_lines *from, const char *text, size_t bytes, int *count, ganz_error *err)
+static ganz_status encode(calibrator *c, const ganz_lines *from, const char *text, size_t bytes, int *count,
+                          ganz_error *err)
 {
     const size_t before = c->ids.count;
     if (!ganz_utf8_valid(text, bytes))
@@ -94,8 +98,7 @@ static ganz_status next_target(calibrator *c, int *count, ganz_error *err)
     *count = 0;
     if (!c->target) return GANZ_OK;
     GANZ_TRY(ganz_lines_next(c->target, &text, &bytes, err));
-    if (!text)
-        return ganz_fail(err, GANZ_EINVAL, "%s has fewer lines than %s", c->how->target, c->how->source);
+    if (!text) return ganz_fail(err, GANZ_EINVAL, "%s has fewer lines than %s", c->how->target, c->how->source);
     return encode(c, c->target, text, bytes, count, err);
 }
 
@@ -156,7 +159,8 @@ static ganz_status measure(calibrator *c, ganz_error *err)
     const long long most = c->how->most_lines;
     bool more = true;
     while (more) {
-        while (more && c->count < BATCH_LINES && (most == 0 || c->report->lines + c->count < most)) GANZ_TRY(add_line(c, &more, err));
+        while (more && c->count < BATCH_LINES && (most == 0 || c->report->lines + c->count < most))
+            GANZ_TRY(add_line(c, &more, err));
         if (c->count == 0) break;
         GANZ_TRY(run_batch(c, err));
     }
@@ -174,7 +178,7 @@ static void count_input(void *context, int place, const ganz_matrix *x)
 
 static ganz_status start_counting(calibrator *c, ganz_error *err)
 {
-    c->counts = ganz_alloc((size_t)c->model->net.steps, sizeof *c->counts);
+    c->counts = ganz_alloc((size_t)c->model->net.scales, sizeof *c->counts);
     if (!c->counts) return ganz_fail(err, GANZ_ENOMEM, "out of memory for histograms");
     c->observer = (ganz_observer){.input = count_input, .context = c};
     c->model->weights.observer = &c->observer;
@@ -186,25 +190,25 @@ static void choose_thresholds(calibrator *c)
 {
     const ganz_widths widths = widths_of(c->how);
     real *const largest = c->model->weights.largest;
-    for (int i = 0; i < c->model->net.steps; i++)
+    for (int i = 0; i < c->model->net.scales; i++)
         largest[i] = (real)ganz_histogram_threshold(&c->counts[i], ganz_code_max(widths.inputs, true) + 1);
 }
 
 static ganz_status clip_everything(calibrator *c, ganz_error *err)
 {
-    for (int i = 0; i < c->model->net.steps; i++) c->model->weights.largest[i] = (real)c->how->clip;
+    for (int i = 0; i < c->model->net.scales; i++) c->model->weights.largest[i] = (real)c->how->clip;
     return ganz_weights_set_range(&c->model->weights, (real)c->how->clip, err);
 }
 
-/* Each row of a weight as codes of its own step would have it. */
+/* Each row of a weight as codes of its own scale would have it. */
 static void round_rows(real *weights, int rows, int cols, int p)
 {
     for (int row = 0; row < rows; row++) {
         real *const w = weights + (size_t)row * (size_t)cols;
         double largest = 0;
         for (int i = 0; i < cols; i++) largest = fmax(largest, fabs((double)w[i]));
-        const real step = largest > 0 ? (real)largest / (real)p : 1;
-        for (int i = 0; i < cols; i++) w[i] = (real)rint((double)(w[i] / step)) * step;
+        const real scale = largest > 0 ? (real)largest / (real)p : 1;
+        for (int i = 0; i < cols; i++) w[i] = (real)rint((double)(w[i] / scale)) * scale;
     }
 }
 
@@ -233,9 +237,9 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     if (c->model->info.bits) return ganz_fail(err, GANZ_EINVAL, "%s: an integer model already", path);
     if (c->model->info.dynamic_bits) return ganz_fail(err, GANZ_EINVAL, "%s: emulates an integer model already", path);
     ganz_net_set_widths(&c->model->net, widths_of(how));
-    c->model->net.whole_steps = how->power_of_two;
+    c->model->net.power_of_two = how->power_of_two;
     c->model->net.float_lookup = how->float_lookup;
-    ganz_net_set_row_steps(&c->model->net, how->per_row);
+    ganz_net_set_row_scales(&c->model->net, how->per_row);
     c->report->products = c->model->net.sites + 2 * c->model->net.pairs;
     if (!needs_text(how)) return GANZ_OK;
     GANZ_TRY(ganz_lines_open(&c->source, how->source, err));
@@ -248,7 +252,8 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     GANZ_TRY(ganz_weights_refresh(&c->model->weights, &c->model->net, err));
     c->longest = c->model->info.config.max_positions < LONGEST ? c->model->info.config.max_positions : LONGEST;
     const ganz_decoder_options d = {.search = {.beam = how->beam, .n_best = 1, .alpha = 0.6},
-                                    .batch_tokens = BATCH_TOKENS, .max_input = c->longest};
+                                    .batch_tokens = BATCH_TOKENS,
+                                    .max_input = c->longest};
     return ganz_decoder_open(&c->decoder, c->be, &c->model->net, &c->model->weights, &d, err);
 }
 
@@ -265,10 +270,10 @@ static void close_all(calibrator *c)
 }
 
 /* Powers of two that clip nothing. */
-static void round_up_steps(ganz_model *m)
+static void round_up_scales(ganz_model *m)
 {
-    real *const z = m->weights.master + m->net.params.list[m->net.first_step].offset;
-    for (int i = 0; i < m->net.steps; i++) z[i] = (real)ceil((double)z[i]);
+    real *const z = m->weights.master + m->net.params.list[m->net.first_scale].offset;
+    for (int i = 0; i < m->net.scales; i++) z[i] = (real)ceil((double)z[i]);
 }
 
 static ganz_status save(const calibrator *c, const char *out, ganz_error *err)
@@ -276,13 +281,13 @@ static ganz_status save(const calibrator *c, const char *out, ganz_error *err)
     ganz_model *const m = c->model;
     ganz_model_info info = m->info;
     if (c->how->command) info.command = c->how->command;
-    GANZ_TRY(ganz_weights_set_steps(&m->weights, &m->net, err));
-    if (c->how->power_of_two) round_up_steps(m);
+    GANZ_TRY(ganz_weights_set_scales(&m->weights, &m->net, err));
+    if (c->how->power_of_two) round_up_scales(m);
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
     for (int i = 0; c->how->dense && i < m->net.pairs; i++) ganz_net_pair(&m->net, i)->inputs = GANZ_INPUTS_FLOAT;
     GANZ_TRY(ganz_weights_refresh(&m->weights, &m->net, err));
     c->report->integer_products = c->how->dense ? m->net.sites : c->report->products;
-    c->report->steps = c->how->dense ? m->net.sites : m->net.steps;
+    c->report->scales = c->how->dense ? m->net.sites : m->net.scales;
     return ganz_model_save_codes(out, &info, &m->net, m->vocab, &m->weights, err);
 }
 

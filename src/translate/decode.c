@@ -8,8 +8,8 @@
 #include "ganz/vocab.h"
 
 enum {
-    EXTRA_TOKENS = 25,  /* what a sentence counts in a group beside its tokens: limit = 2 * (tokens + 25) */
-    LOGIT_ROWS = 60,    /* rows of logits that exist at a time: as many as a cache likes */
+    EXTRA_TOKENS = 25,     /* what a sentence counts in a group beside its tokens: limit = 2 * (tokens + 25) */
+    LOGIT_ROWS = 60,       /* rows of logits that exist at a time: as many as a cache likes */
     GPU_LOGIT_ROWS = 1024, /* there each part costs three waits */
     KEYS_HOST = 1 << 14,
     HOST_SCRATCH = 1 << 18
@@ -18,8 +18,8 @@ enum {
 /* One sentence of the group at work. */
 typedef struct lane {
     ganz_beam beam;
-    int sentence;               /* place in the caller's list */
-    int32_t first_row;          /* of its source in the memory of the group */
+    int sentence;      /* place in the caller's list */
+    int32_t first_row; /* of its source in the memory of the group */
     int source_rows;
 } lane;
 
@@ -33,20 +33,20 @@ struct ganz_decoder {
     const ganz_net *net;
     const ganz_weights *weights;
     ganz_decoder_options options;
-    ganz_audit *audit; /* NULL: nothing is counted */
-    int capacity;                      /* largest count of a group: sum of tokens + 25 */
-    int most_lanes, most_rows, k;      /* of a group; candidates a row */
-    int logit_rows;                    /* that exist at a time */
-    lane *lanes;                       /* (most_lanes) live ones first */
+    ganz_audit *audit;            /* NULL: nothing is counted */
+    int capacity;                 /* largest count of a group: sum of tokens + 25 */
+    int most_lanes, most_rows, k; /* of a group; candidates a row */
+    int logit_rows;               /* that exist at a time */
+    lane *lanes;                  /* (most_lanes) live ones first */
     int live;
     ganz_arena beams;
     /* numbers that go to the device at each step, and candidates that come back */
-    size_t numbers;                    /* capacity of the next two */
+    size_t numbers; /* capacity of the next two */
     int32_t *host_numbers, *device_numbers;
-    int32_t *forced;                   /* (most_rows) token a row must take, or -1 */
-    float *value, *logsumexp;          /* (most_rows, k), (most_rows): parts of one block */
-    int32_t *index;                    /* (most_rows, k) */
-    unsigned char *device_found;       /* the same block on the device */
+    int32_t *forced;             /* (most_rows) token a row must take, or -1 */
+    float *value, *logsumexp;    /* (most_rows, k), (most_rows): parts of one block */
+    int32_t *index;              /* (most_rows, k) */
+    unsigned char *device_found; /* the same block on the device */
     /* memory of the network */
     void *key_block, *scratch_block;
     ganz_arena keys_memory, scratch, host_scratch;
@@ -107,7 +107,8 @@ static void size_group(ganz_decoder *d)
     d->numbers = 4 * (size_t)d->most_rows + 2 + 3 * list_rows; /* self lists: 2 * capacity a beam, cross: capacity */
 }
 
-/* Numbers a row needs in a pass, about: what each layer adds to the stream stays, the scratch of one layer comes on top. */
+/* Numbers a row needs in a pass, about: what each layer adds to the stream stays, the scratch of one layer comes on
+ * top. */
 static int row_width(const ganz_net *net)
 {
     const int encoder = 2 * net->config.encoder_layers, decoder = 3 * net->config.decoder_layers;
@@ -139,8 +140,8 @@ static ganz_status take_memory(ganz_decoder *d, ganz_error *err)
     return set_scratch(d, logits + rows + (1 << 20), HOST_SCRATCH, err);
 }
 
-ganz_status ganz_decoder_open(ganz_decoder **decoder, ganz_backend *be, const ganz_net *net, const ganz_weights *weights,
-                              const ganz_decoder_options *options, ganz_error *err)
+ganz_status ganz_decoder_open(ganz_decoder **decoder, ganz_backend *be, const ganz_net *net,
+                              const ganz_weights *weights, const ganz_decoder_options *options, ganz_error *err)
 {
     GANZ_ASSERT(options->max_input >= 1 && options->max_input <= net->config.max_positions);
     *decoder = NULL;
@@ -230,8 +231,8 @@ static ganz_status make_room(ganz_decoder *d, size_t count, ganz_error *err)
 
 static ganz_pass new_pass(ganz_decoder *d)
 {
-    return (ganz_pass){.be = d->be, .weights = d->weights, .host = &d->host_scratch, .device = &d->scratch,
-                       .audit = d->audit};
+    return (ganz_pass){
+        .be = d->be, .weights = d->weights, .host = &d->host_scratch, .device = &d->scratch, .audit = d->audit};
 }
 
 /* One beam for each sentence, and the sentences end to end as one source. False when memory is short. */
@@ -270,8 +271,13 @@ static bool encode_group(ganz_decoder *d, const ganz_sentence *sentences, int co
 
     const int32_t *const device_begin = d->device_numbers + 2 * rows;
     const ganz_tokens source = {.rows = rows, .ids = d->device_numbers, .positions = d->device_numbers + rows};
-    const ganz_spans see = {.queries = rows, .keys = rows, .segments = count, .query_begin = device_begin,
-                            .key_begin = device_begin, .longest_query = longest, .longest_key = longest};
+    const ganz_spans see = {.queries = rows,
+                            .keys = rows,
+                            .segments = count,
+                            .query_begin = device_begin,
+                            .key_begin = device_begin,
+                            .longest_query = longest,
+                            .longest_key = longest};
     ganz_pass pass = new_pass(d);
     ganz_tensor *const memory = ganz_net_encode(&pass, d->net, &source, &see);
     if (!pass.failed) ganz_net_cross_keys(&pass, d->net, memory, d->keys);
@@ -312,7 +318,8 @@ static int fill_lists(ganz_decoder *d, lists *at, ganz_spans *self, ganz_spans *
     at->self_begin[rows] = (int32_t)(self_at - at->self);
     at->cross_begin[rows] = (int32_t)(cross_at - at->cross);
     *self = (ganz_spans){.queries = rows, .keys = d->keys->used + rows, .longest_query = 1, .longest_key = step + 1};
-    *cross = (ganz_spans){.queries = rows, .keys = d->keys->source_rows, .longest_query = 1, .longest_key = longest_source};
+    *cross =
+        (ganz_spans){.queries = rows, .keys = d->keys->source_rows, .longest_query = 1, .longest_key = longest_source};
     *numbers = (size_t)(cross_at - d->host_numbers);
     return rows;
 }
@@ -325,7 +332,8 @@ static const int32_t *on_device(const ganz_decoder *d, const int32_t *host)
 static float logit_at(const ganz_decoder *d, const ganz_matrix *m, int row, int col)
 {
     const size_t bytes = ganz_type_bytes(m->type);
-    const unsigned char *const from = (const unsigned char *)m->data + ((size_t)row * (size_t)m->ld + (size_t)col) * bytes;
+    const unsigned char *const from =
+        (const unsigned char *)m->data + ((size_t)row * (size_t)m->ld + (size_t)col) * bytes;
     union {
         real value;
         uint16_t half;
@@ -356,8 +364,8 @@ static void find_candidates(ganz_decoder *d, ganz_pass *pass, const ganz_tensor 
     float *const value = (float *)d->device_found, *const lse = value + (size_t)d->most_rows * (size_t)d->k;
     int32_t *const index = (int32_t *)(lse + d->most_rows);
     const size_t at = (size_t)first * (size_t)d->k;
-    const ganz_topk_call call = {.logits = logits->m, .k = d->k, .value = value + at, .index = index + at,
-                                 .logsumexp = lse + first};
+    const ganz_topk_call call = {
+        .logits = logits->m, .k = d->k, .value = value + at, .index = index + at, .logsumexp = lse + first};
     if (d->options.force_length > 0) ban_end(d, &logits->m);
     d->be->topk(d->be, &call);
     d->be->download(d->be, d->value + at, call.value, (size_t)rows * (size_t)d->k * sizeof *d->value);
@@ -413,8 +421,10 @@ static ganz_status advance_lanes(ganz_decoder *d, int32_t first_key, ganz_error 
     for (int i = 0; i < d->live; i++) {
         lane *const l = &d->lanes[i];
         const size_t at = (size_t)row * (size_t)d->k;
-        const ganz_candidates c = {.k = ganz_beam_forced(&l->beam) >= 0 ? 1 : d->k, .value = d->value + at,
-                                   .index = d->index + at, .logsumexp = d->logsumexp + row,
+        const ganz_candidates c = {.k = ganz_beam_forced(&l->beam) >= 0 ? 1 : d->k,
+                                   .value = d->value + at,
+                                   .index = d->index + at,
+                                   .logsumexp = d->logsumexp + row,
                                    .first_key = first_key + row};
         row += l->beam.alive;
         ganz_beam_advance(&l->beam, &c);
@@ -507,7 +517,8 @@ ganz_status ganz_decoder_run(ganz_decoder *d, const ganz_sentence *sentences, in
     }
     const size_t n_best = (size_t)d->options.search.n_best;
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < (size_t)d->counts[i]; j++) d->found[i * n_best + j].ids = d->pool + d->offsets[i * n_best + j];
+        for (size_t j = 0; j < (size_t)d->counts[i]; j++)
+            d->found[i * n_best + j].ids = d->pool + d->offsets[i * n_best + j];
     *found = d->found;
     *counts = d->counts;
     return GANZ_OK;

@@ -1,8 +1,8 @@
 /* Sentences of ids in, n-best lists of ids out, on any backend, with the network in whatever state it is in.
  *
- * Sentences are sorted by length and go through the network in groups: one encoder pass, then one decoder step at a time
- * for all live hypotheses of all sentences of the group, one row each. A sentence that is done leaves, and the matrices
- * shrink. Translation and the trainer's validation share this. */
+ * Sentences are sorted by length and go through the network in groups: one encoder pass, then one decoder step at a
+ * time for all live hypotheses of all sentences of the group, one row each. A sentence that is done leaves, and the
+ * matrices shrink. Translation and the trainer's validation share this. */
 #ifndef GANZ_TRANSLATE_DECODE_H
 #define GANZ_TRANSLATE_DECODE_H
 
@@ -37,8 +37,8 @@ typedef struct ganz_found {
 typedef struct ganz_decoder ganz_decoder;
 
 /* All is borrowed but the options. `weights` live in memory of `be` (for a host backend, in anybody's). */
-ganz_status ganz_decoder_open(ganz_decoder **decoder, ganz_backend *be, const ganz_net *net, const ganz_weights *weights,
-                              const ganz_decoder_options *options, ganz_error *err);
+ganz_status ganz_decoder_open(ganz_decoder **decoder, ganz_backend *be, const ganz_net *net,
+                              const ganz_weights *weights, const ganz_decoder_options *options, ganz_error *err);
 void ganz_decoder_close(ganz_decoder **decoder);
 
 /* Products of later runs are counted there, which is borrowed; NULL: no more. */
@@ -47,8 +47,8 @@ void ganz_decoder_set_audit(ganz_decoder *decoder, ganz_audit *audit);
 /* Steps a source of so many ids may take: its own limit, max_length, the net's positions. */
 int ganz_decoder_limit(const ganz_decoder *decoder, int source_tokens);
 
-/* Decodes them all. Results of sentence i are found[i * n_best + 0 .. counts[i]), best first; they belong to the decoder
- * and live until its next run or end. */
+/* Decodes them all. Results of sentence i are found[i * n_best + 0 .. counts[i]), best first; they belong to the
+ * decoder and live until its next run or end. */
 ganz_status ganz_decoder_run(ganz_decoder *decoder, const ganz_sentence *sentences, int count, const ganz_found **found,
                              const int **counts, ganz_error *err);
 

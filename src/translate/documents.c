@@ -29,7 +29,8 @@ static ganz_status run(batch *b, ganz_translator *translator, ganz_document *doc
         GANZ_TRY(fill(b, document, err));
         if (b->count == 0) return GANZ_OK;
         GANZ_TRY(ganz_translate(translator, b->lines, b->count, &results, err));
-        for (int i = 0; i < b->count; i++) GANZ_TRY(ganz_document_put(document, b->numbers[i], &results[i].best[0], err));
+        for (int i = 0; i < b->count; i++)
+            GANZ_TRY(ganz_document_put(document, b->numbers[i], &results[i].best[0], err));
     }
 }
 

@@ -13,7 +13,7 @@ typedef struct ganz_histogram {
     uint64_t bin[GANZ_HISTOGRAM_BINS];
 } ganz_histogram;
 
-/* Zeros are left out: whatever the step, they stay what they are. */
+/* Zeros are left out: whatever the scale, they stay what they are. */
 void ganz_histogram_add(ganz_histogram *h, const ganz_matrix *x);
 
 /* Where to clip for `levels` codes above and including 0: the threshold whose rounded distribution has the least

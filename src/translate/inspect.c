@@ -44,7 +44,8 @@ ganz_product ganz_product_at(const ganz_net *net, int index)
     const ganz_decoder_layer *const layer = &net->decoder[index / DECODER];
     const int at = index % DECODER;
     if (at < ATTENTION) return of_attention(&layer->self, at, true);
-    return at < 2 * ATTENTION ? of_attention(&layer->cross, at - ATTENTION, false) : of_ffn(&layer->ffn, at - 2 * ATTENTION);
+    return at < 2 * ATTENTION ? of_attention(&layer->cross, at - ATTENTION, false)
+                              : of_ffn(&layer->ffn, at - 2 * ATTENTION);
 }
 
 static bool is_integer(const ganz_product *p)
@@ -53,20 +54,19 @@ static bool is_integer(const ganz_product *p)
     return p->pair->inputs == GANZ_INPUTS_CODES;
 }
 
-static void add_input(const ganz_audit *audit, const ganz_step *step, ganz_product_counts *counts)
+static void add_input(const ganz_audit *audit, const ganz_scale *scale, ganz_product_counts *counts)
 {
-    counts->codes += audit->input[step->place].codes;
-    counts->clipped += audit->input[step->place].clipped;
+    counts->codes += audit->input[scale->place].codes;
+    counts->clipped += audit->input[scale->place].clipped;
 }
 
 void ganz_product_counted(const ganz_product *p, const ganz_audit *audit, ganz_product_counts *counts)
 {
-    const ganz_audit_product *const product = p->site                         ? &audit->site[p->site->place]
+    const ganz_audit_product *const product = p->site                      ? &audit->site[p->site->place]
                                               : p->kind == GANZ_PRODUCT_QK ? &audit->qk[p->pair->place]
-                                                                              : &audit->uv[p->pair->place];
-    *counts = (ganz_product_counts){.integer_runs = product->integer_runs,
-                                    .float_runs = product->float_runs,
-                                    .largest = product->largest};
+                                                                           : &audit->uv[p->pair->place];
+    *counts = (ganz_product_counts){
+        .integer_runs = product->integer_runs, .float_runs = product->float_runs, .largest = product->largest};
     if (p->site) {
         add_input(audit, &p->site->input, counts);
     } else {
@@ -104,30 +104,30 @@ void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
     facts->attention_bits = m->info.float_attention ? 0 : m->info.u_bits;
     facts->bias_bits = m->info.bias_bits == GANZ_BITS_FLOAT ? 0 : m->info.bias_bits;
     facts->float_lookup = m->info.float_lookup;
-    facts->row_steps = m->info.row_steps;
+    facts->row_scales = m->info.row_scales;
     facts->dynamic_bits = m->info.dynamic_bits;
 }
 
-static ganz_code_facts codes(int bits, bool is_signed, double step)
+static ganz_code_facts codes(int bits, bool is_signed, double scale)
 {
-    return (ganz_code_facts){.bits = bits, .most = ganz_code_max(bits, is_signed), .step = step};
+    return (ganz_code_facts){.bits = bits, .most = ganz_code_max(bits, is_signed), .scale = scale};
 }
 
-static double weight_step(const ganz_weights *w, const ganz_site *site)
+static double weight_scale(const ganz_weights *w, const ganz_site *site)
 {
-    const real *const steps = ganz_site_steps(w, site);
+    const real *const scales = ganz_site_scales(w, site);
     real largest = 0;
-    for (int i = 0; i < ganz_site_step_count(site); i++) largest = steps[i] > largest ? steps[i] : largest;
+    for (int i = 0; i < ganz_site_scale_count(site); i++) largest = scales[i] > largest ? scales[i] : largest;
     return (double)largest;
 }
 
-/* The steps of both sides. Models live in ordinary memory. */
+/* The scales of both sides. Models live in ordinary memory. */
 static void describe_codes(const ganz_model *m, const ganz_product *p, ganz_product_facts *facts)
 {
-    const real *const input = m->weights.input_step;
+    const real *const input = m->weights.input_scale;
     if (p->site) {
         facts->left = codes(p->site->input_bits, true, (double)input[p->site->input.place]);
-        facts->right = codes(p->site->weight_bits, true, weight_step(&m->weights, p->site));
+        facts->right = codes(p->site->weight_bits, true, weight_scale(&m->weights, p->site));
     } else if (p->kind == GANZ_PRODUCT_QK) {
         facts->left = codes(p->pair->bits, true, (double)input[p->pair->q.place]);
         facts->right = codes(p->pair->bits, true, (double)input[p->pair->k.place]);

@@ -53,14 +53,17 @@ static ganz_status measure(ganz_net *net, ganz_weights *weights, ganz_error *err
 {
     int32_t ids[CALIBRATION][CALIBRATION_LENGTH];
     ganz_sentence sentences[CALIBRATION];
-    const ganz_decoder_options options = {.search = {.beam = 1, .n_best = 1, .alpha = 0.6}, .batch_tokens = 256,
-                                          .max_input = 64, .force_length = CALIBRATION_LENGTH};
+    const ganz_decoder_options options = {.search = {.beam = 1, .n_best = 1, .alpha = 0.6},
+                                          .batch_tokens = 256,
+                                          .max_input = 64,
+                                          .force_length = CALIBRATION_LENGTH};
     ganz_decoder *decoder;
     const ganz_found *found;
     const int *counts;
     for (int i = 0; i < CALIBRATION; i++) {
         for (int j = 0; j < CALIBRATION_LENGTH; j++)
-            ids[i][j] = 2 + (int32_t)ganz_random_below(SEED, 1, (uint64_t)(i * CALIBRATION_LENGTH + j), (uint32_t)net->config.vocab - 2);
+            ids[i][j] = 2 + (int32_t)ganz_random_below(SEED, 1, (uint64_t)(i * CALIBRATION_LENGTH + j),
+                                                       (uint32_t)net->config.vocab - 2);
         sentences[i] = (ganz_sentence){.ids = ids[i], .count = CALIBRATION_LENGTH};
     }
     GANZ_TRY(ganz_decoder_open(&decoder, weights->be, net, weights, &options, err));
@@ -76,7 +79,7 @@ static ganz_status write_codes(const char *path, const ganz_model_info *info, co
     ganz_net_set_states(net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
     GANZ_TRY(ganz_weights_refresh(weights, net, err));
     GANZ_TRY(measure(net, weights, err));
-    GANZ_TRY(ganz_weights_set_steps(weights, net, err));
+    GANZ_TRY(ganz_weights_set_scales(weights, net, err));
     ganz_net_set_states(net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
     GANZ_TRY(ganz_weights_refresh(weights, net, err));
     return ganz_model_save_codes(path, info, net, vocab, weights, err);

@@ -155,8 +155,7 @@ void ganz_beam_advance(ganz_beam *beam, const ganz_candidates *candidates)
     const int count = best_choices(beam, candidates, best);
     int alive = 0;
     for (int i = 0; i < count; i++) {
-        if (best[i].token == GANZ_EOS)
-            end_hypothesis(beam, &best[i]);
+        if (best[i].token == GANZ_EOS) end_hypothesis(beam, &best[i]);
         else if (alive < beam->options.beam)
             continue_hypothesis(beam, &best[i], candidates->first_key + best[i].parent, &beam->next[alive++]);
     }

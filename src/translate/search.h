@@ -42,10 +42,10 @@ typedef struct ganz_beam {
     int vocab, limit, step;
     const int32_t *prefix; /* (prefix_count) tokens every result begins with */
     int prefix_count;
-    int alive, finished;                              /* of the lists below */
-    ganz_hypothesis *live;                            /* (beam) best first */
-    ganz_hypothesis *next;                            /* (beam) where the next live ones are put together */
-    ganz_hypothesis *ended;                           /* (beam) best first */
+    int alive, finished;    /* of the lists below */
+    ganz_hypothesis *live;  /* (beam) best first */
+    ganz_hypothesis *next;  /* (beam) where the next live ones are put together */
+    ganz_hypothesis *ended; /* (beam) best first */
     bool done;
 } ganz_beam;
 

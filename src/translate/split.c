@@ -9,9 +9,23 @@ typedef enum { PLAIN, SPACE, CLAUSE, SENTENCE, CLOSING } kind;
 static kind kind_of(int32_t code)
 {
     switch (code) {
-    case '.': case '!': case '?': case 0x2026: return SENTENCE;            /* ... */
-    case ',': case ';': case ':': case 0x2013: case 0x2014: return CLAUSE; /* dashes */
-    case '"': case '\'': case ')': case ']': case 0x00BB: case 0x2019: case 0x201C: case 0x201D: return CLOSING;
+    case '.':
+    case '!':
+    case '?':
+    case 0x2026: return SENTENCE; /* ... */
+    case ',':
+    case ';':
+    case ':':
+    case 0x2013:
+    case 0x2014: return CLAUSE; /* dashes */
+    case '"':
+    case '\'':
+    case ')':
+    case ']':
+    case 0x00BB:
+    case 0x2019:
+    case 0x201C:
+    case 0x201D: return CLOSING;
     default: return ganz_is_space(code) ? SPACE : PLAIN;
     }
 }

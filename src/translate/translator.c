@@ -23,9 +23,9 @@ typedef struct piece {
 
 /* What is needed to link words; all of it grows. */
 typedef struct linker {
-    ganz_aligner *aligner; /* NULL: no links are wanted */
-    ganz_backend *be;      /* of the CPU, where the translator itself is elsewhere */
-    ganz_text text;        /* of a piece */
+    ganz_aligner *aligner;     /* NULL: no links are wanted */
+    ganz_backend *be;          /* of the CPU, where the translator itself is elsewhere */
+    ganz_text text;            /* of a piece */
     size_t *begin[2], *end[2]; /* (source, target tokens) their text */
     int32_t *from, *to;        /* (target tokens), (source tokens) see ganz_aligner_run */
     size_t begin_capacity[2], end_capacity[2], from_capacity, to_capacity;
@@ -39,11 +39,11 @@ struct ganz_translator {
     ganz_backend *be;
     ganz_weights weights; /* on a GPU, a copy of the model's there; else nothing */
     ganz_decoder *decoder;
-    ganz_audit audit; /* empty: nothing is counted */
-    ganz_ids ids;            /* of all pieces and prefixes of a call */
-    piece *pieces;           /* of all lines */
+    ganz_audit audit;         /* empty: nothing is counted */
+    ganz_ids ids;             /* of all pieces and prefixes of a call */
+    piece *pieces;            /* of all lines */
     ganz_sentence *sentences; /* the same for the decoder */
-    int *first_piece;        /* (lines + 1) */
+    int *first_piece;         /* (lines + 1) */
     size_t piece_count, pieces_capacity, sentences_capacity, first_capacity;
     ganz_text text; /* of all results */
     size_t *begin;  /* (lines * n_best) where each begins */
@@ -57,7 +57,8 @@ struct ganz_translator {
 
 void ganz_translator_defaults(ganz_translator_options *o)
 {
-    *o = (ganz_translator_options){.beam = 4, .n_best = 1, .alpha = 0.6, .batch_tokens = GANZ_BATCH_TOKENS, .threads = 1};
+    *o = (ganz_translator_options){
+        .beam = 4, .n_best = 1, .alpha = 0.6, .batch_tokens = GANZ_BATCH_TOKENS, .threads = 1};
 }
 
 static ganz_status check_options(ganz_translator_options *o, const ganz_model *model, ganz_error *err)
@@ -67,7 +68,8 @@ static ganz_status check_options(ganz_translator_options *o, const ganz_model *m
         return ganz_fail(err, GANZ_EINVAL, "beam must be 1 to %d, not %d", GANZ_BEAM_MOST, o->beam);
     if (o->n_best < 1 || o->n_best > o->beam)
         return ganz_fail(err, GANZ_EINVAL, "n-best must be 1 to the beam (%d), not %d", o->beam, o->n_best);
-    if (!(o->alpha >= 0 && o->alpha <= 10)) return ganz_fail(err, GANZ_EINVAL, "alpha must be 0 to 10, not %g", o->alpha);
+    if (!(o->alpha >= 0 && o->alpha <= 10))
+        return ganz_fail(err, GANZ_EINVAL, "alpha must be 0 to 10, not %g", o->alpha);
     if (o->batch_tokens < 1 || o->batch_tokens > MOST_BATCH)
         return ganz_fail(err, GANZ_EINVAL, "batch tokens must be 1 to %d, not %d", MOST_BATCH, o->batch_tokens);
     if (o->max_length < 0) return ganz_fail(err, GANZ_EINVAL, "the longest translation cannot be %d", o->max_length);
@@ -75,8 +77,8 @@ static ganz_status check_options(ganz_translator_options *o, const ganz_model *m
         return ganz_fail(err, GANZ_EINVAL, "threads must be 1 to %d, not %d", MOST_THREADS, o->threads);
     if (o->max_input == 0) o->max_input = longest < USUAL_INPUT ? longest : USUAL_INPUT;
     if (o->max_input < LEAST_INPUT || o->max_input > longest)
-        return ganz_fail(err, GANZ_EINVAL, "the longest input must be %d to %d tokens with this model, not %d", LEAST_INPUT,
-                         longest, o->max_input);
+        return ganz_fail(err, GANZ_EINVAL, "the longest input must be %d to %d tokens with this model, not %d",
+                         LEAST_INPUT, longest, o->max_input);
     return GANZ_OK;
 }
 
@@ -103,7 +105,9 @@ static ganz_status open_parts(ganz_translator *t, ganz_error *err)
     const ganz_model *const m = t->model;
     const ganz_translator_options *const o = &t->options;
     const ganz_decoder_options d = {.search = {.beam = o->beam, .n_best = o->n_best, .alpha = o->alpha},
-                                    .batch_tokens = o->batch_tokens, .max_input = o->max_input, .max_length = o->max_length};
+                                    .batch_tokens = o->batch_tokens,
+                                    .max_input = o->max_input,
+                                    .max_length = o->max_length};
     GANZ_TRY(open_device(t, err));
     const ganz_weights *const weights = t->be->host ? &m->weights : &t->weights;
     GANZ_TRY(ganz_decoder_open(&t->decoder, t->be, &m->net, weights, &d, err));
@@ -175,13 +179,14 @@ static ganz_status add_id(ganz_ids *ids, int32_t id, ganz_error *err)
 static ganz_status add_piece(ganz_translator *t, size_t from, size_t at, ganz_error *err)
 {
     GANZ_TRY(add_id(&t->ids, GANZ_EOS, err));
-    if (!ganz_grow((void **)&t->pieces, &t->pieces_capacity, t->piece_count + 1, sizeof *t->pieces)) return no_memory(err);
+    if (!ganz_grow((void **)&t->pieces, &t->pieces_capacity, t->piece_count + 1, sizeof *t->pieces))
+        return no_memory(err);
     t->pieces[t->piece_count++] = (piece){.ids = from, .count = (int)(t->ids.count - from), .at = at};
     return GANZ_OK;
 }
 
-/* The beginning of the rest of a line, as much as fits, becomes a piece. *room: bytes that may fit, corrected by what they
- * gave. */
+/* The beginning of the rest of a line, as much as fits, becomes a piece. *room: bytes that may fit, corrected by what
+ * they gave. */
 static ganz_status take_piece(ganz_translator *t, const ganz_line *line, const char *text, size_t bytes, size_t *room,
                               size_t *taken, ganz_error *err)
 {
@@ -217,7 +222,9 @@ static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_erro
     if (line->prefix && !ganz_utf8_valid(line->prefix, line->prefix_bytes))
         return ganz_fail(err, GANZ_EINVAL, "the prefix is not UTF-8");
     const size_t first = t->piece_count;
-    ganz_sentences walk = {.text = line->text, .bytes = line->bytes, .language = ganz_language_of(t->options.split),
+    ganz_sentences walk = {.text = line->text,
+                           .bytes = line->bytes,
+                           .language = ganz_language_of(t->options.split),
                            .breaks = t->options.split ? GANZ_BREAK_SENTENCES : GANZ_BREAK_NOWHERE};
     size_t begin, end, room = SIZE_MAX;
     while (ganz_sentences_next(&walk, &begin, &end)) {
@@ -240,7 +247,8 @@ static ganz_status cut_lines(ganz_translator *t, const ganz_line *lines, int cou
         t->first_piece[i] = (int)t->piece_count;
         const ganz_status status = add_line(t, &lines[i], &why);
         if (status != GANZ_OK) return ganz_fail(err, status, "line %d: %s", i + 1, why.message);
-        if (t->piece_count > INT32_MAX / GANZ_BEAM_MOST) return ganz_fail(err, GANZ_ELIMIT, "too much text for one call");
+        if (t->piece_count > INT32_MAX / GANZ_BEAM_MOST)
+            return ganz_fail(err, GANZ_ELIMIT, "too much text for one call");
     }
     t->first_piece[count] = (int)t->piece_count;
     if (!ganz_grow((void **)&t->sentences, &t->sentences_capacity, t->piece_count, sizeof *t->sentences))
@@ -282,7 +290,8 @@ static ganz_status join_pieces(ganz_translator *t, int first, int end, int rank,
     return GANZ_OK;
 }
 
-static ganz_status make_results(ganz_translator *t, int count, const ganz_found *found, const int *counts, ganz_error *err)
+static ganz_status make_results(ganz_translator *t, int count, const ganz_found *found, const int *counts,
+                                ganz_error *err)
 {
     const size_t n_best = (size_t)t->options.n_best, most = (size_t)count * n_best;
     t->text.bytes = 0;
@@ -347,7 +356,8 @@ static bool is_said(const linker *l, size_t count, size_t j)
     return false;
 }
 
-static ganz_status link_piece(ganz_translator *t, const ganz_sentence *s, const ganz_found *f, linked at, ganz_error *err)
+static ganz_status link_piece(ganz_translator *t, const ganz_sentence *s, const ganz_found *f, linked at,
+                              ganz_error *err)
 {
     linker *const l = &t->link;
     const size_t count = (size_t)f->count, sources = (size_t)s->count - 1; /* without the end mark */
@@ -422,7 +432,7 @@ ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count
 
 /* ---- counting ----------------------------------------------------------------------------------- */
 
-ganz_status ganz_translator_count(ganz_translator *t, ganz_error *err)
+ganz_status ganz_translator_enable_counters(ganz_translator *t, ganz_error *err)
 {
     ganz_audit_close(&t->audit);
     ganz_decoder_set_audit(t->decoder, NULL);
@@ -431,7 +441,7 @@ ganz_status ganz_translator_count(ganz_translator *t, ganz_error *err)
     return GANZ_OK;
 }
 
-void ganz_translator_counts(const ganz_translator *t, int product, ganz_product_counts *counts)
+void ganz_translator_get_counters(const ganz_translator *t, int product, ganz_product_counts *counts)
 {
     const ganz_product p = ganz_product_at(&t->model->net, product);
     *counts = (ganz_product_counts){0};

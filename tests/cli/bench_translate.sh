@@ -12,12 +12,15 @@ for key in tokens_per_s seconds cpu_s load_s peak_mib; do
   awk "BEGIN {exit !($(number $key report) > 0)}" || fail "$key: $(cat report)"
 done
 grep -q p50_ms report && fail "a latency without --single"
-$B --model m.safetensors --lengths lengths --force-length 9 --single --threads 2 --beam 1 --json >report || fail "--single"
-awk "BEGIN {exit !($(number p50_ms report) > 0 && $(number p99_ms report) >= $(number p50_ms report))}" || fail "$(cat report)"
+$B --model m.safetensors --lengths lengths --force-length 9 --single --threads 2 --beam 1 --json >report ||
+  fail "--single"
+awk "BEGIN {exit !($(number p50_ms report) > 0 && $(number p99_ms report) >= $(number p50_ms report))}" ||
+  fail "$(cat report)"
 equal "tokens one by one" 36 "$(number tokens report)"
 $B --model m.safetensors --sentences 5 --threads 3 --beam 2 >report || fail "a report for people"
 equal "lines" 3 "$(wc -l <report)"
-TMPDIR=$PWD $B --random small --vocab-size 100 --bits 6 --sentences 3 --force-length 4 --beam 1 --json >report || fail "--random"
+TMPDIR=$PWD $B --random small --vocab-size 100 --bits 6 --sentences 3 --force-length 4 --beam 1 --json >report ||
+  fail "--random"
 equal "tokens of a random model" 12 "$(number tokens report)"
 ls | grep -q ganz_bench && fail "the random model stays behind"
 for seconds in 0.1 1; do

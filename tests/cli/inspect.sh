@@ -19,7 +19,8 @@ grep -q '^45 products: 45 integer, 0 float$' out || fail "no count of the produc
 grep -q '^int.safetensors: .* bytes, checksums agree$' out || fail "no checksums"
 grep -q '2 + 2 layers, width 32, feed-forward 48, 4 heads' out || fail "no network"
 grep -qE '^dec.1.cross.uv +8 x 64 keys +8 .* 2,072,640 < 2\^21$' out || fail "no products: $(grep dec.1.cross.uv out)"
-grep -q 'No sum exceeds 178 \* 255 \* 127 = 5,764,530 < 2^23 (dec.0.self.uv): 32 bits hold them all.' out || fail "no proof"
+grep -q 'No sum exceeds 178 \* 255 \* 127 = 5,764,530 < 2^23 (dec.0.self.uv): 32 bits hold them all.' out ||
+  fail "no proof"
 $GANZ inspect float.safetensors >out || fail "it fails"
 grep -q '^45 products: 0 integer, 45 float$' out || fail "a float model has integer products"
 equal "float products" 45 "$(grep -c ' x .* float$' out)"
@@ -38,14 +39,16 @@ equal "integer products that ran" 45 "$(number integer_products "$(head -n 1 jso
 equal "float products that ran" 0 "$(number float_products "$(head -n 1 json)")"
 equal "lines" 40 "$(number audited_lines "$(head -n 1 json)")"
 products json 'if (!(v("integer_runs") > 0) || v("float_runs") != 0) bad()
-  if (!(v("largest_sum") > 0) || v("largest_sum") > v("worst_sum") || v("clipped") > v("codes")) bad()' || fail "a count"
+  if (!(v("largest_sum") > 0) || v("largest_sum") > v("worst_sum") || v("clipped") > v("codes")) bad()' ||
+    fail "a count"
 gzip -k text
 $GANZ inspect --quiet --audit text.gz int.safetensors >out || fail "--audit of a compressed text"
 grep -q '^45 products: 45 integer, 0 float$' out || fail "products of the audit"
 grep -q '^40 lines: .* products in integers, 0 in float; ' out || fail "totals: $(tail -n 2 out)"
 $GANZ inspect --audit - float.safetensors <text >out || fail "--audit of a float model"
 grep -q '^45 products: 0 integer, 45 float$' out || fail "products of the audit of a float model"
-$GANZ inspect --audit /dev/null int.safetensors | grep -q '^45 products: 0 integer, 0 float, the rest never ran$' || fail "empty audit"
+$GANZ inspect --audit /dev/null int.safetensors | grep -q '^45 products: 0 integer, 0 float, the rest never ran$' ||
+  fail "empty audit"
 GANZ_MODEL=int.safetensors $GANZ inspect | grep -q '45 integer' || fail "GANZ_MODEL"
 
 mkdir -p put/bin/models && cp "$GANZ" put/bin && cp int.safetensors put/bin/models/en-de.safetensors

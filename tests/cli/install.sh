@@ -1,7 +1,8 @@
 # cmake --install into any folder: program, libraries, headers, manual page; a program builds against them through
-# pkg-config or CMake's find_package. BUILD is the build folder, CMAKE and CC the tools, SANITIZERS what the libraries were
-# built with; MAKE_MODEL writes a small random model.
-"$CMAKE" --install "$BUILD" --prefix "$PWD/prefix with space/here" >install.out 2>&1 || fail "cmake --install: $(cat install.out)"
+# pkg-config or CMake's find_package. BUILD is the build folder, CMAKE, GENERATOR and CC the tools, SANITIZERS what the
+# libraries were built with; MAKE_MODEL writes a small random model.
+"$CMAKE" --install "$BUILD" --prefix "$PWD/prefix with space/here" >install.out 2>&1 ||
+  fail "cmake --install: $(cat install.out)"
 mv "prefix with space/here" moved # it may be moved afterwards
 PREFIX=$PWD/moved
 
@@ -16,6 +17,13 @@ cmp "$HERE/../../LICENSE" "$PREFIX/share/doc/ganz/LICENSE" || fail "no licence"
 for model in "$HERE"/../../models/*.safetensors; do
   [ ! -e "$model" ] || cmp "$model" "$PREFIX/share/ganz/${model##*/}" || fail "no model ${model##*/}"
 done
+
+# A build that is not whole leaves nothing behind.
+"$CMAKE" -G "$GENERATOR" -S "$HERE/../.." -B unbuilt -DCMAKE_C_COMPILER="$CC" -DGANZ_TESTS=OFF -DGANZ_CUDA=OFF \
+  >unbuilt.out 2>&1 || fail "no second build folder: $(tail -20 unbuilt.out)"
+"$CMAKE" --install unbuilt --prefix "$PWD/half" >unbuilt.out 2>&1 && fail "what is not built is installed"
+grep -q 'ganz is not built' unbuilt.out || fail "installing what is not built says: $(cat unbuilt.out)"
+[ ! -e half ] || fail "half of an installation: $(find half)"
 
 PKG_CONFIG_PATH=$(dirname "$(find "$PREFIX" -name ganz.pc)")
 export PKG_CONFIG_PATH
@@ -34,8 +42,10 @@ $CC $flags "$program" ${static/-lganz/-l:libganz.a} -o static || fail "a static 
 ./static m.safetensors <text | cmp - expected || fail "the static program says something else"
 if [ -e "$LIBDIR/libganz.so" ]; then # a build with libraries linked in has none
   $CC $flags "$program" $(pkg-config --libs ganz) -o shared || fail "a shared program does not build"
-  LD_LIBRARY_PATH="$LIBDIR" ./shared m.safetensors <text | cmp - expected || fail "the shared program says something else"
-  LD_LIBRARY_PATH="$LIBDIR" ldd ./shared | grep -qF "$LIBDIR/libganz.so" || fail "the shared program uses another library"
+  LD_LIBRARY_PATH="$LIBDIR" ./shared m.safetensors <text | cmp - expected ||
+    fail "the shared program says something else"
+  LD_LIBRARY_PATH="$LIBDIR" ldd ./shared | grep -qF "$LIBDIR/libganz.so" ||
+    fail "the shared program uses another library"
 
   mkdir project
   cp "$program" project
@@ -46,7 +56,8 @@ find_package(ganz 0.1 REQUIRED)
 add_executable(example translate.c)
 target_link_libraries(example PRIVATE ganz::ganz)
 END
-  { "$CMAKE" -S project -B built -DCMAKE_PREFIX_PATH="$PREFIX" -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_FLAGS="$SANITIZERS" &&
+  { "$CMAKE" -G "$GENERATOR" -S project -B built -DCMAKE_PREFIX_PATH="$PREFIX" -DCMAKE_C_COMPILER="$CC" \
+    -DCMAKE_C_FLAGS="$SANITIZERS" &&
     "$CMAKE" --build built; } >project.out 2>&1 || fail "find_package(ganz): $(tail -20 project.out)"
   built/example m.safetensors <text | cmp - expected || fail "the program of CMake says something else"
 fi

@@ -1,4 +1,5 @@
-# Integer models: one answer, scores included, for any batch, any number of threads and any processor. Then ganz quantize.
+# Integer models: one answer, scores included, for any batch, any number of threads and any processor. Then ganz
+# quantize.
 head -n 500 "$HERE/../data/tatoeba.en" >text
 TEXT=text
 GOLDEN="$HERE/../golden/integer"
@@ -7,7 +8,8 @@ GOLDEN="$HERE/../golden/integer"
 hash() {
   local model=$1 beam=$2
   shift 2
-  $GANZ translate -m "$GOLDEN/$model.safetensors" --beam "$beam" --max-length 16 --scores "$@" "$TEXT" >out || fail "$model $* fails"
+  $GANZ translate -m "$GOLDEN/$model.safetensors" --beam "$beam" --max-length 16 --scores "$@" "$TEXT" >out ||
+    fail "$model $* fails"
   equal "lines" 500 "$(wc -l <out)"
   sha256sum <out | cut -d' ' -f1
 }
@@ -27,7 +29,8 @@ while read -r model beam expected; do
   # about 1, 7 and 64 sentences at a time
   for batch in 1 400 3600; do
     equal "$model, beam $beam, batches of $batch" "$expected" "$(hash $model $beam --batch-tokens $batch)"
-    equal "$model, beam $beam, batches of $batch on two threads" "$expected" "$(hash $model $beam --batch-tokens $batch --threads 2)"
+    equal "$model, beam $beam, batches of $batch on two threads" "$expected" "$(hash $model $beam \
+      --batch-tokens $batch --threads 2)"
   done
 done <"$GOLDEN/sha256"
 [ "$(wc -l <"$GOLDEN/sha256")" = 4 ] || fail "hashes are missing"
@@ -43,9 +46,11 @@ $A --threads 2 --batch-tokens 1 | cmp - linked || fail "links depend on batches"
 # ganz quantize
 $MAKE_MODEL m.safetensors 5 || fail "no model"
 head -n 40 "$TEXT" >some
-$GANZ quantize --model m.safetensors --method max --calibrate some --bits 8 --out made.safetensors >said || fail "it fails"
+$GANZ quantize --model m.safetensors --method max --calibrate some --bits 8 --out made.safetensors >said ||
+  fail "it fails"
 equal "said" "45 of 45 products in 8-bit integers, 57 input steps from 40 lines (0 left out)" "$(cat said)"
-$GANZ quantize -m m.safetensors --calibrate some --calibrate-target some -o target.safetensors --quiet >said || fail "with a target"
+$GANZ quantize -m m.safetensors --calibrate some --calibrate-target some -o target.safetensors --quiet >said ||
+  fail "with a target"
 [ -s said ] && fail "--quiet says something"
 cmp -s made.safetensors target.safetensors && fail "the target changes nothing"
 for model in made target; do
@@ -58,17 +63,22 @@ refuses 2 'which text' $GANZ quantize --model m.safetensors --out x
 refuses 2 'bits' $GANZ quantize --model m.safetensors --calibrate some --bits 16 --out x
 refuses 2 'method' $GANZ quantize --model m.safetensors --calibrate some --method guess --out x
 refuses 1 'integer models translate on the cpu only' $GANZ translate --model made.safetensors --device cuda some
-$GANZ quantize -q -m m.safetensors --method dynamic --out rows.safetensors >/dev/null || fail "no model whose rows are rounded"
+$GANZ quantize -q -m m.safetensors --method dynamic --out rows.safetensors >/dev/null ||
+  fail "no model whose rows are rounded"
 refuses 1 'rounded one by one translate on the cpu only' $GANZ translate --model rows.safetensors --device cuda some
-refuses 1 'made.safetensors: an integer model, where a float one is needed' $GANZ average --out x m.safetensors made.safetensors
+refuses 1 'made.safetensors: an integer model, where a float one is needed' $GANZ average \
+  --out x m.safetensors made.safetensors
 refuses 1 'an integer model already' $GANZ quantize --model made.safetensors --calibrate some --out x
 refuses 1 'nothing' $GANZ quantize --model m.safetensors --calibrate nothing --out x
-refuses 1 'cannot make the folder some: File exists' $GANZ quantize --model m.safetensors --calibrate some --report some --out x
+refuses 1 'cannot make the folder some: File exists' $GANZ quantize --model m.safetensors --calibrate some \
+  --report some --out x
 refuses 1 'nothing' $GANZ quantize --model m.safetensors --calibrate nothing --report new --out x
 [ -e new ] && fail "a folder for no report"
-$GANZ quantize -q --model m.safetensors --calibrate some --report new --out reported && [ -s new/quant.txt ] || fail "a report into a new folder"
+$GANZ quantize -q --model m.safetensors --calibrate some --report new --out reported && [ -s new/quant.txt ] ||
+  fail "a report into a new folder"
 { cat some; echo more; } >longer
-refuses 1 'longer has more lines than some' $GANZ quantize --model m.safetensors --calibrate some --calibrate-target longer --out x
+refuses 1 'longer has more lines than some' $GANZ quantize --model m.safetensors --calibrate some \
+  --calibrate-target longer --out x
 refuses 1 'fewer lines' $GANZ quantize --model m.safetensors --calibrate some --calibrate-target /dev/null --out x
 refuses 1 'no line to calibrate' $GANZ quantize --model m.safetensors --calibrate /dev/null --out x
 [ -e x ] && fail "a failed run left a model"

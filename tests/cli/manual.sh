@@ -4,7 +4,9 @@ PAGE=$HERE/../../docs/ganz.1
 # section COMMAND: the lines of its part of the page
 section() { awk -v head=".Ss $1" '$0 == head {on = 1; next} /^\.S[hs]/ {on = 0} on' "$PAGE"; }
 # item OPTION: from the section on standard input, the list entry that names --OPTION
-item() { awk -v name="$1" '/^\.It / {on = 0; n = split($0, w, /[ ,]+/); for (i = 1; i <= n; i++) if (w[i] == "-" name && w[i-1] == "Fl") on = 1} on'; }
+item() { awk \
+  -v name="$1" \
+    '/^\.It / {on = 0; n = split($0, w, /[ ,]+/); for (i = 1; i <= n; i++) if (w[i] == "-" name && w[i-1] == "Fl") on = 1} on'; }
 
 # check NAME COMMAND...: the help of a command against its section
 check() {
@@ -19,9 +21,11 @@ check() {
     [ -n "$entry" ] || entry=$(item "$option" <<<"$settings")
     [ -n "$entry" ] || fail "docs/ganz.1: \"ganz $name\" lacks --$option: $line"
     letter=$(sed -nE 's/^ +-(.), .*/\1/p' <<<"$line")
-    [ -z "$letter" ] || grep -qE "^\.It Fl $letter ," <<<"$entry" || fail "docs/ganz.1: \"ganz $name\" lacks -$letter of --$option"
+    [ -z "$letter" ] || grep -qE "^\.It Fl $letter ," <<<"$entry" ||
+      fail "docs/ganz.1: \"ganz $name\" lacks -$letter of --$option"
     default=$(sed -nE 's/.* \[([^ ]*)\]$/\1/p' <<<"$line")
-    [ -z "$default" ] || grep -qF -- "$default" <<<"$entry" || fail "docs/ganz.1: the default of \"ganz $name --$option\" is $default"
+    [ -z "$default" ] || grep -qF -- "$default" <<<"$entry" ||
+      fail "docs/ganz.1: the default of \"ganz $name --$option\" is $default"
   done <<<"$help"
   for option in $(grep '^\.It ' <<<"$text" | grep -oE 'Fl -[a-z0-9-]+' | cut -c5-); do
     grep -qE -- "^ +(-., )?--$option( |\$)" <<<"$help" || fail "docs/ganz.1: \"ganz $name\" knows no --$option"

@@ -1,5 +1,5 @@
-# Little memory: programs end, and with a sentence. OpenBLAS, which does not, stays away from integers. MAKE_MODEL writes a
-# small random float model.
+# Little memory: programs end, and with a sentence. OpenBLAS, which does not, stays away from integers. MAKE_MODEL
+# writes a small random float model.
 $MAKE_MODEL float.safetensors 5 || fail "no model"
 head -n 5 "$HERE/../data/tatoeba.en" >text
 integer="$GANZ translate -m $HERE/../golden/integer/int8.safetensors --max-length 16 --batch-tokens 400"

@@ -17,7 +17,8 @@ equal tokens "$($GANZ encode --vocab "$V" --eos "$DATA/tatoeba.en" | wc -w)" "$(
 for packed in gz xz zst; do
   case $packed in gz) pack=gzip ;; xz) pack=xz ;; zst) pack='zstd -q' ;; esac
   $pack -c <"$DATA/tatoeba.en" >en.$packed
-  $P --source en.$packed --target "$DATA/tatoeba.de" --out packed.st --threads 1 >/dev/null || fail "prepare of .$packed"
+  $P --source en.$packed --target "$DATA/tatoeba.de" --out packed.st --threads 1 >/dev/null ||
+    fail "prepare of .$packed"
   cmp -s plain.st packed.st || fail "the corpus of .$packed text differs"
 done
 $P -s - -t "$DATA/tatoeba.de" -o stdin.st -q <"$DATA/tatoeba.en" >out || fail "prepare of standard input"
@@ -27,15 +28,18 @@ cmp -s plain.st stdin.st || fail "the corpus of standard input differs"
 printf 'Tom\nTom\n \nMary\nTom\377\nTom\n' >s
 printf 'Tom ist da.\nTom ist da.\nTom\nMary\nMary\n1 2 3 4 5 6 7 8 9 0\n' >t
 $P -s s -t t -o clean.st --dedupe --drop-identical --max-ratio 3 --invalid drop >table || fail "cleaning"
-for expected in 'pairs read=6' 'duplicate=1' 'empty side=1' 'identical sides=1' 'not UTF-8=1' 'length ratio=1' 'too long=0' 'pairs kept=1'; do
+for expected in 'pairs read=6' 'duplicate=1' 'empty side=1' 'identical sides=1' 'not UTF-8=1' 'length ratio=1' \
+  'too long=0' 'pairs kept=1'; do
   equal "${expected%=*}" "${expected#*=}" "$(row "${expected%=*}")"
 done
 $P -s s -t t -o clean.st --invalid replace >table || fail "cleaning"
 equal repaired 1 "$(row 'of them repaired')"
 
-$P -s "$DATA/tatoeba.en" "$DATA/tatoeba.de" -t "$DATA/tatoeba.de" "$DATA/tatoeba.en" -w 6 0.5 -o two.st >table || fail "two pairs"
+$P -s "$DATA/tatoeba.en" "$DATA/tatoeba.de" -t "$DATA/tatoeba.de" "$DATA/tatoeba.en" -w 6 0.5 -o two.st >table ||
+  fail "two pairs"
 equal "rows of inputs" "6 0.5" "$(awk '$1 == 1000 && $2 == 1000 {print $3}' table | xargs)"
-printf '# a list\n%s\t%s 6\n\n%s %s 0.5\n' "$DATA/tatoeba.en" "$DATA/tatoeba.de" "$DATA/tatoeba.de" "$DATA/tatoeba.en" >list
+printf '# a list\n%s\t%s 6\n\n%s %s 0.5\n' "$DATA/tatoeba.en" "$DATA/tatoeba.de" "$DATA/tatoeba.de" "$DATA/tatoeba.en" \
+  >list
 $P --list list -o list.st -q || fail "prepare of a list"
 cmp -s two.st list.st || fail "the corpus of a list differs"
 
@@ -78,11 +82,13 @@ refuses 1 'not a regular file' $P -s t -t t -o /dev/full
 refuses 1 'not compressed' $P -s t -t t -o x.st.gz
 absent x.st
 cp plain.st kept.st
-(ulimit -f 8; trap '' XFSZ; refuses 1 'cannot write kept.st' $P -s "$DATA/tatoeba.en" -t "$DATA/tatoeba.de" -o kept.st) || exit 1
+(ulimit -f 8; trap '' XFSZ; refuses 1 'cannot write kept.st' $P -s "$DATA/tatoeba.en" -t "$DATA/tatoeba.de" \
+  -o kept.st) || exit 1
 cmp -s plain.st kept.st || fail "a failed write changed the old file"
 mkdir disk
 if mount -t tmpfs -o size=32k none disk 2>/dev/null; then
-  (refuses 1 'cannot write disk/x.st: No space left' $P -s "$DATA/tatoeba.en" -t "$DATA/tatoeba.de" -o disk/x.st; absent disk/x.st)
+  (refuses 1 'cannot write disk/x.st: No space left' $P -s "$DATA/tatoeba.en" -t "$DATA/tatoeba.de" \
+    -o disk/x.st; absent disk/x.st)
   status=$?
   umount disk
   [ $status = 0 ] || exit 1

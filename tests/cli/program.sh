@@ -24,7 +24,8 @@ $GANZ --help >/dev/full 2>err && fail "a full disk looks like success"
 grep -q 'cannot write standard output' err || fail "no sentence about a full disk"
 
 # a file that grows larger than allowed is refused with a sentence as well
-(ulimit -f 1; $GANZ vocab -q --size 2000 --out large "$HERE/../data/tatoeba.en" 2>err) && fail "a file that is too large looks like success"
+(ulimit -f 1; $GANZ vocab -q --size 2000 --out large "$HERE/../data/tatoeba.en" 2>err) &&
+  fail "a file that is too large looks like success"
 grep -q 'cannot write large: File too large' err || fail "a file that is too large: $(cat err)"
 [ -e large ] && fail "a part of a file is left"
 

@@ -5,7 +5,8 @@ $GANZ train -q --recipe tiny --train corpus --vocab vocab --out float --steps 60
 
 ROOT=$PWD
 words=(quantize -q --model "$ROOT/float/best.safetensors" --train "$ROOT/corpus" --valid-source "$ROOT/valid.en"
-  --valid-target "$ROOT/valid.de" --out run --steps-per-phase 8 --measure-batches 4 --validate-every 4 --save-every 1 --bits 8)
+  --valid-target "$ROOT/valid.de" --out run --steps-per-phase 8 --measure-batches 4 --validate-every 4 --save-every 1 \
+    --bits 8)
 quantize() { $GANZ "${words[@]}" "$@"; }
 
 # ---- a run, and what it leaves
@@ -22,14 +23,16 @@ documented run/quant.tsv
 equal "columns of the report" 12 "$(awk -F'\t' 'NR == 1 {n = NF} NF != n {n = -1} END {print n}' run/quant.tsv)"
 equal "columns of steps" 31 "$(awk -F'\t' 'NR == 1 {n = NF} NF != n {n = -1} END {print n}' run/steps.tsv)"
 equal "phases of steps" "3 4" "$(tail -n +2 run/steps.tsv | cut -f2 | uniq | tr '\n' ' ' | sed 's/ $//')"
-grep -q '^23 of 23 products in integers of 8 bits; 29 operands over 20 lines' run/quant.txt || fail "says: $(cat run/quant.txt)"
+grep -q '^23 of 23 products in integers of 8 bits; 29 operands over 20 lines' run/quant.txt ||
+  fail "says: $(cat run/quant.txt)"
 grep -q '>phase 3<' run/loss.svg || fail "no borders of phases"
 for model in best phase-3; do
   $GANZ translate --model run/$model.safetensors ../valid.en >$model.out || fail "cannot translate with $model"
   equal "lines translated" 20 "$(wc -l <$model.out)"
 done
 refuses 1 'run holds a run already' quantize
-refuses 1 'is a checkpoint of quantization, not of training' $GANZ train -q --train ../corpus --model ../float/best.safetensors --out run --resume
+refuses 1 'is a checkpoint of quantization, not of training' $GANZ train -q --train ../corpus \
+  --model ../float/best.safetensors --out run --resume
 refuses 1 'is a checkpoint of training, not of quantization' $GANZ quantize -q --train ../corpus --out ../float --resume
 cd ..
 
@@ -55,7 +58,8 @@ done
 cd ..
 
 # ---- settings come from the model's training; only some phases
-$GANZ quantize --model float/best.safetensors --train corpus --out three --phases 1,2,3 --steps-per-phase 3 --bits 6 2>err || fail "three phases"
+$GANZ quantize --model float/best.safetensors --train corpus --out three --phases 1,2,3 --steps-per-phase 3 --bits 6 \
+  2>err || fail "three phases"
 grep -qx 'three/best.safetensors: 23 of 23 products in integers' err || fail "without validation it says: $(cat err)"
 $GANZ translate --model three/best.safetensors valid.en >out || fail "cannot translate with six bits"
 
@@ -66,9 +70,11 @@ equal "phases that are told of" 6 "$(grep -c '^quantize phase [1-6]: ' err)"
 equal "what the integer engine makes of it is told once" 1 "$(grep -c 'integer engine: BLEU' err)"
 
 # ---- what a run of another model left without a checkpoint is not gone on with
-$GANZ train -q --recipe tiny --encoder-layers 2 --train corpus --vocab vocab --out deeper --steps 2 || fail "no deeper model"
+$GANZ train -q --recipe tiny --encoder-layers 2 --train corpus --vocab vocab --out deeper --steps 2 ||
+  fail "no deeper model"
 rm three/last.safetensors
-$GANZ quantize -q --model deeper/last.safetensors --train corpus --out three --phases 2,3 --steps-per-phase 2 || fail "a used folder"
+$GANZ quantize -q --model deeper/last.safetensors --train corpus --out three --phases 2,3 --steps-per-phase 2 ||
+  fail "a used folder"
 equal "columns of steps" 1 "$(awk -F'\t' '{print NF}' three/steps.tsv | sort -u | wc -l)"
 
 # ---- what learning is compared with
@@ -82,9 +88,11 @@ made '23 of 23 products in 8' --calibrate valid.en
 made '23 of 23 products in 6' --calibrate valid.en --bits 6 --method kl
 made '17 of 23 products in 8' --calibrate valid.en --method kl --products dense
 made '23 of 23 products in 8' --method clip --clip 4
-refuses 1 'the dynamic method has bits of weights and of inputs' $GANZ quantize --model float/best.safetensors --out no --method dynamic --power-of-two
+refuses 1 'the dynamic method has bits of weights and of inputs' $GANZ quantize --model float/best.safetensors \
+  --out no --method dynamic --power-of-two
 made '17 of 23 products in 8' --method dynamic
-for words in 'train --train corpus --steps 1 --model' 'quantize --train corpus --model' 'quantize --calibrate valid.en --model' \
+for words in 'train --train corpus --steps 1 --model' 'quantize --train corpus --model' \
+  'quantize --calibrate valid.en --model' \
   'train --recipe tiny --train corpus --vocab vocab --steps 1 --teacher' 'average'; do
   refuses 1 'made.safetensors: emulates' $GANZ $words made.safetensors --out no
 done
@@ -96,7 +104,8 @@ for words in 'biases *float' 'one for each output of a weight' 'looked up in flo
 done
 for method in max kl; do
   for threads in 1 3; do
-    $GANZ quantize -q --model float/best.safetensors --calibrate valid.en --method $method --threads $threads --out by-$threads ||
+    $GANZ quantize -q --model float/best.safetensors --calibrate valid.en --method $method --threads $threads \
+      --out by-$threads ||
       fail "$threads threads fail"
     $GANZ translate --model by-$threads --scores valid.en >by-$threads.out
   done
@@ -104,11 +113,14 @@ for method in max kl; do
 done
 mkdir report && made '23 of 23 products in 8' --calibrate valid.en --report report
 [ -s report/quant.txt ] || fail "no report"
-$GANZ quantize -q --model float/best.safetensors --train corpus --out clipped --method clip --clip 8:2 --steps-per-phase 4 || fail "clip"
-$GANZ quantize -q --model float/best.safetensors --train corpus --out clipped --resume --steps-per-phase 5 || fail "a run that clips does not go on without being told to clip"
+$GANZ quantize -q --model float/best.safetensors --train corpus --out clipped --method clip --clip 8:2 \
+  --steps-per-phase 4 || fail "clip"
+$GANZ quantize -q --model float/best.safetensors --train corpus --out clipped --resume --steps-per-phase 5 ||
+  fail "a run that clips does not go on without being told to clip"
 printf 'method: kl\nbits: 4\nper-row: true\n' >kl.yaml
 scores() {
-  $GANZ quantize -q --model float/best.safetensors --calibrate valid.en --out made "$@" && $GANZ translate --model made --scores valid.en
+  $GANZ quantize -q --model float/best.safetensors --calibrate valid.en --out made "$@" &&
+    $GANZ translate --model made --scores valid.en
 }
 rows=$(scores --method kl --bits 4 --per-row) && whole=$(scores --method kl --bits 4) || fail "no model by kl"
 [ "$rows" != "$whole" ] || fail "steps of rows change nothing"
@@ -120,7 +132,8 @@ equal "ranges of weights by kl" "$whole" "$(scores --method kl --bits 4 --weight
 equal "ranges of weights by max" "$(scores --method max --bits 4)" "$(scores --method max --bits 4 --weight-range max)"
 equal "ranges of weights of 8 bits" "$(scores --method kl)" "$(scores --method kl --weight-range max)"
 equal "ranges of weights, each row for itself" "$rows" "$(scores --method kl --bits 4 --per-row --weight-range max)"
-refuses 2 'weight-range goes with the methods learned, max and kl' $GANZ quantize --model float/best.safetensors --method clip --weight-range fit --out no
+refuses 2 'weight-range goes with the methods learned, max and kl' $GANZ quantize --model float/best.safetensors \
+  --method clip --weight-range fit --out no
 refuses 2 '--per-row takes no value' $GANZ quantize --per-row=true
 no_text() { refuses 2 "$1" $GANZ quantize --model float/best.safetensors --out no "${@:2}"; }
 no_text 'only the methods learned and clip train' --train corpus --method kl

@@ -5,7 +5,8 @@ GOLD=$HERE/../golden/score
 row=$(awk -F'\t' '$1=="text.swap" && $4=="13a" && $5=="mixed"' "$GOLD/scores.tsv")
 score=$(cut -f6 <<<"$row") p1=$(cut -f10 <<<"$row") len=$(cut -f8 <<<"$row")
 line=$($GANZ score --ref "$GOLD/text.ref" --hyp "$GOLD/text.swap" --digits 4) || fail "score"
-[[ $line == "BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:ganz-"*" = $(printf %.4f "$score") "* ]] || fail "text: $line"
+[[ $line == "BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:ganz-"*" = $(printf %.4f "$score") "* ]] ||
+  fail "text: $line"
 [[ $line == *" (BP = 1.000 ratio = 1.000 hyp_len = $len ref_len = $len)" ]] || fail "text: $line"
 [[ $line == *" $(printf %.1f "$p1")/"* ]] || fail "text: $line"
 equal stdin "$line" "$($GANZ score --ref "$GOLD/text.ref" --digits 4 <"$GOLD/text.swap")"
@@ -13,21 +14,26 @@ gzip -c "$GOLD/text.swap" >swap.gz
 equal gzip "$line" "$($GANZ score --ref "$GOLD/text.ref" --digits 4 --hyp swap.gz)"
 chrf=$(awk -F'\t' '$1=="odd.case" && $3=="chrf" && $5=="lc"{print $6}' "$GOLD/scores.tsv")
 line=$($GANZ score --ref "$GOLD/odd.ref" --hyp "$GOLD/odd.case" --metric chrf --lowercase --digits 6)
-[[ $line == "chrF2|nrefs:1|case:lc|eff:yes|nc:6|nw:0|space:no|version:ganz-"*" = $(printf %.6f "$chrf")" ]] || fail "text: $line"
+[[ $line == "chrF2|nrefs:1|case:lc|eff:yes|nc:6|nw:0|space:no|version:ganz-"*" = $(printf %.6f "$chrf")" ]] ||
+  fail "text: $line"
 
 one=$($GANZ score --ref "$GOLD/text.ref" --hyp "$GOLD/text.swap" --json)
-for key in score precisions bp sys_len ref_len signature; do grep -q "\"$key\": " <<<"$one" || fail "no $key in $one"; done
+for key in score precisions bp sys_len ref_len signature; do grep -q "\"$key\": " <<<"$one" ||
+  fail "no $key in $one"; done
 grep -q "\"score\": ${score:0:14}" <<<"$one" || fail "score in $one"
 
 cp "$GOLD/text.drop" 'odd "name".txt'
-many=$($GANZ score --ref "$GOLD/text.ref" --hyp "$GOLD/text.swap" 'odd "name".txt' "$GOLD/text.swap" --json --bootstrap 100 --seed 5)
+many=$($GANZ score --ref "$GOLD/text.ref" --hyp "$GOLD/text.swap" 'odd "name".txt' "$GOLD/text.swap" --json \
+  --bootstrap 100 --seed 5)
 grep -qF '{"name": "odd \"name\".txt", ' <<<"$many" || fail "names: $many"
 equal systems 3 "$(grep -c '"interval": ' <<<"$many")"
 equal comparisons 2 "$(grep -c '"p_value": ' <<<"$many")"
 grep -q '"p_value": 1, ' <<<"$many" || fail "a system differs from itself: $many"
 grep -q 'nrefs:1|bs:100|seed:5|case:mixed' <<<"$many" || fail "signature: $many"
-equal again "$many" "$($GANZ score --ref "$GOLD/text.ref" --hyp "$GOLD/text.swap" 'odd "name".txt' "$GOLD/text.swap" --json --bootstrap 100 --seed 5)"
-$GANZ score --ref "$GOLD/text.ref" --hyp "$GOLD/text.swap" --confidence | grep -q ' mean = .* 95% = \[' || fail "no interval"
+equal again "$many" "$($GANZ score --ref "$GOLD/text.ref" --hyp "$GOLD/text.swap" 'odd "name".txt' "$GOLD/text.swap" \
+  --json --bootstrap 100 --seed 5)"
+$GANZ score --ref "$GOLD/text.ref" --hyp "$GOLD/text.swap" --confidence | grep -q ' mean = .* 95% = \[' ||
+  fail "no interval"
 
 refuses 1 'cannot open none: No such file' $GANZ score --ref none --hyp "$GOLD/text.swap"
 refuses 1 'cannot open none: No such file' $GANZ score --ref "$GOLD/text.ref" --hyp none

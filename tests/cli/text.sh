@@ -11,7 +11,8 @@ sum() { equal "$1" "$(awk -v n="$1" '$2 == n {print $1}' "$GOLDEN/text.sha256")"
 $GANZ vocab -q --size 2000 --sample-chars 0 "$DATA/tatoeba.en" "$DATA/tatoeba.de" | same vocab "$V"
 $GANZ vocab -q --size 150 --sample-chars 0 "$GOLDEN/long.txt" | same vocab "$GOLDEN/long.vocab"
 for pair in 500.10000 1000.3000 4000.1000000; do
-  $GANZ vocab -q --size ${pair%.*} --sample-chars ${pair#*.} "$DATA/tatoeba.en" "$DATA/tatoeba.de" | sum tatoeba.$pair.vocab
+  $GANZ vocab -q --size ${pair%.*} --sample-chars ${pair#*.} "$DATA/tatoeba.en" "$DATA/tatoeba.de" |
+    sum tatoeba.$pair.vocab
 done
 for side in en de; do
   $GANZ encode --vocab "$V" "$DATA/tatoeba.$side" >ids || fail encode
@@ -38,7 +39,8 @@ equal blank "$(printf '\n\n')x" "$(printf '\n\n' | $GANZ encode --vocab "$V")x"
 equal eos "1" "$(echo | $GANZ encode --vocab "$V" --eos)"
 equal "line without newline" "$(echo Tom | $GANZ encode --vocab "$V")" "$(printf Tom | $GANZ encode --vocab "$V")"
 equal "end mark" "Tom" "$(echo Tom | $GANZ encode --vocab "$V" --eos | $GANZ decode --vocab "$V")"
-equal "after the end mark" "Tom" "$(echo "$(echo Tom | $GANZ encode --vocab "$V" --eos) 5 6" | $GANZ decode --vocab "$V")"
+equal "after the end mark" "Tom" "$(echo "$(echo Tom | $GANZ encode --vocab "$V" --eos) 5 6" |
+  $GANZ decode --vocab "$V")"
 equal "several files" 2000 "$($GANZ encode --vocab "$V" "$DATA/tatoeba.en" "$DATA/tatoeba.de" | wc -l)"
 equal "spaces between ids" "Tom" "$(echo "  $(echo Tom | $GANZ encode --vocab "$V")	 " | $GANZ decode --vocab "$V")"
 # a newline that ids spell out becomes a space
@@ -46,7 +48,8 @@ newline=$(grep -nFx -e "'\\'" -e "'1'" -e "'0'" -e "';'" -e "'_'" "$V" | sed "s/
 id() { echo $(($(awk -v c="$1" '$2 == c {print $1}' <<<"$newline") - 1)); }
 equal "escaped newline" " " "$(echo "$(id \\\\) $(id 1) $(id 0) $(id \;) $(id _)" | $GANZ decode --vocab "$V")"
 # ids that are not in the vocabulary
-equal unknown "Tom" "$(echo "99999999999999999999 -1 2000 $(echo Tom | $GANZ encode --vocab "$V")" | $GANZ decode --vocab "$V" 2>warning)"
+equal unknown "Tom" "$(echo "99999999999999999999 -1 2000 $(echo Tom | $GANZ encode --vocab "$V")" |
+  $GANZ decode --vocab "$V" 2>warning)"
 grep -q '3 ids are not in the vocabulary' warning || fail "no warning about unknown ids"
 
 # ---- a reader that answers line by line gets its answers before the end of the input
@@ -67,8 +70,10 @@ refuses 1 '^ganz encode: latin:2: not UTF-8$' $GANZ encode --vocab "$V" -o x lat
 [ -e x ] && fail "a partial output"
 refuses 1 '^ganz vocab: latin:2: not UTF-8$' $GANZ vocab --out x latin
 [ -e x ] && fail "a partial output"
-equal replaced "$(printf 'good\nbad \357\277\275\n')" "$($GANZ encode --vocab "$V" --invalid replace latin | $GANZ decode --vocab "$V")"
-$GANZ vocab -q --size 50 --invalid replace latin | grep -q "$(printf '\357\277\275')" || fail "no replacement character in the vocabulary"
+equal replaced "$(printf 'good\nbad \357\277\275\n')" "$($GANZ encode --vocab "$V" --invalid replace latin |
+  $GANZ decode --vocab "$V")"
+$GANZ vocab -q --size 50 --invalid replace latin | grep -q "$(printf '\357\277\275')" ||
+  fail "no replacement character in the vocabulary"
 printf 'a\0b\nc\n' >nul
 $GANZ encode --vocab "$V" nul | $GANZ decode --vocab "$V" | same "NUL bytes" nul
 head -c 10000000 /dev/zero | tr '\0' x >long
@@ -99,7 +104,8 @@ $GANZ vocab -q --size 500 "$DATA/tatoeba.en" >/dev/full 2>err && fail "a full di
 grep -q 'No space left' err || fail "no sentence about a full disk: $(cat err)"
 # a small tmpfs, where one may be mounted
 if unshare -rm sh -c 'mkdir -p small && mount -t tmpfs -o size=16k none small' 2>/dev/null; then
-  unshare -rm sh -c "mount -t tmpfs -o size=16k none small; $GANZ encode --vocab $V -o small/ids $DATA/tatoeba.en 2>err; echo \$? >code; ls -A small >left"
+  unshare -rm sh -c \
+    "mount -t tmpfs -o size=16k none small; $GANZ encode --vocab $V -o small/ids $DATA/tatoeba.en 2>err; echo \$? >code; ls -A small >left"
   equal "exit code on a full tmpfs" 1 "$(cat code)"
   grep -q 'No space left' err || fail "no sentence about a full tmpfs: $(cat err)"
   equal "what is left on a full tmpfs" "" "$(cat left)"
@@ -112,4 +118,5 @@ refuses 2 '\-\-vocab is needed' $GANZ decode
 refuses 2 'which TEXT' $GANZ vocab
 refuses 2 '\-\-size must be' $GANZ vocab --size 0 latin
 refuses 2 '\-\-invalid is one of' $GANZ encode --vocab "$V" --invalid maybe
-for command in vocab encode decode; do $GANZ $command --help | grep -q "usage: ganz $command" || fail "$command --help"; done
+for command in vocab encode decode; do $GANZ $command --help | grep -q "usage: ganz $command" ||
+  fail "$command --help"; done

@@ -3,7 +3,8 @@ small_corpus
 
 ROOT=$PWD
 # The same words in every folder, so that models can be compared byte by byte.
-words=(train -q --threads 1 --recipe tiny --train "$ROOT/corpus" --vocab "$ROOT/vocab" --out run --steps 40 --save-every 1 --dropout 0.1
+words=(train -q --threads 1 --recipe tiny --train "$ROOT/corpus" --vocab "$ROOT/vocab" --out run --steps 40 \
+  --save-every 1 --dropout 0.1
   --validate-every 20 --valid-source "$ROOT/valid.en" --valid-target "$ROOT/valid.de")
 train() { $GANZ "${words[@]}" "$@"; }
 again() { [ -e run/last.safetensors ] && echo --resume; } # the first command is noted in the model
@@ -42,25 +43,33 @@ equal "lines translated" 4 "$(wc -l <out)"
 head -n 4 ../text.en | $GANZ translate --model run/last.safetensors >out || fail "cannot translate with a checkpoint"
 refuses 1 'run holds a run already' train
 cd ..
-$GANZ train --recipe tiny --slots 16 --train corpus --vocab vocab --out told --steps 3 2>err || fail "a run that talks fails"
-grep -qE '^train [0-9]+ parameters on cpu, [0-9]+ steps an epoch, [1-9][0-9]* pairs longer than 16 tokens left out$' err || fail "it says: $(cat err)"
+$GANZ train --recipe tiny --slots 16 --train corpus --vocab vocab --out told --steps 3 2>err ||
+  fail "a run that talks fails"
+grep \
+  -qE '^train [0-9]+ parameters on cpu, [0-9]+ steps an epoch, [1-9][0-9]* pairs longer than 16 tokens left out$' err ||
+    fail "it says: $(cat err)"
 grep -qx 'the model is in told/last.safetensors' err || fail "it says: $(cat err)"
-$GANZ train --recipe tiny --train corpus --vocab vocab --out told --resume --slots 16 --steps 5 2>err || fail "a run that talks does not go on"
+$GANZ train --recipe tiny --train corpus --vocab vocab --out told --resume --slots 16 --steps 5 2>err ||
+  fail "a run that talks does not go on"
 grep -q ', from step 3$' err || fail "it says: $(cat err)"
 grep -qP '^3\t.*\tsteps 5 \(before: 3\)' told/log.tsv || fail "the log does not tell of changes: $(cat told/log.tsv)"
 
-$GANZ train --recipe tiny --train corpus --vocab vocab --out by-loss --steps 3 --bleu-sentences 0 --valid-source valid.en \
+$GANZ train --recipe tiny --train corpus --vocab vocab --out by-loss --steps 3 --bleu-sentences 0 \
+  --valid-source valid.en \
   --valid-target valid.de 2>err || fail "a run without BLEU fails"
-grep -qE '^best at step 3: validation loss [0-9.]+ \(by-loss/best.safetensors\)$' err || fail "without BLEU it says: $(cat err)"
+grep -qE '^best at step 3: validation loss [0-9.]+ \(by-loss/best.safetensors\)$' err ||
+  fail "without BLEU it says: $(cat err)"
 
 # ---- checkpoints that are older than a setting
 sed -i 's/"recipe.learn-from"/"recipe.learn-none"/' told/last.safetensors
-refuses 1 'last.safetensors: the header is damaged' $GANZ train -q --train corpus --vocab vocab --out told --resume --steps 6
+refuses 1 'last.safetensors: the header is damaged' $GANZ train -q --train corpus --vocab vocab --out told --resume \
+  --steps 6
 sed -i 's/"xxh3":/"none":/; s/"header_checksum":/"header_unsummed":/' told/last.safetensors
 $GANZ train -q --train corpus --vocab vocab --out told --resume --steps 6 || fail "an older checkpoint does not go on"
 
 # ---- languages are noted for good, unless others are given
-spoken() { $GANZ inspect --json "$1" | grep -oE '"(source|target)_language":"[a-z]*"' | sed 's/.*:"//; s/"//' | tr '\n' ' '; }
+spoken() { $GANZ inspect --json "$1" | grep -oE '"(source|target)_language":"[a-z]*"' | sed 's/.*:"//; s/"//' |
+  tr '\n' ' '; }
 speaks() { $GANZ train -q --recipe tiny --train corpus --vocab vocab --out spoken "$@" || fail "$* fails"; }
 speaks --steps 2 --source-language en --target-language de
 speaks --steps 4 --resume
@@ -74,20 +83,27 @@ refuses 1 'corpus.*vocabulary' $GANZ train --recipe tiny --train corpus --vocab 
 refuses 1 'text.en' $GANZ train --recipe tiny --train text.en --vocab vocab --out no
 sed 's/"pairs":"[0-9]/"pairs":"0/' corpus >turned
 refuses 1 'turned: the header is damaged' $GANZ train --recipe tiny --train turned --vocab vocab --out no
-refuses 1 'valid.de has only 20 lines' $GANZ train --recipe tiny --train corpus --vocab vocab --out no --valid-source text.en --valid-target valid.de
+refuses 1 'valid.de has only 20 lines' $GANZ train --recipe tiny --train corpus --vocab vocab --out no \
+  --valid-source text.en --valid-target valid.de
 refuses 1 'no GPU|no CUDA' $GANZ train --recipe tiny --train corpus --vocab vocab --out no --device cuda
-refuses 1 'patience counts validations and needs a text for them' $GANZ train --recipe tiny --cooldown 0 --steps 0 --patience 2 --train corpus --vocab vocab --out no
-refuses 1 'patience counts validations and needs a text for them' $GANZ train --recipe tiny --steps 2 --patience 2 --train corpus --vocab vocab --out no
-refuses 2 'save-every 50 is beyond the 20 steps' $GANZ train --recipe tiny --average-last 2 --steps 20 --train corpus --vocab vocab --out no
-refuses 2 'average of the last checkpoints needs some: save-every' $GANZ train --recipe tiny --average-last 2 --save-every 0 --train corpus --vocab vocab --out no
-idle() { refuses 2 "$1: here it would change nothing" $GANZ train --recipe tiny --train corpus --vocab vocab --out no "${@:2}"; }
+refuses 1 'patience counts validations and needs a text for them' $GANZ train --recipe tiny --cooldown 0 --steps 0 \
+  --patience 2 --train corpus --vocab vocab --out no
+refuses 1 'patience counts validations and needs a text for them' $GANZ train --recipe tiny --steps 2 --patience 2 \
+  --train corpus --vocab vocab --out no
+refuses 2 'save-every 50 is beyond the 20 steps' $GANZ train --recipe tiny --average-last 2 --steps 20 --train corpus \
+  --vocab vocab --out no
+refuses 2 'average of the last checkpoints needs some: save-every' $GANZ train --recipe tiny --average-last 2 \
+  --save-every 0 --train corpus --vocab vocab --out no
+idle() { refuses 2 "$1: here it would change nothing" $GANZ train --recipe tiny --train corpus --vocab vocab --out no \
+  "${@:2}"; }
 idle '--adam-beta1 goes with --optimizer adam' --optimizer adafactor --adam-beta1 0.5
 idle '--rows goes with --batch packed' --batch sentences --rows 3
 idle '--zero-start goes with --batch packed' --batch sentences --zero-start true
 idle '--batch-tokens goes with --batch sentences' --batch-tokens 300
 idle '--beam goes with --valid-source' --beam 2
 idle '--label-smoothing goes with --learn-from corpus' --teacher whole/run/best.safetensors --label-smoothing 0.2
-refuses 1 'train: cannot make the folder no/where: No such file' $GANZ train -q --recipe tiny --train corpus --vocab vocab --out no/where
+refuses 1 'train: cannot make the folder no/where: No such file' $GANZ train -q --recipe tiny --train corpus \
+  --vocab vocab --out no/where
 [ -e no ] && fail "a refused run leaves a folder"
 cd whole && refuses 1 'was made with ffn 64, not 128' train --resume --ffn 128
 $GANZ prepare -q --vocab ../other --source ../text.en --target ../text.de --out ../strange >/dev/null
@@ -97,14 +113,17 @@ cd ..
 # ---- a model goes on with other text
 $GANZ inspect --vocab whole/run/best.safetensors >within || fail "no vocabulary in a model"
 cmp within vocab || fail "a model's vocabulary is another one"
-tune() { $GANZ train -q --threads 1 --model whole/run/last.safetensors --train corpus --valid-source valid.en --valid-target valid.de "$@"; }
+tune() { $GANZ train -q --threads 1 --model whole/run/last.safetensors --train corpus --valid-source valid.en \
+  --valid-target valid.de "$@"; }
 tune --out tuned --steps 20 --learning-rate 0.2 --cooldown 1 || fail "a model does not go on"
 loss() { awk -F'\t' -v at="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "valid_loss") column = i }
   NR > 1 && $column != "" { value[++n] = $column } END { print at == "last" ? value[n] : value[1] }' "$2"; }
 awk -v a="$(loss last whole/run/log.tsv)" -v b="$(loss last tuned/log.tsv)" 'BEGIN { exit !(b > 0 && b < a) }' ||
   fail "tuning does not lower the loss: $(loss last whole/run/log.tsv), then $(loss last tuned/log.tsv)"
-$GANZ inspect --json tuned/best.safetensors | grep -q '"width":32,.*"encoder_layers":1,' || fail "it has another shape: $($GANZ inspect --json tuned/best.safetensors | head -n 1)"
-(tune --out halves --steps 10 --cooldown 0 && tune --out halves --resume --steps 20 --cooldown 0) || fail "a tuned model is not resumed"
+$GANZ inspect --json tuned/best.safetensors | grep -q '"width":32,.*"encoder_layers":1,' ||
+  fail "it has another shape: $($GANZ inspect --json tuned/best.safetensors | head -n 1)"
+(tune --out halves --steps 10 --cooldown 0 && tune --out halves --resume --steps 20 --cooldown 0) ||
+  fail "a tuned model is not resumed"
 tune --out flat --steps 20 --cooldown 0 || fail "a model does not go on at a flat rate"
 weights() { $GANZ translate --model "$1" --scores <valid.en; }
 equal "tuning in two parts" "$(weights flat/last.safetensors)" "$(weights halves/last.safetensors)"
@@ -117,16 +136,20 @@ setting() { grep -aom1 "\"recipe.$1\":\"[^\"]*" "$2" | sed 's/.*"//'; }
 taught() { $GANZ train -q --threads 1 --recipe tiny --train corpus --vocab vocab --steps 10 "$@"; }
 taught --teacher whole/run/best.safetensors --width 16 --out pupil || fail "nothing is learned from a teacher"
 equal "who taught" model "$(setting learn-from pupil/last.safetensors)"
-taught --teacher whole/run/best.safetensors pupil/last.safetensors --width 16 --out grandchild || fail "nothing is learned from two teachers"
+taught --teacher whole/run/best.safetensors pupil/last.safetensors --width 16 --out grandchild ||
+  fail "nothing is learned from two teachers"
 for command in 'train --steps 2' 'quantize --steps-per-phase 1'; do
   from=$([ "${command%% *}" = train ] && echo corpus || echo model)
-  $GANZ $command -q --model pupil/last.safetensors --train corpus --out "after-${command%% *}" || fail "a pupil does not go on"
+  $GANZ $command -q --model pupil/last.safetensors --train corpus --out "after-${command%% *}" ||
+    fail "a pupil does not go on"
   equal "who teaches a pupil" $from "$(setting learn-from "after-${command%% *}/last.safetensors")"
 done
-refuses 2 '--teacher and --learn-from corpus exclude each other' taught --teacher whole/run/best.safetensors --learn-from corpus --out no
+refuses 2 '--teacher and --learn-from corpus exclude each other' taught --teacher whole/run/best.safetensors \
+  --learn-from corpus --out no
 refuses 2 'which model to learn from. give --teacher' taught --learn-from model --out no
 refuses 2 'which model to learn from. give --teacher' taught --resume --out pupil
-refuses 1 'cannot teach: it has another vocabulary' $GANZ train -q --recipe tiny --train strange --vocab other --steps 2 \
+refuses 1 'cannot teach: it has another vocabulary' $GANZ train -q --recipe tiny --train strange --vocab other \
+  --steps 2 \
   --teacher whole/run/best.safetensors --out no
 head -n 20 text.en >some
 $GANZ quantize -q --model whole/run/best.safetensors --calibrate some --out whole.int || fail "no integer model"
@@ -144,7 +167,8 @@ code=$?
 [ $code = 143 ] || [ $code = 0 ] || fail "SIGTERM ends with $code: $(cat err)"
 [ $code = 0 ] || grep -q 'stopped at step' err || fail "says: $(cat err)"
 train $(again) || fail "a stopped run does not go on"
-for file in best last; do cmp run/$file.safetensors ../whole/run/$file.safetensors || fail "a stopped run ends otherwise"; done
+for file in best last; do cmp run/$file.safetensors ../whole/run/$file.safetensors ||
+  fail "a stopped run ends otherwise"; done
 cd ..
 
 # ---- SIGKILL at twenty moments: there is always a whole checkpoint, or none yet
@@ -169,7 +193,8 @@ for i in $(seq 20); do
 done
 [ $kills -ge 5 ] || fail "it could be killed $kills times only"
 train --steps 120 $(again) || fail "a killed run does not go on"
-for file in best last; do cmp run/$file.safetensors ../long/run/$file.safetensors || fail "a killed run ends otherwise"; done
+for file in best last; do cmp run/$file.safetensors ../long/run/$file.safetensors ||
+  fail "a killed run ends otherwise"; done
 ls run | grep -q tmp && fail "a killed run leaves $(ls run)"
 cd ..
 
@@ -178,7 +203,8 @@ mkdir asked && cd asked || fail "no folder"
 $GANZ "${words[@]}" --steps 1000000 --save-every 0 2>err &
 pid=$!
 until [ -s run/log.tsv ]; do kill -0 $pid 2>/dev/null || fail "ends: $(cat err)"; sleep 0.01; done
-until [ -s run/last.safetensors ]; do kill -USR1 $pid 2>/dev/null || fail "SIGUSR1 ends it: $(cat err)"; sleep 0.02; done
+until [ -s run/last.safetensors ]; do kill -USR1 $pid 2>/dev/null ||
+  fail "SIGUSR1 ends it: $(cat err)"; sleep 0.02; done
 kill -0 $pid || fail "does not go on after SIGUSR1"
 refuses 1 'run/log.tsv is in use by another run' train --resume --steps 1000000 --save-every 0
 kill -0 $pid || fail "a second run ends the first"
@@ -222,10 +248,13 @@ else
 fi
 
 # ---- averages
-$GANZ train --recipe tiny --steps 2 --average-decay 0.9 --train corpus --vocab vocab --out unseen 2>err || fail "no running average"
-grep -qx 'the model is in unseen/average.safetensors' err && [ -s unseen/average.safetensors ] || fail "where is the average: $(cat err)"
+$GANZ train --recipe tiny --steps 2 --average-decay 0.9 --train corpus --vocab vocab --out unseen 2>err ||
+  fail "no running average"
+grep -qx 'the model is in unseen/average.safetensors' err && [ -s unseen/average.safetensors ] ||
+  fail "where is the average: $(cat err)"
 (mkdir mean && cd mean && train --average-last 2 --save-every 10 --average-decay 0.9) || fail "no averages"
-[ -s mean/run/average.safetensors ] && [ -s mean/run/model-30.safetensors ] && [ -s mean/run/model-40.safetensors ] || fail "no average"
+[ -s mean/run/average.safetensors ] && [ -s mean/run/model-30.safetensors ] && [ -s mean/run/model-40.safetensors ] ||
+  fail "no average"
 [ -e mean/run/model-20.safetensors ] && fail "an old model is kept"
 $GANZ average --out mean.safetensors mean/run/model-*.safetensors || fail "cannot average"
 for file in mean/run/average.safetensors mean.safetensors; do # what quantization goes by
@@ -233,10 +262,13 @@ for file in mean/run/average.safetensors mean.safetensors; do # what quantizatio
   grep -aqo '"trained_steps":"[34]0"' $file || fail "$file does not tell how long it was trained"
 done
 grep -aqo '"trained_steps":"40"' mean/run/average.safetensors || fail "an average is not of its newest model's age"
-$GANZ quantize -q --model mean/run/average.safetensors --train corpus --out mean/int --steps-per-phase 1 --save-every 0 ||
+$GANZ quantize -q --model mean/run/average.safetensors --train corpus --out mean/int --steps-per-phase 1 \
+  --save-every 0 ||
   fail "settings of averages keep a model from being quantized"
 head -n 1 text.en | $GANZ translate --model mean.safetensors >out || fail "cannot translate with an average"
-refuses 1 'different shapes' $GANZ average --out no mean.safetensors $(cd whole && $GANZ train -q --recipe tiny --width 64 --train ../corpus --vocab ../vocab --out wide --steps 1 && echo whole/wide/last.safetensors)
+refuses 1 'different shapes' $GANZ average --out no mean.safetensors $(cd whole &&
+  $GANZ train -q --recipe tiny --width 64 --train ../corpus --vocab ../vocab --out wide --steps 1 &&
+    echo whole/wide/last.safetensors)
 
 # ---- speed
 $GANZ bench train --recipe tiny --vocab-size 200 --steps 2 --warm 1 >out || fail "bench fails"

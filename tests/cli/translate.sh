@@ -31,7 +31,8 @@ $T --beam 1 in | cmp -s - out && fail "greedy says the same as a beam"
 # the default model: beside the program, installed, or none
 mkdir -p put/bin put/share/ganz put/bin/models
 cp "$GANZ" put/bin/ganz
-refuses 1 'no model: give --model FILE or set GANZ_MODEL .looked for en-de.safetensors in .*/put/bin/../share/ganz' put/bin/ganz translate in
+refuses 1 'no model: give --model FILE or set GANZ_MODEL .looked for en-de.safetensors in .*/put/bin/../share/ganz' \
+  put/bin/ganz translate in
 GANZ_MODEL= refuses 1 'no model: ' put/bin/ganz translate in
 cp m.safetensors put/share/ganz/en-de.safetensors
 put/bin/ganz translate --max-length 16 in | cmp - out || fail "the installed model"
@@ -80,7 +81,8 @@ refuses 1 'few has fewer lines than the input' $T --prefix few -o never small
 refuses 1 'beginnings has more lines than the input' $T --prefix beginnings -o never few
 yes | head -n 200 | tr '\n' ' ' >long
 { head -n 29 beginnings; cat long; echo; head -n 13 beginnings; } >beginnings.long
-refuses 1 'translate: beginnings.long:30: the prefix has [0-9]+ tokens, the translation may have 16' $T --prefix beginnings.long -o never small
+refuses 1 'translate: beginnings.long:30: the prefix has [0-9]+ tokens, the translation may have 16' $T \
+  --prefix beginnings.long -o never small
 refuses 2 'standard input can be the text or the prefixes, not both' $T --prefix - -
 equal "prefixes from standard input" "$(cat begun)" "$($T --prefix - small <beginnings)"
 [ -e never ] && fail "an output is left where lengths differ"
@@ -98,7 +100,8 @@ exec 7>&- 8<&-
 wait $translating || fail "it fails after the talk"
 
 # the example program says the same
-head -n 10 small | $EXAMPLE m.safetensors | cmp - <(head -n 10 small | $GANZ translate -m m.safetensors) || fail "the example says something else"
+head -n 10 small | $EXAMPLE m.safetensors | cmp - <(head -n 10 small | $GANZ translate -m m.safetensors) ||
+  fail "the example says something else"
 tr '\n' ' ' <in >one
 equal "lines of the example" 1 "$($EXAMPLE m.safetensors <one | wc -l)"
 printf 'b\xffd\n' | $EXAMPLE m.safetensors >out.example 2>err && fail "the example takes anything"

@@ -12,7 +12,8 @@ static inline int openblas_get_parallel(void) { return 1; }
 static inline void openblas_set_num_threads(int threads) { (void)threads; }
 
 static inline void cblas_sgemm(CBLAS_ORDER order, CBLAS_TRANSPOSE turn_a, CBLAS_TRANSPOSE turn_b, int m, int n, int k,
-                               float alpha, const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc)
+                               float alpha, const float *a, int lda, const float *b, int ldb, float beta, float *c,
+                               int ldc)
 {
     (void)order, (void)turn_a, (void)turn_b, (void)m, (void)n, (void)k, (void)alpha;
     (void)a, (void)lda, (void)b, (void)ldb, (void)beta, (void)c, (void)ldc;

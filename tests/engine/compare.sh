@@ -1,6 +1,6 @@
 #!/bin/bash
-# compare.sh DUMP LINES RUN... -- ISA...: the small models of tests/golden/integer on the first lines of a text, by the whole
-# library here and by the program RUN (engine/run.c) on each ISA.
+# compare.sh DUMP LINES RUN... -- ISA...: the small models of tests/golden/integer on the first lines of a text, by the
+# whole library here and by the program RUN (engine/run.c) on each ISA.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 dump=$1 lines=$2

@@ -1,5 +1,5 @@
-/* dump MODEL TEXT LINES BEAM OUT: an engine file (engine_file.h) of an integer model, of the first lines of a text, and of
- * what the whole library makes of them on this processor. */
+/* dump MODEL TEXT LINES BEAM OUT: an engine file (engine_file.h) of an integer model, of the first lines of a text, and
+ * of what the whole library makes of them on this processor. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +31,10 @@ static void put_weights(FILE *file, ganz_model *m)
     need(codes, "memory");
     for (int i = 0; i < m->net.params.count; i++)
         if (w->value[i]) put(file, w->value[i], ganz_param_count(&m->net.params.list[i]) * sizeof(real));
-    put(file, w->input_step, (size_t)m->net.steps * sizeof(real));
+    put(file, w->input_scale, (size_t)m->net.scales * sizeof(real));
     for (int i = 0; i < m->net.sites; i++) {
         const ganz_site *const site = ganz_net_site(&m->net, i);
-        put(file, &w->weight_step[site->place], sizeof(real));
+        put(file, &w->weight_scale[site->place], sizeof(real));
         for (int row = 0; row < site->out; row++) {
             ganz_unpack_row(&ganz_cpu_of(m->be)->kernel, w->packed[site->place], row, codes);
             put(file, codes, (size_t)site->in);
@@ -71,8 +71,10 @@ static void put_sentences(FILE *file, const ganz_model *m, const char *text, int
     encode(m->vocab, text, count, &ids, at);
     for (int i = 0; i < count; i++)
         sentences[i] = (ganz_sentence){.ids = ids.ids + at[i], .count = (int)(at[i + 1] - at[i])};
-    const ganz_decoder_options options = {.search = {.beam = beam, .n_best = 1, .alpha = 0.6}, .batch_tokens = GANZ_BATCH_TOKENS,
-                                          .max_input = ENGINE_MOST_INPUT, .max_length = ENGINE_MAX_LENGTH};
+    const ganz_decoder_options options = {.search = {.beam = beam, .n_best = 1, .alpha = 0.6},
+                                          .batch_tokens = GANZ_BATCH_TOKENS,
+                                          .max_input = ENGINE_MOST_INPUT,
+                                          .max_length = ENGINE_MAX_LENGTH};
     ganz_decoder *decoder;
     const ganz_found *found;
     const int *counts;
@@ -97,13 +99,16 @@ int main(int argc, char **argv)
     const int lines = atoi(argv[3]), beam = atoi(argv[4]);
     ganz_model *m;
     OK(ganz_model_open(&m, argv[1], &err));
-    need(m->info.bits > 0 && !m->info.float_attention && !m->info.row_steps && !m->info.float_lookup && lines > 0,
+    need(m->info.bits > 0 && !m->info.float_attention && !m->info.row_scales && !m->info.float_lookup && lines > 0,
          "an integer model, its plain kind, and some lines are needed");
     FILE *const file = fopen(argv[5], "wb");
     need(file, argv[5]);
-    const engine_head head = {ENGINE_MAGIC, m->net.config,
-                              {.weights = m->info.bits, .inputs = m->info.input_bits, .u = m->info.u_bits, .biases = m->info.bias_bits},
-                              beam, lines};
+    const engine_head head = {
+        ENGINE_MAGIC,
+        m->net.config,
+        {.weights = m->info.bits, .inputs = m->info.input_bits, .u = m->info.u_bits, .biases = m->info.bias_bits},
+        beam,
+        lines};
     put(file, &head, sizeof head);
     put_weights(file, m);
     put_sentences(file, m, argv[2], lines, beam);

@@ -1,10 +1,10 @@
-/* An integer model, sentences, and what the engine said to them, in one file without names or text: for a program that is
- * made of the engine alone. Numbers as they lie in memory of little-endian machines, one after the other:
+/* An integer model, sentences, and what the engine said to them, in one file without names or text: for a program that
+ * is made of the engine alone. Numbers as they lie in memory of little-endian machines, one after the other:
  *
  *   head
  *   per parameter that stays a value (biases among them): its floats
- *   steps of all inputs: floats
- *   per product: its step, a float; codes (out, in)
+ *   scales of all inputs: floats
+ *   per product: its scale, a float; codes (out, in)
  *   per sentence: count, ids; count, score, ids of its translation */
 #ifndef GANZ_TESTS_ENGINE_FILE_H
 #define GANZ_TESTS_ENGINE_FILE_H

@@ -3,7 +3,8 @@
 set -eu
 compiler=$1 output=$2
 cd "$(dirname "$0")/../.."
-flags=(-std=c11 -O2 -ffp-contract=off -Wall -Wextra -Wshadow -Werror -D_XOPEN_SOURCE=700 -DNDEBUG -DGANZ_VERSION='"test"' -Iinclude -Isrc
+flags=(-std=c11 -O2 -ffp-contract=off -Wall -Wextra -Wshadow -Werror -D_XOPEN_SOURCE=700 -DNDEBUG \
+  -DGANZ_VERSION='"test"' -Iinclude -Isrc
   -Itests/engine)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,6 +1,6 @@
-/* run FILE [ISA...]: translates the sentences of an engine file (engine_file.h) with its model, on each ISA, in batches of
- * about 1, 7 and 64, on one thread and two, and compares every bit with what the file says. An ISA that is not there is a
- * failure. Made of the engine alone: no text, no model files, no BLAS. */
+/* run FILE [ISA...]: translates the sentences of an engine file (engine_file.h) with its model, on each ISA, in batches
+ * of about 1, 7 and 64, on one thread and two, and compares every bit with what the file says. An ISA that is not there
+ * is a failure. Made of the engine alone: no text, no model files, no BLAS. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,15 +55,15 @@ static int take_int(content *c)
 
 static void read_weights(content *c, ganz_weights *w, ganz_net *net, ganz_backend *be)
 {
-    real step;
+    real scale;
     OK(ganz_weights_open_codes(w, net, be, &err));
     for (int i = 0; i < net->params.count; i++)
         if (w->value[i]) take_to(c, w->value[i], ganz_param_count(&net->params.list[i]) * sizeof(real));
-    take_to(c, w->input_step, (size_t)net->steps * sizeof(real));
+    take_to(c, w->input_scale, (size_t)net->scales * sizeof(real));
     for (int i = 0; i < net->sites; i++) {
         const ganz_site *const site = ganz_net_site(net, i);
-        take_to(c, &step, sizeof step);
-        ganz_weights_pack(w, site, take(c, (size_t)site->out * (size_t)site->in), &step);
+        take_to(c, &scale, sizeof scale);
+        ganz_weights_pack(w, site, take(c, (size_t)site->out * (size_t)site->in), &scale);
     }
 }
 
@@ -110,8 +110,10 @@ static int compare(const engine_head *head, ganz_net *net, content weights, cons
     ganz_decoder *decoder;
     const ganz_found *found;
     const int *counts;
-    const ganz_decoder_options options = {.search = {.beam = head->beam, .n_best = 1, .alpha = 0.6}, .batch_tokens = batch_tokens,
-                                          .max_input = ENGINE_MOST_INPUT, .max_length = ENGINE_MAX_LENGTH};
+    const ganz_decoder_options options = {.search = {.beam = head->beam, .n_best = 1, .alpha = 0.6},
+                                          .batch_tokens = batch_tokens,
+                                          .max_input = ENGINE_MOST_INPUT,
+                                          .max_length = ENGINE_MAX_LENGTH};
     int wrong = 0;
     OK(ganz_cpu_backend_open(&be, threads, &err));
     read_weights(&weights, &w, net, be);
@@ -124,8 +126,8 @@ static int compare(const engine_head *head, ganz_net *net, content weights, cons
     return wrong;
 }
 
-static int run_isa(const char *isa, const engine_head *head, ganz_net *net, content weights, const ganz_sentence *sentences,
-                   const expectation *expected)
+static int run_isa(const char *isa, const engine_head *head, ganz_net *net, content weights,
+                   const ganz_sentence *sentences, const expectation *expected)
 {
     static const int batches[] = {1, 400, 3600};
     int wrong = 0, runs = 0;

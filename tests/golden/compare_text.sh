@@ -1,6 +1,6 @@
 #!/bin/bash
-# compare_text.sh DATA [GANZ]: learns vocabularies of 8,192 and 32,768 entries from DATA/newstest201{3,4}.{en,de}, once with
-# ganz and once with t2t_text.py, encodes and decodes all four files with both, and compares every byte. The second
+# compare_text.sh DATA [GANZ]: learns vocabularies of 8,192 and 32,768 entries from DATA/newstest201{3,4}.{en,de}, once
+# with ganz and once with t2t_text.py, encodes and decodes all four files with both, and compares every byte. The second
 # vocabulary is also learned from a sample, where lines are left out. Then every character that Python's Unicode knows,
 # alone and between letters and spaces. Takes some minutes, almost all of them in Python.
 set -eu
@@ -40,4 +40,5 @@ python3 "$HERE/t2t_text.py" encode ganz.vocab <characters >python.ids
 "$GANZ" encode --vocab ganz.vocab characters >ganz.ids
 cmp python.ids ganz.ids
 "$GANZ" decode --vocab ganz.vocab ganz.ids | cmp - characters
-echo "every character of Unicode $(python3 -c 'import unicodedata as u; print(u.unidata_version)'): $(wc -l <ganz.ids) lines, equal; decoded again, equal"
+echo "every character of Unicode $(python3 -c 'import unicodedata as u; print(u.unidata_version)'): $(wc \
+  -l <ganz.ids) lines, equal; decoded again, equal"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Thresholds of least Kullback-Leibler divergence, for tests/test_quantize.c, written from the description alone.
 
-Data: n magnitudes -log(1 - (i + 1/2) / n) (exponential), and some outliers. Counted in 2,048 bins over a range that is a
-power of two times the first magnitude."""
+Data: n magnitudes -log(1 - (i + 1/2) / n) (exponential), and some outliers. Counted in 2,048 bins over a range that is
+a power of two times the first magnitude."""
 import numpy as np
 
 BINS = 2048

@@ -36,7 +36,8 @@ def swap(r, line):
 
 def marks(r, line):
     """Other quotes, dashes and stops, and spaces around some of them."""
-    table = {'"': "„“«»”", ".": "…!。 .", ",": ";،、,", "-": "–—‐", "'": "’ʼ", "!": "?¡", "„": '"', "“": '"', "?": ".؟"}
+    table = {'"': "„“«»”", ".": "…!。 .", ",": ";،、,", "-": "–—‐", "'": "’ʼ", "!": "?¡",
+             "„": '"', "“": '"', "?": ".؟"}
     out = []
     for c in line:
         if c in table and r.random() < 0.5:

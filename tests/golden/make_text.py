@@ -63,7 +63,8 @@ def main():
     for size, chars in (500, 10000), (1000, 3000), (4000, 1000000):
         sums.append((sha256(file_text(t2t.learn(TEXTS, size, chars))), "tatoeba.%d.%d.vocab" % (size, chars)))
     # Tokens longer than the longest entry, and characters that need escapes.
-    save("long.txt", "".join(("ab" * 150 + "c" + "xyz" * 90 + " \\_\\__u 12;\u00e4" * (i + 1) + "\n") for i in range(12)))
+    save("long.txt", "".join(("ab" * 150 + "c" + "xyz" * 90 + " \\_\\__u 12;\u00e4" * (i + 1) + "\n")
+                             for i in range(12)))
     save("long.vocab", file_text(t2t.learn(["text/long.txt"], 150, 0)))
     save("text.sha256", "".join("%s  %s\n" % pair for pair in sums))
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The Tensor2Tensor Transformer in PyTorch, written from its description alone: padded rows, additive masks, autograd.
 
-Makes ten_losses.tsv (ten training losses: label smoothing, Adafactor, no dropout) and first_logits.tsv (before the first
-step). Parameters and token ids follow formulas that tests/test_net.c repeats. In double.
+Makes ten_losses.tsv (ten training losses: label smoothing, Adafactor, no dropout) and first_logits.tsv (before the
+first step). Parameters and token ids follow formulas that tests/test_net.c repeats. In double.
 
     python3 tests/golden/torch_transformer.py tests/golden
 """

@@ -4,7 +4,8 @@ set -u
 compiler=$1 root=$2 bad=0
 cd "$root" || exit 1
 while IFS= read -r header; do
-  echo "#include \"$header\"" | "$compiler" -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Werror -Iinclude -Isrc -fsyntax-only -x c - \
+  echo "#include \"$header\"" | "$compiler" -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Werror -Iinclude -Isrc \
+    -fsyntax-only -x c - \
     || { echo "headers: $header does not compile alone"; bad=1; }
 done < <(find src include -name '*.h' | sort)
 for header in include/ganz/*.h; do

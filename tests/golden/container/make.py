@@ -32,4 +32,5 @@ add("scalar", "float32", (), struct.pack("<f", 0.25))
 add("empty", "float32", (0, 4), b"")
 add("naïve/ключ", "uint8", (3,), b"\x01\x02\x03")
 serialize_file(tensors, os.path.join(here, "python.safetensors"),
-               {"format": "np", "quoted": "a \"b\" \\ \n\t\u00e4 \U0001F600", "steps": "-12", "rate": "0.125", "tied": "true"})
+               {"format": "np", "quoted": "a \"b\" \\ \n\t\u00e4 \U0001F600", "steps": "-12", "rate": "0.125",
+                "tied": "true"})

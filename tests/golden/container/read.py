@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """read.py FILE: opens a safetensors file with Python's safetensors and prints metadata, names, dtypes, shapes and
-sums, to compare with what was written (tests/test_container.c keeps its file when GANZ_KEEP names a place), and compares
-the header with its checksum."""
+sums, to compare with what was written (tests/test_container.c keeps its file when GANZ_KEEP names a place), and
+compares the header with its checksum."""
 import ctypes
 import ctypes.util
 import json

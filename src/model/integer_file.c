@@ -7,7 +7,7 @@
 
 /* ---- what a file holds -------------------------------------------------------------------------- */
 
-typedef enum kept_as { KEPT_VALUES, KEPT_CODES, KEPT_STEP } kept_as;
+typedef enum kept_as { KEPT_VALUES, KEPT_CODES, KEPT_SCALE } kept_as;
 
 static const char lookup[] = "embedding.lookup"; /* beside the codes, where embeddings are looked up in float */
 
@@ -17,20 +17,20 @@ static kept_as kept(const ganz_net *net, const ganz_param *p)
     case GANZ_WEIGHT:
     case GANZ_EMBEDDING: return KEPT_CODES;
     case GANZ_BIAS: return net->logits.bias_bits == GANZ_BITS_FLOAT ? KEPT_VALUES : KEPT_CODES;
-    case GANZ_STEP: return KEPT_STEP;
+    case GANZ_SCALE: return KEPT_SCALE;
     default: return KEPT_VALUES;
     }
 }
 
 /* "NAME.step" of codes; of an input "SITE.x.step", where the registry has log2 of it as "SITE.x.z". */
-static void step_name(const ganz_param *p, char name[64])
+static void scale_name(const ganz_param *p, char name[64])
 {
-    const int bytes = (int)strlen(p->name) - (p->kind == GANZ_STEP ? 2 : 0);
+    const int bytes = (int)strlen(p->name) - (p->kind == GANZ_SCALE ? 2 : 0);
     snprintf(name, 64, "%.*s.step", bytes, p->name);
 }
 
-/* Steps of a parameter that is kept as codes or as a step. */
-static int steps_of(const ganz_net *net, const ganz_param *p)
+/* Scales of a parameter that is kept as codes or as a scale. */
+static int scales_of(const ganz_net *net, const ganz_param *p)
 {
     const bool weight = p->kind == GANZ_WEIGHT || p->kind == GANZ_EMBEDDING;
     return weight && net->logits.by_row ? p->rows : 1;
@@ -46,9 +46,9 @@ static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
         const int rank = ganz_model_shape(p, dims);
-        step_name(p, name);
+        scale_name(p, name);
         if (kept(net, p) == KEPT_VALUES) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_F32, rank, dims, err));
-        else GANZ_TRY(ganz_writer_declare(w, name, GANZ_DTYPE_F32, 1, (const int64_t[]){steps_of(net, p)}, err));
+        else GANZ_TRY(ganz_writer_declare(w, name, GANZ_DTYPE_F32, 1, (const int64_t[]){scales_of(net, p)}, err));
     }
     const int table = ganz_model_shape(&net->params.list[net->embedding], dims);
     if (net->float_lookup) GANZ_TRY(ganz_writer_declare(w, lookup, GANZ_DTYPE_F32, table, dims, err));
@@ -66,26 +66,27 @@ typedef struct freezer {
     const ganz_weights *weights;
     const ganz_site **site; /* (params) whose weight or bias it is */
     int8_t *codes;          /* of the largest */
-    real *work, *steps;
+    real *work, *scales;
 } freezer;
 
 static void freeze(const freezer *f, int param)
 {
     const ganz_site *const site = f->site[param];
-    if (param == site->weight) ganz_weights_codes(f->weights, site, f->codes, f->steps, f->work);
-    else f->steps[0] = ganz_weights_bias_codes(f->weights, site, f->codes, f->work);
+    if (param == site->weight) ganz_weights_codes(f->weights, site, f->codes, f->scales, f->work);
+    else f->scales[0] = ganz_weights_bias_codes(f->weights, site, f->codes, f->work);
 }
 
-static ganz_status write_steps(ganz_writer *w, const freezer *f, const ganz_net *net, int param, ganz_error *err)
+static ganz_status write_scales(ganz_writer *w, const freezer *f, const ganz_net *net, int param, ganz_error *err)
 {
     const ganz_param *const p = &net->params.list[param];
     ganz_backend *const be = f->weights->be;
-    const int count = steps_of(net, p);
-    if (p->kind == GANZ_STEP) be->download(be, f->steps, f->weights->input_step + (param - net->first_step), sizeof *f->steps);
+    const int count = scales_of(net, p);
+    if (p->kind == GANZ_SCALE)
+        be->download(be, f->scales, f->weights->input_scale + (param - net->first_scale), sizeof *f->scales);
     else freeze(f, param);
     for (int i = 0; i < count; i++) {
-        const float step = (float)f->steps[i];
-        GANZ_TRY(ganz_writer_write(w, &step, sizeof step, err));
+        const float scale = (float)f->scales[i];
+        GANZ_TRY(ganz_writer_write(w, &scale, sizeof scale, err));
     }
     return GANZ_OK;
 }
@@ -103,12 +104,13 @@ static ganz_status write_floats(ganz_writer *w, const freezer *f, int param, gan
     return GANZ_OK;
 }
 
-static ganz_status write_data(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, const freezer *f, ganz_error *err)
+static ganz_status write_data(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, const freezer *f,
+                              ganz_error *err)
 {
     size_t bytes;
     for (int i = 0; i < net->params.count; i++) {
         if (kept(net, &net->params.list[i]) == KEPT_VALUES) GANZ_TRY(write_floats(w, f, i, err));
-        else GANZ_TRY(write_steps(w, f, net, i, err));
+        else GANZ_TRY(write_scales(w, f, net, i, err));
     }
     if (net->float_lookup) GANZ_TRY(write_floats(w, f, net->embedding, err));
     for (int i = 0; i < net->params.count; i++) {
@@ -130,9 +132,10 @@ static ganz_status open_freezer(freezer *f, const ganz_net *net, ganz_error *err
     }
     f->codes = ganz_alloc(largest, 1);
     f->work = ganz_alloc(largest, sizeof *f->work);
-    f->steps = ganz_alloc(rows, sizeof *f->steps);
+    f->scales = ganz_alloc(rows, sizeof *f->scales);
     f->site = ganz_alloc((size_t)net->params.count, sizeof *f->site);
-    if (!f->codes || !f->work || !f->steps || !f->site) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the codes of a model");
+    if (!f->codes || !f->work || !f->scales || !f->site)
+        return ganz_fail(err, GANZ_ENOMEM, "out of memory for the codes of a model");
     for (int i = 0; i < net->sites; i++) {
         const ganz_site *const site = ganz_net_site((ganz_net *)(uintptr_t)net, i);
         f->site[site->weight] = site;
@@ -173,30 +176,30 @@ out:
     if (w) ganz_writer_abandon(&w);
     ganz_free(f.codes);
     ganz_free(f.work);
-    ganz_free(f.steps);
+    ganz_free(f.scales);
     ganz_free(f.site);
     return status;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-/* So that no product of steps leaves the range of float. */
-static bool is_step(float step) { return step >= 0x1p-64f && step <= 0x1p64f; }
+/* So that no product of scales leaves the range of float. */
+static bool is_scale(float scale) { return scale >= 0x1p-64f && scale <= 0x1p64f; }
 
-static ganz_status get_steps(const ganz_container *file, const ganz_param *p, int count, const float **steps,
-                             ganz_error *err)
+static ganz_status get_scales(const ganz_container *file, const ganz_param *p, int count, const float **scales,
+                              ganz_error *err)
 {
     const ganz_entry *e;
     char name[64];
-    step_name(p, name);
+    scale_name(p, name);
     GANZ_TRY(ganz_container_get(file, name, GANZ_DTYPE_F32, 1, (const int64_t[]){count}, &e, err));
     GANZ_TRY(ganz_container_check(file, e, err));
-    *steps = e->data;
+    *scales = e->data;
     int good = 0;
-    while (good < count && is_step((*steps)[good])) good++;
+    while (good < count && is_scale((*scales)[good])) good++;
     if (good == count) return GANZ_OK;
     return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds %g, which is no step", ganz_container_name(file), name,
-                     (double)(*steps)[good]);
+                     (double)(*scales)[good]);
 }
 
 static ganz_status get_tensor(const ganz_container *file, const ganz_param *p, const char *name, ganz_dtype type,
@@ -212,11 +215,11 @@ ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *n
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
         const ganz_entry *e;
-        const float *steps;
+        const float *scales;
         const kept_as as = kept(net, p);
         if (as == KEPT_VALUES) GANZ_TRY(get_tensor(file, p, p->name, GANZ_DTYPE_F32, &e, err));
         if (as == KEPT_CODES) GANZ_TRY(get_tensor(file, p, p->name, GANZ_DTYPE_I8, &e, err));
-        if (as != KEPT_VALUES) GANZ_TRY(get_steps(file, p, steps_of(net, p), &steps, err));
+        if (as != KEPT_VALUES) GANZ_TRY(get_scales(file, p, scales_of(net, p), &scales, err));
     }
     const ganz_entry *e;
     const ganz_param *const table = &net->params.list[net->embedding];
@@ -258,24 +261,24 @@ static ganz_status read_bias(const ganz_container *file, const ganz_site *site, 
 {
     const ganz_param *const bias = &w->params->list[site->bias];
     const int8_t *codes;
-    const float *step;
+    const float *scale;
     GANZ_TRY(get_codes(file, bias, site->bias_bits, &codes, err));
-    GANZ_TRY(get_steps(file, bias, 1, &step, err));
-    for (int i = 0; i < site->out; i++) w->value[site->bias][i] = (real)codes[i] * (real)*step;
+    GANZ_TRY(get_scales(file, bias, 1, &scale, err));
+    for (int i = 0; i < site->out; i++) w->value[site->bias][i] = (real)codes[i] * (real)*scale;
     return GANZ_OK;
 }
 
-/* Weight and bias of a site. `room`: for its steps. */
-static ganz_status read_site(const ganz_container *file, const ganz_site *site, ganz_weights *w, bool forget, real *room,
-                             ganz_error *err)
+/* Weight and bias of a site. `room`: for its scales. */
+static ganz_status read_site(const ganz_container *file, const ganz_site *site, ganz_weights *w, bool forget,
+                             real *room, ganz_error *err)
 {
     const ganz_param *const weight = &w->params->list[site->weight];
-    const int count = ganz_site_step_count(site);
+    const int count = ganz_site_scale_count(site);
     const int8_t *codes;
-    const float *steps;
+    const float *scales;
     GANZ_TRY(get_codes(file, weight, site->weight_bits, &codes, err));
-    GANZ_TRY(get_steps(file, weight, count, &steps, err));
-    for (int i = 0; i < count; i++) room[i] = (real)steps[i];
+    GANZ_TRY(get_scales(file, weight, count, &scales, err));
+    for (int i = 0; i < count; i++) room[i] = (real)scales[i];
     ganz_weights_pack(w, site, codes, room);
     if (forget) ganz_map_forget(codes, ganz_param_count(weight));
     return ganz_site_codes_bias(site) ? read_bias(file, site, w, err) : GANZ_OK;
@@ -299,8 +302,8 @@ static ganz_status read_values(const ganz_container *file, const ganz_param *p, 
     GANZ_TRY(get_tensor(file, p, name, GANZ_DTYPE_F32, &e, err));
     GANZ_TRY(ganz_container_check(file, e, err));
     if (!ganz_model_all_finite(e->data, ganz_param_count(p)))
-        return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds numbers that are not finite", ganz_container_name(file),
-                         name);
+        return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds numbers that are not finite",
+                         ganz_container_name(file), name);
     const float *const values = e->data;
     for (size_t i = 0; i < ganz_param_count(p); i++) to[i] = (real)values[i];
     return GANZ_OK;
@@ -311,11 +314,11 @@ ganz_status ganz_model_read_codes(const ganz_container *file, const ganz_net *ne
 {
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
-        const float *step;
+        const float *scale;
         if (kept(net, p) == KEPT_VALUES) GANZ_TRY(read_values(file, p, p->name, w->value[i], err));
-        if (kept(net, p) != KEPT_STEP) continue;
-        GANZ_TRY(get_steps(file, p, 1, &step, err));
-        w->input_step[i - net->first_step] = (real)*step;
+        if (kept(net, p) != KEPT_SCALE) continue;
+        GANZ_TRY(get_scales(file, p, 1, &scale, err));
+        w->input_scale[i - net->first_scale] = (real)*scale;
     }
     const int table = net->embedding;
     if (net->float_lookup) GANZ_TRY(read_values(file, &net->params.list[table], lookup, w->value[table], err));

@@ -1,4 +1,4 @@
-#include "text/codes.h"
+#include "text/codepoints.h"
 
 #include <string.h>
 
@@ -6,13 +6,13 @@
 
 #include "base/utf8.h"
 
-void ganz_codes_free(ganz_codes *codes)
+void ganz_codepoints_free(ganz_codepoints *codes)
 {
     ganz_free(codes->at);
-    *codes = (ganz_codes){0};
+    *codes = (ganz_codepoints){0};
 }
 
-bool ganz_codes_decode(ganz_codes *codes, const char *text, size_t bytes)
+bool ganz_codepoints_decode(ganz_codepoints *codes, const char *text, size_t bytes)
 {
     codes->count = 0;
     codes->failed = false;
@@ -20,18 +20,18 @@ bool ganz_codes_decode(ganz_codes *codes, const char *text, size_t bytes)
         int32_t code;
         const int step = ganz_utf8_decode(text + at, bytes - at, &code);
         if (step == 0) return false;
-        ganz_codes_push(codes, code);
+        ganz_codepoints_push(codes, code);
         at += (size_t)step;
     }
     return true;
 }
 
-void ganz_codes_strip_right(ganz_codes *codes)
+void ganz_codepoints_strip_right(ganz_codepoints *codes)
 {
     while (codes->count > 0 && ganz_is_space(codes->at[codes->count - 1])) codes->count--;
 }
 
-void ganz_codes_replace(ganz_codes *codes, const char *from, const char *to)
+void ganz_codepoints_replace(ganz_codepoints *codes, const char *from, const char *to)
 {
     const size_t n = strlen(from), m = strlen(to);
     size_t kept = 0;
@@ -84,7 +84,7 @@ static bool is_cased(int32_t c)
 }
 
 /* A sigma ends a word when a cased letter comes before it and none after, ignorable characters skipped. */
-static bool ends_word(const ganz_codes *text, size_t sigma)
+static bool ends_word(const ganz_codepoints *text, size_t sigma)
 {
     size_t before = sigma;
     while (before > 0 && is_case_ignorable(text->at[before - 1])) before--;
@@ -94,21 +94,21 @@ static bool ends_word(const ganz_codes *text, size_t sigma)
     return after == text->count || !is_cased(text->at[after]);
 }
 
-void ganz_codes_lower(const ganz_codes *in, ganz_codes *out)
+void ganz_codepoints_lower(const ganz_codepoints *in, ganz_codepoints *out)
 {
     out->count = 0;
     out->failed = in->failed;
     for (size_t i = 0; i < in->count; i++) {
         const int32_t c = in->at[i];
         if (c < 0x80) {
-            ganz_codes_push(out, c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+            ganz_codepoints_push(out, c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
         } else if (c == CAPITAL_SIGMA) {
-            ganz_codes_push(out, ends_word(in, i) ? FINAL_SIGMA : SIGMA);
+            ganz_codepoints_push(out, ends_word(in, i) ? FINAL_SIGMA : SIGMA);
         } else if (c == DOTTED_I) {
-            ganz_codes_push(out, 'i');
-            ganz_codes_push(out, DOT_ABOVE);
+            ganz_codepoints_push(out, 'i');
+            ganz_codepoints_push(out, DOT_ABOVE);
         } else {
-            ganz_codes_push(out, utf8proc_tolower(c));
+            ganz_codepoints_push(out, utf8proc_tolower(c));
         }
     }
 }

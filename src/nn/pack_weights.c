@@ -9,7 +9,7 @@
 
 static bool is_value(const ganz_net *net, const ganz_param *p)
 {
-    return p->kind == GANZ_BIAS || p->kind == GANZ_NORM_SCALE || p->kind == GANZ_NORM_BIAS || p->kind == GANZ_TABLE ||
+    return p->kind == GANZ_BIAS || p->kind == GANZ_NORM_GAIN || p->kind == GANZ_NORM_BIAS || p->kind == GANZ_TABLE ||
            (p->kind == GANZ_EMBEDDING && net->float_lookup);
 }
 
@@ -39,8 +39,8 @@ static ganz_status take_packed(ganz_weights *w, const ganz_net *net, ganz_error 
         const ganz_site *const site = ganz_net_site((ganz_net *)(uintptr_t)net, i);
         const size_t bytes = w->be->pack_bytes(w->be, site->out, site->in);
         if (bytes == 0 || !ganz_add_size(total, ganz_round_up(bytes, GANZ_ALIGN), &total))
-            return ganz_fail(err, GANZ_ELIMIT, "%s: a product of depth %d and width %d is too large", site->name, site->in,
-                             site->out);
+            return ganz_fail(err, GANZ_ELIMIT, "%s: a product of depth %d and width %d is too large", site->name,
+                             site->in, site->out);
     }
     if (!w->be->host) return w->be->alloc(w->be, &w->packed_block, total, err);
     w->packed_block = ganz_alloc_large(total); /* not cleared: packing writes all that is read */
@@ -66,14 +66,15 @@ out:
     return status;
 }
 
-void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *codes, const real *steps)
+void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *codes, const real *scales)
 {
     ganz_backend *const be = w->be;
     char *const block = (char *)w->packed_block + w->packed_used;
     const int p = ganz_code_max(site->input_bits, true);
-    w->packed[site->place] = be->pack(be, block, codes, site->out, site->in, site->after_relu ? 0 : -p, p);
+    const ganz_pack_call from = {codes, site->out, site->in, site->after_relu ? 0 : -p, p};
+    w->packed[site->place] = be->pack(be, block, &from);
     w->packed_used += ganz_round_up(be->pack_bytes(be, site->out, site->in), GANZ_ALIGN);
-    be->upload(be, ganz_site_steps(w, site), steps, (size_t)ganz_site_step_count(site) * sizeof *steps);
+    be->upload(be, ganz_site_scales(w, site), scales, (size_t)ganz_site_scale_count(site) * sizeof *scales);
 }
 
 /* ---- from training ------------------------------------------------------------------------------ */
@@ -88,14 +89,14 @@ static real value_of(const void *data, ganz_type type, size_t i)
     return (real)value;
 }
 
-void ganz_weights_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *steps, real *work)
+void ganz_weights_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *scales, real *work)
 {
     const ganz_param *const p = &w->params->list[site->weight];
     const ganz_type type = w->be->product;
     const size_t bytes = ganz_type_bytes(type), count = ganz_param_count(p);
     GANZ_ASSERT(site->weights == GANZ_WEIGHTS_FAKE);
     w->be->download(w->be, work, (const char *)w->copy + p->offset * bytes, count * bytes);
-    w->be->download(w->be, steps, ganz_site_steps(w, site), (size_t)ganz_site_step_count(site) * sizeof *steps);
+    w->be->download(w->be, scales, ganz_site_scales(w, site), (size_t)ganz_site_scale_count(site) * sizeof *scales);
     for (size_t i = 0; i < count; i++) codes[i] = (int8_t)value_of(work, type, i);
 }
 
@@ -103,29 +104,30 @@ real ganz_weights_bias_codes(const ganz_weights *w, const ganz_site *site, int8_
 {
     const ganz_param *const p = &w->params->list[site->bias];
     const size_t count = ganz_param_count(p);
-    real step;
+    real scale;
     GANZ_ASSERT(site->weights == GANZ_WEIGHTS_FAKE);
     w->be->download(w->be, work, w->bias_value + p->offset, count * sizeof *work);
-    w->be->download(w->be, &step, w->bias_step + site->place, sizeof step);
-    for (size_t i = 0; i < count; i++) codes[i] = (int8_t)rint((double)work[i] / (double)step); /* value is code * step */
-    return step;
+    w->be->download(w->be, &scale, w->bias_scale + site->place, sizeof scale);
+    for (size_t i = 0; i < count; i++)
+        codes[i] = (int8_t)rint((double)work[i] / (double)scale); /* value is code * scale */
+    return scale;
 }
 
-/* ---- first steps -------------------------------------------------------------------------------- */
+/* ---- first scales -------------------------------------------------------------------------------- */
 
-/* An input that was never seen, or was always zero, gets the step of range 1. */
+/* An input that was never seen, or was always zero, gets the scale of range 1. */
 static real z_of(real largest, int p)
 {
     const double z = log2((largest > 0 ? (double)largest : 1.0) / p);
     return (real)(z < -24 ? -24 : z > 8 ? 8 : z);
 }
 
-ganz_status ganz_weights_set_steps(ganz_weights *w, const ganz_net *net, ganz_error *err)
+ganz_status ganz_weights_set_scales(ganz_weights *w, const ganz_net *net, ganz_error *err)
 {
     ganz_net *const changeless = (ganz_net *)(uintptr_t)net;
-    const size_t bytes = (size_t)net->steps * sizeof(real);
+    const size_t bytes = (size_t)net->scales * sizeof(real);
     real *const z = ganz_alloc(1, bytes);
-    if (!z) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %d steps", net->steps);
+    if (!z) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %d steps", net->scales);
     w->be->download(w->be, z, w->largest, bytes);
     for (int i = 0; i < net->sites; i++) {
         const ganz_site *const site = ganz_net_site(changeless, i);
@@ -137,7 +139,7 @@ ganz_status ganz_weights_set_steps(ganz_weights *w, const ganz_net *net, ganz_er
         for (int j = 0; j < 3; j++) z[places[j]] = z_of(z[places[j]], p);
         z[pair->u.place] = z_of(1, ganz_code_max(pair->u_bits, false));
     }
-    w->be->upload(w->be, w->master + net->params.list[net->first_step].offset, z, bytes);
+    w->be->upload(w->be, w->master + net->params.list[net->first_scale].offset, z, bytes);
     ganz_free(z);
     return GANZ_OK;
 }

@@ -1,0 +1,114 @@
+#!/bin/bash
+# bare_debian.sh [OPTIONS] bookworm|trixie demo|test|readme: runs a command of the README on a Debian that has nothing
+# but its smallest set of packages, in a folder of its own, and ends with the status of the command. Needs root and
+# debootstrap.
+#   demo     scripts/demo
+#   test     scripts/test
+#   readme   all commands of README.md in order (tools/readme_commands.sh), except scripts/test
+# What runs is the last commit of this checkout: files that are not committed stay out.
+#   --cache DIR   keep the bare system as DIR/SUITE.tar.zst and begin with it the next time
+#   --root DIR    make the system in DIR, which must not exist, and leave it there; otherwise in a folder that goes away
+#   --log FILE    where the output of the command goes [SUITE.COMMAND.log]
+#   --user        run as a user who has sudo, instead of as root
+# Packages come from where this machine gets its own (its apt sources and proxy), or from DEBIAN_MIRROR.
+set -eu
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+say() { echo "bare_debian: $*" >&2; }
+here=$(cd "$(dirname "$0")/.." && pwd)
+
+cache='' root='' log='' user=''
+while [ $# -gt 0 ]; do
+  case $1 in
+  --cache | --root | --log) [ $# -ge 2 ] || usage; declare "${1#--}=$2"; shift ;;
+  --user) user=ganz ;;
+  -*) usage ;;
+  *) break ;;
+  esac
+  shift
+done
+[ $# = 2 ] || usage
+suite=$1 what=$2
+case $suite in bookworm | trixie) ;; *) usage ;; esac
+case $what in
+demo | test) command=scripts/$what ;;
+readme) command='SKIP=scripts/test tools/readme_commands.sh' ;;
+*) usage ;;
+esac
+[ "$(id -u)" = 0 ] || { say "needs root, to make a Debian in a folder"; exit 1; }
+log=${log:-$suite.$what.log}
+
+# The first mirror of Debian in this machine's apt sources; deb.debian.org where there is none.
+mirror() {
+  local uri
+  for uri in ${DEBIAN_MIRROR:-} $(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -E '/debian/?$'); do
+    echo "$uri"
+    return
+  done
+  echo http://deb.debian.org/debian
+}
+
+# bare ROOT: Debian's smallest set of packages, from the cache or from the mirror
+bare() {
+  local saved=${cache:+$cache/$suite.tar.zst}
+  mkdir -p "$1"
+  if [ -n "$saved" ] && [ -s "$saved" ]; then
+    say "unpacking $saved"
+    tar --zstd -xpf "$saved" -C "$1" --numeric-owner
+    return
+  fi
+  command -v debootstrap >/dev/null || { say "needs debootstrap (apt-get install debootstrap)"; exit 1; }
+  say "making a bare $suite with debootstrap"
+  debootstrap --variant=minbase "$suite" "$1" "$(mirror)" >"$log" 2>&1 || { tail -n 20 "$log"; exit 1; }
+  [ -z "$saved" ] && return
+  mkdir -p "$cache"
+  tar --zstd -cpf "$saved.part" -C "$1" --numeric-owner .
+  mv "$saved.part" "$saved"
+}
+
+# inside COMMAND...: runs it in the system, with processes and mounts that end with it
+inside() {
+  unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
+    sh -c 'mount -t devpts devpts "$0/dev/pts" && exec chroot "$0" "$@"' "$root" \
+    env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+}
+
+# What a machine gets with its installation: where packages and the network are; and with --user a user and sudo.
+settle() {
+  local proxy=''
+  cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+  echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
+  echo "deb $(mirror) $suite main" >"$root/etc/apt/sources.list"
+  eval "$(apt-config shell proxy Acquire::http::Proxy)"
+  proxy=${proxy:-${http_proxy:-}}
+  [ -z "$proxy" ] || echo "Acquire::http::Proxy \"$proxy\";" >"$root/etc/apt/apt.conf.d/90proxy"
+  [ -n "$user" ] || return 0
+  inside sh -c "apt-get update && apt-get install -y --no-install-recommends sudo && useradd -m -s /bin/bash $user &&
+    echo '$user ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/$user" >"$log" 2>&1 || { tail -n 20 "$log"; exit 1; }
+}
+
+if [ -n "$root" ]; then
+  [ ! -e "$root" ] || { say "$root is there already"; exit 1; }
+  mkdir -p "$root"
+  root=$(cd "$root" && pwd)
+else
+  root=$(mktemp -d "${TMPDIR:-/var/tmp}/bare_debian.XXXXXX")
+  trap 'rm -rf --one-file-system "$root"' EXIT
+  trap 'exit 130' INT TERM HUP
+fi
+chmod 755 "$root"
+bare "$root"
+settle
+home=$root/${user:+home/}${user:-root}
+git clone -q --depth 1 "file://$here" "$home/ganz"
+[ -z "$user" ] || inside chown -R "$user:" "/home/$user/ganz"
+
+say "$suite: $command as ${user:-root}; its output is in $log"
+SECONDS=0 status=0
+if [ -n "$user" ]; then
+  inside su - "$user" -c "cd ganz && $command"
+else
+  inside bash -c "cd /root/ganz && $command"
+fi >"$log" 2>&1 </dev/null || status=$?
+tail -n 15 "$log"
+say "$suite: $command as ${user:-root} ended with $status after $SECONDS s"
+exit $status
