@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "documents.h"
 #include "ganz/io.h"
+#include "inputs.h"
 
 /* clang-format off */
 const cli_command cli_about_translate = {
@@ -54,7 +56,8 @@ typedef struct block {
 
 typedef struct job {
     ganz_translator_options options;
-    const char *model_path, *out_path, *prefix_path, *invalid;
+    ganz_document_options document;
+    const char *model_path, *out_path, *prefix_path, *invalid, *newlines, *glossary_path, *cache_path;
     bool scores, quiet;
     long long threads;
     int most_lines; /* of a block */
@@ -180,15 +183,19 @@ static void point_lines(block *b, bool prefixes)
 /* ---- translating -------------------------------------------------------------------------------- */
 
 /* Pharaoh's format: source-target, separated by spaces. */
-static ganz_status add_links(block *b, const ganz_translation *t, ganz_error *err)
+static ganz_status add_links(block *b, int line, const ganz_translation *t, ganz_error *err)
 {
     char link[32];
-    ganz_status status = t->link_count > 0 ? GANZ_OK : add(&b->out, "\t", 1, err);
-    for (int i = 0; i < t->link_count && status == GANZ_OK; i++) {
-        const int bytes =
-            snprintf(link, sizeof link, "%c%d-%d", i ? ' ' : '\t', t->links[i].source, t->links[i].target);
+    int count;
+    ganz_word_link *const words = malloc(((size_t)t->link_count + 1) * sizeof *words);
+    if (!words) return out_of_memory(err);
+    ganz_status status = ganz_word_links(&b->lines[line], t, words, &count, err);
+    if (status == GANZ_OK) status = add(&b->out, "\t", 1, err);
+    for (int i = 0; i < count && status == GANZ_OK; i++) {
+        const int bytes = snprintf(link, sizeof link, "%s%d-%d", i ? " " : "", words[i].source, words[i].target);
         status = add(&b->out, link, (size_t)bytes, err);
     }
+    free(words);
     return status;
 }
 
@@ -200,7 +207,7 @@ static ganz_status add_result(const job *j, block *b, int line, const ganz_trans
     if (j->scores) bytes += (size_t)snprintf(head + bytes, sizeof head - bytes, "%.6f\t", t->score);
     ganz_status status = add(&b->out, head, bytes, err);
     if (status == GANZ_OK) status = add(&b->out, t->text, t->bytes, err);
-    if (j->options.alignment && status == GANZ_OK) status = add_links(b, t, err);
+    if (j->options.alignment && status == GANZ_OK) status = add_links(b, line, t, err);
     return status == GANZ_OK ? add(&b->out, "\n", 1, err) : status;
 }
 
@@ -375,6 +382,51 @@ static void free_job(job *j)
     pthread_mutex_destroy(&j->lock);
 }
 
+/* ---- documents ---------------------------------------------------------------------------------- */
+
+static ganz_status run_documents(job *j, const cli_list *files, int *skipped, ganz_error *err)
+{
+    const cli_inputs inputs = {.files = files,
+                               .out = j->out_path,
+                               .format = j->document.format,
+                               .replace_invalid = strcmp(j->invalid, "replace") == 0,
+                               .quiet = j->quiet};
+    const cli_documents_options o = {.translator = j->options,
+                                     .document = j->document,
+                                     .threads = (int)j->threads,
+                                     .most_lines = j->most_lines,
+                                     .cache = j->cache_path,
+                                     .model_path = j->model_path};
+    cli_documents *documents;
+    ganz_status status = cli_documents_open(&documents, j->model, &o, &j->progress, err);
+    if (status != GANZ_OK) return status;
+    j->progress.total = cli_inputs_bytes(&inputs);
+    status = cli_inputs_read(&inputs, documents, skipped, err);
+    if (status == GANZ_OK) status = cli_documents_end(documents, err);
+    cli_documents_close(&documents);
+    return status;
+}
+
+static int translate_documents(job *j, const cli_list *files)
+{
+    ganz_error err;
+    ganz_glossary *glossary = NULL;
+    int skipped = 0;
+    ganz_status status = j->glossary_path ? ganz_glossary_open(&glossary, j->glossary_path, &err) : GANZ_OK;
+    j->document.glossary = glossary;
+    if (status == GANZ_OK) status = ganz_model_open(&j->model, j->model_path, &err);
+    if (status == GANZ_OK) status = run_documents(j, files, &skipped, &err);
+    ganz_glossary_close(&glossary);
+    if (status != GANZ_OK) return cli_fail(&cli_about_translate, &err);
+    return skipped > 0 ? CLI_FAILED : CLI_OK;
+}
+
+/* What is said about each line needs one line of output for each: no documents. */
+static bool wants_lines(const job *j)
+{
+    return j->options.n_best > 1 || j->scores || j->options.alignment || j->prefix_path;
+}
+
 static int start_job(job *j, const cli_list *files)
 {
     ganz_error err;
@@ -388,6 +440,8 @@ static int start_job(job *j, const cli_list *files)
     if (j->threads < 1 || j->threads > MOST_THREADS) j->threads = j->threads < 1 ? 1 : MOST_THREADS;
     const bool talking = strcmp(j->out_path, "-") == 0 && isatty(STDOUT_FILENO);
     cli_progress_start(&j->progress, "translated", "lines", 0, j->quiet || talking || !isatty(STDERR_FILENO));
+    if (!wants_lines(j)) return translate_documents(j, files);
+    j->options.split = j->document.source;
     return run_job(j, files, &err) == GANZ_OK ? CLI_OK : cli_fail(&cli_about_translate, &err);
 }
 
@@ -400,15 +454,29 @@ static bool reads_input(const cli_list *files)
 
 int cli_run_translate(int argc, char **argv)
 {
-    job j = {
-        .out_path = "-", .invalid = "error", .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    job j = {.out_path = "-",
+             .invalid = "error",
+             .newlines = "end",
+             .lock = PTHREAD_MUTEX_INITIALIZER,
+             .changed = PTHREAD_COND_INITIALIZER};
     ganz_translator_defaults(&j.options);
+    ganz_document_defaults(&j.document);
     j.options.device = "cpu";
     j.options.precision = "auto";
     long long beam = j.options.beam, n_best = 1, batch = 0, max_input = 0, max_length = 0;
     const cli_option options[] = {
         {"model", 'm', CLI_TEXT, &j.model_path, "FILE", "the model", 0, 0},
-        {"out", 'o', CLI_TEXT, &j.out_path, "FILE", "where to write, - is standard output", 0, 0},
+        {"out", 'o', CLI_TEXT, &j.out_path, "FILE", "where to write: a file, a folder, or - for standard output", 0, 0},
+        {"format", 'f', CLI_TEXT, &j.document.format, "NAME", "auto, text, lines, ...: what the inputs are", 0, 0},
+        {"newlines", 0, CLI_CHOICE, &j.newlines, "end|space|never",
+         "what a newline of plain text is: the end of a sentence or not", 0, 0},
+        {"glossary", 0, CLI_TEXT, &j.glossary_path, "FILE",
+         "terms, a tab, what they become; without a tab: not translated", 0, 0},
+        {"bilingual", 0, CLI_FLAG, &j.document.bilingual, NULL, "each paragraph is followed by its translation", 0, 0},
+        {"cache", 0, CLI_TEXT, &j.cache_path, "FILE",
+         "keep translations here, and go on with them after an interruption", 0, 0},
+        {"from", 0, CLI_TEXT, &j.document.source, "LANGUAGE", "of the text, for sentence ends, case and numbers", 0, 0},
+        {"to", 0, CLI_TEXT, &j.document.target, "LANGUAGE", "of the translation", 0, 0},
         {"beam", 'b', CLI_INT, &beam, "N", "hypotheses kept at each step; 1: greedy", 1, 64},
         {"alpha", 0, CLI_REAL, &j.options.alpha, "A", "length penalty", 0, 10},
         {"n-best", 0, CLI_INT, &n_best, "N", "translations for each line, at most the beam", 1, 64},
@@ -436,6 +504,9 @@ int cli_run_translate(int argc, char **argv)
     if (code < 0 && j.prefix_path && strcmp(j.prefix_path, "-") == 0 && reads_input(&files))
         code = cli_usage(&cli_about_translate, "standard input can be the text or the prefixes, not both");
     if (code < 0) {
+        j.document.newlines = j.newlines[0] == 'e'   ? GANZ_NEWLINE_ENDS
+                              : j.newlines[0] == 's' ? GANZ_NEWLINE_SPACE
+                                                     : GANZ_NEWLINE_NEVER;
         j.options.beam = (int)beam;
         j.options.n_best = (int)n_best;
         j.options.batch_tokens = (int)batch;

@@ -6,12 +6,13 @@ cd "$(dirname "$0")/.." || exit 1
 declare -A may=(
   [base]="base"
   [text]="base text"
+  [document]="base text document"
   [kernel]="base kernel"
   [backend]="base kernel backend"
   [nn]="base kernel backend nn"
   [model]="base text kernel backend nn model"
-  [translate]="base text kernel backend nn model translate"
-  [train]="base text kernel backend nn model translate train"
+  [translate]="base text document kernel backend nn model translate"
+  [train]="base text document kernel backend nn model translate train"
 )
 bad=0
 say() { echo "layers: $*"; bad=1; }
@@ -29,7 +30,7 @@ done
 while IFS=: read -r file line include; do
   [ -n "$file" ] || continue
   target=$(sed -E 's/.*"([^"]+)".*/\1/' <<<"$include")
-  case "$target" in ganz/*|cli.h) ;; *) say "$file:$line: the program may not include $target" ;; esac
+  case "$target" in ganz/*|cli.h|documents.h|inputs.h) ;; *) say "$file:$line: the program may not include $target" ;; esac
 done < <(grep -rnE '^ *# *include "' cli)
 
 while IFS= read -r hit; do say "intrinsics outside a kernel file of their own: $hit"; done \

@@ -28,6 +28,9 @@ GANZ_API ganz_status ganz_lines_next(ganz_lines *lines, const char **text, size_
 GANZ_API long long ganz_lines_number(const ganz_lines *lines);
 GANZ_API const char *ganz_lines_name(const ganz_lines *lines);
 
+/* True if the line last returned ended in "\n". */
+GANZ_API bool ganz_lines_whole(const ganz_lines *lines);
+
 /* True if the next line, or the end of the file, can be had without waiting for whoever writes it: a program that
  * answers line by line flushes its output when this says no. */
 GANZ_API bool ganz_lines_ready(const ganz_lines *lines);

@@ -9,6 +9,30 @@ bool ganz_is_alnum_wide(int32_t code)
            (c >= UTF8PROC_CATEGORY_ND && c <= UTF8PROC_CATEGORY_NO);
 }
 
+bool ganz_is_upper(int32_t code)
+{
+    if (code < 0x80) return code >= 'A' && code <= 'Z';
+    const utf8proc_category_t c = utf8proc_category(code);
+    return c == UTF8PROC_CATEGORY_LU || c == UTF8PROC_CATEGORY_LT;
+}
+
+bool ganz_is_lower(int32_t code)
+{
+    return code < 0x80 ? code >= 'a' && code <= 'z' : utf8proc_category(code) == UTF8PROC_CATEGORY_LL;
+}
+
+int32_t ganz_to_upper(int32_t code)
+{
+    if (code < 0x80) return code >= 'a' && code <= 'z' ? code - 32 : code;
+    return utf8proc_toupper(code);
+}
+
+int32_t ganz_to_lower(int32_t code)
+{
+    if (code < 0x80) return code >= 'A' && code <= 'Z' ? code + 32 : code;
+    return utf8proc_tolower(code);
+}
+
 bool ganz_is_space(int32_t code)
 {
     if (code < 0x80) return code == 0x20 || (code >= 0x09 && code <= 0x0D) || (code >= 0x1C && code <= 0x1F);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "document/sentences.h"
 #include "ganz/io.h"
 #include "model/model.h"
 #include "text/tokenizer.h"
@@ -22,13 +23,12 @@ typedef struct piece {
 
 /* What is needed to link words; all of it grows. */
 typedef struct linker {
-    ganz_aligner *aligner; /* NULL: no links are wanted */
-    ganz_backend *be;      /* of the CPU, where the translator itself is elsewhere */
-    ganz_text text;        /* of a piece */
-    size_t *begin;         /* (source or target tokens) where their text begins */
-    int32_t *from;         /* (target tokens) see ganz_aligner_run */
-    int *word;             /* (source tokens) */
-    size_t begin_capacity, from_capacity, word_capacity;
+    ganz_aligner *aligner;     /* NULL: no links are wanted */
+    ganz_backend *be;          /* of the CPU, where the translator itself is elsewhere */
+    ganz_text text;            /* of a piece */
+    size_t *begin[2], *end[2]; /* (source, target tokens) their text */
+    int32_t *from, *to;        /* (target tokens), (source tokens) see ganz_aligner_run */
+    size_t begin_capacity[2], end_capacity[2], from_capacity, to_capacity;
     ganz_link *links; /* of all results */
     size_t count, capacity;
 } linker;
@@ -144,9 +144,12 @@ void ganz_translator_close(ganz_translator **translator)
     ganz_audit_close(&t->audit);
     ganz_aligner_close(&t->link.aligner);
     ganz_text_free(&t->link.text);
-    ganz_free(t->link.begin);
+    for (int side = 0; side < 2; side++) {
+        ganz_free(t->link.begin[side]);
+        ganz_free(t->link.end[side]);
+    }
     ganz_free(t->link.from);
-    ganz_free(t->link.word);
+    ganz_free(t->link.to);
     ganz_free(t->link.links);
     ganz_weights_close(&t->weights);
     if (t->link.be) t->link.be->close(t->link.be);
@@ -220,13 +223,17 @@ static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_erro
     if (line->prefix && !ganz_utf8_valid(line->prefix, line->prefix_bytes))
         return ganz_fail(err, GANZ_EINVAL, "the prefix is not UTF-8");
     const size_t first = t->piece_count;
-    size_t bytes = line->bytes, room = SIZE_MAX;
-    const char *text = ganz_strip(line->text, &bytes);
-    while (bytes > 0) {
-        size_t taken;
-        GANZ_TRY(take_piece(t, line, text, bytes, &room, &taken, err));
-        text += taken;
-        bytes -= taken;
+    ganz_sentences walk = {.text = line->text,
+                           .bytes = line->bytes,
+                           .language = ganz_language_of(t->options.split),
+                           .breaks = t->options.split ? GANZ_BREAK_SENTENCES : GANZ_BREAK_NOWHERE};
+    size_t begin, end, room = SIZE_MAX;
+    while (ganz_sentences_next(&walk, &begin, &end)) {
+        while (begin < end) {
+            size_t taken;
+            GANZ_TRY(take_piece(t, line, line->text + begin, end - begin, &room, &taken, err));
+            begin += taken;
+        }
     }
     return line->prefix && t->piece_count > first ? add_prefix(t, line, &t->pieces[first], err) : GANZ_OK;
 }
@@ -315,54 +322,70 @@ static ganz_status make_results(ganz_translator *t, int count, const ganz_found 
 
 /* ---- links -------------------------------------------------------------------------------------- */
 
-/* Words of the tokens of a piece in its line; the walk goes on where the piece before ended. */
-static ganz_status source_words(ganz_translator *t, const piece *p, ganz_word_walk *walk, ganz_error *err)
+enum { SOURCE, TARGET };
+
+/* Where the tokens of some ids are in their text. */
+static ganz_status find_tokens(ganz_translator *t, int side, const int32_t *ids, size_t count, ganz_error *err)
 {
     linker *const l = &t->link;
-    const size_t count = (size_t)p->count - 1; /* without the end mark */
-    if (!ganz_grow((void **)&l->begin, &l->begin_capacity, count, sizeof *l->begin) ||
-        !ganz_grow((void **)&l->word, &l->word_capacity, count, sizeof *l->word))
+    if (!ganz_grow((void **)&l->begin[side], &l->begin_capacity[side], count, sizeof **l->begin) ||
+        !ganz_grow((void **)&l->end[side], &l->end_capacity[side], count, sizeof **l->end))
         return no_memory(err);
-    l->text.bytes = 0; /* the text of the ids is the text they were made of */
-    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, t->ids.ids + p->ids, count, &l->text, l->begin, err));
-    for (size_t i = 0; i < count; i++) l->word[i] = ganz_word_at(walk, p->at + l->begin[i]);
+    l->text.bytes = 0;
+    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, ids, count, &l->text, l->begin[side], err));
+    ganz_token_ends(l->text.text, l->text.bytes, l->begin[side], l->end[side], count);
     return GANZ_OK;
 }
 
-/* Links of one piece; `walk` is over the result, where the piece's text begins at `at`. */
-static ganz_status link_piece(ganz_translator *t, const ganz_sentence *s, const ganz_found *f, ganz_word_walk *walk,
-                              size_t at, ganz_error *err)
+/* A piece and its translation, which begin at these places of the line and of the result. */
+typedef struct linked {
+    size_t source, target;
+} linked;
+
+static void add_link(linker *l, linked at, size_t from, size_t to, bool weak)
+{
+    const ganz_link link = {at.source + l->begin[SOURCE][from], at.source + l->end[SOURCE][from],
+                            at.target + l->begin[TARGET][to], at.target + l->end[TARGET][to], weak};
+    if (link.source_begin < link.source_end && link.target_begin < link.target_end) l->links[l->count++] = link;
+}
+
+/* True if a target token comes from the token that source id j is a part of. */
+static bool is_said(const linker *l, size_t count, size_t j)
+{
+    for (size_t i = 0; i < count; i++)
+        if (l->begin[SOURCE][l->from[i]] == l->begin[SOURCE][j]) return true;
+    return false;
+}
+
+static ganz_status link_piece(ganz_translator *t, const ganz_sentence *s, const ganz_found *f, linked at,
+                              ganz_error *err)
 {
     linker *const l = &t->link;
-    const size_t count = (size_t)f->count;
-    if (!ganz_grow((void **)&l->begin, &l->begin_capacity, count, sizeof *l->begin) ||
-        !ganz_grow((void **)&l->from, &l->from_capacity, count, sizeof *l->from) ||
-        !ganz_grow((void **)&l->links, &l->capacity, l->count + count, sizeof *l->links))
+    const size_t count = (size_t)f->count, sources = (size_t)s->count - 1; /* without the end mark */
+    if (!ganz_grow((void **)&l->from, &l->from_capacity, count, sizeof *l->from) ||
+        !ganz_grow((void **)&l->to, &l->to_capacity, sources + 1, sizeof *l->to) ||
+        !ganz_grow((void **)&l->links, &l->capacity, l->count + count + sources, sizeof *l->links))
         return no_memory(err);
-    GANZ_TRY(ganz_aligner_run(l->aligner, s, f->ids, f->count, l->from, err));
-    l->text.bytes = 0;
-    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, f->ids, count, &l->text, l->begin, err));
-    for (size_t i = 0; i < count; i++) {
-        const ganz_link link = {l->word[l->from[i]], ganz_word_at(walk, at + l->begin[i])};
-        if (link.source >= 0 && link.target >= 0) l->links[l->count++] = link;
-    }
+    GANZ_TRY(ganz_aligner_run(l->aligner, s, f->ids, f->count, l->from, l->to, err));
+    GANZ_TRY(find_tokens(t, SOURCE, s->ids, sources, err));
+    GANZ_TRY(find_tokens(t, TARGET, f->ids, count, err));
+    for (size_t i = 0; i < count; i++) add_link(l, at, (size_t)l->from[i], i, false);
+    for (size_t j = 0; j < sources && count > 0; j++)
+        if (!is_said(l, count, j)) add_link(l, at, j, (size_t)l->to[j], true);
     return GANZ_OK;
 }
 
 /* Links of result `rank` of a line, at the end of all links. */
-static ganz_status link_result(ganz_translator *t, const ganz_line *line, int first, int end, int rank,
-                               const ganz_found *found, ganz_translation *result, ganz_error *err)
+static ganz_status link_result(ganz_translator *t, int first, int end, int rank, const ganz_found *found,
+                               ganz_translation *result, ganz_error *err)
 {
     linker *const l = &t->link;
-    ganz_word_walk source = {.text = line->text, .bytes = line->bytes};
-    ganz_word_walk target = {.text = result->text, .bytes = result->bytes};
     const size_t before = l->count;
     size_t at = 0;
     for (int i = first; i < end; i++) {
         const ganz_found *const f = &found[(size_t)i * (size_t)t->options.n_best + (size_t)rank];
-        GANZ_TRY(source_words(t, &t->pieces[i], &source, err));
-        GANZ_TRY(link_piece(t, &t->sentences[i], f, &target, at, err));
-        at += l->text.bytes + 1; /* and a space */
+        GANZ_TRY(link_piece(t, &t->sentences[i], f, (linked){t->pieces[i].at, at}, err));
+        at += l->text.bytes + 1; /* the translation and a space */
     }
     const size_t kept = ganz_links_sort(l->links + before, l->count - before);
     l->count = before + kept;
@@ -378,8 +401,8 @@ static ganz_status link_results(ganz_translator *t, const ganz_line *lines, int 
     l->count = 0;
     if (!ganz_grow((void **)&l->links, &l->capacity, 1, sizeof *l->links)) return no_memory(err);
     for (int i = 0; i < count; i++)
-        for (int rank = 0; rank < t->results[i].count; rank++)
-            GANZ_TRY(link_result(t, &lines[i], t->first_piece[i], t->first_piece[i + 1], rank, found,
+        for (int rank = 0; rank < t->results[i].count && !lines[i].unlinked; rank++)
+            GANZ_TRY(link_result(t, t->first_piece[i], t->first_piece[i + 1], rank, found,
                                  &t->translations[(size_t)i * n_best + (size_t)rank], err));
     const ganz_link *next = l->links; /* they do not move any more */
     for (int i = 0; i < count; i++)
