@@ -1,4 +1,5 @@
-/* A skeleton written so that one can read it, for tests of readers:
+/* Readers of formats without a model: a skeleton written so that one can read it, and documents through fake translators.
+ *
  *
  *   {text}       a block; text as the model sees it
  *   [+<b>]       a mark that opens, [-</b>] closes, [.<img>] is empty, [/<br>] breaks; [?<b>] has no partner
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "document/document.h"
+#include "documents.h"
 #include "text/tokenizer.h"
 
 static inline void show_pieces(ganz_text *out, const ganz_piece *piece);
@@ -65,6 +67,21 @@ static inline ganz_status show_skeleton(ganz_text *out, const ganz_format *forma
     if (status == GANZ_OK) status = ganz_skeleton_status(skeleton, err);
     if (status == GANZ_OK) show_pieces(out, ganz_skeleton_pieces(skeleton));
     ganz_skeleton_close(&skeleton);
+    return status;
+}
+
+/* Appends the document that a fake translator makes of these bytes. */
+static inline ganz_status fake_document(ganz_text *out, const ganz_format *format, const char *bytes, size_t count, bool attributes,
+                                        fake_translator *translate, ganz_error *err)
+{
+    ganz_document *doc;
+    ganz_document_options options;
+    ganz_document_defaults(&options);
+    options.attributes = attributes;
+    ganz_status status = ganz_document_open_as(&doc, format, bytes, count, &options, err);
+    if (status == GANZ_OK) status = fake_translate(doc, translate, err);
+    if (status == GANZ_OK) status = ganz_document_write(doc, out, err);
+    ganz_document_close(&doc);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /* The reader of HTML. Inline elements are marks of a block of text; every other tag ends the block. An inline element that
- * is not translated is a region: nothing is handed on until it ends, and then all of it as one opaque word; a region that
- * turns out to hold boxes, or an element that is translated again, is copied between two blocks instead. */
+ * is not translated is a region: nothing is handed on until it ends, and then all of it as one opaque word; a region without
+ * an end tag, or with boxes in it, or with an element that is translated again, is copied between two blocks instead. */
 #include "document/html_read.h"
 
 #include <string.h>
@@ -63,7 +63,7 @@ static void begin_region(reader *r, const ganz_html_token *token, const ganz_htm
     r->shown_bytes = 0;
 }
 
-/* Ends before `end`, as a word of the block. */
+/* Ends before `end` with its own end tag, as a word of the block. */
 static void end_region(reader *r, const char *end)
 {
     const size_t bytes = r->shown_bytes > 0 && r->shown[r->shown_bytes - 1] == ' ' ? r->shown_bytes - 1 : r->shown_bytes;
@@ -75,7 +75,7 @@ static void end_region(reader *r, const char *end)
     r->last = 'x';
 }
 
-/* It cannot be a word: the block ends before it, and it is copied. */
+/* It cannot be a word that is moved: the block ends before it, and it is copied. */
 static void copy_region(reader *r, const char *end)
 {
     end_block(r);
@@ -163,10 +163,10 @@ static void add_start(reader *r, const ganz_html_token *token, const ganz_html_o
 }
 
 /* Links of a menu are no parts of one sentence. */
-static bool is_inline(const ganz_html_open *open, const ganz_html_open *outer)
+static bool is_inline(const ganz_html_element *element, const ganz_html_open *outer)
 {
-    const bool menu = strcmp(open->element->name, "a") == 0 && strcmp(outer->element->name, "nav") == 0;
-    return (open->element->flags & GANZ_HTML_INLINE) && !menu;
+    const bool menu = strcmp(element->name, "a") == 0 && strcmp(outer->element->name, "nav") == 0;
+    return (element->flags & GANZ_HTML_INLINE) && !menu;
 }
 
 /* The start tag of script, style, ... becomes a tag that has the content and the end tag in it. */
@@ -190,11 +190,7 @@ static void read_plain(reader *r, const ganz_html_open *open)
 /* What a start tag does to an open region. True: the tag is dealt with. */
 static bool start_in_region(reader *r, const ganz_html_token *token, const ganz_html_open *open, const ganz_html_open *outer)
 {
-    if (outer->translate) { /* its element has ended without an end tag */
-        end_region(r, token->raw);
-        return false;
-    }
-    if (open->translate) {
+    if (outer->translate || open->translate) { /* its element has ended without an end tag, or goes on behind this one */
         copy_region(r, token->raw);
         return false;
     }
@@ -234,8 +230,9 @@ static bool read_start(reader *r, ganz_html_token *token)
     const bool plain = stays && (open.element->flags & GANZ_HTML_PLAIN), raw = stays && (open.element->flags & GANZ_HTML_RAW);
     if (raw) read_raw(r, token, &open);
     if (!r->region || !start_in_region(r, token, &open, &outer)) {
+        if (!outer.translate) end_block(r); /* one of an element that has ended without an end tag */
         if (!outer.translate && !open.translate) ganz_skeleton_copy(r->out, token->raw, token->bytes);
-        else if (is_inline(&open, &outer)) add_inline(r, token, &open, stays && !raw);
+        else if (is_inline(open.element, &outer)) add_inline(r, token, &open, stays && !raw);
         else add_outline(r, token, &open);
     }
     if (plain) read_plain(r, &open);
@@ -245,7 +242,7 @@ static bool read_start(reader *r, ganz_html_token *token)
 static void add_end(reader *r, const ganz_html_token *token)
 {
     const ganz_html_element *const element = ganz_html_find(ganz_html_name(token), token->name_bytes);
-    if (r->in_block && (element->flags & GANZ_HTML_INLINE)) {
+    if (r->in_block && is_inline(element, ganz_html_innermost(&r->tree))) {
         ganz_skeleton_mark(r->out, GANZ_MARK_CLOSE, ganz_html_number(ganz_html_name(token), token->name_bytes), token->raw, token->bytes);
         return;
     }
@@ -260,8 +257,11 @@ static void read_end(reader *r, const ganz_html_token *token)
     if (r->region && !translate) return;
     if (r->region) {
         const bool own = ganz_html_number(ganz_html_name(token), token->name_bytes) == r->region_number;
-        end_region(r, token->raw + (own ? token->bytes : 0));
-        if (own) return;
+        if (own) {
+            end_region(r, token->raw + token->bytes);
+            return;
+        }
+        copy_region(r, token->raw);
     }
     add_end(r, token);
     if (!translate) end_block(r);
@@ -281,7 +281,7 @@ static void read_tokens(reader *r)
         case GANZ_HTML_COMMENT: read_comment(r, &token); break;
         }
     }
-    if (r->region) end_region(r, r->scan.data + r->scan.bytes);
+    if (r->region) copy_region(r, r->scan.data + r->scan.bytes);
     end_block(r);
     if (!memory) ganz_skeleton_fail(r->out, GANZ_ENOMEM, "out of memory for the elements of a page");
 }

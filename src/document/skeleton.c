@@ -13,6 +13,7 @@
 #include "text/unicode.h"
 
 #define CHUNK_BYTES ((size_t)64 << 10)
+#define PARTNER_DEPTH 256
 #define OPAQUE_TEXT "\xEF\xBF\xBC" /* U+FFFC */
 
 typedef struct chunk {
@@ -296,7 +297,8 @@ void ganz_skeleton_opaque(ganz_skeleton *s, const char *text, size_t bytes, cons
     add_run(s, f, run, OPAQUE_TEXT, sizeof OPAQUE_TEXT - 1);
 }
 
-/* Each CLOSE finds the last open OPEN of its name; what was opened in between is not nested and has no partner. */
+/* Each CLOSE finds the last open OPEN of its name; what was opened in between is not nested and has no partner. It looks at
+ * PARTNER_DEPTH of them, so that a million of either cost no more than linear time. */
 static void find_partners(frame *f, int *stack)
 {
     size_t open = 0;
@@ -307,8 +309,8 @@ static void find_partners(frame *f, int *stack)
         if (r->mark == GANZ_MARK_BREAK) open = 0; /* no pair has its parts on both sides of one */
         if (r->mark != GANZ_MARK_CLOSE) continue;
         size_t at = open;
-        while (at > 0 && f->runs[stack[at - 1]].name != r->name) at--;
-        if (at == 0) continue;
+        while (at > 0 && open - at < PARTNER_DEPTH && f->runs[stack[at - 1]].name != r->name) at--;
+        if (at == 0 || f->runs[stack[at - 1]].name != r->name) continue;
         open = at - 1;
         r->partner = stack[open];
         f->runs[stack[open]].partner = (int)i;
