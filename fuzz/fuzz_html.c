@@ -25,10 +25,10 @@ static bool next_token(ganz_html_scan *scan, ganz_html_tree *tree, const char **
 }
 
 /* A sum over all tags and comments of a page that does not depend on their order, and their number. */
-static uint64_t sum_of_tags(const char *page, size_t bytes, size_t *count)
+static uint64_t sum_of_tags(const char *page, size_t bytes, bool xml, size_t *count)
 {
     ganz_html_scan scan = ganz_html_scan_over(page, bytes);
-    ganz_html_tree tree = {.xml = bytes > 5 && memcmp(page, "<?xml", 5) == 0};
+    ganz_html_tree tree = {.xml = xml};
     const char *raw_name = NULL;
     ganz_html_token token;
     uint64_t sum = 0;
@@ -49,8 +49,10 @@ static void expect_tags(const char *page, size_t bytes, fake_translator *transla
     ganz_text out = {0};
     size_t before, after;
     FUZZ_EXPECT(fake_document(&out, &ganz_format_html, page, bytes, false, translate, NULL) == GANZ_OK);
-    const uint64_t sum = sum_of_tags(page, bytes, &before);
-    FUZZ_EXPECT(sum_of_tags(out.text, out.bytes, &after) == sum && before == after);
+    const size_t bom = bytes >= 3 && memcmp(page, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    const bool xml = bytes - bom > 5 && memcmp(page + bom, "<?xml", 5) == 0;
+    const uint64_t sum = sum_of_tags(page, bytes, xml, &before);
+    FUZZ_EXPECT(sum_of_tags(out.text, out.bytes, xml, &after) == sum && before == after);
     ganz_text_free(&out);
 }
 

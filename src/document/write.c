@@ -45,9 +45,23 @@ static void add_escaped(writer *w, const ganz_block *b, const char *text, size_t
     else if (!w->failed && bytes > 0 && !b->style.escape(w->out, text, bytes)) w->failed = true;
 }
 
-/* Text of a sentence as it was written, without the marks in it. */
+static bool has_mark_inside(const ganz_stretch *x, size_t begin, size_t end)
+{
+    for (size_t i = x->first; i < x->last; i++) {
+        const ganz_run *const r = &x->block->runs[i];
+        if (r->kind == GANZ_RUN_MARK && r->begin > begin && r->begin < end) return true;
+    }
+    return false;
+}
+
+/* Text of a sentence as it was written, without the marks in it; where there were any, bytes that did not touch would do so
+ * now ("<" and "b"), and it is written anew. */
 static void write_source(writer *w, const ganz_stretch *x, size_t begin, size_t end)
 {
+    if (has_mark_inside(x, begin, end)) {
+        add_escaped(w, x->block, x->block->text + begin, end - begin);
+        return;
+    }
     for (size_t i = x->first; i < x->last; i++) {
         const ganz_run *const r = &x->block->runs[i];
         if (r->kind != GANZ_RUN_MARK && r->begin < end && begin < r->end) write_run(w, r, begin, end);
