@@ -16,7 +16,8 @@ ganz_status ganz_xml_fail(const ganz_xml *x, size_t at, const char *sentence, ga
         line++;
         begin = i + 1;
     }
-    return ganz_fail(err, GANZ_EFORMAT, "%s: line %zu, byte %zu: %s", x->name, line, at - begin + 1, sentence);
+    return ganz_fail(err, GANZ_EFORMAT, "%s%sline %zu, byte %zu: %s", x->name ? x->name : "", x->name ? ": " : "", line,
+                     at - begin + 1, sentence);
 }
 
 static bool has(const ganz_xml *x, size_t at, const char *token)
@@ -59,11 +60,13 @@ static bool is_char(int32_t c)
 
 static bool is_control(char c) { return (unsigned char)c < 0x20 && !is_space(c); }
 
-static size_t skip_space(const ganz_xml *x, size_t at)
+static size_t skip_space(ganz_slice in, size_t at)
 {
-    while (at < x->bytes && is_space(x->text[at])) at++;
+    while (at < in.bytes && is_space(in.at[at])) at++;
     return at;
 }
+
+static ganz_slice all_of(const ganz_xml *x) { return (ganz_slice){x->text, x->bytes}; }
 
 /* ---- references --------------------------------------------------------------------------------- */
 
@@ -173,8 +176,8 @@ static ganz_status check_declaration(const ganz_xml *x, size_t begin, size_t end
 {
     size_t at = find(x, begin, end, "encoding");
     if (at >= end) return GANZ_OK;
-    at = skip_space(x, at + strlen("encoding"));
-    if (at < end && x->text[at] == '=') at = skip_space(x, at + 1);
+    at = skip_space(all_of(x), at + strlen("encoding"));
+    if (at < end && x->text[at] == '=') at = skip_space(all_of(x), at + 1);
     const char quote = at < end ? x->text[at] : '\0';
     const char *const stop = quote == '"' || quote == '\'' ? memchr(x->text + at + 1, quote, end - at - 1) : NULL;
     if (!stop) return ganz_xml_fail(x, at, "the XML declaration is not closed", err);
@@ -206,9 +209,8 @@ ganz_status ganz_xml_open(ganz_xml *x, const char *text, size_t bytes, const cha
     if (options) x->options = *options;
     bind(x, "xml", "http://www.w3.org/XML/1998/namespace");
     if (bytes >= 2 && (memcmp(text, "\xFE\xFF", 2) == 0 || memcmp(text, "\xFF\xFE", 2) == 0))
-        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: UTF-16, where only UTF-8 is read: save the file as UTF-8 first", name);
-    if (!ganz_utf8_valid(text, bytes)) return ganz_fail(err, GANZ_EFORMAT, "%s: not UTF-8", name);
-    return GANZ_OK;
+        return ganz_xml_fail(x, 0, "UTF-16, where only UTF-8 is read: save the file as UTF-8 first", err);
+    return ganz_utf8_valid(text, bytes) ? GANZ_OK : ganz_xml_fail(x, 0, "the file is not UTF-8", err);
 }
 
 /* ---- namespaces --------------------------------------------------------------------------------- */
@@ -256,26 +258,26 @@ static ganz_status bind_attribute(ganz_xml *x, ganz_slice name, ganz_slice addre
 
 /* ---- tags --------------------------------------------------------------------------------------- */
 
-static ganz_slice scan_name(const ganz_xml *x, size_t at)
+static ganz_slice scan_name(ganz_slice in, size_t at)
 {
     size_t end = at;
-    if (end < x->bytes && begins_name(x->text[end]))
-        while (end < x->bytes && in_name(x->text[end])) end++;
-    return (ganz_slice){x->text + at, end - at};
+    if (end < in.bytes && begins_name(in.at[end]))
+        while (end < in.bytes && in_name(in.at[end])) end++;
+    return (ganz_slice){in.at + at, end - at};
 }
 
 /* One attribute of a tag, from its name on; *at moves behind its closing quote. False: no attribute stands here. */
-static bool scan_attribute(const ganz_xml *x, size_t *at, ganz_slice *name, ganz_slice *value)
+static bool scan_attribute(ganz_slice in, size_t *at, ganz_slice *name, ganz_slice *value)
 {
-    *name = scan_name(x, *at);
-    size_t here = skip_space(x, *at + name->bytes);
-    if (name->bytes == 0 || here >= x->bytes || x->text[here] != '=') return false;
-    here = skip_space(x, here + 1);
-    if (here >= x->bytes || (x->text[here] != '"' && x->text[here] != '\'')) return false;
-    const char *const stop = memchr(x->text + here + 1, x->text[here], x->bytes - here - 1);
+    *name = scan_name(in, *at);
+    size_t here = skip_space(in, *at + name->bytes);
+    if (name->bytes == 0 || here >= in.bytes || in.at[here] != '=') return false;
+    here = skip_space(in, here + 1);
+    if (here >= in.bytes || (in.at[here] != '"' && in.at[here] != '\'')) return false;
+    const char *const stop = memchr(in.at + here + 1, in.at[here], in.bytes - here - 1);
     if (!stop) return false;
-    *value = (ganz_slice){x->text + here + 1, (size_t)(stop - x->text) - here - 1};
-    *at = (size_t)(stop - x->text) + 1;
+    *value = (ganz_slice){in.at + here + 1, (size_t)(stop - in.at) - here - 1};
+    *at = (size_t)(stop - in.at) + 1;
     return true;
 }
 
@@ -283,7 +285,7 @@ static ganz_status take_attribute(ganz_xml *x, size_t *at, ganz_error *err)
 {
     ganz_slice name, value;
     const size_t begin = *at;
-    if (!scan_attribute(x, at, &name, &value)) return ganz_xml_fail(x, begin, "a tag is not closed", err);
+    if (!scan_attribute(all_of(x), at, &name, &value)) return ganz_xml_fail(x, begin, "a tag is not closed", err);
     const char *const less = memchr(value.at, '<', value.bytes);
     if (less) return ganz_xml_fail(x, (size_t)(less - x->text), "a \"<\" stands inside the value of an attribute", err);
     const size_t value_at = (size_t)(value.at - x->text);
@@ -294,7 +296,7 @@ static ganz_status take_attribute(ganz_xml *x, size_t *at, ganz_error *err)
 static ganz_status take_attributes(ganz_xml *x, size_t *at, ganz_error *err)
 {
     for (;;) {
-        const size_t here = skip_space(x, *at);
+        const size_t here = skip_space(all_of(x), *at);
         if (here >= x->bytes) return ganz_xml_fail(x, x->begin, "a tag is not closed", err);
         if (x->text[here] == '>' || has(x, here, "/>")) {
             *at = here;
@@ -322,7 +324,7 @@ static void leave_element(ganz_xml *x)
 
 static ganz_status scan_start(ganz_xml *x, ganz_error *err)
 {
-    const ganz_slice name = scan_name(x, x->begin + 1);
+    const ganz_slice name = scan_name(all_of(x), x->begin + 1);
     if (name.bytes == 0) return ganz_xml_fail(x, x->begin, "a \"<\" begins no tag", err);
     if (x->open == 0 && x->rooted) return ganz_xml_fail(x, x->begin, "a second element follows the first", err);
     if (x->open == GANZ_XML_DEPTH) return ganz_xml_fail(x, x->begin, "elements are nested over 256 deep", err);
@@ -335,7 +337,6 @@ static ganz_status scan_start(ganz_xml *x, ganz_error *err)
     x->names[x->open - 1] = name;
     x->numbers[x->open - 1] = number;
     x->kind = GANZ_XML_START;
-    x->tag = x->begin;
     x->empty = x->text[at] == '/';
     x->end = at + (x->empty ? 2 : 1);
     name_event(x, name, number);
@@ -344,8 +345,8 @@ static ganz_status scan_start(ganz_xml *x, ganz_error *err)
 
 static ganz_status scan_end(ganz_xml *x, ganz_error *err)
 {
-    const ganz_slice name = scan_name(x, x->begin + 2);
-    const size_t at = skip_space(x, x->begin + 2 + name.bytes);
+    const ganz_slice name = scan_name(all_of(x), x->begin + 2);
+    const size_t at = skip_space(all_of(x), x->begin + 2 + name.bytes);
     if (name.bytes == 0 || at >= x->bytes || x->text[at] != '>') return ganz_xml_fail(x, x->begin, "an end tag is not closed", err);
     if (x->open == 0) return ganz_xml_fail(x, x->begin, "an end tag without its begin", err);
     const ganz_slice begun = x->names[x->open - 1];
@@ -422,7 +423,7 @@ static ganz_status scan_text(ganz_xml *x, ganz_error *err)
     if (wrong < x->end) return ganz_xml_fail(x, wrong, "\"]]>\" stands outside of a CDATA section", err);
     GANZ_TRY(check_text(x, x->begin, x->end, err));
     x->kind = x->open > 0 ? GANZ_XML_TEXT : GANZ_XML_OTHER;
-    if (x->open == 0 && skip_space(x, x->begin) < x->end)
+    if (x->open == 0 && skip_space(all_of(x), x->begin) < x->end)
         return ganz_xml_fail(x, x->begin, "text outside of the document's element", err);
     return GANZ_OK;
 }
@@ -457,16 +458,19 @@ ganz_status ganz_xml_next(ganz_xml *x, ganz_error *err)
 
 bool ganz_xml_is(const ganz_xml *x, int space, const char *local) { return x->space == space && ganz_slice_is(x->local, local); }
 
-bool ganz_xml_attribute(const ganz_xml *x, int space, const char *local, ganz_slice *value)
+bool ganz_xml_next_attribute(const char *tag, size_t bytes, size_t *at, ganz_slice *name, ganz_slice *value)
 {
-    size_t at = x->tag + 1;
-    at += scan_name(x, at).bytes;
+    const ganz_slice in = {tag, bytes};
+    *at = skip_space(in, *at == 0 ? 1 + scan_name(in, 1).bytes : *at);
+    return scan_attribute(in, at, name, value);
+}
+
+bool ganz_xml_attribute(const char *tag, size_t bytes, const char *local, ganz_slice *value)
+{
     ganz_slice name;
-    for (at = skip_space(x, at); scan_attribute(x, &at, &name, value); at = skip_space(x, at)) {
-        ganz_slice rest = name;
-        const ganz_slice prefix = split_prefix(&rest);
-        const int number = prefix.bytes ? number_of_prefix(x, prefix) : 0;
-        if (number == space && (space != 0 || prefix.bytes == 0) && ganz_slice_is(rest, local)) return true;
+    for (size_t at = 0; ganz_xml_next_attribute(tag, bytes, &at, &name, value);) {
+        const ganz_slice prefix = split_prefix(&name);
+        if (!ganz_slice_is(prefix, "xmlns") && ganz_slice_is(name, local)) return true;
     }
     return false;
 }

@@ -2,7 +2,7 @@
  * ranges follow each other without gaps, so that a reader can copy what it does not understand.
  *
  *   ganz_xml x;
- *   ganz_xml_open(&x, text, bytes, "content.xml", known, NULL);
+ *   ganz_xml_open(&x, text, bytes, "content.xml", known, NULL, err);
  *   do { GANZ_TRY(ganz_xml_next(&x, err)); ... } while (x.kind != GANZ_XML_STOP);
  *
  * UTF-8 only; no document type (but see options), so no entities but the five of XML and numbers; 256 levels; no element
@@ -56,7 +56,6 @@ typedef struct ganz_xml {
     const char *name;
     const ganz_xml_space *known; /* ends with address NULL */
     ganz_xml_options options;
-    size_t tag; /* begin of the tag of a start event */
     bool rooted;
     int open;
     ganz_slice names[GANZ_XML_DEPTH];
@@ -68,7 +67,7 @@ typedef struct ganz_xml {
     } bindings[GANZ_XML_BINDINGS];
 } ganz_xml;
 
-/* Everything is borrowed until the last event. options NULL: none. */
+/* Everything is borrowed until the last event. name is for messages; NULL: there is but one file. options NULL: none. */
 ganz_status ganz_xml_open(ganz_xml *x, const char *text, size_t bytes, const char *name, const ganz_xml_space *known,
                           const ganz_xml_options *options, ganz_error *err);
 ganz_status ganz_xml_next(ganz_xml *x, ganz_error *err);
@@ -77,8 +76,12 @@ ganz_status ganz_xml_next(ganz_xml *x, ganz_error *err);
 bool ganz_xml_is(const ganz_xml *x, int space, const char *local);
 bool ganz_slice_is(ganz_slice slice, const char *text);
 
-/* An attribute of the start event, as it stands between its quotes; space 0: one without a prefix. */
-bool ganz_xml_attribute(const ganz_xml *x, int space, const char *local, ganz_slice *value);
+/* An attribute of a tag <...> that the scanner has passed, as it stands between its quotes: the first of that name with
+ * any prefix. */
+bool ganz_xml_attribute(const char *tag, size_t bytes, const char *local, ganz_slice *value);
+
+/* The attributes of a tag one after the other: *at is 0 before the first. False: there are no more. */
+bool ganz_xml_next_attribute(const char *tag, size_t bytes, size_t *at, ganz_slice *name, ganz_slice *value);
 
 /* Text without references: decodes at most one reference or a run of plain bytes at raw[0..bytes), bytes > 0. Returns how
  * many bytes it took; *code is the reference's code point, or -1 for plain bytes. Only for text of an event. */

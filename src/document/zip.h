@@ -24,9 +24,8 @@ typedef struct ganz_zip ganz_zip;
 bool ganz_zip_looks_like(const void *data, size_t bytes);
 
 /* Reads the directory and checks that every record is where it says, once, and overlaps no other. The bytes are borrowed
- * until the end. `name` is for messages and borrowed too. limits NULL: the defaults. */
-ganz_status ganz_zip_open(ganz_zip **zip, const void *data, size_t bytes, const char *name, const ganz_zip_limits *limits,
-                          ganz_error *err);
+ * until the end. limits NULL: the defaults. */
+ganz_status ganz_zip_open(ganz_zip **zip, const void *data, size_t bytes, const ganz_zip_limits *limits, ganz_error *err);
 void ganz_zip_close(ganz_zip **zip);
 
 int ganz_zip_count(const ganz_zip *zip);
@@ -38,8 +37,10 @@ int ganz_zip_find(const ganz_zip *zip, const char *name);
 size_t ganz_zip_size(const ganz_zip *zip, int member);
 bool ganz_zip_stored(const ganz_zip *zip, int member);
 
-/* Unpacks a member and compares its checksum. The bytes are the caller's (ganz_free), followed by a zero. */
-ganz_status ganz_zip_read(ganz_zip *zip, int member, char **data, size_t *bytes, ganz_error *err);
+/* How many bytes a member unpacks to, counted against the limits: to be asked before memory is made for them. */
+ganz_status ganz_zip_claim(ganz_zip *zip, int member, size_t *bytes, ganz_error *err);
+/* Unpacks a member into out, which has room for its bytes and a zero, and compares its checksum. */
+ganz_status ganz_zip_read(const ganz_zip *zip, int member, char *out, ganz_error *err);
 
 /* Gives a member new contents; they are packed now, as the old ones were, and need not stay. */
 ganz_status ganz_zip_replace(ganz_zip *zip, int member, const void *data, size_t bytes, ganz_error *err);

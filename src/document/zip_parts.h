@@ -32,9 +32,8 @@ typedef struct zip_member {
 struct ganz_zip {
     const unsigned char *bytes;
     size_t total;
-    const char *name;
     ganz_zip_limits limits;
-    size_t unpacked; /* so far, by all reads */
+    size_t unpacked; /* so far, of all members claimed */
     size_t directory, directory_bytes, end;
     zip_member *members; /* (count) in the directory's order */
     int count;

@@ -30,7 +30,7 @@ static ganz_status find_end(ganz_zip *z, ganz_error *err)
         z->end = at;
         return GANZ_OK;
     }
-    return ganz_fail(err, GANZ_EFORMAT, "%s: no zip archive, or one that was cut short: its directory is missing", z->name);
+    return ganz_fail(err, GANZ_EFORMAT, "this is no zip archive, or one that was cut short: its directory is missing");
 }
 
 static ganz_status read_end(ganz_zip *z, ganz_error *err)
@@ -39,13 +39,13 @@ static ganz_status read_end(ganz_zip *z, ganz_error *err)
     const unsigned here = zip_u16(end + END_HERE), total = zip_u16(end + END_TOTAL);
     const uint32_t bytes = zip_u32(end + END_BYTES), offset = zip_u32(end + END_OFFSET);
     if (total == 0xFFFF || bytes == UINT32_MAX || offset == UINT32_MAX)
-        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: a zip64 archive, which is for more than 4 GiB or 65,535 members", z->name);
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "this is a zip64 archive, which only more than 4 GiB or 65,535 members need");
     if (zip_u16(end + END_DISK) != 0 || zip_u16(end + END_START_DISK) != 0 || here != total)
-        return ganz_fail(err, GANZ_EFORMAT, "%s: one part of a zip archive in several parts", z->name);
+        return ganz_fail(err, GANZ_EFORMAT, "this is one part of a zip archive in several parts");
     if (total > (unsigned)z->limits.members)
-        return ganz_fail(err, GANZ_ELIMIT, "%s: %u members, more than the %d allowed", z->name, total, z->limits.members);
+        return ganz_fail(err, GANZ_ELIMIT, "the zip archive has %u members, more than the %d allowed", total, z->limits.members);
     if (offset > z->end || bytes > z->end - offset)
-        return ganz_fail(err, GANZ_EFORMAT, "%s: the zip directory is said to lie beyond the end of the file", z->name);
+        return ganz_fail(err, GANZ_EFORMAT, "the zip directory is said to lie beyond the end of the file");
     z->directory = offset;
     z->directory_bytes = bytes;
     z->count = (int)total;
@@ -70,19 +70,19 @@ static bool good_name(const char *name, size_t bytes)
     return good_segment(name + begin, bytes - begin);
 }
 
-static ganz_status check_entry(const ganz_zip *z, const zip_member *m, const unsigned char *entry, ganz_error *err)
+static ganz_status check_entry(const zip_member *m, const unsigned char *entry, ganz_error *err)
 {
     if (m->flags & ZIP_FLAG_ENCRYPTED)
-        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: %s is encrypted: save the document without a password", z->name, m->name);
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s is encrypted: save the document without a password", m->name);
     if (m->method != ZIP_STORED && m->method != ZIP_DEFLATED)
-        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: %s is packed by method %u, where documents have 0 or 8", z->name, m->name,
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s is packed by method %u, where documents have 0 or 8", m->name,
                          m->method);
     if (m->packed == UINT32_MAX || m->size == UINT32_MAX || m->record == UINT32_MAX)
-        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: %s has zip64 sizes, which are for more than 4 GiB", z->name, m->name);
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s has zip64 sizes, which only more than 4 GiB need", m->name);
     if (zip_u16(entry + ENTRY_DISK) != 0)
-        return ganz_fail(err, GANZ_EFORMAT, "%s: %s lies in another part of the archive", z->name, m->name);
+        return ganz_fail(err, GANZ_EFORMAT, "%s lies in another part of the archive", m->name);
     if (m->method == ZIP_STORED && m->packed != m->size)
-        return ganz_fail(err, GANZ_EFORMAT, "%s: %s is stored but has two sizes", z->name, m->name);
+        return ganz_fail(err, GANZ_EFORMAT, "%s is stored but has two sizes", m->name);
     return GANZ_OK;
 }
 
@@ -91,14 +91,14 @@ static ganz_status read_entry(ganz_zip *z, zip_member *m, size_t *at, ganz_error
     const size_t left = z->directory + z->directory_bytes - *at;
     const unsigned char *const entry = z->bytes + *at;
     if (left < ZIP_ENTRY_BYTES || memcmp(entry, "PK\1\2", 4) != 0)
-        return ganz_fail(err, GANZ_EFORMAT, "%s: the zip directory is damaged at byte %zu", z->name, *at);
+        return ganz_fail(err, GANZ_EFORMAT, "the zip directory is damaged at byte %zu", *at);
     m->name_bytes = zip_u16(entry + ENTRY_NAME);
     m->entry = *at;
     m->entry_bytes = ZIP_ENTRY_BYTES + m->name_bytes + zip_u16(entry + ENTRY_EXTRA) + zip_u16(entry + ENTRY_COMMENT);
     if (left < m->entry_bytes || !good_name((const char *)entry + ZIP_ENTRY_BYTES, m->name_bytes))
-        return ganz_fail(err, GANZ_EFORMAT, "%s: the zip directory has no proper name at byte %zu", z->name, *at);
+        return ganz_fail(err, GANZ_EFORMAT, "the zip directory has no proper name at byte %zu", *at);
     m->name = ganz_alloc(m->name_bytes + 1, 1);
-    if (!m->name) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", z->name);
+    if (!m->name) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a document");
     memcpy(m->name, entry + ZIP_ENTRY_BYTES, m->name_bytes);
     m->flags = zip_u16(entry + ENTRY_FLAGS);
     m->method = zip_u16(entry + ENTRY_METHOD);
@@ -107,7 +107,7 @@ static ganz_status read_entry(ganz_zip *z, zip_member *m, size_t *at, ganz_error
     m->size = zip_u32(entry + ENTRY_SIZE);
     m->record = zip_u32(entry + ENTRY_OFFSET);
     *at += m->entry_bytes;
-    return check_entry(z, m, entry, err);
+    return check_entry(m, entry, err);
 }
 
 static ganz_status read_directory(ganz_zip *z, ganz_error *err)
@@ -116,10 +116,10 @@ static ganz_status read_directory(ganz_zip *z, ganz_error *err)
     z->members = ganz_alloc((size_t)z->count, sizeof *z->members);
     z->by_name = ganz_alloc((size_t)z->count, sizeof *z->by_name);
     z->by_place = ganz_alloc((size_t)z->count, sizeof *z->by_place);
-    if (!z->members || !z->by_name || !z->by_place) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", z->name);
+    if (!z->members || !z->by_name || !z->by_place) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a document");
     for (int i = 0; i < z->count; i++) GANZ_TRY(read_entry(z, &z->members[i], &at, err));
     if (at != z->directory + z->directory_bytes)
-        return ganz_fail(err, GANZ_EFORMAT, "%s: the zip directory is longer than its entries", z->name);
+        return ganz_fail(err, GANZ_EFORMAT, "the zip directory is longer than its entries");
     return GANZ_OK;
 }
 
@@ -156,18 +156,18 @@ static ganz_status read_record(const ganz_zip *z, zip_member *m, ganz_error *err
 {
     const unsigned char *const header = z->bytes + m->record;
     if (m->record > z->directory || z->directory - m->record < ZIP_LOCAL_BYTES || !has_signature(z, m->record, "PK\3\4"))
-        return ganz_fail(err, GANZ_EFORMAT, "%s: %s is not where the zip directory says", z->name, m->name);
+        return ganz_fail(err, GANZ_EFORMAT, "%s is not where the zip directory says", m->name);
     const size_t name_bytes = zip_u16(header + LOCAL_NAME);
     const size_t before = ZIP_LOCAL_BYTES + name_bytes + zip_u16(header + LOCAL_EXTRA), room = z->directory - m->record;
     if (before > room || m->packed > room - before)
-        return ganz_fail(err, GANZ_EFORMAT, "%s: %s reaches into the zip directory", z->name, m->name);
+        return ganz_fail(err, GANZ_EFORMAT, "%s reaches into the zip directory", m->name);
     if (name_bytes != m->name_bytes || memcmp(header + ZIP_LOCAL_BYTES, m->name, name_bytes) != 0 || !header_agrees(m, header))
-        return ganz_fail(err, GANZ_EFORMAT, "%s: the header of %s and the zip directory disagree", z->name, m->name);
+        return ganz_fail(err, GANZ_EFORMAT, "the header of %s and the zip directory disagree", m->name);
     m->data = m->record + before;
     m->end = m->data + m->packed;
     if (m->flags & ZIP_FLAG_DESCRIPTOR) {
         const size_t more = descriptor_bytes(z, m, m->end);
-        if (more == 0) return ganz_fail(err, GANZ_EFORMAT, "%s: what follows the data of %s is damaged", z->name, m->name);
+        if (more == 0) return ganz_fail(err, GANZ_EFORMAT, "what follows the data of %s is damaged", m->name);
         m->end += more;
     }
     return GANZ_OK;
@@ -196,16 +196,16 @@ static void sort_members(const ganz_zip *z, const zip_member **order, int *numbe
 static ganz_status order_members(ganz_zip *z, ganz_error *err)
 {
     const zip_member **const order = ganz_alloc((size_t)z->count, sizeof(const zip_member *));
-    if (!order) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", z->name);
+    if (!order) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a document");
     sort_members(z, order, z->by_name, compare_names);
     ganz_status status = GANZ_OK;
     for (int i = 1; i < z->count && status == GANZ_OK; i++)
         if (strcmp(order[i - 1]->name, order[i]->name) == 0)
-            status = ganz_fail(err, GANZ_EFORMAT, "%s: two members are called %s", z->name, order[i]->name);
+            status = ganz_fail(err, GANZ_EFORMAT, "two members are called %s", order[i]->name);
     sort_members(z, order, z->by_place, compare_places);
     for (int i = 1; i < z->count && status == GANZ_OK; i++)
         if (order[i]->record < order[i - 1]->end)
-            status = ganz_fail(err, GANZ_EFORMAT, "%s: %s and %s overlap", z->name, order[i - 1]->name, order[i]->name);
+            status = ganz_fail(err, GANZ_EFORMAT, "%s and %s overlap", order[i - 1]->name, order[i]->name);
     ganz_free(order);
     return status;
 }
@@ -221,14 +221,12 @@ static ganz_status open_archive(ganz_zip *z, ganz_error *err)
     return order_members(z, err);
 }
 
-ganz_status ganz_zip_open(ganz_zip **zip, const void *data, size_t bytes, const char *name, const ganz_zip_limits *limits,
-                          ganz_error *err)
+ganz_status ganz_zip_open(ganz_zip **zip, const void *data, size_t bytes, const ganz_zip_limits *limits, ganz_error *err)
 {
     *zip = ganz_alloc(1, sizeof **zip);
-    if (!*zip) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", name);
+    if (!*zip) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a document");
     (*zip)->bytes = data;
     (*zip)->total = bytes;
-    (*zip)->name = name;
     (*zip)->limits = limits ? *limits : ganz_zip_default_limits;
     const ganz_status status = open_archive(*zip, err);
     if (status != GANZ_OK) ganz_zip_close(zip);
@@ -271,10 +269,10 @@ int ganz_zip_find(const ganz_zip *zip, const char *name)
 static ganz_status check_size(const ganz_zip *z, const zip_member *m, ganz_error *err)
 {
     if (m->size > z->limits.unpacked - z->unpacked)
-        return ganz_fail(err, GANZ_ELIMIT, "%s: with %s the text to unpack is over %zu MiB", z->name, m->name,
+        return ganz_fail(err, GANZ_ELIMIT, "with %s the text to unpack is over %zu MiB", m->name,
                          z->limits.unpacked >> 20);
     if (m->size > RATIO_FREE && m->size / (size_t)z->limits.ratio > m->packed)
-        return ganz_fail(err, GANZ_ELIMIT, "%s: %s would unpack to over %d times its size", z->name, m->name, z->limits.ratio);
+        return ganz_fail(err, GANZ_ELIMIT, "%s would unpack to over %d times its size", m->name, z->limits.ratio);
     return GANZ_OK;
 }
 
@@ -291,23 +289,23 @@ static bool inflate_member(const ganz_zip *z, const zip_member *m, char *out)
     return whole;
 }
 
-ganz_status ganz_zip_read(ganz_zip *zip, int member, char **data, size_t *bytes, ganz_error *err)
+ganz_status ganz_zip_claim(ganz_zip *zip, int member, size_t *bytes, ganz_error *err)
 {
     const zip_member *const m = &zip->members[member];
-    *data = NULL;
     GANZ_TRY(check_size(zip, m, err));
-    char *const out = ganz_alloc(m->size + 1, 1);
-    if (!out) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory for %s", zip->name, m->name);
+    zip->unpacked += m->size;
+    *bytes = m->size;
+    return GANZ_OK;
+}
+
+ganz_status ganz_zip_read(const ganz_zip *zip, int member, char *out, ganz_error *err)
+{
+    const zip_member *const m = &zip->members[member];
     bool whole = true;
     if (m->method == ZIP_STORED) memcpy(out, zip->bytes + m->data, m->size);
     else whole = inflate_member(zip, m, out);
-    if (!whole || crc32(crc32(0, NULL, 0), (const Bytef *)out, (uInt)m->size) != m->crc) {
-        ganz_free(out);
-        return ganz_fail(err, GANZ_EFORMAT, "%s: %s is damaged: it does not unpack to what its checksum says", zip->name, m->name);
-    }
+    if (!whole || crc32(crc32(0, NULL, 0), (const Bytef *)out, (uInt)m->size) != m->crc)
+        return ganz_fail(err, GANZ_EFORMAT, "%s is damaged: it does not unpack to what its checksum says", m->name);
     out[m->size] = '\0';
-    zip->unpacked += m->size;
-    *data = out;
-    *bytes = m->size;
     return GANZ_OK;
 }

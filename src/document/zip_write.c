@@ -8,16 +8,16 @@ enum { ZIP64_FIELD = 1 }; /* of a header's extra fields: holds the sizes that ar
 
 /* ---- packing ------------------------------------------------------------------------------------ */
 
-static ganz_status deflate_member(zip_member *m, const void *data, size_t bytes, const char *archive, ganz_error *err)
+static ganz_status deflate_member(zip_member *m, const void *data, size_t bytes, ganz_error *err)
 {
     z_stream s = {.next_in = (Bytef *)(uintptr_t)data, .avail_in = (uInt)bytes};
     if (deflateInit2(&s, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", archive);
+        return ganz_fail(err, GANZ_ENOMEM, "out of memory for a document");
     const uLong room = deflateBound(&s, (uLong)bytes);
     m->fresh = ganz_alloc(room, 1);
     if (!m->fresh) {
         deflateEnd(&s);
-        return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory for %s", archive, m->name);
+        return ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", m->name);
     }
     s.next_out = m->fresh;
     s.avail_out = (uInt)room;
@@ -28,10 +28,10 @@ static ganz_status deflate_member(zip_member *m, const void *data, size_t bytes,
     return GANZ_OK;
 }
 
-static ganz_status store_member(zip_member *m, const void *data, size_t bytes, const char *archive, ganz_error *err)
+static ganz_status store_member(zip_member *m, const void *data, size_t bytes, ganz_error *err)
 {
     m->fresh = ganz_alloc(bytes, 1);
-    if (!m->fresh) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory for %s", archive, m->name);
+    if (!m->fresh) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", m->name);
     if (bytes) memcpy(m->fresh, data, bytes);
     m->fresh_packed = bytes;
     return GANZ_OK;
@@ -41,10 +41,10 @@ ganz_status ganz_zip_replace(ganz_zip *zip, int member, const void *data, size_t
 {
     zip_member *const m = &zip->members[member];
     if (bytes > (size_t)1 << 30)
-        return ganz_fail(err, GANZ_ELIMIT, "%s: %s would be over 1 GiB", zip->name, m->name);
+        return ganz_fail(err, GANZ_ELIMIT, "%s would be over 1 GiB", m->name);
     ganz_free(m->fresh);
     m->fresh = NULL;
-    GANZ_TRY((m->method == ZIP_STORED ? store_member : deflate_member)(m, data, bytes, zip->name, err));
+    GANZ_TRY((m->method == ZIP_STORED ? store_member : deflate_member)(m, data, bytes, err));
     m->fresh_size = bytes;
     m->fresh_crc = (uint32_t)crc32(crc32(0, NULL, 0), data, (uInt)bytes);
     return GANZ_OK;
@@ -147,11 +147,11 @@ ganz_status ganz_zip_write(const ganz_zip *zip, unsigned char **data, size_t *by
     sink s = {NULL, 0};
     *data = NULL;
     size_t *const places = ganz_alloc((size_t)zip->count, sizeof *places);
-    if (!places) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", zip->name);
+    if (!places) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a document");
     put_all(&s, zip, places);
     ganz_status status = GANZ_OK;
-    if (s.bytes >= UINT32_MAX) status = ganz_fail(err, GANZ_ELIMIT, "%s: the result would be over 4 GiB", zip->name);
-    else if (!(s.at = ganz_alloc(s.bytes, 1))) status = ganz_fail(err, GANZ_ENOMEM, "%s: out of memory for the result", zip->name);
+    if (s.bytes >= UINT32_MAX) status = ganz_fail(err, GANZ_ELIMIT, "the result would be over 4 GiB");
+    else if (!(s.at = ganz_alloc(s.bytes, 1))) status = ganz_fail(err, GANZ_ENOMEM, "out of memory for the result");
     if (status == GANZ_OK) {
         *bytes = s.bytes;
         s.bytes = 0;
