@@ -476,7 +476,8 @@ static void put_line(paragraph *p, size_t event)
 {
     ganz_slice type;
     const bool page = ganz_xml_tree_attribute(p->r->tree, event, "type", &type) && !ganz_slice_is(type, "textWrapping");
-    if (!page && line_goes_on(p, event)) put_feature(p, GANZ_MARK_BREAK, (int)event, event, p->e[event].partner);
+    const bool plain = p->depth + p->fields_depth == 0; /* inside a pair the sentence ends in any case */
+    if (!page && plain && line_goes_on(p, event)) put_feature(p, GANZ_MARK_BREAK, (int)event, event, p->e[event].partner);
     else put_atom(p, "\n\n", event, p->e[event].partner);
 }
 

@@ -26,6 +26,7 @@ bool ganz_goes_on(const char *before, size_t before_bytes, const char *after, si
     return before_bytes > 0 && !ends_sentence(before[before_bytes - 1]) && begins_small(after, after_bytes);
 }
 
+#define NO_PAIR SIZE_MAX
 enum { NEAR = 8 }; /* events looked at on both sides of a line break */
 
 static ganz_slice text_of(const ganz_xml_tree *t, size_t event)
@@ -74,7 +75,8 @@ static void put_opaque(const ganz_inline *in, size_t event, size_t end, const ch
     ganz_skeleton_opaque(in->skeleton, shown ? shown : "", shown_bytes, raw, bytes);
 }
 
-/* A start or empty element; returns the event to go on with. parent: the start of the element around it. */
+/* A start or empty element; returns the event to go on with. parent: the start of the pair around it, or NO_PAIR.
+ * Inside a pair a line break always ends the sentence. */
 static size_t put_element(const ganz_inline *in, size_t event, size_t first, size_t last, size_t parent)
 {
     const ganz_xml_event *const e = in->tree->events;
@@ -92,7 +94,7 @@ static size_t put_element(const ganz_inline *in, size_t event, size_t first, siz
     case GANZ_INLINE_SPACE: ganz_skeleton_text(s, " ", 1, raw, bytes); break;
     case GANZ_INLINE_STOP: ganz_skeleton_text(s, "\n\n", 2, raw, bytes); break;
     case GANZ_INLINE_LINE:
-        if (line_goes_on(in, event, first, last)) ganz_skeleton_mark(s, GANZ_MARK_BREAK, (int)event, raw, bytes);
+        if (parent == NO_PAIR && line_goes_on(in, event, first, last)) ganz_skeleton_mark(s, GANZ_MARK_BREAK, (int)event, raw, bytes);
         else ganz_skeleton_text(s, "\n\n", 2, raw, bytes);
         break;
     case GANZ_INLINE_FROM: ganz_skeleton_mark(s, GANZ_MARK_OPEN, range_name(in, event, parent), raw, bytes); break;
@@ -107,7 +109,7 @@ void ganz_inline_content(const ganz_inline *in, size_t first, size_t last)
     const ganz_xml_event *const e = in->tree->events;
     size_t parents[GANZ_XML_DEPTH + 1];
     int depth = 0;
-    parents[0] = first;
+    parents[0] = NO_PAIR;
     for (size_t i = first; i < last;) {
         const char *const raw = in->tree->x.text + e[i].begin;
         const size_t bytes = e[i].end - e[i].begin;
