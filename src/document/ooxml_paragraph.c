@@ -9,7 +9,7 @@
 #include "text/tokenizer.h"
 
 #define NONE UINT32_MAX
-enum { FIELD_DEPTH = 32 };
+enum { FIELD_DEPTH = 32, MOST_RANGES = 64 };
 
 /* A paragraph, or an element around runs in it. */
 typedef struct frame {
@@ -50,6 +50,7 @@ typedef struct paragraph {
     const field *fields_open[FIELD_DEPTH]; /* whose end is to come */
     int fields_depth;
     uint32_t last_run; /* that text was read from */
+    int ranges;        /* begun so far */
 } paragraph;
 
 static void no_memory(ganz_skeleton *s) { ganz_skeleton_fail(s, GANZ_ENOMEM, "out of memory for a document"); }
@@ -493,6 +494,14 @@ static int range_name(const paragraph *p, size_t event)
     return (int)(hash >> 2) | 1 << 30;
 }
 
+/* Ranges beyond the first ones are points, so that ends that never come do not hide the pairs around them. */
+static void put_range(paragraph *p, size_t event, size_t last)
+{
+    const ganz_mark_kind kind = p->e[event].name == OOXML_FROM ? GANZ_MARK_OPEN : GANZ_MARK_CLOSE;
+    p->ranges += kind == GANZ_MARK_OPEN;
+    put_feature(p, p->ranges > MOST_RANGES ? GANZ_MARK_EMPTY : kind, range_name(p, event), event, last);
+}
+
 /* ---- fields and frames -------------------------------------------------------------------------- */
 
 /* The field that begins with this event and is whole; NULL: there is none. */
@@ -586,8 +595,8 @@ static void put_other(paragraph *p, size_t event, size_t after)
     case OOXML_HYPHEN: put_atom(p, "-", event, after - 1); break;
     case OOXML_LINE: put_line(p, event); break;
     case OOXML_WORD: put_word(p, event, after - 1); break;
-    case OOXML_FROM: put_feature(p, GANZ_MARK_OPEN, range_name(p, event), event, after - 1); break;
-    case OOXML_TO: put_feature(p, GANZ_MARK_CLOSE, range_name(p, event), event, after - 1); break;
+    case OOXML_FROM:
+    case OOXML_TO: put_range(p, event, after - 1); break;
     default:
         if (p->r->holds[event]) put_nested(p, event, after);
         else put_feature(p, GANZ_MARK_EMPTY, (int)event, event, after - 1);

@@ -27,6 +27,7 @@ bool ganz_goes_on(const char *before, size_t before_bytes, const char *after, si
 }
 
 #define NO_PAIR SIZE_MAX
+enum { MOST_RANGES = 64 };
 enum { NEAR = 8 }; /* events looked at on both sides of a line break */
 
 static ganz_slice text_of(const ganz_xml_tree *t, size_t event)
@@ -68,6 +69,20 @@ static void put_nested(const ganz_inline *in, size_t event, size_t end)
     ganz_skeleton_mark_end(in->skeleton);
 }
 
+/* A start tag, and for a MARK all that follows up to its end. */
+static void put_tag(const ganz_inline *in, ganz_mark_kind kind, size_t event, size_t end)
+{
+    const ganz_xml_event *const e = in->tree->events;
+    if (!in->rules->tag_has_text || !in->rules->tag_has_text(in, event)) {
+        ganz_skeleton_mark(in->skeleton, kind, (int)event, in->tree->x.text + e[event].begin, e[end - 1].end - e[event].begin);
+        return;
+    }
+    ganz_skeleton_mark_begin(in->skeleton, kind, (int)event);
+    in->rules->put_tag(in, event);
+    ganz_xml_copy(in->skeleton, in->tree, e[event].end, e[end - 1].end);
+    ganz_skeleton_mark_end(in->skeleton);
+}
+
 static void put_opaque(const ganz_inline *in, size_t event, size_t end, const char *raw, size_t bytes)
 {
     size_t shown_bytes;
@@ -75,9 +90,17 @@ static void put_opaque(const ganz_inline *in, size_t event, size_t end, const ch
     ganz_skeleton_opaque(in->skeleton, shown ? shown : "", shown_bytes, raw, bytes);
 }
 
+/* Ranges beyond the first ones of a block are points, so that ends that never come do not hide the pairs around them. */
+static void put_range(const ganz_inline *in, ganz_inline_kind kind, int name, const char *raw, size_t bytes, int *ranges)
+{
+    const ganz_mark_kind mark = kind == GANZ_INLINE_FROM ? GANZ_MARK_OPEN : GANZ_MARK_CLOSE;
+    *ranges += kind == GANZ_INLINE_FROM;
+    ganz_skeleton_mark(in->skeleton, *ranges > MOST_RANGES ? GANZ_MARK_EMPTY : mark, name, raw, bytes);
+}
+
 /* A start or empty element; returns the event to go on with. parent: the start of the pair around it, or NO_PAIR.
  * Inside a pair a line break always ends the sentence. */
-static size_t put_element(const ganz_inline *in, size_t event, size_t first, size_t last, size_t parent)
+static size_t put_element(const ganz_inline *in, size_t event, size_t first, size_t last, size_t parent, int *ranges)
 {
     const ganz_xml_event *const e = in->tree->events;
     const size_t end = ganz_xml_after(in->tree, event);
@@ -87,7 +110,7 @@ static size_t put_element(const ganz_inline *in, size_t event, size_t first, siz
     const ganz_inline_kind kind = in->rules->kind(in, event);
     switch (kind) {
     case GANZ_INLINE_PAIR:
-        ganz_skeleton_mark(s, e[event].empty ? GANZ_MARK_EMPTY : GANZ_MARK_OPEN, (int)event, raw, e[event].end - e[event].begin);
+        put_tag(in, e[event].empty ? GANZ_MARK_EMPTY : GANZ_MARK_OPEN, event, event + 1);
         return event + 1;
     case GANZ_INLINE_NESTED: put_nested(in, event, end); break;
     case GANZ_INLINE_OPAQUE: put_opaque(in, event, end, raw, bytes); break;
@@ -97,9 +120,9 @@ static size_t put_element(const ganz_inline *in, size_t event, size_t first, siz
         if (parent == NO_PAIR && line_goes_on(in, event, first, last)) ganz_skeleton_mark(s, GANZ_MARK_BREAK, (int)event, raw, bytes);
         else ganz_skeleton_text(s, "\n\n", 2, raw, bytes);
         break;
-    case GANZ_INLINE_FROM: ganz_skeleton_mark(s, GANZ_MARK_OPEN, range_name(in, event, parent), raw, bytes); break;
-    case GANZ_INLINE_TO: ganz_skeleton_mark(s, GANZ_MARK_CLOSE, range_name(in, event, parent), raw, bytes); break;
-    case GANZ_INLINE_MARK: ganz_skeleton_mark(s, GANZ_MARK_EMPTY, (int)event, raw, bytes); break;
+    case GANZ_INLINE_FROM:
+    case GANZ_INLINE_TO: put_range(in, kind, range_name(in, event, parent), raw, bytes, ranges); break;
+    case GANZ_INLINE_MARK: put_tag(in, GANZ_MARK_EMPTY, event, end); break;
     }
     return end;
 }
@@ -108,13 +131,13 @@ void ganz_inline_content(const ganz_inline *in, size_t first, size_t last)
 {
     const ganz_xml_event *const e = in->tree->events;
     size_t parents[GANZ_XML_DEPTH + 1];
-    int depth = 0;
+    int depth = 0, ranges = 0;
     parents[0] = NO_PAIR;
     for (size_t i = first; i < last;) {
         const char *const raw = in->tree->x.text + e[i].begin;
         const size_t bytes = e[i].end - e[i].begin;
         if (e[i].kind == GANZ_XML_START) {
-            const size_t next = put_element(in, i, first, last, parents[depth]);
+            const size_t next = put_element(in, i, first, last, parents[depth], &ranges);
             if (next == i + 1 && !e[i].empty) parents[++depth] = i;
             i = next;
             continue;
