@@ -17,7 +17,7 @@ typedef struct entry {
     size_t begin;    /* of its first line */
     size_t flags;    /* place behind "#," of its line of flags; 0: there is none */
     size_t keywords; /* begin of its first line that is no comment; 0: there is none yet */
-    bool fuzzy;
+    bool fuzzy, unwrapped;
     ganz_po_arguments arguments;
     string id, plural, forms[MOST_FORMS];
     struct {
@@ -270,7 +270,7 @@ static void put_message(reader *r, int form, const string *from, const arguments
     const ganz_block_style style = {.breaks = GANZ_BREAK_LINES, .escape = r->e.arguments == GANZ_PO_NONE ? escape_plain : escape_format, .between = "\\n"};
     copy_until(r, (size_t)(r->e.keyword[form].at - r->text));
     add_part(r, (ganz_po_part){.kind = GANZ_PO_MESSAGE, .keyword = r->e.keyword[form].at, .keyword_bytes = r->e.keyword[form].bytes,
-                               .arguments = r->e.arguments});
+                               .arguments = r->e.arguments, .unwrapped = r->e.unwrapped});
     ganz_skeleton_begin(r->skeleton, &style);
     put_string(r, from, all);
     ganz_skeleton_end(r->skeleton);
@@ -338,6 +338,7 @@ static void read_flags(entry *e, const char *text, size_t begin, size_t end)
     const size_t n = end - begin;
     if (e->flags == 0) e->flags = begin;
     e->fuzzy |= has_word(flags, n, "fuzzy");
+    e->unwrapped |= has_word(flags, n, "no-wrap");
     if (has_word(flags, n, "c-format") || has_word(flags, n, "objc-format") || has_word(flags, n, "php-format")) e->arguments = GANZ_PO_NUMBERED;
     if (has_word(flags, n, "python-format") || has_word(flags, n, "perl-format")) e->arguments = GANZ_PO_ORDERED;
 }

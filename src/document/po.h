@@ -24,6 +24,7 @@ typedef struct ganz_po_part {
     const char *keyword; /* of a message: "msgstr" or "msgstr[1]" */
     size_t keyword_bytes;
     ganz_po_arguments arguments;
+    bool unwrapped; /* of a message: in one line up to each line break */
     bool flagged; /* of a flag: the entry has a line of flags, to whose beginning it is added; else the line is new */
 } ganz_po_part;
 

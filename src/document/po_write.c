@@ -75,18 +75,28 @@ static size_t line_columns(const char *text, size_t bytes, size_t *end)
     return columns;
 }
 
-/* Bytes of the next line of at most `room` columns: up to a line break, else to the last space that fits, else to the first
- * space. */
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80; }
+
+/* True if a line may end between the character at text[at - 1] and the one at text[at]. */
+static bool may_end(const char *text, size_t bytes, size_t at)
+{
+    if (at >= bytes || is_newline(text + at, bytes - at)) return false;
+    if (text[at - 1] == ' ') return text[at] != ' ';
+    return text[at - 1] == '-' && is_letter(text[at]);
+}
+
+/* Bytes of the next line of at most `room` columns: up to a line break, else to the last place that fits, else to the first
+ * one. */
 static size_t line_bytes(const char *text, size_t bytes, size_t room)
 {
     size_t at = 0, columns = 0, cut = 0;
     while (at < bytes) {
-        const bool newline = is_newline(text + at, bytes - at), space = text[at] == ' ';
+        const bool newline = is_newline(text + at, bytes - at);
         columns += text[at] == '\\' ? 2 : 1;
         if (columns > room && cut > 0) return cut;
         at += unit(text + at, bytes - at);
         if (newline) return at;
-        if (space && at < bytes && text[at] != ' ' && !is_newline(text + at, bytes - at)) cut = at;
+        if (may_end(text, bytes, at)) cut = at;
     }
     return bytes;
 }
@@ -103,10 +113,10 @@ static bool write_string(ganz_text *out, const ganz_po_part *part, const char *t
     size_t end;
     const size_t columns = line_columns(text, bytes, &end);
     if (!ganz_text_append(out, part->keyword, part->keyword_bytes)) return false;
-    if (end == bytes && part->keyword_bytes + 3 + columns <= COLUMNS) return append_line(out, text, bytes, " ");
+    if (end == bytes && (part->unwrapped || part->keyword_bytes + 3 + columns <= COLUMNS)) return append_line(out, text, bytes, " ");
     bool good = append(out, " \"\"");
     for (size_t at = 0; at < bytes && good;) {
-        const size_t n = line_bytes(text + at, bytes - at, COLUMNS - 2);
+        const size_t n = line_bytes(text + at, bytes - at, part->unwrapped ? SIZE_MAX : COLUMNS - 2);
         good = append_line(out, text + at, n, newline);
         at += n;
     }
