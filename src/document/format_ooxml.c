@@ -87,7 +87,7 @@ static const ganz_xml_name names_of_drawing[] = {
 size_t ganz_ooxml_format_event(const ganz_xml_tree *t, size_t run)
 {
     size_t i = run + 1;
-    while (i < t->events[run].partner && t->events[i].kind != GANZ_XML_START && t->events[i].kind != GANZ_XML_END) i++;
+    while (t->events[i].kind == GANZ_XML_OTHER || (t->events[i].kind == GANZ_XML_TEXT && !ganz_xml_has_text(t, i, i + 1))) i++;
     return ganz_xml_starts(t, i, OOXML_FORMAT) ? i : 0;
 }
 

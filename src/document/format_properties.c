@@ -161,7 +161,7 @@ static ganz_status read_properties(ganz_skeleton *s, const char *bytes, size_t c
         if (begin < end) put_value(&r, begin, end);
         at = end;
     }
-    ganz_skeleton_copy(s, bytes + r.done, count - r.done);
+    if (count > r.done) ganz_skeleton_copy(s, bytes + r.done, count - r.done);
     return ganz_skeleton_status(s, err);
 }
 

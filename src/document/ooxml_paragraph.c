@@ -508,8 +508,9 @@ static void put_range(paragraph *p, size_t event, size_t last)
 static const field *field_of(paragraph *p, size_t event)
 {
     while (p->next_field < p->field_count && p->fields[p->next_field].begin < event) p->next_field++;
+    if (p->next_field == p->field_count) return NULL;
     const field *const f = &p->fields[p->next_field];
-    return p->next_field < p->field_count && f->begin == event && f->end != NONE ? f : NULL;
+    return f->begin == event && f->end != NONE ? f : NULL;
 }
 
 /* Returns the event to go on with. */

@@ -70,10 +70,17 @@ static bool is_number(const ganz_subtitles *in, const ganz_subtitle_line *l)
 /* A line that names the cue below it: a number or, in WebVTT, anything. */
 bool ganz_subtitle_is_name(const ganz_subtitles *in, const ganz_subtitle_line *l)
 {
-    ganz_cue c;
     if (l->next >= in->bytes || (!in->vtt && !is_number(in, l))) return false;
     const ganz_subtitle_line next = ganz_subtitle_line_at(in, l->next);
-    return is_time_line(in, &next, &c);
+    return ganz_subtitle_has_arrow(in, &next);
+}
+
+/* Times that are not written well are times nevertheless: such a line is never text. */
+bool ganz_subtitle_has_arrow(const ganz_subtitles *in, const ganz_subtitle_line *l)
+{
+    for (size_t i = l->begin; i + 3 <= l->end; i++)
+        if (memcmp(in->text + i, "-->", 3) == 0) return true;
+    return false;
 }
 
 /* The next cue with text at or after `at`, which moves behind it; false: there is none. */
@@ -84,7 +91,8 @@ bool ganz_next_cue(const ganz_subtitles *in, size_t *at, ganz_cue *c)
     while (*at < in->bytes) {
         const ganz_subtitle_line l = ganz_subtitle_line_at(in, *at);
         ganz_cue other;
-        if (is_time_line(in, &l, &other)) {
+        if (ganz_subtitle_has_arrow(in, &l)) {
+            if (!is_time_line(in, &l, &other)) other.from = other.to = 0;
             if (c->end > 0) return true;
             c->number++;
             c->from = other.from;

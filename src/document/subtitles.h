@@ -23,6 +23,8 @@ typedef struct ganz_cue {
 
 ganz_subtitle_line ganz_subtitle_line_at(const ganz_subtitles *in, size_t begin);
 bool ganz_subtitle_is_blank(const ganz_subtitles *in, const ganz_subtitle_line *line);
+/* A line with "-->" in it. */
+bool ganz_subtitle_has_arrow(const ganz_subtitles *in, const ganz_subtitle_line *line);
 /* A line that names the cue below it: a number or, in WebVTT, anything. */
 bool ganz_subtitle_is_name(const ganz_subtitles *in, const ganz_subtitle_line *line);
 

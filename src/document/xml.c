@@ -60,6 +60,9 @@ static bool is_char(int32_t c)
 
 static bool is_control(char c) { return (unsigned char)c < 0x20 && !is_space(c); }
 
+/* U+FFFE and U+FFFF; the text has been found to be UTF-8. */
+static bool is_no_character(const char *text) { return text[0] == '\xEF' && text[1] == '\xBF' && (unsigned char)text[2] >= 0xBE; }
+
 static size_t skip_space(ganz_slice in, size_t at)
 {
     while (at < in.bytes && is_space(in.at[at])) at++;
@@ -151,8 +154,8 @@ static ganz_status check_text(const ganz_xml *x, size_t begin, size_t end, ganz_
         if (c == '&') {
             taken = reference(x, x->text + at, end - at, &code);
             if (taken == 0) return ganz_xml_fail(x, at, "an \"&\" begins no reference that XML knows", err);
-        } else if (is_control(c)) {
-            return ganz_xml_fail(x, at, "a control character, which XML does not have", err);
+        } else if (is_control(c) || is_no_character(x->text + at)) {
+            return ganz_xml_fail(x, at, "a character that XML does not have", err);
         }
         at += taken;
     }
@@ -365,7 +368,7 @@ static ganz_status scan_until(ganz_xml *x, size_t from, const char *token, const
     const size_t at = find(x, from, x->bytes, token);
     if (at == x->bytes) return ganz_xml_fail(x, x->begin, sentence, err);
     for (size_t i = from; i < at; i++)
-        if (is_control(x->text[i])) return ganz_xml_fail(x, i, "a control character, which XML does not have", err);
+        if (is_control(x->text[i]) || is_no_character(x->text + i)) return ganz_xml_fail(x, i, "a character that XML does not have", err);
     x->end = at + strlen(token);
     return GANZ_OK;
 }
