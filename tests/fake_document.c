@@ -3,40 +3,7 @@
 #include <stdio.h>
 
 #include "documents.h"
-
-/* ---- words in reverse, with links ---------------------------------------------------------------- */
-
-enum { MOST_WORDS = 512 };
-
-/* Rising by target, so the last word of the text comes first. */
-static int link_reversed(const char *text, size_t bytes, ganz_link *links)
-{
-    int count = 0;
-    for (size_t end = bytes; end > 0 && count < MOST_WORDS;) {
-        size_t begin = end;
-        while (begin > 0 && text[begin - 1] != ' ') begin--;
-        links[count++] = (ganz_link){.source_begin = begin, .source_end = end, .target_begin = bytes - end, .target_end = bytes - begin};
-        end = begin > 0 ? begin - 1 : 0;
-    }
-    return count;
-}
-
-static ganz_status translate_reversed(ganz_document *doc, ganz_error *err)
-{
-    static ganz_link links[MOST_WORDS];
-    ganz_segment s;
-    ganz_status status;
-    while ((status = ganz_document_next(doc, &s, err)) == GANZ_OK && s.text) {
-        ganz_text out = {0};
-        fake_reverse(s.text, s.bytes, &out);
-        const ganz_translation t = {
-            .text = out.text, .bytes = out.bytes, .links = links, .link_count = link_reversed(s.text, s.bytes, links)};
-        status = ganz_document_put(doc, s.number, &t, err);
-        free(out.text);
-        if (status != GANZ_OK) break;
-    }
-    return status;
-}
+#include "reversed.h"
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
@@ -67,7 +34,7 @@ static ganz_status translate(ganz_document *doc, const char *how, uint32_t seed,
         const char *name;
         fake_translator *translate;
     } known[] = {{"identity", fake_identity}, {"shout", fake_shout}, {"twice", fake_twice}, {"nothing", fake_nothing}};
-    if (strcmp(how, "reverse") == 0 && seed == 0) return translate_reversed(doc, err);
+    if (strcmp(how, "reverse") == 0 && seed == 0) return fake_translate_reversed(doc, err);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i].name, how) == 0) return fake_translate_linked(doc, known[i].translate, seed, err);
     return fake_translate_linked(doc, fake_reverse, seed, err);

@@ -132,10 +132,10 @@ uint64_t ganz_ooxml_format_of(ganz_ooxml_reader *r, size_t run)
 {
     if (r->run == run) return r->format;
     const size_t event = ganz_ooxml_format_event(r->tree, run);
-    r->scratch.bytes = 0;
-    if (event && !add_format(&r->scratch, r->tree, event)) ganz_skeleton_fail(r->skeleton, GANZ_ENOMEM, "out of memory for a document");
+    r->look.bytes = 0;
+    if (event && !add_format(&r->look, r->tree, event)) ganz_skeleton_fail(r->skeleton, GANZ_ENOMEM, "out of memory for a document");
     r->run = run;
-    return r->format = r->scratch.bytes > 0 ? ganz_checksum(r->scratch.text, r->scratch.bytes) : 0;
+    return r->format = r->look.bytes > 0 ? ganz_checksum(r->look.text, r->look.bytes) : 0;
 }
 
 /* ---- between paragraphs ------------------------------------------------------------------------- */
@@ -244,6 +244,7 @@ static ganz_status read_tree(ganz_package *p, const ganz_xml_tree *tree, ganz_oo
     keep_places(p->skeleton, glue);
     ganz_free(r.holds);
     ganz_text_free(&r.scratch);
+    ganz_text_free(&r.look);
     return ganz_skeleton_status(p->skeleton, err);
 }
 

@@ -14,9 +14,9 @@ typedef struct string {
 } string;
 
 typedef struct entry {
-    size_t begin;    /* of its first line */
     size_t flags;    /* place behind "#," of its line of flags; 0: there is none */
-    size_t keywords; /* begin of its first line that is no comment; 0: there is none yet */
+    bool begun;      /* a line that is no comment was read, which begins at ... */
+    size_t keywords;
     bool fuzzy, unwrapped;
     ganz_po_arguments arguments;
     string id, plural, forms[MOST_FORMS];
@@ -383,7 +383,8 @@ static ganz_status read_keyword(reader *r, size_t begin, size_t end, ganz_error 
     const char *const word = r->text + begin;
     const bool starts = (n == 5 && memcmp(word, "msgid", n) == 0) || (n == 7 && memcmp(word, "msgctxt", n) == 0);
     if (starts && r->e.form_count > 0) end_entry(r);
-    if (r->e.keywords == 0) r->e.keywords = begin;
+    if (!r->e.begun) r->e.keywords = begin;
+    r->e.begun = true;
     string *const s = place_of(r, word, n);
     const char *const quote = memchr(r->text + begin, '"', end - begin);
     if (!s || !quote) return fail(r, "no line of a PO file: neither a comment nor msgid, msgstr or a string", err);
@@ -415,7 +416,7 @@ static ganz_status read_lines(reader *r, ganz_error *err)
         GANZ_TRY(read_line(r, at, stop > at && r->text[stop - 1] == '\r' ? stop - 1 : stop, err));
         at = newline ? stop + 1 : r->bytes;
     }
-    if (r->e.form_count == 0 && r->e.keywords > 0) return fail(r, "the file ends inside an entry", err);
+    if (r->e.form_count == 0 && r->e.begun) return fail(r, "the file ends inside an entry", err);
     end_entry(r);
     copy_until(r, r->bytes);
     return ganz_skeleton_status(r->skeleton, err);

@@ -69,6 +69,7 @@ typedef struct ganz_ooxml_reader {
     ganz_block_style style;
     bool *holds;       /* (tree->count) of a start: there are paragraphs in it, or alternative texts to translate */
     ganz_text scratch; /* for what is put together of bytes and glue */
+    ganz_text look;    /* for comparing formats */
     size_t run;        /* the last whose format was asked for; 0: none */
     uint64_t format;   /* of it */
 } ganz_ooxml_reader;

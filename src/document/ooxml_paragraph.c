@@ -1,216 +1,39 @@
-/* A paragraph of runs as a block. The first pass finds out what there is: elements around runs, fields, and the format that
- * most of the text has. The second hands out text, marks and glue; see ooxml.h. */
+/* A paragraph of runs as a block: the second pass over it, which hands out text, marks and glue; see ooxml.h. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
-#include "document/ooxml.h"
+#include "document/ooxml_survey.h"
 #include "document/xml_inline.h"
 #include "text/tokenizer.h"
 
-#define NONE UINT32_MAX
-enum { FIELD_DEPTH = 32, MOST_RANGES = 64 };
-
-/* A paragraph, or an element around runs in it. */
-typedef struct frame {
-    uint32_t event;  /* its start */
-    uint32_t outer;  /* start of the element around it that holds nothing else of interest; else `event` */
-    uint32_t base;   /* a run in the base format; NONE: there is no text */
-    uint64_t format; /* the base format */
-    size_t votes;
-    bool has_text; /* itself, or an element in it */
-} frame;
-
-typedef struct field {
-    uint32_t begin, middle, end; /* events of its characters; NONE: missing */
-    uint32_t middle_run, end_run;
-    uint32_t frame; /* number of it */
-    bool word;      /* a number or date that is made anew: not translated */
-} field;
+#define NONE OOXML_NONE
+enum { MOST_RANGES = 64, LOOK_AHEAD = 16 };
 
 typedef struct paragraph {
     ganz_ooxml_reader *r;
     const ganz_xml_event *e;
-    frame *frames; /* in the order of their starts; the first is the paragraph */
-    size_t frame_count, frame_capacity;
-    field *fields; /* in the order of their begins */
-    size_t field_count, field_capacity;
-    size_t last_text; /* event of the last text */
-    /* Where the second pass is. */
-    bool open;     /* the block has begun */
-    size_t done;   /* bytes handed to the skeleton */
-    uint32_t run;  /* the run around `done`; NONE: outside */
-    bool glued;    /* glue was written: for the skeleton this is text in the base format */
-    size_t place;  /* number of that glue */
+    ganz_ooxml_survey s;
+    bool open;       /* the block has begun */
+    size_t done;     /* bytes handed to the skeleton */
+    uint32_t run;    /* the run around `done`; NONE: outside */
+    uint32_t last_run; /* that text was read from */
+    bool glued;      /* glue was written: for the skeleton this is text in the base format */
+    size_t place;    /* number of that glue */
     uint64_t format; /* of the text, for the skeleton */
-    size_t space;  /* place of a ">" that is to be asked about white space; 0: none */
+    size_t space;    /* place of a ">" that is to be asked about white space; 0: none */
     size_t next_frame, next_field;
     uint32_t around[GANZ_XML_DEPTH]; /* numbers of the open frames */
     int depth;
-    const field *fields_open[FIELD_DEPTH]; /* whose end is to come */
+    const ganz_ooxml_field *fields_open[OOXML_FIELD_DEPTH]; /* whose end is to come */
     int fields_depth;
-    uint32_t last_run; /* that text was read from */
-    int ranges;        /* begun so far */
+    int ranges; /* begun so far */
 } paragraph;
 
 static void no_memory(ganz_skeleton *s) { ganz_skeleton_fail(s, GANZ_ENOMEM, "out of memory for a document"); }
 
 /* The innermost element around the event. */
-static frame *here(const paragraph *p) { return &p->frames[p->around[p->depth]]; }
-
-/* ---- the first pass ----------------------------------------------------------------------------- */
-
-/* One format is left over when each text in another takes as many votes away as it has bytes: if one format has more than
- * half of the text, that one. */
-static void vote(frame *f, uint64_t format, uint32_t run, size_t bytes)
-{
-    f->has_text = true;
-    if (f->base != NONE && f->format == format) {
-        f->votes += bytes;
-    } else if (f->base == NONE || f->votes < bytes) {
-        f->votes = bytes - (f->base == NONE ? 0 : f->votes);
-        f->format = format;
-        f->base = run;
-    } else {
-        f->votes -= bytes;
-    }
-}
-
-static bool add_frame(paragraph *p, size_t event, size_t outer)
-{
-    if (!ganz_grow((void **)&p->frames, &p->frame_capacity, p->frame_count + 1, sizeof *p->frames))
-        return no_memory(p->r->skeleton), false;
-    p->frames[p->frame_count++] = (frame){.event = (uint32_t)event, .outer = (uint32_t)outer, .base = NONE};
-    return true;
-}
-
-/* The element with the runs: an element around runs itself, or the content of a holder; 0: there is none. */
-static size_t runs_of(const paragraph *p, size_t event)
-{
-    if (p->e[event].name == OOXML_AROUND) return event;
-    for (size_t i = event + 1; p->e[event].name == OOXML_HOLDER && i < p->e[event].partner; i = ganz_xml_after(p->r->tree, i))
-        if (ganz_xml_starts(p->r->tree, i, OOXML_CONTENT) && !p->e[i].empty) return i;
-    return 0;
-}
-
-/* Fields whose result a reader wants to read in his language. All others are made anew by the program that opens it. */
-static bool is_link(const char *instruction, size_t bytes)
-{
-    static const char *const kinds[] = {"HYPERLINK", "TOC", "INDEX", "TOA", "QUOTE", "MACROBUTTON", "FORMTEXT", "CITATION", "BIBLIOGRAPHY"};
-    while (bytes > 0 && memchr(" \t\r\n", *instruction, 4)) instruction++, bytes--;
-    for (size_t i = 0; i < GANZ_COUNT(kinds); i++) {
-        const size_t n = strlen(kinds[i]);
-        if (bytes >= n && memcmp(instruction, kinds[i], n) == 0) return true;
-    }
-    return false;
-}
-
-static bool instructs_link(const paragraph *p, const field *f)
-{
-    for (size_t i = f->begin; i < f->end; i++) {
-        if (!ganz_xml_starts(p->r->tree, i, OOXML_INSTRUCTION) || p->e[i + 1].kind != GANZ_XML_TEXT) continue;
-        return is_link(p->r->tree->x.text + p->e[i + 1].begin, p->e[i + 1].end - p->e[i + 1].begin);
-    }
-    return false;
-}
-
-/* The first pass's own: fields that are open, by number. */
-typedef struct nesting {
-    uint32_t open[FIELD_DEPTH];
-    int count, lost; /* lost: fields beyond these */
-} nesting;
-
-static void begin_field(paragraph *p, nesting *n, size_t event)
-{
-    if (n->count == (int)GANZ_COUNT(n->open)) {
-        n->lost++;
-        return;
-    }
-    if (!ganz_grow((void **)&p->fields, &p->field_capacity, p->field_count + 1, sizeof *p->fields)) {
-        no_memory(p->r->skeleton);
-        return;
-    }
-    n->open[n->count++] = (uint32_t)p->field_count;
-    p->fields[p->field_count++] =
-        (field){.begin = (uint32_t)event, .middle = NONE, .end = NONE, .frame = p->around[p->depth]};
-}
-
-static void end_field(paragraph *p, nesting *n, size_t event)
-{
-    if (n->lost > 0) {
-        n->lost--;
-        return;
-    }
-    if (n->count == 0) return;
-    field *const f = &p->fields[n->open[--n->count]];
-    if (f->frame != p->around[p->depth]) return;
-    f->end = (uint32_t)event;
-    f->end_run = p->run;
-    f->word = f->middle == NONE || !instructs_link(p, f);
-    if (f->word) p->last_text = event; /* a word of the sentence, too */
-}
-
-static void note_field(paragraph *p, nesting *n, size_t event)
-{
-    ganz_slice kind;
-    if (!ganz_xml_tree_attribute(p->r->tree, event, "fldCharType", &kind)) return;
-    if (ganz_slice_is(kind, "begin")) begin_field(p, n, event);
-    if (ganz_slice_is(kind, "end")) end_field(p, n, event);
-    if (!ganz_slice_is(kind, "separate") || n->count == 0 || n->lost > 0) return;
-    field *const f = &p->fields[n->open[n->count - 1]];
-    if (f->frame != p->around[p->depth] || f->middle != NONE) return;
-    f->middle = (uint32_t)event;
-    f->middle_run = p->run;
-}
-
-static void note_text(paragraph *p, size_t event)
-{
-    const size_t end = p->e[event].partner;
-    if (p->run == NONE || p->e[event].empty || p->e[end].begin == p->e[event].end) return;
-    frame *const f = &p->frames[p->around[p->depth]];
-    vote(f, ganz_ooxml_format_of(p->r, p->run), p->run, p->e[end].begin - p->e[event].end);
-    p->last_text = event;
-}
-
-/* A start; returns the event to go on with. */
-static size_t look_at(paragraph *p, nesting *n, size_t i)
-{
-    const size_t after = ganz_xml_after(p->r->tree, i);
-    if (p->e[i].empty && p->e[i].name != OOXML_FIELD_CHAR && p->e[i].name != OOXML_WORD) return after;
-    switch (p->e[i].name) {
-    case OOXML_AROUND:
-    case OOXML_HOLDER:
-        if (p->run != NONE || runs_of(p, i) == 0 || !add_frame(p, runs_of(p, i), i)) return after;
-        p->around[++p->depth] = (uint32_t)p->frame_count - 1;
-        return runs_of(p, i) + 1;
-    case OOXML_RUN:
-        if (p->run != NONE) return after;
-        p->run = (uint32_t)i;
-        return i + 1;
-    case OOXML_FIELD_CHAR: note_field(p, n, i); return after;
-    case OOXML_TEXT: note_text(p, i); return after;
-    case OOXML_WORD: p->last_text = i; return after;
-    default: return after;
-    }
-}
-
-static void look_through(paragraph *p, size_t event)
-{
-    nesting n = {.count = 0};
-    if (!add_frame(p, event, event)) return;
-    for (size_t i = event + 1; i < p->e[event].partner;) {
-        if (p->e[i].kind == GANZ_XML_START) {
-            i = look_at(p, &n, i);
-            continue;
-        }
-        if (p->e[i].kind == GANZ_XML_END && p->e[i].name == OOXML_RUN) p->run = NONE;
-        if (p->e[i].kind == GANZ_XML_END && p->e[i].partner == here(p)->event) {
-            const bool has_text = p->frames[p->around[p->depth--]].has_text;
-            p->frames[p->around[p->depth]].has_text |= has_text;
-        }
-        i++;
-    }
-}
+static ganz_ooxml_frame *here(const paragraph *p) { return &p->s.frames[p->around[p->depth]]; }
 
 /* ---- bytes and glue ----------------------------------------------------------------------------- */
 
@@ -258,7 +81,7 @@ static void begin_raw(paragraph *p)
 /* From the place where the file is to text in the base format. */
 static void add_glue(paragraph *p)
 {
-    const frame *const f = here(p);
+    const ganz_ooxml_frame *const f = here(p);
     const ganz_slice none = {"", 0};
     const ganz_ooxml_place place = {.base = f->base == NONE ? none : run_start(p, f->base),
                                     .enter = p->run == NONE ? none : run_start(p, p->run)};
@@ -269,6 +92,56 @@ static void add_glue(paragraph *p)
     scratch_glue(p, OOXML_GLUE_IN);
     p->glued = true;
     p->format = f->format;
+}
+
+/* White space at the ends of a text without xml:space="preserve" does not count, and neither would ours. */
+static bool asks_for_space(const paragraph *p, size_t event)
+{
+    ganz_slice value;
+    const char *const text = p->r->tree->x.text + p->e[event].end;
+    const size_t bytes = p->e[p->e[event].partner].begin - p->e[event].end;
+    if (!p->r->glue->preserve || p->e[event].partner != event + 2 || ganz_xml_tree_attribute(p->r->tree, event, "space", &value)) return false;
+    return !memchr(" \t\r\n", text[0], 4) && !memchr(" \t\r\n", text[bytes - 1], 4);
+}
+
+/* The first text behind an event, if nothing but tags of runs stands in between, and it is in the base format. */
+static size_t next_base_text(paragraph *p, size_t event)
+{
+    const uint32_t run = p->run;
+    size_t i = event + 1, found = 0;
+    for (int steps = 0; steps < LOOK_AHEAD && found == 0; steps++) {
+        const int name = p->e[i].name;
+        if (p->e[i].kind == GANZ_XML_END && name != OOXML_RUN) break;
+        if (p->e[i].kind == GANZ_XML_END) p->run = NONE;
+        if (p->e[i].kind != GANZ_XML_START) {
+            i++;
+            continue;
+        }
+        if (name == OOXML_RUN && p->run == NONE && !p->e[i].empty) {
+            p->run = (uint32_t)i++;
+        } else if (name == OOXML_FORMAT || name == OOXML_NOTHING) {
+            i = ganz_xml_after(p->r->tree, i);
+        } else {
+            const bool text = name == OOXML_TEXT && p->run != NONE && p->e[i + 1].kind == GANZ_XML_TEXT && !p->e[i].empty;
+            if (text && ganz_ooxml_format_of(p->r, p->run) == here(p)->format) found = i;
+            break;
+        }
+    }
+    p->run = run;
+    return found;
+}
+
+/* Ends what one call to the skeleton has, behind an event: in text in the base format, the file's own if it comes next. */
+static void end_raw(paragraph *p, size_t event)
+{
+    const size_t text = next_base_text(p, event);
+    if (text == 0) {
+        add_glue(p);
+        return;
+    }
+    if (asks_for_space(p, text)) p->space = p->e[text].end - 1;
+    take(p, p->e[text].end);
+    p->format = here(p)->format;
 }
 
 static const char *keep_raw(paragraph *p, size_t *bytes)
@@ -294,7 +167,7 @@ static void put_copy(paragraph *p)
     ganz_skeleton_copy(p->r->skeleton, raw, bytes);
 }
 
-/* ---- the second pass ---------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------------------------------- */
 
 enum { FORMAT_MARK = 1 << 29 }; /* a name that no event has */
 
@@ -387,16 +260,6 @@ static void put_text(paragraph *p, size_t event, uint64_t format)
     p->done = e->end;
 }
 
-/* White space at the ends of a text without xml:space="preserve" does not count, and neither would ours. */
-static bool asks_for_space(const paragraph *p, size_t event)
-{
-    ganz_slice value;
-    const char *const text = p->r->tree->x.text + p->e[event].end;
-    const size_t bytes = p->e[p->e[event].partner].begin - p->e[event].end;
-    if (!p->r->glue->preserve || ganz_xml_tree_attribute(p->r->tree, event, "space", &value)) return false;
-    return !memchr(" \t\r\n", text[0], 4) && !memchr(" \t\r\n", text[bytes - 1], 4);
-}
-
 static void put_texts(paragraph *p, size_t event)
 {
     if (p->run == NONE || p->e[event].empty || p->e[event].partner == event + 1) return;
@@ -425,7 +288,7 @@ static void put_nested(paragraph *p, size_t event, size_t after)
     ganz_ooxml_read_body(p->r, event, after);
     p->done = p->e[after - 1].end;
     p->r->scratch.bytes = 0;
-    add_glue(p);
+    end_raw(p, after - 1);
     put_copy(p);
     ganz_skeleton_mark_end(p->r->skeleton);
 }
@@ -434,7 +297,7 @@ static void put_feature(paragraph *p, ganz_mark_kind kind, int name, size_t even
 {
     begin_feature(p, event);
     take(p, p->e[last].end);
-    add_glue(p);
+    end_raw(p, last);
     put_mark(p, kind, name);
 }
 
@@ -444,7 +307,7 @@ static void put_atom(paragraph *p, const char *text, size_t event, size_t last)
     size_t bytes;
     begin_feature(p, event);
     take(p, p->e[last].end);
-    add_glue(p);
+    end_raw(p, last);
     const char *const raw = keep_raw(p, &bytes);
     ganz_skeleton_text(p->r->skeleton, text, strlen(text), raw, bytes);
 }
@@ -455,7 +318,7 @@ static void put_word(paragraph *p, size_t event, size_t last)
     const char *const shown = ganz_xml_shown(p->r->skeleton, p->r->tree, event, last, &shown_bytes);
     begin_feature(p, event);
     take(p, p->e[last].end);
-    add_glue(p);
+    end_raw(p, last);
     const char *const raw = keep_raw(p, &bytes);
     ganz_skeleton_opaque(p->r->skeleton, shown ? shown : "", shown_bytes, raw, bytes);
 }
@@ -505,16 +368,16 @@ static void put_range(paragraph *p, size_t event, size_t last)
 /* ---- fields and frames -------------------------------------------------------------------------- */
 
 /* The field that begins with this event and is whole; NULL: there is none. */
-static const field *field_of(paragraph *p, size_t event)
+static const ganz_ooxml_field *field_of(paragraph *p, size_t event)
 {
-    while (p->next_field < p->field_count && p->fields[p->next_field].begin < event) p->next_field++;
-    if (p->next_field == p->field_count) return NULL;
-    const field *const f = &p->fields[p->next_field];
+    while (p->next_field < p->s.field_count && p->s.fields[p->next_field].begin < event) p->next_field++;
+    if (p->next_field == p->s.field_count) return NULL;
+    const ganz_ooxml_field *const f = &p->s.fields[p->next_field];
     return f->begin == event && f->end != NONE ? f : NULL;
 }
 
 /* Returns the event to go on with. */
-static size_t put_field(paragraph *p, const field *f)
+static size_t put_field(paragraph *p, const ganz_ooxml_field *f)
 {
     const size_t to = p->e[f->word ? f->end : f->middle].partner;
     if (!p->open) begin_block(p, p->e[f->begin].begin);
@@ -536,35 +399,35 @@ static bool ends_field(const paragraph *p, size_t event)
 
 static void enter_frame(paragraph *p)
 {
-    const frame *const f = &p->frames[p->next_frame];
+    const ganz_ooxml_frame *const f = &p->s.frames[p->next_frame];
     const size_t begin = p->e[f->outer].begin;
     if (!p->open) begin_block(p, begin);
     end_format(p, begin);
     begin_raw(p);
     take(p, p->e[f->event].end);
     p->around[++p->depth] = (uint32_t)p->next_frame;
-    add_glue(p);
+    end_raw(p, f->event);
     put_mark(p, GANZ_MARK_OPEN, (int)f->event);
 }
 
 static void leave_frame(paragraph *p, size_t end)
 {
-    const frame *const f = here(p);
+    const ganz_ooxml_frame *const f = here(p);
     end_format(p, p->e[end].begin);
     begin_raw(p);
     take(p, p->e[p->e[f->outer].partner].end);
     p->depth--;
-    add_glue(p);
+    end_raw(p, p->e[f->outer].partner);
     put_mark(p, GANZ_MARK_CLOSE, (int)f->event);
 }
 
 static bool frame_has_text(paragraph *p, size_t event)
 {
-    while (p->next_frame < p->frame_count && p->frames[p->next_frame].event < event) p->next_frame++;
-    return p->next_frame < p->frame_count && p->frames[p->next_frame].event == event && p->frames[p->next_frame].has_text;
+    while (p->next_frame < p->s.frame_count && p->s.frames[p->next_frame].event < event) p->next_frame++;
+    return p->next_frame < p->s.frame_count && p->s.frames[p->next_frame].event == event && p->s.frames[p->next_frame].has_text;
 }
 
-/* ---- the second pass, event by event ------------------------------------------------------------ */
+/* ---- event by event ----------------------------------------------------------------------------- */
 
 static void end_block(paragraph *p)
 {
@@ -609,13 +472,13 @@ static size_t put_start(paragraph *p, size_t i)
 {
     const size_t after = ganz_xml_after(p->r->tree, i);
     const int name = p->e[i].name;
-    const bool late = i > p->last_text;
+    const bool late = i > p->s.last_text;
     if (name == OOXML_RUN && p->run == NONE && !p->e[i].empty) return p->run = (uint32_t)i, i + 1;
     if (name == OOXML_FORMAT || name == OOXML_NOTHING) return after;
     if (name == OOXML_TEXT) return put_texts(p, i), after;
-    if (p->run == NONE && runs_of(p, i) > 0 && frame_has_text(p, runs_of(p, i))) return enter_frame(p), here(p)->event + 1;
+    if (p->run == NONE && ganz_ooxml_runs_of(p->r->tree, i) > 0 && frame_has_text(p, ganz_ooxml_runs_of(p->r->tree, i))) return enter_frame(p), here(p)->event + 1;
     if (name == OOXML_FIELD_CHAR && !late) {
-        const field *const f = field_of(p, i);
+        const ganz_ooxml_field *const f = field_of(p, i);
         if (f) return put_field(p, f);
     }
     if (name == OOXML_FIELD_CHAR && ends_field(p, i)) {
@@ -658,13 +521,11 @@ void ganz_ooxml_read_paragraph(ganz_ooxml_reader *r, size_t event)
     const ganz_xml_event *const e = &r->tree->events[event];
     ganz_xml_copy(r->skeleton, r->tree, e->begin, e->end);
     if (e->empty) return;
-    look_through(&p, event);
-    if (p.frame_count > 0 && p.frames[0].has_text) {
+    if (ganz_ooxml_survey_open(&p.s, r, event) && p.s.frames[0].has_text) {
         put_all(&p, event);
     } else {
         ganz_ooxml_read_body(r, event + 1, e->partner);
         ganz_xml_copy(r->skeleton, r->tree, r->tree->events[e->partner].begin, r->tree->events[e->partner].end);
     }
-    ganz_free(p.frames);
-    ganz_free(p.fields);
+    ganz_ooxml_survey_close(&p.s);
 }
