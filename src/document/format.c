@@ -6,9 +6,9 @@
 #include "ganz/document.h"
 
 /* The order is that of recognising content: plain text last. */
-static const ganz_format *const formats[] = {&ganz_format_lines, &ganz_format_text};
+static const ganz_format *const formats[] = {&ganz_format_html, &ganz_format_markdown, &ganz_format_lines, &ganz_format_text};
 
-const char *ganz_document_formats(void) { return "text lines"; }
+const char *ganz_document_formats(void) { return "text lines html markdown"; }
 
 const ganz_format *ganz_format_named(const char *name)
 {

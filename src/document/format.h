@@ -34,6 +34,6 @@ const ganz_format *ganz_format_named(const char *name);
 const ganz_format *ganz_format_of(const char *path, const char *bytes, size_t count);
 
 /* Each defined in a file of its own, src/document/format_<name>.c, and listed in format.c. */
-extern const ganz_format ganz_format_text, ganz_format_lines;
+extern const ganz_format ganz_format_html, ganz_format_markdown, ganz_format_text, ganz_format_lines;
 
 #endif
