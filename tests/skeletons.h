@@ -13,6 +13,7 @@
 #include "document/document.h"
 #include "documents.h"
 #include "text/tokenizer.h"
+#include "text/unicode.h"
 
 static inline void show_pieces(ganz_text *out, const ganz_piece *piece);
 
@@ -70,7 +71,53 @@ static inline ganz_status show_skeleton(ganz_text *out, const ganz_format *forma
     return status;
 }
 
-/* Appends the document that a fake translator makes of these bytes. */
+/* Vowels become umlauts: other words, which still say where they come from. */
+static inline void fake_umlauts(const char *text, size_t bytes, ganz_text *out)
+{
+    static const char vowels[] = "aeiouAEIOU", umlauts[] = "\xA4\xAB\xAF\xB6\xBC\x84\x8B\x8F\x96\x9C";
+    for (size_t i = 0; i < bytes; i++) {
+        const char *const vowel = text[i] ? strchr(vowels, text[i]) : NULL;
+        if (vowel) fake_add(out, "\xC3", 1);
+        fake_add(out, vowel ? &umlauts[vowel - vowels] : &text[i], 1);
+    }
+}
+
+/* The same with a link for each word and sign. */
+static inline int fake_umlauts_linked(const char *text, size_t bytes, ganz_text *out, ganz_link *links)
+{
+    int count = 0;
+    bool word = false;
+    for (size_t at = 0; at < bytes;) {
+        int32_t code;
+        const size_t end = at + ganz_next_character(text + at, &code), from = out->bytes;
+        const bool alnum = ganz_is_alnum(code);
+        fake_umlauts(text + at, end - at, out);
+        if (alnum && word) links[count - 1].source_end = end, links[count - 1].target_end = out->bytes;
+        else if (!ganz_is_space(code)) links[count++] = (ganz_link){at, end, from, out->bytes};
+        word = alnum;
+        at = end;
+    }
+    return count;
+}
+
+static inline ganz_status fake_translate_umlauts(ganz_document *doc, ganz_error *err)
+{
+    ganz_segment s;
+    ganz_status status;
+    while ((status = ganz_document_next(doc, &s, err)) == GANZ_OK && s.text) {
+        ganz_text out = {0};
+        ganz_link *const links = malloc((s.bytes + 1) * sizeof *links);
+        const int count = fake_umlauts_linked(s.text, s.bytes, &out, links);
+        const ganz_translation t = {.text = out.text, .bytes = out.bytes, .links = links, .link_count = count};
+        status = ganz_document_put(doc, s.number, &t, err);
+        free(links);
+        free(out.text);
+        if (status != GANZ_OK) break;
+    }
+    return status;
+}
+
+/* Appends the document that a fake translator makes of these bytes; fake_umlauts gives links, too. */
 static inline ganz_status fake_document(ganz_text *out, const ganz_format *format, const char *bytes, size_t count, bool attributes,
                                         fake_translator *translate, ganz_error *err)
 {
@@ -79,7 +126,7 @@ static inline ganz_status fake_document(ganz_text *out, const ganz_format *forma
     ganz_document_defaults(&options);
     options.attributes = attributes;
     ganz_status status = ganz_document_open_as(&doc, format, bytes, count, &options, err);
-    if (status == GANZ_OK) status = fake_translate(doc, translate, err);
+    if (status == GANZ_OK) status = translate == fake_umlauts ? fake_translate_umlauts(doc, err) : fake_translate(doc, translate, err);
     if (status == GANZ_OK) status = ganz_document_write(doc, out, err);
     ganz_document_close(&doc);
     return status;

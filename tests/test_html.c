@@ -152,6 +152,23 @@ static void inline_elements_are_marks(void **state)
     expect_page("<nav><a>One</a> <a>Two</a></nav>", true, "<nav><a>{One}</a> <a>{Two}</a></nav>");
 }
 
+static void elements_without_space_are_apart(void **state)
+{
+    (void)state;
+    expect_page("<span>Added</span><span>Gone</span>", true, "{[+<span>]Added[-</span>]}{[+<span>]Gone[-</span>]}");
+    expect_page("<b>a</b><i>, b</i>", true, "{[+<b>]a[-</b>][+<i>], b[-</i>]}");
+    expect_page("<b>a</b> <i>b</i>", true, "{[+<b>]a[-</b>] [+<i>]b[-</i>]}");
+    expect_page("<b>W</b>ord", true, "{[+<b>]W[-</b>]ord}");
+    expect_page("<a><b>W</b><i>ord</i></a>", true, "{[+<a>][+<b>]W[-</b>][+<i>]ord[-</i>][-</a>]}");
+}
+
+static void templates_keep_their_order(void **state)
+{
+    (void)state;
+    expect_page("<p>a {% if x %}b{% endif %} {{ c }} {% d</p>", true, "<p>{a }{% if x %}{b}{% endif %}{ {{ c }} {% d}</p>");
+    expect_page("a <?php b ?> c <% d %> e", true, "{a [.<?php b ?>] c [.<% d %>] e}");
+}
+
 static void malformed_pages_are_read_too(void **state)
 {
     (void)state;
@@ -231,6 +248,7 @@ static void attributes_hold_text(void **state)
                 "<meta name=description content=\"{About}\"><meta name=x content=y>");
     expect_page("<input type=submit value=Go><input type=text value=Go placeholder=Name>", true,
                 "<input type=submit value={Go}><input type=text value=Go placeholder={Name}>");
+    expect_page("<link title=x><style title=x></style>", true, "<link title=x><style title=x></style>");
     expect_page("<p translate=no title=x>a</p>", true, "<p translate=no title=x>a</p>");
 }
 
@@ -287,6 +305,15 @@ static void translations_are_escaped(void **state)
     expect_translation("<img alt=say&#32;it>", fake_shout, "<img alt=SAY&#32;IT>");
     expect_translation("<p>gr\xFC\xDF dich</p>", fake_shout, "<p>GR&#252;&#223; DICH</p>");
     expect_translation("<p>a\n b</p>", fake_shout, "<p>A B</p>");
+    expect_translation("<p>bad</p>", fake_umlauts, "<p>b\xC3\xA4" "d</p>");
+    expect_translation("<html><p>bad</p>", fake_umlauts, "<html><p>b&#228;d</p>");
+    expect_translation("<!doctype html><meta charset=utf-8><p>bad</p>", fake_umlauts,
+                       "<!doctype html><meta charset=utf-8><p>b\xC3\xA4" "d</p>");
+    expect_translation("\xEF\xBB\xBF<html><p>bad</p>", fake_umlauts, "\xEF\xBB\xBF<html><p>b\xC3\xA4" "d</p>");
+    expect_translation("<html><meta charset=shift_jis><p>bad \x82\x60</p>", fake_umlauts,
+                       "<html><meta charset=shift_jis><p>b&#228;d \x82\x60</p>");
+    expect_translation("<?xml version='1.0'?><html><p>bad</p></html>", fake_umlauts,
+                       "<?xml version='1.0'?><html><p>b\xC3\xA4" "d</p></html>");
 }
 
 static void any_bytes_come_back(void **state)
@@ -333,6 +360,8 @@ int main(void)
         cmocka_unit_test(tokens_are_the_standards),
         cmocka_unit_test(scripts_end_where_the_standard_says),
         cmocka_unit_test(inline_elements_are_marks),
+        cmocka_unit_test(elements_without_space_are_apart),
+        cmocka_unit_test(templates_keep_their_order),
         cmocka_unit_test(malformed_pages_are_read_too),
         cmocka_unit_test(text_is_decoded),
         cmocka_unit_test(what_is_not_translated_is_carried),

@@ -171,9 +171,29 @@ static void add_target(reader *r, const ganz_md_item *item)
     ganz_skeleton_copy(r->out, raw + (item->inner_end - item->begin), item->end - item->inner_end);
 }
 
+/* The end of "[text]", which is written "][text]" once the text is translated. */
+static void add_label(reader *r, const ganz_md_item *item)
+{
+    const size_t label = item->inner_end - item->inner_begin;
+    char *const changed = ganz_skeleton_keep(r->out, label + 3);
+    if (!changed) return;
+    memcpy(changed, "][", 2);
+    for (size_t i = 0; i < label; i++) changed[2 + i] = r->in.text[item->inner_begin + i] == '\n' ? ' ' : r->in.text[item->inner_begin + i];
+    changed[label + 2] = ']';
+    ganz_skeleton_mark_changing(r->out, GANZ_MARK_CLOSE, item->value, raw_at(r, item->begin), raw_bytes(r, item->begin, item->end), changed, label + 3);
+}
+
 static void add_close(reader *r, const ganz_md_item *item)
 {
+    if (item->extra == 0) {
+        add_mark(r, GANZ_MARK_CLOSE, item->value, item->begin, item->end);
+        return;
+    }
     count_mark(r, GANZ_MARK_CLOSE);
+    if (item->extra == ']') {
+        add_label(r, item);
+        return;
+    }
     ganz_skeleton_mark_begin(r->out, GANZ_MARK_CLOSE, item->value);
     add_target(r, item);
     ganz_skeleton_mark_end(r->out);
@@ -187,7 +207,8 @@ static void add_run(reader *r, const ganz_md_item *item)
         int name = 0;
         const size_t length = ganz_md_mark(&r->in, at, &opens, &name);
         if (length > 0) add_mark(r, opens ? GANZ_MARK_OPEN : GANZ_MARK_CLOSE, name, at, at + length);
-        else add_text(r, at, at + 1);
+        if (length > 0 && opens) ganz_skeleton_mark_needs_text(r->out);
+        if (length == 0) add_text(r, at, at + 1);
         at += length > 0 ? length : 1;
     }
 }
@@ -201,7 +222,7 @@ static size_t add_image(reader *r, size_t number)
 {
     const ganz_md_item *const item = &r->in.items[number], *const end = &r->in.items[item->value];
     const size_t last = (size_t)item->value;
-    if (r->images == IMAGE_DEPTH || !r->options->attributes) {
+    if (r->images == IMAGE_DEPTH || !r->options->attributes || end->extra == ']') { /* "![text]": the text is a name, too */
         add_mark(r, GANZ_MARK_EMPTY, GANZ_MD_NOTHING, item->begin, end->end);
         return last;
     }

@@ -15,14 +15,14 @@
 
 static bool is_one_of(const char *set, char c) { return c != '\0' && strchr(set, c) != NULL; }
 
-/* The value of the first "charset=" near the page's beginning. */
+/* The value of the first "charset=" or "encoding=" near the page's beginning. */
 static size_t declared_charset(const char *page, size_t bytes, const char **name)
 {
-    static const char word[] = "charset";
-    const size_t end = bytes < 2048 ? bytes : 2048;
-    for (size_t at = 0; at + sizeof word - 1 < end; at++) {
-        if (!ganz_html_is(page + at, sizeof word - 1, word)) continue;
-        size_t from = at + sizeof word - 1;
+    const size_t end = bytes < 1024 ? bytes : 1024;
+    for (size_t at = 0; at + 8 < end; at++) {
+        const size_t word = ganz_html_is(page + at, 7, "charset") ? 7 : ganz_html_is(page + at, 8, "encoding") ? 8 : 0;
+        size_t from = at + word;
+        if (word == 0) continue;
         while (from < end && (ganz_html_space(page[from]) || is_one_of("=\"'", page[from]))) from++;
         size_t to = from;
         while (to < end && (ganz_ascii_alnum(page[to]) || is_one_of("-_:", page[to]))) to++;
@@ -32,18 +32,33 @@ static size_t declared_charset(const char *page, size_t bytes, const char **name
     return 0;
 }
 
-static bool may_be_latin(const char *page, size_t bytes)
+static bool is_any(const char *text, size_t bytes, const char *const *words)
 {
-    static const char *const names[] = {"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "iso8859-1", "latin1", "iso-8859-15", "windows-1252", "cp1252"};
-    const char *name = "";
-    const size_t length = declared_charset(page, bytes, &name);
-    for (size_t i = 0; i < GANZ_COUNT(names); i++)
-        if (ganz_html_is(name, length, names[i])) return true;
-    return length == 0;
+    for (; *words; words++)
+        if (ganz_html_is(text, bytes, *words)) return true;
+    return false;
+}
+
+/* True if there is a head, or at least the place for one, where the page could say what it is. */
+static bool is_whole(const char *page, size_t bytes)
+{
+    static const char *const first[] = {"html", "head", "body", "meta", "title", NULL};
+    ganz_html_scan scan = ganz_html_scan_over(page, bytes);
+    ganz_html_token token;
+    for (int i = 0; i < 8 && ganz_html_next(&scan, &token); i++) {
+        if (token.kind == GANZ_HTML_START && is_any(ganz_html_name(&token), token.name_bytes, first)) return true;
+        if (token.kind == GANZ_HTML_COMMENT && token.bytes > 9 && ganz_html_is(token.raw, 9, "<!doctype")) return true;
+    }
+    return false;
 }
 
 ganz_html_charset ganz_html_charset_of(const char *page, size_t bytes)
 {
+    static const char *const unicode[] = {"utf-8", "utf8", NULL};
+    static const char *const latin[] = {"us-ascii", "ascii", "iso-8859-1", "iso8859-1", "latin1", "iso-8859-15", "windows-1252", "cp1252", NULL};
+    const char *name = "";
+    const size_t length = declared_charset(page, bytes, &name);
+    const bool says_unicode = is_any(name, length, unicode), may_be_latin = length == 0 || is_any(name, length, latin);
     size_t right = 0, wrong = 0;
     int32_t code;
     for (size_t at = 0; at < bytes;) {
@@ -52,7 +67,10 @@ ganz_html_charset ganz_html_charset_of(const char *page, size_t bytes)
         if (step > 1) right++;
         at += step > 0 ? (size_t)step : 1;
     }
-    return wrong > right && may_be_latin(page, bytes) ? GANZ_HTML_LATIN : GANZ_HTML_UTF8;
+    if (wrong > right) return may_be_latin || says_unicode ? GANZ_HTML_LATIN : GANZ_HTML_ASCII;
+    const bool xml = length == 0 && bytes > 5 && memcmp(page, "<?xml", 5) == 0;
+    const bool marked = bytes > 3 && memcmp(page, "\xEF\xBB\xBF", 3) == 0;
+    return says_unicode || xml || marked || !is_whole(page, bytes) ? GANZ_HTML_UTF8 : GANZ_HTML_ASCII;
 }
 
 /* ---- bytes to text ------------------------------------------------------------------------------ */
@@ -180,7 +198,7 @@ static bool escape(ganz_text *out, const char *text, size_t bytes, ganz_html_cha
         int32_t code = 0;
         const int step = ganz_utf8_decode(text + at, bytes - at, &code);
         const char *as = step == 1 ? reference((unsigned char)text[at], quote) : NULL;
-        if (step > 1 && charset == GANZ_HTML_LATIN) as = number, snprintf(number, sizeof number, "&#%d;", (int)code);
+        if (step > 1 && charset != GANZ_HTML_UTF8) as = number, snprintf(number, sizeof number, "&#%d;", (int)code);
         const size_t next = at + (step > 0 ? (size_t)step : 1);
         if (as) {
             if (!ganz_text_append(out, text + plain, at - plain) || !ganz_text_append(out, as, strlen(as))) return false;
@@ -195,18 +213,18 @@ static bool utf8_text(ganz_text *out, const char *t, size_t n) { return escape(o
 static bool utf8_double(ganz_text *out, const char *t, size_t n) { return escape(out, t, n, GANZ_HTML_UTF8, '"'); }
 static bool utf8_single(ganz_text *out, const char *t, size_t n) { return escape(out, t, n, GANZ_HTML_UTF8, '\''); }
 static bool utf8_bare(ganz_text *out, const char *t, size_t n) { return escape(out, t, n, GANZ_HTML_UTF8, '='); }
-static bool latin_text(ganz_text *out, const char *t, size_t n) { return escape(out, t, n, GANZ_HTML_LATIN, 0); }
-static bool latin_double(ganz_text *out, const char *t, size_t n) { return escape(out, t, n, GANZ_HTML_LATIN, '"'); }
-static bool latin_single(ganz_text *out, const char *t, size_t n) { return escape(out, t, n, GANZ_HTML_LATIN, '\''); }
-static bool latin_bare(ganz_text *out, const char *t, size_t n) { return escape(out, t, n, GANZ_HTML_LATIN, '='); }
+static bool ascii_text(ganz_text *out, const char *t, size_t n) { return escape(out, t, n, GANZ_HTML_ASCII, 0); }
+static bool ascii_double(ganz_text *out, const char *t, size_t n) { return escape(out, t, n, GANZ_HTML_ASCII, '"'); }
+static bool ascii_single(ganz_text *out, const char *t, size_t n) { return escape(out, t, n, GANZ_HTML_ASCII, '\''); }
+static bool ascii_bare(ganz_text *out, const char *t, size_t n) { return escape(out, t, n, GANZ_HTML_ASCII, '='); }
 
 ganz_escape_text *ganz_html_escape(ganz_html_charset charset, char quote)
 {
-    const bool latin = charset == GANZ_HTML_LATIN;
+    const bool ascii = charset != GANZ_HTML_UTF8;
     switch (quote) {
-    case '"': return latin ? latin_double : utf8_double;
-    case '\'': return latin ? latin_single : utf8_single;
-    case '=': return latin ? latin_bare : utf8_bare;
-    default: return latin ? latin_text : utf8_text;
+    case '"': return ascii ? ascii_double : utf8_double;
+    case '\'': return ascii ? ascii_single : utf8_single;
+    case '=': return ascii ? ascii_bare : utf8_bare;
+    default: return ascii ? ascii_text : utf8_text;
     }
 }

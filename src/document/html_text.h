@@ -5,14 +5,15 @@
 #include "document/html_entity.h"
 #include "document/skeleton.h"
 
-/* How bytes above 0x7F are read and written. */
+/* How characters beyond ASCII are read and written. */
 typedef enum ganz_html_charset {
     GANZ_HTML_UTF8,
-    GANZ_HTML_LATIN /* windows-1252; written as references, which any page may have */
+    GANZ_HTML_ASCII, /* read as UTF-8, if there are any; written as references, which any page may have */
+    GANZ_HTML_LATIN  /* read as windows-1252, likewise written */
 } ganz_html_charset;
 
-/* What the bytes of a page are: UTF-8, unless more of them are wrong as such than right, and the page does not say
- * that it is something that we cannot read. */
+/* What the bytes of a page are. Bytes that are no UTF-8 are windows-1252, as browsers have it, unless the page says that it is
+ * something that we cannot read. UTF-8 is written where the page says that it is; a part of a page need not say so. */
 ganz_html_charset ganz_html_charset_of(const char *page, size_t bytes);
 
 typedef struct ganz_html_text_style {

@@ -13,7 +13,7 @@
 #include "document/markdown_link.h"
 #include "document/markdown_word.h"
 
-enum { BACKTICKS = 64 /* longer runs are text */, VAIN_SEARCHES = 16 };
+enum { BACKTICKS = 64 /* longer runs are text */, VAIN_SEARCHES = 16, APPENDIX_BYTES = 24 };
 
 typedef struct bracket {
     uint32_t item; /* its "[" or "![" */
@@ -154,11 +154,29 @@ static bool is_untranslated(const ganz_html_token *token, unsigned flags)
     return false;
 }
 
+/* 2<sup>30</sup>: what touches a word and is at most one itself would become part of it. Returns the length of the element. */
+static size_t appendix_length(const scanner *s, const ganz_html_token *token)
+{
+    const char *const name = ganz_html_name(token);
+    const bool raised = ganz_html_is(name, token->name_bytes, "sup") || ganz_html_is(name, token->name_bytes, "sub");
+    if (!raised || s->at == 0 || ganz_html_space(s->text[s->at - 1])) return 0;
+    size_t at = s->at + token->bytes;
+    const size_t limit = s->bytes - at > APPENDIX_BYTES ? at + APPENDIX_BYTES : s->bytes;
+    while (at < limit && s->text[at] != '<' && !ganz_html_space(s->text[at])) at++;
+    if (s->bytes - at < 6 || s->text[at + 1] != '/' || !ganz_html_is(s->text + at + 2, 3, s->text[at + 4] == 'p' ? "sup" : "sub")) return 0;
+    return s->text[at] == '<' && s->text[at + 5] == '>' ? at + 6 - s->at : 0;
+}
+
 static void take_start_tag(scanner *s, const ganz_html_token *token)
 {
     const char *const name = ganz_html_name(token);
     const unsigned flags = ganz_html_find(name, token->name_bytes)->flags;
     const bool whole = (flags & GANZ_HTML_VOID) || token->self_closing;
+    const size_t appendix = appendix_length(s, token);
+    if (appendix > 0) {
+        take_opaque(s, appendix, appendix, 0);
+        return;
+    }
     const size_t end = !whole && is_untranslated(token, flags) ? behind_end_tag(s, s->at + token->bytes, name, token->name_bytes) : 0;
     if (end > 0) {
         const char *const close = memchr(s->text + s->at + token->bytes, '<', end - s->at - token->bytes);
