@@ -93,7 +93,7 @@ static inline int fake_umlauts_linked(const char *text, size_t bytes, ganz_text 
         const bool alnum = ganz_is_alnum(code);
         fake_umlauts(text + at, end - at, out);
         if (alnum && word) links[count - 1].source_end = end, links[count - 1].target_end = out->bytes;
-        else if (!ganz_is_space(code)) links[count++] = (ganz_link){at, end, from, out->bytes};
+        else if (!ganz_is_space(code)) links[count++] = (ganz_link){at, end, from, out->bytes, false};
         word = alnum;
         at = end;
     }

@@ -187,8 +187,8 @@ static void text_is_decoded(void **state)
     expect_page("a &lt;b&gt; &auml; &foo; &nvlArr; &amp", true, "{a <b> \xC3\xA4 [=|&foo;] [=|&nvlArr;] &}");
     expect_page("a\n\n  b\nc", true, "{a b\nc}");
     expect_page("Donau&shy;dampf\xC2\xADschiff &shy;x", true, "{Donaudampfschiff x}");
-    expect_page("<title>a <b> &amp; c</title>d", true, "<title>{a <b> & c}</title>{d}");
-    expect_page("<textarea>a\n\n<b></textarea>", true, "<textarea>{a\n\n<b>}</textarea>");
+    expect_page("<title>a < b &amp; c</title>d", true, "<title>{a < b & c}</title>{d}");
+    expect_page("<textarea>a\n\n< b</textarea>", true, "<textarea>{a\n\n< b}</textarea>");
 }
 
 static void what_is_not_translated_is_carried(void **state)

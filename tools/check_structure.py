@@ -77,11 +77,11 @@ def html_structure(data):
 def markdown_events(tokens):
     for token in tokens:
         if token.type == "inline":
-            yield from markdown_events(token.children)
+            yield from markdown_events(token.children or [])
         elif token.type in ("text", "softbreak"):
             yield ("#text", " " if token.type == "softbreak" else token.content)
         elif token.type == "image":
-            yield ("image", token.attrs.get("src"), fold(token.content))
+            yield ("image", token.attrs.get("src"), fold("".join(e[1] for e in markdown_events(token.children or []) if e[0] == "#text")))
         elif token.type in ("html_inline", "html_block"):
             yield ("html", "".join(fold(html.unescape(token.content)).split()))
         else:

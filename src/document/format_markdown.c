@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "document/format.h"
 #include "document/html_attributes.h"
+#include "document/html_entity.h"
 #include "document/html_read.h"
 #include "document/markdown_escape.h"
 #include "document/markdown_inline.h"
@@ -70,12 +71,25 @@ static void add_text(reader *r, size_t begin, size_t end)
     ganz_skeleton_text(r->out, raw, end - begin, raw, end - begin);
 }
 
-static void add_character(reader *r, const ganz_md_item *item)
+static void add_code(reader *r, int32_t code, size_t begin, size_t end)
 {
     char *const text = ganz_skeleton_keep(r->out, 4);
-    if (!text) return;
-    const size_t bytes = (size_t)ganz_utf8_encode(item->value, text);
-    ganz_skeleton_text(r->out, text, bytes, raw_at(r, item->begin), raw_bytes(r, item->begin, item->end));
+    if (text) ganz_skeleton_text(r->out, text, (size_t)ganz_utf8_encode(code, text), raw_at(r, begin), end - begin);
+}
+
+/* "\!" before a link would make an image of it. */
+static bool must_stay(const reader *r, const ganz_md_item *item)
+{
+    return item->value == '!' && item->end < r->in.bytes && r->in.text[item->end] == '[';
+}
+
+static void add_character(reader *r, const ganz_md_item *item)
+{
+    if (must_stay(r, item)) {
+        ganz_skeleton_opaque(r->out, "", 0, raw_at(r, item->begin), raw_bytes(r, item->begin, item->end));
+        return;
+    }
+    add_code(r, item->value, item->begin, item->end);
 }
 
 /* True if a sentence goes on behind a break: nothing ends before it, and a small letter follows. */
@@ -153,6 +167,28 @@ static bool add_tag(reader *r, const ganz_md_item *item, ganz_mark_kind kind)
     return true;
 }
 
+/* Titles have escapes and references, but no marks. */
+static void add_title(reader *r, size_t begin, size_t end)
+{
+    const char *const text = r->in.text;
+    size_t plain = begin;
+    for (size_t at = begin, length; at < end; at += length) {
+        int32_t code = -1;
+        length = 1;
+        if (text[at] == '\\' && at + 1 < end && ganz_md_punctuation(text[at + 1])) code = text[at + 1], length = 2;
+        if (text[at] == '&') length = ganz_entity_decode(text + at, end - at, GANZ_ENTITY_STRICT, &code);
+        if (length <= 1 && code < 0) {
+            length = 1;
+            continue;
+        }
+        add_text(r, plain, at);
+        if (code >= 0) add_code(r, code, at, at + length);
+        else ganz_skeleton_opaque(r->out, "", 0, raw_at(r, at), length);
+        plain = at + length;
+    }
+    add_text(r, plain, end);
+}
+
 /* Copies item [begin, end) with its title as a block. Inside a mark. */
 static void add_target(reader *r, const ganz_md_item *item)
 {
@@ -166,7 +202,7 @@ static void add_target(reader *r, const ganz_md_item *item)
     const ganz_block_style style = {.breaks = GANZ_BREAK_SENTENCES, .escape = ganz_md_escape_title(item->extra), .between = " / "};
     ganz_skeleton_copy(r->out, raw, item->inner_begin - item->begin);
     ganz_skeleton_begin(r->out, &style);
-    add_text(r, item->inner_begin, item->inner_end);
+    add_title(r, item->inner_begin, item->inner_end);
     ganz_skeleton_end(r->out);
     ganz_skeleton_copy(r->out, raw + (item->inner_end - item->begin), item->end - item->inner_end);
 }

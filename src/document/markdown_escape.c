@@ -44,15 +44,18 @@ static bool begins_line(const place *p)
     case '+': return ganz_html_space(next) || next == p->text[0];
     case '>':
     case '=': return true;
-    case '#': {
-        size_t end = 0;
-        while (char_at(p, end) == '#') end++;
-        return ganz_html_space(char_at(p, end));
-    }
     case ':': return next == ':' && char_at(p, 2) == ':';
     case '{': return next == ':' || next == '%';
     default: return false;
     }
+}
+
+/* "#" and "##" as a word of their own, which is the end of a heading. */
+static bool ends_heading(const place *p)
+{
+    size_t end = p->at;
+    while (char_at(p, end) == '#') end++;
+    return ganz_html_space(char_at(p, end));
 }
 
 static bool needs_backslash(const place *p, char c)
@@ -68,7 +71,7 @@ static bool needs_backslash(const place *p, char c)
     case '*': return !(p->at > 0 && p->at + 1 < p->bytes && ganz_html_space(before) && ganz_html_space(after));
     case '_': return !(p->at > 0 && p->at + 1 < p->bytes && is_word(before) && is_word(after));
     case '<': return p->at + 1 == p->bytes || ganz_ascii_letter(after) || after == '/' || after == '!' || after == '?';
-    case '#': return ganz_html_space(before) && ganz_html_space(after);
+    case '#': return ganz_html_space(before) && ends_heading(p);
     case '&': return refers(p);
     case '$': return p->dollars > 1;
     default: return false;
