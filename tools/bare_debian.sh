@@ -86,39 +86,41 @@ settle() {
     echo '$user ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/$user") >"$log" 2>&1 || { tail -n 20 "$log"; exit 1; }
 }
 
-if [ -n "$root" ]; then
-  [ ! -e "$root" ] || { say "$root is there already"; exit 1; }
-  mkdir -p "$root"
-  root=$(cd "$root" && pwd)
-else
-  root=$(mktemp -d "${TMPDIR:-/var/tmp}/bare_debian.XXXXXX")
-  temporary=$root
-fi
-# Stopped in the middle, the command goes first and then its folder.
-finish() {
-  [ -z "$child" ] || { kill -KILL "$child" && wait "$child"; } 2>/dev/null || true
-  [ -z "$temporary" ] || rm -rf --one-file-system "$temporary"
-}
-trap finish EXIT
-trap 'exit 130' INT TERM HUP
-chmod 755 "$root"
-bare "$root"
-settle
-home=$root/${user:+home/}${user:-root}
-git clone -q --depth 1 "file://$here" "$home/ganz"
-[ -z "$user" ] || (inside chown -R "$user:" "/home/$user/ganz")
+{ # read as a whole before it runs, so that the script may be edited meanwhile
+  if [ -n "$root" ]; then
+    [ ! -e "$root" ] || { say "$root is there already"; exit 1; }
+    mkdir -p "$root"
+    root=$(cd "$root" && pwd)
+  else
+    root=$(mktemp -d "${TMPDIR:-/var/tmp}/bare_debian.XXXXXX")
+    temporary=$root
+  fi
+  # Stopped in the middle, the command goes first and then its folder.
+  finish() {
+    [ -z "$child" ] || { kill -KILL "$child" && wait "$child"; } 2>/dev/null || true
+    [ -z "$temporary" ] || rm -rf --one-file-system "$temporary"
+  }
+  trap finish EXIT
+  trap 'exit 130' INT TERM HUP
+  chmod 755 "$root"
+  bare "$root"
+  settle
+  home=$root/${user:+home/}${user:-root}
+  git clone -q --depth 1 "file://$here" "$home/ganz"
+  [ -z "$user" ] || (inside chown -R "$user:" "/home/$user/ganz")
 
-say "$suite: $command as ${user:-root}; its output is in $log"
-SECONDS=0 status=0
-if [ -n "$user" ]; then
-  enter=(su - "$user" -c "cd ganz && $command")
-else
-  enter=(bash -c "cd /root/ganz && $command")
-fi
-inside "${enter[@]}" >"$log" 2>&1 </dev/null &
-child=$!
-wait "$child" || status=$?
-child=
-tail -n 15 "$log"
-say "$suite: $command as ${user:-root} ended with $status after $SECONDS s"
-exit $status
+  say "$suite: $command as ${user:-root}; its output is in $log"
+  SECONDS=0 status=0
+  if [ -n "$user" ]; then
+    enter=(su - "$user" -c "cd ganz && $command")
+  else
+    enter=(bash -c "cd /root/ganz && $command")
+  fi
+  inside "${enter[@]}" >"$log" 2>&1 </dev/null &
+  child=$!
+  wait "$child" || status=$?
+  child=
+  tail -n 15 "$log"
+  say "$suite: $command as ${user:-root} ended with $status after $SECONDS s"
+  exit $status
+}
