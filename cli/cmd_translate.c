@@ -400,6 +400,7 @@ static ganz_status run_documents(job *j, const cli_list *files, int *skipped, ga
     cli_documents *documents;
     ganz_status status = cli_documents_open(&documents, j->model, &o, &j->progress, err);
     if (status != GANZ_OK) return status;
+    j->progress.unit = "sentences";
     j->progress.total = cli_inputs_bytes(&inputs);
     status = cli_inputs_read(&inputs, documents, skipped, err);
     if (status == GANZ_OK) status = cli_documents_end(documents, err);
@@ -452,6 +453,42 @@ static bool reads_input(const cli_list *files)
     return found;
 }
 
+static bool is_plain(const char *format)
+{
+    return strcmp(format, "auto") == 0 || strcmp(format, "text") == 0 || strcmp(format, "lines") == 0;
+}
+
+static bool is_format(const char *name)
+{
+    const size_t bytes = strlen(name);
+    for (const char *at = ganz_document_formats(); *at; at += strcspn(at, " "), at += *at == ' ')
+        if (strcspn(at, " ") == bytes && memcmp(at, name, bytes) == 0) return true;
+    return strcmp(name, "auto") == 0;
+}
+
+static ganz_newlines newlines_named(const char *name)
+{
+    if (strcmp(name, "end") == 0) return GANZ_NEWLINE_ENDS;
+    return strcmp(name, "space") == 0 ? GANZ_NEWLINE_SPACE : GANZ_NEWLINE_NEVER;
+}
+
+/* -1 to go on, or the exit code of options that do not go together. */
+static int check_choices(const job *j, const cli_list *files)
+{
+    const cli_command *const about = &cli_about_translate;
+    const bool documents = j->glossary_path || j->cache_path || j->document.bilingual || !is_plain(j->document.format);
+    if (j->options.n_best > j->options.beam)
+        return cli_usage(about, "--n-best must be at most --beam (%d)", j->options.beam);
+    if (!is_format(j->document.format))
+        return cli_usage(about, "there is no format %s: auto %s", j->document.format, ganz_document_formats());
+    if (wants_lines(j) && documents)
+        return cli_usage(about, "--n-best, --scores, --alignment and --prefix are about lines: no --glossary, --cache, "
+                                "--bilingual or other formats");
+    if (j->prefix_path && strcmp(j->prefix_path, "-") == 0 && reads_input(files))
+        return cli_usage(about, "standard input can be the text or the prefixes, not both");
+    return -1;
+}
+
 int cli_run_translate(int argc, char **argv)
 {
     job j = {.out_path = "-",
@@ -499,21 +536,14 @@ int cli_run_translate(int argc, char **argv)
     };
     cli_list files = {0};
     int code = cli_parse(&cli_about_translate, options, argc, argv, &files);
-    if (code < 0 && n_best > beam)
-        code = cli_usage(&cli_about_translate, "--n-best must be at most --beam (%lld)", beam);
-    if (code < 0 && j.prefix_path && strcmp(j.prefix_path, "-") == 0 && reads_input(&files))
-        code = cli_usage(&cli_about_translate, "standard input can be the text or the prefixes, not both");
-    if (code < 0) {
-        j.document.newlines = j.newlines[0] == 'e'   ? GANZ_NEWLINE_ENDS
-                              : j.newlines[0] == 's' ? GANZ_NEWLINE_SPACE
-                                                     : GANZ_NEWLINE_NEVER;
-        j.options.beam = (int)beam;
-        j.options.n_best = (int)n_best;
-        j.options.batch_tokens = (int)batch;
-        j.options.max_input = (int)max_input;
-        j.options.max_length = (int)max_length;
-        code = start_job(&j, &files);
-    }
+    j.document.newlines = newlines_named(j.newlines);
+    j.options.beam = (int)beam;
+    j.options.n_best = (int)n_best;
+    j.options.batch_tokens = (int)batch;
+    j.options.max_input = (int)max_input;
+    j.options.max_length = (int)max_length;
+    if (code < 0) code = check_choices(&j, &files);
+    if (code < 0) code = start_job(&j, &files);
     free_job(&j);
     cli_list_free(&files);
     return code;

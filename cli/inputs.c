@@ -17,6 +17,8 @@ typedef struct reader {
     ganz_lines *lines;
     ganz_text text;
     size_t piece; /* bytes after which one ends at the next chance */
+    bool unended; /* the text so far ended without a newline */
+    bool added;   /* something of the file was handed on */
     int skipped;
     struct stat out; /* the folder written to */
 } reader;
@@ -105,6 +107,8 @@ static ganz_status read_pieces(reader *r, const char *format, ganz_error *err)
             if (status != GANZ_OK) return status;
         }
         if (r->text.bytes == 0) break;
+        r->added = true;
+        r->unended = r->text.text[r->text.bytes - 1] != '\n';
         ganz_status status = check_text(r, line, err);
         line = ganz_lines_number(r->lines) + 1;
         if (status == GANZ_OK)
@@ -112,7 +116,7 @@ static ganz_status read_pieces(reader *r, const char *format, ganz_error *err)
         if (status != GANZ_OK) return status;
         if (r->piece < MOST_BYTES) r->piece *= 2;
     }
-    return GANZ_OK;
+    return r->added ? GANZ_OK : cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
 }
 
 static ganz_status read_whole(reader *r, const char *format, const char *name, ganz_error *err)
@@ -167,10 +171,22 @@ static ganz_status read_open_file(reader *r, const char *path, ganz_error *err)
     return read_whole(r, format, name, err);
 }
 
+/* A file that ends in the middle of a line is ended before another one follows. */
+static ganz_status end_line(reader *r, ganz_error *err)
+{
+    if (!r->unended) return GANZ_OK;
+    r->unended = false;
+    r->text.bytes = 0;
+    const ganz_status status = add(&r->text, "\n", 1, err);
+    return status == GANZ_OK ? cli_documents_add(r->documents, &r->text, "text", "newline", err) : status;
+}
+
 static ganz_status read_file(reader *r, const char *path, ganz_error *err)
 {
     ganz_status status = ganz_lines_open(&r->lines, path, err);
+    if (status == GANZ_OK) status = end_line(r, err);
     r->text.bytes = 0;
+    r->added = false;
     if (status == GANZ_OK) status = read_open_file(r, path, err);
     ganz_lines_close(&r->lines);
     return status;
@@ -211,12 +227,14 @@ static void note(const reader *r, const char *path, const char *why)
     if (!r->in->quiet) fprintf(stderr, "ganz translate: %s: %s\n", path, why);
 }
 
-/* A file of a folder that cannot be read does not stop the others. */
+/* A file of a folder that cannot be read does not stop the others, unless its beginning is on its way already. */
 static ganz_status file_to_file(reader *r, const char *from, const char *to, ganz_error *err)
 {
     ganz_status status = cli_documents_output(r->documents, to, err);
+    r->unended = false;
     if (status == GANZ_OK) status = read_file(r, from, err);
-    if (status != GANZ_EFORMAT && status != GANZ_EUNSUPPORTED && status != GANZ_EINVAL) return status;
+    const bool unreadable = status == GANZ_EFORMAT || status == GANZ_EUNSUPPORTED || status == GANZ_EINVAL;
+    if (!unreadable || r->added) return status;
     note(r, err->message, "skipped");
     r->skipped++;
     return GANZ_OK;
@@ -273,6 +291,7 @@ static ganz_status read_to_folder(reader *r, ganz_error *err)
         }
         status = join(to, r->in->out, slash ? slash + 1 : from, err);
         if (status == GANZ_OK) status = cli_documents_output(r->documents, to, err);
+        r->unended = false;
         if (status == GANZ_OK) status = read_file(r, from, err);
     }
     return status;
