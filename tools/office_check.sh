@@ -1,13 +1,14 @@
 #!/bin/bash
-# office_check.sh FAKE_DOCUMENT [PO-OR-POT...]: round trips of real files through other programs' hands. LibreOffice makes
-# documents of tests/data/office, tests/fake_document.c "translates" them, LibreOffice opens the results; msgfmt checks PO
-# files. FAKE_DOCUMENT is build/release/tests/fake_document. Exit code 77 where a program is missing.
+# office_check.sh FAKE_TRANSLATE [PO-OR-POT...]: round trips of real files through other programs' hands. LibreOffice makes
+# documents of tests/data/office, tests/fake_translate.c "translates" them, LibreOffice opens the results; msgfmt checks PO
+# files. FAKE_TRANSLATE is build/release/tests/fake_translate. Exit code 77 where a program is missing.
 set -u
-fake=$(realpath "${1:?say where fake_document is}")
+program=$(realpath "${1:?say where fake_translate is}")
 shift
+fake() { "$program" "${2##*.}" "$1" "$2" >"$3"; } # TRANSLATOR IN OUT
 here=$(cd "$(dirname "$0")/.." && pwd)
-for program in soffice python3 unzip xmllint msgfmt msgattrib msginit; do
-  command -v $program >/dev/null || { echo "office_check: no $program"; exit 77; }
+for needed in soffice python3 unzip xmllint msgfmt msgattrib msginit; do
+  command -v $needed >/dev/null || { echo "office_check: no $needed"; exit 77; }
 done
 files=()
 for file in "$@"; do files+=("$(realpath "$file")"); done
@@ -58,23 +59,23 @@ well_formed() { # every XML member of an archive
 
 try() { # DOCUMENT FLAT-SUFFIX
   local document=$1 flat=$2 name; name=$(basename "$document")
-  "$fake" identity "$document" same && cmp -s "$document" same || say "$name changes without a translation"
-  for how in shout reverse twice nothing; do
+  fake identity "$document" same && cmp -s "$document" same || say "$name changes without a translation"
+  for how in shout turned twice nothing; do
     mkdir -p $how
-    "$fake" $how "$document" "$how/$name" || { say "$name: $how fails"; continue; }
+    fake $how "$document" "$how/$name" || { say "$name: $how fails"; continue; }
     well_formed "$how/$name"
   done
   [ -n "$flat" ] || return
-  for from in made shout reverse; do
+  for from in made shout turned; do
     mkdir -p flat_$from
     office "$flat" flat_$from "$from/$name" || say "LibreOffice does not open $from/$name"
   done
   local base=${name%.*}.$flat
-  for how in shout reverse; do
+  for how in shout turned; do
     diff <(python3 look.py flat_made/"$base" names) <(python3 look.py flat_$how/"$base" names) >differences || { say "$name: $how changes the structure"; head -20 differences; }
   done
   diff <(python3 look.py flat_made/"$base" text) <(python3 look.py flat_shout/"$base" text) >differences || { say "$name: shouting changes the text"; head differences; }
-  diff <(python3 look.py flat_made/"$base" words) <(python3 look.py flat_reverse/"$base" words) >differences || { say "$name: turning words around changes them"; head differences; }
+  diff <(python3 look.py flat_made/"$base" words) <(python3 look.py flat_turned/"$base" words) >differences || { say "$name: turning words around changes them"; head differences; }
 }
 
 for suffix in odt docx epub; do
@@ -93,8 +94,8 @@ for file in "${files[@]}"; do
     *.pot) msginit --no-translator -l de_DE.UTF-8 -i "$file" -o empty.po 2>/dev/null ;;
     *) msgattrib --no-obsolete "$file" -o empty.po ;;
   esac
-  for how in identity shout reverse twice; do
-    "$fake" $how empty.po full.po && msgattrib --clear-fuzzy full.po -o clear.po && msgfmt -c -o /dev/null clear.po || say "$file: msgfmt does not like what $how makes"
+  for how in identity shout turned twice; do
+    fake $how empty.po full.po && msgattrib --clear-fuzzy full.po -o clear.po && msgfmt -c -o /dev/null clear.po || say "$file: msgfmt does not like what $how makes"
     grep -q 'msgstr ""$' full.po || say "$file: no message"
   done
   messages=$((messages + $(grep -c '^msgid ' full.po)))
