@@ -1,6 +1,6 @@
 /* Files of messages that nobody vouches for; the first byte says JSON, ARB, .properties or PO. With a translator that
- * returns its input every byte comes back, but for what PO files have filled in: those are whole after the first time. What
- * other translators make of a file can be read again. */
+ * returns its input every byte comes back, but for what PO files have filled in: those are whole after the first time.
+ * What other translators make of a file can be read again. */
 #include <string.h>
 
 #include "fuzz.h"
@@ -14,7 +14,8 @@ static void expect_same(const ganz_text *out, const char *file, size_t bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static fake_translator *const translators[] = {fake_shout, fake_reverse, fake_twice, fake_nothing};
-    static const ganz_format *const formats[] = {&ganz_format_json, &ganz_format_arb, &ganz_format_properties, &ganz_format_po};
+    static const ganz_format *const formats[] = {&ganz_format_json, &ganz_format_arb, &ganz_format_properties,
+                                                 &ganz_format_po};
     if (bytes == 0) return 0;
     const ganz_format *const format = formats[data[0] % 4];
     const char *const file = (const char *)data + 1;

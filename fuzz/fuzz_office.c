@@ -1,6 +1,6 @@
-/* Files of office documents, books and XLIFF that nobody vouches for, without the archive around them: the first byte says
- * which. With a translator that returns its input nothing changes; with others, which throw words about, and links that make
- * no sense, the result is well-formed XML again, and the text of office documents stands in runs. */
+/* Files of office documents, books and XLIFF that nobody vouches for, without the archive around them: the first byte
+ * says which. With a translator that returns its input nothing changes; with others, which throw words about, and links
+ * that make no sense, the result is well-formed XML again, and the text of office documents stands in runs. */
 #include <string.h>
 
 #include "archives.h"
@@ -11,8 +11,9 @@
 
 #define WORD "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 #define DRAWING "http://schemas.openxmlformats.org/drawingml/2006/main"
-#define TYPES(name, type) \
-    "<Types><Override PartName=\"/" name "\" ContentType=\"application/vnd.openxmlformats-officedocument." type "+xml\"/></Types>"
+#define TYPES(name, type)                                                                                       \
+    "<Types><Override PartName=\"/" name "\" ContentType=\"application/vnd.openxmlformats-officedocument." type \
+    "+xml\"/></Types>"
 
 /* What is put around the bytes, so that a fuzzer need not find out about namespaces. */
 typedef struct kind {
@@ -23,12 +24,15 @@ typedef struct kind {
 } kind;
 
 static const kind kinds[] = {
-    {&ganz_format_docx, "d.xml", "[Content_Types].xml", TYPES("d.xml", "wordprocessingml.document.main"), "<w:d xmlns:w=\"" WORD "\" xmlns:v=\"v\">", "</w:d>"},
-    {&ganz_format_pptx, "d.xml", "[Content_Types].xml", TYPES("d.xml", "presentationml.slide"), "<a:d xmlns:a=\"" DRAWING "\">", "</a:d>"},
+    {&ganz_format_docx, "d.xml", "[Content_Types].xml", TYPES("d.xml", "wordprocessingml.document.main"),
+     "<w:d xmlns:w=\"" WORD "\" xmlns:v=\"v\">", "</w:d>"},
+    {&ganz_format_pptx, "d.xml", "[Content_Types].xml", TYPES("d.xml", "presentationml.slide"),
+     "<a:d xmlns:a=\"" DRAWING "\">", "</a:d>"},
     {&ganz_format_odt, "content.xml", "mimetype", "application/vnd.oasis.opendocument.text",
      "<o:d xmlns:o=\"urn:oasis:names:tc:opendocument:xmlns:office:1.0\" xmlns:t=\"urn:oasis:names:tc:opendocument:xmlns:text:1.0\" xmlns:draw=\"urn:oasis:names:tc:opendocument:xmlns:drawing:1.0\">",
      "</o:d>"},
-    {&ganz_format_xliff, NULL, NULL, NULL, "<xliff xmlns=\"urn:oasis:names:tc:xliff:document:1.2\"><file>", "</file></xliff>"},
+    {&ganz_format_xliff, NULL, NULL, NULL, "<xliff xmlns=\"urn:oasis:names:tc:xliff:document:1.2\"><file>",
+     "</file></xliff>"},
     {&ganz_format_xliff, NULL, NULL, NULL, "<xliff xmlns=\"urn:oasis:names:tc:xliff:document:2.0\">", "</xliff>"},
 };
 
@@ -54,7 +58,8 @@ static void count_texts(const ganz_xml_tree *t, size_t *lost)
 static ganz_status lost_texts(const char *text, size_t bytes, size_t *lost)
 {
     static const ganz_xml_space spaces[] = {{WORD, 1}, {DRAWING, 1}, {NULL, 0}};
-    static const ganz_xml_name names[] = {{1, "t", RUN_TEXT}, {1, "p", PARAGRAPH}, {1, "r", PARAGRAPH}, {1, "hyperlink", PARAGRAPH}, {0, NULL, 0}};
+    static const ganz_xml_name names[] = {
+        {1, "t", RUN_TEXT}, {1, "p", PARAGRAPH}, {1, "r", PARAGRAPH}, {1, "hyperlink", PARAGRAPH}, {0, NULL, 0}};
     ganz_xml_tree t;
     ganz_error err;
     const ganz_status status = ganz_xml_tree_open(&t, text, bytes, "result", spaces, names, NULL, &err);
@@ -93,7 +98,8 @@ static void expect_good(const kind *k, const ganz_text *out, const char *before,
 
 /* ---- documents ---------------------------------------------------------------------------------- */
 
-static ganz_status translate(const kind *k, const char *file, size_t bytes, fake_translator *how, uint32_t seed, ganz_text *out)
+static ganz_status translate(const kind *k, const char *file, size_t bytes, fake_translator *how, uint32_t seed,
+                             ganz_text *out)
 {
     ganz_document *doc;
     ganz_document_options options;
@@ -107,13 +113,16 @@ static ganz_status translate(const kind *k, const char *file, size_t bytes, fake
     return status;
 }
 
-static void try_file(const kind *k, const char *file, size_t bytes, const char *member, size_t member_bytes, uint32_t seed)
+static void try_file(const kind *k, const char *file, size_t bytes, const char *member, size_t member_bytes,
+                     uint32_t seed)
 {
     static fake_translator *const translators[] = {fake_shout, fake_reverse, fake_twice, fake_nothing};
     ganz_text out = {0}, again = {0};
     if (translate(k, file, bytes, fake_identity, 0, &out) == GANZ_OK) {
         if (k->member) FUZZ_EXPECT(out.bytes == bytes && memcmp(out.text, file, bytes) == 0);
-        else FUZZ_EXPECT(translate(k, out.text, out.bytes, fake_shout, 0, &again) == GANZ_OK && again.bytes == out.bytes && memcmp(again.text, out.text, out.bytes) == 0);
+        else
+            FUZZ_EXPECT(translate(k, out.text, out.bytes, fake_shout, 0, &again) == GANZ_OK &&
+                        again.bytes == out.bytes && memcmp(again.text, out.text, out.bytes) == 0);
         out.bytes = 0;
         FUZZ_EXPECT(translate(k, file, bytes, translators[seed % 4], seed / 4 % 3 ? seed : 0, &out) == GANZ_OK);
         expect_good(k, &out, member, member_bytes);
@@ -131,7 +140,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     ganz_text_append(&member, (const char *)data + 1, bytes - 1);
     ganz_text_append(&member, k->after, strlen(k->after));
     if (k->member) {
-        const archive_member members[] = {{k->other, k->other_text, strlen(k->other_text)}, {k->member, member.text, member.bytes}};
+        const archive_member members[] = {{k->other, k->other_text, strlen(k->other_text)},
+                                          {k->member, member.text, member.bytes}};
         size_t count;
         unsigned char *const archive = archive_make(members, 2, &count);
         try_file(k, (const char *)archive, count, member.text, member.bytes, (uint32_t)bytes * 2654435761u >> 8);

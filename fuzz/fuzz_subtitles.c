@@ -1,5 +1,5 @@
-/* Subtitles that nobody vouches for, the first byte says SRT or WebVTT. With a translator that returns its input every byte
- * comes back; with others the times come back, and cues that had text are as many as before or empty. */
+/* Subtitles that nobody vouches for, the first byte says SRT or WebVTT. With a translator that returns its input every
+ * byte comes back; with others the times come back, and cues that had text are as many as before or empty. */
 #include <string.h>
 
 #include "document/subtitles.h"
@@ -12,7 +12,8 @@ static uint64_t sum_of_times(const char *text, size_t bytes, bool vtt)
     const ganz_subtitles in = {text, bytes, vtt};
     for (size_t at = 0; at < bytes;) {
         const ganz_subtitle_line l = ganz_subtitle_line_at(&in, at);
-        for (size_t i = l.begin; i < l.end && ganz_subtitle_has_arrow(&in, &l); i++) sum = sum * 31 + (unsigned char)text[i];
+        for (size_t i = l.begin; i < l.end && ganz_subtitle_has_arrow(&in, &l); i++)
+            sum = sum * 31 + (unsigned char)text[i];
         at = l.next;
     }
     return sum;
@@ -50,7 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         FUZZ_EXPECT(out.bytes == count && (count == 0 || memcmp(out.text, file, count) == 0));
         out.bytes = 0;
         FUZZ_EXPECT(fake_document(&out, format, file, count, true, translators[bytes % 4], &err) == GANZ_OK);
-        FUZZ_EXPECT(has_loose_arrow(file, count, vtt) || sum_of_times(file, count, vtt) == sum_of_times(out.text, out.bytes, vtt));
+        FUZZ_EXPECT(has_loose_arrow(file, count, vtt) ||
+                    sum_of_times(file, count, vtt) == sum_of_times(out.text, out.bytes, vtt));
     }
     ganz_text_free(&out);
     return 0;

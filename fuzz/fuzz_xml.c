@@ -26,7 +26,8 @@ static void expect_start(const ganz_xml_tree *t, size_t i)
 {
     const ganz_xml_event *const e = t->events, *const end = &e[e[i].partner];
     ganz_slice name, value;
-    FUZZ_EXPECT(e[i].empty ? e[i].partner == i : end->kind == GANZ_XML_END && end->partner == i && end->begin >= e[i].end);
+    FUZZ_EXPECT(e[i].empty ? e[i].partner == i
+                           : end->kind == GANZ_XML_END && end->partner == i && end->begin >= e[i].end);
     for (size_t at = 0; ganz_xml_next_attribute(t->x.text + e[i].begin, e[i].end - e[i].begin, &at, &name, &value);)
         FUZZ_EXPECT(name.bytes > 0 && value.at + value.bytes < t->x.text + e[i].end);
 }

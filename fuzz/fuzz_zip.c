@@ -36,7 +36,8 @@ static void replace_one(const uint8_t *data, size_t bytes, int member)
     FUZZ_EXPECT(ganz_zip_open(&again, written, count, &limits, NULL) == GANZ_OK);
     FUZZ_EXPECT(ganz_zip_count(again) == ganz_zip_count(zip));
     for (int i = 0; i < ganz_zip_count(zip) && i < 20; i++) {
-        FUZZ_EXPECT(strcmp(ganz_zip_name(zip, i), ganz_zip_name(again, i)) == 0 && ganz_zip_stored(zip, i) == ganz_zip_stored(again, i));
+        FUZZ_EXPECT(strcmp(ganz_zip_name(zip, i), ganz_zip_name(again, i)) == 0 &&
+                    ganz_zip_stored(zip, i) == ganz_zip_stored(again, i));
         if (i != member) expect_same(zip, again, i);
     }
     size_t n;

@@ -18,12 +18,13 @@ static inline unsigned char *archive_put(unsigned char *at, uint32_t value, int 
     return at;
 }
 
-/* Fields that a local header and an entry of the directory share, from the version needed to the length of extra fields. */
+/* Fields that a local header and an entry of the directory share, from the version needed to the length of extra
+ * fields. */
 static inline unsigned char *archive_fields(unsigned char *at, const archive_member *m)
 {
-    at = archive_put(at, 20, 2);     /* version */
-    at = archive_put(at, 0, 2);      /* flags */
-    at = archive_put(at, 0, 2);      /* stored */
+    at = archive_put(at, 20, 2);         /* version */
+    at = archive_put(at, 0, 2);          /* flags */
+    at = archive_put(at, 0, 2);          /* stored */
     at = archive_put(at, 0x5A215000, 4); /* time and date */
     at = archive_put(at, (uint32_t)crc32(crc32(0, NULL, 0), (const unsigned char *)m->data, (unsigned)m->bytes), 4);
     at = archive_put(at, (uint32_t)m->bytes, 4);

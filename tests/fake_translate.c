@@ -1,7 +1,9 @@
-/* fake_translate FORMAT TRANSLATOR [FILE]: a document through a translator without a model (identity, umlauts, shout, reverse, twice,
- * nothing) to standard output. tools/check_structure.py compares what comes out. */
+/* fake_translate FORMAT TRANSLATOR [FILE]: a document through a translator without a model (identity, umlauts, shout, reverse,
+ * twice, nothing; turned: reverse, with links that say so) to standard output. tools/check_structure.py and
+ * tools/office_check.sh compare what comes out. */
 #include <stdio.h>
 
+#include "reversed.h"
 #include "skeletons.h"
 
 static const struct {
@@ -22,18 +24,32 @@ static fake_translator *find_translator(const char *name)
     return NULL;
 }
 
+static ganz_status turned_document(ganz_text *out, const ganz_format *format, const ganz_text *in, ganz_error *err)
+{
+    ganz_document *doc;
+    ganz_document_options options;
+    ganz_document_defaults(&options);
+    ganz_status status = ganz_document_open_as(&doc, format, in->text ? in->text : "", in->bytes, &options, err);
+    if (status == GANZ_OK) status = fake_translate_reversed(doc, err);
+    if (status == GANZ_OK) status = ganz_document_write(doc, out, err);
+    ganz_document_close(&doc);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     const ganz_format *const format = argc > 2 ? ganz_format_named(argv[1]) : NULL;
     fake_translator *const translate = argc > 2 ? find_translator(argv[2]) : NULL;
+    const bool turned = argc > 2 && strcmp(argv[2], "turned") == 0;
     FILE *const file = argc > 3 ? fopen(argv[3], "rb") : stdin;
     ganz_text in = {0}, out = {0};
     ganz_error err = {0};
-    if (!format || !translate) return fprintf(stderr, "usage: fake_translate FORMAT TRANSLATOR [FILE]\n"), 2;
+    if (!format || (!translate && !turned)) return fprintf(stderr, "usage: fake_translate FORMAT TRANSLATOR [FILE]\n"), 2;
     if (!file) return perror(argv[3]), 1;
     read_all(file, &in);
     if (file != stdin) fclose(file);
-    const ganz_status status = fake_document(&out, format, in.text ? in.text : "", in.bytes, true, translate, &err);
+    const ganz_status status = turned ? turned_document(&out, format, &in, &err)
+                                      : fake_document(&out, format, in.text ? in.text : "", in.bytes, true, translate, &err);
     if (status != GANZ_OK) fprintf(stderr, "fake_translate: %s\n", err.message);
     else fwrite(out.text ? out.text : "", 1, out.bytes, stdout);
     free(in.text);

@@ -13,7 +13,8 @@ static inline int link_reversed(const char *text, size_t bytes, ganz_link *links
     for (size_t end = bytes; end > 0 && count < REVERSED_WORDS;) {
         size_t begin = end;
         while (begin > 0 && text[begin - 1] != ' ') begin--;
-        links[count++] = (ganz_link){.source_begin = begin, .source_end = end, .target_begin = bytes - end, .target_end = bytes - begin};
+        links[count++] = (ganz_link){
+            .source_begin = begin, .source_end = end, .target_begin = bytes - end, .target_end = bytes - begin};
         end = begin > 0 ? begin - 1 : 0;
     }
     return count;

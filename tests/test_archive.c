@@ -43,8 +43,10 @@ static void expect_member(ganz_zip *zip, const char *name, const char *text)
 }
 
 /* Each holds "mimetype", stored, and "text/a.txt", packed, with these texts. */
-static const char *const archives[] = {"infozip.zip", "python.zip", "descriptor.zip", "zip64_header.zip", "comment.zip"};
-static const char mimetype[] = "application/epub+zip", story[] = "Once upon a time, once upon a time, once upon a time.\n";
+static const char *const archives[] = {"infozip.zip", "python.zip", "descriptor.zip", "zip64_header.zip",
+                                       "comment.zip"};
+static const char mimetype[] = "application/epub+zip",
+                  story[] = "Once upon a time, once upon a time, once upon a time.\n";
 
 static void archives_of_others_are_read(void **state)
 {
@@ -97,13 +99,14 @@ static void one_member_is_replaced(void **state)
 
 typedef struct change {
     const char *what;
-    size_t at;    /* byte to set, from the beginning of the central directory if `directory` */
+    size_t at; /* byte to set, from the beginning of the central directory if `directory` */
     bool directory;
     unsigned char value;
     const char *says;
 } change;
 
-static void expect_refused(const unsigned char *data, size_t bytes, const ganz_zip_limits *limits, const char *what, const char *says)
+static void expect_refused(const unsigned char *data, size_t bytes, const ganz_zip_limits *limits, const char *what,
+                           const char *says)
 {
     ganz_zip *zip;
     ganz_error err = {0};
@@ -144,7 +147,8 @@ static void archives_that_deceive_are_refused(void **state)
 {
     (void)state;
     size_t bytes;
-    const archive_member twins[] = {{"one.txt", "first", 5}, {"one.txt", "second", 6}}, pair[] = {{"one.txt", "first", 5}, {"two.txt", "2", 1}};
+    const archive_member twins[] = {{"one.txt", "first", 5}, {"one.txt", "second", 6}},
+                         pair[] = {{"one.txt", "first", 5}, {"two.txt", "2", 1}};
     unsigned char *data = archive_make(twins, 2, &bytes);
     expect_refused(data, bytes, NULL, "two of one name", "two members are called one.txt");
     free(data);
@@ -244,8 +248,11 @@ static void show_events(const char *text, const ganz_xml_options *options, char 
         if (ganz_xml_next(&x, &err) != GANZ_OK) fail_msg("%s: %s", text, err.message);
         const bool tag = x.kind == GANZ_XML_START || x.kind == GANZ_XML_END;
         n += (size_t)snprintf(out + n, room - n, "%c", signs[x.kind]);
-        if (tag) n += (size_t)snprintf(out + n, room - n, "%.*s(%d)%s", (int)x.local.bytes, x.local.at, x.space, x.empty ? "/" : "");
-        if (x.kind == GANZ_XML_TEXT) n += (size_t)snprintf(out + n, room - n, "%.*s", (int)(x.end - x.begin), text + x.begin);
+        if (tag)
+            n += (size_t)snprintf(out + n, room - n, "%.*s(%d)%s", (int)x.local.bytes, x.local.at, x.space,
+                                  x.empty ? "/" : "");
+        if (x.kind == GANZ_XML_TEXT)
+            n += (size_t)snprintf(out + n, room - n, "%.*s", (int)(x.end - x.begin), text + x.begin);
     } while (x.kind != GANZ_XML_STOP);
 }
 
@@ -307,7 +314,8 @@ static void wrong_xml_is_refused(void **state)
     for (size_t i = 0; i < GANZ_COUNT(bad); i++) {
         ganz_xml_tree tree;
         ganz_error err = {0};
-        const ganz_status status = ganz_xml_tree_open(&tree, bad[i].text, strlen(bad[i].text), "a.xml", NULL, none, NULL, &err);
+        const ganz_status status =
+            ganz_xml_tree_open(&tree, bad[i].text, strlen(bad[i].text), "a.xml", NULL, none, NULL, &err);
         if (status != GANZ_EFORMAT || !strstr(err.message, bad[i].says)) fail_msg("%s: %s", bad[i].text, err.message);
         ganz_xml_tree_close(&tree);
     }

@@ -18,7 +18,11 @@ static const ganz_xml_space spaces[] = {
 };
 
 static const ganz_xml_name names[] = {
-    {CONTAINER, "rootfile", ROOT_FILE}, {PACKAGE, "item", ITEM}, {NCX, "text", LABEL}, {CIPHER, "CipherReference", REFERENCE}, {0, NULL, 0},
+    {CONTAINER, "rootfile", ROOT_FILE},
+    {PACKAGE, "item", ITEM},
+    {NCX, "text", LABEL},
+    {CIPHER, "CipherReference", REFERENCE},
+    {0, NULL, 0},
 };
 
 typedef struct book {
@@ -31,7 +35,13 @@ typedef struct book {
 
 enum { MOST_PATH = 1024 };
 
-static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
 
 static size_t last_slash(const char *path, size_t bytes)
 {
@@ -39,13 +49,15 @@ static size_t last_slash(const char *path, size_t bytes)
     return bytes;
 }
 
-/* Appends a reference to the folder path[0..folder), without "%20", "../" and what follows "#". False: it is too long. */
+/* Appends a reference to the folder path[0..folder), without "%20", "../" and what follows "#". False: it is too long.
+ */
 static bool join_path(char *path, size_t folder, ganz_slice reference)
 {
     size_t n = folder;
     for (size_t i = 0; i < reference.bytes && reference.at[i] != '#'; i++) {
         char c = reference.at[i];
-        if (c == '%' && i + 2 < reference.bytes && hex_digit(reference.at[i + 1]) >= 0 && hex_digit(reference.at[i + 2]) >= 0) {
+        if (c == '%' && i + 2 < reference.bytes && hex_digit(reference.at[i + 1]) >= 0 &&
+            hex_digit(reference.at[i + 2]) >= 0) {
             c = (char)(hex_digit(reference.at[i + 1]) * 16 + hex_digit(reference.at[i + 2]));
             i += 2;
         }
@@ -59,7 +71,8 @@ static bool join_path(char *path, size_t folder, ganz_slice reference)
 
 /* ---- members ------------------------------------------------------------------------------------ */
 
-static ganz_status open_tree(book *b, ganz_xml_tree *tree, int member, const char **text, size_t *bytes, ganz_error *err)
+static ganz_status open_tree(book *b, ganz_xml_tree *tree, int member, const char **text, size_t *bytes,
+                             ganz_error *err)
 {
     const ganz_xml_options how = {.doctype = true};
     tree->events = NULL;
@@ -67,8 +80,8 @@ static ganz_status open_tree(book *b, ganz_xml_tree *tree, int member, const cha
     return ganz_xml_tree_open(tree, *text, *bytes, ganz_zip_name(b->package.zip, member), spaces, names, &how, err);
 }
 
-/* Members that are encrypted have their names in a list: fonts mostly, which are not read, or all pages of a book that was
- * sold with copy protection. */
+/* Members that are encrypted have their names in a list: fonts mostly, which are not read, or all pages of a book that
+ * was sold with copy protection. */
 static ganz_status read_ciphers(book *b, int list, ganz_error *err)
 {
     const char *text;
@@ -78,7 +91,9 @@ static ganz_status read_ciphers(book *b, int list, ganz_error *err)
     for (size_t i = 0; status == GANZ_OK && i < tree.count; i++) {
         ganz_slice uri;
         char path[MOST_PATH];
-        if (!ganz_xml_starts(&tree, i, REFERENCE) || !ganz_xml_tree_attribute(&tree, i, "URI", &uri) || !join_path(path, 0, uri)) continue;
+        if (!ganz_xml_starts(&tree, i, REFERENCE) || !ganz_xml_tree_attribute(&tree, i, "URI", &uri) ||
+            !join_path(path, 0, uri))
+            continue;
         const int member = ganz_zip_find(b->package.zip, path);
         if (member >= 0) b->locked[member] = true;
     }
@@ -138,11 +153,15 @@ static ganz_status read_contents(book *b, int member, ganz_error *err)
 
 /* ---- the package -------------------------------------------------------------------------------- */
 
-static ganz_status read_item(book *b, const ganz_xml_tree *tree, size_t event, char *path, size_t folder, ganz_error *err)
+static ganz_status read_item(book *b, const ganz_xml_tree *tree, size_t event, char *path, size_t folder,
+                             ganz_error *err)
 {
     ganz_slice href, type;
-    if (!ganz_xml_tree_attribute(tree, event, "href", &href) || !ganz_xml_tree_attribute(tree, event, "media-type", &type)) return GANZ_OK;
-    const bool page = ganz_slice_is(type, "application/xhtml+xml"), contents = ganz_slice_is(type, "application/x-dtbncx+xml");
+    if (!ganz_xml_tree_attribute(tree, event, "href", &href) ||
+        !ganz_xml_tree_attribute(tree, event, "media-type", &type))
+        return GANZ_OK;
+    const bool page = ganz_slice_is(type, "application/xhtml+xml"),
+               contents = ganz_slice_is(type, "application/x-dtbncx+xml");
     if ((!page && !contents) || !join_path(path, folder, href)) return GANZ_OK;
     const int member = ganz_zip_find(b->package.zip, path);
     if (member < 0 || b->seen[member]) return GANZ_OK;
@@ -172,7 +191,9 @@ static ganz_status read_roots(book *b, const ganz_xml_tree *tree, ganz_error *er
     for (size_t i = 0; i < tree->count; i++) {
         ganz_slice full;
         char path[MOST_PATH];
-        if (!ganz_xml_starts(tree, i, ROOT_FILE) || !ganz_xml_tree_attribute(tree, i, "full-path", &full) || !join_path(path, 0, full)) continue;
+        if (!ganz_xml_starts(tree, i, ROOT_FILE) || !ganz_xml_tree_attribute(tree, i, "full-path", &full) ||
+            !join_path(path, 0, full))
+            continue;
         const int member = ganz_zip_find(b->package.zip, path);
         if (member < 0 || b->seen[member]) continue;
         b->seen[member] = true;
@@ -199,7 +220,8 @@ static ganz_status read_book(book *b, ganz_error *err)
     return status;
 }
 
-static ganz_status read_epub(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options, ganz_error *err)
+static ganz_status read_epub(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options,
+                             ganz_error *err)
 {
     book b = {.options = options};
     ganz_status status = ganz_package_open(&b.package, s, bytes, count, err);

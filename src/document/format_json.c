@@ -1,4 +1,5 @@
-/* JSON and ARB: values that are strings are blocks, and everything else is copied. One pass with a stack of what is open. */
+/* JSON and ARB: values that are strings are blocks, and everything else is copied. One pass with a stack of what is
+ * open. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -89,7 +90,8 @@ static ganz_status scan_string(reader *r, size_t *end, ganz_error *err)
         if (c != '\\') continue;
         if (++r->at >= r->bytes) break;
         const char letter = r->text[r->at];
-        const bool known = letter == 'u' ? ganz_message_hex(r->text + r->at + 1, r->bytes - r->at - 1) >= 0 : letter != '\0' && strchr(letters, letter);
+        const bool known = letter == 'u' ? ganz_message_hex(r->text + r->at + 1, r->bytes - r->at - 1) >= 0
+                                         : letter != '\0' && strchr(letters, letter);
         if (!known) return fail(r, "a backslash in a string is followed by something that JSON does not know", err);
     }
     if (r->at >= r->bytes) return fail(r, "a string has no end", err);
@@ -232,13 +234,15 @@ static ganz_status read_file(ganz_skeleton *s, const char *bytes, size_t count, 
     return read_all(&r, err);
 }
 
-static ganz_status read_json(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options, ganz_error *err)
+static ganz_status read_json(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options,
+                             ganz_error *err)
 {
     (void)options;
     return read_file(s, bytes, count, false, err);
 }
 
-static ganz_status read_arb(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options, ganz_error *err)
+static ganz_status read_arb(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options,
+                            ganz_error *err)
 {
     (void)options;
     return read_file(s, bytes, count, true, err);

@@ -1,5 +1,5 @@
-/* OpenDocument text and presentations: paragraphs and headings of content.xml, headers and footers of styles.xml, titles
- * of charts. */
+/* OpenDocument text and presentations: paragraphs and headings of content.xml, headers and footers of styles.xml,
+ * titles of charts. */
 #include <string.h>
 
 #include "document/package.h"
@@ -24,7 +24,15 @@ enum {
     SKIPPED,       /* holds paragraphs that are not seen: what was deleted */
     PLACE,         /* of styles and charts: the only ones whose paragraphs are read */
     ALTERNATIVE,   /* what stands for a picture */
-    SPAN, SPACE, TAB, LINE, NESTED, FROM, TO, CODE, FIELD
+    SPAN,
+    SPACE,
+    TAB,
+    LINE,
+    NESTED,
+    FROM,
+    TO,
+    CODE,
+    FIELD
 };
 
 static const ganz_xml_name names[] = {
@@ -91,7 +99,8 @@ static ganz_inline_kind kind_of(const ganz_inline *in, size_t event)
 static ganz_slice key_of(const ganz_inline *in, size_t event)
 {
     ganz_slice key;
-    if (ganz_xml_tree_attribute(in->tree, event, "name", &key) || ganz_xml_tree_attribute(in->tree, event, "change-id", &key) ||
+    if (ganz_xml_tree_attribute(in->tree, event, "name", &key) ||
+        ganz_xml_tree_attribute(in->tree, event, "change-id", &key) ||
         ganz_xml_tree_attribute(in->tree, event, "id", &key))
         return key;
     return (ganz_slice){"", 0};
@@ -117,7 +126,8 @@ static void put_paragraph(const ganz_inline *in, size_t event)
 static bool is_read(const ganz_inline *in, size_t event)
 {
     const wishes *const w = in->data;
-    return ganz_xml_starts(in->tree, event, PARAGRAPH) || (w->alternatives && ganz_xml_starts(in->tree, event, ALTERNATIVE));
+    return ganz_xml_starts(in->tree, event, PARAGRAPH) ||
+           (w->alternatives && ganz_xml_starts(in->tree, event, ALTERNATIVE));
 }
 
 static void read_body(const ganz_inline *in, size_t first, size_t last)
@@ -148,7 +158,8 @@ static void read_places(const ganz_inline *in, size_t first, size_t last)
 typedef void body_reader(const ganz_inline *in, size_t first, size_t last);
 
 static const ganz_inline_rules rules = {.kind = kind_of, .nested = read_body, .key = key_of};
-static const ganz_block_style style = {.breaks = GANZ_BREAK_SENTENCES, .escape = ganz_xml_escape, .between = "<text:line-break/>"};
+static const ganz_block_style style = {
+    .breaks = GANZ_BREAK_SENTENCES, .escape = ganz_xml_escape, .between = "<text:line-break/>"};
 
 static ganz_status read_member(ganz_package *p, int member, body_reader *read, const wishes *w, ganz_error *err)
 {
@@ -157,7 +168,8 @@ static ganz_status read_member(ganz_package *p, int member, body_reader *read, c
     ganz_xml_tree tree;
     if (member < 0) return GANZ_OK;
     GANZ_TRY(ganz_package_load(p, member, &text, &bytes, err));
-    const ganz_status status = ganz_xml_tree_open(&tree, text, bytes, ganz_zip_name(p->zip, member), spaces, names, NULL, err);
+    const ganz_status status =
+        ganz_xml_tree_open(&tree, text, bytes, ganz_zip_name(p->zip, member), spaces, names, NULL, err);
     if (status == GANZ_OK) {
         const ganz_inline in = {.skeleton = p->skeleton, .tree = &tree, .rules = &rules, .style = &style, .data = w};
         ganz_package_begin(p, member, text, bytes, NULL, NULL);
@@ -186,7 +198,8 @@ static ganz_status read_members(ganz_package *p, const ganz_format_options *opti
     return ganz_skeleton_status(p->skeleton, err);
 }
 
-static ganz_status read_odf(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options, ganz_error *err)
+static ganz_status read_odf(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options,
+                            ganz_error *err)
 {
     ganz_package p;
     ganz_status status = ganz_package_open(&p, s, bytes, count, err);

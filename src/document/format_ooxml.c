@@ -70,16 +70,11 @@ static const ganz_xml_name names_of_word[] = {
 };
 
 static const ganz_xml_name names_of_drawing[] = {
-    {DRAWING, "p", OOXML_PARAGRAPH},
-    {DRAWING, "r", OOXML_RUN},
-    {DRAWING, "rPr", OOXML_FORMAT},
-    {DRAWING, "t", OOXML_TEXT},
-    {DRAWING, "br", OOXML_LINE},
-    {DRAWING, "fld", OOXML_WORD},
-    {DRAWING, "pPr", OOXML_HIDDEN},
-    {DRAWING, "endParaRPr", OOXML_HIDDEN},
-    {PICTURE, "cNvPr", OOXML_DRAWING},
-    {0, NULL, 0},
+    {DRAWING, "p", OOXML_PARAGRAPH},   {DRAWING, "r", OOXML_RUN},
+    {DRAWING, "rPr", OOXML_FORMAT},    {DRAWING, "t", OOXML_TEXT},
+    {DRAWING, "br", OOXML_LINE},       {DRAWING, "fld", OOXML_WORD},
+    {DRAWING, "pPr", OOXML_HIDDEN},    {DRAWING, "endParaRPr", OOXML_HIDDEN},
+    {PICTURE, "cNvPr", OOXML_DRAWING}, {0, NULL, 0},
 };
 
 /* ---- formats of runs ---------------------------------------------------------------------------- */
@@ -87,14 +82,17 @@ static const ganz_xml_name names_of_drawing[] = {
 size_t ganz_ooxml_format_event(const ganz_xml_tree *t, size_t run)
 {
     size_t i = run + 1;
-    while (t->events[i].kind == GANZ_XML_OTHER || (t->events[i].kind == GANZ_XML_TEXT && !ganz_xml_has_text(t, i, i + 1))) i++;
+    while (t->events[i].kind == GANZ_XML_OTHER ||
+           (t->events[i].kind == GANZ_XML_TEXT && !ganz_xml_has_text(t, i, i + 1)))
+        i++;
     return ganz_xml_starts(t, i, OOXML_FORMAT) ? i : 0;
 }
 
 /* Attributes of a drawing's format that make no difference to readers. */
 static bool is_silent(ganz_slice name)
 {
-    static const char *const silent[] = {"lang", "altLang", "dirty", "err", "noProof", "smtClean", "smtId", "bmk", "kumimoji"};
+    static const char *const silent[] = {"lang",     "altLang", "dirty", "err",     "noProof",
+                                         "smtClean", "smtId",   "bmk",   "kumimoji"};
     for (size_t i = 0; i < GANZ_COUNT(silent); i++)
         if (ganz_slice_is(name, silent[i])) return true;
     return false;
@@ -133,7 +131,8 @@ uint64_t ganz_ooxml_format_of(ganz_ooxml_reader *r, size_t run)
     if (r->run == run) return r->format;
     const size_t event = ganz_ooxml_format_event(r->tree, run);
     r->look.bytes = 0;
-    if (event && !add_format(&r->look, r->tree, event)) ganz_skeleton_fail(r->skeleton, GANZ_ENOMEM, "out of memory for a document");
+    if (event && !add_format(&r->look, r->tree, event))
+        ganz_skeleton_fail(r->skeleton, GANZ_ENOMEM, "out of memory for a document");
     r->run = run;
     return r->format = r->look.bytes > 0 ? ganz_checksum(r->look.text, r->look.bytes) : 0;
 }
@@ -149,7 +148,8 @@ static void read_alternative(ganz_ooxml_reader *r, size_t event)
     ganz_slice name, value;
     for (size_t at = 0; ganz_xml_next_attribute(text + e->begin, e->end - e->begin, &at, &name, &value);) {
         const size_t begin = (size_t)(value.at - text);
-        if (value.bytes == 0 || value.at[-1] != '"' || !(ganz_slice_is(name, "descr") || ganz_slice_is(name, "title"))) continue;
+        if (value.bytes == 0 || value.at[-1] != '"' || !(ganz_slice_is(name, "descr") || ganz_slice_is(name, "title")))
+            continue;
         ganz_xml_copy(r->skeleton, r->tree, done, begin);
         ganz_skeleton_begin(r->skeleton, &style);
         ganz_xml_put_text(r->skeleton, r->tree, begin, begin + value.bytes);
@@ -231,8 +231,8 @@ static void keep_places(ganz_skeleton *s, ganz_ooxml_glue *g)
     g->places = kept;
 }
 
-static ganz_status read_tree(ganz_package *p, const ganz_xml_tree *tree, ganz_ooxml_glue *glue, const ganz_format_options *options,
-                             ganz_error *err)
+static ganz_status read_tree(ganz_package *p, const ganz_xml_tree *tree, ganz_ooxml_glue *glue,
+                             const ganz_format_options *options, ganz_error *err)
 {
     ganz_ooxml_reader r = {.skeleton = p->skeleton, .tree = tree, .options = options, .glue = glue};
     r.style = (ganz_block_style){.breaks = GANZ_BREAK_SENTENCES, .escape = ganz_xml_escape};
@@ -248,7 +248,8 @@ static ganz_status read_tree(ganz_package *p, const ganz_xml_tree *tree, ganz_oo
     return ganz_skeleton_status(p->skeleton, err);
 }
 
-static ganz_status read_member(ganz_package *p, int member, bool word, const ganz_format_options *options, ganz_error *err)
+static ganz_status read_member(ganz_package *p, int member, bool word, const ganz_format_options *options,
+                               ganz_error *err)
 {
     const char *text;
     size_t bytes;
@@ -274,12 +275,18 @@ static const struct {
     const char *type;
     bool word;
 } types[] = {
-    {"wordprocessingml.document.main+xml", true},  {"wordprocessingml.template.main+xml", true},
-    {"ms-word.document.macroEnabled.main+xml", true}, {"ms-word.template.macroEnabledTemplate.main+xml", true},
-    {"wordprocessingml.header+xml", true},         {"wordprocessingml.footer+xml", true},
-    {"wordprocessingml.footnotes+xml", true},      {"wordprocessingml.endnotes+xml", true},
-    {"wordprocessingml.comments+xml", true},       {"presentationml.slide+xml", false},
-    {"presentationml.notesSlide+xml", false},      {"drawingml.chart+xml", false},
+    {"wordprocessingml.document.main+xml", true},
+    {"wordprocessingml.template.main+xml", true},
+    {"ms-word.document.macroEnabled.main+xml", true},
+    {"ms-word.template.macroEnabledTemplate.main+xml", true},
+    {"wordprocessingml.header+xml", true},
+    {"wordprocessingml.footer+xml", true},
+    {"wordprocessingml.footnotes+xml", true},
+    {"wordprocessingml.endnotes+xml", true},
+    {"wordprocessingml.comments+xml", true},
+    {"presentationml.slide+xml", false},
+    {"presentationml.notesSlide+xml", false},
+    {"drawingml.chart+xml", false},
     {"drawingml.diagramData+xml", false},
 };
 
@@ -308,7 +315,8 @@ static int member_of(const ganz_zip *zip, ganz_slice part)
 }
 
 /* Members with text, in the order in which the table of content types names them. */
-static ganz_status read_parts(ganz_package *p, const ganz_xml_tree *tree, const ganz_format_options *options, ganz_error *err)
+static ganz_status read_parts(ganz_package *p, const ganz_xml_tree *tree, const ganz_format_options *options,
+                              ganz_error *err)
 {
     bool *const seen = ganz_alloc((size_t)ganz_zip_count(p->zip), sizeof *seen);
     if (!seen) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a document");
@@ -342,7 +350,8 @@ static ganz_status read_types(ganz_package *p, const ganz_format_options *option
     return status;
 }
 
-static ganz_status read_ooxml(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options, ganz_error *err)
+static ganz_status read_ooxml(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options,
+                              ganz_error *err)
 {
     ganz_package p;
     ganz_status status = ganz_package_open(&p, s, bytes, count, err);
@@ -366,7 +375,13 @@ static bool has_folder(const char *bytes, size_t count, const char *folder)
 static bool is_docx(const char *bytes, size_t count) { return has_folder(bytes, count, "word/"); }
 static bool is_pptx(const char *bytes, size_t count) { return has_folder(bytes, count, "ppt/"); }
 
-const ganz_format ganz_format_docx = {
-    .name = "docx", .suffixes = "docx docm dotx dotm", .recognise = is_docx, .read = read_ooxml, .finish = ganz_package_finish};
-const ganz_format ganz_format_pptx = {
-    .name = "pptx", .suffixes = "pptx pptm potx ppsx", .recognise = is_pptx, .read = read_ooxml, .finish = ganz_package_finish};
+const ganz_format ganz_format_docx = {.name = "docx",
+                                      .suffixes = "docx docm dotx dotm",
+                                      .recognise = is_docx,
+                                      .read = read_ooxml,
+                                      .finish = ganz_package_finish};
+const ganz_format ganz_format_pptx = {.name = "pptx",
+                                      .suffixes = "pptx pptm potx ppsx",
+                                      .recognise = is_pptx,
+                                      .read = read_ooxml,
+                                      .finish = ganz_package_finish};

@@ -14,8 +14,8 @@ typedef struct string {
 } string;
 
 typedef struct entry {
-    size_t flags;    /* place behind "#," of its line of flags; 0: there is none */
-    bool begun;      /* a line that is no comment was read, which begins at ... */
+    size_t flags; /* place behind "#," of its line of flags; 0: there is none */
+    bool begun;   /* a line that is no comment was read, which begins at ... */
     size_t keywords;
     bool fuzzy, unwrapped;
     ganz_po_arguments arguments;
@@ -188,8 +188,7 @@ static void put_newline(const reader *r, size_t at, size_t from, size_t to, size
     }
     if (ganz_goes_on(r->text + from, at - from, r->text + next, next_to - next))
         ganz_skeleton_mark(r->skeleton, GANZ_MARK_BREAK, 0, r->text + at, 2);
-    else
-        ganz_skeleton_text(r->skeleton, "\n", 1, r->text + at, 2);
+    else ganz_skeleton_text(r->skeleton, "\n", 1, r->text + at, 2);
 }
 
 static size_t put_escape(const reader *r, size_t at, size_t from, size_t to, size_t end)
@@ -200,7 +199,8 @@ static size_t put_escape(const reader *r, size_t at, size_t from, size_t to, siz
     } known[] = {{'"', "\""}, {'\\', "\\"}, {'t', "\t"}};
     if (at + 1 < to && r->text[at + 1] == 'n') return put_newline(r, at, from, to, end), 2;
     for (size_t i = 0; i < GANZ_COUNT(known) && at + 1 < to; i++)
-        if (r->text[at + 1] == known[i].letter) return ganz_skeleton_text(r->skeleton, known[i].meaning, 1, r->text + at, 2), 2;
+        if (r->text[at + 1] == known[i].letter)
+            return ganz_skeleton_text(r->skeleton, known[i].meaning, 1, r->text + at, 2), 2;
     const size_t n = at + 1 < to ? 2 : 1; /* digits that follow a number stay text: it is only ever copied */
     ganz_skeleton_mark(r->skeleton, GANZ_MARK_EMPTY, 0, r->text + at, n);
     return n;
@@ -221,7 +221,8 @@ static void put_string(const reader *r, const string *s, const arguments *all)
             } else if (r->e.arguments != GANZ_PO_NONE && text[0] == '%' && at + 1 < to && text[1] == '%') {
                 ganz_skeleton_text(r->skeleton, "%", 1, text, n = 2);
             } else {
-                for (n = 1; at + n < to && text[n] != '\\' && text[n] != '%'; n++) {}
+                for (n = 1; at + n < to && text[n] != '\\' && text[n] != '%'; n++) {
+                }
                 ganz_skeleton_text(r->skeleton, text, n, text, n);
             }
             at += n;
@@ -236,7 +237,12 @@ static bool escape(ganz_text *out, const char *text, size_t bytes, bool percent)
     bool good = true;
     for (size_t i = 0; i < bytes && good; i++) {
         const char c = text[i];
-        const char *const other = c == '"' ? "\\\"" : c == '\\' ? "\\\\" : c == '\n' ? "\\n" : c == '\t' ? "\\t" : percent && c == '%' ? "%%" : NULL;
+        const char *const other = c == '"'              ? "\\\""
+                                  : c == '\\'           ? "\\\\"
+                                  : c == '\n'           ? "\\n"
+                                  : c == '\t'           ? "\\t"
+                                  : percent && c == '%' ? "%%"
+                                                        : NULL;
         if (other) good = ganz_text_append(out, other, 2);
         else if ((unsigned char)c >= 0x20) good = ganz_text_append(out, &c, 1);
     }
@@ -267,10 +273,15 @@ static void copy_until(reader *r, size_t at)
 
 static void put_message(reader *r, int form, const string *from, const arguments *all)
 {
-    const ganz_block_style style = {.breaks = GANZ_BREAK_LINES, .escape = r->e.arguments == GANZ_PO_NONE ? escape_plain : escape_format, .between = "\\n"};
+    const ganz_block_style style = {.breaks = GANZ_BREAK_LINES,
+                                    .escape = r->e.arguments == GANZ_PO_NONE ? escape_plain : escape_format,
+                                    .between = "\\n"};
     copy_until(r, (size_t)(r->e.keyword[form].at - r->text));
-    add_part(r, (ganz_po_part){.kind = GANZ_PO_MESSAGE, .keyword = r->e.keyword[form].at, .keyword_bytes = r->e.keyword[form].bytes,
-                               .arguments = r->e.arguments, .unwrapped = r->e.unwrapped});
+    add_part(r, (ganz_po_part){.kind = GANZ_PO_MESSAGE,
+                               .keyword = r->e.keyword[form].at,
+                               .keyword_bytes = r->e.keyword[form].bytes,
+                               .arguments = r->e.arguments,
+                               .unwrapped = r->e.unwrapped});
     ganz_skeleton_begin(r->skeleton, &style);
     put_string(r, from, all);
     ganz_skeleton_end(r->skeleton);
@@ -289,14 +300,17 @@ static bool wants_translation(const reader *r)
 /* The header's text names the set of characters that the file is in. */
 static void check_header(const reader *r, const string *header)
 {
-    static const char *const good[] = {"utf-8", "UTF-8", "utf8", "UTF8", "us-ascii", "US-ASCII", "ascii", "ASCII", "CHARSET"};
+    static const char *const good[] = {"utf-8",    "UTF-8", "utf8",  "UTF8",   "us-ascii",
+                                       "US-ASCII", "ascii", "ASCII", "CHARSET"};
     static const char key[] = "charset=";
     const size_t n = sizeof key - 1;
     for (size_t at = header->begin; at + n <= header->end; at++) {
         if (memcmp(r->text + at, key, n) != 0) continue;
         for (size_t i = 0; i < GANZ_COUNT(good); i++)
-            if (header->end - at - n >= strlen(good[i]) && memcmp(r->text + at + n, good[i], strlen(good[i])) == 0) return;
-        ganz_skeleton_fail(r->skeleton, GANZ_EFORMAT, "only UTF-8 is read: \"msgconv --to-code=UTF-8\" makes it of this file");
+            if (header->end - at - n >= strlen(good[i]) && memcmp(r->text + at + n, good[i], strlen(good[i])) == 0)
+                return;
+        ganz_skeleton_fail(r->skeleton, GANZ_EFORMAT,
+                           "only UTF-8 is read: \"msgconv --to-code=UTF-8\" makes it of this file");
         return;
     }
 }
@@ -339,14 +353,16 @@ static void read_flags(entry *e, const char *text, size_t begin, size_t end)
     if (e->flags == 0) e->flags = begin;
     e->fuzzy |= has_word(flags, n, "fuzzy");
     e->unwrapped |= has_word(flags, n, "no-wrap");
-    if (has_word(flags, n, "c-format") || has_word(flags, n, "objc-format") || has_word(flags, n, "php-format")) e->arguments = GANZ_PO_NUMBERED;
+    if (has_word(flags, n, "c-format") || has_word(flags, n, "objc-format") || has_word(flags, n, "php-format"))
+        e->arguments = GANZ_PO_NUMBERED;
     if (has_word(flags, n, "python-format") || has_word(flags, n, "perl-format")) e->arguments = GANZ_PO_ORDERED;
 }
 
 static void read_comment(reader *r, size_t begin, size_t end)
 {
     const char kind = end - begin >= 2 ? r->text[begin + 1] : ' ';
-    if (r->e.form_count > 0 || kind == '~') end_entry(r); /* flags before "#~" were those of an entry that is obsolete */
+    if (r->e.form_count > 0 || kind == '~')
+        end_entry(r); /* flags before "#~" were those of an entry that is obsolete */
     if (kind == ',') read_flags(&r->e, r->text, begin + 2, end);
     r->e.last = NULL;
 }
@@ -435,7 +451,8 @@ static ganz_status keep_state(const reader *r, ganz_error *err)
     return GANZ_OK;
 }
 
-static ganz_status read_po(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options, ganz_error *err)
+static ganz_status read_po(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options,
+                           ganz_error *err)
 {
     (void)options;
     reader r = {.skeleton = s, .text = bytes, .bytes = count};

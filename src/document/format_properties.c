@@ -51,7 +51,9 @@ static size_t step(const char *raw, size_t bytes, int32_t *code)
     const int32_t unit = raw[1] == 'u' ? ganz_message_hex(raw + 2, bytes - 2) : -1;
     if (raw[1] == 'u' && unit < 0) return 2;
     if (unit < 0) return 1 + step_plain(raw + 1, bytes - 1, code);
-    const int32_t low = unit >= 0xD800 && unit < 0xDC00 && bytes >= 12 && raw[6] == '\\' && raw[7] == 'u' ? ganz_message_hex(raw + 8, 4) : -1;
+    const int32_t low = unit >= 0xD800 && unit < 0xDC00 && bytes >= 12 && raw[6] == '\\' && raw[7] == 'u'
+                            ? ganz_message_hex(raw + 8, 4)
+                            : -1;
     if (low >= 0xDC00 && low < 0xE000) return *code = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00), 12;
     if (unit < 0xD800 || unit >= 0xE000) *code = unit;
     return 6;
@@ -70,7 +72,9 @@ static bool escape_character(ganz_text *out, int32_t code, const char *raw, size
     case '\\': return ganz_text_append(out, "\\\\", 2);
     case '\n': return ganz_text_append(out, "\\n", 2);
     case '\t': return ganz_text_append(out, "\\t", 2);
-    default: return (code < 0x80 && code >= 0x20) || (utf8 && code >= 0x80) ? ganz_text_append(out, raw, bytes) : ganz_message_escape_code(out, code);
+    default:
+        return (code < 0x80 && code >= 0x20) || (utf8 && code >= 0x80) ? ganz_text_append(out, raw, bytes)
+                                                                       : ganz_message_escape_code(out, code);
     }
 }
 
@@ -88,10 +92,22 @@ static bool escape_all(ganz_text *out, const char *text, size_t bytes, bool utf8
     return good;
 }
 
-static bool escape_ascii(ganz_text *out, const char *text, size_t bytes) { return escape_all(out, text, bytes, false, false); }
-static bool escape_utf8(ganz_text *out, const char *text, size_t bytes) { return escape_all(out, text, bytes, true, false); }
-static bool escape_ascii_message(ganz_text *out, const char *text, size_t bytes) { return escape_all(out, text, bytes, false, true); }
-static bool escape_utf8_message(ganz_text *out, const char *text, size_t bytes) { return escape_all(out, text, bytes, true, true); }
+static bool escape_ascii(ganz_text *out, const char *text, size_t bytes)
+{
+    return escape_all(out, text, bytes, false, false);
+}
+static bool escape_utf8(ganz_text *out, const char *text, size_t bytes)
+{
+    return escape_all(out, text, bytes, true, false);
+}
+static bool escape_ascii_message(ganz_text *out, const char *text, size_t bytes)
+{
+    return escape_all(out, text, bytes, false, true);
+}
+static bool escape_utf8_message(ganz_text *out, const char *text, size_t bytes)
+{
+    return escape_all(out, text, bytes, true, true);
+}
 
 /* ---- lines -------------------------------------------------------------------------------------- */
 
@@ -131,7 +147,8 @@ static size_t value_begin(const reader *r, size_t at, size_t end)
 static bool is_message(const char *text, size_t bytes)
 {
     for (size_t i = 0; i + 2 < bytes; i++)
-        if (text[i] == '{' && text[i + 1] >= '0' && text[i + 1] <= '9' && (text[i + 2] == '}' || text[i + 2] == ',')) return true;
+        if (text[i] == '{' && text[i + 1] >= '0' && text[i + 1] <= '9' && (text[i + 2] == '}' || text[i + 2] == ','))
+            return true;
     return false;
 }
 
@@ -146,7 +163,8 @@ static void put_value(reader *r, size_t begin, size_t end)
     r->done = end;
 }
 
-static ganz_status read_properties(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options, ganz_error *err)
+static ganz_status read_properties(ganz_skeleton *s, const char *bytes, size_t count,
+                                   const ganz_format_options *options, ganz_error *err)
 {
     (void)options;
     reader r = {.skeleton = s, .text = bytes, .bytes = count};

@@ -1,5 +1,5 @@
-/* Subtitles, SRT and WebVTT: numbers and times are copied, the lines of a cue joined, and cues that share a sentence made
- * one block, with a break where the next cue begins. */
+/* Subtitles, SRT and WebVTT: numbers and times are copied, the lines of a cue joined, and cues that share a sentence
+ * made one block, with a break where the next cue begins. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -27,7 +27,8 @@ typedef struct reader {
 /* Sentences end with these, and so do effects and songs. */
 static bool is_stop(int32_t c)
 {
-    static const int32_t stops[] = {'.', '!', '?', ':', ';', ')', ']', '"', '#', '*', '-', 0x2026, 0x266A, 0x266B, 0x201D, 0xBB, 0x2014, 0x2013};
+    static const int32_t stops[] = {'.', '!', '?',    ':',    ';',    ')',    ']',  '"',    '#',
+                                    '*', '-', 0x2026, 0x266A, 0x266B, 0x201D, 0xBB, 0x2014, 0x2013};
     for (size_t i = 0; i < GANZ_COUNT(stops); i++)
         if (c == stops[i]) return true;
     return false;
@@ -77,7 +78,8 @@ static bool shares_sentence(const reader *r, const ganz_cue *a, const ganz_cue *
 static int tag_name(const char *text, size_t bytes)
 {
     uint32_t hash = 2166136261u;
-    for (size_t i = text[1] == '/' ? 2 : 1; i < bytes && !memchr(" .>/\t", text[i], 5); i++) hash = (hash ^ (unsigned char)text[i]) * 16777619u;
+    for (size_t i = text[1] == '/' ? 2 : 1; i < bytes && !memchr(" .>/\t", text[i], 5); i++)
+        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
     return (int)(hash >> 1);
 }
 
@@ -93,7 +95,9 @@ static size_t reference(const reader *r, const char *text, size_t bytes, const c
 {
     static const struct {
         const char *name, *meaning;
-    } known[] = {{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&nbsp;", "\xC2\xA0"}, {"&lrm;", "\xE2\x80\x8E"}, {"&rlm;", "\xE2\x80\x8F"}};
+    } known[] = {
+        {"&amp;", "&"},           {"&lt;", "<"}, {"&gt;", ">"}, {"&nbsp;", "\xC2\xA0"}, {"&lrm;", "\xE2\x80\x8E"},
+        {"&rlm;", "\xE2\x80\x8F"}};
     for (size_t i = 0; r->in.vtt && i < GANZ_COUNT(known); i++) {
         const size_t n = strlen(known[i].name);
         if (bytes < n || memcmp(text, known[i].name, n) != 0) continue;
@@ -122,7 +126,8 @@ static void put_text(const reader *r, size_t begin, size_t end)
         } else if ((n = newline_bytes(text, left)) > 0) {
             ganz_skeleton_text(r->skeleton, " ", 1, text, n);
         } else {
-            for (n = 1; n < left && !memchr("<{&\r\n", text[n], 5); n++) {}
+            for (n = 1; n < left && !memchr("<{&\r\n", text[n], 5); n++) {
+            }
             ganz_skeleton_text(r->skeleton, text, n, text, n);
         }
         begin += n;
@@ -197,7 +202,10 @@ static bool escape_vtt(ganz_text *out, const char *text, size_t bytes)
     return good;
 }
 
-static size_t mark_bytes(const char *bytes, size_t count) { return count >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; }
+static size_t mark_bytes(const char *bytes, size_t count)
+{
+    return count >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
 
 /* WebVTT has comments and styles between cues, up to a blank line; they are told by their first line. */
 static bool is_remark(const reader *r, const ganz_subtitle_line *l)
@@ -230,7 +238,8 @@ static ganz_status read_cues(reader *r, ganz_error *err)
     }
     copy_until(r, r->in.bytes);
     if (r->cues == 0 && r->in.bytes > 0 && !r->in.vtt)
-        return ganz_fail(err, GANZ_EFORMAT, "no cue of a subtitle: no line like \"00:00:01,000 --> 00:00:02,500\" with text below it");
+        return ganz_fail(err, GANZ_EFORMAT,
+                         "no cue of a subtitle: no line like \"00:00:01,000 --> 00:00:02,500\" with text below it");
     return ganz_skeleton_status(r->skeleton, err);
 }
 
@@ -238,21 +247,25 @@ static ganz_status read_subtitles(ganz_skeleton *s, const char *bytes, size_t co
 {
     const char *const newline = count > 0 ? memchr(bytes, '\n', count) : NULL;
     reader r = {.skeleton = s, .in = {.text = bytes, .bytes = count, .vtt = vtt}};
-    r.style = (ganz_block_style){.breaks = GANZ_BREAK_SENTENCES, .escape = vtt ? escape_vtt : NULL, .between = GANZ_SUBTITLE_BETWEEN};
+    r.style = (ganz_block_style){
+        .breaks = GANZ_BREAK_SENTENCES, .escape = vtt ? escape_vtt : NULL, .between = GANZ_SUBTITLE_BETWEEN};
     ganz_subtitle_state *const state = ganz_skeleton_keep(s, sizeof *state);
     if (!state) return ganz_skeleton_status(s, err);
-    *state = (ganz_subtitle_state){.in = r.in, .newline = newline && newline > bytes && newline[-1] == '\r' ? "\r\n" : "\n"};
+    *state =
+        (ganz_subtitle_state){.in = r.in, .newline = newline && newline > bytes && newline[-1] == '\r' ? "\r\n" : "\n"};
     ganz_skeleton_set_state(s, state);
     return read_cues(&r, err);
 }
 
-static ganz_status read_srt(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options, ganz_error *err)
+static ganz_status read_srt(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options,
+                            ganz_error *err)
 {
     (void)options;
     return read_subtitles(s, bytes, count, false, err);
 }
 
-static ganz_status read_vtt(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options, ganz_error *err)
+static ganz_status read_vtt(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options,
+                            ganz_error *err)
 {
     (void)options;
     const size_t mark = mark_bytes(bytes, count);
@@ -276,5 +289,7 @@ static bool is_vtt(const char *bytes, size_t count)
     return count - mark > 6 && memcmp(bytes + mark, "WEBVTT", 6) == 0 && memchr(" \t\r\n", bytes[mark + 6], 4);
 }
 
-const ganz_format ganz_format_srt = {.name = "srt", .suffixes = "srt", .recognise = is_srt, .read = read_srt, .finish = ganz_subtitles_finish};
-const ganz_format ganz_format_vtt = {.name = "vtt", .suffixes = "vtt", .recognise = is_vtt, .read = read_vtt, .finish = ganz_subtitles_finish};
+const ganz_format ganz_format_srt = {
+    .name = "srt", .suffixes = "srt", .recognise = is_srt, .read = read_srt, .finish = ganz_subtitles_finish};
+const ganz_format ganz_format_vtt = {
+    .name = "vtt", .suffixes = "vtt", .recognise = is_vtt, .read = read_vtt, .finish = ganz_subtitles_finish};

@@ -7,8 +7,10 @@
 enum { OLD = 1, NEW };
 
 static const ganz_xml_space spaces[] = {
-    {"urn:oasis:names:tc:xliff:document:1.2", OLD}, {"urn:oasis:names:tc:xliff:document:1.1", OLD},
-    {"urn:oasis:names:tc:xliff:document:2.0", NEW}, {"urn:oasis:names:tc:xliff:document:2.2", NEW},
+    {"urn:oasis:names:tc:xliff:document:1.2", OLD},
+    {"urn:oasis:names:tc:xliff:document:1.1", OLD},
+    {"urn:oasis:names:tc:xliff:document:2.0", NEW},
+    {"urn:oasis:names:tc:xliff:document:2.2", NEW},
     {NULL, 0},
 };
 
@@ -20,17 +22,27 @@ enum {
     SOURCE,
     SEGMENTS, /* the source once more, in segments */
     TARGET,
-    PAIR, MARKED, POINT, FROM, TO
+    PAIR,
+    MARKED,
+    POINT,
+    FROM,
+    TO
 };
 
 static const ganz_xml_name names[] = {
-    {OLD, "file", FILE_},       {OLD, "trans-unit", UNIT}, {OLD, "source", SOURCE}, {OLD, "seg-source", SEGMENTS},
-    {OLD, "target", TARGET},    {OLD, "group", GROUP},     {OLD, "g", PAIR},        {OLD, "mrk", MARKED},
-    {OLD, "bx", FROM},          {OLD, "ex", TO},           {OLD, "bpt", FROM},      {OLD, "ept", TO},
-    {NEW, "xliff", ROOT},       {NEW, "file", GROUP},      {NEW, "group", GROUP},   {NEW, "unit", GROUP},
-    {NEW, "segment", UNIT},     {NEW, "source", SOURCE},   {NEW, "target", TARGET}, {NEW, "pc", PAIR},
-    {NEW, "mrk", MARKED},       {NEW, "sc", FROM},         {NEW, "ec", TO},         {NEW, "sm", FROM},
-    {NEW, "em", TO},            {0, NULL, 0},
+    {OLD, "file", FILE_},    {OLD, "trans-unit", UNIT},
+    {OLD, "source", SOURCE}, {OLD, "seg-source", SEGMENTS},
+    {OLD, "target", TARGET}, {OLD, "group", GROUP},
+    {OLD, "g", PAIR},        {OLD, "mrk", MARKED},
+    {OLD, "bx", FROM},       {OLD, "ex", TO},
+    {OLD, "bpt", FROM},      {OLD, "ept", TO},
+    {NEW, "xliff", ROOT},    {NEW, "file", GROUP},
+    {NEW, "group", GROUP},   {NEW, "unit", GROUP},
+    {NEW, "segment", UNIT},  {NEW, "source", SOURCE},
+    {NEW, "target", TARGET}, {NEW, "pc", PAIR},
+    {NEW, "mrk", MARKED},    {NEW, "sc", FROM},
+    {NEW, "ec", TO},         {NEW, "sm", FROM},
+    {NEW, "em", TO},         {0, NULL, 0},
 };
 
 typedef struct reader {
@@ -38,7 +50,7 @@ typedef struct reader {
     const ganz_xml_tree *tree;
     const ganz_xml_event *e;
     const ganz_format_options *options;
-    size_t done;  /* bytes copied */
+    size_t done; /* bytes copied */
     bool version2;
 } reader;
 
@@ -70,8 +82,8 @@ static ganz_inline_kind kind_of(const ganz_inline *in, size_t event)
 static ganz_slice key_of(const ganz_inline *in, size_t event)
 {
     ganz_slice key;
-    if (ganz_xml_tree_attribute(in->tree, event, "startRef", &key) || ganz_xml_tree_attribute(in->tree, event, "rid", &key) ||
-        ganz_xml_tree_attribute(in->tree, event, "id", &key))
+    if (ganz_xml_tree_attribute(in->tree, event, "startRef", &key) ||
+        ganz_xml_tree_attribute(in->tree, event, "rid", &key) || ganz_xml_tree_attribute(in->tree, event, "id", &key))
         return key;
     return (ganz_slice){"", 0};
 }
@@ -150,7 +162,8 @@ static void add_target(reader *r, size_t source, size_t behind)
 {
     const ganz_xml_event *const space = &r->e[source - 1];
     copy_until(r, r->e[r->e[behind].partner].end);
-    if (space->kind == GANZ_XML_TEXT) ganz_skeleton_copy(r->skeleton, r->tree->x.text + space->begin, space->end - space->begin);
+    if (space->kind == GANZ_XML_TEXT)
+        ganz_skeleton_copy(r->skeleton, r->tree->x.text + space->begin, space->end - space->begin);
     const char *const name = r->tree->x.text + r->e[source].begin;
     const char *const colon = memchr(name, ':', r->e[source].end - r->e[source].begin);
     const size_t prefix = colon && (size_t)(colon - name) < strcspn(name, " \t\r\n/>") ? (size_t)(colon - name) : 0;
@@ -231,11 +244,13 @@ static bool is_known(const ganz_xml_tree *t)
     return false;
 }
 
-static ganz_status read_xliff(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options, ganz_error *err)
+static ganz_status read_xliff(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options,
+                              ganz_error *err)
 {
     ganz_xml_tree tree;
     ganz_status status = ganz_xml_tree_open(&tree, bytes, count, NULL, spaces, names, NULL, err);
-    if (status == GANZ_OK && !is_known(&tree)) status = ganz_fail(err, GANZ_EFORMAT, "this is no XLIFF file of version 1.1, 1.2 or 2");
+    if (status == GANZ_OK && !is_known(&tree))
+        status = ganz_fail(err, GANZ_EFORMAT, "this is no XLIFF file of version 1.1, 1.2 or 2");
     if (status == GANZ_OK) {
         reader r = {.skeleton = s, .tree = &tree, .e = tree.events, .options = options};
         read_events(&r);
@@ -254,4 +269,5 @@ static bool is_xliff(const char *bytes, size_t count)
     return false;
 }
 
-const ganz_format ganz_format_xliff = {.name = "xliff", .suffixes = "xlf xliff", .recognise = is_xliff, .read = read_xliff};
+const ganz_format ganz_format_xliff = {
+    .name = "xliff", .suffixes = "xlf xliff", .recognise = is_xliff, .read = read_xliff};

@@ -18,7 +18,10 @@ int32_t ganz_message_hex(const char *digits, size_t bytes)
     if (bytes < 4) return -1;
     for (int i = 0; i < 4; i++) {
         const char c = digits[i];
-        const int32_t digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        const int32_t digit = c >= '0' && c <= '9'   ? c - '0'
+                              : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                              : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                     : -1;
         if (digit < 0) return -1;
         code = code * 16 + digit;
     }
@@ -30,7 +33,9 @@ bool ganz_message_escape_code(ganz_text *out, int32_t code)
     char text[16];
     int n;
     if (code < 0x10000) n = snprintf(text, sizeof text, "\\u%04x", (unsigned)code);
-    else n = snprintf(text, sizeof text, "\\u%04x\\u%04x", (unsigned)(0xD800 + ((code - 0x10000) >> 10)), (unsigned)(0xDC00 + ((code - 0x10000) & 0x3FF)));
+    else
+        n = snprintf(text, sizeof text, "\\u%04x\\u%04x", (unsigned)(0xD800 + ((code - 0x10000) >> 10)),
+                     (unsigned)(0xDC00 + ((code - 0x10000) & 0x3FF)));
     return ganz_text_append(out, text, (size_t)n);
 }
 
@@ -136,7 +141,8 @@ static void close_brace(walk *w, size_t at)
 static bool braces_match(const char *raw, size_t bytes)
 {
     int depth = 0;
-    for (size_t i = 0; i < bytes && depth >= 0 && depth <= MOST_DEPTH; i++) depth += raw[i] == '{' ? 1 : raw[i] == '}' ? -1 : 0;
+    for (size_t i = 0; i < bytes && depth >= 0 && depth <= MOST_DEPTH; i++)
+        depth += raw[i] == '{' ? 1 : raw[i] == '}' ? -1 : 0;
     return depth == 0;
 }
 
@@ -148,7 +154,8 @@ static bool has_choice(const char *raw, size_t bytes)
     return false;
 }
 
-void ganz_message_put(ganz_skeleton *skeleton, const char *raw, size_t bytes, ganz_message_step *step, const ganz_block_style *style)
+void ganz_message_put(ganz_skeleton *skeleton, const char *raw, size_t bytes, ganz_message_step *step,
+                      const ganz_block_style *style)
 {
     walk w = {.skeleton = skeleton, .raw = raw, .bytes = bytes, .step = step, .style = style};
     if (bytes > 0 && has_choice(raw, bytes) && braces_match(raw, bytes)) {

@@ -1,10 +1,11 @@
 /* Office Open XML (DOCX, PPTX): text stands in runs, <w:r><w:rPr>format</w:rPr><w:t>text</w:t></w:r>, and nowhere else.
  *
- * So that marks may be moved by a translation and text still ends up in runs, a paragraph has a *base format*, and every
- * mark leads from text in the base format back to it (or, if it opens a pair, into the pair's format, and back with its
- * end). Where the file itself has no such text, because one run follows another, the mark has *glue* at its ends: a number
- * that stands for "begin a run in the base format" or "end it". When the document is written, glue that meets its own
- * counterpart falls out, so that nothing is changed where nothing was moved; all other glue becomes tags. */
+ * So that marks may be moved by a translation and text still ends up in runs, a paragraph has a *base format*, and
+ * every mark leads from text in the base format back to it (or, if it opens a pair, into the pair's format, and back
+ * with its end). Where the file itself has no such text, because one run follows another, the mark has *glue* at its
+ * ends: a number that stands for "begin a run in the base format" or "end it". When the document is written, glue that
+ * meets its own counterpart falls out, so that nothing is changed where nothing was moved; all other glue becomes tags.
+ */
 #ifndef GANZ_DOCUMENT_OOXML_H
 #define GANZ_DOCUMENT_OOXML_H
 
@@ -15,7 +16,7 @@
 enum {
     OOXML_PARAGRAPH = 1,
     OOXML_RUN,
-    OOXML_FORMAT,      /* of a run */
+    OOXML_FORMAT, /* of a run */
     OOXML_TEXT,
     OOXML_TAB,
     OOXML_LINE,        /* a line break */
@@ -26,12 +27,12 @@ enum {
     OOXML_AROUND,      /* an element around runs: a hyperlink, inserted text */
     OOXML_HOLDER,      /* one that has its runs in a content of its own, beside properties */
     OOXML_CONTENT,
-    OOXML_WORD,        /* not translated: a field with its result inside */
-    OOXML_FROM,        /* ends of ranges */
+    OOXML_WORD, /* not translated: a field with its result inside */
+    OOXML_FROM, /* ends of ranges */
     OOXML_TO,
-    OOXML_HIDDEN,      /* deleted text, properties: of no interest to a reader */
-    OOXML_DRAWING,     /* properties of a picture, with an alternative text among its attributes */
-    OOXML_LANGUAGE     /* in a format: makes no difference to readers */
+    OOXML_HIDDEN,  /* deleted text, properties: of no interest to a reader */
+    OOXML_DRAWING, /* properties of a picture, with an alternative text among its attributes */
+    OOXML_LANGUAGE /* in a format: makes no difference to readers */
 };
 
 /* ---- glue --------------------------------------------------------------------------------------- */
@@ -43,14 +44,14 @@ typedef struct ganz_ooxml_place {
 } ganz_ooxml_place;
 
 typedef struct ganz_ooxml_glue {
-    ganz_slice run, text; /* names of the elements, with their prefix */
-    bool preserve;        /* text elements need xml:space="preserve" to keep white space at their ends */
-    ganz_ooxml_place *places;  /* (count) by the number that stands in the text; on the heap until kept */
+    ganz_slice run, text;     /* names of the elements, with their prefix */
+    bool preserve;            /* text elements need xml:space="preserve" to keep white space at their ends */
+    ganz_ooxml_place *places; /* (count) by the number that stands in the text; on the heap until kept */
     size_t count, capacity;
 } ganz_ooxml_glue;
 
-/* Bytes that no XML file has. RUN n END: text in the base format begins here; OUT n END: it ends. SPACE, before the ">" of a
- * text element: xml:space="preserve" belongs here if the text begins or ends with white space. */
+/* Bytes that no XML file has. RUN n END: text in the base format begins here; OUT n END: it ends. SPACE, before the ">"
+ * of a text element: xml:space="preserve" belongs here if the text begins or ends with white space. */
 enum { OOXML_GLUE_IN = 1, OOXML_GLUE_OUT = 2, OOXML_GLUE_END = 3, OOXML_GLUE_SPACE = 4 };
 
 /* Adds a place and gives its number; false when memory is out. */

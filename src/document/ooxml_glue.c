@@ -5,7 +5,8 @@
 #include "document/ooxml.h"
 #include "text/tokenizer.h"
 
-#define MOST_BYTES ((size_t)1 << 30) /* of a polished section: formats of hostile files are long, and glue repeats them */
+#define MOST_BYTES \
+    ((size_t)1 << 30) /* of a polished section: formats of hostile files are long, and glue repeats them */
 
 bool ganz_ooxml_glue_add(ganz_ooxml_glue *glue, ganz_ooxml_place place, size_t *number)
 {

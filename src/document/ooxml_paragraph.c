@@ -14,14 +14,14 @@ typedef struct paragraph {
     ganz_ooxml_reader *r;
     const ganz_xml_event *e;
     ganz_ooxml_survey s;
-    bool open;       /* the block has begun */
-    size_t done;     /* bytes handed to the skeleton */
-    uint32_t run;    /* the run around `done`; NONE: outside */
+    bool open;         /* the block has begun */
+    size_t done;       /* bytes handed to the skeleton */
+    uint32_t run;      /* the run around `done`; NONE: outside */
     uint32_t last_run; /* that text was read from */
-    bool glued;      /* glue was written: for the skeleton this is text in the base format */
-    size_t place;    /* number of that glue */
-    uint64_t format; /* of the text, for the skeleton */
-    size_t space;    /* place of a ">" that is to be asked about white space; 0: none */
+    bool glued;        /* glue was written: for the skeleton this is text in the base format */
+    size_t place;      /* number of that glue */
+    uint64_t format;   /* of the text, for the skeleton */
+    size_t space;      /* place of a ">" that is to be asked about white space; 0: none */
     size_t next_frame, next_field;
     uint32_t around[GANZ_XML_DEPTH]; /* numbers of the open frames */
     int depth;
@@ -100,7 +100,9 @@ static bool asks_for_space(const paragraph *p, size_t event)
     ganz_slice value;
     const char *const text = p->r->tree->x.text + p->e[event].end;
     const size_t bytes = p->e[p->e[event].partner].begin - p->e[event].end;
-    if (!p->r->glue->preserve || p->e[event].partner != event + 2 || ganz_xml_tree_attribute(p->r->tree, event, "space", &value)) return false;
+    if (!p->r->glue->preserve || p->e[event].partner != event + 2 ||
+        ganz_xml_tree_attribute(p->r->tree, event, "space", &value))
+        return false;
     return !memchr(" \t\r\n", text[0], 4) && !memchr(" \t\r\n", text[bytes - 1], 4);
 }
 
@@ -122,7 +124,8 @@ static size_t next_base_text(paragraph *p, size_t event)
         } else if (name == OOXML_FORMAT || name == OOXML_NOTHING) {
             i = ganz_xml_after(p->r->tree, i);
         } else {
-            const bool text = name == OOXML_TEXT && p->run != NONE && p->e[i + 1].kind == GANZ_XML_TEXT && !p->e[i].empty;
+            const bool text =
+                name == OOXML_TEXT && p->run != NONE && p->e[i + 1].kind == GANZ_XML_TEXT && !p->e[i].empty;
             if (text && ganz_ooxml_format_of(p->r, p->run) == here(p)->format) found = i;
             break;
         }
@@ -131,7 +134,8 @@ static size_t next_base_text(paragraph *p, size_t event)
     return found;
 }
 
-/* Ends what one call to the skeleton has, behind an event: in text in the base format, the file's own if it comes next. */
+/* Ends what one call to the skeleton has, behind an event: in text in the base format, the file's own if it comes next.
+ */
 static void end_raw(paragraph *p, size_t event)
 {
     const size_t text = next_base_text(p, event);
@@ -330,7 +334,8 @@ static bool line_goes_on(const paragraph *p, size_t event)
     ganz_slice before = {"", 0}, after = {"", 0};
     const size_t end = p->e[here(p)->event].partner;
     for (size_t i = event; i > here(p)->event && event - i < 16 && before.bytes == 0; i--)
-        if (p->e[i].kind == GANZ_XML_TEXT) before = (ganz_slice){t->x.text + p->e[i].begin, p->e[i].end - p->e[i].begin};
+        if (p->e[i].kind == GANZ_XML_TEXT)
+            before = (ganz_slice){t->x.text + p->e[i].begin, p->e[i].end - p->e[i].begin};
     for (size_t i = event; i < end && i - event < 24 && after.bytes == 0; i++)
         if (p->e[i].kind == GANZ_XML_TEXT) after = (ganz_slice){t->x.text + p->e[i].begin, p->e[i].end - p->e[i].begin};
     return ganz_goes_on(before.at, before.bytes, after.at, after.bytes);
@@ -341,7 +346,8 @@ static void put_line(paragraph *p, size_t event)
     ganz_slice type;
     const bool page = ganz_xml_tree_attribute(p->r->tree, event, "type", &type) && !ganz_slice_is(type, "textWrapping");
     const bool plain = p->depth + p->fields_depth == 0; /* inside a pair the sentence ends in any case */
-    if (!page && plain && line_goes_on(p, event)) put_feature(p, GANZ_MARK_BREAK, (int)event, event, p->e[event].partner);
+    if (!page && plain && line_goes_on(p, event))
+        put_feature(p, GANZ_MARK_BREAK, (int)event, event, p->e[event].partner);
     else put_atom(p, "\n\n", event, p->e[event].partner);
 }
 
@@ -349,7 +355,8 @@ static void put_line(paragraph *p, size_t event)
 static int range_name(const paragraph *p, size_t event)
 {
     ganz_slice id = {"", 0};
-    const char *const tag = p->r->tree->x.text + p->e[event].begin, *const colon = memchr(tag, ':', p->e[event].end - p->e[event].begin);
+    const char *const tag = p->r->tree->x.text + p->e[event].begin, *const colon = memchr(
+                                                                        tag, ':', p->e[event].end - p->e[event].begin);
     uint32_t hash = 2166136261u + p->around[p->depth];
     ganz_xml_tree_attribute(p->r->tree, event, "id", &id);
     for (size_t i = 0; i < id.bytes; i++) hash = (hash ^ (unsigned char)id.at[i]) * 16777619u;
@@ -424,7 +431,8 @@ static void leave_frame(paragraph *p, size_t end)
 static bool frame_has_text(paragraph *p, size_t event)
 {
     while (p->next_frame < p->s.frame_count && p->s.frames[p->next_frame].event < event) p->next_frame++;
-    return p->next_frame < p->s.frame_count && p->s.frames[p->next_frame].event == event && p->s.frames[p->next_frame].has_text;
+    return p->next_frame < p->s.frame_count && p->s.frames[p->next_frame].event == event &&
+           p->s.frames[p->next_frame].has_text;
 }
 
 /* ---- event by event ----------------------------------------------------------------------------- */
@@ -476,7 +484,8 @@ static size_t put_start(paragraph *p, size_t i)
     if (name == OOXML_RUN && p->run == NONE && !p->e[i].empty) return p->run = (uint32_t)i, i + 1;
     if (name == OOXML_FORMAT || name == OOXML_NOTHING) return after;
     if (name == OOXML_TEXT) return put_texts(p, i), after;
-    if (p->run == NONE && ganz_ooxml_runs_of(p->r->tree, i) > 0 && frame_has_text(p, ganz_ooxml_runs_of(p->r->tree, i))) return enter_frame(p), here(p)->event + 1;
+    if (p->run == NONE && ganz_ooxml_runs_of(p->r->tree, i) > 0 && frame_has_text(p, ganz_ooxml_runs_of(p->r->tree, i)))
+        return enter_frame(p), here(p)->event + 1;
     if (name == OOXML_FIELD_CHAR && !late) {
         const ganz_ooxml_field *const f = field_of(p, i);
         if (f) return put_field(p, f);

@@ -1,4 +1,5 @@
-/* The first pass over a paragraph of runs: nothing is handed out yet, because the base format is only known at its end. */
+/* The first pass over a paragraph of runs: nothing is handed out yet, because the base format is only known at its end.
+ */
 #include "document/ooxml_survey.h"
 
 #include <string.h>
@@ -17,8 +18,8 @@ static void no_memory(ganz_skeleton *s) { ganz_skeleton_fail(s, GANZ_ENOMEM, "ou
 /* The innermost element around the event. */
 static ganz_ooxml_frame *here(const surveyor *p) { return &p->s->frames[p->around[p->depth]]; }
 
-/* One format is left over when each text in another takes as many votes away as it has bytes: if one format has more than
- * half of the text, that one. */
+/* One format is left over when each text in another takes as many votes away as it has bytes: if one format has more
+ * than half of the text, that one. */
 static void vote(ganz_ooxml_frame *f, uint64_t format, uint32_t run, size_t bytes)
 {
     f->has_text = true;
@@ -37,7 +38,8 @@ static bool add_frame(surveyor *p, size_t event, size_t outer)
 {
     if (!ganz_grow((void **)&p->s->frames, &p->s->frame_capacity, p->s->frame_count + 1, sizeof *p->s->frames))
         return no_memory(p->r->skeleton), false;
-    p->s->frames[p->s->frame_count++] = (ganz_ooxml_frame){.event = (uint32_t)event, .outer = (uint32_t)outer, .base = OOXML_NONE};
+    p->s->frames[p->s->frame_count++] =
+        (ganz_ooxml_frame){.event = (uint32_t)event, .outer = (uint32_t)outer, .base = OOXML_NONE};
     return true;
 }
 
@@ -53,7 +55,8 @@ size_t ganz_ooxml_runs_of(const ganz_xml_tree *t, size_t event)
 /* Fields whose result a reader wants to read in his language. All others are made anew by the program that opens it. */
 static bool is_link(const char *instruction, size_t bytes)
 {
-    static const char *const kinds[] = {"HYPERLINK", "TOC", "INDEX", "TOA", "QUOTE", "MACROBUTTON", "FORMTEXT", "CITATION", "BIBLIOGRAPHY"};
+    static const char *const kinds[] = {"HYPERLINK",   "TOC",      "INDEX",    "TOA",         "QUOTE",
+                                        "MACROBUTTON", "FORMTEXT", "CITATION", "BIBLIOGRAPHY"};
     while (bytes > 0 && memchr(" \t\r\n", *instruction, 4)) instruction++, bytes--;
     for (size_t i = 0; i < GANZ_COUNT(kinds); i++) {
         const size_t n = strlen(kinds[i]);
@@ -88,8 +91,8 @@ static void begin_field(surveyor *p, nesting *n, size_t event)
         return;
     }
     n->open[n->count++] = (uint32_t)p->s->field_count;
-    p->s->fields[p->s->field_count++] =
-        (ganz_ooxml_field){.begin = (uint32_t)event, .middle = OOXML_NONE, .end = OOXML_NONE, .frame = p->around[p->depth]};
+    p->s->fields[p->s->field_count++] = (ganz_ooxml_field){
+        .begin = (uint32_t)event, .middle = OOXML_NONE, .end = OOXML_NONE, .frame = p->around[p->depth]};
 }
 
 static void end_field(surveyor *p, nesting *n, size_t event)

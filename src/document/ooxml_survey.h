@@ -1,4 +1,5 @@
-/* What there is in a paragraph of runs: the elements around runs, the fields, and the format that most of the text has. */
+/* What there is in a paragraph of runs: the elements around runs, the fields, and the format that most of the text has.
+ */
 #ifndef GANZ_DOCUMENT_OOXML_SURVEY_H
 #define GANZ_DOCUMENT_OOXML_SURVEY_H
 
@@ -32,8 +33,8 @@ typedef struct ganz_ooxml_survey {
     size_t last_text; /* event of the last text or word */
 } ganz_ooxml_survey;
 
-/* Looks through the paragraph that starts with this event. False: memory is out, which the skeleton keeps. To be closed in
- * any case. */
+/* Looks through the paragraph that starts with this event. False: memory is out, which the skeleton keeps. To be closed
+ * in any case. */
 bool ganz_ooxml_survey_open(ganz_ooxml_survey *survey, ganz_ooxml_reader *reader, size_t event);
 void ganz_ooxml_survey_close(ganz_ooxml_survey *survey);
 

@@ -14,7 +14,8 @@ typedef struct ganz_package_state {
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-ganz_status ganz_package_open(ganz_package *p, ganz_skeleton *skeleton, const char *bytes, size_t count, ganz_error *err)
+ganz_status ganz_package_open(ganz_package *p, ganz_skeleton *skeleton, const char *bytes, size_t count,
+                              ganz_error *err)
 {
     *p = (ganz_package){.skeleton = skeleton};
     GANZ_TRY(ganz_zip_open(&p->zip, bytes, count, NULL, err));
@@ -38,7 +39,8 @@ ganz_status ganz_package_load(ganz_package *p, int member, const char **text, si
     return ganz_zip_read(p->zip, member, out, err);
 }
 
-void ganz_package_begin(ganz_package *p, int member, const char *text, size_t bytes, ganz_polish *polish, const void *data)
+void ganz_package_begin(ganz_package *p, int member, const char *text, size_t bytes, ganz_polish *polish,
+                        const void *data)
 {
     if (p->state->used == (size_t)ganz_zip_count(p->zip)) {
         ganz_skeleton_fail(p->skeleton, GANZ_EINVAL, "a member of a document was read twice");
@@ -52,8 +54,8 @@ void ganz_package_begin(ganz_package *p, int member, const char *text, size_t by
 bool ganz_package_is(const char *bytes, size_t count, const char *mimetype)
 {
     const size_t header = 30, name = 8, want = strlen(mimetype);
-    return ganz_zip_looks_like(bytes, count) && count >= header + name + want && memcmp(bytes + header, "mimetype", name) == 0 &&
-           memcmp(bytes + header + name, mimetype, want) == 0;
+    return ganz_zip_looks_like(bytes, count) && count >= header + name + want &&
+           memcmp(bytes + header, "mimetype", name) == 0 && memcmp(bytes + header + name, mimetype, want) == 0;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------ */
@@ -64,7 +66,8 @@ static ganz_status replace(ganz_zip *zip, const ganz_package_section *s, const g
     return same ? GANZ_OK : ganz_zip_replace(zip, s->member, text->text, text->bytes, err);
 }
 
-static ganz_status replace_section(ganz_zip *zip, const ganz_package_section *s, const ganz_text *written, ganz_error *err)
+static ganz_status replace_section(ganz_zip *zip, const ganz_package_section *s, const ganz_text *written,
+                                   ganz_error *err)
 {
     if (!s->polish) return replace(zip, s, written, err);
     ganz_text polished = {0};
@@ -91,7 +94,8 @@ ganz_status ganz_package_finish(void *state, const ganz_text *sections, size_t c
     GANZ_TRY(ganz_zip_open(&zip, s->bytes, s->count, NULL, err));
     ganz_status status = GANZ_OK;
     GANZ_ASSERT_ALWAYS(count == s->used + 1);
-    for (size_t i = 0; i < s->used && status == GANZ_OK; i++) status = replace_section(zip, &s->sections[i], &sections[i + 1], err);
+    for (size_t i = 0; i < s->used && status == GANZ_OK; i++)
+        status = replace_section(zip, &s->sections[i], &sections[i + 1], err);
     if (status == GANZ_OK) status = pack(zip, out, err);
     ganz_zip_close(&zip);
     return status;

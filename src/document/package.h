@@ -1,5 +1,5 @@
-/* Documents that are zip archives of XML files: each file with text to translate is a section of the skeleton, all other
- * members are carried as they are packed. */
+/* Documents that are zip archives of XML files: each file with text to translate is a section of the skeleton, all
+ * other members are carried as they are packed. */
 #ifndef GANZ_DOCUMENT_PACKAGE_H
 #define GANZ_DOCUMENT_PACKAGE_H
 
@@ -25,7 +25,8 @@ typedef struct ganz_package {
 } ganz_package;
 
 /* Borrows all; to be closed also after a failure. */
-ganz_status ganz_package_open(ganz_package *package, ganz_skeleton *skeleton, const char *bytes, size_t count, ganz_error *err);
+ganz_status ganz_package_open(ganz_package *package, ganz_skeleton *skeleton, const char *bytes, size_t count,
+                              ganz_error *err);
 void ganz_package_close(ganz_package *package);
 
 /* Text of a member, in memory of the skeleton. */
@@ -33,7 +34,8 @@ ganz_status ganz_package_load(ganz_package *package, int member, const char **te
 
 /* Begins the section of a member whose text was loaded; copies and blocks that follow are its new text. Once for each
  * member. polish may be NULL. */
-void ganz_package_begin(ganz_package *package, int member, const char *text, size_t bytes, ganz_polish *polish, const void *data);
+void ganz_package_begin(ganz_package *package, int member, const char *text, size_t bytes, ganz_polish *polish,
+                        const void *data);
 
 /* ganz_format.finish of these formats. */
 ganz_status ganz_package_finish(void *state, const ganz_text *sections, size_t count, ganz_text *out, ganz_error *err);

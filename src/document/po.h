@@ -1,5 +1,6 @@
-/* gettext's PO files: what reading leaves for writing. Each text that is filled in is a section of the skeleton, and so is
- * what stands between two of them, because texts are wrapped and entries marked when their translations are known. */
+/* gettext's PO files: what reading leaves for writing. Each text that is filled in is a section of the skeleton, and so
+ * is what stands between two of them, because texts are wrapped and entries marked when their translations are known.
+ */
 #ifndef GANZ_DOCUMENT_PO_H
 #define GANZ_DOCUMENT_PO_H
 
@@ -20,12 +21,12 @@ typedef enum ganz_po_kind {
 
 typedef struct ganz_po_part {
     ganz_po_kind kind;
-    size_t entry; /* that it belongs to */
+    size_t entry;        /* that it belongs to */
     const char *keyword; /* of a message: "msgstr" or "msgstr[1]" */
     size_t keyword_bytes;
     ganz_po_arguments arguments;
     bool unwrapped; /* of a message: in one line up to each line break */
-    bool flagged; /* of a flag: the entry has a line of flags, to whose beginning it is added; else the line is new */
+    bool flagged;   /* of a flag: the entry has a line of flags, to whose beginning it is added; else the line is new */
 } ganz_po_part;
 
 /* The skeleton's state. */

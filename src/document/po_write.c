@@ -26,7 +26,8 @@ static bool in_order(const ganz_text *t)
     return true;
 }
 
-/* Takes the numbers out or, where they are not in order any more, makes them part of the places. False: memory is out. */
+/* Takes the numbers out or, where they are not in order any more, makes them part of the places. False: memory is out.
+ */
 static bool settle_arguments(const ganz_text *t, ganz_text *out)
 {
     const bool plain = in_order(t);
@@ -85,8 +86,8 @@ static bool may_end(const char *text, size_t bytes, size_t at)
     return text[at - 1] == '-' && is_letter(text[at]);
 }
 
-/* Bytes of the next line of at most `room` columns: up to a line break, else to the last place that fits, else to the first
- * one. */
+/* Bytes of the next line of at most `room` columns: up to a line break, else to the last place that fits, else to the
+ * first one. */
 static size_t line_bytes(const char *text, size_t bytes, size_t room)
 {
     size_t at = 0, columns = 0, cut = 0;
@@ -113,7 +114,8 @@ static bool write_string(ganz_text *out, const ganz_po_part *part, const char *t
     size_t end;
     const size_t columns = line_columns(text, bytes, &end);
     if (!ganz_text_append(out, part->keyword, part->keyword_bytes)) return false;
-    if (end == bytes && (part->unwrapped || part->keyword_bytes + 3 + columns <= COLUMNS)) return append_line(out, text, bytes, " ");
+    if (end == bytes && (part->unwrapped || part->keyword_bytes + 3 + columns <= COLUMNS))
+        return append_line(out, text, bytes, " ");
     bool good = append(out, " \"\"");
     for (size_t at = 0; at < bytes && good;) {
         const size_t n = line_bytes(text + at, bytes - at, part->unwrapped ? SIZE_MAX : COLUMNS - 2);
@@ -139,7 +141,8 @@ static bool is_usable(const ganz_po_part *part, const ganz_text *section)
     return section->bytes > 0 && (part->arguments != GANZ_PO_ORDERED || in_order(section));
 }
 
-static bool write_part(ganz_text *out, const ganz_po_state *s, const ganz_po_part *part, const ganz_text *section, bool whole)
+static bool write_part(ganz_text *out, const ganz_po_state *s, const ganz_po_part *part, const ganz_text *section,
+                       bool whole)
 {
     switch (part->kind) {
     case GANZ_PO_FLAG:
@@ -160,7 +163,8 @@ ganz_status ganz_po_finish(void *state, const ganz_text *sections, size_t count,
     GANZ_ASSERT_ALWAYS(count == s->count);
     for (size_t i = 0; i < count && good; i++)
         if (s->parts[i].kind == GANZ_PO_MESSAGE) broken[s->parts[i].entry] |= !is_usable(&s->parts[i], &sections[i]);
-    for (size_t i = 0; i < count && good; i++) good = write_part(out, s, &s->parts[i], &sections[i], !broken[s->parts[i].entry]);
+    for (size_t i = 0; i < count && good; i++)
+        good = write_part(out, s, &s->parts[i], &sections[i], !broken[s->parts[i].entry]);
     ganz_free(broken);
     return good ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for a document");
 }

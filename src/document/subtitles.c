@@ -34,7 +34,8 @@ static size_t read_time(const char *text, size_t bytes, long long *milliseconds)
     size_t at = 0;
     for (int field = 0; field < 4; field++) {
         const size_t begin = at;
-        for (part = 0; at < bytes && text[at] >= '0' && text[at] <= '9' && at - begin < 9; at++) part = part * 10 + (text[at] - '0');
+        for (part = 0; at < bytes && text[at] >= '0' && text[at] <= '9' && at - begin < 9; at++)
+            part = part * 10 + (text[at] - '0');
         if (at == begin || at >= bytes) return 0;
         whole = whole * 60 + part;
         if (text[at] == ':') {
@@ -54,9 +55,11 @@ static bool is_time_line(const ganz_subtitles *in, const ganz_subtitle_line *l, 
     while (at < l->end && in->text[at] == ' ') at++;
     const size_t first = read_time(in->text + at, l->end - at, &c->from);
     if (first == 0) return false;
-    for (at += first; at < l->end && in->text[at] == ' '; at++) {}
+    for (at += first; at < l->end && in->text[at] == ' '; at++) {
+    }
     if (l->end - at < 3 || memcmp(in->text + at, "-->", 3) != 0) return false;
-    for (at += 3; at < l->end && in->text[at] == ' '; at++) {}
+    for (at += 3; at < l->end && in->text[at] == ' '; at++) {
+    }
     return read_time(in->text + at, l->end - at, &c->to) > 0;
 }
 
@@ -137,9 +140,9 @@ bool ganz_begins_speech(const ganz_subtitles *in, const ganz_cue *c, size_t at)
         at += tag;
     }
     int32_t code;
-    return at < c->end && ganz_utf8_decode(in->text + at, c->end - at, &code) > 0 && (code == '-' || code == 0x2013 || code == 0x2014 || code == 0x2010);
+    return at < c->end && ganz_utf8_decode(in->text + at, c->end - at, &code) > 0 &&
+           (code == '-' || code == 0x2013 || code == 0x2014 || code == 0x2010);
 }
-
 
 /* ---- wrapping ----------------------------------------------------------------------------------- */
 
@@ -152,7 +155,10 @@ typedef struct wrapper {
     bool good;
 } wrapper;
 
-static void add(wrapper *w, const char *text, size_t bytes) { w->good = w->good && ganz_text_append(w->out, text, bytes); }
+static void add(wrapper *w, const char *text, size_t bytes)
+{
+    w->good = w->good && ganz_text_append(w->out, text, bytes);
+}
 
 /* Bytes that are white space at `at`; 0: none. */
 static size_t space_bytes(const wrapper *w, size_t at, size_t end)
@@ -250,7 +256,8 @@ static void wrap_cue(wrapper *w, const ganz_cue *c)
 static bool is_same(const wrapper *w, const ganz_cue *now, const ganz_cue *before)
 {
     const size_t n = now->end - now->begin;
-    return n == before->end - before->begin && memcmp(w->in.text + now->begin, w->state->in.text + before->begin, n) == 0;
+    return n == before->end - before->begin &&
+           memcmp(w->in.text + now->begin, w->state->in.text + before->begin, n) == 0;
 }
 
 static void write_cues(wrapper *w)
@@ -258,7 +265,8 @@ static void write_cues(wrapper *w)
     ganz_cue now = {0}, before = {0};
     size_t at = 0, at_before = 0, done = 0;
     while (w->good && ganz_next_cue(&w->in, &at, &now)) {
-        while (before.number < now.number && ganz_next_cue(&w->state->in, &at_before, &before)) {}
+        while (before.number < now.number && ganz_next_cue(&w->state->in, &at_before, &before)) {
+        }
         if (before.number == now.number && is_same(w, &now, &before)) continue;
         add(w, w->in.text + done, now.begin - done);
         wrap_cue(w, &now);
@@ -271,7 +279,10 @@ ganz_status ganz_subtitles_finish(void *state, const ganz_text *sections, size_t
 {
     const ganz_subtitle_state *const s = state;
     GANZ_ASSERT_ALWAYS(count == 1);
-    wrapper w = {.state = s, .in = {.text = sections[0].text, .bytes = sections[0].bytes, .vtt = s->in.vtt}, .out = out, .good = true};
+    wrapper w = {.state = s,
+                 .in = {.text = sections[0].text, .bytes = sections[0].bytes, .vtt = s->in.vtt},
+                 .out = out,
+                 .good = true};
     if (w.in.bytes > 0) write_cues(&w);
     return w.good ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for a document");
 }

@@ -28,7 +28,8 @@ bool ganz_subtitle_has_arrow(const ganz_subtitles *in, const ganz_subtitle_line 
 /* A line that names the cue below it: a number or, in WebVTT, anything. */
 bool ganz_subtitle_is_name(const ganz_subtitles *in, const ganz_subtitle_line *line);
 
-/* The next cue with text at or after *at, which moves behind it; false: there is none. cue->number goes on from its value. */
+/* The next cue with text at or after *at, which moves behind it; false: there is none. cue->number goes on from its
+ * value. */
 bool ganz_next_cue(const ganz_subtitles *in, size_t *at, ganz_cue *cue);
 
 /* Bytes of a tag or of an override in braces at text[0]; 0: it is text. */
@@ -48,6 +49,7 @@ typedef struct ganz_subtitle_state {
 } ganz_subtitle_state;
 
 /* ganz_format.finish: cues whose text has changed are wrapped anew. */
-ganz_status ganz_subtitles_finish(void *state, const ganz_text *sections, size_t count, ganz_text *out, ganz_error *err);
+ganz_status ganz_subtitles_finish(void *state, const ganz_text *sections, size_t count, ganz_text *out,
+                                  ganz_error *err);
 
 #endif

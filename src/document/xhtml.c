@@ -36,7 +36,8 @@ static bool has_class(ganz_slice classes, const char *word)
 {
     const size_t n = strlen(word);
     for (size_t at = 0; at + n <= classes.bytes; at++)
-        if ((at == 0 || classes.at[at - 1] == ' ') && memcmp(classes.at + at, word, n) == 0 && (at + n == classes.bytes || classes.at[at + n] == ' '))
+        if ((at == 0 || classes.at[at - 1] == ' ') && memcmp(classes.at + at, word, n) == 0 &&
+            (at + n == classes.bytes || classes.at[at + n] == ' '))
             return true;
     return false;
 }
@@ -122,7 +123,8 @@ static void copy_tag(const page *p, size_t i)
 /* A box that is copied with all that is in it. */
 static bool is_silent(const ganz_xml_tree *t, size_t i)
 {
-    return t->events[i].kind == GANZ_XML_START && ((flags_of(t, i) & (GANZ_HTML_RAW | GANZ_HTML_OPAQUE | GANZ_HTML_FOREIGN)) || is_kept(t, i));
+    return t->events[i].kind == GANZ_XML_START &&
+           ((flags_of(t, i) & (GANZ_HTML_RAW | GANZ_HTML_OPAQUE | GANZ_HTML_FOREIGN)) || is_kept(t, i));
 }
 
 static void read_flow(const page *p)
@@ -156,7 +158,8 @@ static int32_t entity(const char *name, size_t bytes)
     return ganz_entity_decode(text, bytes + 2, GANZ_ENTITY_STRICT, &code) == bytes + 2 && code > 0 ? code : 0;
 }
 
-static ganz_status read_tree(ganz_skeleton *s, const ganz_xml_tree *tree, const ganz_format_options *options, ganz_error *err)
+static ganz_status read_tree(ganz_skeleton *s, const ganz_xml_tree *tree, const ganz_format_options *options,
+                             ganz_error *err)
 {
     page p = {.attributes = options->attributes};
     p.in = (ganz_inline){.skeleton = s, .tree = tree, .rules = &rules, .style = &style, .data = &p};
@@ -168,8 +171,8 @@ static ganz_status read_tree(ganz_skeleton *s, const ganz_xml_tree *tree, const 
     return ganz_skeleton_status(s, err);
 }
 
-ganz_status ganz_xhtml_read(ganz_skeleton *skeleton, const char *bytes, size_t count, const ganz_format_options *options,
-                            ganz_error *err)
+ganz_status ganz_xhtml_read(ganz_skeleton *skeleton, const char *bytes, size_t count,
+                            const ganz_format_options *options, ganz_error *err)
 {
     static const ganz_xml_space none[] = {{NULL, 0}};
     static const ganz_xml_name names[] = {{0, NULL, 0}};

@@ -61,7 +61,10 @@ static bool is_char(int32_t c)
 static bool is_control(char c) { return (unsigned char)c < 0x20 && !is_space(c); }
 
 /* U+FFFE and U+FFFF; the text has been found to be UTF-8. */
-static bool is_no_character(const char *text) { return text[0] == '\xEF' && text[1] == '\xBF' && (unsigned char)text[2] >= 0xBE; }
+static bool is_no_character(const char *text)
+{
+    return text[0] == '\xEF' && text[1] == '\xBF' && (unsigned char)text[2] >= 0xBE;
+}
 
 static size_t skip_space(ganz_slice in, size_t at)
 {
@@ -350,7 +353,8 @@ static ganz_status scan_end(ganz_xml *x, ganz_error *err)
 {
     const ganz_slice name = scan_name(all_of(x), x->begin + 2);
     const size_t at = skip_space(all_of(x), x->begin + 2 + name.bytes);
-    if (name.bytes == 0 || at >= x->bytes || x->text[at] != '>') return ganz_xml_fail(x, x->begin, "an end tag is not closed", err);
+    if (name.bytes == 0 || at >= x->bytes || x->text[at] != '>')
+        return ganz_xml_fail(x, x->begin, "an end tag is not closed", err);
     if (x->open == 0) return ganz_xml_fail(x, x->begin, "an end tag without its begin", err);
     const ganz_slice begun = x->names[x->open - 1];
     if (begun.bytes != name.bytes || memcmp(begun.at, name.at, name.bytes) != 0)
@@ -368,7 +372,8 @@ static ganz_status scan_until(ganz_xml *x, size_t from, const char *token, const
     const size_t at = find(x, from, x->bytes, token);
     if (at == x->bytes) return ganz_xml_fail(x, x->begin, sentence, err);
     for (size_t i = from; i < at; i++)
-        if (is_control(x->text[i]) || is_no_character(x->text + i)) return ganz_xml_fail(x, i, "a character that XML does not have", err);
+        if (is_control(x->text[i]) || is_no_character(x->text + i))
+            return ganz_xml_fail(x, i, "a character that XML does not have", err);
     x->end = at + strlen(token);
     return GANZ_OK;
 }
@@ -385,11 +390,13 @@ static ganz_status scan_instruction(ganz_xml *x, size_t from, ganz_error *err)
 
 static ganz_status scan_doctype(ganz_xml *x, ganz_error *err)
 {
-    if (!x->options.doctype || x->rooted) return ganz_xml_fail(x, x->begin, "a document type (DTD), which is not read", err);
+    if (!x->options.doctype || x->rooted)
+        return ganz_xml_fail(x, x->begin, "a document type (DTD), which is not read", err);
     size_t at = x->begin + 2;
     for (; at < x->bytes && x->text[at] != '>'; at++) {
         const char c = x->text[at];
-        if (c == '[' || c == '<' || is_control(c)) return ganz_xml_fail(x, at, "a document type with declarations, which are not read", err);
+        if (c == '[' || c == '<' || is_control(c))
+            return ganz_xml_fail(x, at, "a document type with declarations, which are not read", err);
         if (c != '"' && c != '\'') continue;
         const char *const stop = memchr(x->text + at + 1, c, x->bytes - at - 1);
         if (!stop) break;
@@ -459,7 +466,10 @@ ganz_status ganz_xml_next(ganz_xml *x, ganz_error *err)
     return x->text[x->begin] == '<' ? scan_markup(x, err) : scan_text(x, err);
 }
 
-bool ganz_xml_is(const ganz_xml *x, int space, const char *local) { return x->space == space && ganz_slice_is(x->local, local); }
+bool ganz_xml_is(const ganz_xml *x, int space, const char *local)
+{
+    return x->space == space && ganz_slice_is(x->local, local);
+}
 
 bool ganz_xml_next_attribute(const char *tag, size_t bytes, size_t *at, ganz_slice *name, ganz_slice *value)
 {

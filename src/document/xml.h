@@ -5,8 +5,8 @@
  *   ganz_xml_open(&x, text, bytes, "content.xml", known, NULL, err);
  *   do { GANZ_TRY(ganz_xml_next(&x, err)); ... } while (x.kind != GANZ_XML_STOP);
  *
- * UTF-8 only; no document type (but see options), so no entities but the five of XML and numbers; 256 levels; no element
- * crosses another. Whether an attribute is given twice is not checked. Nothing is allocated. */
+ * UTF-8 only; no document type (but see options), so no entities but the five of XML and numbers; 256 levels; no
+ * element crosses another. Whether an attribute is given twice is not checked. Nothing is allocated. */
 #ifndef GANZ_DOCUMENT_XML_H
 #define GANZ_DOCUMENT_XML_H
 
@@ -67,7 +67,8 @@ typedef struct ganz_xml {
     } bindings[GANZ_XML_BINDINGS];
 } ganz_xml;
 
-/* Everything is borrowed until the last event. name is for messages; NULL: there is but one file. options NULL: none. */
+/* Everything is borrowed until the last event. name is for messages; NULL: there is but one file. options NULL: none.
+ */
 ganz_status ganz_xml_open(ganz_xml *x, const char *text, size_t bytes, const char *name, const ganz_xml_space *known,
                           const ganz_xml_options *options, ganz_error *err);
 ganz_status ganz_xml_next(ganz_xml *x, ganz_error *err);
@@ -83,8 +84,8 @@ bool ganz_xml_attribute(const char *tag, size_t bytes, const char *local, ganz_s
 /* The attributes of a tag one after the other: *at is 0 before the first. False: there are no more. */
 bool ganz_xml_next_attribute(const char *tag, size_t bytes, size_t *at, ganz_slice *name, ganz_slice *value);
 
-/* Text without references: decodes at most one reference or a run of plain bytes at raw[0..bytes), bytes > 0. Returns how
- * many bytes it took; *code is the reference's code point, or -1 for plain bytes. Only for text of an event. */
+/* Text without references: decodes at most one reference or a run of plain bytes at raw[0..bytes), bytes > 0. Returns
+ * how many bytes it took; *code is the reference's code point, or -1 for plain bytes. Only for text of an event. */
 size_t ganz_xml_step(const ganz_xml *x, const char *raw, size_t bytes, int32_t *code);
 /* All of it: out has room for `bytes`. Returns the length. */
 size_t ganz_xml_decode(const ganz_xml *x, const char *raw, size_t bytes, char *out);

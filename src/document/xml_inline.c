@@ -1,5 +1,5 @@
-/* Inline elements as marks. One loop over the events, because well-formed XML nests by itself: a start of a pair opens a
- * mark that its end closes. */
+/* Inline elements as marks. One loop over the events, because well-formed XML nests by itself: a start of a pair opens
+ * a mark that its end closes. */
 #include "document/xml_inline.h"
 
 #include <string.h>
@@ -74,7 +74,8 @@ static void put_tag(const ganz_inline *in, ganz_mark_kind kind, size_t event, si
 {
     const ganz_xml_event *const e = in->tree->events;
     if (!in->rules->tag_has_text || !in->rules->tag_has_text(in, event)) {
-        ganz_skeleton_mark(in->skeleton, kind, (int)event, in->tree->x.text + e[event].begin, e[end - 1].end - e[event].begin);
+        ganz_skeleton_mark(in->skeleton, kind, (int)event, in->tree->x.text + e[event].begin,
+                           e[end - 1].end - e[event].begin);
         return;
     }
     ganz_skeleton_mark_begin(in->skeleton, kind, (int)event);
@@ -90,8 +91,10 @@ static void put_opaque(const ganz_inline *in, size_t event, size_t end, const ch
     ganz_skeleton_opaque(in->skeleton, shown ? shown : "", shown_bytes, raw, bytes);
 }
 
-/* Ranges beyond the first ones of a block are points, so that ends that never come do not hide the pairs around them. */
-static void put_range(const ganz_inline *in, ganz_inline_kind kind, int name, const char *raw, size_t bytes, int *ranges)
+/* Ranges beyond the first ones of a block are points, so that ends that never come do not hide the pairs around them.
+ */
+static void put_range(const ganz_inline *in, ganz_inline_kind kind, int name, const char *raw, size_t bytes,
+                      int *ranges)
 {
     const ganz_mark_kind mark = kind == GANZ_INLINE_FROM ? GANZ_MARK_OPEN : GANZ_MARK_CLOSE;
     *ranges += kind == GANZ_INLINE_FROM;
@@ -117,7 +120,8 @@ static size_t put_element(const ganz_inline *in, size_t event, size_t first, siz
     case GANZ_INLINE_SPACE: ganz_skeleton_text(s, " ", 1, raw, bytes); break;
     case GANZ_INLINE_STOP: ganz_skeleton_text(s, "\n\n", 2, raw, bytes); break;
     case GANZ_INLINE_LINE:
-        if (parent == NO_PAIR && line_goes_on(in, event, first, last)) ganz_skeleton_mark(s, GANZ_MARK_BREAK, (int)event, raw, bytes);
+        if (parent == NO_PAIR && line_goes_on(in, event, first, last))
+            ganz_skeleton_mark(s, GANZ_MARK_BREAK, (int)event, raw, bytes);
         else ganz_skeleton_text(s, "\n\n", 2, raw, bytes);
         break;
     case GANZ_INLINE_FROM:

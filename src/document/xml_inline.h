@@ -25,7 +25,8 @@ typedef struct ganz_inline_rules {
     void (*nested)(const ganz_inline *in, size_t first, size_t last);
     /* What the two ends of a range have in common. NULL: there are no ranges. */
     ganz_slice (*key)(const ganz_inline *in, size_t event);
-    /* True if the start tag of a PAIR or MARK has text in its attributes; then put_tag copies it, with blocks. NULL: none. */
+    /* True if the start tag of a PAIR or MARK has text in its attributes; then put_tag copies it, with blocks. NULL:
+     * none. */
     bool (*tag_has_text)(const ganz_inline *in, size_t event);
     void (*put_tag)(const ganz_inline *in, size_t event);
 } ganz_inline_rules;

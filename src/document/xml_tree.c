@@ -20,14 +20,18 @@ static uint16_t name_of(const ganz_xml *x, const ganz_xml_name *names)
     return 0;
 }
 
-static ganz_status add_event(ganz_xml_tree *t, size_t *capacity, const ganz_xml_name *names, uint32_t *open, ganz_error *err)
+static ganz_status add_event(ganz_xml_tree *t, size_t *capacity, const ganz_xml_name *names, uint32_t *open,
+                             ganz_error *err)
 {
     if (t->count == MOST_EVENTS) return ganz_fail(err, GANZ_ELIMIT, "the document has over 16 million elements");
     if (!ganz_grow((void **)&t->events, capacity, t->count + 1, sizeof *t->events))
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for a document");
     ganz_xml_event *const e = &t->events[t->count];
-    *e = (ganz_xml_event){.begin = (uint32_t)t->x.begin, .end = (uint32_t)t->x.end, .partner = (uint32_t)t->count,
-                          .kind = (uint8_t)t->x.kind, .empty = t->x.empty};
+    *e = (ganz_xml_event){.begin = (uint32_t)t->x.begin,
+                          .end = (uint32_t)t->x.end,
+                          .partner = (uint32_t)t->count,
+                          .kind = (uint8_t)t->x.kind,
+                          .empty = t->x.empty};
     if (e->kind == GANZ_XML_START) {
         e->name = name_of(&t->x, names);
         open[t->x.depth - 1] = (uint32_t)t->count;
@@ -41,8 +45,8 @@ static ganz_status add_event(ganz_xml_tree *t, size_t *capacity, const ganz_xml_
 }
 
 ganz_status ganz_xml_tree_open(ganz_xml_tree *t, const char *text, size_t bytes, const char *name,
-                               const ganz_xml_space *spaces, const ganz_xml_name *names, const ganz_xml_options *options,
-                               ganz_error *err)
+                               const ganz_xml_space *spaces, const ganz_xml_name *names,
+                               const ganz_xml_options *options, ganz_error *err)
 {
     uint32_t open[GANZ_XML_DEPTH];
     size_t capacity = 0;
@@ -86,7 +90,8 @@ static const char *escaped(unsigned char c, bool value)
 /* U+FFFE and U+FFFF, which are no characters of XML. */
 static bool is_no_character(const char *text, size_t bytes)
 {
-    return bytes >= 3 && (unsigned char)text[0] == 0xEF && (unsigned char)text[1] == 0xBF && (unsigned char)text[2] >= 0xBE;
+    return bytes >= 3 && (unsigned char)text[0] == 0xEF && (unsigned char)text[1] == 0xBF &&
+           (unsigned char)text[2] >= 0xBE;
 }
 
 static bool escape(ganz_text *out, const char *text, size_t bytes, bool value)
@@ -96,7 +101,8 @@ static bool escape(ganz_text *out, const char *text, size_t bytes, bool value)
         const bool none = is_no_character(text + i, bytes - i);
         const char *const other = none ? "" : escaped((unsigned char)text[i], value);
         if (!other) continue;
-        if (!ganz_text_append(out, text + begin, i - begin) || !ganz_text_append(out, other, strlen(other))) return false;
+        if (!ganz_text_append(out, text + begin, i - begin) || !ganz_text_append(out, other, strlen(other)))
+            return false;
         if (none) i += 2;
         begin = i + 1;
     }
@@ -115,7 +121,8 @@ void ganz_xml_copy(ganz_skeleton *skeleton, const ganz_xml_tree *tree, size_t be
 
 const char *ganz_xml_character(ganz_skeleton *skeleton, int32_t code, size_t *bytes)
 {
-    static const char printable[] = " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~";
+    static const char printable[] =
+        " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~";
     *bytes = 1;
     if (code >= ' ' && code <= '~') return printable + (code - ' ');
     char *const kept = ganz_skeleton_keep(skeleton, 4);
@@ -160,7 +167,8 @@ const char *ganz_xml_shown(ganz_skeleton *skeleton, const ganz_xml_tree *tree, s
     char *const text = room > 0 ? ganz_skeleton_keep(skeleton, room) : NULL;
     for (size_t i = first; i < last && text; i++) {
         const ganz_xml_event *const e = &tree->events[i];
-        if (e->kind == GANZ_XML_TEXT) *bytes += ganz_xml_decode(&tree->x, tree->x.text + e->begin, e->end - e->begin, text + *bytes);
+        if (e->kind == GANZ_XML_TEXT)
+            *bytes += ganz_xml_decode(&tree->x, tree->x.text + e->begin, e->end - e->begin, text + *bytes);
     }
     return text;
 }

@@ -27,11 +27,11 @@ typedef struct ganz_xml_tree {
     size_t count;
 } ganz_xml_tree;
 
-/* Scans all of the text (at most 256 MiB, 16 million events), which is borrowed. name: see ganz_xml_open. Tables end with
- * a NULL. To be closed also after a failure. */
+/* Scans all of the text (at most 256 MiB, 16 million events), which is borrowed. name: see ganz_xml_open. Tables end
+ * with a NULL. To be closed also after a failure. */
 ganz_status ganz_xml_tree_open(ganz_xml_tree *tree, const char *text, size_t bytes, const char *name,
-                               const ganz_xml_space *spaces, const ganz_xml_name *names, const ganz_xml_options *options,
-                               ganz_error *err);
+                               const ganz_xml_space *spaces, const ganz_xml_name *names,
+                               const ganz_xml_options *options, ganz_error *err);
 void ganz_xml_tree_close(ganz_xml_tree *tree);
 
 static inline bool ganz_xml_starts(const ganz_xml_tree *t, size_t event, int name)
@@ -61,7 +61,8 @@ void ganz_xml_put_text(ganz_skeleton *skeleton, const ganz_xml_tree *tree, size_
 void ganz_xml_put_event(ganz_skeleton *skeleton, const ganz_xml_tree *tree, size_t event);
 
 /* All text between two events, in memory of the skeleton; *bytes 0 when there is none, or memory is out. */
-const char *ganz_xml_shown(ganz_skeleton *skeleton, const ganz_xml_tree *tree, size_t first, size_t last, size_t *bytes);
+const char *ganz_xml_shown(ganz_skeleton *skeleton, const ganz_xml_tree *tree, size_t first, size_t last,
+                           size_t *bytes);
 
 /* True if one of these events is text that is not all white space. */
 bool ganz_xml_has_text(const ganz_xml_tree *tree, size_t first, size_t last);

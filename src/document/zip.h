@@ -1,6 +1,7 @@
 /* Zip archives in memory: what office documents and books are packed in. Nothing is ever unpacked to a disk.
  *
- *   | record 0 | record 1 | ... | directory | end |        a record: header, data, and a descriptor where the flags say so
+ *   | record 0 | record 1 | ... | directory | end |        a record: header, data, and a descriptor where the flags say
+ * so
  *
  * A member is read by its number in the directory. A changed one gets new data; all others keep their bytes as they are
  * packed, their order, dates and attributes. */
@@ -23,9 +24,10 @@ typedef struct ganz_zip ganz_zip;
 /* True for bytes that begin as a zip archive does. */
 bool ganz_zip_looks_like(const void *data, size_t bytes);
 
-/* Reads the directory and checks that every record is where it says, once, and overlaps no other. The bytes are borrowed
- * until the end. limits NULL: the defaults. */
-ganz_status ganz_zip_open(ganz_zip **zip, const void *data, size_t bytes, const ganz_zip_limits *limits, ganz_error *err);
+/* Reads the directory and checks that every record is where it says, once, and overlaps no other. The bytes are
+ * borrowed until the end. limits NULL: the defaults. */
+ganz_status ganz_zip_open(ganz_zip **zip, const void *data, size_t bytes, const ganz_zip_limits *limits,
+                          ganz_error *err);
 void ganz_zip_close(ganz_zip **zip);
 
 int ganz_zip_count(const ganz_zip *zip);

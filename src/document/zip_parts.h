@@ -9,12 +9,36 @@ enum { ZIP_FLAG_ENCRYPTED = 1, ZIP_FLAG_DESCRIPTOR = 8 };
 enum { ZIP_LOCAL_BYTES = 30, ZIP_ENTRY_BYTES = 46, ZIP_END_BYTES = 22 };
 
 /* Offsets of fields inside a local header, an entry of the directory, and the end. */
-enum { LOCAL_FLAGS = 6, LOCAL_METHOD = 8, LOCAL_CRC = 14, LOCAL_PACKED = 18, LOCAL_SIZE = 22, LOCAL_NAME = 26, LOCAL_EXTRA = 28 };
 enum {
-    ENTRY_FLAGS = 8, ENTRY_METHOD = 10, ENTRY_CRC = 16, ENTRY_PACKED = 20, ENTRY_SIZE = 24, ENTRY_NAME = 28, ENTRY_EXTRA = 30,
-    ENTRY_COMMENT = 32, ENTRY_DISK = 34, ENTRY_OFFSET = 42
+    LOCAL_FLAGS = 6,
+    LOCAL_METHOD = 8,
+    LOCAL_CRC = 14,
+    LOCAL_PACKED = 18,
+    LOCAL_SIZE = 22,
+    LOCAL_NAME = 26,
+    LOCAL_EXTRA = 28
 };
-enum { END_DISK = 4, END_START_DISK = 6, END_HERE = 8, END_TOTAL = 10, END_BYTES = 12, END_OFFSET = 16, END_COMMENT = 20 };
+enum {
+    ENTRY_FLAGS = 8,
+    ENTRY_METHOD = 10,
+    ENTRY_CRC = 16,
+    ENTRY_PACKED = 20,
+    ENTRY_SIZE = 24,
+    ENTRY_NAME = 28,
+    ENTRY_EXTRA = 30,
+    ENTRY_COMMENT = 32,
+    ENTRY_DISK = 34,
+    ENTRY_OFFSET = 42
+};
+enum {
+    END_DISK = 4,
+    END_START_DISK = 6,
+    END_HERE = 8,
+    END_TOTAL = 10,
+    END_BYTES = 12,
+    END_OFFSET = 16,
+    END_COMMENT = 20
+};
 
 typedef struct zip_member {
     char *name;
@@ -41,7 +65,10 @@ struct ganz_zip {
 };
 
 static inline unsigned zip_u16(const unsigned char *at) { return (unsigned)at[0] | (unsigned)at[1] << 8; }
-static inline uint32_t zip_u32(const unsigned char *at) { return (uint32_t)zip_u16(at) | (uint32_t)zip_u16(at + 2) << 16; }
+static inline uint32_t zip_u32(const unsigned char *at)
+{
+    return (uint32_t)zip_u16(at) | (uint32_t)zip_u16(at + 2) << 16;
+}
 
 static inline void zip_put16(unsigned char *at, unsigned value)
 {

@@ -1,5 +1,5 @@
-/* Reads zip archives: the end first, then the directory, then each record against its entry. Everything that two readers
- * could understand in two ways (duplicate names, overlapping records, headers that disagree) is refused. */
+/* Reads zip archives: the end first, then the directory, then each record against its entry. Everything that two
+ * readers could understand in two ways (duplicate names, overlapping records, headers that disagree) is refused. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -39,11 +39,13 @@ static ganz_status read_end(ganz_zip *z, ganz_error *err)
     const unsigned here = zip_u16(end + END_HERE), total = zip_u16(end + END_TOTAL);
     const uint32_t bytes = zip_u32(end + END_BYTES), offset = zip_u32(end + END_OFFSET);
     if (total == 0xFFFF || bytes == UINT32_MAX || offset == UINT32_MAX)
-        return ganz_fail(err, GANZ_EUNSUPPORTED, "this is a zip64 archive, which only more than 4 GiB or 65,535 members need");
+        return ganz_fail(err, GANZ_EUNSUPPORTED,
+                         "this is a zip64 archive, which only more than 4 GiB or 65,535 members need");
     if (zip_u16(end + END_DISK) != 0 || zip_u16(end + END_START_DISK) != 0 || here != total)
         return ganz_fail(err, GANZ_EFORMAT, "this is one part of a zip archive in several parts");
     if (total > (unsigned)z->limits.members)
-        return ganz_fail(err, GANZ_ELIMIT, "the zip archive has %u members, more than the %d allowed", total, z->limits.members);
+        return ganz_fail(err, GANZ_ELIMIT, "the zip archive has %u members, more than the %d allowed", total,
+                         z->limits.members);
     if (offset > z->end || bytes > z->end - offset)
         return ganz_fail(err, GANZ_EFORMAT, "the zip directory is said to lie beyond the end of the file");
     z->directory = offset;
@@ -54,7 +56,10 @@ static ganz_status read_end(ganz_zip *z, ganz_error *err)
 
 /* ---- the directory ------------------------------------------------------------------------------ */
 
-static bool good_segment(const char *segment, size_t bytes) { return !(bytes == 2 && segment[0] == '.' && segment[1] == '.'); }
+static bool good_segment(const char *segment, size_t bytes)
+{
+    return !(bytes == 2 && segment[0] == '.' && segment[1] == '.');
+}
 
 static bool good_name(const char *name, size_t bytes)
 {
@@ -146,22 +151,26 @@ static bool header_agrees(const zip_member *m, const unsigned char *header)
 {
     if (zip_u16(header + LOCAL_METHOD) != m->method) return false;
     if ((zip_u16(header + LOCAL_FLAGS) ^ m->flags) & (ZIP_FLAG_ENCRYPTED | ZIP_FLAG_DESCRIPTOR)) return false;
-    const uint32_t crc = zip_u32(header + LOCAL_CRC), packed = zip_u32(header + LOCAL_PACKED), size = zip_u32(header + LOCAL_SIZE);
+    const uint32_t crc = zip_u32(header + LOCAL_CRC), packed = zip_u32(header + LOCAL_PACKED),
+                   size = zip_u32(header + LOCAL_SIZE);
     const bool later = m->flags & ZIP_FLAG_DESCRIPTOR;
-    return (crc == m->crc || (later && crc == 0)) && (packed == m->packed || packed == UINT32_MAX || (later && packed == 0)) &&
+    return (crc == m->crc || (later && crc == 0)) &&
+           (packed == m->packed || packed == UINT32_MAX || (later && packed == 0)) &&
            (size == m->size || size == UINT32_MAX || (later && size == 0));
 }
 
 static ganz_status read_record(const ganz_zip *z, zip_member *m, ganz_error *err)
 {
     const unsigned char *const header = z->bytes + m->record;
-    if (m->record > z->directory || z->directory - m->record < ZIP_LOCAL_BYTES || !has_signature(z, m->record, "PK\3\4"))
+    if (m->record > z->directory || z->directory - m->record < ZIP_LOCAL_BYTES ||
+        !has_signature(z, m->record, "PK\3\4"))
         return ganz_fail(err, GANZ_EFORMAT, "%s is not where the zip directory says", m->name);
     const size_t name_bytes = zip_u16(header + LOCAL_NAME);
     const size_t before = ZIP_LOCAL_BYTES + name_bytes + zip_u16(header + LOCAL_EXTRA), room = z->directory - m->record;
     if (before > room || m->packed > room - before)
         return ganz_fail(err, GANZ_EFORMAT, "%s reaches into the zip directory", m->name);
-    if (name_bytes != m->name_bytes || memcmp(header + ZIP_LOCAL_BYTES, m->name, name_bytes) != 0 || !header_agrees(m, header))
+    if (name_bytes != m->name_bytes || memcmp(header + ZIP_LOCAL_BYTES, m->name, name_bytes) != 0 ||
+        !header_agrees(m, header))
         return ganz_fail(err, GANZ_EFORMAT, "the header of %s and the zip directory disagree", m->name);
     m->data = m->record + before;
     m->end = m->data + m->packed;
@@ -186,7 +195,8 @@ static int compare_places(const void *a, const void *b)
     return (x->record > y->record) - (x->record < y->record);
 }
 
-static void sort_members(const ganz_zip *z, const zip_member **order, int *numbers, int (*compare)(const void *, const void *))
+static void sort_members(const ganz_zip *z, const zip_member **order, int *numbers,
+                         int (*compare)(const void *, const void *))
 {
     for (int i = 0; i < z->count; i++) order[i] = &z->members[i];
     qsort(order, (size_t)z->count, sizeof(const zip_member *), compare);
@@ -221,7 +231,8 @@ static ganz_status open_archive(ganz_zip *z, ganz_error *err)
     return order_members(z, err);
 }
 
-ganz_status ganz_zip_open(ganz_zip **zip, const void *data, size_t bytes, const ganz_zip_limits *limits, ganz_error *err)
+ganz_status ganz_zip_open(ganz_zip **zip, const void *data, size_t bytes, const ganz_zip_limits *limits,
+                          ganz_error *err)
 {
     *zip = ganz_alloc(1, sizeof **zip);
     if (!*zip) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a document");

@@ -1,4 +1,5 @@
-/* Writes a zip archive anew: bytes between changed records are copied as they are, and the directory with new places. */
+/* Writes a zip archive anew: bytes between changed records are copied as they are, and the directory with new places.
+ */
 #include <string.h>
 #include <zlib.h>
 
@@ -40,8 +41,7 @@ static ganz_status store_member(zip_member *m, const void *data, size_t bytes, g
 ganz_status ganz_zip_replace(ganz_zip *zip, int member, const void *data, size_t bytes, ganz_error *err)
 {
     zip_member *const m = &zip->members[member];
-    if (bytes > (size_t)1 << 30)
-        return ganz_fail(err, GANZ_ELIMIT, "%s would be over 1 GiB", m->name);
+    if (bytes > (size_t)1 << 30) return ganz_fail(err, GANZ_ELIMIT, "%s would be over 1 GiB", m->name);
     ganz_free(m->fresh);
     m->fresh = NULL;
     GANZ_TRY((m->method == ZIP_STORED ? store_member : deflate_member)(m, data, bytes, err));
@@ -106,8 +106,8 @@ static void put_entry(sink *s, const ganz_zip *z, const zip_member *m, size_t pl
     zip_put32(entry + ENTRY_SIZE, (uint32_t)m->fresh_size);
 }
 
-/* Places of the records go to places[], by member. What stands between directory and end (zip64's copy of the end) would
- * tell old places and is left out. */
+/* Places of the records go to places[], by member. What stands between directory and end (zip64's copy of the end)
+ * would tell old places and is left out. */
 static void put_archive(sink *s, const ganz_zip *z, size_t *places)
 {
     size_t at = 0;
