@@ -67,7 +67,7 @@ typedef struct job {
 static void multiply(const job *j, int copy)
 {
     const ganz_epilogue e = {.scale = 1e-4f, .out = j->out, .out_stride = (size_t)j->n};
-    ganz_gemm(j->kernel, &j->w[copy], j->a, (size_t)j->k, j->m, 0, j->n, &e, j->scratch);
+    ganz_gemm(j->kernel, &(ganz_gemm_call){&j->w[copy], j->a, (size_t)j->k, j->m, &e}, 0, j->n, j->scratch);
 }
 
 /* Best of several batches, seconds for one product. */
@@ -107,7 +107,8 @@ static void bench_shape(const settings *s, const ganz_kernel *kernel, int k, int
     char *const block = take(ganz_round_up(bytes, GANZ_ALIGN) * (size_t)j.copies);
     double pack = now();
     for (int i = 0; i < j.copies; i++)
-        ganz_pack(kernel, &j.w[i], block + ganz_round_up(bytes, GANZ_ALIGN) * (size_t)i, codes, n, k, -s->p, s->p);
+        ganz_pack(kernel, &j.w[i], block + ganz_round_up(bytes, GANZ_ALIGN) * (size_t)i,
+                  &(ganz_unpacked){codes, n, k, -s->p, s->p});
     pack = (now() - pack) / j.copies;
     printf("pack\t%s\t%s\t-\t-\t%dx%d\t%.2f ms\t%.2f\t%u fixes\n", kernel->gemm.name, j.w[0].route.name, k, n,
            1e3 * pack, 1e-9 * n * k / pack, (unsigned)j.w[0].fix_at[(n + kernel->gemm.nr - 1) / kernel->gemm.nr]);
@@ -144,13 +145,21 @@ typedef struct row_data {
 static void row_norm(const ganz_rows *r, row_data *d)
 {
     const ganz_codes outs[3] = {{d->codes[0], 20.0f, 127}, {d->codes[1], 21.0f, 127}, {d->codes[2], 22.0f, 127}};
-    r->norm(d->x, DEEP, d->gain, d->bias, NULL, outs, 3);
+    r->norm(&(ganz_norm_layout){DEEP, 1e-6f, d->gain, d->bias}, d->x, NULL, outs, 3);
 }
-static void row_norm_float(const ganz_rows *r, row_data *d) { r->norm(d->x, DEEP, d->gain, d->bias, d->y, NULL, 0); }
+static void row_norm_both(const ganz_rows *r, row_data *d)
+{
+    const ganz_codes outs[3] = {{d->codes[0], 20.0f, 127}, {d->codes[1], 21.0f, 127}, {d->codes[2], 22.0f, 127}};
+    r->norm(&(ganz_norm_layout){DEEP, 1e-6f, d->gain, d->bias}, d->x, d->y, outs, 3);
+}
+static void row_norm_float(const ganz_rows *r, row_data *d)
+{
+    r->norm(&(ganz_norm_layout){DEEP, 1e-6f, d->gain, d->bias}, d->x, d->y, NULL, 0);
+}
 static void row_quantize(const ganz_rows *r, row_data *d) { r->quantize(d->x, DEEP, 30.0f, 127, d->codes[0]); }
 static void row_softmax(const ganz_rows *r, row_data *d)
 {
-    r->softmax_codes(d->sums, KEYS, 1e-4f, 255.0f, 255, d->u, d->y);
+    r->softmax_codes(d->sums, KEYS, 1e-4f, &(ganz_unsigned_codes){d->u, 255.0f, 255}, d->y);
 }
 static void row_exp_sum(const ganz_rows *r, row_data *d) { r->exp_sum(d->x, WIDE, &d->y[0], &d->y[1]); }
 static void row_top_8(const ganz_rows *r, row_data *d) { r->top_k(d->x, WIDE, 8, d->y, d->sums); }
@@ -159,12 +168,15 @@ static void row_weighted(const ganz_rows *r, row_data *d)
 {
     r->weighted_rows(d->u, d->list, HEAD, KEYS, HEAD, d->sums);
 }
-static void row_epilogue(const ganz_rows *r, row_data *d)
+static void row_activated(const ganz_rows *r, row_data *d, ganz_activation activation)
 {
     const ganz_epilogue e = {
-        .scale = 1e-3f, .bias = d->bias, .relu = true, .codes = d->codes[0], .inv = 9.0f, .p = 127};
-    r->epilogue(&e, d->sums, DEEP, 0, 1, 0, DEEP);
+        .scale = 1e-3f, .bias = d->bias, .activation = activation, .codes = d->codes[0], .inv = 9.0f, .p = 127};
+    r->epilogue(&e, d->sums, DEEP, (ganz_block){0, 1, 0, DEEP});
 }
+static void row_relu(const ganz_rows *r, row_data *d) { row_activated(r, d, GANZ_ACTIVATION_RELU); }
+static void row_swish(const ganz_rows *r, row_data *d) { row_activated(r, d, GANZ_ACTIVATION_SWISH); }
+static void row_gelu(const ganz_rows *r, row_data *d) { row_activated(r, d, GANZ_ACTIVATION_GELU); }
 
 static void bench_rows(const ganz_kernel *kernel)
 {
@@ -174,13 +186,16 @@ static void bench_rows(const ganz_kernel *kernel)
     } entries[] = {
         {"norm 512, 3 codes", row_norm},
         {"norm 512, float", row_norm_float},
+        {"norm 512, float and 3 codes", row_norm_both},
         {"quantize 512", row_quantize},
         {"softmax_codes 32", row_softmax},
         {"exp_sum 32000", row_exp_sum},
         {"top_k 8 of 32000", row_top_8},
         {"dot_rows 64 x 32", row_dot},
         {"weighted_rows 64 x 32", row_weighted},
-        {"epilogue 512, bias relu codes", row_epilogue},
+        {"epilogue 512, bias relu codes", row_relu},
+        {"epilogue 512, bias swish codes", row_swish},
+        {"epilogue 512, bias gelu codes", row_gelu},
     };
     row_data *const d = take(sizeof *d);
     for (int i = 0; i < WIDE; i++) d->x[i] = (float)ganz_random_normal(1, 5, (uint64_t)i) * 3.0f;

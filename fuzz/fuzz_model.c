@@ -195,7 +195,7 @@ static void translate(const ganz_model *model, const uint8_t *data, size_t bytes
     ganz_translator *t = NULL;
     ganz_error err;
     if (ganz_translator_open(&t, model, &o, &err) == GANZ_OK)
-        translate_lines(t, lines, o.n_best, model->info.bits > 0 && !model->info.float_attention);
+        translate_lines(t, lines, o.n_best, model->info.integer && !model->info.scheme.float_attention);
     ganz_translator_close(&t);
 }
 

@@ -8,8 +8,9 @@
 
 typedef struct linear_kind {
     int rows, in, out;
-    bool bias, relu, drop, codes, by_row, add, w_frozen;
-    ganz_type x, y, y_grad, x_grad;
+    ganz_activation activation;
+    bool bias, drop, codes, by_row, add, w_frozen;
+    ganz_type x, y, y_grad, x_grad, before;
     int gap; /* columns between rows of x and y */
 } linear_kind;
 
@@ -23,10 +24,13 @@ static two some_scales(int out, bool by_row)
     return made;
 }
 
+static const char *const activation_names[] = {"", "relu", "swish", "gelu", "gelu of a sigmoid"};
+
 static void linear(linear_kind k)
 {
-    begin("linear %d x %d -> %d%s%s%s%s%s, types %d %d %d %d, gap %d", k.rows, k.in, k.out, k.bias ? " bias" : "",
-          k.relu ? " relu" : "", k.drop ? " drop" : "", k.codes ? " codes" : "", k.add ? " add" : "", k.x, k.y,
+    const bool relu = k.activation == GANZ_ACTIVATION_RELU, smooth = ganz_activation_is_smooth(k.activation);
+    begin("linear %d x %d -> %d%s %s%s%s%s, types %d %d %d %d, gap %d", k.rows, k.in, k.out, k.bias ? " bias" : "",
+          activation_names[k.activation], k.drop ? " drop" : "", k.codes ? " codes" : "", k.add ? " add" : "", k.x, k.y,
           k.y_grad, k.x_grad, k.gap);
     const mats x = k.codes ? code_matrix(k.rows, k.in, k.x, 127) : random_matrix(k.rows, k.in, k.in + k.gap, k.x, 1);
     const mats w =
@@ -43,24 +47,26 @@ static void linear(linear_kind k)
     const mats y_grad = random_matrix(k.rows, k.out, k.out + k.gap, k.y_grad, 1);
     const mats x_grad =
         k.add ? random_matrix(k.rows, k.in, k.in, k.x_grad, 1) : nan_matrix(k.rows, k.in, k.in + k.gap, k.x_grad);
-    ganz_linear_call c = {.rows = k.rows, .in = k.in, .out = k.out, .relu = k.relu, .x_grad_add = k.add}, g;
+    const mats before = smooth ? nan_matrix(k.rows, k.out, k.out + k.gap, k.before) : no_matrix();
+    ganz_linear_call c = {.rows = k.rows, .in = k.in, .out = k.out, .activation = k.activation, .x_grad_add = k.add}, g;
     c.w_by_row = k.by_row;
     g = c;
 #define SIDE(s, side)                                                                                              \
     s.x = (ganz_operand){x.side, k.codes ? x_scale.side : NULL},                                                   \
     s.w = (ganz_operand){w.side, k.codes ? w_scale.side : NULL}, s.bias = k.bias ? bias.side : NULL, s.y = y.side, \
-    s.y_grad = y_grad.side, s.x_grad = x_grad.side, s.w_grad = k.w_frozen ? NULL : w_grad.side,                    \
-    s.bias_grad = k.bias && !k.w_frozen ? bias_grad.side : NULL;                                                   \
+    s.before = before.side, s.y_grad = y_grad.side, s.x_grad = x_grad.side,                                        \
+    s.w_grad = k.w_frozen ? NULL : w_grad.side, s.bias_grad = k.bias && !k.w_frozen ? bias_grad.side : NULL;       \
     if (k.drop) s.drop = (ganz_drop){mask.side, group.side, (real)1.25}
     SIDE(c, cpu);
     SIDE(g, gpu);
 #undef SIDE
     RUN(linear, c, g);
     const bool exact = k.codes && k.y == GANZ_REAL && k.in <= 1024; /* sums of codes are whole numbers */
-    same_matrix("y", y, exact ? 1e-6 : product_tolerance());
+    same_matrix("y", y, exact && !smooth ? 1e-6 : product_tolerance());
+    if (smooth) same_matrix("before", before, product_tolerance());
     /* From here on both go on from the same y: where relu cuts must not hang on rounding. */
     const size_t count = (size_t)k.rows * (size_t)(k.out + k.gap);
-    if (k.relu) {
+    if (relu) {
         real *own = malloc(count * sizeof *own);
         void *copy = snapshot(y.gpu.data, count * ganz_type_bytes(k.y));
         for (size_t i = 0; i < count; i++) {
@@ -71,17 +77,19 @@ static void linear(linear_kind k)
         free(own);
     }
     RUN(linear_grad, c, g);
-    if (k.relu && !k.by_row) same_matrix("y_grad", y_grad, row_tolerance(k.y_grad));
+    if ((relu || smooth) && !k.by_row)
+        same_matrix("y_grad", y_grad, smooth ? product_tolerance() : row_tolerance(k.y_grad));
     same_matrix("x_grad", x_grad, product_tolerance());
     same_reals("w_grad", w_grad, (size_t)k.out * (size_t)k.in, product_tolerance());
-    same_reals("bias_grad", bias_grad, (size_t)k.out, row_tolerance(k.y_grad));
+    same_reals("bias_grad", bias_grad, (size_t)k.out, smooth ? product_tolerance() : row_tolerance(k.y_grad));
     expect_no_failure();
 }
 
 /* Codes in, codes out: more rows than one product takes at a time. */
-static void linear_to_codes(int rows, int in, int out, bool bias_too, bool relu, bool by_row)
+static void linear_to_codes(int rows, int in, int out, bool bias_too, ganz_activation activation, bool by_row)
 {
-    begin("linear %d x %d -> %d to codes%s%s", rows, in, out, bias_too ? " bias" : "", relu ? " relu drop" : "");
+    const bool drop = activation != GANZ_ACTIVATION_NONE, smooth = ganz_activation_is_smooth(activation);
+    begin("linear %d x %d -> %d to codes%s%s", rows, in, out, bias_too ? " bias " : " ", activation_names[activation]);
     const mats x = code_matrix(rows, in, product(), 127), w = code_matrix(out, in, product(), 127);
     const two x_scale = equal_reals(1, 0.03), w_scale = some_scales(out, by_row), bias = random_reals((size_t)out, 1);
     const two w_grad = random_reals((size_t)out * (size_t)in, 3), bias_grad = random_reals((size_t)out, 3);
@@ -92,21 +100,25 @@ static void linear_to_codes(int rows, int in, int out, bool bias_too, bool relu,
     const mats y = nan_matrix(rows, out, out, GANZ_REAL), y_grad = nan_matrix(rows, out, out, GANZ_REAL);
     const mats x_grad = nan_matrix(rows, in, in, product());
     const coded k = coded_of(rows, out, 0.03, 127);
-    ganz_linear_call c = {.rows = rows, .in = in, .out = out, .relu = relu, .w_by_row = by_row}, g = c;
+    const mats before = smooth ? nan_matrix(rows, out, out, by_row ? GANZ_REAL : product()) : no_matrix();
+    ganz_linear_call c = {.rows = rows, .in = in, .out = out, .activation = activation, .w_by_row = by_row}, g = c;
 #define SIDE(s, side)                                                                                               \
     s.x = (ganz_operand){x.side, x_scale.side}, s.w = (ganz_operand){w.side, w_scale.side}, s.x_grad = x_grad.side, \
     s.bias = bias_too ? bias.side : NULL, s.w_grad = w_grad.side, s.bias_grad = bias_too ? bias_grad.side : NULL;   \
-    if (relu) s.drop = (ganz_drop){mask.side, group.side, (real)1.25}
+    if (drop) s.drop = (ganz_drop){mask.side, group.side, (real)1.25}
     SIDE(c, cpu);
     SIDE(g, gpu);
 #undef SIDE
     c.y = y.cpu;
     c.y_grad = y_grad.cpu;
+    c.before = before.cpu;
+    g.before = before.gpu;
     g.codes = code_out_of(&k);
     g.y_grad = k.grad.gpu;
     RUN(linear, c, g);
     round_on_cpu(&k, &y.cpu);
     same_matrix("codes", k.codes, 1e-3);
+    if (smooth) same_matrix("before", before, row_tolerance(before.gpu.type));
     round_back_on_cpu(&k, &y.cpu, &y_grad.cpu, false);
     RUN(linear_grad, c, g);
     same_matrix("x_grad", x_grad, product_tolerance());
@@ -118,11 +130,14 @@ static void linear_to_codes(int rows, int in, int out, bool bias_too, bool relu,
 void product_cases(void)
 {
     if (both.gpu->makes_codes) {
-        linear_to_codes(1, 64, 64, false, false, false);
-        linear_to_codes(1301, 512, 512, false, false, false);
-        linear_to_codes(3000, 128, 2048, true, true, false);
-        linear_to_codes(77, 256, 36, true, false, false);
-        linear_to_codes(3000, 128, 2048, true, true, true);
+        linear_to_codes(1, 64, 64, false, GANZ_ACTIVATION_NONE, false);
+        linear_to_codes(1301, 512, 512, false, GANZ_ACTIVATION_NONE, false);
+        linear_to_codes(3000, 128, 2048, true, GANZ_ACTIVATION_RELU, false);
+        linear_to_codes(77, 256, 36, true, GANZ_ACTIVATION_NONE, false);
+        linear_to_codes(3000, 128, 2048, true, GANZ_ACTIVATION_RELU, true);
+        linear_to_codes(3000, 128, 2048, true, GANZ_ACTIVATION_SWISH, false);
+        linear_to_codes(300, 128, 2048, true, GANZ_ACTIVATION_GELU, true);
+        linear_to_codes(77, 256, 36, false, GANZ_ACTIVATION_GELU_SIGMOID, false);
     }
     const ganz_type p = product(), r = GANZ_REAL;
     linear((linear_kind){.rows = 1, .in = 64, .out = 64, .x = p, .y = p, .y_grad = p, .x_grad = p});
@@ -131,14 +146,21 @@ void product_cases(void)
                          .in = 512,
                          .out = 2048,
                          .bias = true,
-                         .relu = true,
+                         .activation = GANZ_ACTIVATION_RELU,
                          .drop = true,
                          .x = p,
                          .y = p,
                          .y_grad = p,
                          .x_grad = p});
-    linear((linear_kind){
-        .rows = 1301, .in = 512, .out = 2048, .bias = true, .relu = true, .x = p, .y = p, .y_grad = p, .x_grad = r});
+    linear((linear_kind){.rows = 1301,
+                         .in = 512,
+                         .out = 2048,
+                         .bias = true,
+                         .activation = GANZ_ACTIVATION_RELU,
+                         .x = p,
+                         .y = p,
+                         .y_grad = p,
+                         .x_grad = r});
     linear((linear_kind){
         .rows = 129, .in = 2048, .out = 512, .bias = true, .add = true, .x = p, .y = p, .y_grad = p, .x_grad = p});
     linear((linear_kind){.rows = 1300, .in = 512, .out = 1536, .add = true, .x = p, .y = p, .y_grad = p, .x_grad = r});
@@ -149,7 +171,7 @@ void product_cases(void)
                          .in = 64,
                          .out = 192,
                          .bias = true,
-                         .relu = true,
+                         .activation = GANZ_ACTIVATION_RELU,
                          .x = p,
                          .y = r,
                          .y_grad = r,
@@ -172,7 +194,7 @@ void product_cases(void)
                          .out = 256,
                          .codes = true,
                          .bias = true,
-                         .relu = true,
+                         .activation = GANZ_ACTIVATION_RELU,
                          .drop = true,
                          .x = p,
                          .y = r,
@@ -184,7 +206,7 @@ void product_cases(void)
                          .codes = true,
                          .by_row = true,
                          .bias = true,
-                         .relu = true,
+                         .activation = GANZ_ACTIVATION_RELU,
                          .drop = true,
                          .x = p,
                          .y = r,
@@ -194,4 +216,41 @@ void product_cases(void)
         .rows = 77, .in = 128, .out = 1003, .codes = true, .by_row = true, .x = p, .y = p, .y_grad = p, .x_grad = p});
     linear((linear_kind){
         .rows = 1000, .in = 2048, .out = 512, .codes = true, .x = p, .y = p, .y_grad = p, .x_grad = p, .add = true});
+    for (int a = GANZ_ACTIVATION_SWISH; a <= GANZ_ACTIVATION_GELU_SIGMOID; a++) {
+        const ganz_activation activation = (ganz_activation)a;
+        linear((linear_kind){.rows = 300,
+                             .in = 512,
+                             .out = 2048,
+                             .bias = true,
+                             .activation = activation,
+                             .drop = true,
+                             .x = p,
+                             .y = p,
+                             .y_grad = p,
+                             .x_grad = p,
+                             .before = p});
+        linear((linear_kind){.rows = 77,
+                             .in = 128,
+                             .out = 192,
+                             .activation = activation,
+                             .x = p,
+                             .y = r,
+                             .y_grad = r,
+                             .x_grad = r,
+                             .before = r,
+                             .gap = 8});
+        linear((linear_kind){.rows = 600,
+                             .in = 1024,
+                             .out = 256,
+                             .codes = true,
+                             .by_row = true,
+                             .bias = true,
+                             .activation = activation,
+                             .drop = true,
+                             .x = p,
+                             .y = r,
+                             .y_grad = r,
+                             .x_grad = p,
+                             .before = r});
+    }
 }

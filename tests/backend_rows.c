@@ -72,19 +72,30 @@ static void make_ids(int rows, int vocab, int often, two *ids, two *by_id, two *
     free(all);
 }
 
-static void embedding(int rows, int cols, int often, int groups, bool codes, bool by_row)
+typedef struct embed_kind {
+    int rows, cols;
+    int often;  /* one id in so many is a rare one */
+    int groups; /* of dropout; -1: none */
+    bool codes, by_row;
+    int start_id; /* 0: zeros; other ids look up a vector */
+} embed_kind;
+
+static void embedding(embed_kind k)
 {
-    const int vocab = 601;
+    const int vocab = 601, rows = k.rows, cols = k.cols, often = k.often, groups = k.groups;
+    const bool codes = k.codes, by_row = k.by_row;
     const ganz_type type = codes ? product() : GANZ_REAL;
     two ids, by_id, positions;
-    begin("embed %d x %d, one in %d rare, %s", rows, cols, often, codes ? "codes" : "values");
+    begin("embed %d x %d, one in %d rare, %s, start %d", rows, cols, often, codes ? "codes" : "values", k.start_id);
     make_ids(rows, vocab, often, &ids, &by_id, &positions);
     const mats table = codes ? code_matrix(vocab, cols, type, 127) : random_matrix(vocab, cols, cols, type, 1);
     const two scale = by_row ? random_reals((size_t)vocab, 0.01) : equal_reals(1, 0.0123),
               timing = random_reals(50 * (size_t)cols, 1), extra = random_reals((size_t)cols, 1);
     const two out = nan_reals((size_t)rows * (size_t)cols), grad = random_reals((size_t)rows * (size_t)cols, 1);
     const two table_grad = random_reals((size_t)vocab * (size_t)cols, 1), extra_grad = random_reals((size_t)cols, 1);
+    const two start = random_reals((size_t)cols, 1), start_grad = random_reals((size_t)cols, 1);
     ganz_embed_call c = {.rows = rows, .cols = cols, .vocab = vocab, .root = (real)22.5, .by_row = by_row}, g;
+    c.start_id = k.start_id;
     ganz_drop c_drop, g_drop;
     drop_of(rows, cols, groups, &c_drop, &g_drop);
     g = c;
@@ -92,6 +103,7 @@ static void embedding(int rows, int cols, int often, int groups, bool codes, boo
     s.ids = ids.side, s.positions = positions.side, s.table.m = table.side, s.table.scale = codes ? scale.side : NULL, \
     s.timing = timing.side, s.extra = groups != 1 ? extra.side : NULL, s.out = out.side, s.out_grad = grad.side,       \
     s.table_grad = table_grad.side, s.extra_grad = groups != 1 ? extra_grad.side : NULL, s.by_id = by_id.side,         \
+    s.start = k.start_id ? start.side : NULL, s.start_grad = k.start_id ? start_grad.side : NULL,                      \
     s.drop = groups >= 0 ? s##_drop : (ganz_drop){0}
     SIDE(c, cpu);
     SIDE(g, gpu);
@@ -101,6 +113,7 @@ static void embedding(int rows, int cols, int often, int groups, bool codes, boo
     RUN(embed_grad, c, g);
     same_reals("table_grad", table_grad, (size_t)vocab * (size_t)cols, 1e-6);
     same_reals("extra_grad", extra_grad, (size_t)cols, 1e-6);
+    same_reals("start_grad", start_grad, (size_t)cols, 1e-6);
     expect_no_failure();
 }
 
@@ -149,18 +162,24 @@ static void norm(int rows, int cols, norm_kind k)
     expect_no_failure();
 }
 
-/* To codes of several scales at once, and back. The last out gets no gradient. */
-static void norm_to_codes(int rows, int cols, int outs)
+/* To codes of several scales at once, and back. The last out gets no gradient. values: to values too, and a gradient
+ * of theirs, as after a sublayer. */
+enum { OUTS_MOST = 30 };
+static void norm_to_codes(int rows, int cols, int outs, bool values)
 {
     const size_t count = (size_t)rows * (size_t)cols;
-    begin("norm %d x %d to codes for %d", rows, cols, outs);
+    begin("norm %d x %d to codes for %d%s", rows, cols, outs, values ? " and values" : "");
     const two x = random_reals(count, 3), gain = random_reals((size_t)cols, 1), bias = random_reals((size_t)cols, 1);
     const two sum = nan_reals(count), stats = nan_reals(2 * (size_t)rows), x_grad = nan_reals(count);
     const two gain_grad = random_reals((size_t)cols, 1), bias_grad = random_reals((size_t)cols, 1);
     const mats delta = random_matrix(rows, cols, cols, GANZ_REAL, 1),
                delta_grad = nan_matrix(rows, cols, cols, product());
-    const mats y = nan_matrix(rows, cols, cols, GANZ_REAL), y_grad = nan_matrix(rows, cols, cols, GANZ_REAL);
-    coded k[GANZ_CODE_OUTS];
+    const mats y = nan_matrix(rows, cols, cols, GANZ_REAL);
+    const mats y_grad =
+        values ? random_matrix(rows, cols, cols, GANZ_REAL, 1) : nan_matrix(rows, cols, cols, GANZ_REAL);
+    coded k[OUTS_MOST];
+    ganz_code_out codes[OUTS_MOST] = {0};
+    ganz_matrix code_grad[OUTS_MOST] = {0};
     ganz_norm_call c = {.rows = rows, .cols = cols, .eps = (real)1e-6}, g;
     ganz_drop c_drop, g_drop;
     drop_of(rows, cols, 1, &c_drop, &g_drop);
@@ -176,17 +195,22 @@ static void norm_to_codes(int rows, int cols, int outs)
     c.y_grad = y_grad.cpu;
     for (int i = 0; i < outs; i++) {
         k[i] = coded_of(rows, cols, 0.004 * (i + 1), 127);
-        g.codes[i] = code_out_of(&k[i]);
-        if (i + 1 < outs || outs == 1) g.code_grad[i] = k[i].grad.gpu;
+        codes[i] = code_out_of(&k[i]);
+        if (i + 1 < outs || outs == 1) code_grad[i] = k[i].grad.gpu;
     }
+    g.outs = outs;
+    g.codes = codes;
+    g.code_grad = code_grad;
+    if (values) g.y = y.gpu, g.y_grad = y_grad.gpu;
     RUN(norm, c, g);
     same_reals("stats", stats, 2 * (size_t)rows, 1e-5);
     same_reals("sum", sum, count, 1e-6);
     for (int i = 0; i < outs; i++) {
         round_on_cpu(&k[i], &y.cpu);
         same_matrix("codes", k[i].codes, 1e-3); /* a value on the edge may round to its neighbour */
-        if (g.code_grad[i].data) round_back_on_cpu(&k[i], &y.cpu, &y_grad.cpu, i > 0);
+        if (code_grad[i].data) round_back_on_cpu(&k[i], &y.cpu, &y_grad.cpu, values || i > 0);
     }
+    if (values) same_matrix("y", y, 1e-5);
     RUN(norm_grad, c, g);
     same_reals("x_grad", x_grad, count, 1e-3);
     same_matrix("delta_grad", delta_grad, row_tolerance(product()));
@@ -209,8 +233,19 @@ static void norms(void)
 
 /* ---- loss and candidates ------------------------------------------------------------------------ */
 
-static void loss(int rows, int vocab, int ld, ganz_type type, double smoothing, bool want_grad, bool teach)
+typedef struct loss_kind {
+    int rows, vocab, ld;
+    ganz_type type;
+    double smoothing;
+    bool want_grad, teach;
+    int pad;
+} loss_kind;
+
+static void loss(loss_kind k)
 {
+    const int rows = k.rows, vocab = k.vocab, ld = k.ld;
+    const ganz_type type = k.type;
+    const bool want_grad = k.want_grad, teach = k.teach;
     begin("loss %d x %d (ld %d) type %d%s%s", rows, vocab, ld, type, want_grad ? "" : ", value only",
           teach ? ", a teacher" : "");
     const mats logits = random_matrix(rows, vocab, ld, type, 4);
@@ -221,7 +256,7 @@ static void loss(int rows, int vocab, int ld, ganz_type type, double smoothing, 
         int best = 0;
         for (int j = 1; j < vocab; j++)
             if (line[j] > line[best]) best = j;
-        labels[i] = i % 5 == 4 ? 0 : i % 3 == 0 ? best : random_below(vocab);
+        labels[i] = i % 10 == 9 ? -1 : i % 5 == 4 ? k.pad : i % 3 == 0 ? best : random_below(vocab);
     }
     const two label = ints_of(labels, rows);
     const double before[3] = {1.5, 2, 3};
@@ -231,7 +266,8 @@ static void loss(int rows, int vocab, int ld, ganz_type type, double smoothing, 
                               .logits = logits.cpu,
                               .taught = taught.cpu,
                               .labels = label.cpu,
-                              .smoothing = (real)smoothing,
+                              .pad = k.pad,
+                              .smoothing = (real)k.smoothing,
                               .grad_scale = (real)0.01,
                               .want_grad = want_grad,
                               .sums = sums.cpu};
@@ -268,29 +304,35 @@ static void topk(int rows, int vocab, int k, ganz_type type, int distinct)
 void rows_cases(void)
 {
     masks();
-    embedding(1, 64, 1, -1, false, false);
-    embedding(37, 512, 2, 3, false, false);
-    embedding(700, 512, 10, 0, true, false);
-    embedding(700, 512, 10, 0, true, true);
-    embedding(3001, 36, 100, 1, true, false);
-    embedding(6000, 1024, 4, 8, false, false);
+    embedding((embed_kind){1, 64, 1, -1, false, false, 0});
+    embedding((embed_kind){37, 512, 2, 3, false, false, 0});
+    embedding((embed_kind){700, 512, 10, 0, true, false, 0});
+    embedding((embed_kind){700, 512, 10, 0, true, true, 0});
+    embedding((embed_kind){3001, 36, 100, 1, true, false, 0});
+    embedding((embed_kind){6000, 1024, 4, 8, false, false, 0});
+    embedding((embed_kind){700, 512, 10, 2, false, false, 1});
+    embedding((embed_kind){700, 64, 1, 0, true, true, 600});
     norms();
-    for (int outs = 1; outs <= GANZ_CODE_OUTS && both.gpu->makes_codes; outs += outs == 1 ? 1 : 5)
-        norm_to_codes(outs == 2 ? 1001 : 70, outs == 1 ? 36 : 512, outs);
-    if (both.gpu->makes_codes) norm_to_codes(333, 256, 3);
-    loss(1, 50, 50, product(), 0.1, true, false);
-    loss(40, 1003, 1003, product(), 0.1, true, false);
-    loss(30, 33288, 33288, product(), 0.1, true, false);
-    loss(17, 33288, 33288, GANZ_REAL, 0.0, true, false);
-    loss(30, 1003, 1008, GANZ_REAL, 0.1, true, false);
-    loss(30, 1003, 1008, product(), 0.1, false, false);
-    loss(3, 70001, 70001, product(), 0.1, true, false);
-    loss(1, 50, 50, product(), 0.1, true, true);
-    loss(30, 33288, 33288, product(), 0.1, true, true);
-    loss(17, 33288, 33288, GANZ_REAL, 0.1, true, true);
-    loss(30, 1003, 1008, GANZ_REAL, 0.1, true, true);
-    loss(41, 1003, 1003, product(), 0.1, false, true);
-    loss(3, 70001, 70001, product(), 0.1, true, true);
+    for (int outs = 1; outs <= OUTS_MOST && both.gpu->makes_codes; outs += outs == 1 ? 1 : 5) {
+        norm_to_codes(outs == 2 ? 1001 : 70, outs == 1 ? 36 : 512, outs, false);
+        norm_to_codes(outs == 2 ? 1001 : 70, outs == 1 ? 36 : 512, outs, true);
+    }
+    if (both.gpu->makes_codes) norm_to_codes(333, 256, 3, false);
+    loss((loss_kind){1, 50, 50, product(), 0.1, true, false, 0});
+    loss((loss_kind){40, 1003, 1003, product(), 0.1, true, false, 0});
+    loss((loss_kind){30, 33288, 33288, product(), 0.1, true, false, 0});
+    loss((loss_kind){17, 33288, 33288, GANZ_REAL, 0.0, true, false, 0});
+    loss((loss_kind){30, 1003, 1008, GANZ_REAL, 0.1, true, false, 0});
+    loss((loss_kind){30, 1003, 1008, product(), 0.1, false, false, 0});
+    loss((loss_kind){3, 70001, 70001, product(), 0.1, true, false, 0});
+    loss((loss_kind){1, 50, 50, product(), 0.1, true, true, 0});
+    loss((loss_kind){30, 33288, 33288, product(), 0.1, true, true, 0});
+    loss((loss_kind){17, 33288, 33288, GANZ_REAL, 0.1, true, true, 0});
+    loss((loss_kind){30, 1003, 1008, GANZ_REAL, 0.1, true, true, 0});
+    loss((loss_kind){41, 1003, 1003, product(), 0.1, false, true, 0});
+    loss((loss_kind){3, 70001, 70001, product(), 0.1, true, true, 0});
+    loss((loss_kind){40, 1003, 1003, product(), 0.1, true, false, 1002});
+    loss((loss_kind){40, 1003, 1008, GANZ_REAL, 0.1, true, true, 7});
     topk(1, 9, 8, product(), 0);
     topk(40, 33288, 8, product(), 0);
     topk(5, 33288, 16, GANZ_REAL, 0);

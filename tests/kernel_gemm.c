@@ -53,17 +53,17 @@ static void compare(check *c, const ganz_kernel *kernel, product *p)
     void *const scratch = aligned(ganz_gemm_scratch(kernel, p->k));
     int8_t *const weights = check_in(c, 0, p->w, (size_t)(p->n * p->k));
     const void *const a = check_in(c, 1, p->a, (size_t)(p->m * p->k));
-    ganz_pack(kernel, &w, block, weights, p->n, p->k, p->low, p->high);
+    ganz_pack(kernel, &w, block, &(ganz_unpacked){weights, p->n, p->k, p->low, p->high});
     memset(weights, 0, (size_t)(p->n * p->k)); /* not needed any more */
     const size_t results = (size_t)(p->m * p->n);
     ganz_epilogue e = {.sums = check_out(c, 2, results * sizeof(int32_t)), .sums_stride = (size_t)p->n};
-    ganz_gemm(kernel, &w, a, (size_t)p->k, p->m, 0, p->n, &e, scratch);
+    ganz_gemm(kernel, &(ganz_gemm_call){&w, a, (size_t)p->k, p->m, &e}, 0, p->n, scratch);
     check_same(c, 2, p->sums, w.route.name, p->k);
 
     e.sums = check_out(c, 2, results * sizeof(int32_t));
     const int middle = p->n / 2 / kernel->gemm.nr * kernel->gemm.nr;
-    ganz_gemm(kernel, &w, a, (size_t)p->k, p->m, middle, p->n, &e, scratch);
-    ganz_gemm(kernel, &w, a, (size_t)p->k, p->m, 0, middle, &e, scratch);
+    ganz_gemm(kernel, &(ganz_gemm_call){&w, a, (size_t)p->k, p->m, &e}, middle, p->n, scratch);
+    ganz_gemm(kernel, &(ganz_gemm_call){&w, a, (size_t)p->k, p->m, &e}, 0, middle, scratch);
     check_same(c, 2, p->sums, "two shares", p->k);
     ganz_free(scratch);
     ganz_free(block);
@@ -81,7 +81,7 @@ static void each_route(check *c, product *p, int *taken)
         kernel.gemm.route[1].cost = -1e6f;
         void *const block = aligned(ganz_pack_bytes(&kernel, p->n, p->k));
         ganz_packed w;
-        ganz_pack(&kernel, &w, block, p->w, p->n, p->k, p->low, p->high);
+        ganz_pack(&kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high});
         const bool chosen = !strcmp(w.route.name, isa->route[i].name);
         ganz_free(block);
         if (!chosen) continue;
@@ -141,10 +141,10 @@ static void deepest(check *c)
         memset(a, side ? 255 : 127, K);
         memset(a + K, side ? 254 : -127, K);
         ganz_packed packed;
-        ganz_pack(&c->kernel, &packed, block, w, N, K, low, high);
+        ganz_pack(&c->kernel, &packed, block, &(ganz_unpacked){w, N, K, low, high});
         int32_t sums[2 * N];
         const ganz_epilogue e = {.sums = sums, .sums_stride = N};
-        ganz_gemm(&c->kernel, &packed, a, K, 2, 0, N, &e, scratch);
+        ganz_gemm(&c->kernel, &(ganz_gemm_call){&packed, a, K, 2, &e}, 0, N, scratch);
         const int first = high, second = side ? 254 : -127;
         CHECK(c, sums[0] == K * first * 127 && sums[1] == -K * first * 127 && sums[2] == K * first);
         CHECK(c, sums[3] == K * second * 127 && sums[4] == -K * second * 127 && sums[5] == K * second);
@@ -187,23 +187,23 @@ static void through_epilogue(check *c, product *p)
                        .bias = p->bias,
                        .add = p->add,
                        .add_stride = (size_t)p->n,
-                       .relu = true,
+                       .activation = GANZ_ACTIVATION_SWISH,
                        .out = p->out,
                        .out_stride = (size_t)p->n,
                        .codes = p->codes,
                        .codes_stride = (size_t)p->n,
                        .inv = 3.0f,
                        .p = 127};
-    c->scalar.rows.epilogue(&e, p->sums, (size_t)p->n, 0, p->m, 0, p->n);
+    c->scalar.rows.epilogue(&e, p->sums, (size_t)p->n, (ganz_block){0, p->m, 0, p->n});
     void *const block = aligned(ganz_pack_bytes(&c->kernel, p->n, p->k));
     void *const scratch = aligned(ganz_gemm_scratch(&c->kernel, p->k));
     ganz_packed w;
-    ganz_pack(&c->kernel, &w, block, p->w, p->n, p->k, p->low, p->high);
+    ganz_pack(&c->kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high});
     const size_t results = (size_t)(p->m * p->n);
     e.out = check_in(c, 3, p->add, results * sizeof(float)); /* the residual in place */
     e.add = e.out;
     e.codes = check_out(c, 4, results);
-    ganz_gemm(&c->kernel, &w, p->a, (size_t)p->k, p->m, 0, p->n, &e, scratch);
+    ganz_gemm(&c->kernel, &(ganz_gemm_call){&w, p->a, (size_t)p->k, p->m, &e}, 0, p->n, scratch);
     check_same(c, 3, p->out, "gemm out", p->k);
     check_same(c, 4, p->codes, "gemm codes", p->k);
     ganz_free(scratch);
@@ -222,9 +222,9 @@ static void large_result(check *c)
     check_codes(c, w, N * K, -127, 127, 0);
     check_codes(c, a, M * K, -127, 127, 0);
     memset(out, 0x55, sizeof(float) * M * LD);
-    ganz_pack(&c->kernel, &packed, block, w, N, K, -127, 127);
+    ganz_pack(&c->kernel, &packed, block, &(ganz_unpacked){w, N, K, -127, 127});
     const ganz_epilogue e = {.scale = 1e-3f, .out = out, .out_stride = LD};
-    ganz_gemm(&c->kernel, &packed, a, K, M, 0, N, &e, scratch);
+    ganz_gemm(&c->kernel, &(ganz_gemm_call){&packed, a, K, M, &e}, 0, N, scratch);
     long wrong = 0;
     for (int i = 0; i < M; i++) {
         for (int j = 0; j < N; j++) {

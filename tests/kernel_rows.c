@@ -30,13 +30,15 @@ static void check_norm(check *c, numbers *v, int n, int kind)
             guarded[i] = outs[i];
             guarded[i].codes = check_out(c, 4 + i, (size_t)n);
         }
-        c->scalar.rows.norm(v->x, n, v->a, v->b, v->y, outs, count);
-        c->kernel.rows.norm(x, n, a, b, count == 2 ? NULL : y, guarded, count);
+        const float epsilon = count == 1 ? 1e-5f : 1e-6f;
+        const ganz_norm_layout plain = {n, epsilon, v->a, v->b}, layout = {n, epsilon, a, b};
+        c->scalar.rows.norm(&plain, v->x, v->y, outs, count);
+        c->kernel.rows.norm(&layout, x, count == 2 ? NULL : y, guarded, count);
         if (count != 2) check_same(c, 3, v->y, "norm", n);
         for (int i = 0; i < count; i++) check_same(c, 4 + i, v->codes[i], "norm codes", n);
     }
     float *const inplace = check_in(c, 0, v->x, BYTES(n, float));
-    c->kernel.rows.norm(inplace, n, v->a, v->b, inplace, NULL, 0);
+    c->kernel.rows.norm(&(ganz_norm_layout){n, 1e-6f, v->a, v->b}, inplace, inplace, NULL, 0);
     check_same(c, 0, v->y, "norm in place", n);
 }
 
@@ -112,10 +114,10 @@ static void check_softmax_codes(check *c, numbers *v, int n, int kind)
     fill_scores(c, v, n, kind);
     for (int i = 0; i < 2; i++) {
         const int32_t *const scores = check_in(c, 0, v->scores, BYTES(n, int32_t));
-        uint8_t *const codes = check_out(c, 1, (size_t)n);
-        float *const work = check_out(c, 2, BYTES(n, float));
-        c->scalar.rows.softmax_codes(v->scores, n, 2.3e-4f, i ? 63.0f : 400.0f, i ? 63 : 255, v->u, v->work);
-        c->kernel.rows.softmax_codes(scores, n, 2.3e-4f, i ? 63.0f : 400.0f, i ? 63 : 255, codes, work);
+        const ganz_unsigned_codes plain = {v->u, i ? 63.0f : 400.0f, i ? 63 : 255};
+        const ganz_unsigned_codes out = {check_out(c, 1, (size_t)n), plain.inv, plain.max};
+        c->scalar.rows.softmax_codes(v->scores, n, 2.3e-4f, &plain, v->work);
+        c->kernel.rows.softmax_codes(scores, n, 2.3e-4f, &out, check_out(c, 2, BYTES(n, float)));
         check_same(c, 1, v->u, "softmax_codes", n);
     }
 }
@@ -174,16 +176,18 @@ static void check_embed(check *c, numbers *v, int n, int kind)
         const int8_t *const codes = check_in(c, 0, v->codes[0], (size_t)n);
         const float *const a = check_in(c, 1, v->a, BYTES(n, float)), *const b = check_in(c, 2, v->b, BYTES(n, float));
         float *const y = check_out(c, 3, BYTES(n, float));
-        c->scalar.rows.embed(v->codes[0], n, 0.0123f, 22.627417f, with & 1 ? v->a : NULL, with & 2 ? v->b : NULL, v->y);
-        c->kernel.rows.embed(codes, n, 0.0123f, 22.627417f, with & 1 ? a : NULL, with & 2 ? b : NULL, y);
+        const ganz_embed_row plain = {v->codes[0], 0.0123f, 22.627417f, with & 1 ? v->a : NULL, with & 2 ? v->b : NULL};
+        const ganz_embed_row from = {codes, 0.0123f, 22.627417f, with & 1 ? a : NULL, with & 2 ? b : NULL};
+        c->scalar.rows.embed(&plain, n, v->y);
+        c->kernel.rows.embed(&from, n, y);
         check_same(c, 3, v->y, "embed", n);
     }
 }
 
-/* Three rows, of which the middle one and columns from 2 on are asked for; every mix of steps. */
+/* Three rows, of which the middle one and columns from 2 on are asked for; every mix of steps and activations. */
 static void check_epilogue(check *c, numbers *v, int n, int kind)
 {
-    enum { COL = 2, ROW = 1 };
+    enum { COL = 2, ROW = 1, ACTIVATIONS = GANZ_ACTIVATION_GELU_SIGMOID + 1 };
     const int cols = n + COL;
     if (cols > N_MAX / 3) return;
     for (int i = 0; i < n; i++)
@@ -191,9 +195,10 @@ static void check_epilogue(check *c, numbers *v, int n, int kind)
     check_floats(c, v->a, 3 * cols, 0);
     check_floats(c, v->b, 3 * cols, 0);
     for (int i = 0; i < 3 * cols; i++) v->work[i] = (1.5f + check_uniform(c)) * 1e-4f;
-    for (int mix = 0; mix < 64; mix++) {
+    for (int mix = 0; mix < 64 * ACTIVATIONS; mix++) {
         const size_t bytes = BYTES(3 * cols, float);
-        ganz_epilogue e = {.scale = 3.3e-4f, .relu = mix & 1, .inv = 11.0f, .p = mix & 2 ? 31 : 127};
+        ganz_epilogue e = {
+            .scale = 3.3e-4f, .activation = (ganz_activation)(mix / 64), .inv = 11.0f, .p = mix & 2 ? 31 : 127};
         e.add_stride = e.out_stride = e.codes_stride = e.sums_stride = (size_t)cols;
         ganz_epilogue guarded = e;
         memset(v->y, 1, sizeof v->y);
@@ -206,8 +211,8 @@ static void check_epilogue(check *c, numbers *v, int n, int kind)
         if (mix & 32) e.codes = v->codes[0], guarded.codes = check_in(c, 4, v->codes[0], (size_t)(3 * cols));
         if (mix % 5 == 0) e.sums = v->sums, guarded.sums = check_in(c, 5, v->sums, bytes);
         const int32_t *const sums = check_in(c, 6, v->scores, BYTES(n, int32_t));
-        c->scalar.rows.epilogue(&e, v->scores, (size_t)n, ROW, 1, COL, n);
-        c->kernel.rows.epilogue(&guarded, sums, (size_t)n, ROW, 1, COL, n);
+        c->scalar.rows.epilogue(&e, v->scores, (size_t)n, (ganz_block){ROW, 1, COL, n});
+        c->kernel.rows.epilogue(&guarded, sums, (size_t)n, (ganz_block){ROW, 1, COL, n});
         if (e.out) check_same(c, 3, v->y, "epilogue out", n);
         if (e.codes) check_same(c, 4, v->codes[0], "epilogue codes", n);
         if (e.sums) check_same(c, 5, v->sums, "epilogue sums", n);

@@ -525,9 +525,9 @@ static void norm_has_the_bits_of_the_kernel(void **state)
         fill(gain, (size_t)n, 50 + i);
         fill(bias, (size_t)n, 60 + i);
         const ganz_norm_call c = {
-            .rows = 1, .cols = n, .x = x, .eps = GANZ_NORM_EPSILON, .gain = gain, .bias = bias, .y = matrix(got, 1, n)};
+            .rows = 1, .cols = n, .x = x, .eps = 1e-5f, .gain = gain, .bias = bias, .y = matrix(got, 1, n)};
         be->norm(be, &c);
-        kernel.rows.norm(x, n, gain, bias, want, NULL, 0);
+        kernel.rows.norm(&(ganz_norm_layout){n, 1e-5f, gain, bias}, x, want, NULL, 0);
         assert_memory_equal(got, want, (size_t)n * sizeof *got);
     }
 }
@@ -548,7 +548,7 @@ static void linear_has_the_bits_of_integers(void **state)
                                 .x = {matrix(x, ROWS, IN), &x_scale},
                                 .w = {matrix(w, OUT, IN), &w_scale},
                                 .bias = bias,
-                                .relu = true,
+                                .activation = GANZ_ACTIVATION_RELU,
                                 .y = matrix(y, ROWS, OUT)};
     be->linear(be, &c);
     for (int i = 0; i < ROWS; i++)
@@ -606,7 +606,8 @@ static void attention_has_the_bits_of_the_kernel(void **state)
         scores[j] = 0;
         for (int i = 0; i < WIDTH; i++) scores[j] += qs[i] * ks[j * WIDTH + i];
     }
-    kernel.rows.softmax_codes(scores, KEYS, q_scale * k_scale * 0.125f, 1 / u_scale, U_MAX, u, work);
+    kernel.rows.softmax_codes(scores, KEYS, q_scale * k_scale * 0.125f, &(ganz_unsigned_codes){u, 1 / u_scale, U_MAX},
+                              work);
     for (int i = 0; i < WIDTH; i++) {
         int32_t sum = 0;
         for (int j = 0; j < KEYS; j++) sum += u[j] * vs[j * WIDTH + i];

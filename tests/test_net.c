@@ -69,7 +69,7 @@ static void places_are_canonical(void **state)
     static bool seen[169];
     int unsigned_steps = 0;
     for (int i = 0; i < net.sites; i++) {
-        const ganz_site *const site = ganz_net_site(&net, i);
+        const ganz_site *const site = &net.site[i];
         assert_int_equal(site->place, i);
         assert_int_equal(site->input.z, net.first_scale + site->input.place);
         seen[site->input.place] = true;
@@ -78,19 +78,19 @@ static void places_are_canonical(void **state)
         assert_int_equal(w->cols, site->in);
     }
     for (int i = 0; i < net.pairs; i++) {
-        const ganz_pair *const pair = ganz_net_pair(&net, i);
+        const ganz_pair *const pair = &net.pair[i];
         const ganz_scale scales[] = {pair->q, pair->k, pair->u, pair->v};
         for (int j = 0; j < 4; j++) seen[scales[j].place] = true;
         unsigned_steps++;
     }
     for (int i = 0; i < net.scales; i++) assert_true(seen[i]);
     assert_int_equal(unsigned_steps, 18);
-    assert_string_equal(ganz_net_site(&net, 0)->name, "enc.0.self.q");
-    assert_string_equal(ganz_net_site(&net, 35)->name, "enc.5.ffn.out");
-    assert_string_equal(ganz_net_site(&net, 41)->name, "dec.0.cross.k");
-    assert_string_equal(ganz_net_site(&net, 96)->name, "logits");
-    assert_string_equal(ganz_net_pair(&net, 5)->name, "enc.5.self");
-    assert_string_equal(ganz_net_pair(&net, 17)->name, "dec.5.cross");
+    assert_string_equal(net.site[0].name, "enc.0.self.q");
+    assert_string_equal(net.site[35].name, "enc.5.ffn.out");
+    assert_string_equal(net.site[41].name, "dec.0.cross.k");
+    assert_string_equal(net.site[96].name, "logits");
+    assert_string_equal(net.pair[5].name, "enc.5.self");
+    assert_string_equal(net.pair[17].name, "dec.5.cross");
     ganz_net_close(&net);
 }
 
@@ -246,7 +246,7 @@ static void set_fake(nn_case *c)
     for (int i = 0; i < c->net.scales; i++)
         c->weights.master[c->net.params.list[c->net.first_scale + i].offset] = -5.3f;
     for (int i = 0; i < c->net.pairs; i++) {
-        const int z = ganz_net_pair(&c->net, i)->u.z;
+        const int z = c->net.pair[i].u.z;
         c->weights.master[c->net.params.list[z].offset] = -8.1f;
     }
     ganz_net_set_states(&c->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
@@ -347,13 +347,13 @@ static void measured_scales_hold_the_range(void **state)
     near_loss(nn_case_loss(&c, false), plain, 1e-5); /* as float: three products instead of one */
     for (int i = 0; i < c.net.scales; i++) assert_true(c.weights.largest[i] > 0);
     for (int i = 0; i < c.net.pairs; i++) {
-        const real u = c.weights.largest[ganz_net_pair(&c.net, i)->u.place];
+        const real u = c.weights.largest[c.net.pair[i].u.place];
         assert_true(u <= 1.000001f && u > 1.0f / 20);
     }
     for (int i = 0; i < c.net.scales; i++)
         c.weights.master[c.net.params.list[c.net.first_scale + i].offset] = log2f(c.weights.largest[i] / 127);
     for (int i = 0; i < c.net.pairs; i++) {
-        const ganz_scale u = ganz_net_pair(&c.net, i)->u;
+        const ganz_scale u = c.net.pair[i].u;
         c.weights.master[c.net.params.list[u.z].offset] = log2f(c.weights.largest[u.place] / 255);
     }
     ganz_net_set_states(&c.net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
@@ -398,7 +398,7 @@ static void codes_come_before_dropout(void **state)
     nn_case c;
     open_small(&c, 1, true, batch, SEGMENTS, 0);
     seen.quantize = c.be->quantize;
-    seen.plain = c.weights.input_scale + c.net.encoder[0].ffn.out.input.place;
+    seen.plain = c.weights.input_scale + ganz_net_find_site(&c.net, "enc.0.ffn.out")->input.place;
     c.be->quantize = see_quantize;
     seen.count = 0;
     nn_case_loss(&c, true);

@@ -236,17 +236,22 @@ static void linear_gradient(void **state)
     static const real x_scale = 0.5, w_scale[OUT] = {0.25, 0.1, 0.3, 0.5, 0.2, 0.15, 0.35, 0.6, 0.05, 0.4, 0.45};
     static int32_t group[ROWS];
     for (int i = 0; i < ROWS; i++) group[i] = i / 40;
-    for (int kind = 0; kind < 3; kind++) { /* values; codes; codes with a scale for each output */
-        const bool relu = kind > 0;
+    static real before[ROWS * OUT];
+    static const ganz_activation activations[] = {GANZ_ACTIVATION_NONE, GANZ_ACTIVATION_RELU,
+                                                  GANZ_ACTIVATION_RELU, GANZ_ACTIVATION_SWISH,
+                                                  GANZ_ACTIVATION_GELU, GANZ_ACTIVATION_GELU_SIGMOID};
+    for (int kind = 0; kind < 6; kind++) { /* values; codes; codes with a scale for each output; smooth activations */
+        const bool codes = kind > 0;
         fill(x, ROWS * IN, 9, 1);
         fill(w, OUT * IN, 10, 1);
         fill(bias, OUT, 11, 1);
         be->mask(be, mask, 2 * OUT, 1, 3, 0.8f);
-        ganz_linear_call c = {.rows = ROWS, .in = IN, .out = OUT, .bias = bias, .relu = relu};
-        c.x = (ganz_operand){real_matrix(x, ROWS, IN), relu ? &x_scale : NULL};
-        c.w = (ganz_operand){real_matrix(w, OUT, IN), relu ? w_scale : NULL};
+        ganz_linear_call c = {.rows = ROWS, .in = IN, .out = OUT, .bias = bias, .activation = activations[kind]};
+        c.before = real_matrix(before, ROWS, OUT);
+        c.x = (ganz_operand){real_matrix(x, ROWS, IN), codes ? &x_scale : NULL};
+        c.w = (ganz_operand){real_matrix(w, OUT, IN), codes ? w_scale : NULL};
         c.w_by_row = kind == 2;
-        if (relu) c.drop = (ganz_drop){mask, group, 1 / 0.8};
+        if (codes) c.drop = (ganz_drop){mask, group, 1 / 0.8};
         c.y = real_matrix(y, ROWS, OUT);
         memcpy(y_grad, coefficient, sizeof y_grad);
         memset(w_grad, 0, sizeof w_grad);
@@ -257,8 +262,8 @@ static void linear_gradient(void **state)
         c.bias_grad = bias_grad;
         be->linear(be, &c);
         be->linear_grad(be, &c);
-        for (int i = 0; relu && i < ROWS * IN; i++) x_grad[i] *= x_scale; /* of codes */
-        for (int i = 0; relu && i < OUT * IN; i++) w_grad[i] *= w_scale[kind == 2 ? i / IN : 0];
+        for (int i = 0; codes && i < ROWS * IN; i++) x_grad[i] *= x_scale; /* of codes */
+        for (int i = 0; codes && i < OUT * IN; i++) w_grad[i] *= w_scale[kind == 2 ? i / IN : 0];
         const probe probes[] = {
             {"x", x, x_grad, ROWS * IN}, {"w", w, w_grad, OUT * IN}, {"bias", bias, bias_grad, OUT}};
         check_probes(probes, 3, linear_objective, &c);
@@ -589,8 +594,7 @@ static void check_held_network(ganz_inputs_state inputs)
     c.learn_scales = inputs == GANZ_INPUTS_FAKE;
     for (int i = 0; i < c.net.scales; i++)
         c.weights.master[c.net.params.list[c.net.first_scale + i].offset] = -6.0 - 0.02 * (i % 7);
-    for (int i = 0; i < c.net.pairs; i++)
-        c.weights.master[c.net.params.list[ganz_net_pair(&c.net, i)->u.z].offset] = -8.3;
+    for (int i = 0; i < c.net.pairs; i++) c.weights.master[c.net.params.list[c.net.pair[i].u.z].offset] = -8.3;
     ganz_net_set_states(&c.net, GANZ_WEIGHTS_FAKE, inputs);
     nn_case_refresh(&c);
     hold_network(&c);

@@ -13,6 +13,7 @@
 #ifndef GANZ_BACKEND_BACKEND_H
 #define GANZ_BACKEND_BACKEND_H
 
+#include "base/activation.h"
 #include "base/base.h"
 
 typedef enum ganz_type { GANZ_REAL, GANZ_BF16, GANZ_S8, GANZ_U8, GANZ_I32 } ganz_type;
@@ -36,16 +37,15 @@ typedef struct ganz_operand {
 } ganz_operand;
 
 /* Where codes of a result go while it is made: clip(rint(y * (1 / scale))) in [-p, p]. In S8 by the integer operations;
- * in the product type, and with `inside`, by the float ones of a device that has `makes_codes`. */
+ * in the product type, and with `inside`, by the float ones of a device that has `makes_codes`.
+ * `inside` is (rows, cols / 4), a bit for each of four columns, the first lowest: 1 where a gradient passes, that is
+ * where nothing was clipped and where relu and dropout let through. Written forwards, read backwards. */
 typedef struct ganz_code_out {
     ganz_matrix m;     /* of the result's shape; data NULL: none */
     const real *scale; /* (1) on the device */
     int p;
-    uint8_t
-        *inside; /* (rows, cols / 4): a bit for each of four columns, the first lowest: 1 where a gradient passes, that
-                  * is where nothing was clipped and relu and dropout let through; written forwards, read backwards */
+    uint8_t *inside;
 } ganz_code_out;
-enum { GANZ_CODE_OUTS = 12 }; /* of one result: keys and values of six layers read the memory */
 
 /* Weights in the order of a device's integer kernels; what is inside, it alone knows. */
 typedef struct ganz_packed ganz_packed;
@@ -60,12 +60,15 @@ typedef struct ganz_drop {
 
 /* ---- embedding ---------------------------------------------------------------------------------- */
 
-/* out[i] = drop(table[ids[i]] * root + extra + timing[positions[i]]); ids < 1 (start, pad) look up zero. */
+/* out[i] = drop(table[ids[i]] * root + extra + timing[positions[i]]). The id `start_id` looks up `start`
+ * and not the table; negative ids look up zeros. */
 typedef struct ganz_embed_call {
     int rows, cols, vocab;
     const int32_t *ids, *positions; /* (rows) */
     ganz_operand table;             /* (vocab, cols) */
     bool by_row;                    /* table.scale is (vocab) */
+    int start_id;                   /* what the decoder begins with */
+    const real *start;              /* (cols); NULL: zeros */
     real root;
     const real *timing; /* (positions, cols) */
     const real *extra;  /* (cols) or NULL */
@@ -76,52 +79,61 @@ typedef struct ganz_embed_call {
     const real *out_grad;
     real *table_grad;     /* (vocab, cols), added to in an order that never varies */
     real *extra_grad;     /* (cols), added to; NULL with extra */
+    real *start_grad;     /* (cols), added to; NULL: not wanted */
     const int32_t *by_id; /* (rows) token numbers sorted by id, equal ids in rising order */
 } ganz_embed_call;
 
 /* ---- residual add and layer norm ---------------------------------------------------------------- */
 
-/* sum = x + drop(delta);  y = (sum - mean) * rsqrt(var + eps) * gain + bias. Without delta, sum is x itself. */
+/* sum = x + drop(delta);  y = (sum - mean) * rsqrt(var + eps) * gain + bias. Without delta, sum is x itself.
+ * Before a sublayer (pre-norm) sum goes on as the residual and y, or its codes, feed the sublayer. After one
+ * (post-norm) y is the new residual, and its codes feed the next sublayer: then both are written, and the gradient of y
+ * is the sum of y_grad and of the gradients of the codes. */
 typedef struct ganz_norm_call {
     int rows, cols;
     const real *x;     /* (rows, cols) */
     ganz_matrix delta; /* (rows, cols); data NULL: none */
     ganz_drop drop;
     real eps;
-    const real *gain, *bias;             /* (cols) */
-    real *sum;                           /* (rows, cols); may be x itself; not used when delta is none */
-    ganz_matrix y;                       /* (rows, cols); data NULL where only codes are wanted */
-    ganz_code_out codes[GANZ_CODE_OUTS]; /* those with data are written; norm: either codes or y */
-    real *stats;                         /* (rows, 2): mean, 1/deviation; kept for the backward; NULL: not wanted */
-    /* backward: reads sum (or x), stats, y_grad, and what came back to sum from later layers */
-    ganz_matrix y_grad;                    /* (rows, cols) */
-    ganz_matrix code_grad[GANZ_CODE_OUTS]; /* where codes were written: of the values they stand for; data NULL: none */
-    const real *sum_grad;                  /* (rows, cols) or NULL: nothing came back */
-    real *x_grad;                          /* (rows, cols) written; may be the same memory as sum_grad */
-    ganz_matrix delta_grad;                /* (rows, cols) written */
-    real *gain_grad, *bias_grad;           /* (cols), added to; NULL: frozen */
+    const real *gain, *bias;    /* (cols) */
+    real *sum;                  /* (rows, cols); may be x itself; not used when delta is none */
+    ganz_matrix y;              /* (rows, cols); data NULL where only codes are wanted; REAL where both are. Without a
+                                 * backward it may be the memory of sum (or x) */
+    int outs;                   /* readers that want codes of y */
+    const ganz_code_out *codes; /* (outs) in host memory; those with data are written */
+    real *stats;                /* (rows, 2): mean, 1/deviation; kept for the backward; NULL: not wanted */
+    /* backward: reads sum (or x), stats, y_grad, code_grad, and the gradient that later layers added to sum */
+    ganz_matrix y_grad;           /* (rows, cols); data NULL where only codes have gradients; REAL where both have */
+    const ganz_matrix *code_grad; /* (outs) in host memory: of the values the codes stand for; data NULL: none. NULL:
+                                   * none at all */
+    const real *sum_grad;         /* (rows, cols) or NULL: nothing came back */
+    real *x_grad;                 /* (rows, cols) written; may be the same memory as sum_grad */
+    ganz_matrix delta_grad;       /* (rows, cols) written */
+    real *gain_grad, *bias_grad;  /* (cols), added to; NULL: frozen */
 } ganz_norm_call;
 
 /* ---- dense products ----------------------------------------------------------------------------- */
 
-/* y = x w^T * (scale_x * scale_w) + bias, then relu and dropout if asked. w is (out, in); w_by_row: a scale_w for each
- * output. */
+/* y = drop(activation(x w^T * (scale_x * scale_w) + bias)). w is (out, in); w_by_row: a scale_w for each output. A bias
+ * of -infinity bans an output (logits). */
 typedef struct ganz_linear_call {
     int rows, in, out;
     ganz_operand x;   /* (rows, in) */
     ganz_operand w;   /* (out, in) */
     bool w_by_row;    /* w.scale is (out) */
     const real *bias; /* (out) or NULL */
-    bool relu;
-    ganz_drop drop; /* after the relu */
-    ganz_matrix y;  /* (rows, out); data NULL where only codes are wanted */
+    ganz_activation activation;
+    ganz_drop drop;     /* after the activation; only with one */
+    ganz_matrix y;      /* (rows, out); data NULL where only codes are wanted */
+    ganz_matrix before; /* (rows, out) values before the activation, written where data is not NULL: the backward of a
+                         * smooth activation reads them. REAL, or the product type */
     ganz_code_out codes;
     /* linear_codes: x is S8, w has no data but a scale */
     const ganz_packed *packed;
     bool add;         /* y += instead of y = */
     int32_t *largest; /* (1) raised to the largest |sum|; NULL: not wanted */
-    /* backward: y_grad is overwritten where relu, codes or w_by_row ask for it (y > 0, or the codes' `inside`, says
-     * what passed) */
+    /* backward: y_grad is overwritten where the activation, codes or w_by_row ask for it (where relu let through, y > 0
+     * or the codes' `inside` tells) */
     ganz_matrix y_grad; /* (rows, out) */
     ganz_matrix x_grad; /* (rows, in): gradient of the values x stands for; data NULL: not wanted */
     bool x_grad_add;    /* add instead of write */
@@ -172,12 +184,13 @@ typedef struct ganz_attention_call {
 /* ---- loss --------------------------------------------------------------------------------------- */
 
 /* Cross entropy with label smoothing over vocab - 1 other classes, minus its constant; or, with a teacher, the
- * divergence from what it believes. */
+ * divergence from the teacher's distribution. Logits are finite here. */
 typedef struct ganz_loss_call {
     int rows, vocab;
     ganz_matrix logits;    /* (rows, vocab); becomes its gradient when want_grad */
     ganz_matrix taught;    /* (rows, vocab) a teacher's logits, of the type of logits; data NULL: labels teach */
-    const int32_t *labels; /* (rows); rows with label 0 do not count */
+    const int32_t *labels; /* (rows) */
+    int pad;               /* rows with this label, or a negative one, do not count */
     real smoothing;
     real grad_scale; /* usually 1 / tokens of the step */
     bool want_grad;
@@ -238,7 +251,8 @@ typedef struct ganz_update_call {
     int64_t step;                 /* Adam: from 1, for the bias correction */
 } ganz_update_call;
 
-/* Candidates of one beam step: of each row the `k` largest logits, and its log-sum-exp. */
+/* Candidates of one beam step: of each row the `k` largest logits, and its log-sum-exp. Logits of -infinity (banned
+ * words) add nothing to the sum and come last. */
 typedef struct ganz_topk_call {
     ganz_matrix logits; /* (rows, vocab) */
     int k;
@@ -246,6 +260,13 @@ typedef struct ganz_topk_call {
     int32_t *index;   /* (rows, k) */
     float *logsumexp; /* (rows) */
 } ganz_topk_call;
+
+/* Weights (out, in) for integer products; input codes will be in [low, p], low -p or 0. */
+typedef struct ganz_pack_call {
+    const int8_t *codes; /* (out, in) in host memory */
+    int out, in;
+    int low, p;
+} ganz_pack_call;
 
 /* ---- the table ---------------------------------------------------------------------------------- */
 
@@ -292,10 +313,9 @@ struct ganz_backend {
     /* Integer translation: all of these or none (NULL). Sums are exact; what follows them is the arithmetic of the
      * float operations above on codes, so that both give the same bits. Forward only, no dropout. */
     size_t (*pack_bytes)(const ganz_backend *be, int out, int in); /* 0: too large */
-    /* Weights (out, in) into a block of pack_bytes, aligned to GANZ_ALIGN; input codes will be in [low, p], low -p or
-     * 0. What another backend reads of it: ganz_cpu_backend_follow. */
-    const ganz_packed *(*pack)(const ganz_backend *be, void *block, const int8_t *codes, int out, int in, int low,
-                               int p);
+    /* Weights into a block of pack_bytes, aligned to GANZ_ALIGN. Which other backends read it:
+     * ganz_cpu_backend_follow. */
+    const ganz_packed *(*pack)(const ganz_backend *be, void *block, const ganz_pack_call *c);
     void (*embed_codes)(ganz_backend *be, const ganz_embed_call *c);
     void (*norm_codes)(ganz_backend *be, const ganz_norm_call *c);
     void (*linear_codes)(ganz_backend *be, const ganz_linear_call *c);

@@ -17,12 +17,12 @@ size_t ganz_cpu_pack_bytes(const ganz_backend *be, int out, int in)
     return bytes ? bytes + ganz_round_up(sizeof(ganz_packed), GANZ_ALIGN) : 0;
 }
 
-const ganz_packed *ganz_cpu_pack(const ganz_backend *be, void *block, const int8_t *codes, int out, int in, int low,
-                                 int p)
+const ganz_packed *ganz_cpu_pack(const ganz_backend *be, void *block, const ganz_pack_call *c)
 {
+    const ganz_unpacked from = {c->codes, c->out, c->in, c->low, c->p};
     ganz_packed *const packed = block;
     char *const rest = (char *)block + ganz_round_up(sizeof *packed, GANZ_ALIGN);
-    ganz_pack(&((const ganz_cpu *)be)->kernel, packed, rest, codes, out, in, low, p);
+    ganz_pack(&((const ganz_cpu *)be)->kernel, packed, rest, &from);
     return packed;
 }
 
@@ -35,6 +35,16 @@ typedef struct embed_job {
     size_t stride;
 } embed_job;
 
+/* A row that is not in the table: the start vector, or zeros. */
+static void start_row(const ganz_rows *rows, const ganz_embed_call *c, int row, float *out)
+{
+    const float *const timing = c->timing + (size_t)c->positions[row] * (size_t)c->cols;
+    if (c->start && c->ids[row] == c->start_id) rows->scale(c->start, c->cols, c->root, out);
+    else memset(out, 0, (size_t)c->cols * sizeof *out);
+    if (c->extra) rows->add(out, c->extra, c->cols, out);
+    rows->add(out, timing, c->cols, out);
+}
+
 static void embed_rows(void *context, int64_t begin, int64_t end, int worker)
 {
     const embed_job *const job = context;
@@ -43,12 +53,19 @@ static void embed_rows(void *context, int64_t begin, int64_t end, int worker)
     for (int row = (int)begin; row < (int)end; row++) {
         const int id = c->ids[row];
         const float *const timing = c->timing + (size_t)c->positions[row] * (size_t)c->cols;
+        float *const out = c->out + (size_t)row * (size_t)c->cols;
         GANZ_ASSERT(id < c->vocab);
-        if (id < 1) memset(codes, 0, (size_t)c->cols);
-        else ganz_unpack_row(job->kernel, c->packed, id, codes);
-        const float scale = c->by_row && id >= 1 ? c->table.scale[id] : *c->table.scale;
-        job->kernel->rows.embed(codes, c->cols, scale, c->root, c->extra ? c->extra : timing, c->extra ? timing : NULL,
-                                c->out + (size_t)row * (size_t)c->cols);
+        if (id < 0 || id == c->start_id) {
+            start_row(&job->kernel->rows, c, row, out);
+            continue;
+        }
+        ganz_unpack_row(job->kernel, c->packed, id, codes);
+        const ganz_embed_row from = {.codes = codes,
+                                     .scale = c->by_row ? c->table.scale[id] : *c->table.scale,
+                                     .root = c->root,
+                                     .first = c->extra ? c->extra : timing,
+                                     .second = c->extra ? timing : NULL};
+        job->kernel->rows.embed(&from, c->cols, out);
     }
 }
 
@@ -63,35 +80,54 @@ void ganz_cpu_embed_codes(ganz_backend *be, const ganz_embed_call *c)
 typedef struct norm_job {
     const ganz_norm_call *c;
     const ganz_rows *rows;
+    ganz_norm_layout layout;
+    int count;             /* outs that are wanted */
+    ganz_codes *outs;      /* (count) of the first row, then (count) for each worker */
+    const ganz_matrix **m; /* (count) */
 } norm_job;
 
 static void norm_rows(void *context, int64_t begin, int64_t end, int worker)
 {
     const norm_job *const job = context;
     const ganz_norm_call *const c = job->c;
-    (void)worker;
+    ganz_codes *const outs = job->outs + (size_t)(worker + 1) * (size_t)job->count;
+    for (int i = 0; i < job->count; i++) outs[i] = job->outs[i];
     for (int row = (int)begin; row < (int)end; row++) {
         const size_t at = (size_t)row * (size_t)c->cols;
         const float *x = c->x + at;
-        ganz_codes outs[GANZ_CODE_OUTS];
-        int count = 0;
-        for (int i = 0; i < GANZ_CODE_OUTS; i++)
-            if (c->codes[i].m.data)
-                outs[count++] = (ganz_codes){ganz_code_row(&c->codes[i].m, row), 1 / *c->codes[i].scale, c->codes[i].p};
+        for (int i = 0; i < job->count; i++) outs[i].codes = ganz_code_row(job->m[i], row);
         if (c->delta.data) {
             job->rows->add(x, real_row(&c->delta, row), c->cols, c->sum + at);
             x = c->sum + at;
         }
-        job->rows->norm(x, c->cols, c->gain, c->bias, c->y.data ? real_row(&c->y, row) : NULL, outs, count);
+        job->rows->norm(&job->layout, x, c->y.data ? real_row(&c->y, row) : NULL, outs, job->count);
     }
+}
+
+/* Room for the outs of all workers, filled with what is the same for all rows. False: out of memory. */
+static bool norm_outs(ganz_cpu *cpu, norm_job *job)
+{
+    const ganz_norm_call *const c = job->c;
+    const size_t most = (size_t)c->outs + 1, sets = (size_t)cpu->threads + 1;
+    job->outs = ganz_cpu_scratch(cpu, most, sets * sizeof *job->outs + sizeof *job->m);
+    if (!job->outs) return false;
+    job->m = (const ganz_matrix **)(void *)(job->outs + most * sets);
+    for (int i = 0; i < c->outs; i++) {
+        if (!c->codes[i].m.data) continue;
+        job->m[job->count] = &c->codes[i].m;
+        job->outs[job->count++] = (ganz_codes){NULL, 1 / *c->codes[i].scale, c->codes[i].p};
+    }
+    return true;
 }
 
 void ganz_cpu_norm_codes(ganz_backend *be, const ganz_norm_call *c)
 {
     ganz_cpu *const cpu = ganz_cpu_of(be);
-    norm_job job = {c, &cpu->kernel.rows};
-    GANZ_ASSERT(c->eps == GANZ_NORM_EPSILON && !c->drop.mask && !c->stats);
-    ganz_pool_run(cpu->pool, c->rows, ganz_cpu_grain(c->cols), norm_rows, &job);
+    norm_job job = {.c = c,
+                    .rows = &cpu->kernel.rows,
+                    .layout = {.n = c->cols, .epsilon = c->eps, .gain = c->gain, .bias = c->bias}};
+    GANZ_ASSERT(!c->drop.mask && !c->stats);
+    if (norm_outs(cpu, &job)) ganz_pool_run(cpu->pool, c->rows, ganz_cpu_grain(c->cols), norm_rows, &job);
 }
 
 /* ---- dense products ----------------------------------------------------------------------------- */
@@ -110,8 +146,9 @@ static void linear_panels(void *context, int64_t begin, int64_t end, int worker)
     const linear_job *const job = context;
     const ganz_linear_call *const c = job->c;
     const int nr = job->kernel->gemm.nr, last = (int)end * nr;
-    ganz_gemm(job->kernel, c->packed, c->x.m.data, (size_t)c->x.m.ld, c->rows, (int)begin * nr,
-              last < c->out ? last : c->out, &job->e, job->scratch + job->scratch_each * (size_t)worker);
+    const ganz_gemm_call call = {c->packed, c->x.m.data, (size_t)c->x.m.ld, c->rows, &job->e};
+    ganz_gemm(job->kernel, &call, (int)begin * nr, last < c->out ? last : c->out,
+              job->scratch + job->scratch_each * (size_t)worker);
 }
 
 void ganz_raise_largest(int32_t *largest, const int32_t *sums, size_t count)
@@ -140,7 +177,7 @@ void ganz_cpu_linear_codes(ganz_backend *be, const ganz_linear_call *c)
     linear_job job = {
         .c = c, .kernel = &cpu->kernel, .e = ganz_code_epilogue(*c->x.scale * *c->w.scale, &c->y, &c->codes)};
     job.e.bias = c->bias;
-    job.e.relu = c->relu;
+    job.e.activation = c->activation;
     if (c->add) {
         job.e.add = c->y.data;
         job.e.add_stride = (size_t)c->y.ld;

@@ -64,15 +64,16 @@ static void attend_row(const attention_job *job, const worker_scratch *at, int q
     const ganz_attention_call *const c = job->c;
     const int8_t *const q = ganz_code_row(&c->q.m, query);
     const int d = c->heads * c->width;
+    const ganz_unsigned_codes u = {at->u, job->u_inv, c->u_max};
     for (int col = 0; col < d; col += c->width) {
         job->rows->dot_rows(q + col, c->width, at->k, (size_t)col, n, at->scores);
         if (c->u_codes) audited_u(job, at, n);
-        else job->rows->softmax_codes(at->scores, n, job->score, job->u_inv, c->u_max, at->u, at->work);
+        else job->rows->softmax_codes(at->scores, n, job->score, &u, at->work);
         if (c->weights) add_weights(c, at, query, n);
         job->rows->weighted_rows(at->u, at->v, (size_t)col, n, c->width, at->sums + col);
     }
     if (c->largest_uv) ganz_raise_largest(c->largest_uv, at->sums, (size_t)d);
-    job->rows->epilogue(&job->e, at->sums, (size_t)d, query, 1, 0, d);
+    job->rows->epilogue(&job->e, at->sums, (size_t)d, (ganz_block){query, 1, 0, d});
 }
 
 static void attend_lists(void *context, int64_t begin, int64_t end, int worker)

@@ -1,8 +1,11 @@
 /* Dense products by CBLAS. The result is cut into tiles whose shape depends on the shape of the result alone, and the
  * pool shares them out: never along the summed dimension, so any number of threads gives the same bits. */
+#include "backend/cpu_activation.h"
 #include "backend/cpu_backend.h"
 #include "backend/cpu_gemm.h"
 #include "backend/cpu_math.h"
+
+#include <string.h>
 
 typedef struct tiling {
     int rows, cols;           /* of the result */
@@ -50,7 +53,7 @@ typedef struct linear_job {
 
 /* ---- forward ------------------------------------------------------------------------------------ */
 
-GANZ_CLONES static void finish_row(real *y, int n, real factor, const real *factors, const real *bias, bool relu)
+GANZ_CLONES static void scale_and_bias_row(real *y, int n, real factor, const real *factors, const real *bias)
 {
     if (factors)
         for (int i = 0; i < n; i++) y[i] = y[i] * factors[i];
@@ -58,13 +61,16 @@ GANZ_CLONES static void finish_row(real *y, int n, real factor, const real *fact
         for (int i = 0; i < n; i++) y[i] = y[i] * factor;
     if (bias)
         for (int i = 0; i < n; i++) y[i] = y[i] + bias[i];
-    if (relu)
-        for (int i = 0; i < n; i++) y[i] = y[i] > 0 ? y[i] : 0;
 }
 
 GANZ_CLONES static void drop_row(real *y, int n, const uint8_t *mask, real scale)
 {
     for (int i = 0; i < n; i++) y[i] = y[i] * (real)mask[i] * scale;
+}
+
+static const uint8_t *mask_line(const ganz_linear_call *c, int row)
+{
+    return c->drop.mask + (size_t)(c->drop.group ? c->drop.group[row] : row) * (size_t)c->out;
 }
 
 static void linear_tiles(void *context, int64_t begin, int64_t end, int worker)
@@ -79,11 +85,11 @@ static void linear_tiles(void *context, int64_t begin, int64_t end, int worker)
                       real_row(&c->w.m, r.col), c->w.m.ld, 0, y, c->y.ld);
         for (int row = 0; row < r.rows; row++) {
             real *const line = y + (size_t)row * (size_t)c->y.ld;
-            finish_row(line, r.cols, job->factor, job->factors ? job->factors + r.col : NULL,
-                       c->bias ? c->bias + r.col : NULL, c->relu);
-            if (!c->drop.mask) continue;
-            const int group = c->drop.group ? c->drop.group[r.row + row] : r.row + row;
-            drop_row(line, r.cols, c->drop.mask + (size_t)group * (size_t)c->out + r.col, c->drop.scale);
+            scale_and_bias_row(line, r.cols, job->factor, job->factors ? job->factors + r.col : NULL,
+                               c->bias ? c->bias + r.col : NULL);
+            if (c->before.data) memcpy(real_row(&c->before, r.row + row) + r.col, line, (size_t)r.cols * sizeof *line);
+            ganz_cpu_activate_row(c->activation, line, r.cols);
+            if (c->drop.mask) drop_row(line, r.cols, mask_line(c, r.row + row) + r.col, c->drop.scale);
         }
     }
 }
@@ -91,7 +97,7 @@ static void linear_tiles(void *context, int64_t begin, int64_t end, int worker)
 void ganz_cpu_linear(ganz_backend *be, const ganz_linear_call *c)
 {
     GANZ_ASSERT(c->x.m.type == GANZ_REAL && c->w.m.type == GANZ_REAL && c->y.type == GANZ_REAL);
-    GANZ_ASSERT(c->relu || !c->drop.mask);
+    GANZ_ASSERT(c->activation != GANZ_ACTIVATION_NONE || !c->drop.mask);
     if (!ganz_cpu_blas_ready(ganz_cpu_of(be))) return;
     linear_job job = {.c = c, .t = tile(c->rows, c->out), .factor = scale_of(&c->x) * scale_of(&c->w)};
     if (c->w_by_row) {
@@ -105,7 +111,7 @@ void ganz_cpu_linear(ganz_backend *be, const ganz_linear_call *c)
 
 /* ---- backward ----------------------------------------------------------------------------------- */
 
-/* What came out as 0 was cut by the relu or dropped. */
+/* Results of 0 were cut by the relu or dropped. */
 GANZ_CLONES static void relu_grad_row(const real *y, int n, real scale, real *grad)
 {
     for (int i = 0; i < n; i++) grad[i] = y[i] > 0 ? grad[i] * scale : 0;
@@ -117,6 +123,17 @@ static void relu_grad_rows(void *context, int64_t begin, int64_t end, int worker
     (void)worker;
     for (int row = (int)begin; row < (int)end; row++)
         relu_grad_row(real_row(&c->y, row), c->out, c->drop.mask ? c->drop.scale : 1, real_row(&c->y_grad, row));
+}
+
+static void smooth_grad_rows(void *context, int64_t begin, int64_t end, int worker)
+{
+    const ganz_linear_call *const c = ((const linear_job *)context)->c;
+    (void)worker;
+    for (int row = (int)begin; row < (int)end; row++) {
+        real *const grad = real_row(&c->y_grad, row);
+        if (c->drop.mask) drop_row(grad, c->out, mask_line(c, row), c->drop.scale);
+        ganz_cpu_activation_grad_row(c->activation, real_row(&c->before, row), c->out, grad);
+    }
 }
 
 GANZ_CLONES static void add_to(real *sum, const real *x, int n)
@@ -189,7 +206,10 @@ void ganz_cpu_linear_grad(ganz_backend *be, const ganz_linear_call *c)
     linear_job job = {.c = c, .factor = c->w_by_row ? 1 : scale_of(&c->w)};
     GANZ_ASSERT(c->y_grad.type == GANZ_REAL);
     if (!ganz_cpu_blas_ready(ganz_cpu_of(be))) return;
-    if (c->relu) ganz_pool_run(pool, c->rows, ganz_cpu_grain(c->out), relu_grad_rows, &job);
+    const bool smooth = ganz_activation_is_smooth(c->activation);
+    GANZ_ASSERT(!smooth || (c->before.data && c->before.type == GANZ_REAL));
+    if (c->activation != GANZ_ACTIVATION_NONE)
+        ganz_pool_run(pool, c->rows, ganz_cpu_grain(c->out), smooth ? smooth_grad_rows : relu_grad_rows, &job);
     if (c->bias_grad) ganz_pool_run(pool, (c->out + BIAS_COLS - 1) / BIAS_COLS, 1, bias_grad_strips, &job);
     if (c->w_grad) {
         job.t = tile(c->out, c->in);

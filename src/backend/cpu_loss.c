@@ -119,11 +119,12 @@ static void loss_rows(void *context, int64_t begin, int64_t end, int worker)
         const int label = c->labels[row];
         bool best = false;
         GANZ_ASSERT(label < c->vocab);
-        sums[2] = label > 0;
-        sums[0] = label <= 0 ? 0 : t ? taught_row(c, x, t, label, &best) : loss_row(c, x, label, &best) - job->constant;
+        const bool counts = label >= 0 && label != c->pad;
+        sums[2] = counts;
+        sums[0] = !counts ? 0 : t ? taught_row(c, x, t, label, &best) : loss_row(c, x, label, &best) - job->constant;
         sums[1] = best;
         if (!c->want_grad) continue;
-        if (label <= 0) memset(x, 0, (size_t)c->vocab * sizeof *x);
+        if (!counts) memset(x, 0, (size_t)c->vocab * sizeof *x);
         else if (t) taught_grad_row(c, x, t);
         else loss_grad_row(c, x, label);
     }

@@ -11,8 +11,9 @@
 #include "kernel/kernel_math.h"
 
 /* Two versions of a row function, chosen when the program starts. Both give the same bits: nothing is contracted, and
- * sums say their order. (Sanitizers cannot run the chooser.) */
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && \
+ * sums say their order. The loader has to call the chooser (an ifunc): glibc's does, musl's jumps into nothing, and
+ * sanitizers are not ready yet when it runs. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define GANZ_CLONES __attribute__((target_clones("avx2", "default")))
 #else
@@ -28,7 +29,7 @@ static inline real real_exp2(real x) { return exp2(x); }
 static inline real real_abs(real x) { return fabs(x); }
 static inline real real_code(real y, real low, real high) { return rint(y > low ? (y < high ? y : high) : low); }
 #else
-static inline real real_exp(real x) { return exp_of(x); }
+static inline real real_exp(real x) { return ganz_exact_exp(x); }
 static inline real real_sqrt(real x) { return sqrtf(x); }
 static inline real real_exp2(real x) { return exp2f(x); }
 static inline real real_abs(real x) { return fabsf(x); }

@@ -33,8 +33,9 @@ GANZ_CLONES static void embed_row(const ganz_embed_call *c, int row)
     const int id = c->ids[row], n = c->cols;
     real *const out = c->out + (size_t)row * (size_t)n;
     const real *const timing = c->timing + (size_t)c->positions[row] * (size_t)n;
-    if (id < 1) {
-        for (int i = 0; i < n; i++) out[i] = 0;
+    const real *const start = id == c->start_id ? c->start : NULL;
+    if (id < 0 || id == c->start_id) {
+        for (int i = 0; i < n; i++) out[i] = start ? start[i] * c->root : 0;
     } else {
         const real *const entry = real_row(&c->table.m, id);
         const real scale = c->by_row ? c->table.scale[id] : scale_of(&c->table), root = c->root;
@@ -77,8 +78,15 @@ GANZ_CLONES static void embed_add(const ganz_embed_call *c, int row, real scale,
     }
 }
 
-/* Equal ids lie together in by_id. A run belongs to whoever holds its first place, so one thread adds to a row of the
- * table, and in the order of the tokens. */
+/* Where the gradients of an id are added up; NULL: nowhere. */
+static real *embed_grad_of(const ganz_embed_call *c, int id)
+{
+    if (id == c->start_id) return c->start_grad;
+    return id < 0 || !c->table_grad ? NULL : c->table_grad + (size_t)id * (size_t)c->cols;
+}
+
+/* Equal ids lie together in by_id. The share that holds the first place of a run adds up all of it, so one thread adds
+ * to a row of the table, and in the order of the tokens. Negative ids, which may differ, have no gradient. */
 static void embed_runs(void *context, int64_t begin, int64_t end, int worker)
 {
     const ganz_embed_call *const c = context;
@@ -87,8 +95,9 @@ static void embed_runs(void *context, int64_t begin, int64_t end, int worker)
     while (i < c->rows && i > 0 && c->ids[c->by_id[i]] == c->ids[c->by_id[i - 1]]) i++;
     while (i < (int)end) {
         const int id = c->ids[c->by_id[i]];
+        real *const to = embed_grad_of(c, id);
         for (; i < c->rows && c->ids[c->by_id[i]] == id; i++)
-            if (id >= 1) embed_add(c, c->by_id[i], c->root, c->table_grad + (size_t)id * (size_t)c->cols);
+            if (to) embed_add(c, c->by_id[i], c->root, to);
     }
 }
 
@@ -114,7 +123,7 @@ void ganz_cpu_embed_grad(ganz_backend *be, const ganz_embed_call *c)
 {
     ganz_cpu *const cpu = ganz_cpu_of(be);
     ganz_embed_call call = *c;
-    if (c->table_grad) ganz_pool_run(cpu->pool, c->rows, ganz_cpu_grain(c->cols), embed_runs, &call);
+    if (c->table_grad || c->start_grad) ganz_pool_run(cpu->pool, c->rows, ganz_cpu_grain(c->cols), embed_runs, &call);
     if (!c->extra_grad) return;
     const int blocks = ganz_cpu_blocks(c->rows);
     extra_job job = {c, ganz_cpu_scratch(cpu, (size_t)blocks * (size_t)c->cols, sizeof(real))};

@@ -18,7 +18,7 @@ static void topk_rows(void *context, int64_t begin, int64_t end, int worker)
         float max, sum;
         job->rows->top_k(x, c->logits.cols, c->k, c->value + at, c->index + at);
         job->rows->exp_sum(x, c->logits.cols, &max, &sum);
-        c->logsumexp[row] = max + ganz_log(sum);
+        c->logsumexp[row] = max + ganz_exact_log(sum);
     }
 }
 

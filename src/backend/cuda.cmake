@@ -3,7 +3,7 @@ if(GANZ_HAVE_CUDA)
   set(GANZ_CUDA_FILES
     backend/cuda_attention.cu backend/cuda_attention_plain.cu backend/cuda_attention_tensor.cu
     backend/cuda_attention_tensor_grad.cu
-    backend/cuda_backend.cu backend/cuda_linear.cu backend/cuda_loss.cu backend/cuda_optim.cu backend/cuda_quantize.cu
+    backend/cuda_backend.cu backend/cuda_finish.cu backend/cuda_linear.cu backend/cuda_loss.cu backend/cuda_optim.cu backend/cuda_quantize.cu
     backend/cuda_rows.cu)
   set(CMAKE_CUDA_STANDARD 17)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)

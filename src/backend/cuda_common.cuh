@@ -138,13 +138,14 @@ void ganz_cuda_average(ganz_backend *be, real *to, const real *from, size_t coun
 void ganz_cuda_algos_free(ganz_cuda *c);
 void ganz_cuda_plans_free(ganz_cuda *c);
 
-/* After a product: y = drop(relu(y + bias)), in place. */
+/* After a product: y = drop(activation(y + bias)), in place, or from and to `before` where a smooth activation keeps
+ * it. */
 void ganz_cuda_finish_rows(ganz_cuda *c, const ganz_linear_call *call);
 /* The same from sums (rows, out contiguous) that are not yet worth their scales, to codes of rows `first` and on. */
 void ganz_cuda_finish_codes(ganz_cuda *c, const ganz_linear_call *call, const float *sums, int first, int rows);
 /* A gradient becomes zero where none passes. */
 void ganz_cuda_zero_clipped(ganz_cuda *c, const ganz_matrix *grad, const uint8_t *inside);
-/* Before the products of the backward: y_grad through dropout and relu, in place, and the bias's gradient. */
+/* Before the products of the backward: y_grad through dropout and activation, in place, and the bias's gradient. */
 void ganz_cuda_back_rows(ganz_cuda *c, const ganz_linear_call *call);
 /* m[row][col] *= factors[col], or *factor * factors[col]; factor may be NULL. */
 void ganz_cuda_scale_columns(ganz_cuda *c, const ganz_matrix *m, const float *factors, const float *factor);
@@ -159,6 +160,19 @@ static inline bool ganz_cuda_fours(const ganz_matrix *m)
 {
     const size_t bytes = 4 * ganz_type_bytes(m->type);
     return m->data == NULL || (m->cols % 4 == 0 && m->ld % 4 == 0 && (size_t)m->data % bytes == 0);
+}
+/* Returns `good`; where it is false, the next sync tells that `where` was called with other matrices. */
+static inline bool ganz_cuda_four_columns(ganz_cuda *c, const char *where, bool good)
+{
+    if (!good) ganz_cuda_fail(c, where, "the CUDA backend needs float matrices whose columns come in aligned fours");
+    return good;
+}
+/* Rows of one part of a sum: at most GANZ_CUDA_MOST_PARTS parts, whole batches. */
+enum { GANZ_CUDA_BATCH = 8, GANZ_CUDA_MOST_PARTS = 1024 };
+static inline int ganz_cuda_part_rows(int rows)
+{
+    const int each = 4 * GANZ_CUDA_BATCH, parts = GANZ_CUDA_MOST_PARTS;
+    return rows <= each * parts ? each : (int)ganz_round_up((size_t)ganz_cuda_blocks(rows, parts), GANZ_CUDA_BATCH);
 }
 static inline bool ganz_cuda_floats(const ganz_matrix *m)
 {

@@ -263,19 +263,21 @@ static size_t convert_bytes(const ganz_cuda *c, const ganz_matrix *m)
     return ganz_round_up((size_t)m->rows * (size_t)m->cols * ganz_type_bytes(c->table.product), 256);
 }
 
-/* Bias and relu ride along with the product where they can; dropout never can. False: finish_rows does it. */
+/* Bias and relu ride along with the product where they can; dropout and smooth activations never can. Returns false
+ * where they cannot: ganz_cuda_finish_rows then does it. */
 static bool ride_along(ganz_cuda *c, const ganz_linear_call *call, product *p, void *bias_room)
 {
-    if (call->drop.mask != NULL) return false;
+    const bool relu = call->activation == GANZ_ACTIVATION_RELU;
+    if (call->drop.mask != NULL || ganz_activation_is_smooth(call->activation)) return false;
     if (call->bias != NULL) {
         p->bias = call->bias;
-        p->epilogue = call->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+        p->epilogue = relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
         if (call->y.type == GANZ_BF16) { /* the library wants the bias in the type of y */
             const ganz_matrix bias = {1, call->out, call->out, GANZ_REAL, (void *)call->bias};
             ganz_cuda_convert(c, &bias, GANZ_BF16, bias_room);
             p->bias = bias_room;
         }
-    } else if (call->relu) {
+    } else if (relu) {
         p->epilogue = CUBLASLT_EPILOGUE_RELU;
     }
     return true;
@@ -335,22 +337,25 @@ void ganz_cuda_linear(ganz_backend *be, const ganz_linear_call *call)
     p.lda = w.ld;
     p.b = x.data;
     p.ldb = x.ld;
-    p.d = call->y.data;
-    p.ldd = call->y.ld;
+    const bool keeps = ganz_activation_is_smooth(call->activation) && call->before.data != NULL;
+    const ganz_matrix sum = keeps ? call->before : call->y;
+    p.d = sum.data;
+    p.ldd = sum.ld;
     p.type = cuda_type(x.type);
     if (codes) {
         linear_to_codes(c, call, &p, sums);
         return;
     }
-    p.type_d = cuda_type(call->y.type);
+    p.type_d = cuda_type(sum.type);
     p.alpha = call->w_by_row ? NULL : product_of_scales(c, &call->x, &call->w);
     p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
     if (!call->w_by_row && ride_along(c, call, &p, bias_room) && multiply(c, &p)) return;
     p.epilogue = CUBLASLT_EPILOGUE_DEFAULT;
     p.bias = NULL;
     must_multiply(c, &p, "linear");
-    if (call->w_by_row) ganz_cuda_scale_columns(c, &call->y, call->w.scale, call->x.scale);
-    if (call->bias != NULL || call->relu || call->drop.mask != NULL) ganz_cuda_finish_rows(c, call);
+    if (call->w_by_row) ganz_cuda_scale_columns(c, &sum, call->w.scale, call->x.scale);
+    if (call->bias != NULL || call->activation != GANZ_ACTIVATION_NONE || call->drop.mask != NULL)
+        ganz_cuda_finish_rows(c, call);
 }
 
 static void input_grad(ganz_cuda *c, const ganz_linear_call *call, const ganz_matrix *w, const ganz_matrix *y_grad)

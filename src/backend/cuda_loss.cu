@@ -150,7 +150,7 @@ static __global__ void __launch_bounds__(LOSS_THREADS)
     constexpr int N = lane_row<T>::N;
     const int wide = WIDE ? l.vocab / N : 0, label = l.labels[blockIdx.x];
     T *row = (T *)l.logits.data + (size_t)blockIdx.x * l.logits.ld;
-    if (label < 1 || label >= l.vocab) {
+    if (label < 0 || label == l.pad || label >= l.vocab) {
         if (l.want_grad) clear_row<T, WIDE>(row, l.vocab);
         if (threadIdx.x == 0) results[blockIdx.x] = loss_row{0.0f, 0, 0};
         return;
@@ -208,7 +208,7 @@ static __global__ void __launch_bounds__(LOSS_THREADS) taught_kernel(const ganz_
     const int wide = WIDE ? l.vocab / N : 0, label = l.labels[blockIdx.x];
     T *row = (T *)l.logits.data + (size_t)blockIdx.x * l.logits.ld;
     const T *taught = (const T *)l.taught.data + (size_t)blockIdx.x * l.taught.ld;
-    if (label < 1 || label >= l.vocab) {
+    if (label < 0 || label == l.pad || label >= l.vocab) {
         if (l.want_grad) clear_row<T, WIDE>(row, l.vocab);
         if (threadIdx.x == 0) results[blockIdx.x] = loss_row{0.0f, 0, 0};
         return;

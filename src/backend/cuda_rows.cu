@@ -1,15 +1,9 @@
-/* Embedding, residual and layer norm, what surrounds a product, and sums over rows. */
+/* Embedding, residual and layer norm, and sums over rows. A warp or a block works on a row, four columns a thread. */
 #include <limits.h>
 
 #include "backend/cuda_common.cuh"
 
-enum { THREADS = 128, WARPS = THREADS / WARP, BATCH = 8, NORM_ROWS = 2, WIDEST_NORM = 4096, MOST_PARTS = 1024 };
-
-static bool four_columns(ganz_cuda *c, const char *where, bool good)
-{
-    if (!good) ganz_cuda_fail(c, where, "the CUDA backend needs float matrices whose columns come in aligned fours");
-    return good;
-}
+enum { THREADS = 128, WARPS = THREADS / WARP, BATCH = GANZ_CUDA_BATCH, NORM_ROWS = 2, WIDEST_NORM = 4096 };
 
 /* ---- sums over rows ----------------------------------------------------------------------------- */
 
@@ -54,14 +48,6 @@ void ganz_cuda_add_total(ganz_cuda *c, const float *partial, int count, float fa
     ganz_cuda_launched(c, "sum");
 }
 
-/* Rows of one part of a sum: at most MOST_PARTS parts, whole batches. */
-static int part_rows(int rows)
-{
-    int each = 4 * BATCH;
-    if (rows > each * MOST_PARTS) each = (int)ganz_round_up((size_t)ganz_cuda_blocks(rows, MOST_PARTS), BATCH);
-    return each;
-}
-
 /* ---- embedding ---------------------------------------------------------------------------------- */
 
 template <typename T> static __global__ void embed_kernel(const ganz_embed_call e)
@@ -69,13 +55,15 @@ template <typename T> static __global__ void embed_kernel(const ganz_embed_call 
     const int row = blockIdx.x * WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
     if (row >= e.rows) return;
     const int id = e.ids[row];
-    const bool known = id >= 1 && id < e.vocab;
+    const bool known = id >= 0 && id != e.start_id && id < e.vocab;
     const float factor = e.table.scale != NULL ? e.table.scale[e.by_row && known ? id : 0] : 1.0f;
     const T *line = (const T *)e.table.m.data + (size_t)(known ? id : 0) * e.table.m.ld;
     const float *timing = e.timing + (size_t)e.positions[row] * e.cols;
 #pragma unroll 4
     for (int i = lane; i < e.cols / 4; i += WARP) {
-        float4 v = known ? load4(line + 4 * i) * factor * e.root : make_float4(0, 0, 0, 0);
+        float4 v = make_float4(0, 0, 0, 0);
+        if (known) v = load4(line + 4 * i) * factor * e.root;
+        else if (e.start != NULL && id == e.start_id) v = load4(e.start + 4 * i) * e.root;
         if (e.extra != NULL) v = v + load4(e.extra + 4 * i);
         v = v + load4(timing + 4 * i);
         store4(e.out + (size_t)row * e.cols + 4 * i, v * drop4(e.drop, row, e.cols, 4 * i));
@@ -86,8 +74,8 @@ void ganz_cuda_embed(ganz_backend *be, const ganz_embed_call *call)
 {
     ganz_cuda *c = ganz_cuda_of(be);
     if (call->rows == 0) return;
-    if (!four_columns(c, "embed",
-                      ganz_cuda_fours(&call->table.m) && ganz_cuda_floats(&call->table.m) && call->cols % 4 == 0))
+    if (!ganz_cuda_four_columns(
+            c, "embed", ganz_cuda_fours(&call->table.m) && ganz_cuda_floats(&call->table.m) && call->cols % 4 == 0))
         return;
     GANZ_CUDA_TYPE(call->table.m.type, T,
                    embed_kernel<T><<<ganz_cuda_blocks(call->rows, WARPS), THREADS, 0, c->stream>>>(*call));
@@ -104,9 +92,10 @@ static __device__ inline int sorted_id(const ganz_embed_call *e, int place)
 
 static __device__ inline void add_to_table(const ganz_embed_call *e, int id, int column, float4 sum)
 {
-    if (id < 1 || id >= e->vocab || column >= e->cols) return;
-    float *to = e->table_grad + (size_t)id * e->cols + column;
-    store4(to, load4(to) + sum * e->root);
+    if (id < 0 || id >= e->vocab || column >= e->cols) return;
+    float *line = e->table_grad != NULL ? e->table_grad + (size_t)id * e->cols : NULL;
+    if (id == e->start_id) line = e->start_grad;
+    if (line != NULL) store4(line + column, load4(line + column) + sum * e->root);
 }
 
 static __global__ void embed_groups(const ganz_embed_call e, float *first, float *last)
@@ -172,14 +161,14 @@ void ganz_cuda_embed_grad(ganz_backend *be, const ganz_embed_call *call)
 {
     ganz_cuda *c = ganz_cuda_of(be);
     if (call->rows == 0) return;
-    if (!four_columns(c, "embed gradient", call->cols % 4 == 0)) return;
-    const int groups = ganz_cuda_blocks(call->rows, WARP), each = part_rows(call->rows);
+    if (!ganz_cuda_four_columns(c, "embed gradient", call->cols % 4 == 0)) return;
+    const int groups = ganz_cuda_blocks(call->rows, WARP), each = ganz_cuda_part_rows(call->rows);
     const int parts = ganz_cuda_blocks(call->rows, each), wide = ganz_cuda_blocks(call->cols / 4, THREADS);
     const size_t room = (size_t)groups * (size_t)call->cols;
     float *first = (float *)ganz_cuda_scratch(c, (2 * room + (size_t)parts * call->cols) * sizeof(float));
     if (first == NULL) return;
     float *last = first + room, *partial = last + room;
-    if (call->table_grad != NULL) {
+    if (call->table_grad != NULL || call->start_grad != NULL) {
         embed_groups<<<dim3(groups, wide), THREADS, 0, c->stream>>>(*call, first, last);
         embed_join<<<dim3(groups, wide), THREADS, 0, c->stream>>>(*call, first, last);
     }
@@ -191,6 +180,14 @@ void ganz_cuda_embed_grad(ganz_backend *be, const ganz_embed_call *call)
 }
 
 /* ---- residual and norm -------------------------------------------------------------------------- */
+
+/* Readers of one launch: kernels take their arguments by value. More of them take further launches. */
+enum { OUTS = 12 };
+typedef struct norm_outs {
+    int count;
+    ganz_code_out out[OUTS];
+    ganz_matrix grad[OUTS];
+} norm_outs;
 
 /* One warp for each row. A lane keeps its part of the row in shared memory, where no other lane looks. Returns mean and
  * 1 / deviation. */
@@ -237,8 +234,8 @@ template <typename D, typename Y> static __global__ void norm_kernel(const ganz_
         store4(y + 4 * i, (mine[i] - s.x) * s.y * load4(n.gain + 4 * i) + load4(n.bias + 4 * i));
 }
 
-/* The same to codes, each out with a scale of its own. */
-template <typename D, typename C> static __global__ void norm_codes_kernel(const ganz_norm_call n)
+/* The same to codes, each out with a scale of its own, and to values where they are wanted too. */
+template <typename D, typename C> static __global__ void norm_codes_kernel(const ganz_norm_call n, const norm_outs outs)
 {
     extern __shared__ float4 rows_of_warps[];
     const int row = blockIdx.x * WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP, fours = n.cols / 4;
@@ -248,11 +245,12 @@ template <typename D, typename C> static __global__ void norm_codes_kernel(const
 #pragma unroll 4
     for (int i = lane; i < fours; i += WARP)
         mine[i] = (mine[i] - s.x) * s.y * load4(n.gain + 4 * i) + load4(n.bias + 4 * i);
-    for (int u = 0; u < GANZ_CODE_OUTS; u++) {
-        if (n.codes[u].m.data == NULL) continue;
-        const code_range r = range_of(n.codes[u].scale, n.codes[u].p, true);
-        C *codes = (C *)n.codes[u].m.data + (size_t)row * n.codes[u].m.ld;
-        uint8_t *inside = n.codes[u].inside + (size_t)row * fours;
+    if (n.y.data != NULL)
+        for (int i = lane; i < fours; i += WARP) store4((float *)n.y.data + (size_t)row * n.y.ld + 4 * i, mine[i]);
+    for (int u = 0; u < outs.count; u++) {
+        const code_range r = range_of(outs.out[u].scale, outs.out[u].p, true);
+        C *codes = (C *)outs.out[u].m.data + (size_t)row * outs.out[u].m.ld;
+        uint8_t *inside = outs.out[u].inside + (size_t)row * fours;
 #pragma unroll 4
         for (int i = lane; i < fours; i += WARP) {
             const float4 y = in_scales(mine[i], r);
@@ -262,19 +260,47 @@ template <typename D, typename C> static __global__ void norm_codes_kernel(const
     }
 }
 
+/* The readers from number *next on that get codes, or that a gradient came back from; as many as one launch takes. */
+static norm_outs some_outs(const ganz_norm_call *n, bool back, int *next)
+{
+    norm_outs some;
+    some.count = 0;
+    for (; *next < n->outs && some.count < OUTS; ++*next) {
+        if (back ? n->code_grad == NULL || n->code_grad[*next].data == NULL : n->codes[*next].m.data == NULL) continue;
+        some.out[some.count] = n->codes[*next];
+        if (back) some.grad[some.count] = n->code_grad[*next];
+        some.count++;
+    }
+    for (int i = some.count; i < OUTS; i++) some.grad[i].data = NULL;
+    return some;
+}
+
 static bool norm_fits(ganz_cuda *c, const ganz_norm_call *n, const char *where)
 {
     bool good = n->cols % 4 == 0 && ganz_cuda_fours(&n->delta) && ganz_cuda_floats(&n->delta);
-    for (int u = 0; u < GANZ_CODE_OUTS; u++)
+    for (int u = 0; u < n->outs; u++)
         good = good && ganz_cuda_fours(&n->codes[u].m) && (n->codes[u].m.data == NULL || n->codes[u].inside != NULL);
-    return four_columns(c, where, good);
+    return ganz_cuda_four_columns(c, where, good);
 }
 
-static bool to_codes(const ganz_norm_call *n)
+/* Codes for all readers, launch by launch: the first one adds delta, the last one writes the values, which may take the
+ * place of what the others read. */
+static void norm_to_codes(ganz_cuda *c, const ganz_norm_call *call, norm_outs outs, int next)
 {
-    for (int u = 0; u < GANZ_CODE_OUTS; u++)
-        if (n->codes[u].m.data != NULL) return true;
-    return false;
+    const size_t shared = (size_t)WARPS * (size_t)call->cols * sizeof(float);
+    const int blocks = ganz_cuda_blocks(call->rows, WARPS);
+    ganz_norm_call n = *call;
+    while (outs.count > 0) {
+        const norm_outs more = some_outs(call, false, &next);
+        if (more.count > 0) n.y.data = NULL;
+        else n.y = call->y;
+        GANZ_CUDA_TYPE(n.delta.type, D,
+                       GANZ_CUDA_TYPE(c->table.product, C,
+                                      norm_codes_kernel<D, C><<<blocks, THREADS, shared, c->stream>>>(n, outs)));
+        if (n.delta.data != NULL) n.x = n.sum;
+        n.delta.data = NULL;
+        outs = more;
+    }
 }
 
 void ganz_cuda_norm(ganz_backend *be, const ganz_norm_call *call)
@@ -282,39 +308,42 @@ void ganz_cuda_norm(ganz_backend *be, const ganz_norm_call *call)
     ganz_cuda *c = ganz_cuda_of(be);
     if (call->rows == 0) return;
     if (!norm_fits(c, call, "norm") ||
-        !four_columns(c, "norm", ganz_cuda_fours(&call->y) && ganz_cuda_floats(&call->y)))
+        !ganz_cuda_four_columns(c, "norm", ganz_cuda_fours(&call->y) && ganz_cuda_floats(&call->y)))
         return;
     const size_t shared = (size_t)WARPS * (size_t)call->cols * sizeof(float);
     if (shared > 48 * 1024) {
         ganz_cuda_fail(c, "norm", "rows of more than 3072 columns are not supported on CUDA");
         return;
     }
-    const int blocks = ganz_cuda_blocks(call->rows, WARPS);
-    if (to_codes(call))
-        GANZ_CUDA_TYPE(call->delta.type, D,
-                       GANZ_CUDA_TYPE(c->table.product, C,
-                                      norm_codes_kernel<D, C><<<blocks, THREADS, shared, c->stream>>>(*call)));
+    int next = 0;
+    const norm_outs outs = some_outs(call, false, &next);
+    if (outs.count > 0 && call->y.data != NULL && call->y.type != GANZ_REAL) {
+        ganz_cuda_fail(c, "norm", "values beside codes are written in REAL only");
+        return;
+    }
+    if (outs.count > 0) norm_to_codes(c, call, outs, next);
     else
-        GANZ_CUDA_TYPE(
-            call->delta.type, D,
-            GANZ_CUDA_TYPE(call->y.type, Y, norm_kernel<D, Y><<<blocks, THREADS, shared, c->stream>>>(*call)));
+        GANZ_CUDA_TYPE(call->delta.type, D,
+                       GANZ_CUDA_TYPE(call->y.type, Y,
+                                      norm_kernel<D, Y>
+                                      <<<ganz_cuda_blocks(call->rows, WARPS), THREADS, shared, c->stream>>>(*call)));
     ganz_cuda_launched(c, "norm");
 }
 
 /* Gradients of y that came back by way of its codes, three at a time so that loads overlap. */
-template <typename G> static __device__ inline float4 code_grads(const ganz_norm_call &n, int row, int column)
+template <typename G> static __device__ inline float4 code_grads(const norm_outs &outs, int cols, int row, int column)
 {
     float4 sum = make_float4(0, 0, 0, 0);
-    for (int u = 0; u < GANZ_CODE_OUTS && n.code_grad[u].data != NULL; u += 3) {
+    for (int u = 0; u < OUTS && outs.grad[u].data != NULL; u += 3) {
         float4 g[3];
         unsigned bits[3];
 #pragma unroll
         for (int i = 0; i < 3; i++) {
-            const ganz_matrix &m = n.code_grad[u + i];
+            const ganz_matrix &m = outs.grad[u + i];
             bits[i] = 0;
             if (m.data == NULL) continue;
             g[i] = load4((const G *)m.data + (size_t)row * m.ld + column);
-            bits[i] = n.codes[u + i].inside[(size_t)row * (n.cols / 4) + column / 4];
+            bits[i] = outs.out[u + i].inside[(size_t)row * (cols / 4) + column / 4];
         }
 #pragma unroll
         for (int i = 0; i < 3; i++)
@@ -323,10 +352,23 @@ template <typename G> static __device__ inline float4 code_grads(const ganz_norm
     return sum;
 }
 
+/* sum (rows, cols) = before + the gradients of one launch's readers; before may be NULL, or sum itself. */
+template <typename G>
+static __global__ void add_code_grads(const norm_outs outs, int cols, const float *before, int before_ld, float *sum)
+{
+    const int row = blockIdx.x;
+    for (int column = 4 * threadIdx.x; column < cols; column += 4 * blockDim.x) {
+        float4 g = code_grads<G>(outs, cols, row, column);
+        if (before != NULL) g = load4(before + (size_t)row * before_ld + column) + g;
+        store4(sum + (size_t)row * cols + column, g);
+    }
+}
+
 /* A block walks over its share of the rows, two at a time; a thread owns four columns, so that the sums of the
  * gradients of gain and bias stay in registers. partial: (blocks, 2 cols). */
 template <typename D, typename Y, bool CODES>
-static __global__ void __launch_bounds__(1024) norm_grad_kernel(const ganz_norm_call n, int each, float *partial)
+static __global__ void __launch_bounds__(1024)
+    norm_grad_kernel(const ganz_norm_call n, const norm_outs outs, int each, float *partial)
 {
     __shared__ float room[2][2 * NORM_ROWS][WARP];
     const int column = 4 * threadIdx.x, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
@@ -349,8 +391,10 @@ static __global__ void __launch_bounds__(1024) norm_grad_kernel(const ganz_norm_
             const float mean = n.stats[2 * (size_t)row];
             inverse[r] = n.stats[2 * (size_t)row + 1];
             hat[r] = (load4(sum + at) - mean) * inverse[r];
-            g[r] = CODES ? code_grads<Y>(n, row, column)
+            g[r] = CODES ? code_grads<Y>(outs, n.cols, row, column)
                          : load4((const Y *)n.y_grad.data + (size_t)row * n.y_grad.ld + column);
+            if (CODES && n.y_grad.data != NULL)
+                g[r] = g[r] + load4((const float *)n.y_grad.data + (size_t)row * n.y_grad.ld + column);
             if (n.sum_grad != NULL) back[r] = load4(n.sum_grad + at);
         }
 #pragma unroll
@@ -386,240 +430,65 @@ static __global__ void __launch_bounds__(1024) norm_grad_kernel(const ganz_norm_
     store4(partial + (size_t)blockIdx.x * 2 * n.cols + n.cols + column, bias_sum);
 }
 
-/* The uses that something came back to, first and without holes. */
-static ganz_norm_call packed_uses(const ganz_norm_call *call)
+static bool norm_grad_fits(ganz_cuda *c, const ganz_norm_call *call)
 {
-    ganz_norm_call n = *call;
-    int used = 0;
-    for (int u = 0; u < GANZ_CODE_OUTS; u++) {
-        if (call->code_grad[u].data == NULL) continue;
-        n.codes[used] = call->codes[u];
-        n.code_grad[used++] = call->code_grad[u];
+    bool good = norm_fits(c, call, "norm gradient") && call->cols <= WIDEST_NORM && ganz_cuda_fours(&call->y_grad) &&
+                ganz_cuda_floats(&call->y_grad) && ganz_cuda_fours(&call->delta_grad) &&
+                ganz_cuda_floats(&call->delta_grad);
+    for (int u = 0; call->code_grad != NULL && u < call->outs; u++)
+        good = good && ganz_cuda_fours(&call->code_grad[u]) &&
+               (call->code_grad[u].data == NULL || (call->code_grad[u].type == c->table.product &&
+                                                    (call->y_grad.data == NULL || call->y_grad.type == GANZ_REAL)));
+    return ganz_cuda_four_columns(c, "norm gradient", good);
+}
+
+/* Adds the gradients of all but the last launch's readers to y_grad, in memory of `room`; *outs are the last ones. */
+static void gather_grads(ganz_cuda *c, ganz_norm_call *n, norm_outs *outs, int next, float *room)
+{
+    while (true) {
+        const norm_outs more = some_outs(n, true, &next);
+        if (more.count == 0) return;
+        GANZ_CUDA_TYPE(c->table.product, G,
+                       add_code_grads<G><<<n->rows, THREADS, 0, c->stream>>>(
+                           *outs, n->cols, (const float *)n->y_grad.data, n->y_grad.ld, room));
+        const ganz_matrix gathered = {n->rows, n->cols, n->cols, GANZ_REAL, room};
+        n->y_grad = gathered;
+        *outs = more;
     }
-    for (; used < GANZ_CODE_OUTS; used++) n.code_grad[used].data = NULL;
-    return n;
 }
 
 void ganz_cuda_norm_grad(ganz_backend *be, const ganz_norm_call *call)
 {
     ganz_cuda *c = ganz_cuda_of(be);
-    if (call->rows == 0) return;
-    const bool good = norm_fits(c, call, "norm gradient") && call->cols <= WIDEST_NORM &&
-                      ganz_cuda_fours(&call->y_grad) && ganz_cuda_floats(&call->y_grad) &&
-                      ganz_cuda_fours(&call->delta_grad) && ganz_cuda_floats(&call->delta_grad);
-    bool fours = good;
-    for (int u = 0; u < GANZ_CODE_OUTS; u++)
-        fours = fours && ganz_cuda_fours(&call->code_grad[u]) &&
-                (call->code_grad[u].data == NULL || call->code_grad[u].type == c->table.product);
-    if (!four_columns(c, "norm gradient", fours)) return;
+    if (call->rows == 0 || !norm_grad_fits(c, call)) return;
     const int threads = (int)ganz_round_up((size_t)call->cols / 4, WARP);
-    const int most = ganz_cuda_min(c->processors * 6, MOST_PARTS);
+    const int most = ganz_cuda_min(c->processors * 6, GANZ_CUDA_MOST_PARTS);
     const int each = (int)ganz_round_up((size_t)ganz_cuda_blocks(call->rows, most), NORM_ROWS);
     const int blocks = ganz_cuda_blocks(call->rows, each);
-    float *partial = NULL;
-    if (call->gain_grad != NULL || call->bias_grad != NULL) {
-        partial = (float *)ganz_cuda_scratch(c, (size_t)blocks * 2 * (size_t)call->cols * sizeof(float));
-        if (partial == NULL) return;
+    const bool learns = call->gain_grad != NULL || call->bias_grad != NULL;
+    const size_t partial_floats = learns ? (size_t)blocks * 2 * (size_t)call->cols : 0;
+    const size_t gathered_floats = call->outs > OUTS ? (size_t)call->rows * (size_t)call->cols : 0;
+    float *partial = NULL, *gathered = NULL;
+    if (partial_floats + gathered_floats > 0) {
+        gathered = (float *)ganz_cuda_scratch(c, (partial_floats + gathered_floats) * sizeof(float));
+        if (gathered == NULL) return;
+        if (learns) partial = gathered + gathered_floats;
     }
-    if (to_codes(call))
-        GANZ_CUDA_TYPE(call->delta_grad.type, D,
+    ganz_norm_call n = *call;
+    int next = 0;
+    norm_outs outs = some_outs(call, true, &next);
+    if (call->outs > OUTS) gather_grads(c, &n, &outs, next, gathered);
+    if (outs.count > 0 || n.y_grad.data == NULL)
+        GANZ_CUDA_TYPE(n.delta_grad.type, D,
                        GANZ_CUDA_TYPE(c->table.product, Y,
                                       norm_grad_kernel<D, Y, true>
-                                      <<<blocks, threads, 0, c->stream>>>(packed_uses(call), each, partial)));
+                                      <<<blocks, threads, 0, c->stream>>>(n, outs, each, partial)));
     else
-        GANZ_CUDA_TYPE(call->delta_grad.type, D,
-                       GANZ_CUDA_TYPE(call->y_grad.type, Y,
+        GANZ_CUDA_TYPE(n.delta_grad.type, D,
+                       GANZ_CUDA_TYPE(n.y_grad.type, Y,
                                       norm_grad_kernel<D, Y, false>
-                                      <<<blocks, threads, 0, c->stream>>>(*call, each, partial)));
+                                      <<<blocks, threads, 0, c->stream>>>(n, outs, each, partial)));
     ganz_cuda_launched(c, "norm gradient");
     if (partial != NULL)
         ganz_cuda_add_columns(c, partial, blocks, 2 * call->cols, call->gain_grad, call->cols, call->bias_grad);
-}
-
-/* ---- around a product --------------------------------------------------------------------------- */
-
-template <typename T> static __global__ void finish_kernel(const ganz_linear_call l)
-{
-    const int column = 4 * (blockIdx.x * THREADS + threadIdx.x), base = blockIdx.y * BATCH;
-    if (column >= l.out) return;
-    const float4 bias = l.bias != NULL ? load4(l.bias + column) : make_float4(0, 0, 0, 0);
-    T *y = (T *)l.y.data + (size_t)base * l.y.ld + column;
-    float4 v[BATCH];
-#pragma unroll
-    for (int r = 0; r < BATCH; r++)
-        if (base + r < l.rows) v[r] = load4(y + (size_t)r * l.y.ld);
-#pragma unroll
-    for (int r = 0; r < BATCH; r++) {
-        if (base + r >= l.rows) continue;
-        float4 s = v[r] + bias;
-        if (l.relu) s = make_float4(fmaxf(s.x, 0), fmaxf(s.y, 0), fmaxf(s.z, 0), fmaxf(s.w, 0));
-        store4(y + (size_t)r * l.y.ld, s * drop4(l.drop, base + r, l.out, column));
-    }
-}
-
-void ganz_cuda_finish_rows(ganz_cuda *c, const ganz_linear_call *call)
-{
-    if (!four_columns(c, "linear", ganz_cuda_fours(&call->y) && ganz_cuda_floats(&call->y))) return;
-    const dim3 blocks(ganz_cuda_blocks(call->out / 4, THREADS), ganz_cuda_blocks(call->rows, BATCH));
-    GANZ_CUDA_TYPE(call->y.type, T, finish_kernel<T><<<blocks, THREADS, 0, c->stream>>>(*call));
-    ganz_cuda_launched(c, "linear");
-}
-
-static __device__ inline float4 plus(float4 a, float4 b)
-{
-    return make_float4(__fadd_rn(a.x, b.x), __fadd_rn(a.y, b.y), __fadd_rn(a.z, b.z), __fadd_rn(a.w, b.w));
-}
-static __device__ inline float4 times(float4 a, float4 b)
-{
-    return make_float4(__fmul_rn(a.x, b.x), __fmul_rn(a.y, b.y), __fmul_rn(a.z, b.z), __fmul_rn(a.w, b.w));
-}
-/* What a unit of the sums of four columns is worth. */
-static __device__ inline float4 worth_of(const ganz_linear_call *l, int column)
-{
-    const float x = l->x.scale != NULL ? *l->x.scale : 1.0f;
-    if (l->w_by_row) return times(make_float4(x, x, x, x), load4(l->w.scale + column));
-    const float all = __fmul_rn(x, l->w.scale != NULL ? *l->w.scale : 1.0f);
-    return make_float4(all, all, all, all);
-}
-static __device__ inline unsigned above_zero(float4 v)
-{
-    return (unsigned)(v.x > 0) | (unsigned)(v.y > 0) << 1 | (unsigned)(v.z > 0) << 2 | (unsigned)(v.w > 0) << 3;
-}
-
-/* Each product and sum is rounded by itself, as where integers are multiplied. */
-template <typename C>
-static __global__ void finish_codes_kernel(const ganz_linear_call l, const float *sums, int first, int rows)
-{
-    const int column = 4 * (blockIdx.x * THREADS + threadIdx.x), base = blockIdx.y * BATCH;
-    if (column >= l.out) return;
-    const float4 worth = worth_of(&l, column);
-    const code_range r = range_of(l.codes.scale, l.codes.p, true);
-    const float4 bias = l.bias != NULL ? load4(l.bias + column) : make_float4(0, 0, 0, 0);
-    const int fours = l.out / 4;
-    float4 v[BATCH];
-#pragma unroll
-    for (int i = 0; i < BATCH; i++)
-        if (base + i < rows) v[i] = load4(sums + (size_t)(base + i) * l.out + column);
-#pragma unroll
-    for (int i = 0; i < BATCH; i++) {
-        const int row = first + base + i;
-        if (base + i >= rows) continue;
-        const float4 kept = drop4(l.drop, row, l.out, column);
-        float4 s = plus(times(v[i], worth), bias);
-        if (l.relu) s = make_float4(fmaxf(s.x, 0), fmaxf(s.y, 0), fmaxf(s.z, 0), fmaxf(s.w, 0));
-        if (l.drop.mask != NULL) s = s * kept;
-        const float4 y = in_scales(s, r);
-        store4((C *)l.codes.m.data + (size_t)row * l.codes.m.ld + column, codes_of(y, r));
-        if (l.codes.inside != NULL)
-            l.codes.inside[(size_t)row * fours + column / 4] =
-                (uint8_t)(bits_inside(y, r) & above_zero(l.relu ? s : kept));
-    }
-}
-
-void ganz_cuda_finish_codes(ganz_cuda *c, const ganz_linear_call *call, const float *sums, int first, int rows)
-{
-    const bool good = ganz_cuda_fours(&call->codes.m) && ganz_cuda_floats(&call->codes.m) && call->out % 4 == 0;
-    if (!four_columns(c, "linear", good)) return;
-    const dim3 blocks(ganz_cuda_blocks(call->out / 4, THREADS), ganz_cuda_blocks(rows, BATCH));
-    GANZ_CUDA_TYPE(call->codes.m.type, C,
-                   finish_codes_kernel<C><<<blocks, THREADS, 0, c->stream>>>(*call, sums, first, rows));
-    ganz_cuda_launched(c, "linear");
-}
-
-template <typename Y, typename G> static __global__ void back_kernel(const ganz_linear_call l, int each, float *partial)
-{
-    const int column = 4 * (blockIdx.x * THREADS + threadIdx.x);
-    if (column >= l.out) return;
-    const int begin = blockIdx.y * each, end = min(begin + each, l.rows);
-    const float scale = l.drop.mask != NULL ? l.drop.scale : 1.0f;
-    G *grad = (G *)l.y_grad.data + column;
-    const Y *y = (const Y *)l.y.data + column;
-    const uint8_t *inside = l.codes.inside != NULL ? l.codes.inside + column / 4 : NULL;
-    float4 sum = make_float4(0, 0, 0, 0);
-    for (int base = begin; base < end; base += BATCH) {
-        float4 g[BATCH], v[BATCH];
-        unsigned bits[BATCH];
-#pragma unroll
-        for (int r = 0; r < BATCH; r++) {
-            if (base + r >= end) continue;
-            g[r] = load4(grad + (size_t)(base + r) * l.y_grad.ld);
-            if (inside != NULL) bits[r] = inside[(size_t)(base + r) * (l.out / 4)];
-            else if (l.relu) v[r] = load4(y + (size_t)(base + r) * l.y.ld);
-        }
-#pragma unroll
-        for (int r = 0; r < BATCH; r++) {
-            if (base + r >= end) continue;
-            float4 d = g[r];
-            if (inside != NULL) d = where(bits[r], d) * scale;
-            else if (l.relu)
-                d = make_float4(v[r].x > 0 ? d.x * scale : 0, v[r].y > 0 ? d.y * scale : 0,
-                                v[r].z > 0 ? d.z * scale : 0, v[r].w > 0 ? d.w * scale : 0);
-            else d = d * drop4(l.drop, base + r, l.out, column);
-            if (l.relu || l.drop.mask != NULL || inside != NULL) store4(grad + (size_t)(base + r) * l.y_grad.ld, d);
-            sum = sum + d;
-        }
-    }
-    if (partial != NULL) store4(partial + (size_t)blockIdx.y * l.out + column, sum);
-}
-
-void ganz_cuda_back_rows(ganz_cuda *c, const ganz_linear_call *call)
-{
-    if (!call->relu && call->drop.mask == NULL && call->bias_grad == NULL) {
-        if (call->codes.inside != NULL) ganz_cuda_zero_clipped(c, &call->y_grad, call->codes.inside);
-        return;
-    }
-    const bool good =
-        ganz_cuda_fours(&call->y_grad) && ganz_cuda_floats(&call->y_grad) &&
-        (!call->relu || call->codes.inside != NULL || (ganz_cuda_fours(&call->y) && ganz_cuda_floats(&call->y)));
-    if (!four_columns(c, "linear gradient", good)) return;
-    const int each = part_rows(call->rows), parts = ganz_cuda_blocks(call->rows, each);
-    float *partial = NULL;
-    if (call->bias_grad != NULL) {
-        partial = (float *)ganz_cuda_scratch(c, (size_t)parts * (size_t)call->out * sizeof(float));
-        if (partial == NULL) return;
-    }
-    const dim3 blocks(ganz_cuda_blocks(call->out / 4, THREADS), parts);
-    GANZ_CUDA_TYPE(call->y.type, Y,
-                   GANZ_CUDA_TYPE(call->y_grad.type, G,
-                                  back_kernel<Y, G><<<blocks, THREADS, 0, c->stream>>>(*call, each, partial)));
-    ganz_cuda_launched(c, "linear gradient");
-    if (partial != NULL) ganz_cuda_add_columns(c, partial, parts, call->out, call->bias_grad, call->out, NULL);
-}
-
-template <typename T>
-static __global__ void scale_kernel(const ganz_matrix m, const float *factors, const float *factor)
-{
-    const int column = blockIdx.x * THREADS + threadIdx.x;
-    if (column >= m.cols) return;
-    const float by = factor != NULL ? __fmul_rn(*factor, factors[column]) : factors[column];
-    for (int row = blockIdx.y; row < m.rows; row += gridDim.y) {
-        T *x = (T *)m.data + (size_t)row * m.ld + column;
-        store1(x, __fmul_rn(load1(x), by));
-    }
-}
-
-void ganz_cuda_scale_columns(ganz_cuda *c, const ganz_matrix *m, const float *factors, const float *factor)
-{
-    const dim3 blocks(ganz_cuda_blocks(m->cols, THREADS), ganz_cuda_min(m->rows, 1024));
-    GANZ_CUDA_TYPE(m->type, T, scale_kernel<T><<<blocks, THREADS, 0, c->stream>>>(*m, factors, factor));
-    ganz_cuda_launched(c, "steps of rows");
-}
-
-template <typename F, typename T>
-static __global__ void convert_kernel(const F *from, int rows, int cols, int ld, T *to)
-{
-    const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-    if (i >= (int64_t)rows * cols) return;
-    store1(to + i, load1(from + (size_t)(i / cols) * ld + i % cols));
-}
-
-void ganz_cuda_convert(ganz_cuda *c, const ganz_matrix *from, ganz_type type, void *to)
-{
-    const int blocks = ganz_cuda_blocks((int64_t)from->rows * from->cols, THREADS);
-    if (blocks == 0) return;
-    GANZ_CUDA_TYPE(from->type, F,
-                   GANZ_CUDA_TYPE(type, T,
-                                  convert_kernel<F, T><<<blocks, THREADS, 0, c->stream>>>(
-                                      (const F *)from->data, from->rows, from->cols, from->ld, (T *)to)));
-    ganz_cuda_launched(c, "conversion");
 }

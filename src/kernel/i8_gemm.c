@@ -49,40 +49,46 @@ static void widen_row(const uint8_t *restrict from, int k, bool is_unsigned, int
         for (int i = 0; i < k; i++) to[i] = (int8_t)from[i];
 }
 
-/* Input codes as the tile wants them: shifted or widened, with zeros up to the stored depth, and zero rows up to
- * the step. */
-static void prepare_rows(const ganz_packed *w, const uint8_t *a, size_t lda, int rows, int rows_tile, uint8_t *out,
-                         size_t stride)
+/* Input codes of some rows as a tile reads them. */
+typedef struct input_rows {
+    const uint8_t *a;
+    size_t lda;
+    int rows;
+} input_rows;
+
+/* Copies input codes for a tile: shifted or widened, with zeros up to the stored depth, and zero rows up to
+ * `rows_tile`. */
+static void prepare_rows(const ganz_packed *w, input_rows x, int rows_tile, uint8_t *out, size_t stride)
 {
     const size_t size = w->route.words ? 2 : 1, used = (size_t)w->k * size, all = (size_t)w->k_stored * size;
-    for (int r = 0; r < rows; r++) {
-        const uint8_t *const from = a + (size_t)r * lda;
+    for (int r = 0; r < x.rows; r++) {
+        const uint8_t *const from = x.a + (size_t)r * x.lda;
         uint8_t *const to = out + (size_t)r * stride;
         if (w->route.words) widen_row(from, w->k, w->is_unsigned, (int16_t *)(void *)to);
         else shift_row(from, w->k, (uint8_t)w->shift, to);
         if (used < all) memset(to + used, 0, all - used);
     }
-    for (int r = rows; r < rows_tile; r++) memset(out + (size_t)r * stride, 0, all);
+    for (int r = x.rows; r < rows_tile; r++) memset(out + (size_t)r * stride, 0, all);
 }
 
 /* The weights outside the panel: only of routes with unsigned input bytes. */
-static void apply_fixes(const ganz_packed *w, int panel, const uint8_t *a, size_t lda, int rows, int32_t *sums,
-                        size_t stride)
+static void apply_fixes(const ganz_packed *w, int panel, input_rows x, int32_t *sums, size_t stride)
 {
     const ganz_fix *const end = w->fix + w->fix_at[panel + 1];
     for (const ganz_fix *fix = w->fix + w->fix_at[panel]; fix < end; fix++) {
-        sums[fix->col] += fix->rest * a[fix->k];
-        for (size_t r = 1; r < (size_t)rows; r++) sums[r * stride + fix->col] += fix->rest * a[r * lda + fix->k];
+        sums[fix->col] += fix->rest * x.a[fix->k];
+        for (size_t r = 1; r < (size_t)x.rows; r++) sums[r * stride + fix->col] += fix->rest * x.a[r * x.lda + fix->k];
     }
 }
 
-/* Sums of `rows` rows and one panel. */
-static void multiply_panel(const ganz_gemm_isa *isa, const ganz_packed *w, int panel, const uint8_t *a, size_t lda,
-                           int rows, int32_t *sums, size_t stride)
+/* Sums of some rows and one panel. */
+static void multiply_panel(const ganz_gemm_isa *isa, const ganz_packed *w, int panel, input_rows x, int32_t *sums,
+                           size_t stride)
 {
     const int8_t *const codes = w->codes + (size_t)panel * (size_t)isa->nr * (size_t)w->k_stored;
     const int32_t *const base = w->base + (size_t)panel * (size_t)isa->nr;
-    ganz_tile_args t = {.a = a, .lda = lda, .rows = rows, .b = codes, .start = base, .sums = sums, .stride = stride};
+    ganz_tile_args t = {
+        .a = x.a, .lda = x.lda, .rows = x.rows, .b = codes, .start = base, .sums = sums, .stride = stride};
     for (int left = w->k_stored; left > 0; left -= isa->k_block) {
         t.k = left < isa->k_block ? left : isa->k_block;
         w->route.tile(&t);
@@ -91,7 +97,7 @@ static void multiply_panel(const ganz_gemm_isa *isa, const ganz_packed *w, int p
         t.start = sums;
         t.start_stride = stride;
     }
-    apply_fixes(w, panel, a, lda, rows, sums, stride);
+    apply_fixes(w, panel, x, sums, stride);
 }
 
 /* Lines of a large result are scattered over its rows: fetching each before it is overwritten takes a tenth of the
@@ -102,30 +108,30 @@ static bool streams(const ganz_epilogue *e, int rows, int n)
            e->out_stride % 8 == 0;
 }
 
-void ganz_gemm(const ganz_kernel *kernel, const ganz_packed *w, const void *a, size_t lda, int rows, int col,
-               int col_end, const ganz_epilogue *e, void *scratch)
+void ganz_gemm(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int col_end, void *scratch)
 {
     const ganz_gemm_isa *const isa = &kernel->gemm;
+    const ganz_packed *const w = c->w;
     GANZ_ASSERT(col % isa->nr == 0 && (col_end % isa->nr == 0 || col_end == w->n));
     uint8_t *const input = scratch;
     int32_t *const sums = (int32_t *)(void *)(input + input_bytes(isa, w->k));
     const bool direct = w->shift == 0 && !w->route.words && w->k == w->k_stored && !isa->row_step;
-    const size_t stride_in = direct ? lda : row_bytes(isa, w->k, w->route.words);
-    ganz_epilogue finish = *e;
-    finish.stream = streams(e, rows, w->n);
+    const size_t stride_in = direct ? c->lda : row_bytes(isa, w->k, w->route.words);
+    ganz_epilogue finish = *c->e;
+    finish.stream = streams(c->e, c->rows, w->n);
     if (isa->enter) isa->enter();
-    for (int row = 0; row < rows; row += isa->m_block) {
-        const int m = rows - row < isa->m_block ? rows - row : isa->m_block;
+    for (int row = 0; row < c->rows; row += isa->m_block) {
+        const int m = c->rows - row < isa->m_block ? c->rows - row : isa->m_block;
         const int m_tile = isa->row_step ? (int)ganz_round_up((size_t)m, (size_t)isa->row_step) : m;
         const int strip = strip_columns(isa, m_tile);
-        const uint8_t *const from = (const uint8_t *)a + (size_t)row * lda;
-        if (!direct) prepare_rows(w, from, lda, m, m_tile, input, stride_in);
-        for (int c = col; c < col_end; c += strip) {
-            const int end = col_end - c < strip ? col_end : c + strip;
-            for (int at = c; at < end; at += isa->nr)
-                multiply_panel(isa, w, at / isa->nr, direct ? from : input, stride_in, m_tile, sums + (at - c),
-                               (size_t)strip);
-            kernel->rows.epilogue(&finish, sums, (size_t)strip, row, m, c, end - c);
+        const input_rows from = {(const uint8_t *)c->a + (size_t)row * c->lda, c->lda, m};
+        if (!direct) prepare_rows(w, from, m_tile, input, stride_in);
+        const input_rows x = {direct ? from.a : input, stride_in, m_tile};
+        for (int at = col; at < col_end; at += strip) {
+            const int end = col_end - at < strip ? col_end : at + strip;
+            for (int panel = at; panel < end; panel += isa->nr)
+                multiply_panel(isa, w, panel / isa->nr, x, sums + (panel - at), (size_t)strip);
+            kernel->rows.epilogue(&finish, sums, (size_t)strip, (ganz_block){row, m, at, end - at});
         }
     }
     if (isa->leave) isa->leave();

@@ -214,10 +214,11 @@ static bool pack_by(const ganz_gemm_isa *isa, ganz_packed *packed, const parts *
     return true;
 }
 
-void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, const int8_t *codes, int n, int k, int low,
-               int high)
+void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, const ganz_unpacked *from)
 {
     const ganz_gemm_isa *const isa = &kernel->gemm;
+    const int8_t *const codes = from->codes;
+    const int n = from->n, k = from->k, low = from->low, high = from->high;
     GANZ_ASSERT(n >= 1 && k >= 1 && k <= GANZ_DEPTH_MAX && low <= 0 && low >= -127 && high >= 1 && high - low <= 255);
     const int limit = 32767 / (high - low), depth = stored_depth(isa, k);
     const parts to = parts_of(block, (size_t)panels_of(isa, n) * (size_t)isa->nr, depth);

@@ -2,7 +2,7 @@
  *
  * Every function here is pure: it knows no tensor, no thread and no allocation, and neither reads nor
  * writes outside its arguments. Results are the same bits on every processor. The scalar code is the
- * definition; what a processor has overrides it, entry by entry (ganz_kernel_init).
+ * definition; faster versions for the processor at hand replace it, entry by entry (ganz_kernel_init).
  *
  * Numbers
  *   codes     int8 in [-p, p], p <= 127: -128 never occurs. Attention weights: uint8 in [0, umax].
@@ -12,16 +12,17 @@
  *   row sums  eight lanes, element i in lane i % 8, lanes joined as
  *             ((0+4) + (2+6)) + ((1+5) + (3+7)).
  *   floats    + - * / and square root of IEEE single precision, each rounded, never contracted; exp is
- *             ours (ganz_exp). A row function that reads x and writes y allows y == x. Rows are finite: a NaN
- *             may come out with other bits on other processors, and that is all that may differ. */
+ *             ours (base/exact.h). A row function that reads x and writes y allows y == x. Rows are finite: a NaN
+ *             may come out with other bits on other processors, and that is all that may differ. Logits may be
+ *             -infinity (banned words): softmax, exp_sum and top_k take it as e^x = 0. */
 #ifndef GANZ_KERNEL_KERNEL_H
 #define GANZ_KERNEL_KERNEL_H
 
+#include "base/activation.h"
 #include "base/base.h"
 
 #define GANZ_DEPTH_MAX 65536 /* 65536 * 255 * 127 < 2^31 */
 #define GANZ_TOP_MAX 128     /* largest k of top_k */
-#define GANZ_NORM_EPSILON 1e-6f
 
 /* ---- processor ---------------------------------------------------------------------------------- */
 
@@ -51,13 +52,6 @@ bool ganz_cpu_isa(const char *name, unsigned *flags);
 /* The best of the ISAs above that lies in flags. */
 const char *ganz_cpu_isa_name(unsigned flags);
 
-/* ---- one number --------------------------------------------------------------------------------- */
-
-/* e^x, relative error under 1e-7 for -87 <= x <= 88; 0 below and for NaN, e^88 above. */
-float ganz_exp(float x);
-/* Natural logarithm of a positive normal x, rounded from double (error under 1e-7 relative). */
-float ganz_log(float x);
-
 /* ---- rows --------------------------------------------------------------------------------------- */
 
 /* Where codes of a row go: codes[i] = clamp(rint(x[i] * inv), -p, p). */
@@ -67,8 +61,15 @@ typedef struct ganz_codes {
     int p;
 } ganz_codes;
 
-/* What becomes of integer sums (rows, n):
- *   y = (float)sum * scale;  y = y + bias;  y = y > 0 ? y : 0 if relu;  y = add + y
+/* A layer norm: all that its rows have in common. */
+typedef struct ganz_norm_layout {
+    int n; /* >= 1 */
+    float epsilon;
+    const float *gain, *bias; /* (n) */
+} ganz_norm_layout;
+
+/* The epilogue of integer sums (rows, n):
+ *   y = (float)sum * scale;  y = y + bias;  y = activation(y);  y = add + y
  * each step only where asked for. Strides count elements. Any mix of the three outputs. */
 typedef struct ganz_epilogue {
     float scale;
@@ -76,7 +77,7 @@ typedef struct ganz_epilogue {
     const float *bias;   /* (n) or NULL */
     const float *add;    /* (rows, n) or NULL; may be out itself */
     size_t add_stride;
-    bool relu;
+    ganz_activation activation;
     float *out; /* (rows, n) y, or NULL */
     size_t out_stride;
     bool stream;   /* out is large: it goes past the caches where the ISA can. Rows of out begin at 32 bytes */
@@ -88,12 +89,30 @@ typedef struct ganz_epilogue {
     size_t sums_stride;
 } ganz_epilogue;
 
+/* Rows [row, row + rows) and columns [col, col + cols) of a result. */
+typedef struct ganz_block {
+    int row, rows, col, cols;
+} ganz_block;
+
+/* Where unsigned codes of a row go: codes[i] = clamp(rint(x[i] * inv), 0, max), max <= 255. */
+typedef struct ganz_unsigned_codes {
+    uint8_t *codes; /* (n) */
+    float inv;
+    int max;
+} ganz_unsigned_codes;
+
+/* A row of the embedding: y = ((float)code * scale) * root, then + first, then + second where not NULL. */
+typedef struct ganz_embed_row {
+    const int8_t *codes; /* (n) */
+    float scale, root;
+    const float *first, *second; /* (n) */
+} ganz_embed_row;
+
 typedef struct ganz_rows {
-    /* Layer norm: mean = sum(x) / n, d = x - mean, r = 1 / sqrt(sum(d * d) / n + GANZ_NORM_EPSILON),
-     * y = (d * r) * gain + bias. Writes y where it is not NULL, and codes of y for each of `count` outs
-     * (one row feeds q, k and v). n >= 1. */
-    void (*norm)(const float *x, int n, const float *gain, const float *bias, float *y, const ganz_codes *outs,
-                 int count);
+    /* Layer norm: mean = sum(x) / n, d = x - mean, r = 1 / sqrt(sum(d * d) / n + epsilon),
+     * y = (d * r) * gain + bias. Writes y where it is not NULL, and codes of y for each of `count` outs (one row feeds
+     * q, k and v; after a sublayer y is also the residual). */
+    void (*norm)(const ganz_norm_layout *layout, const float *x, float *y, const ganz_codes *outs, int count);
     void (*quantize)(const float *x, int n, float inv, int p, int8_t *codes);
     /* [0, umax], umax <= 255. */
     void (*quantize_unsigned)(const float *x, int n, float inv, int umax, uint8_t *codes);
@@ -102,20 +121,18 @@ typedef struct ganz_rows {
     void (*softmax)(const float *x, int n, float *y);
     /* The same on x = (float)scores * scale; scale > 0. */
     void (*softmax_scores)(const int32_t *scores, int n, float scale, float *y);
-    /* And its codes clamp(rint(y * inv), 0, umax); work: n floats, left undefined. */
-    void (*softmax_codes)(const int32_t *scores, int n, float scale, float inv, int umax, uint8_t *codes, float *work);
-    /* *max = max(x), *sum = sum(exp(x - max)): log-softmax of x[i] is (x[i] - max) - ganz_log(sum). n >= 1. */
+    /* And its codes; work: n floats, left undefined. */
+    void (*softmax_codes)(const int32_t *scores, int n, float scale, const ganz_unsigned_codes *out, float *work);
+    /* *max = max(x), *sum = sum(exp(x - max)): log-softmax of x[i] is (x[i] - max) - ganz_exact_log(sum). n >= 1. */
     void (*exp_sum)(const float *x, int n, float *max, float *sum);
     /* The k largest of x, largest first, equal ones by lower index. 1 <= k <= min(n, GANZ_TOP_MAX). */
     void (*top_k)(const float *x, int n, int k, float *values, int32_t *indices);
     void (*add)(const float *a, const float *b, int n, float *y); /* a + b */
     void (*scale)(const float *x, int n, float factor, float *y);
-    /* y = ((float)code * scale) * root, then + first, then + second where not NULL. */
-    void (*embed)(const int8_t *codes, int n, float scale, float root, const float *first, const float *second,
-                  float *y);
-    /* Applies e to sums of rows [row, row + rows) and columns [col, col + cols) of the whole result;
-     * sums points at the first of them, its rows are `stride` apart. */
-    void (*epilogue)(const ganz_epilogue *e, const int32_t *sums, size_t stride, int row, int rows, int col, int cols);
+    void (*embed)(const ganz_embed_row *from, int n, float *y);
+    /* Applies e to the sums of a block of the whole result; sums points at the first of them, its rows are `stride`
+     * apart. */
+    void (*epilogue)(const ganz_epilogue *e, const int32_t *sums, size_t stride, ganz_block block);
     /* Attention, one query and one head: scores[i] = sum over c of q[c] * (rows[i] + offset)[c], c < n.
      * Key rows hold all heads, so the list is made once and `offset` picks the head. */
     void (*dot_rows)(const int8_t *q, int n, const int8_t *const *rows, size_t offset, int count, int32_t *scores);
@@ -218,11 +235,16 @@ void ganz_kernel_init(ganz_kernel *kernel, unsigned flags);
 /* Bytes of a block for weights (n, k), before their values are known. 0 when that overflows. */
 size_t ganz_pack_bytes(const ganz_kernel *kernel, int n, int k);
 
-/* Packs codes (n, k), rows of `k` codes in [-127, 127], into the block (aligned to GANZ_ALIGN, of
- * ganz_pack_bytes). Input codes will lie in [low, high]: [-p, p], or [0, umax] for attention weights.
- * The codes are not needed afterwards. */
-void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, const int8_t *codes, int n, int k, int low,
-               int high);
+/* Weights to be packed: (n, k), rows of `k` codes in [-127, 127], and the range of the input codes they will be
+ * multiplied with: [-p, p], or [0, high] for unsigned ones. */
+typedef struct ganz_unpacked {
+    const int8_t *codes;
+    int n, k;
+    int low, high;
+} ganz_unpacked;
+
+/* Packs into the block (aligned to GANZ_ALIGN, of ganz_pack_bytes). The codes are not needed afterwards. */
+void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, const ganz_unpacked *from);
 
 /* Codes of one row of what was packed (k of them). */
 void ganz_unpack_row(const ganz_kernel *kernel, const ganz_packed *packed, int row, int8_t *codes);
@@ -230,11 +252,17 @@ void ganz_unpack_row(const ganz_kernel *kernel, const ganz_packed *packed, int r
 /* Bytes of scratch a thread needs for products of depth up to k (aligned to GANZ_ALIGN). */
 size_t ganz_gemm_scratch(const ganz_kernel *kernel, int k);
 
-/* (rows, k) input codes times weights: columns [col, col_end) of the result, through the epilogue e, whose
- * pointers are those of the whole result. a: int8 or uint8 codes as packed for, rows lda apart.
- * col is a multiple of kernel->gemm.nr, and so is col_end unless it is n: that is how threads share out
- * columns. They may share out rows by moving the pointers. Any split gives the same numbers. e->stream is not read. */
-void ganz_gemm(const ganz_kernel *kernel, const ganz_packed *w, const void *a, size_t lda, int rows, int col,
-               int col_end, const ganz_epilogue *e, void *scratch);
+/* (rows, k) input codes times weights, through the epilogue, whose pointers are those of the whole result. */
+typedef struct ganz_gemm_call {
+    const ganz_packed *w;
+    const void *a; /* int8 or uint8 codes as packed for, rows lda apart */
+    size_t lda;
+    int rows;
+    const ganz_epilogue *e; /* its `stream` is not read */
+} ganz_gemm_call;
+
+/* Columns [col, col_end) of the result. col is a multiple of kernel->gemm.nr, and so is col_end unless it is n: that is
+ * how threads share out columns. They may share out rows by moving the pointers. Any split gives the same numbers. */
+void ganz_gemm(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int col_end, void *scratch);
 
 #endif

@@ -1,69 +1,61 @@
-/* The definition of rounding, exp and reduction, one number at a time; shared by the scalar rows and the
- * ends of vector rows. Constants are shared by all. */
+/* The definition of rounding, activations, reduction and epilogue, one number at a time; shared by the scalar rows and
+ * the ends of vector rows. Constants are shared by all instruction sets. */
 #ifndef GANZ_KERNEL_KERNEL_MATH_H
 #define GANZ_KERNEL_KERNEL_MATH_H
 
-#include <stdint.h>
-#include <string.h>
-
+#include "base/exact.h"
 #include "kernel/kernel.h"
 
-/* Adding 1.5 * 2^23 leaves no fraction bits: the sum's low bits are the rounded number, half to even. */
-#define ROUND_MAGIC 12582912.0f
-#define ROUND_BITS 0x4B400000u
-
-/* e^x = 2^n * e^r, n = rint(x / ln 2), r = (x - n * LN2_HIGH) - n * LN2_LOW with n * LN2_HIGH exact.
- * e^r = 1 + r + r * (r * (EXP_2 + r * (... + r * EXP_6))): minimax in relative error, 3.1e-9 on |r| <= ln 2 / 2. */
-#define EXP_LOW (-87.0f)
-#define EXP_HIGH 88.0f
-#define EXP_LOG2E 1.44269504f
-#define EXP_LN2_HIGH 0.693359375f
-#define EXP_LN2_LOW (-2.12194440e-4f)
-#define EXP_2 0.49999994f
-#define EXP_3 0.166665211f
-#define EXP_4 0.041668389f
-#define EXP_5 0.00836874545f
-#define EXP_6 0.00138145394f
-
-static inline uint32_t float_bits(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static inline float float_from(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-/* |y| < 2^22. */
-static inline int32_t round_even(float y) { return (int32_t)(float_bits(y + ROUND_MAGIC) - ROUND_BITS); }
+/* x * sigmoid(SLOPE x) and the normal distribution function Phi. For a = |x|, t = 1 / (1 + a * PHI_T):
+ *   Phi(-a) = ((((PHI_5 * t + PHI_4) * t + PHI_3) * t + PHI_2) * t + PHI_1) * t * e^(a * a * -0.5)
+ * after Hastings (Abramowitz and Stegun, 26.2.17), error under 7.5e-8 before rounding. */
+#define SWISH_SLOPE 1.0f
+#define GELU_SLOPE 1.702f
+#define PHI_T 0.2316419f
+#define PHI_1 0.127414796f
+#define PHI_2 (-0.142248368f)
+#define PHI_3 0.710706871f
+#define PHI_4 (-0.726576013f)
+#define PHI_5 0.530702714f
 
 /* low and high are whole numbers, so clamping before rounding is clamping after it. */
 static inline int32_t code_of(float y, float low, float high)
 {
     y = y > low ? y : low;
     y = y < high ? y : high;
-    return round_even(y);
+    return ganz_round_even(y);
 }
 
-static inline float exp_of(float x)
+/* e^88 is the largest that exp gives, so x far below gives a tiny number and not -infinity / infinity. */
+static inline float swish_of(float x, float slope) { return x / (1.0f + ganz_exact_exp(x * -slope)); }
+
+/* Phi(-|x|). */
+static inline float tail_of(float x)
 {
-    if (!(x >= EXP_LOW)) return 0.0f;
-    x = x < EXP_HIGH ? x : EXP_HIGH;
-    const float shifted = x * EXP_LOG2E + ROUND_MAGIC;
-    const float n = shifted - ROUND_MAGIC;
-    const float r = (x - n * EXP_LN2_HIGH) - n * EXP_LN2_LOW;
-    float q = EXP_6;
-    q = q * r + EXP_5;
-    q = q * r + EXP_4;
-    q = q * r + EXP_3;
-    q = q * r + EXP_2;
-    const float y = ((q * r) * r + r) + 1.0f;
-    return y * float_from((float_bits(shifted) - ROUND_BITS + 127u) << 23);
+    const float size = x < 0.0f ? -x : x, t = 1.0f / (1.0f + size * PHI_T);
+    float q = PHI_5;
+    q = q * t + PHI_4;
+    q = q * t + PHI_3;
+    q = q * t + PHI_2;
+    q = q * t + PHI_1;
+    return (q * t) * ganz_exact_exp((size * size) * -0.5f);
+}
+
+static inline float gelu_of(float x)
+{
+    const float part = x * tail_of(x);
+    return x < 0.0f ? part : x - part;
+}
+
+static inline float activation_of(ganz_activation activation, float x)
+{
+    switch (activation) {
+    case GANZ_ACTIVATION_RELU: return x > 0.0f ? x : 0.0f;
+    case GANZ_ACTIVATION_SWISH: return swish_of(x, SWISH_SLOPE);
+    case GANZ_ACTIVATION_GELU: return gelu_of(x);
+    case GANZ_ACTIVATION_GELU_SIGMOID: return swish_of(x, GELU_SLOPE);
+    default: return x;
+    }
 }
 
 static inline float join_lanes(const float s[8])
@@ -83,6 +75,15 @@ static inline void top_insert(float *values, int32_t *indices, int count, float 
     indices[at] = index;
 }
 
+/* One number of an embedding row; the vector versions end with it. */
+static inline float embed_one(const ganz_embed_row *from, int i)
+{
+    float v = ((float)from->codes[i] * from->scale) * from->root;
+    if (from->first) v = v + from->first[i];
+    if (from->second) v = v + from->second[i];
+    return v;
+}
+
 /* One element through an epilogue; the vector versions end with it. */
 static inline void epilogue_one(const ganz_epilogue *e, int32_t sum, size_t row, size_t col)
 {
@@ -90,7 +91,7 @@ static inline void epilogue_one(const ganz_epilogue *e, int32_t sum, size_t row,
     if (!e->out && !e->codes) return;
     float y = (float)sum * (e->scales ? e->scales[col] : e->scale);
     if (e->bias) y = y + e->bias[col];
-    if (e->relu) y = y > 0.0f ? y : 0.0f;
+    y = activation_of(e->activation, y);
     if (e->add) y = e->add[row * e->add_stride + col] + y;
     if (e->out) e->out[row * e->out_stride + col] = y;
     if (e->codes) e->codes[row * e->codes_stride + col] = (int8_t)code_of(y * e->inv, -(float)e->p, (float)e->p);

@@ -28,27 +28,27 @@ static inline float join8_max(__m256 m)
 
 #define EACH UNROLL for (int v = 0; v < vectors; v++)
 
-/* exp_of of 8 * vectors numbers, vectors (a constant) <= 4. Step by step over all of them: one chain of so many
+/* ganz_exact_exp of 8 * vectors numbers, vectors (a constant) <= 4. Step by step over all of them: one chain of so many
  * dependent operations after the other would keep the processor waiting. */
 static inline __attribute__((always_inline)) void exp_vectors(__m256 x[4], int vectors)
 {
-    const __m256 magic = _mm256_set1_ps(ROUND_MAGIC);
+    const __m256 magic = _mm256_set1_ps(GANZ_ROUND_MAGIC);
     __m256 valid[4], shifted[4], n[4], q[4];
-    EACH valid[v] = _mm256_cmp_ps(x[v], _mm256_set1_ps(EXP_LOW), _CMP_GE_OQ);
-    EACH x[v] = _mm256_min_ps(x[v], _mm256_set1_ps(EXP_HIGH));
-    EACH shifted[v] = _mm256_add_ps(_mm256_mul_ps(x[v], _mm256_set1_ps(EXP_LOG2E)), magic);
+    EACH valid[v] = _mm256_cmp_ps(x[v], _mm256_set1_ps(GANZ_EXP_LOW), _CMP_GE_OQ);
+    EACH x[v] = _mm256_min_ps(x[v], _mm256_set1_ps(GANZ_EXP_HIGH));
+    EACH shifted[v] = _mm256_add_ps(_mm256_mul_ps(x[v], _mm256_set1_ps(GANZ_EXP_LOG2E)), magic);
     EACH n[v] = _mm256_sub_ps(shifted[v], magic);
-    EACH x[v] = _mm256_sub_ps(x[v], _mm256_mul_ps(n[v], _mm256_set1_ps(EXP_LN2_HIGH)));
-    EACH x[v] = _mm256_sub_ps(x[v], _mm256_mul_ps(n[v], _mm256_set1_ps(EXP_LN2_LOW)));
-    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(_mm256_set1_ps(EXP_6), x[v]), _mm256_set1_ps(EXP_5));
-    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(q[v], x[v]), _mm256_set1_ps(EXP_4));
-    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(q[v], x[v]), _mm256_set1_ps(EXP_3));
-    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(q[v], x[v]), _mm256_set1_ps(EXP_2));
+    EACH x[v] = _mm256_sub_ps(x[v], _mm256_mul_ps(n[v], _mm256_set1_ps(GANZ_EXP_LN2_HIGH)));
+    EACH x[v] = _mm256_sub_ps(x[v], _mm256_mul_ps(n[v], _mm256_set1_ps(GANZ_EXP_LN2_LOW)));
+    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(_mm256_set1_ps(GANZ_EXP_6), x[v]), _mm256_set1_ps(GANZ_EXP_5));
+    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(q[v], x[v]), _mm256_set1_ps(GANZ_EXP_4));
+    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(q[v], x[v]), _mm256_set1_ps(GANZ_EXP_3));
+    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(q[v], x[v]), _mm256_set1_ps(GANZ_EXP_2));
     EACH q[v] = _mm256_add_ps(_mm256_mul_ps(_mm256_mul_ps(q[v], x[v]), x[v]), x[v]);
     EACH
     {
         const __m256i power =
-            _mm256_sub_epi32(_mm256_castps_si256(shifted[v]), _mm256_set1_epi32((int)(ROUND_BITS - 127u)));
+            _mm256_sub_epi32(_mm256_castps_si256(shifted[v]), _mm256_set1_epi32((int)(GANZ_ROUND_BITS - 127u)));
         const __m256 y = _mm256_add_ps(q[v], _mm256_set1_ps(1.0f));
         x[v] = _mm256_and_ps(_mm256_mul_ps(y, _mm256_castsi256_ps(_mm256_slli_epi32(power, 23))), valid[v]);
     }
@@ -130,7 +130,7 @@ typedef struct moments {
     __m256 mean, r;
 } moments;
 
-static inline moments moments_of(const float *x, int n)
+static inline moments moments_of(const float *x, int n, float epsilon)
 {
     const int whole = n & ~7;
     const __m256i mask = lane_mask(n - whole);
@@ -147,7 +147,7 @@ static inline moments moments_of(const float *x, int n)
         const __m256 d = _mm256_sub_ps(_mm256_maskload_ps(x + whole, mask), mean);
         sum = _mm256_add_ps(sum, _mm256_and_ps(_mm256_mul_ps(d, d), _mm256_castsi256_ps(mask)));
     }
-    const __m128 variance = _mm_set_ss(join8(sum) / (float)n + GANZ_NORM_EPSILON);
+    const __m128 variance = _mm_set_ss(join8(sum) / (float)n + epsilon);
     const moments m = {mean, _mm256_set1_ps(1.0f / _mm_cvtss_f32(_mm_sqrt_ss(variance)))};
     return m;
 }
@@ -157,10 +157,11 @@ static inline __m256 normed(__m256 x, moments m, __m256 gain, __m256 bias)
     return _mm256_add_ps(_mm256_mul_ps(_mm256_mul_ps(_mm256_sub_ps(x, m.mean), m.r), gain), bias);
 }
 
-static void norm(const float *x, int n, const float *gain, const float *bias, float *y, const ganz_codes *outs,
-                 int count)
+static void norm(const ganz_norm_layout *layout, const float *x, float *y, const ganz_codes *outs, int count)
 {
-    const moments m = moments_of(x, n);
+    const int n = layout->n;
+    const float *const gain = layout->gain, *const bias = layout->bias;
+    const moments m = moments_of(x, n, layout->epsilon);
     int i = 0;
     for (; i + 32 <= n; i += 32) {
         __m256 v[4];
@@ -278,10 +279,10 @@ static void softmax_scores(const int32_t *scores, int n, float scale, float *y)
     softmax(y, n, y);
 }
 
-static void softmax_codes(const int32_t *scores, int n, float scale, float inv, int umax, uint8_t *codes, float *work)
+static void softmax_codes(const int32_t *scores, int n, float scale, const ganz_unsigned_codes *out, float *work)
 {
     softmax_scores(scores, n, scale, work);
-    quantize_unsigned(work, n, inv, umax, codes);
+    quantize_unsigned(work, n, out->inv, out->max, out->codes);
 }
 
 static void exp_sum(const float *x, int n, float *max, float *sum)
@@ -323,10 +324,11 @@ static void add(const float *a, const float *b, int n, float *y)
     for (; i < n; i++) y[i] = a[i] + b[i];
 }
 
-static void embed(const int8_t *codes, int n, float scale, float root, const float *first, const float *second,
-                  float *y)
+static void embed(const ganz_embed_row *from, int n, float *y)
 {
-    const __m256 s = _mm256_set1_ps(scale), f = _mm256_set1_ps(root);
+    const __m256 s = _mm256_set1_ps(from->scale), f = _mm256_set1_ps(from->root);
+    const int8_t *const codes = from->codes;
+    const float *const first = from->first, *const second = from->second;
     int i = 0;
     for (; i + 8 <= n; i += 8) {
         const __m256i c = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)(codes + i)));
@@ -335,20 +337,63 @@ static void embed(const int8_t *codes, int n, float scale, float root, const flo
         if (second) v = _mm256_add_ps(v, _mm256_loadu_ps(second + i));
         _mm256_storeu_ps(y + i, v);
     }
-    for (; i < n; i++) {
-        float v = ((float)codes[i] * scale) * root;
-        if (first) v = v + first[i];
-        if (second) v = v + second[i];
-        y[i] = v;
-    }
+    for (; i < n; i++) y[i] = embed_one(from, i);
 }
 
 /* ---- epilogue ----------------------------------------------------------------------------------- */
 
-/* `vectors` times eight columns of one row; 1 and 4 are compiled. */
-static inline __attribute__((always_inline)) void
-epilogue_columns(const ganz_epilogue *e, limits l, const int32_t *sums, size_t row, size_t col, int vectors)
+/* swish_of of 8 * vectors numbers. */
+static inline __attribute__((always_inline)) void swish_vectors(__m256 x[4], float slope, int vectors)
 {
+    __m256 e[4];
+    EACH e[v] = _mm256_mul_ps(x[v], _mm256_set1_ps(-slope));
+    exp_vectors(e, vectors);
+    EACH x[v] = _mm256_div_ps(x[v], _mm256_add_ps(_mm256_set1_ps(1.0f), e[v]));
+}
+
+/* gelu_of of 8 * vectors numbers. */
+static inline __attribute__((always_inline)) void gelu_vectors(__m256 x[4], int vectors)
+{
+    const __m256 one = _mm256_set1_ps(1.0f), sign = _mm256_set1_ps(-0.0f);
+    __m256 size[4], t[4], q[4], e[4];
+    EACH size[v] = _mm256_andnot_ps(sign, x[v]);
+    EACH t[v] = _mm256_div_ps(one, _mm256_add_ps(one, _mm256_mul_ps(size[v], _mm256_set1_ps(PHI_T))));
+    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(_mm256_set1_ps(PHI_5), t[v]), _mm256_set1_ps(PHI_4));
+    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(q[v], t[v]), _mm256_set1_ps(PHI_3));
+    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(q[v], t[v]), _mm256_set1_ps(PHI_2));
+    EACH q[v] = _mm256_add_ps(_mm256_mul_ps(q[v], t[v]), _mm256_set1_ps(PHI_1));
+    EACH e[v] = _mm256_mul_ps(_mm256_mul_ps(size[v], size[v]), _mm256_set1_ps(-0.5f));
+    exp_vectors(e, vectors);
+    EACH
+    {
+        const __m256 part = _mm256_mul_ps(x[v], _mm256_mul_ps(_mm256_mul_ps(q[v], t[v]), e[v]));
+        const __m256 below = _mm256_cmp_ps(x[v], _mm256_setzero_ps(), _CMP_LT_OQ);
+        x[v] = _mm256_blendv_ps(_mm256_sub_ps(x[v], part), part, below);
+    }
+}
+
+/* activation_of of 8 * vectors numbers; `activation` is a constant. */
+static inline __attribute__((always_inline)) void activate(__m256 x[4], ganz_activation activation, int vectors)
+{
+    switch (activation) {
+    case GANZ_ACTIVATION_RELU: EACH x[v] = _mm256_max_ps(x[v], _mm256_setzero_ps()); break;
+    case GANZ_ACTIVATION_SWISH: swish_vectors(x, SWISH_SLOPE, vectors); break;
+    case GANZ_ACTIVATION_GELU: gelu_vectors(x, vectors); break;
+    case GANZ_ACTIVATION_GELU_SIGMOID: swish_vectors(x, GELU_SLOPE, vectors); break;
+    default: break;
+    }
+}
+
+typedef struct place {
+    size_t row, col;
+} place;
+
+/* `vectors` times eight columns of one row; 1 and 4 are compiled, for each activation. */
+static inline __attribute__((always_inline)) void epilogue_columns(const ganz_epilogue *e, limits l,
+                                                                   const int32_t *sums, place at, int vectors,
+                                                                   ganz_activation activation)
+{
+    const size_t row = at.row, col = at.col;
     __m256i s[4];
     __m256 y[4];
     EACH s[v] = _mm256_loadu_si256((const void *)(sums + 8 * v));
@@ -357,7 +402,7 @@ epilogue_columns(const ganz_epilogue *e, limits l, const int32_t *sums, size_t r
     if (e->scales) EACH y[v] = _mm256_mul_ps(_mm256_cvtepi32_ps(s[v]), _mm256_loadu_ps(e->scales + col + 8 * v));
     else EACH y[v] = _mm256_mul_ps(_mm256_cvtepi32_ps(s[v]), _mm256_set1_ps(e->scale));
     if (e->bias) EACH y[v] = _mm256_add_ps(y[v], _mm256_loadu_ps(e->bias + col + 8 * v));
-    if (e->relu) EACH y[v] = _mm256_max_ps(y[v], _mm256_setzero_ps());
+    activate(y, activation, vectors);
     if (e->add) EACH y[v] = _mm256_add_ps(_mm256_loadu_ps(e->add + row * e->add_stride + col + 8 * v), y[v]);
     float *const out = e->out + row * e->out_stride + col;
     if (e->out && e->stream) EACH _mm256_stream_ps(out + 8 * v, y[v]);
@@ -369,18 +414,35 @@ epilogue_columns(const ganz_epilogue *e, limits l, const int32_t *sums, size_t r
     else store8(to, s[0], false);
 }
 
-static void epilogue(const ganz_epilogue *e, const int32_t *sums, size_t stride, int row, int rows, int col, int cols)
+static inline __attribute__((always_inline)) void
+epilogue_of(const ganz_epilogue *e, const int32_t *sums, size_t stride, ganz_block block, ganz_activation activation)
 {
     const limits l = limits_of(e->inv, -e->p, e->p);
-    for (int r = 0; r < rows; r++) {
+    for (int r = 0; r < block.rows; r++) {
         const int32_t *const s = sums + (size_t)r * stride;
-        const size_t at = (size_t)(row + r);
+        const size_t row = (size_t)(block.row + r), col = (size_t)block.col;
         int c = 0;
-        for (; c + 32 <= cols; c += 32) epilogue_columns(e, l, s + c, at, (size_t)(col + c), 4);
-        for (; c + 8 <= cols; c += 8) epilogue_columns(e, l, s + c, at, (size_t)(col + c), 1);
-        for (; c < cols; c++) epilogue_one(e, s[c], at, (size_t)(col + c));
+        for (; c + 32 <= block.cols; c += 32)
+            epilogue_columns(e, l, s + c, (place){row, col + (size_t)c}, 4, activation);
+        for (; c + 8 <= block.cols; c += 8) epilogue_columns(e, l, s + c, (place){row, col + (size_t)c}, 1, activation);
+        for (; c < block.cols; c++) epilogue_one(e, s[c], row, col + (size_t)c);
     }
     if (e->stream) _mm_sfence(); /* other threads will read it */
+}
+
+/* A loop of its own for each activation: the inner one asks for none. */
+static void epilogue(const ganz_epilogue *e, const int32_t *sums, size_t stride, ganz_block block)
+{
+#define CASE(name) \
+    case name: epilogue_of(e, sums, stride, block, name); break;
+    switch (e->activation) {
+        CASE(GANZ_ACTIVATION_NONE)
+        CASE(GANZ_ACTIVATION_RELU)
+        CASE(GANZ_ACTIVATION_SWISH)
+        CASE(GANZ_ACTIVATION_GELU)
+        CASE(GANZ_ACTIVATION_GELU_SIGMOID)
+    }
+#undef CASE
 }
 
 void ganz_kernel_init_rows_avx2(ganz_kernel *kernel)

@@ -87,20 +87,20 @@ static inline float join8(f8 s)
 
 static inline float32x4_t exp4(float32x4_t x)
 {
-    const uint32x4_t valid = vcgeq_f32(x, vdupq_n_f32(EXP_LOW));
-    const float32x4_t magic = vdupq_n_f32(ROUND_MAGIC);
-    x = smaller(x, vdupq_n_f32(EXP_HIGH));
-    const float32x4_t shifted = vaddq_f32(vmulq_f32(x, vdupq_n_f32(EXP_LOG2E)), magic);
+    const uint32x4_t valid = vcgeq_f32(x, vdupq_n_f32(GANZ_EXP_LOW));
+    const float32x4_t magic = vdupq_n_f32(GANZ_ROUND_MAGIC);
+    x = smaller(x, vdupq_n_f32(GANZ_EXP_HIGH));
+    const float32x4_t shifted = vaddq_f32(vmulq_f32(x, vdupq_n_f32(GANZ_EXP_LOG2E)), magic);
     const float32x4_t n = vsubq_f32(shifted, magic);
-    const float32x4_t r =
-        vsubq_f32(vsubq_f32(x, vmulq_f32(n, vdupq_n_f32(EXP_LN2_HIGH))), vmulq_f32(n, vdupq_n_f32(EXP_LN2_LOW)));
-    float32x4_t q = vdupq_n_f32(EXP_6);
-    q = vaddq_f32(vmulq_f32(q, r), vdupq_n_f32(EXP_5));
-    q = vaddq_f32(vmulq_f32(q, r), vdupq_n_f32(EXP_4));
-    q = vaddq_f32(vmulq_f32(q, r), vdupq_n_f32(EXP_3));
-    q = vaddq_f32(vmulq_f32(q, r), vdupq_n_f32(EXP_2));
+    const float32x4_t r = vsubq_f32(vsubq_f32(x, vmulq_f32(n, vdupq_n_f32(GANZ_EXP_LN2_HIGH))),
+                                    vmulq_f32(n, vdupq_n_f32(GANZ_EXP_LN2_LOW)));
+    float32x4_t q = vdupq_n_f32(GANZ_EXP_6);
+    q = vaddq_f32(vmulq_f32(q, r), vdupq_n_f32(GANZ_EXP_5));
+    q = vaddq_f32(vmulq_f32(q, r), vdupq_n_f32(GANZ_EXP_4));
+    q = vaddq_f32(vmulq_f32(q, r), vdupq_n_f32(GANZ_EXP_3));
+    q = vaddq_f32(vmulq_f32(q, r), vdupq_n_f32(GANZ_EXP_2));
     const float32x4_t y = vaddq_f32(vaddq_f32(vmulq_f32(vmulq_f32(q, r), r), r), vdupq_n_f32(1.0f));
-    const uint32x4_t power = vsubq_u32(vreinterpretq_u32_f32(shifted), vdupq_n_u32(ROUND_BITS - 127u));
+    const uint32x4_t power = vsubq_u32(vreinterpretq_u32_f32(shifted), vdupq_n_u32(GANZ_ROUND_BITS - 127u));
     const float32x4_t e = vmulq_f32(y, vreinterpretq_f32_u32(vshlq_n_u32(power, 23)));
     return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(e), valid));
 }
@@ -164,9 +164,10 @@ static void quantize_unsigned(const float *x, int n, float inv, int umax, uint8_
 
 /* ---- norm --------------------------------------------------------------------------------------- */
 
-static void norm(const float *x, int n, const float *gain, const float *bias, float *y, const ganz_codes *outs,
-                 int count)
+static void norm(const ganz_norm_layout *layout, const float *x, float *y, const ganz_codes *outs, int count)
 {
+    const int n = layout->n;
+    const float *const gain = layout->gain, *const bias = layout->bias;
     f8 sum = same8(0.0f);
     for (int i = 0; i < n; i += 8) sum = add8(sum, load_upto(x + i, n - i));
     const float mean = join8(sum) / (float)n;
@@ -176,7 +177,7 @@ static void norm(const float *x, int n, const float *gain, const float *bias, fl
         const f8 d = sub8(n - i >= 8 ? load8(x + i) : load_some(x + i, n - i, mean), mean8);
         sum = add8(sum, mul8(d, d));
     }
-    const float32x2_t variance = vdup_n_f32(join8(sum) / (float)n + GANZ_NORM_EPSILON);
+    const float32x2_t variance = vdup_n_f32(join8(sum) / (float)n + layout->epsilon);
     const f8 r = same8(1.0f / vget_lane_f32(vsqrt_f32(variance), 0));
     for (int i = 0; i < n; i += 8) {
         const int lanes = n - i;
@@ -235,10 +236,10 @@ static void softmax_scores(const int32_t *scores, int n, float scale, float *y)
     softmax(y, n, y);
 }
 
-static void softmax_codes(const int32_t *scores, int n, float scale, float inv, int umax, uint8_t *codes, float *work)
+static void softmax_codes(const int32_t *scores, int n, float scale, const ganz_unsigned_codes *out, float *work)
 {
     softmax_scores(scores, n, scale, work);
-    quantize_unsigned(work, n, inv, umax, codes);
+    quantize_unsigned(work, n, out->inv, out->max, out->codes);
 }
 
 static void exp_sum(const float *x, int n, float *max, float *sum)
@@ -273,19 +274,53 @@ static void add(const float *a, const float *b, int n, float *y)
     for (int i = 0; i < n; i += 8) store_upto(y + i, add8(load_upto(a + i, n - i), load_upto(b + i, n - i)), n - i);
 }
 
-static void embed(const int8_t *codes, int n, float scale, float root, const float *first, const float *second,
-                  float *y)
+static void embed(const ganz_embed_row *from, int n, float *y)
 {
+    const float *const first = from->first, *const second = from->second;
     for (int i = 0; i < n; i += 8) {
         const int lanes = n - i < 8 ? n - i : 8;
         int8_t all[8] = {0};
-        memcpy(all, codes + i, (size_t)lanes);
+        memcpy(all, from->codes + i, (size_t)lanes);
         const int16x8_t words = vmovl_s8(vld1_s8(all));
         f8 v = {vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))), vcvtq_f32_s32(vmovl_s16(vget_high_s16(words)))};
-        v = mul8(mul8(v, same8(scale)), same8(root));
+        v = mul8(mul8(v, same8(from->scale)), same8(from->root));
         if (first) v = add8(v, load_upto(first + i, lanes));
         if (second) v = add8(v, load_upto(second + i, lanes));
         store_upto(y + i, v, lanes);
+    }
+}
+
+/* ---- epilogue ----------------------------------------------------------------------------------- */
+
+static inline float32x4_t swish4(float32x4_t x, float slope)
+{
+    const float32x4_t e = exp4(vmulq_f32(x, vdupq_n_f32(-slope)));
+    return vdivq_f32(x, vaddq_f32(vdupq_n_f32(1.0f), e));
+}
+
+static inline float32x4_t gelu4(float32x4_t x)
+{
+    const float32x4_t one = vdupq_n_f32(1.0f), size = vabsq_f32(x);
+    const float32x4_t t = vdivq_f32(one, vaddq_f32(one, vmulq_f32(size, vdupq_n_f32(PHI_T))));
+    float32x4_t q = vdupq_n_f32(PHI_5);
+    q = vaddq_f32(vmulq_f32(q, t), vdupq_n_f32(PHI_4));
+    q = vaddq_f32(vmulq_f32(q, t), vdupq_n_f32(PHI_3));
+    q = vaddq_f32(vmulq_f32(q, t), vdupq_n_f32(PHI_2));
+    q = vaddq_f32(vmulq_f32(q, t), vdupq_n_f32(PHI_1));
+    const float32x4_t e = exp4(vmulq_f32(vmulq_f32(size, size), vdupq_n_f32(-0.5f)));
+    const float32x4_t part = vmulq_f32(x, vmulq_f32(vmulq_f32(q, t), e));
+    return vbslq_f32(vcltq_f32(x, vdupq_n_f32(0.0f)), part, vsubq_f32(x, part));
+}
+
+/* activation_of of four numbers. */
+static inline float32x4_t activate4(float32x4_t x, ganz_activation activation)
+{
+    switch (activation) {
+    case GANZ_ACTIVATION_RELU: return larger(x, vdupq_n_f32(0.0f));
+    case GANZ_ACTIVATION_SWISH: return swish4(x, SWISH_SLOPE);
+    case GANZ_ACTIVATION_GELU: return gelu4(x);
+    case GANZ_ACTIVATION_GELU_SIGMOID: return swish4(x, GELU_SLOPE);
+    default: return x;
     }
 }
 
@@ -301,21 +336,22 @@ static inline void epilogue_columns(const ganz_epilogue *e, limits l, const int3
     f8 y = {vcvtq_f32_s32(s0), vcvtq_f32_s32(s1)};
     y = mul8(y, e->scales ? load8(e->scales + col) : same8(e->scale));
     if (e->bias) y = add8(y, load8(e->bias + col));
-    if (e->relu) y = larger8(y, same8(0.0f));
+    y.low = activate4(y.low, e->activation);
+    y.high = activate4(y.high, e->activation);
     if (e->add) y = add8(load8(e->add + row * e->add_stride + col), y);
     if (e->out) store8(e->out + row * e->out_stride + col, y);
     if (e->codes) store_codes(e->codes + row * e->codes_stride + col, codes8(y, l), 8);
 }
 
-static void epilogue(const ganz_epilogue *e, const int32_t *sums, size_t stride, int row, int rows, int col, int cols)
+static void epilogue(const ganz_epilogue *e, const int32_t *sums, size_t stride, ganz_block block)
 {
     const limits l = limits_of(e->inv, -e->p, e->p);
-    for (int r = 0; r < rows; r++) {
+    for (int r = 0; r < block.rows; r++) {
         const int32_t *const s = sums + (size_t)r * stride;
-        const size_t at = (size_t)(row + r);
+        const size_t row = (size_t)(block.row + r), col = (size_t)block.col;
         int c = 0;
-        for (; c + 8 <= cols; c += 8) epilogue_columns(e, l, s + c, at, (size_t)(col + c));
-        for (; c < cols; c++) epilogue_one(e, s[c], at, (size_t)(col + c));
+        for (; c + 8 <= block.cols; c += 8) epilogue_columns(e, l, s + c, row, col + (size_t)c);
+        for (; c < block.cols; c++) epilogue_one(e, s[c], row, col + (size_t)c);
     }
 }
 

@@ -4,22 +4,6 @@
 #include "kernel/kernel_isa.h"
 #include "kernel/kernel_math.h"
 
-float ganz_exp(float x) { return exp_of(x); }
-
-/* log(m * 2^e) = e * ln 2 + 2 * atanh((m - 1) / (m + 1)), sqrt(1/2) <= m < sqrt(2). In double: one number a
- * row is not worth a trick. */
-float ganz_log(float x)
-{
-    const uint32_t bits = float_bits(x);
-    const int over = (bits & 0x7FFFFFu) > 0x3504F3u; /* mantissa above sqrt(2) */
-    const int e = (int)(bits >> 23) - 127 + over;
-    const double m = (double)float_from((bits & 0x7FFFFFu) | (over ? 0x3F000000u : 0x3F800000u));
-    const double s = (m - 1.0) / (m + 1.0), s2 = s * s;
-    double sum = 1.0 / 15.0;
-    for (int odd = 13; odd >= 1; odd -= 2) sum = sum * s2 + 1.0 / odd;
-    return (float)((double)e * 0.693147180559945309417 + 2.0 * s * sum);
-}
-
 static float sum_row(const float *x, int n)
 {
     float lane[8] = {0};
@@ -27,18 +11,18 @@ static float sum_row(const float *x, int n)
     return join_lanes(lane);
 }
 
-static void norm(const float *x, int n, const float *gain, const float *bias, float *y, const ganz_codes *outs,
-                 int count)
+static void norm(const ganz_norm_layout *layout, const float *x, float *y, const ganz_codes *outs, int count)
 {
+    const int n = layout->n;
     const float mean = sum_row(x, n) / (float)n;
     float lane[8] = {0};
     for (int i = 0; i < n; i++) {
         const float d = x[i] - mean;
         lane[i & 7] += d * d;
     }
-    const float r = 1.0f / sqrtf(join_lanes(lane) / (float)n + GANZ_NORM_EPSILON);
+    const float r = 1.0f / sqrtf(join_lanes(lane) / (float)n + layout->epsilon);
     for (int i = 0; i < n; i++) {
-        const float v = ((x[i] - mean) * r) * gain[i] + bias[i];
+        const float v = ((x[i] - mean) * r) * layout->gain[i] + layout->bias[i];
         if (y) y[i] = v;
         for (int o = 0; o < count; o++)
             outs[o].codes[i] = (int8_t)code_of(v * outs[o].inv, -(float)outs[o].p, (float)outs[o].p);
@@ -57,7 +41,7 @@ static void quantize_unsigned(const float *x, int n, float inv, int umax, uint8_
 
 static void exp_row(const float *x, int n, float *y)
 {
-    for (int i = 0; i < n; i++) y[i] = exp_of(x[i]);
+    for (int i = 0; i < n; i++) y[i] = ganz_exact_exp(x[i]);
 }
 
 /* The sum with +0 makes one zero of two, so that the order of comparison does not show. */
@@ -71,7 +55,7 @@ static float max_row(const float *x, int n)
 static void softmax(const float *x, int n, float *y)
 {
     const float max = max_row(x, n);
-    for (int i = 0; i < n; i++) y[i] = exp_of(x[i] - max);
+    for (int i = 0; i < n; i++) y[i] = ganz_exact_exp(x[i] - max);
     const float r = 1.0f / sum_row(y, n);
     for (int i = 0; i < n; i++) y[i] = y[i] * r;
 }
@@ -82,17 +66,17 @@ static void softmax_scores(const int32_t *scores, int n, float scale, float *y)
     softmax(y, n, y);
 }
 
-static void softmax_codes(const int32_t *scores, int n, float scale, float inv, int umax, uint8_t *codes, float *work)
+static void softmax_codes(const int32_t *scores, int n, float scale, const ganz_unsigned_codes *out, float *work)
 {
     softmax_scores(scores, n, scale, work);
-    quantize_unsigned(work, n, inv, umax, codes);
+    quantize_unsigned(work, n, out->inv, out->max, out->codes);
 }
 
 static void exp_sum(const float *x, int n, float *max, float *sum)
 {
     const float m = max_row(x, n);
     float lane[8] = {0};
-    for (int i = 0; i < n; i++) lane[i & 7] += exp_of(x[i] - m);
+    for (int i = 0; i < n; i++) lane[i & 7] += ganz_exact_exp(x[i] - m);
     *max = m;
     *sum = join_lanes(lane);
 }
@@ -114,22 +98,16 @@ static void scale_row(const float *x, int n, float factor, float *y)
     for (int i = 0; i < n; i++) y[i] = x[i] * factor;
 }
 
-static void embed(const int8_t *codes, int n, float scale, float root, const float *first, const float *second,
-                  float *y)
+static void embed(const ganz_embed_row *from, int n, float *y)
 {
-    for (int i = 0; i < n; i++) {
-        float v = ((float)codes[i] * scale) * root;
-        if (first) v = v + first[i];
-        if (second) v = v + second[i];
-        y[i] = v;
-    }
+    for (int i = 0; i < n; i++) y[i] = embed_one(from, i);
 }
 
-static void epilogue(const ganz_epilogue *e, const int32_t *sums, size_t stride, int row, int rows, int col, int cols)
+static void epilogue(const ganz_epilogue *e, const int32_t *sums, size_t stride, ganz_block block)
 {
-    for (int r = 0; r < rows; r++)
-        for (int c = 0; c < cols; c++)
-            epilogue_one(e, sums[(size_t)r * stride + (size_t)c], (size_t)(row + r), (size_t)(col + c));
+    for (int r = 0; r < block.rows; r++)
+        for (int c = 0; c < block.cols; c++)
+            epilogue_one(e, sums[(size_t)r * stride + (size_t)c], (size_t)(block.row + r), (size_t)(block.col + c));
 }
 
 void ganz_kernel_init_rows_scalar(ganz_kernel *kernel)

@@ -33,15 +33,34 @@ static ganz_status write_config(ganz_writer *w, const ganz_config *c, ganz_error
     return ganz_writer_int(w, "max_positions", c->max_positions, err);
 }
 
-ganz_status ganz_model_write_info(ganz_writer *w, const ganz_model_info *info, const char *weights, ganz_error *err)
+/* One width says it all where there is one. */
+static ganz_status write_scheme(ganz_writer *w, const ganz_scheme *scheme, ganz_error *err)
 {
+    const ganz_rule *const r = &scheme->rule;
+    char exceptions[GANZ_SCHEME_TEXT];
+    GANZ_TRY(ganz_writer_int(w, "bits", r->weight_bits, err));
+    if (r->input_bits != r->weight_bits) GANZ_TRY(ganz_writer_int(w, "input_bits", r->input_bits, err));
+    if (r->bias_bits != r->weight_bits) GANZ_TRY(ganz_writer_int(w, "bias_bits", r->bias_bits, err));
+    if (r->attention_bits != r->weight_bits) GANZ_TRY(ganz_writer_int(w, "attention_bits", r->attention_bits, err));
+    if (scheme->float_lookup) GANZ_TRY(ganz_writer_text(w, "lookup", "float", err));
+    if (r->per_row) GANZ_TRY(ganz_writer_text(w, "weight_steps", "rows", err));
+    if (scheme->float_attention) GANZ_TRY(ganz_writer_text(w, "attention", "float", err));
+    ganz_scheme_print(scheme, exceptions);
+    return scheme->exceptions > 0 ? ganz_writer_text(w, "exceptions", exceptions, err) : GANZ_OK;
+}
+
+ganz_status ganz_model_write_info(ganz_writer *w, const ganz_model_info *info, const ganz_scheme *scheme,
+                                  ganz_error *err)
+{
+    const bool first = !scheme || scheme->exceptions == 0;
     GANZ_TRY(ganz_writer_text(w, "format", "ganz", err));
-    GANZ_TRY(ganz_writer_int(w, "version", GANZ_MODEL_VERSION, err));
-    GANZ_TRY(ganz_writer_text(w, "weights", weights, err));
+    GANZ_TRY(ganz_writer_int(w, "version", first ? GANZ_MODEL_FIRST : GANZ_MODEL_VERSION, err));
+    GANZ_TRY(ganz_writer_text(w, "weights", scheme ? "codes" : "float", err));
     GANZ_TRY(write_config(w, &info->config, err));
     GANZ_TRY(write_text(w, "source_language", info->source_language, err));
     GANZ_TRY(write_text(w, "target_language", info->target_language, err));
-    return write_text(w, "command", info->command, err);
+    GANZ_TRY(write_text(w, "command", info->command, err));
+    return scheme ? write_scheme(w, scheme, err) : GANZ_OK;
 }
 
 ganz_status ganz_model_declare(ganz_writer *w, const ganz_model_info *info, const ganz_net *net,
@@ -50,7 +69,7 @@ ganz_status ganz_model_declare(ganz_writer *w, const ganz_model_info *info, cons
     size_t bytes;
     ganz_vocab_file(vocab, &bytes);
     GANZ_ASSERT(ganz_vocab_size(vocab) == info->config.vocab);
-    GANZ_TRY(ganz_model_write_info(w, info, "float", err));
+    GANZ_TRY(ganz_model_write_info(w, info, NULL, err));
     if (info->dynamic_bits) GANZ_TRY(ganz_writer_int(w, "dynamic_bits", info->dynamic_bits, err));
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
@@ -143,19 +162,29 @@ static ganz_status read_word(const ganz_container *file, const char *key, const 
                      ganz_container_name(file), key, text, first, second);
 }
 
-static ganz_status read_bits(const ganz_container *file, ganz_model_info *info, ganz_error *err)
+static ganz_status read_exceptions(const ganz_container *file, ganz_scheme *scheme, ganz_error *err)
+{
+    const char *const text = ganz_container_text(file, "exceptions");
+    ganz_error why;
+    if (!text || ganz_scheme_parse(scheme, text, &why) == GANZ_OK) return GANZ_OK;
+    return ganz_fail(err, GANZ_EFORMAT, "%s: %s", ganz_container_name(file), why.message);
+}
+
+static ganz_status read_scheme(const ganz_container *file, ganz_scheme *scheme, ganz_error *err)
 {
     int64_t bits;
     GANZ_TRY(ganz_container_get_int(file, "bits", GANZ_BITS_LEAST, GANZ_BITS_MOST, &bits, err));
-    info->bits = (int)bits;
-    GANZ_TRY(read_width(file, "input_bits", info->bits, &info->input_bits, err));
-    GANZ_TRY(read_width(file, "attention_bits", info->bits, &info->u_bits, err));
+    *scheme = ganz_scheme_of_bits((int)bits);
+    ganz_rule *const r = &scheme->rule;
+    GANZ_TRY(read_width(file, "input_bits", (int)bits, &r->input_bits, err));
+    GANZ_TRY(read_width(file, "attention_bits", (int)bits, &r->attention_bits, err));
     const char *const biases = ganz_container_text(file, "bias_bits");
-    if (biases && strcmp(biases, "32") == 0) info->bias_bits = GANZ_BITS_FLOAT;
-    else GANZ_TRY(read_width(file, "bias_bits", info->bits, &info->bias_bits, err));
-    GANZ_TRY(read_word(file, "lookup", "float", "codes", &info->float_lookup, err));
-    GANZ_TRY(read_word(file, "weight_steps", "rows", "one", &info->row_scales, err));
-    return read_word(file, "attention", "float", "codes", &info->float_attention, err);
+    if (biases && strcmp(biases, "32") == 0) r->bias_bits = GANZ_BITS_FLOAT;
+    else GANZ_TRY(read_width(file, "bias_bits", (int)bits, &r->bias_bits, err));
+    GANZ_TRY(read_word(file, "lookup", "float", "codes", &scheme->float_lookup, err));
+    GANZ_TRY(read_word(file, "weight_steps", "rows", "one", &r->per_row, err));
+    GANZ_TRY(read_word(file, "attention", "float", "codes", &scheme->float_attention, err));
+    return read_exceptions(file, scheme, err);
 }
 
 ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *info, ganz_error *err)
@@ -166,16 +195,16 @@ ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *in
     if (!format || strcmp(format, "ganz") != 0) return ganz_fail(err, GANZ_EFORMAT, "%s: not a ganz model", name);
     int version;
     GANZ_TRY(read_number(file, "version", INT32_MAX, &version, err));
-    if (version != GANZ_MODEL_VERSION)
+    if (version > GANZ_MODEL_VERSION)
         return ganz_fail(err, GANZ_EVERSION, "%s: model file of version %d, this build knows version %d", name, version,
                          GANZ_MODEL_VERSION);
     const char *weights;
     GANZ_TRY(ganz_container_get_text(file, "weights", &weights, err));
-    const bool codes = strcmp(weights, "codes") == 0;
-    if (!codes && strcmp(weights, "float") != 0)
+    info->integer = strcmp(weights, "codes") == 0;
+    if (!info->integer && strcmp(weights, "float") != 0)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: weights are \"%.40s\", this build knows \"float\" and \"codes\"",
                          name, weights);
-    if (codes) GANZ_TRY(read_bits(file, info, err));
+    if (info->integer) GANZ_TRY(read_scheme(file, &info->scheme, err));
     else GANZ_TRY(read_width(file, "dynamic_bits", 0, &info->dynamic_bits, err));
     info->source_language = ganz_container_text(file, "source_language");
     info->target_language = ganz_container_text(file, "target_language");
@@ -213,7 +242,7 @@ ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config 
 ganz_status ganz_model_check_float(const ganz_container *file, const ganz_model_info *info, ganz_error *err)
 {
     const char *const name = ganz_container_name(file);
-    if (info->bits) return ganz_fail(err, GANZ_EINVAL, "%s: an integer model, where a float one is needed", name);
+    if (info->integer) return ganz_fail(err, GANZ_EINVAL, "%s: an integer model, where a float one is needed", name);
     if (info->dynamic_bits)
         return ganz_fail(err, GANZ_EINVAL, "%s: emulates integers, where a plain float model is needed", name);
     return GANZ_OK;
@@ -288,9 +317,9 @@ static ganz_status own_texts(ganz_model_info *info, ganz_error *err)
 static ganz_status read_floats(ganz_model *m, const ganz_container *file, ganz_error *err)
 {
     for (int i = 0; m->info.dynamic_bits && i < m->net.sites; i++) {
-        ganz_site *const site = ganz_net_site(&m->net, i);
+        ganz_site *const site = &m->net.site[i];
         site->inputs = GANZ_INPUTS_DYNAMIC;
-        site->input_bits = m->info.dynamic_bits;
+        site->rule.input_bits = m->info.dynamic_bits;
     }
     GANZ_TRY(ganz_model_check_params(file, &m->net, err));
     GANZ_TRY(ganz_weights_open(&m->weights, &m->net, m->be, false, err));
@@ -300,15 +329,8 @@ static ganz_status read_floats(ganz_model *m, const ganz_container *file, ganz_e
 
 static ganz_status read_integers(ganz_model *m, const ganz_container *file, bool mapped, ganz_error *err)
 {
-    ganz_net_set_widths(&m->net, (ganz_widths){.weights = m->info.bits,
-                                               .inputs = m->info.input_bits,
-                                               .u = m->info.u_bits,
-                                               .biases = m->info.bias_bits});
-    m->net.float_lookup = m->info.float_lookup;
-    ganz_net_set_row_scales(&m->net, m->info.row_scales);
+    ganz_net_set_scheme(&m->net, &m->info.scheme);
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_CODES, GANZ_INPUTS_CODES);
-    for (int i = 0; m->info.float_attention && i < m->net.pairs; i++)
-        ganz_net_pair(&m->net, i)->inputs = GANZ_INPUTS_FLOAT;
     GANZ_TRY(ganz_model_check_codes(file, &m->net, err));
     GANZ_TRY(ganz_weights_open_codes(&m->weights, &m->net, m->be, err));
     return ganz_model_read_codes(file, &m->net, &m->weights, mapped, err);
@@ -324,7 +346,7 @@ static ganz_status read_model(ganz_model *m, const ganz_container *file, bool ma
     info.config.max_positions = 2 * info.config.max_positions + 50;
     GANZ_TRY(ganz_net_open(&m->net, &info.config, err));
     GANZ_TRY(ganz_cpu_backend_open(&m->be, 1, err));
-    GANZ_TRY(m->info.bits ? read_integers(m, file, mapped, err) : read_floats(m, file, err));
+    GANZ_TRY(m->info.integer ? read_integers(m, file, mapped, err) : read_floats(m, file, err));
     return m->be->sync(m->be, err);
 }
 

@@ -11,20 +11,17 @@
 #include "model/container.h"
 #include "nn/net.h"
 
-enum { GANZ_MODEL_VERSION = 1, GANZ_MODEL_POSITIONS = 4096 /* most */ };
+/* A file that is all as version 1 knows it says so, and older programs read it. */
+enum { GANZ_MODEL_FIRST = 1, GANZ_MODEL_VERSION = 2, GANZ_MODEL_POSITIONS = 4096 /* most */ };
 
 /* Texts may be NULL; in a file opened they are the model's. */
 typedef struct ganz_model_info {
     ganz_config config; /* max_positions: longest input the model takes, in ids with the end mark */
     const char *source_language, *target_language; /* "en", "de" */
     const char *command;                           /* what made it */
-    int bits;                                      /* of the codes of weights; 0: they are float */
-    int input_bits, u_bits,
-        bias_bits;        /* of the inputs, of attention weights, and of biases (GANZ_BITS_FLOAT: no codes) */
-    bool float_attention; /* only the dense products of an integer model are integer */
-    bool row_scales;      /* each output of a weight of an integer model has a scale of its own */
-    bool float_lookup;    /* embeddings of an integer model are looked up in a float table of their own */
-    int dynamic_bits;     /* of a float model: inputs of dense products are rounded row by row; 0: not */
+    bool integer;                                  /* weights are codes, by this scheme: */
+    ganz_scheme scheme; /* what of it files keep: not ranges and powers of two, which have become numbers */
+    int dynamic_bits;   /* of a float model: inputs of dense products are rounded row by row; 0: not */
 } ganz_model_info;
 
 /* Immutable once open: any number of threads may share it. */
@@ -43,7 +40,7 @@ ganz_status ganz_model_parse(ganz_model **model, const void *data, size_t bytes,
 ganz_status ganz_model_save(const char *path, const ganz_model_info *info, const ganz_net *net, const ganz_vocab *vocab,
                             const real *block, ganz_error *err);
 
-/* Writes an integer model from weights in state FAKE on any device (`bits`: the net's). */
+/* Writes an integer model from weights in state FAKE on any device, by the net's scheme. */
 ganz_status ganz_model_save_codes(const char *path, const ganz_model_info *info, const ganz_net *net,
                                   const ganz_vocab *vocab, const ganz_weights *weights, ganz_error *err);
 
@@ -56,8 +53,8 @@ ganz_status ganz_model_declare(ganz_writer *writer, const ganz_model_info *info,
 ganz_status ganz_model_write(ganz_writer *writer, const ganz_net *net, const ganz_vocab *vocab, const real *block,
                              ganz_error *err);
 
-/* Format, version, configuration and texts; `weights` is "float" or "codes". */
-ganz_status ganz_model_write_info(ganz_writer *writer, const ganz_model_info *info, const char *weights,
+/* Format, version, configuration and texts; scheme: of an integer model, NULL: float weights. */
+ganz_status ganz_model_write_info(ganz_writer *writer, const ganz_model_info *info, const ganz_scheme *scheme,
                                   ganz_error *err);
 /* Checks format and version, and reads the configuration. The texts live as long as the container. */
 ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *info, ganz_error *err);

@@ -5,12 +5,12 @@
 
 #include "backend/backend.h"
 #include "base/arena.h"
-#include "nn/audit.h"
+#include "nn/instrument.h"
 #include "nn/quant.h"
 
 struct ganz_weights;
 
-/* A use of a value as integer codes; whoever makes the value writes them with it. */
+/* Codes of a value that the operation that makes it writes beside it, or instead of it. */
 typedef struct ganz_use {
     ganz_code_out out;
     int place;                 /* of the scale */
@@ -20,7 +20,7 @@ typedef struct ganz_use {
 /* A value of the network: a matrix and, in training, its gradient. */
 typedef struct ganz_tensor {
     ganz_matrix m; /* data NULL: only the codes of its uses exist */
-    ganz_use use[GANZ_CODE_OUTS];
+    ganz_use *use; /* (uses) */
     int uses;
     const real *scale;          /* of integer codes; NULL: plain values */
     bool dropped;               /* values that come out of dropout */
@@ -44,12 +44,10 @@ typedef struct ganz_pass {
     ganz_arena *device; /* their data */
     ganz_tape *tape;    /* NULL: nothing is recorded */
     ganz_dropout dropout;
-    uint64_t seed;                    /* of this step's masks */
-    uint64_t stream;                  /* counts masks within the pass */
-    bool train_weights, learn_scales; /* which parameters get gradients */
-    ganz_audit *audit;                /* NULL: nothing is counted */
-    const ganz_pair *watched;         /* the attention whose weights are wanted, or NULL */
-    real *watched_weights;            /* (queries, longest key) on the device, see ganz_attention_call */
+    uint64_t seed;                     /* of this step's masks */
+    uint64_t stream;                   /* counts masks within the pass */
+    bool train_weights, learn_scales;  /* which parameters get gradients */
+    const ganz_instrument *instrument; /* the first of a list; NULL: nobody looks */
     bool failed;
 } ganz_pass;
 

@@ -40,8 +40,8 @@ ganz_tensor *ganz_op_embed(ganz_pass *pass, const ganz_net *net, const ganz_toke
                                   .ids = tokens->ids,
                                   .positions = tokens->positions,
                                   .table = ganz_embedding_table(pass, net),
-                                  .by_row = !net->float_lookup && ganz_site_by_row(&net->logits),
-                                  .packed = net->float_lookup ? NULL : ganz_site_packed(pass, &net->logits),
+                                  .by_row = !net->scheme.float_lookup && ganz_site_by_row(net->logits),
+                                  .packed = net->scheme.float_lookup ? NULL : ganz_site_packed(pass, net->logits),
                                   .root = (real)sqrt((double)d),
                                   .timing = pass->weights->timing,
                                   .extra = source ? ganz_pass_param(pass, net->target_space) : NULL,
@@ -68,16 +68,21 @@ typedef struct norm_node {
     ganz_tensor *x, *delta, *sum, *y;
 } norm_node;
 
-/* What came back to y, or to each of its uses. False: nothing. */
-static bool norm_back(ganz_tensor *y, ganz_norm_call *call)
+/* Gradients of y and of each of its uses, as far as any came back. False: none did, or memory is out. */
+static bool norm_back(ganz_pass *pass, ganz_tensor *y, ganz_norm_call *call)
 {
-    bool any = false;
-    for (int i = 0; i < (y->uses ? y->uses : 1); i++) {
+    const size_t uses = (size_t)y->uses;
+    ganz_matrix *const grads = uses ? ganz_arena_take(pass->host, uses, sizeof *grads) : NULL;
+    if (uses && !grads) pass->failed = true;
+    bool any = ganz_tensor_has_grad(y);
+    if (any) call->y_grad = y->grad;
+    for (int i = 0; i < y->uses && grads; i++) {
         const ganz_matrix *const back = ganz_tensor_back(y, i);
-        if (back) *(y->uses ? &call->code_grad[i] : &call->y_grad) = *back;
+        grads[i] = back ? *back : (ganz_matrix){0};
         any = any || back;
     }
-    return any;
+    call->code_grad = grads;
+    return any && !pass->failed;
 }
 
 /* The residual's gradient lives in one memory from the last layer to the first: sum's becomes x's. */
@@ -85,7 +90,7 @@ static void norm_backward(ganz_pass *pass, ganz_node *node)
 {
     norm_node *const n = (norm_node *)node;
     bool add;
-    if (!norm_back(n->y, &n->call)) return;
+    if (!norm_back(pass, n->y, &n->call)) return;
     n->call.sum_grad = n->sum->grad.data;
     if (n->sum->grad.data) n->x->grad = n->sum->grad;
     else if (!ganz_tensor_grad(pass, n->x, &add)) return;
@@ -97,48 +102,57 @@ static void norm_backward(ganz_pass *pass, ganz_node *node)
     pass->be->norm_grad(pass->be, &n->call);
 }
 
-/* Every code matrix once: uses whose scales agree share theirs. */
-static void code_outs(const ganz_tensor *y, ganz_code_out *outs)
+/* Every code matrix once: uses whose scales agree share theirs. NULL: there are none, or memory is out. */
+static const ganz_code_out *code_outs(ganz_pass *pass, const ganz_tensor *y)
 {
-    for (int i = 0; i < y->uses; i++) {
+    ganz_code_out *const outs = y->uses ? ganz_arena_take(pass->host, (size_t)y->uses, sizeof *outs) : NULL;
+    if (y->uses && !outs) pass->failed = true;
+    for (int i = 0; outs && i < y->uses; i++) {
         int same = 0;
         while (same < i && y->use[same].out.m.data != y->use[i].out.m.data) same++;
-        if (same == i) outs[i] = y->use[i].out;
+        outs[i] = same == i ? y->use[i].out : (ganz_code_out){0};
     }
+    return outs;
 }
 
-void ganz_op_norm(ganz_pass *pass, ganz_tensor **x, ganz_tensor *delta, const ganz_norm_layer *norm,
-                  const ganz_tokens *tokens, ganz_tensor *y)
+ganz_tensor *ganz_op_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer *norm, const ganz_readers *readers)
 {
-    if (pass->failed) return;
-    ganz_tensor *const before = *x;
+    if (pass->failed) return NULL;
+    ganz_tensor *const before = s->x, *const delta = s->delta;
     const int rows = before->m.rows, d = before->m.cols;
+    ganz_tensor *const y = ganz_tensor_for_readers(pass, rows, d, readers);
+    const ganz_tokens *const tokens = s->tokens;
     const ganz_drop drop =
         delta ? ganz_pass_drop(pass, pass->dropout.residual, tokens->packed_rows, d, tokens->row) : (ganz_drop){0};
     real *const stats = pass->tape ? ganz_pass_take(pass, 2 * (size_t)rows, sizeof(real)) : NULL;
-    if (delta && pass->tape) *x = ganz_tensor_new(pass, rows, d, GANZ_REAL);
-    if (pass->failed) return;
-    ganz_norm_call call = {.rows = rows,
-                           .cols = d,
-                           .x = before->m.data,
-                           .delta = delta ? delta->m : (ganz_matrix){0},
-                           .drop = drop,
-                           .eps = (real)1e-6,
-                           .gain = ganz_pass_param(pass, norm->gain),
-                           .bias = ganz_pass_param(pass, norm->bias),
-                           .sum = (*x)->m.data,
-                           .y = y->m,
-                           .stats = stats,
-                           .gain_grad = ganz_pass_param_grad(pass, norm->gain),
-                           .bias_grad = ganz_pass_param_grad(pass, norm->bias)};
-    code_outs(y, call.codes);
+    if (delta && pass->tape) s->x = ganz_tensor_new(pass, rows, d, GANZ_REAL);
+    const ganz_code_out *const codes = pass->failed ? NULL : code_outs(pass, y);
+    if (pass->failed) return NULL;
+    const ganz_norm_call call = {.rows = rows,
+                                 .cols = d,
+                                 .x = before->m.data,
+                                 .delta = delta ? delta->m : (ganz_matrix){0},
+                                 .drop = drop,
+                                 .eps = (real)1e-6,
+                                 .gain = ganz_pass_param(pass, norm->gain),
+                                 .bias = ganz_pass_param(pass, norm->bias),
+                                 .sum = s->x->m.data,
+                                 .y = y->m,
+                                 .outs = y->uses,
+                                 .codes = codes,
+                                 .stats = stats,
+                                 .gain_grad = ganz_pass_param_grad(pass, norm->gain),
+                                 .bias_grad = ganz_pass_param_grad(pass, norm->bias)};
     if (y->uses && y->use[0].out.m.type == GANZ_S8) pass->be->norm_codes(pass->be, &call);
     else pass->be->norm(pass->be, &call);
     norm_node *const n = ganz_record(pass, sizeof *n, norm_backward);
-    if (!n) return;
-    n->call = call;
-    n->x = before;
-    n->delta = delta;
-    n->sum = *x;
-    n->y = y;
+    if (n) {
+        n->call = call;
+        n->x = before;
+        n->delta = delta;
+        n->sum = s->x;
+        n->y = y;
+    }
+    s->delta = NULL;
+    return pass->failed ? NULL : y;
 }

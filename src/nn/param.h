@@ -18,6 +18,7 @@ typedef struct ganz_param {
     char name[48]; /* "enc.0.self.q.weight" */
     ganz_param_kind kind;
     int rows, cols;
+    int site;      /* place of the site whose weight or bias it is; -1: none */
     size_t offset; /* in elements, in the block; a multiple of 64 unless it begins where the one before ends */
 } ganz_param;
 

@@ -2,6 +2,7 @@
  *
  * Sines and cosines of p * f come from those of its two digits, p = 64 a + b, by the addition theorem; the digits'
  * from the series, after halving the angle often enough. All in double, some 1e-14 from the truth. */
+#include "base/exact.h"
 #include "nn/weights.h"
 
 enum { LOW = 64 };
@@ -11,15 +12,6 @@ typedef struct turn {
 } turn;
 
 static const double ln_10000 = 9.210340371976182736, pi_half = 1.57079632679489661923;
-
-/* e^-x for 0 <= x <= 10: e^(-x / 16) by its series, squared four times. */
-static double exp_minus(double x)
-{
-    double sum = 1, small = -x / 16;
-    for (int i = 18; i >= 1; i--) sum = 1 + sum * small / i;
-    for (int i = 0; i < 4; i++) sum = sum * sum;
-    return sum;
-}
 
 static turn add(turn a, turn b)
 {
@@ -52,7 +44,7 @@ bool ganz_timing(real *timing, int positions, int width)
     turn *const low = ganz_alloc((size_t)half * LOW, sizeof *low); /* (LOW, half) */
     turn *const high = ganz_alloc((size_t)half, sizeof *high), *const stride = ganz_alloc((size_t)half, sizeof *stride);
     for (int i = 0; low && high && stride && i < half; i++) {
-        const double frequency = exp_minus(i * increment);
+        const double frequency = ganz_exact_exp_minus(i * increment);
         for (int b = 0; b < LOW; b++) low[(size_t)b * (size_t)half + (size_t)i] = turn_by(b * frequency);
         high[i] = (turn){0, 1};
         stride[i] = turn_by(LOW * frequency);

@@ -38,8 +38,9 @@ static void count_value(ganz_operand_stats *s, float value, float inv)
     if (size > s->largest) s->largest = size;
 }
 
-static void see_input(void *context, int place, const ganz_matrix *x)
+static void see_input(void *context, int place, const ganz_matrix *x, ganz_quantize_call *call)
 {
+    (void)call;
     ganz_operands *const o = context;
     ganz_operand_stats *const s = &o->list[place];
     if (!s->integer) return;
@@ -98,7 +99,7 @@ static void look_at_query(const looking *l, int query, int segment, int head)
     ganz_histogram_add(l->magnitudes, &row);
 }
 
-static void see_attention(void *context, const ganz_pair *pair, const ganz_attention_call *c)
+static void see_attention(void *context, const ganz_pair *pair, ganz_attention_call *c)
 {
     ganz_operands *const o = context;
     const ganz_spans *const see = &c->see;
@@ -132,16 +133,16 @@ static void name_operands(ganz_operands *o)
 {
     ganz_net *const net = &o->model->net;
     for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site(net, i);
-        name_operand(o, &site->input, GANZ_OPERAND_INPUT, site->input_bits, site->inputs == GANZ_INPUTS_CODES);
+        const ganz_site *const site = &net->site[i];
+        name_operand(o, &site->input, GANZ_OPERAND_INPUT, site->rule.input_bits, site->inputs == GANZ_INPUTS_CODES);
     }
     for (int i = 0; i < net->pairs; i++) {
-        const ganz_pair *const pair = ganz_net_pair(net, i);
+        const ganz_pair *const pair = &net->pair[i];
         const bool integer = pair->inputs == GANZ_INPUTS_CODES;
-        name_operand(o, &pair->q, GANZ_OPERAND_QKV, pair->bits, integer);
-        name_operand(o, &pair->k, GANZ_OPERAND_QKV, pair->bits, integer);
-        name_operand(o, &pair->v, GANZ_OPERAND_QKV, pair->bits, integer);
-        name_operand(o, &pair->u, GANZ_OPERAND_U, pair->u_bits, integer);
+        name_operand(o, &pair->q, GANZ_OPERAND_QKV, pair->rule.input_bits, integer);
+        name_operand(o, &pair->k, GANZ_OPERAND_QKV, pair->rule.input_bits, integer);
+        name_operand(o, &pair->v, GANZ_OPERAND_QKV, pair->rule.input_bits, integer);
+        name_operand(o, &pair->u, GANZ_OPERAND_U, pair->rule.attention_bits, integer);
     }
 }
 
@@ -195,7 +196,7 @@ static ganz_status translate(ganz_operands *o, const ganz_ids *ids, const size_t
     for (int i = 0; i < (int)o->lines; i++)
         sentences[i] = (ganz_sentence){.ids = ids->ids + begin[i], .count = (int)(begin[i + 1] - begin[i])};
     GANZ_CHECK(ganz_decoder_open(&decoder, m->be, &m->net, &m->weights, &options, err));
-    ganz_decoder_set_audit(decoder, &o->audit);
+    ganz_decoder_set_instrument(decoder, &o->instrument);
     status = ganz_decoder_run(decoder, sentences, (int)o->lines, &found, &counts, err);
 out:
     ganz_decoder_close(&decoder);
@@ -228,10 +229,11 @@ static ganz_status run(ganz_operands *o, const char *text, int lines, ganz_error
 
 ganz_status ganz_operands_open(ganz_operands *o, const char *model, const char *text, int lines, ganz_error *err)
 {
-    *o = (ganz_operands){.observer = {.input = see_input, .attention = see_attention, .context = o}};
+    *o = (ganz_operands){
+        .instrument = {.input = see_input, .attention = see_attention, .context = o, .next = &o->audit.instrument}};
     ganz_status status;
     GANZ_TRY(ganz_model_open(&o->model, model, err));
-    if (o->model->info.bits == 0) {
+    if (!o->model->info.integer) {
         status = ganz_fail(err, GANZ_EINVAL, "%s: not an integer model", model);
         goto out;
     }
@@ -244,7 +246,6 @@ ganz_status ganz_operands_open(ganz_operands *o, const char *model, const char *
     }
     name_operands(o);
     GANZ_CHECK(ganz_audit_open(&o->audit, &o->model->net, err));
-    o->model->weights.observer = &o->observer;
     status = run(o, text, lines, err);
 out:
     if (status != GANZ_OK) ganz_operands_close(o);

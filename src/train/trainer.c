@@ -51,7 +51,8 @@ static ganz_status open_net(ganz_trainer *t, ganz_error *err)
     config.max_positions = ganz_search_limit(longest);
     GANZ_TRY(ganz_config_check(&config, err));
     GANZ_TRY(ganz_net_open(&t->net, &config, err));
-    ganz_phase_set_bits(&t->net, r);
+    const ganz_scheme scheme = ganz_recipe_scheme(r);
+    ganz_net_set_scheme(&t->net, &scheme);
     return t->start ? ganz_model_check_params(t->start, &t->net, err) : GANZ_OK;
 }
 
@@ -102,7 +103,7 @@ static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
     ganz_free(block);
     GANZ_TRY(status);
     if (t->options.quantize && t->recipe.method == GANZ_METHOD_LEARNED)
-        GANZ_TRY(ganz_weights_trim(&t->weights, &t->net, t->recipe.weight_range, err));
+        GANZ_TRY(ganz_weights_trim(&t->weights, &t->net, err));
     if (average_decay(t) > 0) {
         void *average;
         GANZ_TRY(t->be->alloc(t->be, &average, count * sizeof(real), err));
@@ -176,7 +177,7 @@ static ganz_status open_stepper(ganz_trainer *t, ganz_error *err)
                                     .smoothing = (real)r->label_smoothing,
                                     .tutors = &t->tutors};
     /* Codes beside their values take the most memory of all states. */
-    if (t->options.quantize) ganz_phase_set_states(&t->net, r, &ganz_phases[GANZ_PHASE_SCALES]);
+    if (t->options.quantize) ganz_net_set_states(&t->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
     const ganz_status status = ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
     if (status != GANZ_ENOMEM || !err) return status;
     const ganz_error why = *err;
@@ -210,15 +211,15 @@ static ganz_status open_valid(ganz_trainer *t, ganz_error *err)
 static void take_ranges(real *ranges, ganz_model *m)
 {
     for (int i = 0; i < m->net.sites; i++) {
-        const ganz_site *const site = ganz_net_site(&m->net, i);
+        const ganz_site *const site = &m->net.site[i];
         ranges[site->input.place] =
-            m->weights.input_scale[site->input.place] * (real)ganz_code_max(site->input_bits, true);
+            m->weights.input_scale[site->input.place] * (real)ganz_code_max(site->rule.input_bits, true);
     }
     for (int i = 0; i < m->net.pairs; i++) {
-        const ganz_pair *const pair = ganz_net_pair(&m->net, i);
+        const ganz_pair *const pair = &m->net.pair[i];
         const int places[] = {pair->q.place, pair->k.place, pair->v.place};
         for (int j = 0; j < 3; j++)
-            ranges[places[j]] = m->weights.input_scale[places[j]] * (real)ganz_code_max(pair->bits, true);
+            ranges[places[j]] = m->weights.input_scale[places[j]] * (real)ganz_code_max(pair->rule.input_bits, true);
     }
 }
 
@@ -233,10 +234,10 @@ static ganz_status open_ranges(ganz_trainer *t, ganz_error *err)
     GANZ_TRY(ganz_model_open(&m, path, err));
     ganz_config config = m->info.config;
     config.max_positions = t->info.config.max_positions;
-    if (m->info.bits == 0) status = ganz_fail(err, GANZ_EINVAL, "%s is no integer model: it has no steps", path);
+    if (!m->info.integer) status = ganz_fail(err, GANZ_EINVAL, "%s is no integer model: it has no steps", path);
     else if (memcmp(&config, &t->info.config, sizeof config) != 0)
         status = ganz_fail(err, GANZ_EINVAL, "%s has another shape than %s", path, t->options.model);
-    else if (m->info.float_attention && t->recipe.products == GANZ_PRODUCTS_ALL)
+    else if (m->info.scheme.float_attention && t->recipe.products == GANZ_PRODUCTS_ALL)
         status = ganz_fail(err, GANZ_EINVAL, "%s has no steps for attention", path);
     else if (!(t->ranges = ganz_alloc(scales, sizeof *t->ranges)))
         status = ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu ranges", scales);
@@ -366,7 +367,7 @@ static ganz_status set_phase(ganz_trainer *t, ganz_error *err)
 {
     if (t->counters.phase == GANZ_PHASE_CLIPPED) GANZ_TRY(clip_everything(t, err));
     t->phase = &ganz_phases[t->counters.phase];
-    ganz_phase_set_states(&t->net, &t->recipe, t->phase);
+    ganz_net_set_states(&t->net, t->phase->weights, t->phase->inputs);
     t->stepper.train_weights = t->phase->train_weights;
     t->stepper.learn_scales = t->phase->learn_scales;
     t->stepper.options.dropout = t->phase->dropout ? dropout_of(t) : (ganz_dropout){0};

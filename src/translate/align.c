@@ -46,8 +46,14 @@ void ganz_aligner_close(ganz_aligner **aligner)
 /* The layer before the last looks at the word it is about to say; the last one often at the end of the sentence. */
 static const ganz_pair *read_pair(const ganz_net *net)
 {
-    const int layers = net->config.decoder_layers;
-    return &net->decoder[layers > 1 ? layers - 2 : 0].cross.pair;
+    const ganz_pair *last = NULL, *before = NULL;
+    for (int i = 0; i < net->decoder.count; i++) {
+        const ganz_sublayer *const layer = &net->decoder.sublayer[i];
+        if (layer->kind != GANZ_CROSS_ATTENTION) continue;
+        before = last;
+        last = layer->pair;
+    }
+    return before ? before : last;
 }
 
 static ganz_spans one_segment(const int32_t *queries, const int32_t *keys, bool causal)
@@ -66,18 +72,20 @@ static ganz_spans one_segment(const int32_t *queries, const int32_t *keys, bool 
  * i. NULL: memory is short. */
 static const real *attention_weights(ganz_aligner *a, const ganz_sentence *s, const int32_t *target, int rows)
 {
-    ganz_pass pass = {.be = a->be, .weights = a->weights, .host = &a->host, .device = &a->device};
+    ganz_watch watch = {.pair = read_pair(a->net)};
+    const ganz_instrument instrument = ganz_watch_instrument(&watch);
+    ganz_pass pass = {
+        .be = a->be, .weights = a->weights, .host = &a->host, .device = &a->device, .instrument = &instrument};
     const int longest = rows > s->count ? rows : s->count;
     int32_t *const positions = ganz_arena_take(&a->device, (size_t)longest, sizeof *positions);
     int32_t *const shifted = ganz_arena_take(&a->device, (size_t)rows, sizeof *shifted);
     const size_t cells = (size_t)rows * (size_t)s->count;
-    pass.watched_weights = ganz_arena_take(&a->device, cells, sizeof(real));
-    if (!positions || !shifted || !pass.watched_weights) return NULL;
+    watch.weights = ganz_arena_take(&a->device, cells, sizeof(real));
+    if (!positions || !shifted || !watch.weights) return NULL;
     for (int i = 0; i < longest; i++) positions[i] = i;
     shifted[0] = 0; /* the start */
     memcpy(shifted + 1, target, (size_t)(rows - 1) * sizeof *shifted);
-    memset(pass.watched_weights, 0, cells * sizeof(real));
-    pass.watched = read_pair(a->net);
+    memset(watch.weights, 0, cells * sizeof(real));
 
     const int32_t source_rows[2] = {0, s->count}, target_rows[2] = {0, rows};
     const ganz_tokens in = {.rows = s->count, .ids = s->ids, .positions = positions};
@@ -87,7 +95,7 @@ static const real *attention_weights(ganz_aligner *a, const ganz_sentence *s, co
     const ganz_spans cross = one_segment(target_rows, source_rows, false);
     ganz_tensor *const memory = ganz_net_encode(&pass, a->net, &in, &self);
     ganz_net_decode(&pass, a->net, &out, &in, memory, &causal, &cross);
-    return pass.failed ? NULL : pass.watched_weights;
+    return pass.failed ? NULL : watch.weights;
 }
 
 /* Twice the memory, or what it began with if it could not be had the last time. */

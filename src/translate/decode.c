@@ -33,11 +33,11 @@ struct ganz_decoder {
     const ganz_net *net;
     const ganz_weights *weights;
     ganz_decoder_options options;
-    ganz_audit *audit;            /* NULL: nothing is counted */
-    int capacity;                 /* largest count of a group: sum of tokens + 25 */
-    int most_lanes, most_rows, k; /* of a group; candidates a row */
-    int logit_rows;               /* that exist at a time */
-    lane *lanes;                  /* (most_lanes) live ones first */
+    const ganz_instrument *instrument; /* NULL: none */
+    int capacity;                      /* largest count of a group: sum of tokens + 25 */
+    int most_lanes, most_rows, k;      /* of a group; candidates a row */
+    int logit_rows;                    /* that exist at a time */
+    lane *lanes;                       /* (most_lanes) live ones first */
     int live;
     ganz_arena beams;
     /* numbers that go to the device at each step, and candidates that come back */
@@ -184,7 +184,7 @@ void ganz_decoder_close(ganz_decoder **decoder)
     ganz_free(d);
 }
 
-void ganz_decoder_set_audit(ganz_decoder *d, ganz_audit *audit) { d->audit = audit; }
+void ganz_decoder_set_instrument(ganz_decoder *d, const ganz_instrument *instrument) { d->instrument = instrument; }
 
 int ganz_decoder_limit(const ganz_decoder *d, int source_tokens)
 {
@@ -231,8 +231,11 @@ static ganz_status make_room(ganz_decoder *d, size_t count, ganz_error *err)
 
 static ganz_pass new_pass(ganz_decoder *d)
 {
-    return (ganz_pass){
-        .be = d->be, .weights = d->weights, .host = &d->host_scratch, .device = &d->scratch, .audit = d->audit};
+    return (ganz_pass){.be = d->be,
+                       .weights = d->weights,
+                       .host = &d->host_scratch,
+                       .device = &d->scratch,
+                       .instrument = d->instrument};
 }
 
 /* One beam for each sentence, and the sentences end to end as one source. False when memory is short. */
@@ -358,8 +361,8 @@ static void ban_end(const ganz_decoder *d, const ganz_matrix *logits)
 /* Logits and candidates of rows [first, first + rows); forced tokens take the place of a row's first candidate. */
 static void find_candidates(ganz_decoder *d, ganz_pass *pass, const ganz_tensor *decoded, int first, int rows)
 {
-    ganz_tensor part = ganz_net_part(decoded, first, rows);
-    const ganz_tensor *const logits = ganz_net_logits(pass, d->net, &part);
+    ganz_tensor *const part = ganz_net_part(pass, decoded, first, rows);
+    const ganz_tensor *const logits = ganz_net_logits(pass, d->net, part);
     if (pass->failed) return;
     float *const value = (float *)d->device_found, *const lse = value + (size_t)d->most_rows * (size_t)d->k;
     int32_t *const index = (int32_t *)(lse + d->most_rows);

@@ -41,8 +41,8 @@ ganz_status ganz_decoder_open(ganz_decoder **decoder, ganz_backend *be, const ga
                               const ganz_weights *weights, const ganz_decoder_options *options, ganz_error *err);
 void ganz_decoder_close(ganz_decoder **decoder);
 
-/* Products of later runs are counted there, which is borrowed; NULL: no more. */
-void ganz_decoder_set_audit(ganz_decoder *decoder, ganz_audit *audit);
+/* Later runs show their products to these instruments, which are borrowed; NULL: to none. */
+void ganz_decoder_set_instrument(ganz_decoder *decoder, const ganz_instrument *instrument);
 
 /* Steps a source of so many ids may take: its own limit, max_length, the net's positions. */
 int ganz_decoder_limit(const ganz_decoder *decoder, int source_tokens);

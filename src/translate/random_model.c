@@ -75,7 +75,7 @@ static ganz_status measure(ganz_net *net, ganz_weights *weights, ganz_error *err
 static ganz_status write_codes(const char *path, const ganz_model_info *info, const ganz_vocab *vocab, ganz_net *net,
                                ganz_weights *weights, ganz_error *err)
 {
-    ganz_net_set_bits(net, info->bits);
+    ganz_net_set_scheme(net, &info->scheme);
     ganz_net_set_states(net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
     GANZ_TRY(ganz_weights_refresh(weights, net, err));
     GANZ_TRY(measure(net, weights, err));
@@ -95,8 +95,8 @@ static ganz_status write_random(const char *path, const ganz_model_info *info, c
     GANZ_CHECK(ganz_cpu_backend_open(&be, 1, err));
     GANZ_CHECK(ganz_weights_open(&weights, &net, be, false, err));
     draw_weights(&net.params, weights.master);
-    status = info->bits ? write_codes(path, info, vocab, &net, &weights, err)
-                        : ganz_model_save(path, info, &net, vocab, weights.master, err);
+    status = info->integer ? write_codes(path, info, vocab, &net, &weights, err)
+                           : ganz_model_save(path, info, &net, vocab, weights.master, err);
 out:
     ganz_weights_close(&weights);
     if (be) be->close(be);
@@ -114,7 +114,8 @@ ganz_status ganz_random_model(const char *path, const char *shape, int vocab_siz
     if (vocab_size < 64 || vocab_size > 1 << 20)
         return ganz_fail(err, GANZ_EINVAL, "the vocabulary must have 64 to %d entries, not %d", 1 << 20, vocab_size);
     ganz_vocab *vocab;
-    ganz_model_info info = {.config = shapes[i].config, .bits = bits, .command = "random"};
+    ganz_model_info info = {.config = shapes[i].config, .integer = bits > 0, .command = "random"};
+    if (bits > 0) info.scheme = ganz_scheme_of_bits(bits);
     info.config.vocab = vocab_size;
     info.config.max_positions = POSITIONS;
     GANZ_TRY(make_vocab(&vocab, vocab_size, err));

@@ -88,7 +88,8 @@ static ganz_status open_device(ganz_translator *t, ganz_error *err)
     const ganz_model *const m = t->model;
     const ganz_translator_options *const o = &t->options;
     const bool elsewhere = o->device && strcmp(o->device, "cpu") != 0;
-    if (elsewhere && m->info.bits) return ganz_fail(err, GANZ_EUNSUPPORTED, "integer models translate on the cpu only");
+    if (elsewhere && m->info.integer)
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "integer models translate on the cpu only");
     if (elsewhere && m->info.dynamic_bits)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "models whose rows are rounded one by one translate on the cpu only");
     GANZ_TRY(ganz_device_open(&t->be, o->device, o->precision, o->threads, err));
@@ -412,15 +413,16 @@ ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count
 ganz_status ganz_translator_enable_counters(ganz_translator *t, ganz_error *err)
 {
     ganz_audit_close(&t->audit);
-    ganz_decoder_set_audit(t->decoder, NULL);
+    ganz_decoder_set_instrument(t->decoder, NULL);
     GANZ_TRY(ganz_audit_open(&t->audit, &t->model->net, err));
-    ganz_decoder_set_audit(t->decoder, &t->audit);
+    ganz_decoder_set_instrument(t->decoder, &t->audit.instrument);
     return GANZ_OK;
 }
 
 void ganz_translator_get_counters(const ganz_translator *t, int product, ganz_product_counts *counts)
 {
-    const ganz_product p = ganz_product_at(&t->model->net, product);
+    const ganz_net *const net = &t->model->net;
+    GANZ_ASSERT_ALWAYS(product >= 0 && product < net->products);
     *counts = (ganz_product_counts){0};
-    if (t->audit.site) ganz_product_counted(&p, &t->audit, counts);
+    if (t->audit.site) ganz_product_counted(&net->product[product], &t->audit, counts);
 }
