@@ -10,7 +10,8 @@
 #include "base/rng.h"
 #include "test.h"
 #include "train/folder.h"
-#include "train/trainer.h"
+#include "train/log.h"
+#include "train/trainer_state.h"
 
 /* ---- toy languages ------------------------------------------------------------------------------ */
 
