@@ -60,6 +60,8 @@ typedef struct ganz_vocab_learning {
     int target_size;        /* 32768 */
     long long sample_chars; /* of each file: 1000000; 0 takes all text */
     int max_length;         /* 200: the longest entry has one character less */
+    bool nearest;           /* false: a size more than 2% off is cut to target_size, by the rarest entries that are no
+                             * single characters; true: the nearest size that the search finds, as Tensor2Tensor */
     bool replace_invalid;   /* false: text that is not UTF-8 is an error; true: it becomes U+FFFD */
     bool (*progress)(void *context, const ganz_vocab_progress *progress); /* or NULL; false stops */
     void *context;
@@ -67,7 +69,7 @@ typedef struct ganz_vocab_learning {
 
 GANZ_API void ganz_vocab_learning_defaults(ganz_vocab_learning *how);
 
-/* Learns a vocabulary as Tensor2Tensor does. From each file, in the order given, it takes every (k+1)-th line
+/* Learns a vocabulary as Tensor2Tensor does (but see `nearest`). From each file, in the order given, it takes every (k+1)-th line
  * until sample_chars characters are together, where k = floor(file bytes / sample_chars / 2). The bytes of a
  * compressed file are those of its text. Standard input and pipes have no size: they need sample_chars 0. */
 GANZ_API ganz_status ganz_vocab_learn(ganz_vocab **vocab, const char *const *paths, int count,
