@@ -121,10 +121,54 @@ static void linear_to_codes(int rows, int in, int out, bool bias_too, ganz_activ
     if (smooth) same_matrix("before", before, row_tolerance(before.gpu.type));
     round_back_on_cpu(&k, &y.cpu, &y_grad.cpu, false);
     RUN(linear_grad, c, g);
-    same_matrix("x_grad", x_grad, product_tolerance());
-    same_reals("w_grad", w_grad, (size_t)out * (size_t)in, product_tolerance());
-    same_reals("bias_grad", bias_grad, (size_t)out, row_tolerance(product()));
+    /* Smooth activations may differ in the last bit, and then a value on the edge of the range is cut on one side. */
+    const double products = smooth && product_tolerance() < 3e-3 ? 3e-3 : product_tolerance();
+    same_matrix("x_grad", x_grad, products);
+    same_reals("w_grad", w_grad, (size_t)out * (size_t)in, products);
+    same_reals("bias_grad", bias_grad, (size_t)out, smooth ? products : row_tolerance(product()));
     expect_no_failure();
+}
+
+static void smooth_cases(void)
+{
+    const ganz_type p = product(), r = GANZ_REAL;
+    for (int a = GANZ_ACTIVATION_SWISH; a <= GANZ_ACTIVATION_GELU_SIGMOID; a++) {
+        const ganz_activation activation = (ganz_activation)a;
+        linear((linear_kind){.rows = 300,
+                             .in = 512,
+                             .out = 2048,
+                             .bias = true,
+                             .activation = activation,
+                             .drop = true,
+                             .x = p,
+                             .y = p,
+                             .y_grad = p,
+                             .x_grad = p,
+                             .before = p});
+        linear((linear_kind){.rows = 77,
+                             .in = 128,
+                             .out = 192,
+                             .activation = activation,
+                             .x = p,
+                             .y = r,
+                             .y_grad = r,
+                             .x_grad = r,
+                             .before = r,
+                             .gap = 8});
+        linear((linear_kind){.rows = 600,
+                             .in = 1024,
+                             .out = 256,
+                             .codes = true,
+                             .by_row = true,
+                             .bias = true,
+                             .activation = activation,
+                             .drop = true,
+                             .x = p,
+                             .y = r,
+                             .y_grad = r,
+                             .x_grad = p,
+                             .before = r});
+    }
 }
 
 void product_cases(void)
@@ -216,41 +260,5 @@ void product_cases(void)
         .rows = 77, .in = 128, .out = 1003, .codes = true, .by_row = true, .x = p, .y = p, .y_grad = p, .x_grad = p});
     linear((linear_kind){
         .rows = 1000, .in = 2048, .out = 512, .codes = true, .x = p, .y = p, .y_grad = p, .x_grad = p, .add = true});
-    for (int a = GANZ_ACTIVATION_SWISH; a <= GANZ_ACTIVATION_GELU_SIGMOID; a++) {
-        const ganz_activation activation = (ganz_activation)a;
-        linear((linear_kind){.rows = 300,
-                             .in = 512,
-                             .out = 2048,
-                             .bias = true,
-                             .activation = activation,
-                             .drop = true,
-                             .x = p,
-                             .y = p,
-                             .y_grad = p,
-                             .x_grad = p,
-                             .before = p});
-        linear((linear_kind){.rows = 77,
-                             .in = 128,
-                             .out = 192,
-                             .activation = activation,
-                             .x = p,
-                             .y = r,
-                             .y_grad = r,
-                             .x_grad = r,
-                             .before = r,
-                             .gap = 8});
-        linear((linear_kind){.rows = 600,
-                             .in = 1024,
-                             .out = 256,
-                             .codes = true,
-                             .by_row = true,
-                             .bias = true,
-                             .activation = activation,
-                             .drop = true,
-                             .x = p,
-                             .y = r,
-                             .y_grad = r,
-                             .x_grad = p,
-                             .before = r});
-    }
+    smooth_cases();
 }

@@ -103,7 +103,8 @@ static ganz_status set_parameters(golden *g, ganz_error *err)
 
 static ganz_status open_golden(golden *g, const char *device, const char *precision, ganz_error *err)
 {
-    const ganz_config config = {32, 64, 4, 2, 2, 40, 16};
+    const ganz_config config = {
+        .width = 32, .ffn = 64, .heads = 4, .encoder_layers = 2, .decoder_layers = 2, .vocab = 40, .max_positions = 16};
     const ganz_stepper_options options = {.tokens = TOKENS, .rows = 3, .slots = 16, .smoothing = (real)0.1};
     ganz_recipe recipe;
     ganz_recipe_defaults(&recipe);

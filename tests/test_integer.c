@@ -7,11 +7,12 @@
 #include "nn/audit.h"
 #include "nn_case.h"
 
-static const ganz_config config = {64, 160, 4, 2, 2, 203, 40};
+static const ganz_config config = NN_SHAPE(64, 160, 4, 2, 2, 203, 40);
 static const nn_segment segments[] = {{0, 7, 9},   {0, 1, 3},   {1, 12, 6}, {2, 5, 11}, {2, 9, 1},
                                       {3, 20, 24}, {3, 33, 17}, {4, 2, 2},  {5, 16, 5}};
 enum { SEGMENTS = GANZ_COUNT(segments), VOCAB = 203 };
 
+static ganz_config kind;   /* of open_by_scheme */
 static ganz_scheme scheme; /* of open_by_scheme */
 static bool per_row;       /* of open_fake: a scale for each output of a weight */
 
@@ -19,7 +20,7 @@ static bool per_row;       /* of open_fake: a scale for each output of a weight 
  */
 static void open_by_scheme(nn_case *c, int threads, const nn_segment *list, int count, int first)
 {
-    nn_case_open(c, &config, threads, list, count, first);
+    nn_case_open(c, &kind, threads, list, count, first);
     nn_case_init(c, 11);
     ganz_net_set_scheme(&c->net, &scheme);
     real ranges[256];
@@ -33,6 +34,7 @@ static void open_by_scheme(nn_case *c, int threads, const nn_segment *list, int 
 
 static void open_fake(nn_case *c, int threads, int bits, const nn_segment *list, int count, int first)
 {
+    kind = config;
     scheme = ganz_scheme_of_bits(bits);
     scheme.rule.per_row = per_row;
     open_by_scheme(c, threads, list, count, first);
@@ -81,6 +83,7 @@ static void integers_equal_fake(void **state)
     real *previous = NULL;
     for (size_t k = 0; k < GANZ_COUNT(cases); k++) {
         nn_case c;
+        kind = config;
         scheme = ganz_scheme_of_bits(cases[k].bits);
         scheme.rule.per_row = cases[k].per_row;
         scheme.float_lookup = cases[k].lookup;
@@ -101,6 +104,31 @@ static void integers_equal_fake(void **state)
         previous = codes;
         nn_case_close(&c);
     }
+    ganz_free(previous);
+}
+
+/* Every switch of a configuration, with one scale for a weight and with many. */
+static void integers_equal_fake_in_all_kinds(void **state)
+{
+    (void)state;
+    real *previous = NULL;
+    for (int i = 1; kind = config, nn_kind(i, &kind); i++)
+        for (int rows_too = 0; rows_too < 2; rows_too++) {
+            nn_case c;
+            scheme = ganz_scheme_of_bits(8 - rows_too);
+            scheme.rule.per_row = rows_too;
+            open_by_scheme(&c, 1, segments, SEGMENTS, 0);
+            const size_t rows = (size_t)c.target.tokens.rows;
+            real *const fake = nn_case_logits(&c);
+            turn_to_codes(&c);
+            real *const codes = nn_case_logits(&c);
+            same(codes, fake, rows, nn_kind(i, &(ganz_config){0}));
+            if (previous) differs(codes, previous, rows * VOCAB);
+            ganz_free(previous);
+            ganz_free(fake);
+            previous = codes;
+            nn_case_close(&c);
+        }
     ganz_free(previous);
 }
 
@@ -201,11 +229,13 @@ static void gather(step_lists *s, const nn_case *c, int used, int t)
 static void steps_equal_the_whole(void **state)
 {
     (void)state;
-    for (int audited = 0; audited < 2; audited++) {
+    for (int i = 0; kind = config, nn_kind(i / 2, &kind); i++) {
+        const bool audited = i % 2;
         nn_case c;
         ganz_audit audit;
         static step_lists s;
-        open_fake(&c, 1, 8, segments, SEGMENTS, 0);
+        scheme = ganz_scheme_of_bits(8);
+        open_by_scheme(&c, 1, segments, SEGMENTS, 0);
         turn_to_codes(&c);
         real *const want = nn_case_logits(&c);
         assert_int_equal(ganz_audit_open(&audit, &c.net, NULL), GANZ_OK);
@@ -233,9 +263,9 @@ static void steps_equal_the_whole(void **state)
             const ganz_tensor *const logits =
                 ganz_net_logits(&pass, &c.net, ganz_net_step(&pass, &c.net, &tokens, keys, &self, &cross));
             assert_false(pass.failed);
-            for (int i = 0; i < s.live; i++)
-                same((const real *)logits->m.data + (size_t)i * VOCAB,
-                     want + (size_t)(c.target.begin[s.segment[i]] + t) * VOCAB, 1, audited ? "audited step" : "step");
+            for (int k = 0; k < s.live; k++)
+                same((const real *)logits->m.data + (size_t)k * VOCAB,
+                     want + (size_t)(c.target.begin[s.segment[k]] + t) * VOCAB, 1, audited ? "audited step" : "step");
         }
         ganz_audit_close(&audit);
         ganz_free(want);
@@ -324,6 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers_equal_fake),
+        cmocka_unit_test(integers_equal_fake_in_all_kinds),
         cmocka_unit_test(processors_do_not_show),
         cmocka_unit_test(company_and_threads_do_not_show),
         cmocka_unit_test(steps_equal_the_whole),

@@ -1,6 +1,6 @@
 /* A device: memory, and the two dozen coarse operations a Transformer is made of.
  *
- * Every activation is a matrix, rows = tokens, sentences laid end to end without padding. What a query row may see is a
+ * Every activation is a matrix, rows = tokens, sentences laid end to end without padding. A query row sees a
  * span of key rows. All pointers inside calls are memory of the device (`alloc`), except the call structs themselves.
  * Calls are ordered; none can fail by itself: a device that broke says so at the next `sync`.
  *
@@ -37,17 +37,18 @@ typedef struct ganz_operand {
 } ganz_operand;
 
 /* Where codes of a result go while it is made: clip(rint(y * (1 / scale))) in [-p, p]. In S8 by the integer operations;
- * in the product type, and with `inside`, by the float ones of a device that has `makes_codes`.
+ * in the product type, and with `inside`, by the float ones of a device that has `makes_codes`. A norm of such a device
+ * also takes outs without a scale: copies of its values in the product type, for readers that multiply floats.
  * `inside` is (rows, cols / 4), a bit for each of four columns, the first lowest: 1 where a gradient passes, that is
  * where nothing was clipped and where relu and dropout let through. Written forwards, read backwards. */
 typedef struct ganz_code_out {
     ganz_matrix m;     /* of the result's shape; data NULL: none */
     const real *scale; /* (1) on the device */
     int p;
-    uint8_t *inside;
+    uint8_t *inside; /* NULL: gradients pass everywhere */
 } ganz_code_out;
 
-/* Weights in the order of a device's integer kernels; what is inside, it alone knows. */
+/* Weights in the order of a device's integer kernels; only the device reads the inside. */
 typedef struct ganz_packed ganz_packed;
 
 /* Dropout with masks made beforehand: 1 keep, 0 drop. Tensor2Tensor shares a mask over all tokens of a row, so a mask
@@ -67,7 +68,7 @@ typedef struct ganz_embed_call {
     const int32_t *ids, *positions; /* (rows) */
     ganz_operand table;             /* (vocab, cols) */
     bool by_row;                    /* table.scale is (vocab) */
-    int start_id;                   /* what the decoder begins with */
+    int start_id;                   /* the decoder begins with it */
     const real *start;              /* (cols); NULL: zeros */
     real root;
     const real *timing; /* (positions, cols) */
@@ -104,8 +105,8 @@ typedef struct ganz_norm_call {
     real *stats;                /* (rows, 2): mean, 1/deviation; kept for the backward; NULL: not wanted */
     /* backward: reads sum (or x), stats, y_grad, code_grad, and the gradient that later layers added to sum */
     ganz_matrix y_grad;           /* (rows, cols); data NULL where only codes have gradients; REAL where both have */
-    const ganz_matrix *code_grad; /* (outs) in host memory: of the values the codes stand for; data NULL: none. NULL:
-                                   * none at all */
+    const ganz_matrix *code_grad; /* (outs) in host memory: of the values the codes stand for; data NULL: none. Only on
+                                   * devices with `makes_codes`; NULL: none at all */
     const real *sum_grad;         /* (rows, cols) or NULL: nothing came back */
     real *x_grad;                 /* (rows, cols) written; may be the same memory as sum_grad */
     ganz_matrix delta_grad;       /* (rows, cols) written */
@@ -143,8 +144,8 @@ typedef struct ganz_linear_call {
 
 /* ---- attention ---------------------------------------------------------------------------------- */
 
-/* What query rows see. Training and encoding: `segments` pairs of ranges, all keys of the pair or, causally, those up
- * to the query's own place. Decoding: a list of key rows for each query. */
+/* The keys that query rows see. Training and encoding: `segments` pairs of ranges, all keys of the pair or, causally,
+ * those up to the query's own place. Decoding: a list of key rows for each query. */
 typedef struct ganz_spans {
     int queries, keys;                      /* rows of q; rows of k and v */
     int segments;                           /* 0: use the lists */
@@ -284,7 +285,7 @@ struct ganz_backend {
     void (*download)(ganz_backend *be, void *to, const void *from, size_t bytes); /* waits */
     void (*copy)(ganz_backend *be, void *to, const void *from, size_t bytes);
     void (*zero)(ganz_backend *be, void *memory, size_t bytes);
-    ganz_status (*sync)(ganz_backend *be, ganz_error *err); /* waits; reports what went wrong since the last one */
+    ganz_status (*sync)(ganz_backend *be, ganz_error *err); /* waits; reports failures since the last one */
 
     /* mask[i] = ganz_random_uniform(seed, stream, i) < keep */
     void (*mask)(ganz_backend *be, uint8_t *mask, int64_t count, uint64_t seed, uint64_t stream, float keep);
@@ -310,7 +311,7 @@ struct ganz_backend {
     /* to = to * keep + from * (1 - keep) over a block: running averages of parameters */
     void (*average)(ganz_backend *be, real *to, const real *from, size_t count, double keep);
 
-    /* Integer translation: all of these or none (NULL). Sums are exact; what follows them is the arithmetic of the
+    /* Integer translation: all of these or none (NULL). Sums are exact; the arithmetic after them is that of the
      * float operations above on codes, so that both give the same bits. Forward only, no dropout. */
     size_t (*pack_bytes)(const ganz_backend *be, int out, int in); /* 0: too large */
     /* Weights into a block of pack_bytes, aligned to GANZ_ALIGN. Which other backends read it:
@@ -324,9 +325,9 @@ struct ganz_backend {
 
 /* `threads` >= 1. The caller owns it and ends it by be->close(be). */
 ganz_status ganz_cpu_backend_open(ganz_backend **be, int threads, ganz_error *err);
-/* Two CPU backends: takes on the processor features of `packer`, and so reads what that one packed. */
+/* Two CPU backends: takes on the processor features of `packer`, and so reads the weights it packed. */
 void ganz_cpu_backend_follow(ganz_backend *be, const ganz_backend *packer);
-/* GANZ_EINVAL with a sentence when it does not read what `packer` packed. */
+/* GANZ_EINVAL with a sentence if it cannot read weights that `packer` packed. */
 ganz_status ganz_cpu_backend_reads(const ganz_backend *be, const ganz_backend *packer, ganz_error *err);
 
 typedef enum ganz_precision { GANZ_FP32, GANZ_TF32, GANZ_BF16_PRODUCTS } ganz_precision;

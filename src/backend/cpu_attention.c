@@ -51,7 +51,7 @@ GANZ_CLONES static void code_row(real *x, int n, real inv, real high)
     for (int i = 0; i < n; i++) x[i] = real_code(x[i] * inv, 0, high);
 }
 
-/* What a sum of U times v is worth: scale_u * scale_v (dropout's scale is in U). */
+/* The worth of a sum of U times v: scale_u * scale_v (dropout's scale is in U). */
 static real value_factor(const ganz_attention_call *c) { return (c->u_scale ? *c->u_scale : 1) * scale_of(&c->v); }
 
 GANZ_CLONES static void scale_row(real *x, int n, real factor)
@@ -96,7 +96,8 @@ static void attend_segment(const attention_job *job, const ganz_cpu_head *h, rea
     const ganz_attention_call *const c = job->c;
     const int keys = h->keys;
     real *const keep = u + (size_t)h->queries * (size_t)keys;
-    ganz_cpu_gemm(PLAIN, TRANSPOSED, h->queries, keys, c->width, 1, h->q, c->q.m.ld, h->k, c->k.m.ld, 0, u, keys);
+    ganz_cpu_gemm(&(ganz_cpu_product){h->queries, keys, c->width, ganz_cpu_plain(h->q, c->q.m.ld),
+                                      ganz_cpu_transposed(h->k, c->k.m.ld), u, keys, 1, false});
     for (int i = 0; i < h->queries; i++) {
         real *const line = u + (size_t)i * (size_t)keys;
         const int n = ganz_cpu_seen(c, h, i);
@@ -111,7 +112,8 @@ static void attend_segment(const attention_job *job, const ganz_cpu_head *h, rea
         for (int j = n; j < keys; j++) line[j] = 0;
     }
     real *const out = real_row(&c->out, h->query) + h->head * c->width;
-    ganz_cpu_gemm(PLAIN, PLAIN, h->queries, c->width, keys, 1, u, keys, h->v, c->v.m.ld, 0, out, c->out.ld);
+    ganz_cpu_gemm(&(ganz_cpu_product){h->queries, c->width, keys, ganz_cpu_plain(u, keys),
+                                      ganz_cpu_plain(h->v, c->v.m.ld), out, c->out.ld, 1, false});
     if (job->value != 1)
         for (int i = 0; i < h->queries; i++) scale_row(out + (size_t)i * (size_t)c->out.ld, c->width, job->value);
 }
@@ -128,21 +130,27 @@ static void attend_segments(void *context, int64_t begin, int64_t end, int worke
 
 /* ---- lists -------------------------------------------------------------------------------------- */
 
-GANZ_CLONES static void dot_list(const real *q, const ganz_matrix *k, int col, const int32_t *list, int n, int width,
-                                 real *scores)
+/* The rows that one query sees, and the columns of one head. */
+typedef struct seen_rows {
+    const int32_t *list; /* (n) row numbers */
+    int n;
+    int col, width;
+} seen_rows;
+
+GANZ_CLONES static void dot_list(const real *q, const ganz_matrix *k, const seen_rows *see, real *scores)
 {
-    for (int j = 0; j < n; j++) {
-        const real *const row = real_row(k, list[j]) + col;
-        LANE_SUM(scores[j], width, i, q[i] * row[i]);
+    for (int j = 0; j < see->n; j++) {
+        const real *const row = real_row(k, see->list[j]) + see->col;
+        LANE_SUM(scores[j], see->width, i, q[i] * row[i]);
     }
 }
 
-GANZ_CLONES static void mix_list(const real *u, const ganz_matrix *v, int col, const int32_t *list, int n, int width,
-                                 real *out)
+GANZ_CLONES static void mix_list(const real *u, const ganz_matrix *v, const seen_rows *see, real *out)
 {
+    const int width = see->width;
     for (int i = 0; i < width; i++) out[i] = 0;
-    for (int j = 0; j < n; j++) {
-        const real *const row = real_row(v, list[j]) + col;
+    for (int j = 0; j < see->n; j++) {
+        const real *const row = real_row(v, see->list[j]) + see->col;
         for (int i = 0; i < width; i++) out[i] += u[j] * row[i];
     }
 }
@@ -154,13 +162,13 @@ static void attend_lists(void *context, int64_t begin, int64_t end, int worker)
     real *const u = job->scratch + job->scratch_each * (size_t)worker;
     for (int64_t item = begin; item < end; item++) {
         const int query = (int)(item / c->heads), head = (int)(item % c->heads), col = head * c->width;
-        const int32_t *const list = c->see.list + c->see.list_begin[query];
         const int n = c->see.list_begin[query + 1] - c->see.list_begin[query];
+        const seen_rows see = {c->see.list + c->see.list_begin[query], n, col, c->width};
         real *const out = real_row(&c->out, query) + col;
-        dot_list(real_row(&c->q.m, query) + col, &c->k.m, col, list, n, c->width, u);
+        dot_list(real_row(&c->q.m, query) + col, &c->k.m, &see, u);
         raise_largest(job, worker, finish_u(job, u, n, c->stats ? c->stats + (size_t)item * 2 : NULL));
         add_weights(c, query, u, n);
-        mix_list(u, &c->v.m, col, list, n, c->width, out);
+        mix_list(u, &c->v.m, &see, out);
         if (job->value != 1) scale_row(out, c->width, job->value);
     }
 }

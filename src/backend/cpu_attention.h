@@ -1,4 +1,4 @@
-/* Shared by the two halves of attention on the CPU. */
+/* Shared by forward and backward of attention on the CPU: where the rows of a head lie. */
 #ifndef GANZ_BACKEND_CPU_ATTENTION_H
 #define GANZ_BACKEND_CPU_ATTENTION_H
 
@@ -19,13 +19,13 @@ static inline int ganz_cpu_seen(const ganz_attention_call *c, const ganz_cpu_hea
     return c->see.causal && i + 1 < h->keys ? i + 1 : h->keys;
 }
 
-/* Whoever wants weights gets the sum of the heads in one order: one worker does all. */
+/* Row of the attention weights of a query. Heads are added up in one order, so one worker does all queries. */
 static inline real *ganz_cpu_weights_row(const ganz_attention_call *c, int query)
 {
     return c->weights + (size_t)query * (size_t)c->see.longest_key;
 }
 
-/* What a sum of q times k is worth: (scale_q * scale_k) * inv_root, in this order everywhere. */
+/* The worth of a sum of q times k: (scale_q * scale_k) * inv_root, in this order everywhere. */
 real ganz_cpu_score_factor(const ganz_attention_call *c);
 
 /* line[0..n) of keep marks for one query of the segment times mask_scale into factor; only with c->mask. */

@@ -1,4 +1,4 @@
-/* Attention, backward: U is made again from the scores and what the forward kept of them. */
+/* Attention, backward: U is made again from the scores, and from the largest score and sum that the forward kept. */
 #include "backend/cpu_attention.h"
 #include "backend/cpu_backend.h"
 #include "backend/cpu_gemm.h"
@@ -7,7 +7,7 @@
 typedef struct grad_job {
     const ganz_attention_call *c;
     real factor, inv; /* of scores; 1 / u_scale */
-    real *scratch;    /* per worker: u, what was done to u, its gradient, and a line of marks */
+    real *scratch;    /* per worker: u, u as it was used (rounded, dropped), its gradient, and a line of marks */
     size_t scratch_each;
     real *z; /* (items) sums for the gradient of z of u, or NULL */
 } grad_job;
@@ -49,10 +49,18 @@ GANZ_CLONES static void used_row(const grad_job *job, const real *u, int n, cons
         for (int i = 0; i < n; i++) used[i] = used[i] * keep[i];
 }
 
-/* One query: u holds raw scores, g the gradient of what was multiplied with v. Leaves u, used and the gradient of the
- * scores. */
-static real grad_line(const grad_job *job, const ganz_cpu_head *h, int i, real *u, real *used, real *g, real *marks)
+/* Rows of one query. */
+typedef struct grad_rows {
+    real *u;     /* raw scores, then U */
+    real *used;  /* U as v was multiplied with it */
+    real *g;     /* gradient of `used`, then of the scores */
+    real *marks; /* dropout */
+} grad_rows;
+
+/* One query; returns its part of the gradient of z. */
+static real grad_line(const grad_job *job, const ganz_cpu_head *h, int i, const grad_rows *rows)
 {
+    real *const u = rows->u, *const used = rows->used, *const g = rows->g, *const marks = rows->marks;
     const ganz_attention_call *const c = job->c;
     const int n = ganz_cpu_seen(c, h, i);
     real z = 0;
@@ -78,19 +86,22 @@ static void grad_segment(const grad_job *job, const ganz_cpu_head *h, real *u, r
     real *const q_grad = real_row(&c->q_grad, h->query) + col;
     real *const k_grad = real_row(&c->k_grad, h->key) + col, *const v_grad = real_row(&c->v_grad, h->key) + col;
     real sum = 0;
-    ganz_cpu_gemm(PLAIN, TRANSPOSED, queries, keys, w, 1, h->q, c->q.m.ld, h->k, c->k.m.ld, 0, u, keys);
-    ganz_cpu_gemm(PLAIN, TRANSPOSED, queries, keys, w, scale_of(&c->v), out_grad, c->out_grad.ld, h->v, c->v.m.ld, 0, g,
-                  keys);
+    const ganz_cpu_side out_side = ganz_cpu_plain(out_grad, c->out_grad.ld);
+    ganz_cpu_gemm(&(ganz_cpu_product){queries, keys, w, ganz_cpu_plain(h->q, c->q.m.ld),
+                                      ganz_cpu_transposed(h->k, c->k.m.ld), u, keys, 1, false});
+    ganz_cpu_gemm(&(ganz_cpu_product){queries, keys, w, out_side, ganz_cpu_transposed(h->v, c->v.m.ld), g, keys,
+                                      scale_of(&c->v), false});
     for (int i = 0; i < queries; i++) {
         const size_t at = (size_t)i * (size_t)keys;
-        sum += grad_line(job, h, i, u + at, used + at, g + at, marks);
+        sum += grad_line(job, h, i, &(grad_rows){u + at, used + at, g + at, marks});
     }
     if (z) *z = sum * *c->u_scale * (real)0.693147180559945309417;
-    ganz_cpu_gemm(TRANSPOSED, PLAIN, keys, w, queries, 1, used, keys, out_grad, c->out_grad.ld, 0, v_grad,
-                  c->v_grad.ld);
-    ganz_cpu_gemm(PLAIN, PLAIN, queries, w, keys, scale_of(&c->k), g, keys, h->k, c->k.m.ld, 0, q_grad, c->q_grad.ld);
-    ganz_cpu_gemm(TRANSPOSED, PLAIN, keys, w, queries, scale_of(&c->q), g, keys, h->q, c->q.m.ld, 0, k_grad,
-                  c->k_grad.ld);
+    ganz_cpu_gemm(&(ganz_cpu_product){keys, w, queries, ganz_cpu_transposed(used, keys), out_side, v_grad, c->v_grad.ld,
+                                      1, false});
+    ganz_cpu_gemm(&(ganz_cpu_product){queries, w, keys, ganz_cpu_plain(g, keys), ganz_cpu_plain(h->k, c->k.m.ld),
+                                      q_grad, c->q_grad.ld, scale_of(&c->k), false});
+    ganz_cpu_gemm(&(ganz_cpu_product){keys, w, queries, ganz_cpu_transposed(g, keys), ganz_cpu_plain(h->q, c->q.m.ld),
+                                      k_grad, c->k_grad.ld, scale_of(&c->q), false});
 }
 
 static void zero_rows(const ganz_matrix *m, int row, int rows, int col, int cols)

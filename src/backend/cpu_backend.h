@@ -19,7 +19,8 @@ typedef struct ganz_cpu {
 
 static inline ganz_cpu *ganz_cpu_of(ganz_backend *be) { return (ganz_cpu *)be; }
 
-/* Scratch for one call: `count` elements, not zeroed. NULL: the call does nothing, sync will tell. */
+/* Scratch for one call: `count` elements, not zeroed. Returns NULL if there is no memory: the caller then does nothing,
+ * and the next sync tells. */
 void *ganz_cpu_scratch(ganz_cpu *cpu, size_t count, size_t element);
 
 /* Rows are handed out in grains of about this many numbers: a thread's wake-up costs some microseconds. */

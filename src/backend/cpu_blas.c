@@ -1,6 +1,6 @@
 /* OpenBLAS, which is loaded when the first float product is to be made. As soon as it is there it starts a thread for
  * each processor. Each spins for a while and reserves 128 MiB, which it demands again and again where it cannot have
- * them (ulimit -v), so that the program never ends. Who multiplies integers, or nothing, is spared that. */
+ * them (ulimit -v), so that the program never ends. Programs that multiply integers only are spared that. */
 #include "backend/cpu_gemm.h"
 
 #include <dlfcn.h>
@@ -74,11 +74,10 @@ bool ganz_cpu_blas_ready(ganz_cpu *cpu)
     return blas.ready;
 }
 
-void ganz_cpu_gemm(int transpose_a, int transpose_b, int m, int n, int k, real alpha, const real *a, int lda,
-                   const real *b, int ldb, real beta, real *c, int ldc)
+void ganz_cpu_gemm(const ganz_cpu_product *p)
 {
     if (blas.one_by_one) pthread_mutex_lock(&blas_lock);
-    blas.lib.gemm(CblasRowMajor, (CBLAS_TRANSPOSE)transpose_a, (CBLAS_TRANSPOSE)transpose_b, m, n, k, alpha, a, lda, b,
-                  ldb, beta, c, ldc);
+    blas.lib.gemm(CblasRowMajor, p->a.how, p->b.how, p->m, p->n, p->k, p->alpha, p->a.data, p->a.ld, p->b.data, p->b.ld,
+                  p->add ? 1 : 0, p->c, p->ldc);
     if (blas.one_by_one) pthread_mutex_unlock(&blas_lock);
 }

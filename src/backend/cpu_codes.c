@@ -104,7 +104,7 @@ static void norm_rows(void *context, int64_t begin, int64_t end, int worker)
     }
 }
 
-/* Room for the outs of all workers, filled with what is the same for all rows. False: out of memory. */
+/* Room for the outs of all workers, scales filled in. Returns false if there is no memory; sync then tells. */
 static bool norm_outs(ganz_cpu *cpu, norm_job *job)
 {
     const ganz_norm_call *const c = job->c;

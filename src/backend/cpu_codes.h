@@ -1,4 +1,4 @@
-/* Shared by the files of integer products on the CPU. */
+/* Shared by the files of integer products on the CPU: rows of codes, and the epilogue of a call. */
 #ifndef GANZ_BACKEND_CPU_CODES_H
 #define GANZ_BACKEND_CPU_CODES_H
 

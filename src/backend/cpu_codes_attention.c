@@ -42,7 +42,7 @@ static worker_scratch worker_scratch_at(const attention_job *job, int worker)
     return at;
 }
 
-/* U with its codes counted: what softmax_codes does, in two steps. */
+/* U with its codes counted: softmax_codes in two steps. */
 static void audited_u(const attention_job *job, const worker_scratch *at, int n)
 {
     const ganz_attention_call *const c = job->c;

@@ -47,7 +47,7 @@ static rect tile_at(const tiling *t, int64_t index)
 typedef struct linear_job {
     const ganz_linear_call *c;
     tiling t;
-    real factor;         /* what a sum of products is worth: the product of the scales */
+    real factor;         /* the worth of a sum of products: the product of the scales */
     const real *factors; /* (out) or NULL: one for each column */
 } linear_job;
 
@@ -81,8 +81,14 @@ static void linear_tiles(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
         real *const y = real_row(&c->y, r.row) + r.col;
-        ganz_cpu_gemm(PLAIN, TRANSPOSED, r.rows, r.cols, c->in, 1, real_row(&c->x.m, r.row), c->x.m.ld,
-                      real_row(&c->w.m, r.col), c->w.m.ld, 0, y, c->y.ld);
+        ganz_cpu_gemm(&(ganz_cpu_product){.m = r.rows,
+                                          .n = r.cols,
+                                          .k = c->in,
+                                          .a = ganz_cpu_plain(real_row(&c->x.m, r.row), c->x.m.ld),
+                                          .b = ganz_cpu_transposed(real_row(&c->w.m, r.col), c->w.m.ld),
+                                          .c = y,
+                                          .ldc = c->y.ld,
+                                          .alpha = 1});
         for (int row = 0; row < r.rows; row++) {
             real *const line = y + (size_t)row * (size_t)c->y.ld;
             scale_and_bias_row(line, r.cols, job->factor, job->factors ? job->factors + r.col : NULL,
@@ -181,9 +187,15 @@ static void x_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
-        ganz_cpu_gemm(PLAIN, PLAIN, r.rows, r.cols, c->out, job->factor, real_row(&c->y_grad, r.row), c->y_grad.ld,
-                      (const real *)c->w.m.data + r.col, c->w.m.ld, c->x_grad_add ? 1 : 0,
-                      real_row(&c->x_grad, r.row) + r.col, c->x_grad.ld);
+        ganz_cpu_gemm(&(ganz_cpu_product){.m = r.rows,
+                                          .n = r.cols,
+                                          .k = c->out,
+                                          .a = ganz_cpu_plain(real_row(&c->y_grad, r.row), c->y_grad.ld),
+                                          .b = ganz_cpu_plain((const real *)c->w.m.data + r.col, c->w.m.ld),
+                                          .c = real_row(&c->x_grad, r.row) + r.col,
+                                          .ldc = c->x_grad.ld,
+                                          .alpha = job->factor,
+                                          .add = c->x_grad_add});
     }
 }
 
@@ -194,9 +206,15 @@ static void w_grad_tiles(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
         const rect r = tile_at(&job->t, i);
-        ganz_cpu_gemm(TRANSPOSED, PLAIN, r.rows, r.cols, c->rows, scale_of(&c->x), (const real *)c->y_grad.data + r.row,
-                      c->y_grad.ld, (const real *)c->x.m.data + r.col, c->x.m.ld, 1,
-                      c->w_grad + (size_t)r.row * (size_t)c->in + r.col, c->in);
+        ganz_cpu_gemm(&(ganz_cpu_product){.m = r.rows,
+                                          .n = r.cols,
+                                          .k = c->rows,
+                                          .a = ganz_cpu_transposed((const real *)c->y_grad.data + r.row, c->y_grad.ld),
+                                          .b = ganz_cpu_plain((const real *)c->x.m.data + r.col, c->x.m.ld),
+                                          .c = c->w_grad + (size_t)r.row * (size_t)c->in + r.col,
+                                          .ldc = c->in,
+                                          .alpha = scale_of(&c->x),
+                                          .add = true});
     }
 }
 

@@ -1,7 +1,7 @@
 /* Numbers in rows, for float and (in the gradient tests) double.
  *
- * What integer translation also computes is defined in kernel/kernel.h, and this follows it: sums in eight lanes joined
- * in a fixed tree, its exp, its rounding. Then FAKE gives the bits that the integer path gives. */
+ * Operations that integer translation shares are defined in kernel/kernel.h and followed here: sums in eight lanes
+ * joined in a fixed tree, its exp, its rounding. So FAKE gives the bits of the integer path. */
 #ifndef GANZ_BACKEND_CPU_MATH_H
 #define GANZ_BACKEND_CPU_MATH_H
 

@@ -78,14 +78,19 @@ static void row_factors(update_job *job)
     for (int row = 0; row < job->rows; row++) job->row_factor[row] = 1 / real_sqrt(vr[row] / mean);
 }
 
-GANZ_CLONES static void matrix_row_sums(const real *g, const real *w, int n, real factor, const real *col,
-                                        double *update, double *old)
+/* Sum of the squares of a row's update. */
+GANZ_CLONES static real update_square(const real *g, int n, real factor, const real *col)
 {
-    real sum, square;
+    real sum;
     LANE_SUM(sum, n, i, (g[i] * factor * col[i]) * (g[i] * factor * col[i]));
-    LANE_SUM(square, n, i, w[i] * w[i]);
-    *update += (double)sum;
-    *old += (double)square;
+    return sum;
+}
+
+GANZ_CLONES static real square_sum(const real *w, int n)
+{
+    real sum;
+    LANE_SUM(sum, n, i, w[i] * w[i]);
+    return sum;
 }
 
 GANZ_CLONES static void matrix_row_step(real *g, real *w, int n, real factor, const real *col, real rate)
@@ -104,8 +109,9 @@ static void matrix_sums(void *context, int64_t begin, int64_t end, int worker)
         job->row_sum[block] = job->old_sum[block] = 0;
         for (int row = block * GANZ_CPU_BLOCK; row < last_row(job, block); row++) {
             const size_t at = (size_t)row * (size_t)job->cols;
-            matrix_row_sums(job->item->grad + at, job->item->value + at, job->cols, job->row_factor[row],
-                            job->col_factor, &job->row_sum[block], &job->old_sum[block]);
+            job->row_sum[block] +=
+                (double)update_square(job->item->grad + at, job->cols, job->row_factor[row], job->col_factor);
+            job->old_sum[block] += (double)square_sum(job->item->value + at, job->cols);
         }
     }
 }

@@ -1,11 +1,12 @@
-/* Codes: of activations with learned scales, of weights with derived ones. */
+/* Codes of inputs, with learned scales and their gradients, and codes of weights, with scales from their largest
+ * number. Rows in blocks, so that sums do not depend on threads. */
 #include <math.h>
 #include <string.h>
 
 #include "backend/cpu_backend.h"
 #include "backend/cpu_math.h"
 
-/* p is odd, so p + 1/2 rounds to the even p + 1: what is inside the range is what lies strictly below. */
+/* p is odd, so p + 1/2 rounds to the even p + 1: only numbers strictly below it are inside the range. */
 #define EDGE(p) ((real)(p) + (real)0.5)
 
 /* ---- activations -------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Candidates of a beam. */
+/* Candidates of a beam: the largest logits of each row and its log-sum-exp, by the kernels. */
 #include "backend/cpu_backend.h"
 #include "backend/cpu_math.h"
 

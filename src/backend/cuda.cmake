@@ -1,4 +1,4 @@
-# The CUDA backend, or what stands in for it.
+# The CUDA backend, or the file that stands in for it.
 if(GANZ_HAVE_CUDA)
   set(GANZ_CUDA_FILES
     backend/cuda_attention.cu backend/cuda_attention_plain.cu backend/cuda_attention_tensor.cu

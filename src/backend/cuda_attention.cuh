@@ -6,18 +6,20 @@
 
 #define GANZ_LN2 0.69314718055994530942f
 
-/* Tensor cores: bf16, segments, head widths of 32 and 64. False: not theirs. */
+/* Tensor cores: bf16, segments, head widths of 32 and 64. Returns false if the call is unsupported; the caller falls
+ * back. */
 bool ganz_cuda_attention_tensor(ganz_cuda *c, const ganz_attention_call *call);
 bool ganz_cuda_attention_grad_tensor(ganz_cuda *c, const ganz_attention_call *call);
 
-/* Plain arithmetic in tiles of shared memory: segments, heads of at most 64 columns. False: not theirs. */
+/* Plain arithmetic in tiles of shared memory: segments, heads of at most 64 columns. Returns false if the call is
+ * unsupported; the caller falls back. */
 bool ganz_cuda_attention_plain(ganz_cuda *c, const ganz_attention_call *call);
 bool ganz_cuda_attention_grad_plain(ganz_cuda *c, const ganz_attention_call *call);
 
 /* Numbers every kernel starts from. */
 typedef struct attention_numbers {
-    float factor;           /* what a sum of q times k is worth */
-    float k_scale, q_scale; /* with `inv_root`: what gradients of scores are worth for q and k */
+    float factor;           /* worth of a sum of q times k */
+    float k_scale, q_scale; /* with `inv_root`: worth of gradients of scores for q and k */
     float v_scale;
     float u_scale, u_inv, u_high; /* u_scale is 1 where U is not rounded */
     float keep_scale;
@@ -53,6 +55,11 @@ static __device__ inline float u_grad(const ganz_attention_call *a, const attent
     *z += g * (rintf(fminf(y, n->u_high)) - (in ? y : 0.0f));
     return in ? g : 0.0f;
 }
+
+/* Rows of one head in a matrix: the first row and column, and how many rows. */
+typedef struct head_rows {
+    int row, column, count;
+} head_rows;
 
 /* The segment and head of a block. */
 typedef struct attention_place {

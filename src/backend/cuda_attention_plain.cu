@@ -9,16 +9,16 @@ enum { THREADS = 128, WARPS = THREADS / WARP, EACH = 4, BLOCK = WARPS * EACH, TI
 
 /* ---- tiles of shared memory --------------------------------------------------------------------- */
 
-/* Rows [0, count) of one head, `line` floats apart; rows up to `rows` become zero. */
-static __device__ inline void stage(float *tile, int line, const ganz_matrix &m, int row, int column, int width,
-                                    int count, int rows)
+/* Copies rows of one head into a tile, `line` floats apart; rows beyond them, up to `rows`, become zero. */
+static __device__ inline void stage(float *tile, int line, const ganz_matrix &m, head_rows from, int width, int rows)
 {
     const int fours = width / 4;
     for (int i = threadIdx.x; i < rows * fours; i += THREADS) {
         const int r = i / fours, c = 4 * (i - r * fours);
-        const size_t at = (size_t)(row + r) * m.ld + column + c;
+        const size_t at = (size_t)(from.row + r) * m.ld + from.column + c;
         float4 v = make_float4(0, 0, 0, 0);
-        if (r < count) v = m.type == GANZ_BF16 ? load4((const bf16 *)m.data + at) : load4((const float *)m.data + at);
+        if (r < from.count)
+            v = m.type == GANZ_BF16 ? load4((const bf16 *)m.data + at) : load4((const float *)m.data + at);
         *(float4 *)(tile + r * line + c) = v;
     }
 }
@@ -51,9 +51,10 @@ static __device__ inline void clear(column_sums *s)
 }
 
 /* Adds rows [0, count) of a tile; weights: four lines of `apart` floats. */
-static __device__ inline void add_rows(column_sums *s, const float *weights, int apart, const float *tile, int line,
-                                       int width, int count)
+static __device__ inline void add_rows(column_sums *s, const float *weights, int apart, const float *tile, int width,
+                                       int count)
 {
+    const int line = width + GAP;
     const int lane = threadIdx.x % WARP;
     const bool first = lane < width, second = lane + WARP < width;
 #pragma unroll 4
@@ -75,16 +76,16 @@ static __device__ inline void put1(const ganz_matrix &m, int row, int column, fl
     else store1((float *)m.data + at, v);
 }
 
-/* Rows row .. row + 3 of a segment that begins at `begin` and has `count`. */
-static __device__ inline void write(const ganz_matrix &m, const column_sums &s, int begin, int row, int count,
-                                    int column, int width, float worth)
+/* Rows row .. row + 3 of a segment, whose rows are `to`. */
+static __device__ inline void write(const ganz_matrix &m, const column_sums &s, head_rows to, int row, int width,
+                                    float worth)
 {
     const int lane = threadIdx.x % WARP;
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
-        if (row + k >= count) continue;
-        if (lane < width) put1(m, begin + row + k, column + lane, s.of[k][0] * worth);
-        if (lane + WARP < width) put1(m, begin + row + k, column + lane + WARP, s.of[k][1] * worth);
+        if (row + k >= to.count) continue;
+        if (lane < width) put1(m, to.row + row + k, to.column + lane, s.of[k][0] * worth);
+        if (lane + WARP < width) put1(m, to.row + row + k, to.column + lane + WARP, s.of[k][1] * worth);
     }
 }
 
@@ -96,7 +97,7 @@ static __device__ inline float keep(const ganz_attention_call &a, int query_row,
 
 /* ---- forward ------------------------------------------------------------------------------------ */
 
-/* Scores of one query become U, rounded and dropped; what it does not see, up to `end`, zero. */
+/* Scores of one query become U, rounded and dropped; keys it does not see, up to `end`, zero. */
 static __device__ inline void soften(const ganz_attention_call &a, const attention_place &p, const attention_numbers &n,
                                      int query, int end, float *u)
 {
@@ -129,11 +130,11 @@ static __device__ inline void attend(const ganz_attention_call &a, const attenti
     const int width = a.width, line = width + GAP, column = p.head * width;
     const int end = a.see.causal ? min(p.keys, base + BLOCK) : p.keys; /* of the block */
     float *q = shared, *tile = q + BLOCK * line, *u = tile + TILE * line + (size_t)part * longest;
-    stage(q, line, a.q.m, p.query + base, column, width, p.queries - base, BLOCK);
+    stage(q, line, a.q.m, head_rows{p.query + base, column, p.queries - base}, width, BLOCK);
     for (int first = 0; first < end; first += TILE) {
         const int count = min(TILE, end - first);
         __syncthreads();
-        stage(tile, line, a.k.m, p.key + first, column, width, count, count);
+        stage(tile, line, a.k.m, head_rows{p.key + first, column, count}, width, count);
         __syncthreads();
         for (int j = lane; j < count; j += WARP) {
             float s[EACH];
@@ -149,11 +150,11 @@ static __device__ inline void attend(const ganz_attention_call &a, const attenti
     for (int first = 0; first < end; first += TILE) {
         const int count = min(TILE, end - first);
         __syncthreads();
-        stage(tile, line, a.v.m, p.key + first, column, width, count, count);
+        stage(tile, line, a.v.m, head_rows{p.key + first, column, count}, width, count);
         __syncthreads();
-        add_rows(&out, u + first, longest, tile, line, width, count);
+        add_rows(&out, u + first, longest, tile, width, count);
     }
-    write(a.out, out, p.query, mine, p.queries, column, width, n.u_scale * n.v_scale * n.keep_scale);
+    write(a.out, out, head_rows{p.query, column, p.queries}, mine, width, n.u_scale * n.v_scale * n.keep_scale);
 }
 
 static __global__ void __launch_bounds__(THREADS) attend_kernel(const ganz_attention_call a, int longest)
@@ -181,8 +182,8 @@ static __device__ inline float query_grads(const ganz_attention_call &a, const a
     float *q = shared, *g = q + BLOCK * line, *k_tile = g + BLOCK * line, *v_tile = k_tile + TILE * line;
     float *u = v_tile + TILE * line + (size_t)part * longest, *du = u + (size_t)BLOCK * longest, z_sum = 0;
     float most[EACH], inverse[EACH], together[EACH];
-    stage(q, line, a.q.m, p.query + base, column, width, p.queries - base, BLOCK);
-    stage(g, line, a.out_grad, p.query + base, column, width, p.queries - base, BLOCK);
+    stage(q, line, a.q.m, head_rows{p.query + base, column, p.queries - base}, width, BLOCK);
+    stage(g, line, a.out_grad, head_rows{p.query + base, column, p.queries - base}, width, BLOCK);
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
         most[k] = inverse[k] = together[k] = 0;
@@ -194,8 +195,8 @@ static __device__ inline float query_grads(const ganz_attention_call &a, const a
     for (int first = 0; first < end; first += TILE) {
         const int count = min(TILE, end - first);
         __syncthreads();
-        stage(k_tile, line, a.k.m, p.key + first, column, width, count, count);
-        stage(v_tile, line, a.v.m, p.key + first, column, width, count, count);
+        stage(k_tile, line, a.k.m, head_rows{p.key + first, column, count}, width, count);
+        stage(v_tile, line, a.v.m, head_rows{p.key + first, column, count}, width, count);
         __syncthreads();
         for (int j = lane; j < count; j += WARP) {
             float s[EACH], d[EACH];
@@ -231,12 +232,12 @@ static __device__ inline float query_grads(const ganz_attention_call &a, const a
         const int count = min(TILE, end - first);
         if (end > TILE) { /* else it is still there */
             __syncthreads();
-            stage(k_tile, line, a.k.m, p.key + first, column, width, count, count);
+            stage(k_tile, line, a.k.m, head_rows{p.key + first, column, count}, width, count);
             __syncthreads();
         }
-        add_rows(&sums, du + first, longest, k_tile, line, width, count);
+        add_rows(&sums, du + first, longest, k_tile, width, count);
     }
-    write(a.q_grad, sums, p.query, mine, p.queries, column, width, a.inv_root * n.k_scale);
+    write(a.q_grad, sums, head_rows{p.query, column, p.queries}, mine, width, a.inv_root * n.k_scale);
     return z_sum;
 }
 
@@ -270,13 +271,13 @@ static __device__ inline void key_grads(const ganz_attention_call &a, const atte
     column_sums k_sum, v_sum;
     clear(&k_sum);
     clear(&v_sum);
-    stage(k_rows, line, a.k.m, p.key + base, column, width, p.keys - base, BLOCK);
-    stage(v_rows, line, a.v.m, p.key + base, column, width, p.keys - base, BLOCK);
+    stage(k_rows, line, a.k.m, head_rows{p.key + base, column, p.keys - base}, width, BLOCK);
+    stage(v_rows, line, a.v.m, head_rows{p.key + base, column, p.keys - base}, width, BLOCK);
     for (int first = a.see.causal ? base / TILE * TILE : 0; first < p.queries; first += TILE) {
         const int count = min(TILE, p.queries - first);
         __syncthreads();
-        stage(q, line, a.q.m, p.query + first, column, width, count, count);
-        stage(g, line, a.out_grad, p.query + first, column, width, count, count);
+        stage(q, line, a.q.m, head_rows{p.query + first, column, count}, width, count);
+        stage(g, line, a.out_grad, head_rows{p.query + first, column, count}, width, count);
         __syncthreads();
         for (int i = lane; i < count; i += WARP) {
             const int query = first + i;
@@ -301,11 +302,11 @@ static __device__ inline void key_grads(const ganz_attention_call &a, const atte
             }
         }
         __syncwarp();
-        add_rows(&k_sum, ds, TILE, q, line, width, count);
-        add_rows(&v_sum, u, TILE, g, line, width, count);
+        add_rows(&k_sum, ds, TILE, q, width, count);
+        add_rows(&v_sum, u, TILE, g, width, count);
     }
-    write(a.k_grad, k_sum, p.key, mine, p.keys, column, width, a.inv_root * n.q_scale);
-    write(a.v_grad, v_sum, p.key, mine, p.keys, column, width, n.u_scale * n.keep_scale);
+    write(a.k_grad, k_sum, head_rows{p.key, column, p.keys}, mine, width, a.inv_root * n.q_scale);
+    write(a.v_grad, v_sum, head_rows{p.key, column, p.keys}, mine, width, n.u_scale * n.keep_scale);
 }
 
 static __global__ void __launch_bounds__(THREADS) key_kernel(const ganz_attention_call a, const float *delta)

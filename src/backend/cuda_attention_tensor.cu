@@ -2,12 +2,12 @@
  * sentences are made twice. */
 #include "backend/cuda_attention_tile.cuh"
 
-/* The same to codes; two threads share four columns, and so a byte of `inside`. */
+/* write_rows to codes; two threads share four columns, and so a byte of `inside`. */
 template <int W>
-static __device__ inline void write_codes(const ganz_code_out &to, int row0, int column, int first, int count,
-                                          const float sum[W / 8][4], float worth)
+static __device__ inline void write_codes(const ganz_code_out &to, head_rows rows, int first, const float sum[W / 8][4],
+                                          float worth)
 {
-    const int lane = threadIdx.x % WARP, at = column + 2 * (lane % 4);
+    const int lane = threadIdx.x % WARP, at = rows.column + 2 * (lane % 4);
     const code_range r = range_of(to.scale, to.p, true);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -18,8 +18,8 @@ static __device__ inline void write_codes(const ganz_code_out &to, int row0, int
                         y = __fmul_rn(sum[i][2 * half + 1] * worth, r.inv);
             const unsigned bits = (unsigned)is_inside(x, r) | (unsigned)is_inside(y, r) << 1;
             const unsigned next = __shfl_xor_sync(0xffffffffu, bits, 1);
-            if (row >= count) continue;
-            const size_t line = (size_t)(row0 + row);
+            if (row >= rows.count) continue;
+            const size_t line = (size_t)(rows.row + row);
             *(uint32_t *)((bf16 *)to.m.data + line * to.m.ld + at + 8 * i) = pack2(code_of(x, r), code_of(y, r));
             if (to.inside != NULL && lane % 2 == 0)
                 to.inside[line * (to.m.cols / 4) + (at + 8 * i) / 4] = (uint8_t)(bits | next << 2);
@@ -27,7 +27,7 @@ static __device__ inline void write_codes(const ganz_code_out &to, int row0, int
     }
 }
 
-/* Scores of 16 queries with 16 keys; what is not seen is -infinity. */
+/* Scores of 16 queries with 16 keys; -infinity for keys that are not seen. */
 template <int W>
 static __device__ inline void scores(float s[2][4], const uint32_t q[W / 16][4], const bf16 *keys, int tile_key,
                                      int query, int key, int limit, bool causal, float factor)
@@ -42,7 +42,7 @@ static __device__ inline void scores(float s[2][4], const uint32_t q[W / 16][4],
         }
 }
 
-/* What softmax needs to know of two rows; each of the four threads that share them gathers a part. */
+/* Largest score and sum of two rows, for the softmax; each of the four threads that share them gathers a part. */
 typedef struct row_sums {
     float most[2], sum[2], inverse[2];
 } row_sums;
@@ -112,8 +112,8 @@ static __device__ inline void write_out(const ganz_attention_call &a, const atte
                                         const attention_numbers &n, int mine, const float out[W / 8][4])
 {
     const float worth = n.u_scale * n.v_scale * n.keep_scale;
-    if (a.codes.m.data != NULL) write_codes<W>(a.codes, p.query, p.head * W, mine, p.queries, out, worth);
-    else write_rows<W>(&a.out, p.query, p.head * W, mine, p.queries, out, worth);
+    if (a.codes.m.data != NULL) write_codes<W>(a.codes, head_rows{p.query, p.head * W, p.queries}, mine, out, worth);
+    else write_rows<W>(&a.out, head_rows{p.query, p.head * W, p.queries}, mine, out, worth);
 }
 
 static __device__ inline int reach_of(const ganz_attention_call &a, const attention_place &p, int mine)
@@ -132,8 +132,8 @@ static __device__ inline void attend_whole(const ganz_attention_call &a, const a
     const int mine = ROWS * u.warp, reach = reach_of(a, p, mine), column = p.head * W;
     k_tile += u.first * (W + PAD);
     v_tile += u.first * (W + PAD);
-    copy_tile<W>(k_tile, a.k.m, p.key, column, p.keys, u.thread, u.threads);
-    copy_tile<W>(v_tile, a.v.m, p.key, column, p.keys, u.thread, u.threads);
+    copy_tile<W>(k_tile, a.k.m, head_rows{p.key, column, p.keys}, u.thread, u.threads);
+    copy_tile<W>(v_tile, a.v.m, head_rows{p.key, column, p.keys}, u.thread, u.threads);
     uint32_t q[W / 16][4];
     left_rows<W>(q, (const bf16 *)a.q.m.data + (size_t)p.query * a.q.m.ld + column, a.q.m.ld, mine, p.queries);
     const uint32_t keep = kept_bits<false>(a, p, mine, 0);
@@ -169,7 +169,7 @@ static __device__ inline void attend_tile(const ganz_attention_call &a, const at
     float s[2][4], out[W / 8][4];
     for (int tile = 0; tile < end; tile += TILE) {
         __syncthreads();
-        copy_tile<W>(k_tile, a.k.m, p.key + tile, column, min(TILE, p.keys - tile), threadIdx.x, THREADS);
+        copy_tile<W>(k_tile, a.k.m, head_rows{p.key + tile, column, min(TILE, p.keys - tile)}, threadIdx.x, THREADS);
         copies_done();
         for (int g = 0; g < GROUPS && tile + ROWS * g < reach; g++) {
             scores<W>(s, q, k_tile, ROWS * g, mine, tile + ROWS * g, p.keys, a.see.causal, n.factor);
@@ -180,8 +180,8 @@ static __device__ inline void attend_tile(const ganz_attention_call &a, const at
     clear<W>(out);
     for (int tile = 0; tile < end; tile += TILE) {
         __syncthreads();
-        copy_tile<W>(k_tile, a.k.m, p.key + tile, column, min(TILE, p.keys - tile), threadIdx.x, THREADS);
-        copy_tile<W>(v_tile, a.v.m, p.key + tile, column, min(TILE, p.keys - tile), threadIdx.x, THREADS);
+        copy_tile<W>(k_tile, a.k.m, head_rows{p.key + tile, column, min(TILE, p.keys - tile)}, threadIdx.x, THREADS);
+        copy_tile<W>(v_tile, a.v.m, head_rows{p.key + tile, column, min(TILE, p.keys - tile)}, threadIdx.x, THREADS);
         const uint32_t keep = kept_bits<false>(a, p, mine, tile);
         copies_done();
         for (int g = 0; g < GROUPS && tile + ROWS * g < reach; g++) {

@@ -1,6 +1,7 @@
-/* Attention over segments by tensor cores, backward. U is made again from what the forward kept. Where all scores of a
- * head are in registers, they go to shared memory as bf16, and the gradients of k and v come from there. Of a long
- * sentence one kernel goes along its queries and one along its keys, so that no two blocks ever add to one number. */
+/* Attention over segments by tensor cores, backward. U is made again from the largest scores and sums that the forward
+ * kept. Where all scores of a head are in registers, they go to shared memory as bf16, and the gradients of k and v
+ * come from there. Of a long sentence one kernel goes along its queries and one along its keys, so that no two blocks
+ * ever add to one number. */
 #include "backend/cuda_attention_tile.cuh"
 
 /* Tiles of shared memory, each with room for the 64 x 64 of U too, whatever the width of a head. */
@@ -23,7 +24,7 @@ static __device__ inline void make_pair(const ganz_attention_call &a, const atte
     *back = u_grad(&a, &n, *score, *back * n.v_scale * keep * n.keep_scale, z);
 }
 
-/* What the forward kept of two rows of queries. */
+/* Numbers that the forward kept of two rows of queries. */
 typedef struct row_stats {
     float most[2], inverse[2];
 } row_stats;
@@ -111,8 +112,8 @@ static __device__ inline void whole_keys(const ganz_attention_call &a, const att
         mix<W>(k_sum, ds, t.q, row);
         mix<W>(v_sum, u, t.g, row);
     }
-    write_rows<W>(&a.k_grad, p.key, column, mine, p.keys, k_sum, a.inv_root * n.q_scale);
-    write_rows<W>(&a.v_grad, p.key, column, mine, p.keys, v_sum, n.u_scale * n.keep_scale);
+    write_rows<W>(&a.k_grad, head_rows{p.key, column, p.keys}, mine, k_sum, a.inv_root * n.q_scale);
+    write_rows<W>(&a.v_grad, head_rows{p.key, column, p.keys}, mine, v_sum, n.u_scale * n.keep_scale);
 }
 
 template <int W>
@@ -125,10 +126,10 @@ static __device__ inline float whole_grads(const ganz_attention_call &a, const a
     const int mine = ROWS * unit.warp, column = p.head * W, skip = unit.first * (W + PAD);
     const int reach = mine >= p.queries ? 0 : a.see.causal ? min(p.keys, mine + ROWS) : p.keys;
     const grad_tiles t = {all.k + skip, all.v + skip, all.q + skip, all.g + skip};
-    copy_tile<W>(t.q, a.q.m, p.query, column, p.queries, unit.thread, unit.threads);
-    copy_tile<W>(t.k, a.k.m, p.key, column, p.keys, unit.thread, unit.threads);
-    copy_tile<W>(t.g, a.out_grad, p.query, column, p.queries, unit.thread, unit.threads);
-    copy_tile<W>(t.v, a.v.m, p.key, column, p.keys, unit.thread, unit.threads);
+    copy_tile<W>(t.q, a.q.m, head_rows{p.query, column, p.queries}, unit.thread, unit.threads);
+    copy_tile<W>(t.k, a.k.m, head_rows{p.key, column, p.keys}, unit.thread, unit.threads);
+    copy_tile<W>(t.g, a.out_grad, head_rows{p.query, column, p.queries}, unit.thread, unit.threads);
+    copy_tile<W>(t.v, a.v.m, head_rows{p.key, column, p.keys}, unit.thread, unit.threads);
     const row_stats stats = stats_of(a, p, mine);
     const uint32_t keep = kept_bits<false>(a, p, mine, 0);
     uint32_t ds[GROUPS][4], u[GROUPS][4];
@@ -160,9 +161,9 @@ static __device__ inline float whole_grads(const ganz_attention_call &a, const a
 #pragma unroll
         for (int g = 0; g < GROUPS; g++)
             if (ROWS * g < reach) mix<W>(sum, ds[g], t.k, ROWS * g);
-        write_rows<W>(&a.q_grad, p.query, column, mine, p.queries, sum, a.inv_root * n.k_scale);
+        write_rows<W>(&a.q_grad, head_rows{p.query, column, p.queries}, mine, sum, a.inv_root * n.k_scale);
     }
-    __syncthreads(); /* nobody needs k and v any more */
+    __syncthreads(); /* k and v are not needed any more */
     bf16 *ds_tile = all.k + unit.first * LINE, *u_tile = all.v + unit.first * LINE;
 #pragma unroll
     for (int g = 0; g < GROUPS; g++)
@@ -190,13 +191,16 @@ static __device__ inline float query_tile(const ganz_attention_call &a, const at
     const row_stats stats = stats_of(a, p, mine);
     float delta[2] = {0, 0}, sum[W / 8][4], z = 0, unused = 0;
     clear<W>(sum);
-    copy_tile<W>(tiles.q, a.q.m, p.query + base, column, min(TILE, p.queries - base), threadIdx.x, THREADS);
-    copy_tile<W>(tiles.g, a.out_grad, p.query + base, column, min(TILE, p.queries - base), threadIdx.x, THREADS);
+    copy_tile<W>(tiles.q, a.q.m, head_rows{p.query + base, column, min(TILE, p.queries - base)}, threadIdx.x, THREADS);
+    copy_tile<W>(tiles.g, a.out_grad, head_rows{p.query + base, column, min(TILE, p.queries - base)}, threadIdx.x,
+                 THREADS);
     for (int turn = 0; turn < 2; turn++) {
         for (int tile = 0; tile < end; tile += TILE) {
             __syncthreads();
-            copy_tile<W>(tiles.k, a.k.m, p.key + tile, column, min(TILE, p.keys - tile), threadIdx.x, THREADS);
-            copy_tile<W>(tiles.v, a.v.m, p.key + tile, column, min(TILE, p.keys - tile), threadIdx.x, THREADS);
+            copy_tile<W>(tiles.k, a.k.m, head_rows{p.key + tile, column, min(TILE, p.keys - tile)}, threadIdx.x,
+                         THREADS);
+            copy_tile<W>(tiles.v, a.v.m, head_rows{p.key + tile, column, min(TILE, p.keys - tile)}, threadIdx.x,
+                         THREADS);
             const uint32_t keep = kept_bits<false>(a, p, mine, tile);
             copies_done();
             if (tile >= reach) continue;
@@ -227,11 +231,11 @@ static __device__ inline float query_tile(const ganz_attention_call &a, const at
                 deltas[(size_t)(p.query + query) * a.heads + p.head] = delta[half];
         }
     }
-    write_rows<W>(&a.q_grad, p.query, column, mine, p.queries, sum, a.inv_root * n.k_scale);
+    write_rows<W>(&a.q_grad, head_rows{p.query, column, p.queries}, mine, sum, a.inv_root * n.k_scale);
     return z;
 }
 
-/* What 64 queries are, as columns. */
+/* Softmax and gradient sums of 64 queries, as columns. */
 typedef struct column_stats {
     float most[TILE], inverse[TILE], delta[TILE];
 } column_stats;
@@ -281,12 +285,14 @@ static __device__ inline void key_tile(const ganz_attention_call &a, const atten
     float k_sum[W / 8][4], v_sum[W / 8][4];
     clear<W>(k_sum);
     clear<W>(v_sum);
-    copy_tile<W>(tiles.k, a.k.m, p.key + base, column, min(TILE, p.keys - base), threadIdx.x, THREADS);
-    copy_tile<W>(tiles.v, a.v.m, p.key + base, column, min(TILE, p.keys - base), threadIdx.x, THREADS);
+    copy_tile<W>(tiles.k, a.k.m, head_rows{p.key + base, column, min(TILE, p.keys - base)}, threadIdx.x, THREADS);
+    copy_tile<W>(tiles.v, a.v.m, head_rows{p.key + base, column, min(TILE, p.keys - base)}, threadIdx.x, THREADS);
     for (int tile = a.see.causal ? base : 0; tile < p.queries; tile += TILE) {
         __syncthreads();
-        copy_tile<W>(tiles.q, a.q.m, p.query + tile, column, min(TILE, p.queries - tile), threadIdx.x, THREADS);
-        copy_tile<W>(tiles.g, a.out_grad, p.query + tile, column, min(TILE, p.queries - tile), threadIdx.x, THREADS);
+        copy_tile<W>(tiles.q, a.q.m, head_rows{p.query + tile, column, min(TILE, p.queries - tile)}, threadIdx.x,
+                     THREADS);
+        copy_tile<W>(tiles.g, a.out_grad, head_rows{p.query + tile, column, min(TILE, p.queries - tile)}, threadIdx.x,
+                     THREADS);
         copy_stats(stats, a, p, tile, deltas);
         const uint32_t keep = kept_bits<true>(a, p, mine, tile);
         copies_done();
@@ -305,8 +311,8 @@ static __device__ inline void key_tile(const ganz_attention_call &a, const atten
             mix<W>(v_sum, u, tiles.g, ROWS * g);
         }
     }
-    write_rows<W>(&a.k_grad, p.key, column, mine, p.keys, k_sum, a.inv_root * n.q_scale);
-    write_rows<W>(&a.v_grad, p.key, column, mine, p.keys, v_sum, n.u_scale * n.keep_scale);
+    write_rows<W>(&a.k_grad, head_rows{p.key, column, p.keys}, mine, k_sum, a.inv_root * n.q_scale);
+    write_rows<W>(&a.v_grad, head_rows{p.key, column, p.keys}, mine, v_sum, n.u_scale * n.keep_scale);
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------ */

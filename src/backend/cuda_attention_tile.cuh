@@ -1,4 +1,4 @@
-/* Attention by tensor cores (bf16, float sums): what forward and backward share.
+/* Attention by tensor cores (bf16, float sums): shared by forward and backward.
  *
  * A block is four warps. Sentences are short: one of at most 64 tokens is done at once, a head to a block, all scores
  * in registers, 16 queries to a warp; of one of at most 32 a block does two heads, with two warps each. Longer ones are
@@ -42,15 +42,13 @@ static __device__ inline void load_matrix_transposed(uint32_t r[4], const bf16 *
 
 /* ---- tiles of shared memory --------------------------------------------------------------------- */
 
-/* Starts copying rows [0, count) of one head into a tile (lines of W + PAD); the rest of the last 16 rows becomes
- * zero. */
+/* Starts copying rows of one head into a tile (lines of W + PAD); the rest of the last 16 rows becomes zero. */
 template <int W>
-static __device__ inline void copy_tile(bf16 *tile, const ganz_matrix &m, int row, int column, int count, int thread,
-                                        int threads)
+static __device__ inline void copy_tile(bf16 *tile, const ganz_matrix &m, head_rows rows, int thread, int threads)
 {
     constexpr int CHUNKS = W / 8;
-    const bf16 *from = (const bf16 *)m.data + (size_t)row * m.ld + column;
-    const int padded = (count + ROWS - 1) / ROWS * ROWS;
+    const bf16 *from = (const bf16 *)m.data + (size_t)rows.row * m.ld + rows.column;
+    const int count = rows.count, padded = (count + ROWS - 1) / ROWS * ROWS;
 #pragma unroll 4
     for (int i = thread; i < padded * CHUNKS; i += threads) {
         const int line = i / CHUNKS, chunk = i % CHUNKS;
@@ -137,17 +135,17 @@ template <int W> static __device__ inline void clear(float sum[W / 8][4])
         for (int e = 0; e < 4; e++) sum[i][e] = 0;
 }
 
-/* Writes 16 rows from `first` on (those below `count`), times `worth`. */
+/* Writes 16 rows from number `first` of `to` on, those that it has, times `worth`. */
 template <int W>
-static __device__ inline void write_rows(const ganz_matrix *m, int row0, int column, int first, int count,
-                                         const float sum[W / 8][4], float worth)
+static __device__ inline void write_rows(const ganz_matrix *m, head_rows to, int first, const float sum[W / 8][4],
+                                         float worth)
 {
     const int lane = threadIdx.x % WARP;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const int row = first + lane / 4 + 8 * half;
-        if (row >= count) continue;
-        const size_t at = (size_t)(row0 + row) * m->ld + column + 2 * (lane % 4);
+        if (row >= to.count) continue;
+        const size_t at = (size_t)(to.row + row) * m->ld + to.column + 2 * (lane % 4);
 #pragma unroll
         for (int i = 0; i < W / 8; i++) {
             const float x = sum[i][2 * half] * worth, y = sum[i][2 * half + 1] * worth;
@@ -167,7 +165,7 @@ static __device__ inline float quad_sum(float v)
     return v + __shfl_xor_sync(0xffffffffu, v, 2);
 }
 
-/* ---- who does what ------------------------------------------------------------------------------ */
+/* ---- sharing out -------------------------------------------------------------------------------- */
 
 /* The part of a block that takes one head of a segment. */
 typedef struct attention_unit {
@@ -207,7 +205,7 @@ static __device__ inline int long_tiles(const ganz_spans &see, int segment, bool
 }
 
 /* Item number `item` of all tiles of queries (or keys) of all heads of long sentences: its place, and its first row.
- * False: there are not so many. All threads of a block ask together; what they had in shared memory before is free
+ * Returns false if there are not so many. All threads of a block ask together; shared memory they used before is free
  * then. */
 static __device__ inline bool find_tile(const ganz_attention_call &a, bool keys, int item, tile_search *search,
                                         attention_place *p, int *base)
@@ -279,7 +277,7 @@ static __device__ inline float kept(uint32_t bits, int g, int t, int e)
     return (float)(bits >> (8 * g + 4 * t + e) & 1);
 }
 
-/* ---- what suits --------------------------------------------------------------------------------- */
+/* ---- supported matrices ------------------------------------------------------------------------- */
 
 static inline bool sixteens(const ganz_matrix *m)
 {

@@ -1,4 +1,4 @@
-/* The GPU: memory, one stream, what went wrong, and the table. */
+/* The GPU as a device: memory, one stream for all calls, failures kept for the next sync, and the table. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* What the CUDA files share: the device, typed access, sums of fixed order.
+/* Shared by the CUDA files: the device, typed access to memory, sums of fixed order.
  *
  * Nothing here adds floating-point numbers in an order that could vary: a sum over rows is made of partial sums per
  * block, which a second kernel adds in a fixed order. Integer and maximum atomics do not depend on order. */
@@ -88,7 +88,7 @@ typedef struct ganz_cuda {
 
 static inline ganz_cuda *ganz_cuda_of(ganz_backend *be) { return (ganz_cuda *)be; }
 
-/* Keeps the first thing that went wrong, for the next sync. */
+/* Keeps the first failure, for the next sync. */
 void ganz_cuda_fail(ganz_cuda *c, const char *where, const char *why);
 /* To be called after every launch. */
 static inline void ganz_cuda_launched(ganz_cuda *c, const char *where)
@@ -99,9 +99,13 @@ static inline void ganz_cuda_launched(ganz_cuda *c, const char *where)
 /* Memory until the next call of the table; NULL (and failed) when there is none. */
 void *ganz_cuda_scratch(ganz_cuda *c, size_t bytes);
 
-/* first[0..split) and second[0..width-split) += sums over the rows of partial (count, width); either may be NULL. */
-void ganz_cuda_add_columns(ganz_cuda *c, const float *partial, int count, int width, float *first, int split,
-                           float *second);
+/* first[0..split) and second[0..width-split) += sums over the rows of partial (count, width). */
+typedef struct ganz_cuda_columns {
+    const float *partial;
+    int count, width, split;
+    float *first, *second; /* either may be NULL */
+} ganz_cuda_columns;
+void ganz_cuda_add_columns(ganz_cuda *c, const ganz_cuda_columns *sums);
 /* *to += factor * sum of partial[0..count). */
 void ganz_cuda_add_total(ganz_cuda *c, const float *partial, int count, float factor, float *to);
 

@@ -66,7 +66,7 @@ static __device__ inline float4 times(float4 a, float4 b)
 {
     return make_float4(__fmul_rn(a.x, b.x), __fmul_rn(a.y, b.y), __fmul_rn(a.z, b.z), __fmul_rn(a.w, b.w));
 }
-/* What a unit of the sums of four columns is worth. */
+/* The worth of a unit of the sums of four columns. */
 static __device__ inline float4 worth_of(const ganz_linear_call *l, int column)
 {
     const float x = l->x.scale != NULL ? *l->x.scale : 1.0f;
@@ -191,7 +191,7 @@ static __global__ void smooth_back_kernel(const ganz_linear_call l, int each, fl
     if (partial != NULL) store4(partial + (size_t)blockIdx.y * l.out + column, sum);
 }
 
-/* What a backward reads has the shape and type that its kernel takes. */
+/* Whether the matrices of a backward have the shapes and types that its kernels take. */
 static bool back_fits(const ganz_linear_call *call)
 {
     bool good = ganz_cuda_fours(&call->y_grad) && ganz_cuda_floats(&call->y_grad);
@@ -226,7 +226,8 @@ void ganz_cuda_back_rows(ganz_cuda *c, const ganz_linear_call *call)
                        GANZ_CUDA_TYPE(call->y_grad.type, G,
                                       back_kernel<Y, G><<<blocks, THREADS, 0, c->stream>>>(*call, each, partial)));
     ganz_cuda_launched(c, "linear gradient");
-    if (partial != NULL) ganz_cuda_add_columns(c, partial, parts, call->out, call->bias_grad, call->out, NULL);
+    const ganz_cuda_columns sums = {partial, parts, call->out, call->out, call->bias_grad, NULL};
+    if (partial != NULL) ganz_cuda_add_columns(c, &sums);
 }
 
 /* ---- scales and types --------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
-/* What happens to rows as long as the vocabulary: the loss with its gradient, and the best candidates.
+/* Rows as long as the vocabulary: the loss with its gradient, and the best candidates.
  *
  * One block for each row, 16 bytes a thread and turn. A row that fits is kept in shared memory, so that the loss reads
- * it once and writes its gradient once; a thread looks only at what it put there itself. */
+ * it once and writes its gradient once; a thread reads only elements that it put there itself. */
 #include <limits.h>
 #include <math.h>
 
@@ -129,7 +129,7 @@ typedef struct loss_row {
 } loss_row;
 
 typedef struct loss_constants {
-    float sure, other, constant; /* weight of the label, of each other class, what is subtracted */
+    float sure, other, constant; /* weight of the label, of each other class, and the number subtracted */
 } loss_constants;
 
 template <typename T, bool WIDE> static __device__ inline void clear_row(T *row, int vocab)
@@ -336,7 +336,7 @@ static __device__ inline void next_best(const float *cache, int vocab, float *va
     }
 }
 
-/* Every thread holds the best of its own elements; who wins a round looks for his next one. */
+/* Every thread holds the best of its own elements; the winner of a round looks for its next one. */
 template <typename T, bool CACHED>
 static __global__ void __launch_bounds__(TOPK_THREADS) topk_kernel(const ganz_topk_call t, float *spare)
 {

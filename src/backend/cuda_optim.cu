@@ -166,7 +166,8 @@ static __global__ void __launch_bounds__(THREADS) means_kernel(const tensor *ten
     if (threadIdx.x == 0) sums[at.item + 2 * blockIdx.x] = sum / t.rows;
 }
 
-/* What X = g * row * column takes from the slots: 1 / sqrt(vr / mean) in shared memory, 1 / sqrt(vc) in registers. */
+/* The factors of X = g * row * column, from the slots: 1 / sqrt(vr / mean) in shared memory, 1 / sqrt(vc) in registers.
+ */
 static __device__ inline float4 factors_of(const tensor *t, const work *w, spot s, float mean, float *row_factor)
 {
     if (threadIdx.x < TILE_ROWS) {

@@ -295,31 +295,28 @@ static __global__ void refresh_kernel(const weight *weights, const piece *pieces
 }
 
 /* A warp for each row. */
-template <typename T>
-static __global__ void refresh_rows_kernel(const float *master, T *copy, float *scales, const float *range, int rows,
-                                           int cols, int p, bool power_of_two)
+template <typename T> static __global__ void refresh_rows_kernel(const ganz_refresh_item item, int cols)
 {
+    const float *master = item.master;
+    T *copy = (T *)item.copy;
     const int row = blockIdx.x * (REFRESH_THREADS / WARP) + threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    if (row >= rows) return;
+    if (row >= item.rows) return;
     const size_t at = (size_t)row * cols;
     float most = 0;
     for (int i = lane; i < cols; i += WARP) most = fmaxf(most, fabsf(master[at + i]));
-    most = range != NULL ? *range : warp_max(most);
-    float scale = most > 0 ? __fdiv_rn(most, (float)p) : 1;
-    if (power_of_two) scale = next_power(scale);
-    if (lane == 0) scales[row] = scale;
+    most = item.range != NULL ? *item.range : warp_max(most);
+    float scale = most > 0 ? __fdiv_rn(most, (float)item.p) : 1;
+    if (item.power_of_two) scale = next_power(scale);
+    if (lane == 0) item.scale[row] = scale;
     const float inv = __fdiv_rn(1.0f, scale);
-    for (int i = lane; i < cols; i += WARP) store1(copy + at + i, as_code(master[at + i], inv, (float)p));
+    for (int i = lane; i < cols; i += WARP) store1(copy + at + i, as_code(master[at + i], inv, (float)item.p));
 }
 
 static void refresh_rows(ganz_cuda *c, const ganz_refresh_item *item)
 {
     const int blocks = ganz_cuda_blocks(item->rows, REFRESH_THREADS / WARP),
               cols = (int)(item->count / (size_t)item->rows);
-    GANZ_CUDA_TYPE(c->table.product, T,
-                   refresh_rows_kernel<T>
-                   <<<blocks, REFRESH_THREADS, 0, c->stream>>>(item->master, (T *)item->copy, item->scale, item->range,
-                                                               item->rows, cols, item->p, item->power_of_two));
+    GANZ_CUDA_TYPE(c->table.product, T, refresh_rows_kernel<T><<<blocks, REFRESH_THREADS, 0, c->stream>>>(*item, cols));
     ganz_cuda_launched(c, "refresh");
 }
 
@@ -332,7 +329,7 @@ static void fill_refresh(const void *list, const ganz_cuda_layout *layout, void 
         for (int part = 0; (int64_t)part * PIECE < weights[i].count; part++) *to++ = piece{i, part};
 }
 
-/* The list as it is used, free of what the caller's padding may hold. */
+/* The fields of the list that are used: the caller's structs have padding, which may hold anything. */
 static weight *weights_of(const ganz_refresh_item *items, int count, ganz_cuda_layout *layout)
 {
     weight *weights = (weight *)ganz_alloc((size_t)count, sizeof *weights);

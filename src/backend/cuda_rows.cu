@@ -7,29 +7,26 @@ enum { THREADS = 128, WARPS = THREADS / WARP, BATCH = GANZ_CUDA_BATCH, NORM_ROWS
 
 /* ---- sums over rows ----------------------------------------------------------------------------- */
 
-static __global__ void add_columns_kernel(const float *partial, int count, int width, float *first, int split,
-                                          float *second)
+static __global__ void add_columns_kernel(const ganz_cuda_columns s)
 {
     __shared__ float room[WARP][WARP + 1];
     const int column = blockIdx.x * WARP + threadIdx.x;
     float sum = 0;
-    if (column < width)
-        for (int row = threadIdx.y; row < count; row += WARP) sum += partial[(size_t)row * width + column];
+    if (column < s.width)
+        for (int row = threadIdx.y; row < s.count; row += WARP) sum += s.partial[(size_t)row * s.width + column];
     room[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
-    if (threadIdx.y != 0 || column >= width) return;
+    if (threadIdx.y != 0 || column >= s.width) return;
     float total = 0;
     for (int i = 0; i < WARP; i++) total += room[i][threadIdx.x];
-    float *to = column < split ? first : second;
-    if (to != NULL) to[column < split ? column : column - split] += total;
+    float *to = column < s.split ? s.first : s.second;
+    if (to != NULL) to[column < s.split ? column : column - s.split] += total;
 }
 
-void ganz_cuda_add_columns(ganz_cuda *c, const float *partial, int count, int width, float *first, int split,
-                           float *second)
+void ganz_cuda_add_columns(ganz_cuda *c, const ganz_cuda_columns *sums)
 {
     const dim3 threads(WARP, WARP);
-    add_columns_kernel<<<ganz_cuda_blocks(width, WARP), threads, 0, c->stream>>>(partial, count, width, first, split,
-                                                                                 second);
+    add_columns_kernel<<<ganz_cuda_blocks(sums->width, WARP), threads, 0, c->stream>>>(*sums);
     ganz_cuda_launched(c, "sum over rows");
 }
 
@@ -174,7 +171,8 @@ void ganz_cuda_embed_grad(ganz_backend *be, const ganz_embed_call *call)
     }
     if (call->extra_grad != NULL) {
         embed_extra<<<dim3(wide, parts), THREADS, 0, c->stream>>>(*call, each, partial);
-        ganz_cuda_add_columns(c, partial, parts, call->cols, call->extra_grad, call->cols, NULL);
+        const ganz_cuda_columns sums = {partial, parts, call->cols, call->cols, call->extra_grad, NULL};
+        ganz_cuda_add_columns(c, &sums);
     }
     ganz_cuda_launched(c, "embed gradient");
 }
@@ -234,7 +232,7 @@ template <typename D, typename Y> static __global__ void norm_kernel(const ganz_
         store4(y + 4 * i, (mine[i] - s.x) * s.y * load4(n.gain + 4 * i) + load4(n.bias + 4 * i));
 }
 
-/* The same to codes, each out with a scale of its own, and to values where they are wanted too. */
+/* The same to codes, each out with a scale of its own or none, and to values where they are wanted too. */
 template <typename D, typename C> static __global__ void norm_codes_kernel(const ganz_norm_call n, const norm_outs outs)
 {
     extern __shared__ float4 rows_of_warps[];
@@ -248,6 +246,11 @@ template <typename D, typename C> static __global__ void norm_codes_kernel(const
     if (n.y.data != NULL)
         for (int i = lane; i < fours; i += WARP) store4((float *)n.y.data + (size_t)row * n.y.ld + 4 * i, mine[i]);
     for (int u = 0; u < outs.count; u++) {
+        if (outs.out[u].scale == NULL) {
+            C *copy = (C *)outs.out[u].m.data + (size_t)row * outs.out[u].m.ld;
+            for (int i = lane; i < fours; i += WARP) store4(copy + 4 * i, mine[i]);
+            continue;
+        }
         const code_range r = range_of(outs.out[u].scale, outs.out[u].p, true);
         C *codes = (C *)outs.out[u].m.data + (size_t)row * outs.out[u].m.ld;
         uint8_t *inside = outs.out[u].inside + (size_t)row * fours;
@@ -279,12 +282,13 @@ static bool norm_fits(ganz_cuda *c, const ganz_norm_call *n, const char *where)
 {
     bool good = n->cols % 4 == 0 && ganz_cuda_fours(&n->delta) && ganz_cuda_floats(&n->delta);
     for (int u = 0; u < n->outs; u++)
-        good = good && ganz_cuda_fours(&n->codes[u].m) && (n->codes[u].m.data == NULL || n->codes[u].inside != NULL);
+        good = good && ganz_cuda_fours(&n->codes[u].m) &&
+               (n->codes[u].m.data == NULL || n->codes[u].scale == NULL || n->codes[u].inside != NULL);
     return ganz_cuda_four_columns(c, where, good);
 }
 
-/* Codes for all readers, launch by launch: the first one adds delta, the last one writes the values, which may take the
- * place of what the others read. */
+/* Codes for all readers, launch by launch: the first one adds delta, the last one writes the values, whose memory may
+ * be that of the rows the others read. */
 static void norm_to_codes(ganz_cuda *c, const ganz_norm_call *call, norm_outs outs, int next)
 {
     const size_t shared = (size_t)WARPS * (size_t)call->cols * sizeof(float);
@@ -343,7 +347,8 @@ template <typename G> static __device__ inline float4 code_grads(const norm_outs
             bits[i] = 0;
             if (m.data == NULL) continue;
             g[i] = load4((const G *)m.data + (size_t)row * m.ld + column);
-            bits[i] = outs.out[u + i].inside[(size_t)row * (cols / 4) + column / 4];
+            const uint8_t *inside = outs.out[u + i].inside;
+            bits[i] = inside != NULL ? inside[(size_t)row * (cols / 4) + column / 4] : 15;
         }
 #pragma unroll
         for (int i = 0; i < 3; i++)
@@ -489,6 +494,6 @@ void ganz_cuda_norm_grad(ganz_backend *be, const ganz_norm_call *call)
                                       norm_grad_kernel<D, Y, false>
                                       <<<blocks, threads, 0, c->stream>>>(n, outs, each, partial)));
     ganz_cuda_launched(c, "norm gradient");
-    if (partial != NULL)
-        ganz_cuda_add_columns(c, partial, blocks, 2 * call->cols, call->gain_grad, call->cols, call->bias_grad);
+    const ganz_cuda_columns sums = {partial, blocks, 2 * call->cols, call->cols, call->gain_grad, call->bias_grad};
+    if (partial != NULL) ganz_cuda_add_columns(c, &sums);
 }

@@ -1,4 +1,4 @@
-/* Devices by name. */
+/* Devices by name: "cpu", "cuda", "cuda:N", and the precision of their products. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 enum { MOST_GPUS = 1024 };
 
-/* What a word means on a GPU; false: nothing. */
+/* The precision of a GPU that a word names. Returns false if there is no such word. */
 static bool find_precision(const char *word, ganz_precision *precision)
 {
     static const struct {

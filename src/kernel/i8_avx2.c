@@ -40,7 +40,7 @@ INLINE __m256i load_sums(const int32_t *sums, int half) { return _mm256_loadu_si
 INLINE void store_sums(int32_t *sums, int half, __m256i x) { _mm256_storeu_si256((void *)(sums + 8 * half), x); }
 
 /* Weights from memory come in time if they are asked for early. Not with one row: there nothing else is read, and
- * what the processor guesses by itself is faster. */
+ * the processor's own prefetching is faster. */
 INLINE void fetch_ahead(const int8_t *b, int quad, int rows)
 {
     if (rows > 1) _mm_prefetch((const char *)(b + quad * (NR * KR) + AHEAD), _MM_HINT_T0);
@@ -176,7 +176,7 @@ INLINE void word_rows(const ganz_tile_args *t, int rows)
     if (rows > 2) word_columns(t, rows, 8, 2);
 }
 
-/* Rows in sixes or fours; what is left over, in fours and fewer. */
+/* Rows in sixes or fours; the rows left over, in fours and fewer. */
 #define TILE(name, most, ROWS)                                                                    \
     static void name(const ganz_tile_args *whole)                                                 \
     {                                                                                             \

@@ -1,5 +1,5 @@
 /* Integer products with dpbusd on 512 bits. Panels of 64 columns, [k / 4][64][4]: four registers across. The same
- * panels serve AMX (i8_amx.c), whose tiles are 64 deep: hence the step. */
+ * panels serve AMX (i8_amx.c), whose tiles are 64 deep: hence K_STEP. */
 #ifdef GANZ_SIMDE
 #include <simde/x86/avx2.h>
 #include <simde/x86/avx512.h>

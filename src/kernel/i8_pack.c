@@ -2,7 +2,7 @@
  *
  * A route that adds up products in 16 bits is exact as long as the positive weights of every group that is
  * added up, and the negative ones, sum to no more than limit = 32767 / largest input byte. Trained weights
- * have a few groups beyond it. There the largest weights are cut down to the limit, and what was cut is
+ * have a few groups beyond it. There the largest weights are cut down to the limit, and the differences are
  * kept as a list of fixes, added to the sums one by one. The cheapest route for these weights wins.
  *
  * A group of `pairs` pairs lies as the instruction wants it: of `pairs` neighbouring quads of depth either all
@@ -41,7 +41,7 @@ typedef struct splitter {
     uint8_t col;
 } splitter;
 
-/* Takes from the largest weights of one sign what is above the limit; group holds their depths. */
+/* Takes the excess over the limit from the largest weights of one sign; group holds their depths. */
 static void split_side(splitter *s, const int *group, int count, int sign)
 {
     int left[GROUP_MAX], sum = 0;
@@ -190,7 +190,7 @@ static parts parts_of(void *block, size_t columns, int depth)
     return p;
 }
 
-/* False when the route needs more fixes than there is room for. */
+/* Returns false if the route needs more fixes than there is room for; the caller takes another one. */
 static bool pack_by(const ganz_gemm_isa *isa, ganz_packed *packed, const parts *to, const int8_t *codes, int limit)
 {
     const int panels = panels_of(isa, packed->n), k = packed->k;

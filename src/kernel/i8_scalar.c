@@ -1,4 +1,4 @@
-/* The definition of the integer products. */
+/* The definition of the integer products: plain loops, which the files of the ISAs must equal. */
 #include "kernel/kernel_isa.h"
 
 enum { NR = 8, KR = 4 };

@@ -1,4 +1,4 @@
-/* Which functions this processor gets. */
+/* The instruction sets: detecting them, choosing one by its name, and filling the table of functions for it. */
 #define _GNU_SOURCE /* syscall */
 #include "kernel/kernel.h"
 
@@ -21,8 +21,8 @@ void ganz_cpu_set_mask(unsigned mask) { __atomic_store_n(&cpu_mask, mask, __ATOM
 /* Weakest first. */
 static const struct isa {
     const char *name;
-    unsigned flags; /* what it leaves */
-    unsigned needs; /* what must be there */
+    unsigned flags; /* features in use under it */
+    unsigned needs; /* features a processor must have for it */
 } isas[] = {
     {"scalar", 0, 0},
     {"avx2", GANZ_CPU_AVX2, GANZ_CPU_AVX2},
@@ -56,7 +56,7 @@ const char *ganz_cpu_isa_name(unsigned flags)
 static unsigned detect_vnni(void) { return GANZ_CPU_AVXVNNI | GANZ_CPU_AVX512VNNI; }
 static bool detect_amx(void) { return true; }
 #else
-/* Leaf 7, subleaf 1, and what the compiler's own detection knows, which also asks the system. */
+/* Leaf 7, subleaf 1; for AVX-512 the compiler's own detection, which also asks the system. */
 static unsigned detect_vnni(void)
 {
     unsigned flags = 0, a, b, c, d;

@@ -36,10 +36,10 @@ enum {
     GANZ_CPU_ALL = (1 << 6) - 1
 };
 
-/* What this processor has and this build contains. */
+/* Features that this processor has and this build contains. */
 unsigned ganz_cpu_detect(void);
 
-/* Detected, less what the mask below and the environment take away: GANZ_FORCE_ISA is one of scalar,
+/* Features detected, less those that the mask below and the environment take away: GANZ_FORCE_ISA is one of scalar,
  * avx2, avxvnni, avx512vnni, amx, neon, neondot. Fails on an unknown name and on a missing ISA. */
 ganz_status ganz_cpu_choose(unsigned *flags, ganz_error *err);
 
@@ -201,7 +201,7 @@ typedef struct ganz_gemm_isa {
     void (*leave)(void);
 } ganz_gemm_isa;
 
-/* A weight (or what is left of it) outside the panels. */
+/* A weight, or the rest of one, outside the panels. */
 typedef struct ganz_fix {
     uint16_t k;  /* depth */
     uint8_t col; /* column in its panel */
@@ -216,7 +216,7 @@ typedef struct ganz_packed {
     bool is_unsigned;       /* input codes are uint8 */
     ganz_route route;       /* chosen for these weights */
     const int8_t *codes;    /* [panel][k_stored / kr][nr][kr] */
-    const int32_t *base;    /* (panels * nr) what sums start from: takes the shift back out */
+    const int32_t *base;    /* (panels * nr) where sums start: takes the shift back out */
     const uint32_t *fix_at; /* (panels + 1) */
     const ganz_fix *fix;
 } ganz_packed;
@@ -229,7 +229,8 @@ typedef struct ganz_kernel {
     ganz_gemm_isa gemm;
 } ganz_kernel;
 
-/* Scalar first, then what is in flags (of ganz_cpu_detect). What a table packed, a table of the same flags reads. */
+/* Scalar functions first, then those of the features in flags (of ganz_cpu_detect). Weights that a table packed are
+ * read by tables of the same flags. */
 void ganz_kernel_init(ganz_kernel *kernel, unsigned flags);
 
 /* Bytes of a block for weights (n, k), before their values are known. 0 when that overflows. */
@@ -246,7 +247,7 @@ typedef struct ganz_unpacked {
 /* Packs into the block (aligned to GANZ_ALIGN, of ganz_pack_bytes). The codes are not needed afterwards. */
 void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, const ganz_unpacked *from);
 
-/* Codes of one row of what was packed (k of them). */
+/* Codes of one row of packed weights (k of them). */
 void ganz_unpack_row(const ganz_kernel *kernel, const ganz_packed *packed, int row, int8_t *codes);
 
 /* Bytes of scratch a thread needs for products of depth up to k (aligned to GANZ_ALIGN). */

@@ -1,4 +1,4 @@
-/* What each ISA's file gives to ganz_kernel_init: it overrides entries of the table. */
+/* The functions by which ganz_kernel_init lets the file of each ISA override entries of the table. */
 #ifndef GANZ_KERNEL_KERNEL_ISA_H
 #define GANZ_KERNEL_KERNEL_ISA_H
 

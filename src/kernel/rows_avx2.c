@@ -1,7 +1,7 @@
 /* The float rows, eight lanes in one register: the same operations in the same order as rows_scalar.c.
  *
  * max(x, y) and min(x, y) give y when x is NaN, as the comparisons of the definition do. Ends of rows go through
- * masked loads and stores, their missing lanes filled with what changes no result. */
+ * masked loads and stores, their missing lanes filled with numbers that change no result. */
 #include <immintrin.h>
 
 #include "kernel/kernel_isa.h"

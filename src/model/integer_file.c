@@ -28,7 +28,7 @@ static void scale_name(const ganz_param *p, char name[64])
 static int scales_of(const ganz_net *net, const ganz_param *p)
 {
     const bool weight = p->kind == GANZ_WEIGHT || p->kind == GANZ_EMBEDDING;
-    return weight && net->site[p->site].rule.per_row ? p->rows : 1;
+    return weight && p->site >= 0 && net->site[p->site].rule.per_row ? p->rows : 1;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------ */

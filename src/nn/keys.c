@@ -11,17 +11,6 @@ static size_t row_count(const ganz_sublayer *a, int capacity, int source_rows)
     return (size_t)(a->kind == GANZ_CROSS_ATTENTION ? source_rows : capacity);
 }
 
-size_t ganz_keys_bytes(const ganz_net *net, const ganz_backend *be, int capacity, int source_rows)
-{
-    size_t bytes = 0;
-    for (int i = 0; i < net->decoder.count; i++) {
-        const ganz_sublayer *const a = &net->decoder.sublayer[i];
-        const size_t slack = 2 * GANZ_ALIGN; /* alignment and red zone */
-        if (a->pair) bytes += line_bytes(net, a, be) * row_count(a, capacity, source_rows) + slack;
-    }
-    return bytes;
-}
-
 ganz_keys *ganz_keys_take(ganz_pass *pass, const ganz_net *net, int capacity, int source_rows)
 {
     ganz_keys *const keys = ganz_arena_take(pass->host, 1, sizeof *keys);

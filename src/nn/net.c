@@ -36,22 +36,33 @@ static void project(ganz_pass *pass, const ganz_sublayer *a, ganz_tensor *y, con
     ganz_op_project(pass, y, &(ganz_projection){a, GANZ_Q, 1, NULL}, operand);
 }
 
-/* x + drop(o(attention(q(y), k(from), v(from)))), y = norm(x) */
+/* Begins the branch of a sublayer; returns what it reads. A norm that is the stream from here on outlives the branch.
+ */
+static ganz_tensor *enter(ganz_pass *pass, ganz_stream *s, const ganz_sublayer *layer, const ganz_site *last,
+                          ganz_branch *branch)
+{
+    ganz_tensor *const stream = layer->norm.after ? ganz_op_norm(pass, s, &layer->norm, &layer->readers) : s->x;
+    *branch = ganz_branch_begin(pass, s, last);
+    const bool first = layer->norm.gain < 0; /* of a post-norm network: it reads the embedding itself */
+    return layer->norm.after || first ? stream : ganz_op_norm(pass, s, &layer->norm, &layer->readers);
+}
+
+/* x + drop(o(attention(q(y), k(from), v(from)))), y = norm(x); or norm(...) of that with y = x */
 static void attend(ganz_pass *pass, ganz_stream *s, const ganz_sublayer *a, int heads, const key_source *from)
 {
-    const ganz_branch branch = ganz_branch_begin(pass, s, a->o);
+    ganz_branch branch;
     ganz_attend what = {.pair = a->pair, .heads = heads, .see = from->see, .queries = s->tokens, .keys = from->tokens};
-    ganz_tensor *const y = ganz_op_norm(pass, s, &a->norm, &a->readers);
+    ganz_tensor *const y = enter(pass, s, a, a->o, &branch);
     project(pass, a, y, from, what.operand);
     ganz_tensor *const mixed = ganz_op_attention(pass, &what, a->o);
     ganz_branch_end(pass, s, &branch, mixed);
 }
 
-/* x + drop(out(drop(relu(in(y))))), y = norm(x) */
+/* x + drop(out(drop(activation(in(y))))), y = norm(x); or norm(...) of that with y = x */
 static void feed_forward(ganz_pass *pass, ganz_stream *s, const ganz_sublayer *f)
 {
-    const ganz_branch branch = ganz_branch_begin(pass, s, f->out);
-    ganz_tensor *const y = ganz_op_norm(pass, s, &f->norm, &f->readers);
+    ganz_branch branch;
+    ganz_tensor *const y = enter(pass, s, f, f->out, &branch);
     ganz_tensor *const hidden = ganz_op_hidden(pass, y, f->in, s->tokens, f->out);
     ganz_branch_end(pass, s, &branch, hidden);
 }

@@ -2,25 +2,15 @@
 #ifndef GANZ_NN_NET_H
 #define GANZ_NN_NET_H
 
+#include "nn/config.h"
 #include "nn/op.h"
 #include "nn/param.h"
 #include "nn/quant.h"
 
-typedef struct ganz_config {
-    int width;          /* d: 512 Base, 1024 Big */
-    int ffn;            /* 2048, 4096 */
-    int heads;          /* 8, 16; width / heads is the head width */
-    int encoder_layers; /* 6 */
-    int decoder_layers; /* 6 */
-    int vocab;
-    int max_positions; /* length of the timing table */
-} ganz_config;
-
-/* GANZ_EINVAL with a sentence when the numbers make no network, or one beyond the limits. */
-ganz_status ganz_config_check(const ganz_config *config, ganz_error *err);
-
 typedef struct ganz_norm_layer {
-    int gain, bias; /* parameter numbers */
+    int gain, bias; /* parameter numbers; gain -1: there is none */
+    real epsilon;
+    bool after; /* its result is the residual stream from then on */
 } ganz_norm_layer;
 
 /* Sites that read one value, as a list of pointers into the table of sites. */
@@ -75,18 +65,21 @@ static inline int ganz_product_scales(const ganz_product *p, const ganz_scale *s
 /* Names, shapes and places of everything, and the state of every site; no numbers. Building it writes the order of the
  * network once, into the tables; everything else walks them. */
 typedef struct ganz_net {
-    ganz_config config;
+    ganz_config config; /* complete */
     ganz_params params;
-    int embedding, target_space; /* parameter numbers */
+    int embedding;           /* parameter number of the decoder's table */
+    int source_embedding;    /* of the encoder's: the same unless it has its own */
+    int target_space, start; /* of vectors; -1: none */
     ganz_stack encoder, decoder;
     ganz_site *site;                    /* (sites) dense products by place: encoder, decoder, logits */
     ganz_pair *pair;                    /* (pairs) attentions by place */
     ganz_product *product;              /* (products) in the order of the network */
-    const ganz_site *logits;            /* the last site; its weight is the embedding */
+    const ganz_site *logits;            /* the last site; its weight is the embedding, unless it has its own */
     int sites, pairs, products, scales; /* 97, 18, 133, 169 for six and six layers */
     int first_scale;          /* parameter number of z 0; all z lie one after another, in the order of their places */
     int rows;                 /* outputs of all sites, each site's begun at a multiple of 16 */
     ganz_scheme scheme;       /* its rules are in the sites and pairs */
+    int edition;              /* counts changes of rules and states: what was measured holds for one edition */
     const ganz_site **reader; /* memory of the lists of readers */
 } ganz_net;
 
@@ -184,7 +177,7 @@ ganz_status ganz_weights_freeze(ganz_weights *codes, const ganz_net *net, const 
 /* Tokens of one pass, on the device. Made from a batch by the trainer, from sentences by the search. */
 typedef struct ganz_tokens {
     int rows;
-    const int32_t *ids, *positions; /* (rows); an id < 1 embeds as zero */
+    const int32_t *ids, *positions; /* (rows); GANZ_START embeds as the start vector, or as zero */
     const int32_t *row, *slot;      /* (rows) packed row and slot: coordinates of shared masks; NULL without dropout */
     int packed_rows, slots;         /* lines of a residual mask; side of an attention mask */
     const int32_t *by_id;           /* (rows) for the embedding's gradient; NULL without a tape */
@@ -226,8 +219,7 @@ typedef struct ganz_keys {
     void **data;        /* (decoder sublayers) rows of k | v; NULL: no attention */
 } ganz_keys;
 
-/* Bytes of device memory a key store needs, and the store itself, from the arenas of the pass (NULL when full). */
-size_t ganz_keys_bytes(const ganz_net *net, const ganz_backend *be, int capacity, int source_rows);
+/* A key store, from the arenas of the pass (NULL when full). */
 ganz_keys *ganz_keys_take(ganz_pass *pass, const ganz_net *net, int capacity, int source_rows);
 
 /* Rows [0, rows) of an attention, k | v; sublayer: its number in the decoder. */

@@ -4,35 +4,7 @@
 
 #include "nn/net.h"
 
-enum {
-    MAX_WIDTH = 8192,
-    MAX_FFN = 65536,
-    MAX_LAYERS = 64,
-    MAX_VOCAB = 1 << 20,
-    MAX_POSITIONS = 1 << 16,
-    TARGET_SPACES = 32
-};
-
-static ganz_status in_range(const char *what, int value, int low, int high, ganz_error *err)
-{
-    if (value >= low && value <= high) return GANZ_OK;
-    return ganz_fail(err, GANZ_EINVAL, "%s must be %d to %d, not %d", what, low, high, value);
-}
-
-ganz_status ganz_config_check(const ganz_config *c, ganz_error *err)
-{
-    GANZ_TRY(in_range("width", c->width, 2, MAX_WIDTH, err));
-    GANZ_TRY(in_range("ffn", c->ffn, 1, MAX_FFN, err));
-    GANZ_TRY(in_range("heads", c->heads, 1, c->width, err));
-    GANZ_TRY(in_range("encoder layers", c->encoder_layers, 1, MAX_LAYERS, err));
-    GANZ_TRY(in_range("decoder layers", c->decoder_layers, 1, MAX_LAYERS, err));
-    GANZ_TRY(in_range("vocabulary", c->vocab, 2, MAX_VOCAB, err));
-    GANZ_TRY(in_range("positions", c->max_positions, 1, MAX_POSITIONS, err));
-    if (c->width % 2 != 0) return ganz_fail(err, GANZ_EINVAL, "width must be even, not %d", c->width);
-    if (c->width % c->heads != 0)
-        return ganz_fail(err, GANZ_EINVAL, "width %d does not divide into %d heads", c->width, c->heads);
-    return GANZ_OK;
-}
+enum { TARGET_SPACES = 32 };
 
 /* ---- sublayers ---------------------------------------------------------------------------------- */
 
@@ -59,8 +31,7 @@ static int add(builder *b, const char *where, const char *what, ganz_param shape
 {
     int index = -1;
     if (b->status != GANZ_OK) return index;
-    const bool of_site = shape.kind == GANZ_WEIGHT || shape.kind == GANZ_BIAS;
-    shape.site = of_site ? b->net->sites - 1 : -1; /* the one at hand */
+    if (shape.kind != GANZ_WEIGHT && shape.kind != GANZ_BIAS) shape.site = -1;
     snprintf(shape.name, sizeof shape.name, "%s%s%s", where, *where ? "." : "", what);
     b->status = ganz_params_add(&b->net->params, &shape, contiguous_with_previous, &index, b->err);
     return index;
@@ -69,7 +40,8 @@ static int add(builder *b, const char *where, const char *what, ganz_param shape
 static ganz_norm_layer add_norm(builder *b, const char *where)
 {
     const int d = b->net->config.width;
-    ganz_norm_layer norm;
+    ganz_norm_layer norm = {.epsilon = (real)b->net->config.norm_epsilon,
+                            .after = b->net->config.norm == GANZ_NORM_POST};
     norm.gain = add(b, where, "norm.scale", (ganz_param){.kind = GANZ_NORM_GAIN, .rows = 1, .cols = d}, false);
     norm.bias = add(b, where, "norm.bias", (ganz_param){.kind = GANZ_NORM_BIAS, .rows = 1, .cols = d}, false);
     return norm;
@@ -98,14 +70,15 @@ static ganz_site *add_dense(builder *b, const char *where, const char *name, int
                             bool contiguous_with_previous)
 {
     ganz_site *const site = next_site(b, where, name, out, in);
-    site->weight = add(b, site->name, "weight", (ganz_param){.kind = GANZ_WEIGHT, .rows = out, .cols = in},
-                       contiguous_with_previous);
+    const ganz_param shape = {.kind = GANZ_WEIGHT, .rows = out, .cols = in, .site = site->place};
+    site->weight = add(b, site->name, "weight", shape, contiguous_with_previous);
     return site;
 }
 
-static void add_bias(builder *b, ganz_site *site)
+static void add_bias(builder *b, ganz_site *site, bool contiguous_with_previous)
 {
-    site->bias = add(b, site->name, "bias", (ganz_param){.kind = GANZ_BIAS, .rows = 1, .cols = site->out}, false);
+    const ganz_param shape = {.kind = GANZ_BIAS, .rows = 1, .cols = site->out, .site = site->place};
+    site->bias = add(b, site->name, "bias", shape, contiguous_with_previous);
 }
 
 static ganz_pair *add_pair(builder *b, const char *where, bool target_keys)
@@ -132,55 +105,73 @@ static const ganz_site **take_readers(builder *b, int count, ganz_readers *reade
     return list;
 }
 
+/* Biases of q, k and v lie one after another, as their weights do where they read the same rows. */
+static void add_attention_biases(builder *b, ganz_site *const sites[3])
+{
+    const ganz_config *const c = &b->net->config;
+    const bool wanted[3] = {c->q_bias, c->k_bias, c->v_bias};
+    for (int i = 0; i < 3; i++)
+        if (wanted[i]) add_bias(b, sites[i], i > 0 && wanted[i - 1]);
+}
+
 static void add_attention(builder *b, const char *where, bool target_keys, ganz_sublayer *a)
 {
     const int d = b->net->config.width;
     const bool cross = a->kind == GANZ_CROSS_ATTENTION;
-    a->q = add_dense(b, where, "q", d, d, false);
-    a->k = add_dense(b, where, "k", d, d, !cross); /* what reads the same rows is also one matrix */
-    a->v = add_dense(b, where, "v", d, d, true);
+    ganz_site *const q = add_dense(b, where, "q", d, d, false);
+    ganz_site *const k = add_dense(b, where, "k", d, d, !cross); /* what reads the same rows is also one matrix */
+    ganz_site *const v = add_dense(b, where, "v", d, d, true);
+    add_attention_biases(b, (ganz_site *const[]){q, k, v});
     a->pair = add_pair(b, where, target_keys);
-    a->o = add_dense(b, where, "o", d, d, false);
+    ganz_site *const o = add_dense(b, where, "o", d, d, false);
+    if (b->net->config.o_bias) add_bias(b, o, false);
     const ganz_site **const readers = take_readers(b, cross ? 1 : 3, &a->readers);
-    readers[0] = a->q;
+    readers[0] = a->q = q;
+    a->k = k;
+    a->v = v;
+    a->o = o;
     if (cross) return;
-    readers[1] = a->k;
-    readers[2] = a->v;
+    readers[1] = k;
+    readers[2] = v;
 }
 
 static void add_feed_forward(builder *b, const char *where, ganz_sublayer *f)
 {
-    const int d = b->net->config.width, wide = b->net->config.ffn;
-    ganz_site *const in = add_dense(b, where, "in", wide, d, false);
-    add_bias(b, in);
-    ganz_site *const out = add_dense(b, where, "out", d, wide, false);
-    add_bias(b, out);
-    out->after_relu = true;
+    const ganz_config *const c = &b->net->config;
+    ganz_site *const in = add_dense(b, where, "in", c->ffn, c->width, false);
+    add_bias(b, in, false);
+    in->activation = c->activation;
+    ganz_site *const out = add_dense(b, where, "out", c->width, c->ffn, false);
+    add_bias(b, out, false);
+    out->after_relu = c->activation == GANZ_ACTIVATION_RELU;
     f->in = in;
     f->out = out;
-    take_readers(b, 1, &f->readers)[0] = f->in;
+    take_readers(b, 1, &f->readers)[0] = in;
 }
 
-static void add_sublayer(builder *b, const char *side, int layer, bool target_keys, ganz_sublayer *s)
+/* Its own norm goes to whoever reads the stream next where norms come after sublayers: *next. */
+static void add_sublayer(builder *b, const char *side, int layer, ganz_sublayer *s, ganz_norm_layer *next)
 {
     char where[24];
     snprintf(where, sizeof where, "%s.%d.%s", side, layer, sizes[s->kind].name);
-    s->norm = add_norm(b, where);
+    const ganz_norm_layer norm = add_norm(b, where);
+    s->norm = norm.after ? *next : norm;
+    *next = norm;
+    const bool target = strcmp(side, "dec") == 0;
     if (s->kind == GANZ_FEED_FORWARD) add_feed_forward(b, where, s);
-    else add_attention(b, where, target_keys && s->kind == GANZ_SELF_ATTENTION, s);
+    else add_attention(b, where, target && s->kind == GANZ_SELF_ATTENTION, s);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
-static void add_stack(builder *b, const char *side, bool target, ganz_stack *stack, int layers)
+static void add_stack(builder *b, const char *side, const ganz_sublayer_kind *order, int kinds, ganz_stack *stack)
 {
-    const int kinds = stack->count / layers;
-    const ganz_sublayer_kind *const order = target ? decoder_layer : encoder_layer;
+    ganz_norm_layer next = {.gain = -1, .bias = -1};
     for (int i = 0; i < stack->count; i++) {
         stack->sublayer[i].kind = order[i % kinds];
-        add_sublayer(b, side, i / kinds, target, &stack->sublayer[i]);
+        add_sublayer(b, side, i / kinds, &stack->sublayer[i], &next);
     }
-    stack->norm = add_norm(b, side);
+    stack->norm = next.after ? next : add_norm(b, side);
 }
 
 /* Keys and values of all cross attentions read the memory. */
@@ -224,22 +215,43 @@ static void add_scales(builder *b)
     }
 }
 
-static void build(builder *b)
+static int add_table(builder *b, const char *name, int rows)
+{
+    return add(b, "", name, (ganz_param){.kind = GANZ_EMBEDDING, .rows = rows, .cols = b->net->config.width}, false);
+}
+
+static void add_tables(builder *b)
 {
     ganz_net *const net = b->net;
     const ganz_config *const c = &net->config;
-    net->embedding =
-        add(b, "", "embedding", (ganz_param){.kind = GANZ_EMBEDDING, .rows = c->vocab, .cols = c->width}, false);
-    net->target_space =
-        add(b, "", "target_space", (ganz_param){.kind = GANZ_TABLE, .rows = TARGET_SPACES, .cols = c->width}, false);
-    add_stack(b, "enc", false, &net->encoder, c->encoder_layers);
-    add_stack(b, "dec", true, &net->decoder, c->decoder_layers);
+    const ganz_param spaces = {.kind = GANZ_TABLE, .rows = TARGET_SPACES, .cols = c->width};
+    const ganz_param start = {.kind = GANZ_VECTOR, .rows = 1, .cols = c->width};
+    net->embedding = net->source_embedding = add_table(b, "embedding", c->vocab);
+    if (c->source_vocab > 0) net->source_embedding = add_table(b, "embedding.source", c->source_vocab);
+    net->target_space = c->no_target_space ? -1 : add(b, "", "target_space", spaces, false);
+    net->start = c->start_vector ? add(b, "", "start", start, false) : -1;
+}
+
+static void add_logits(builder *b)
+{
+    ganz_net *const net = b->net;
+    const ganz_config *const c = &net->config;
     ganz_site *const logits = next_site(b, "", "logits", c->vocab, c->width);
-    logits->weight = net->embedding;
-    if (b->status == GANZ_OK) net->params.list[net->embedding].site = logits->place;
+    logits->weight = c->own_output ? add_table(b, "embedding.output", c->vocab) : net->embedding;
+    if (b->status == GANZ_OK) net->params.list[logits->weight].site = logits->place;
+    if (c->logits_bias) add_bias(b, logits, false);
     net->logits = logits;
-    list_memory_readers(b);
     take_readers(b, 1, &net->decoder.readers)[0] = logits;
+}
+
+static void build(builder *b)
+{
+    ganz_net *const net = b->net;
+    add_tables(b);
+    add_stack(b, "enc", encoder_layer, GANZ_COUNT(encoder_layer), &net->encoder);
+    add_stack(b, "dec", decoder_layer, GANZ_COUNT(decoder_layer), &net->decoder);
+    add_logits(b);
+    list_memory_readers(b);
     add_scales(b);
 }
 
@@ -269,7 +281,7 @@ static bool take_tables(ganz_net *net)
 
 ganz_status ganz_net_open(ganz_net *net, const ganz_config *config, ganz_error *err)
 {
-    *net = (ganz_net){.config = *config};
+    *net = (ganz_net){.config = ganz_config_complete(config)};
     GANZ_TRY(ganz_config_check(config, err));
     builder b = {.net = net, .err = err};
     const ganz_scheme plain = ganz_scheme_of_bits(GANZ_BITS_MOST);
@@ -309,12 +321,15 @@ ganz_pair *ganz_net_find_pair(const ganz_net *net, const char *name)
 void ganz_net_set_scheme(ganz_net *net, const ganz_scheme *scheme)
 {
     net->scheme = *scheme;
+    net->edition++;
     for (int i = 0; i < net->sites; i++) net->site[i].rule = ganz_scheme_rule(scheme, net->site[i].name, false);
     for (int i = 0; i < net->pairs; i++) net->pair[i].rule = ganz_scheme_rule(scheme, net->pair[i].name, true);
+    net->site[net->logits->place].rule.bias_bits = GANZ_BITS_FLOAT; /* log-probabilities of words: they reach far */
 }
 
 void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_state inputs)
 {
+    net->edition++;
     for (int i = 0; i < net->sites; i++) {
         ganz_site *const site = &net->site[i];
         site->weights = site->rule.integer ? weights : GANZ_WEIGHTS_FLOAT;

@@ -58,6 +58,7 @@ static void product(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, cons
     if (pass->failed) return;
     ganz_linear_call call = linear_call(pass, in, site, 1);
     call.activation = how->activation;
+    call.before = how->before;
     call.drop = how->drop;
     call.add = how->add;
     ganz_see_linear(pass, site, &call);
@@ -77,7 +78,9 @@ ganz_tensor *ganz_op_hidden(ganz_pass *pass, ganz_tensor *x, const ganz_site *si
 {
     if (pass->failed) return NULL;
     ganz_tensor *const y = ganz_tensor_for_readers(pass, x->m.rows, site->out, &(ganz_readers){&reader, 1});
-    ganz_linear_call how = {.activation = GANZ_ACTIVATION_RELU};
+    ganz_linear_call how = {.activation = site->activation};
+    if (pass->tape && ganz_activation_is_smooth(site->activation)) /* its gradient is that at the value before it */
+        how.before = ganz_matrix_take(pass, x->m.rows, site->out, GANZ_REAL);
     how.drop = ganz_pass_drop(pass, pass->dropout.relu, tokens->packed_rows, site->out, tokens->row);
     if (pass->failed) return NULL;
     if (how.drop.mask) ganz_tensor_drops(pass, y);

@@ -1,5 +1,4 @@
 /* Embedding and norm, forward and backward side by side. */
-#include <math.h>
 
 #include "nn/ops.h"
 
@@ -30,25 +29,30 @@ static void embed_backward(ganz_pass *pass, ganz_node *node)
 
 ganz_tensor *ganz_op_embed(ganz_pass *pass, const ganz_net *net, const ganz_tokens *tokens, bool source)
 {
-    const int d = net->config.width;
+    const int d = net->config.width, table = source ? net->source_embedding : net->embedding;
+    const int extra = source ? net->target_space : -1, start = source ? -1 : net->start;
     ganz_tensor *const y = ganz_tensor_new(pass, tokens->rows, d, GANZ_REAL);
     const ganz_drop drop = ganz_pass_drop(pass, pass->dropout.residual, tokens->rows, d, NULL);
     if (pass->failed) return NULL;
+    const ganz_table from = ganz_embedding_table(pass, net, table);
     const ganz_embed_call call = {.rows = tokens->rows,
                                   .cols = d,
-                                  .vocab = net->config.vocab,
+                                  .vocab = net->params.list[table].rows,
                                   .ids = tokens->ids,
                                   .positions = tokens->positions,
-                                  .table = ganz_embedding_table(pass, net),
-                                  .by_row = !net->scheme.float_lookup && ganz_site_by_row(net->logits),
-                                  .packed = net->scheme.float_lookup ? NULL : ganz_site_packed(pass, net->logits),
-                                  .root = (real)sqrt((double)d),
+                                  .table = from.operand,
+                                  .by_row = from.by_row,
+                                  .packed = from.packed,
+                                  .start_id = GANZ_START,
+                                  .start = start < 0 ? NULL : ganz_pass_param(pass, start),
+                                  .root = (real)net->config.embedding_scale,
                                   .timing = pass->weights->timing,
-                                  .extra = source ? ganz_pass_param(pass, net->target_space) : NULL,
+                                  .extra = extra < 0 ? NULL : ganz_pass_param(pass, extra),
                                   .drop = drop,
                                   .out = y->m.data,
-                                  .table_grad = ganz_pass_param_grad(pass, net->embedding),
-                                  .extra_grad = source ? ganz_pass_param_grad(pass, net->target_space) : NULL,
+                                  .table_grad = ganz_pass_param_grad(pass, table),
+                                  .extra_grad = extra < 0 ? NULL : ganz_pass_param_grad(pass, extra),
+                                  .start_grad = start < 0 ? NULL : ganz_pass_param_grad(pass, start),
                                   .by_id = tokens->by_id};
     if (call.packed) pass->be->embed_codes(pass->be, &call);
     else pass->be->embed(pass->be, &call);
@@ -120,12 +124,13 @@ ganz_tensor *ganz_op_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer
     if (pass->failed) return NULL;
     ganz_tensor *const before = s->x, *const delta = s->delta;
     const int rows = before->m.rows, d = before->m.cols;
-    ganz_tensor *const y = ganz_tensor_for_readers(pass, rows, d, readers);
+    ganz_tensor *const y =
+        norm->after ? ganz_tensor_for_stream(pass, before, readers) : ganz_tensor_for_readers(pass, rows, d, readers);
     const ganz_tokens *const tokens = s->tokens;
     const ganz_drop drop =
         delta ? ganz_pass_drop(pass, pass->dropout.residual, tokens->packed_rows, d, tokens->row) : (ganz_drop){0};
     real *const stats = pass->tape ? ganz_pass_take(pass, 2 * (size_t)rows, sizeof(real)) : NULL;
-    if (delta && pass->tape) s->x = ganz_tensor_new(pass, rows, d, GANZ_REAL);
+    ganz_tensor *const sum = delta && pass->tape ? ganz_tensor_new(pass, rows, d, GANZ_REAL) : before;
     const ganz_code_out *const codes = pass->failed ? NULL : code_outs(pass, y);
     if (pass->failed) return NULL;
     const ganz_norm_call call = {.rows = rows,
@@ -133,10 +138,10 @@ ganz_tensor *ganz_op_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer
                                  .x = before->m.data,
                                  .delta = delta ? delta->m : (ganz_matrix){0},
                                  .drop = drop,
-                                 .eps = (real)1e-6,
+                                 .eps = norm->epsilon,
                                  .gain = ganz_pass_param(pass, norm->gain),
                                  .bias = ganz_pass_param(pass, norm->bias),
-                                 .sum = s->x->m.data,
+                                 .sum = sum->m.data,
                                  .y = y->m,
                                  .outs = y->uses,
                                  .codes = codes,
@@ -150,9 +155,10 @@ ganz_tensor *ganz_op_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer
         n->call = call;
         n->x = before;
         n->delta = delta;
-        n->sum = s->x;
+        n->sum = sum;
         n->y = y;
     }
+    s->x = norm->after ? y : sum;
     s->delta = NULL;
     return pass->failed ? NULL : y;
 }

@@ -85,7 +85,7 @@ static ganz_tensor *round_rows(ganz_pass *pass, const ganz_tensor *x, int bits)
 {
     GANZ_ASSERT(pass->be->host && !pass->tape);
     ganz_tensor *const y = ganz_tensor_new(pass, x->m.rows, x->m.cols, GANZ_REAL);
-    for (int row = 0; y && row < x->m.rows; row++)
+    for (int row = 0; y && !pass->counts && row < x->m.rows; row++)
         round_row((const real *)x->m.data + (size_t)row * (size_t)x->m.ld, x->m.cols, ganz_code_max(bits, true),
                   (real *)y->m.data + (size_t)row * (size_t)y->m.ld);
     return y;
@@ -199,6 +199,19 @@ ganz_tensor *ganz_tensor_for_readers(ganz_pass *pass, int rows, int cols, const 
     return t;
 }
 
+ganz_tensor *ganz_tensor_for_stream(ganz_pass *pass, const ganz_tensor *x, const ganz_readers *readers)
+{
+    const int rows = x->m.rows, cols = x->m.cols;
+    const ganz_matrix none = {rows, cols, cols, GANZ_REAL, NULL};
+    ganz_tensor *const t =
+        as_codes(pass, readers) ? codes_for(pass, rows, cols, readers) : ganz_tensor_over(pass, &none, NULL);
+    if (!t) return NULL;
+    t->m = x->m;
+    if (pass->tape) t->m.data = ganz_pass_take(pass, (size_t)rows * (size_t)cols, sizeof(real));
+    t->grad_type = GANZ_REAL;
+    return pass->failed ? NULL : t;
+}
+
 /* Float attention writes no integer codes: its reader rounds for itself. */
 ganz_tensor *ganz_tensor_for_mixed(ganz_pass *pass, int rows, int cols, const ganz_pair *pair, const ganz_site *reader)
 {
@@ -279,6 +292,13 @@ ganz_pair_u ganz_pair_u_of(const ganz_pass *pass, const ganz_pair *pair)
 
 bool ganz_site_adds(const ganz_site *site) { return site->inputs == GANZ_INPUTS_CODES; }
 
+/* Neither has a bias, or the second one's begins where the first one's ends. */
+static bool biases_touch(const ganz_pass *pass, const ganz_site *a, const ganz_site *b)
+{
+    if (a->bias < 0 || b->bias < 0) return a->bias < 0 && b->bias < 0;
+    return ganz_pass_param(pass, a->bias) + a->out == ganz_pass_param(pass, b->bias);
+}
+
 /* Codes have a scale for each site, so what is rounded is not one product. */
 bool ganz_sites_are_one(const ganz_pass *pass, const ganz_site *const *sites, int count)
 {
@@ -288,6 +308,7 @@ bool ganz_sites_are_one(const ganz_pass *pass, const ganz_site *const *sites, in
         const real *const begin = ganz_pass_param(pass, sites[i]->weight);
         if (end && begin != end) return false;
         end = begin + (size_t)sites[i]->out * (size_t)sites[i]->in;
+        if (i > 0 && !biases_touch(pass, sites[i - 1], sites[i])) return false;
     }
     return true;
 }
@@ -320,10 +341,12 @@ const real *ganz_site_bias(const ganz_pass *pass, const ganz_site *site)
     return ganz_pass_param(pass, site->bias);
 }
 
-ganz_operand ganz_embedding_table(const ganz_pass *pass, const ganz_net *net)
+ganz_table ganz_embedding_table(const ganz_pass *pass, const ganz_net *net, int param)
 {
-    if (net->logits->weights != GANZ_WEIGHTS_FLOAT && !net->scheme.float_lookup)
-        return ganz_site_weight(pass, net->logits, 1);
-    const int d = net->config.width;
-    return (ganz_operand){.m = {net->config.vocab, d, d, GANZ_REAL, ganz_pass_param(pass, net->embedding)}};
+    const ganz_site *const logits = net->logits;
+    if (param == logits->weight && logits->weights != GANZ_WEIGHTS_FLOAT && !net->scheme.float_lookup)
+        return (ganz_table){ganz_site_weight(pass, logits, 1), ganz_site_by_row(logits),
+                            ganz_site_packed(pass, logits)};
+    const ganz_param *const p = &net->params.list[param];
+    return (ganz_table){.operand.m = {p->rows, p->cols, p->cols, GANZ_REAL, ganz_pass_param(pass, param)}};
 }

@@ -13,6 +13,7 @@ void *ganz_pass_take(ganz_pass *pass, size_t count, size_t element); /* device m
 ganz_tensor *ganz_tensor_new(ganz_pass *pass, int rows, int cols, ganz_type type);
 ganz_tensor *ganz_tensor_over(ganz_pass *pass, const ganz_matrix *m, const real *scale); /* memory that exists */
 ganz_tensor *ganz_tensor_columns(ganz_pass *pass, ganz_tensor *parent, int col, int cols);
+ganz_matrix ganz_matrix_take(ganz_pass *pass, int rows, int cols, ganz_type type); /* data NULL: failed */
 ganz_matrix ganz_matrix_columns(const ganz_matrix *m, int col, int cols);
 ganz_matrix ganz_matrix_rows(const ganz_matrix *m, int row, int rows); /* data NULL stays NULL */
 
@@ -62,6 +63,9 @@ static inline real *ganz_pass_param_grad(const ganz_pass *pass, int index)
 /* Room for a value that only these sites read: in the type they ask for or, where they multiply integers, or emulate it
  * with scales that do not learn, for codes that its maker writes at once (one matrix for all whose scales agree). */
 ganz_tensor *ganz_tensor_for_readers(ganz_pass *pass, int rows, int cols, const ganz_readers *readers);
+/* Room for the residual stream after a norm: values and, as above, codes for the sites that read it. Without a tape the
+ * values take the place of x. */
+ganz_tensor *ganz_tensor_for_stream(ganz_pass *pass, const ganz_tensor *x, const ganz_readers *readers);
 /* The same for an operand of an attention; codes of a pair that multiplies integers go to `into` where that is not
  * NULL. */
 ganz_tensor *ganz_tensor_for_operand(ganz_pass *pass, int rows, int cols, const ganz_pair *pair,
@@ -94,8 +98,13 @@ bool ganz_sites_are_one(const ganz_pass *pass, const ganz_site *const *sites, in
 ganz_operand ganz_site_weight(const ganz_pass *pass, const ganz_site *site, int count);
 const ganz_packed *ganz_site_packed(const ganz_pass *pass, const ganz_site *site); /* NULL: not in integers */
 const real *ganz_site_bias(const ganz_pass *pass, const ganz_site *site);          /* NULL: none */
-/* The embedding reads the table that the logits multiply with. */
-ganz_operand ganz_embedding_table(const ganz_pass *pass, const ganz_net *net);
+/* A table of embeddings: the one that the logits multiply with, in their precision, or one of its own, as values. */
+typedef struct ganz_table {
+    ganz_operand operand;
+    bool by_row;               /* operand.scale has one for each entry */
+    const ganz_packed *packed; /* NULL: not in integers */
+} ganz_table;
+ganz_table ganz_embedding_table(const ganz_pass *pass, const ganz_net *net, int param);
 
 /* U inside attention. */
 typedef struct ganz_pair_u {
@@ -117,14 +126,14 @@ typedef struct ganz_stream {
 
 /* op_rows.c */
 ganz_tensor *ganz_op_embed(ganz_pass *pass, const ganz_net *net, const ganz_tokens *tokens, bool source);
-/* x becomes x + drop(delta); returns its norm, for these readers. */
+/* x becomes x + drop(delta); returns its norm, for these readers, which is the new x where norm->after says so. */
 ganz_tensor *ganz_op_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer *norm, const ganz_readers *readers);
 
 /* op_linear.c */
 
 /* x w^T + b, as values. */
 ganz_tensor *ganz_op_linear(ganz_pass *pass, ganz_tensor *x, const ganz_site *site);
-/* drop(relu(x w^T + b)), for one reader. */
+/* drop(activation(x w^T + b)), for one reader. */
 ganz_tensor *ganz_op_hidden(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_tokens *tokens,
                             const ganz_site *reader);
 

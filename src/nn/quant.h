@@ -5,6 +5,7 @@
 #ifndef GANZ_NN_QUANT_H
 #define GANZ_NN_QUANT_H
 
+#include "base/activation.h"
 #include "nn/scheme.h"
 
 typedef enum ganz_weights_state {
@@ -40,7 +41,8 @@ typedef struct ganz_site {
     int row; /* place of the first of its outputs among all: in the block of weight scales, where its rule is per_row */
     ganz_rule rule;
     ganz_scale input;
-    bool after_relu; /* input codes are in [0, p]: products may be faster */
+    ganz_activation activation; /* of its result */
+    bool after_relu;            /* input codes are in [0, p]: products may be faster */
     ganz_weights_state weights;
     ganz_inputs_state inputs;
 } ganz_site;

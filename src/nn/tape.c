@@ -21,7 +21,7 @@ static ganz_tensor *new_tensor(ganz_pass *pass)
     return t;
 }
 
-static ganz_matrix new_matrix(ganz_pass *pass, int rows, int cols, ganz_type type)
+ganz_matrix ganz_matrix_take(ganz_pass *pass, int rows, int cols, ganz_type type)
 {
     void *const data = ganz_pass_take(pass, (size_t)rows * (size_t)cols, ganz_type_bytes(type));
     return (ganz_matrix){rows, cols, cols, type, data};
@@ -47,7 +47,7 @@ ganz_tensor *ganz_tensor_new(ganz_pass *pass, int rows, int cols, ganz_type type
 {
     ganz_tensor *const t = new_tensor(pass);
     if (t) {
-        t->m = new_matrix(pass, rows, cols, type);
+        t->m = ganz_matrix_take(pass, rows, cols, type);
         t->grad_type = type;
     }
     return pass->failed ? NULL : t;
@@ -86,7 +86,7 @@ bool ganz_tensor_grad(ganz_pass *pass, ganz_tensor *t, bool *add)
     *add = t->grad.data != NULL;
     if (*add) return true;
     if (!t->parent) {
-        t->grad = new_matrix(pass, t->m.rows, t->m.cols, t->grad_type);
+        t->grad = ganz_matrix_take(pass, t->m.rows, t->m.cols, t->grad_type);
         return t->grad.data != NULL;
     }
     if (!ganz_tensor_grad(pass, t->parent, &of_parent)) return false;

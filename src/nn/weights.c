@@ -9,7 +9,7 @@ static ganz_status upload_timing(ganz_weights *w, const ganz_config *c, ganz_err
     const size_t bytes = (size_t)c->max_positions * (size_t)c->width * sizeof(real);
     real *const timing = ganz_alloc(1, bytes);
     if (!timing) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the timing table");
-    const bool made = ganz_timing(timing, c->max_positions, c->width);
+    const bool made = ganz_timing(timing, c);
     if (made) w->be->upload(w->be, w->timing, timing, bytes);
     ganz_free(timing);
     return made ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for the timing table");

@@ -196,7 +196,7 @@ static ganz_status translate(ganz_operands *o, const ganz_ids *ids, const size_t
     for (int i = 0; i < (int)o->lines; i++)
         sentences[i] = (ganz_sentence){.ids = ids->ids + begin[i], .count = (int)(begin[i + 1] - begin[i])};
     GANZ_CHECK(ganz_decoder_open(&decoder, m->be, &m->net, &m->weights, &options, err));
-    ganz_decoder_set_instrument(decoder, &o->instrument);
+    GANZ_CHECK(ganz_decoder_set_instrument(decoder, &o->instrument, err));
     status = ganz_decoder_run(decoder, sentences, (int)o->lines, &found, &counts, err);
 out:
     ganz_decoder_close(&decoder);

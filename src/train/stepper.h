@@ -4,8 +4,9 @@
 
 #include <signal.h>
 
-#include "train/measure.h"
+#include "nn/measure.h"
 #include "train/tutor.h"
+#include "train/upload.h"
 
 typedef struct ganz_stepper_options {
     int tokens; /* most tokens of a part, on either side */
@@ -27,11 +28,13 @@ typedef struct ganz_stepper {
     bool train_weights, learn_scales;
 } ganz_stepper;
 
-/* Takes memory for the largest part there can be, so that no later pass can run out of it. net and weights outlive the
- * stepper. */
+/* Takes memory for the largest part there can be in the present states of the net, so that no later pass can run out of
+ * it. net and weights outlive the stepper. */
 ganz_status ganz_stepper_open(ganz_stepper *stepper, const ganz_net *net, const ganz_weights *weights,
                               const ganz_stepper_options *options, ganz_error *err);
 void ganz_stepper_close(ganz_stepper *stepper);
+/* The same for states, dropout, and parameters that learn, as they are by now. */
+ganz_status ganz_stepper_reserve(ganz_stepper *stepper, ganz_error *err);
 
 /* Adds the gradients of a whole batch, part by part, to weights->grad, and its losses to sums. The gradient is that of
  * the mean over all target tokens of the batch, however it is cut. GANZ_ESTOPPED when *stop (which may be NULL) was set

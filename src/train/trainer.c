@@ -132,10 +132,7 @@ static ganz_status set_phase(ganz_trainer *t, ganz_error *err)
 {
     if (t->counters.phase == GANZ_PHASE_CLIPPED) GANZ_TRY(clip_everything(t, err));
     t->phase = &ganz_phases[t->counters.phase];
-    ganz_net_set_states(&t->net, t->phase->weights, t->phase->inputs);
-    t->stepper.train_weights = t->phase->train_weights;
-    t->stepper.learn_scales = t->phase->learn_scales;
-    t->stepper.options.dropout = t->phase->dropout ? ganz_trainer_dropout(t) : (ganz_dropout){0};
+    ganz_trainer_apply_phase(t, t->phase);
     t->weights.drop_scale = t->recipe.drop_first ? 1 : 1 / (1 - t->stepper.options.dropout.relu);
     return ganz_weights_refresh(&t->weights, &t->net, err);
 }

@@ -1,6 +1,4 @@
 /* Opening a trainer: model or fresh parameters, corpus, device, teachers, memory of a pass, validation text. */
-#include <string.h>
-
 #include "train/trainer_state.h"
 
 static ganz_status open_device(ganz_trainer *t, ganz_error *err)
@@ -12,24 +10,31 @@ static ganz_status open_device(ganz_trainer *t, ganz_error *err)
     return ganz_device_open(&t->be, t->options.device, words[t->recipe.precision], t->options.threads, err);
 }
 
+/* The shape of a model to begin with is its own; a fresh one is Tensor2Tensor's in the sizes of the recipe. */
+static ganz_config config_of(const ganz_trainer *t)
+{
+    const ganz_recipe *const r = &t->recipe;
+    if (t->start) return t->info.config;
+    return (ganz_config){.width = (int)r->width,
+                         .ffn = (int)r->ffn,
+                         .heads = (int)r->heads,
+                         .encoder_layers = (int)r->encoder_layers,
+                         .decoder_layers = (int)r->decoder_layers,
+                         .vocab = t->corpus->vocab_size,
+                         .max_positions = GANZ_TRAIN_POSITIONS};
+}
+
 /* The network's timing table reaches to the longest output of the longest input, as a model's does. */
 static ganz_status open_net(ganz_trainer *t, ganz_error *err)
 {
     const ganz_recipe *const r = &t->recipe;
-    int longest = t->start ? t->info.config.max_positions : GANZ_TRAIN_POSITIONS;
-    if (longest < r->slots) longest = (int)r->slots;
-    t->info.config = (ganz_config){.width = (int)r->width,
-                                   .ffn = (int)r->ffn,
-                                   .heads = (int)r->heads,
-                                   .encoder_layers = (int)r->encoder_layers,
-                                   .decoder_layers = (int)r->decoder_layers,
-                                   .vocab = t->corpus->vocab_size,
-                                   .max_positions = longest};
+    t->info.config = config_of(t);
+    if (t->info.config.max_positions < r->slots) t->info.config.max_positions = (int)r->slots;
     t->info.command = t->options.command;
     if (t->options.source_language) t->info.source_language = t->options.source_language;
     if (t->options.target_language) t->info.target_language = t->options.target_language;
     ganz_config config = t->info.config;
-    config.max_positions = ganz_search_limit(longest);
+    config.max_positions = ganz_search_limit(t->info.config.max_positions);
     GANZ_TRY(ganz_config_check(&config, err));
     GANZ_TRY(ganz_net_open(&t->net, &config, err));
     const ganz_scheme scheme = ganz_recipe_scheme(r);
@@ -133,11 +138,19 @@ static ganz_status open_loader(ganz_trainer *t, ganz_error *err)
 }
 
 /* Rounding is learned best from a teacher that sees the same: there is nothing to learn by heart. */
-ganz_dropout ganz_trainer_dropout(const ganz_trainer *t)
+static ganz_dropout dropout_of(const ganz_trainer *t)
 {
     const ganz_recipe *const r = &t->recipe;
     if (t->options.quantize && t->tutors.count > 0) return (ganz_dropout){0};
     return (ganz_dropout){(real)r->dropout, (real)r->dropout_relu, (real)r->dropout_attention};
+}
+
+void ganz_trainer_apply_phase(ganz_trainer *t, const ganz_phase *phase)
+{
+    ganz_net_set_states(&t->net, phase->weights, phase->inputs);
+    t->stepper.train_weights = phase->train_weights;
+    t->stepper.learn_scales = phase->learn_scales;
+    t->stepper.options.dropout = phase->dropout ? dropout_of(t) : (ganz_dropout){0};
 }
 
 /* Never more than a whole step, and never less than one row. */
@@ -154,12 +167,14 @@ static ganz_status open_stepper(ganz_trainer *t, ganz_error *err)
     const ganz_stepper_options o = {.tokens = (int)tokens,
                                     .rows = (int)(rows < tokens ? rows : tokens),
                                     .slots = (int)r->slots,
-                                    .dropout = ganz_trainer_dropout(t),
+                                    .dropout = dropout_of(t),
                                     .smoothing = (real)r->label_smoothing,
                                     .tutors = &t->tutors};
-    /* Codes beside their values take the most memory of all states. */
-    if (t->options.quantize) ganz_net_set_states(&t->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
-    const ganz_status status = ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
+    ganz_status status = ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
+    for (int row = -1; status == GANZ_OK && (row = ganz_phases_next(t->phases, row)) >= 0;) {
+        ganz_trainer_apply_phase(t, &ganz_phases[row]);
+        status = ganz_stepper_reserve(&t->stepper, err);
+    }
     if (status != GANZ_ENOMEM || !err) return status;
     const ganz_error why = *err;
     return ganz_fail(err, status, "%s; less than %lld micro-tokens would need less", why.message, tokens);
@@ -213,10 +228,8 @@ static ganz_status open_ranges(ganz_trainer *t, ganz_error *err)
     if (!(t->phases >> GANZ_PHASE_RANGES & 1u))
         return ganz_fail(err, GANZ_EINVAL, "only the learned method begins with the steps of another model");
     GANZ_TRY(ganz_model_open(&m, path, err));
-    ganz_config config = m->info.config;
-    config.max_positions = t->info.config.max_positions;
     if (!m->info.integer) status = ganz_fail(err, GANZ_EINVAL, "%s is no integer model: it has no steps", path);
-    else if (memcmp(&config, &t->info.config, sizeof config) != 0)
+    else if (!ganz_config_same(&m->info.config, &t->info.config))
         status = ganz_fail(err, GANZ_EINVAL, "%s has another shape than %s", path, t->options.model);
     else if (m->info.scheme.float_attention && t->recipe.products == GANZ_PRODUCTS_ALL)
         status = ganz_fail(err, GANZ_EINVAL, "%s has no steps for attention", path);

@@ -42,7 +42,8 @@ struct ganz_trainer {
 };
 
 /* trainer_open.c */
-ganz_dropout ganz_trainer_dropout(const ganz_trainer *trainer);
+/* Sets which operands are rounded, which parameters learn and the dropout of a phase. */
+void ganz_trainer_apply_phase(ganz_trainer *trainer, const ganz_phase *phase);
 double ganz_trainer_average_decay(const ganz_trainer *trainer);
 ganz_decoder_options ganz_trainer_decoder_options(const ganz_trainer *trainer, int tokens);
 

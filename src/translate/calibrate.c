@@ -187,8 +187,7 @@ static ganz_status start_counting(calibrator *c, ganz_error *err)
     c->counts = ganz_alloc((size_t)c->model->net.scales, sizeof *c->counts);
     if (!c->counts) return ganz_fail(err, GANZ_ENOMEM, "out of memory for histograms");
     c->counter = (ganz_instrument){.input = count_input, .context = c};
-    ganz_decoder_set_instrument(c->decoder, &c->counter);
-    return GANZ_OK;
+    return ganz_decoder_set_instrument(c->decoder, &c->counter, err);
 }
 
 /* Counted magnitudes become ranges. */

@@ -42,7 +42,7 @@ ganz_status ganz_decoder_open(ganz_decoder **decoder, ganz_backend *be, const ga
 void ganz_decoder_close(ganz_decoder **decoder);
 
 /* Later runs show their products to these instruments, which are borrowed; NULL: to none. */
-void ganz_decoder_set_instrument(ganz_decoder *decoder, const ganz_instrument *instrument);
+ganz_status ganz_decoder_set_instrument(ganz_decoder *decoder, const ganz_instrument *instrument, ganz_error *err);
 
 /* Steps a source of so many ids may take: its own limit, max_length, the net's positions. */
 int ganz_decoder_limit(const ganz_decoder *decoder, int source_tokens);

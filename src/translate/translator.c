@@ -412,11 +412,10 @@ ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count
 
 ganz_status ganz_translator_enable_counters(ganz_translator *t, ganz_error *err)
 {
+    GANZ_TRY(ganz_decoder_set_instrument(t->decoder, NULL, err));
     ganz_audit_close(&t->audit);
-    ganz_decoder_set_instrument(t->decoder, NULL);
     GANZ_TRY(ganz_audit_open(&t->audit, &t->model->net, err));
-    ganz_decoder_set_instrument(t->decoder, &t->audit.instrument);
-    return GANZ_OK;
+    return ganz_decoder_set_instrument(t->decoder, &t->audit.instrument, err);
 }
 
 void ganz_translator_get_counters(const ganz_translator *t, int product, ganz_product_counts *counts)
