@@ -60,7 +60,7 @@ static bool add_set(sets *s, const char *source, const char *target, double weig
 
 static int no_memory(void)
 {
-    const ganz_error err = {GANZ_ENOMEM, "out of memory for the names of the files"};
+    const ganz_error err = {.status = GANZ_ENOMEM, .message = "out of memory for the names of the files"};
     return cli_fail(&cli_about_prepare, &err);
 }
 

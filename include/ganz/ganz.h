@@ -42,6 +42,7 @@ typedef enum ganz_status {
 typedef struct ganz_error {
     ganz_status status;
     char message[384];
+    long long line; /* of the file or of the call that it is about, counted from 1; 0: of none */
 } ganz_error;
 
 /* "invalid argument", "out of memory", ...; never NULL. */

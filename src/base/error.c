@@ -1,3 +1,4 @@
+/* Statuses and their sentences, and the end of a broken assertion. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,18 +35,36 @@ static void flatten(char *message)
         if (*s < 0x20 || *s == 0x7F) *s = '?';
 }
 
+/* The arguments may point into err->message itself. */
+static void __attribute__((format(printf, 2, 0))) put_message(ganz_error *err, const char *format, va_list args)
+{
+    char message[sizeof err->message];
+    vsnprintf(message, sizeof message, format, args);
+    flatten(message);
+    memcpy(err->message, message, sizeof message);
+}
+
 ganz_status ganz_fail(ganz_error *err, ganz_status status, const char *format, ...)
 {
     if (!err) return status;
     va_list args;
     va_start(args, format);
-    /* The arguments may point into err->message itself. */
-    char message[sizeof err->message];
-    vsnprintf(message, sizeof message, format, args);
+    put_message(err, format, args);
     va_end(args);
-    flatten(message);
     err->status = status;
-    memcpy(err->message, message, sizeof message);
+    err->line = 0;
+    return status;
+}
+
+ganz_status ganz_fail_line(ganz_error *err, ganz_status status, long long line, const char *format, ...)
+{
+    if (!err) return status;
+    va_list args;
+    va_start(args, format);
+    put_message(err, format, args);
+    va_end(args);
+    err->status = status;
+    err->line = line;
     return status;
 }
 

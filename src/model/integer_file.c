@@ -40,7 +40,6 @@ static int scales_of(const ganz_net *net, const ganz_param *p)
 
 static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, ganz_error *err)
 {
-    size_t bytes;
     int64_t dims[2];
     char name[64];
     for (int i = 0; i < net->params.count; i++) {
@@ -57,8 +56,7 @@ static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab
         const int rank = ganz_model_shape(p, dims);
         if (kept(net, p) == KEPT_CODES) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_I8, rank, dims, err));
     }
-    ganz_vocab_file(vocab, &bytes);
-    return ganz_writer_declare(w, "vocabulary", GANZ_DTYPE_U8, 1, (const int64_t[]){(int64_t)bytes}, err);
+    return ganz_model_declare_vocab(w, vocab, err);
 }
 
 /* The codes of one parameter at a time. */
@@ -107,7 +105,6 @@ static ganz_status write_floats(ganz_writer *w, const freezer *f, int param, gan
 static ganz_status write_data(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, const freezer *f,
                               ganz_error *err)
 {
-    size_t bytes;
     for (int i = 0; i < net->params.count; i++) {
         if (kept(net, &net->params.list[i]) == KEPT_VALUES) GANZ_TRY(write_floats(w, f, i, err));
         else GANZ_TRY(write_scales(w, f, net, i, err));
@@ -118,8 +115,7 @@ static ganz_status write_data(ganz_writer *w, const ganz_net *net, const ganz_vo
         freeze(f, i);
         GANZ_TRY(ganz_writer_write(w, f->codes, ganz_param_count(&net->params.list[i]), err));
     }
-    const char *const text = ganz_vocab_file(vocab, &bytes);
-    return ganz_writer_write(w, text, bytes, err);
+    return ganz_model_write_vocab(w, vocab, err);
 }
 
 static ganz_status open_freezer(freezer *f, const ganz_net *net, ganz_error *err)
