@@ -269,12 +269,11 @@ typedef struct learning {
     ganz_vocab_progress last;
 } learning;
 
-static bool show(void *context, const ganz_vocab_progress *progress)
+static void show(void *context, const ganz_vocab_progress *progress)
 {
     learning *const l = context;
     l->last = *progress;
     cli_progress_show(&l->progress, progress->tried);
-    return true;
 }
 
 static ganz_status learn(const cli_list *texts, ganz_vocab_learning *how, const char *out_path, bool quiet,
@@ -286,6 +285,7 @@ static ganz_status learn(const cli_list *texts, ganz_vocab_learning *how, const 
     cli_progress_start(&l.progress, "learning", "vocabularies tried", 0, quiet);
     how->progress = show;
     how->context = &l;
+    how->stop = cli_stop_listen(&cli_about_vocab, "after the vocabulary that is being tried; nothing is written");
     /* Opened first: a folder that cannot be written is known before the work. */
     ganz_status status = ganz_output_open(&out, out_path, err);
     if (status != GANZ_OK) return status;

@@ -316,10 +316,16 @@ static void odd_lines_are_no_trouble(void **state)
     assert_int_equal(n.read, 0);
 }
 
-static bool stop_at_once(void *context, long long pairs)
+typedef struct stopper {
+    ganz_flag stop;
+    long long seen;
+} stopper;
+
+static void stop_at_once(void *context, long long pairs)
 {
-    *(long long *)context = pairs;
-    return false;
+    stopper *const s = context;
+    s->seen = pairs;
+    ganz_flag_set(&s->stop);
 }
 
 static void work_can_be_stopped(void **state)
@@ -329,12 +335,13 @@ static void work_can_be_stopped(void **state)
     ganz_prepare_options o;
     ganz_prepare_counts n;
     ganz_error err;
-    long long seen = 0;
+    stopper s = {{0}, 0};
     ganz_prepare_defaults(&o);
     o.progress = stop_at_once;
-    o.context = &seen;
+    o.context = &s;
+    o.stop = &s.stop;
     assert_int_equal(prepare(&o, &n, &err), GANZ_ESTOPPED);
-    assert_true(seen > 0 && seen < 40000);
+    assert_true(s.seen > 0 && s.seen < 40000);
     assert_int_equal(system("test $(ls | wc -l) = 2"), 0);
 }
 

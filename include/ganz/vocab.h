@@ -75,7 +75,8 @@ typedef struct ganz_vocab_learning {
     long long sample_chars; /* of each file: 1000000; 0 takes all text */
     int max_length;         /* 200: the longest entry has one character less */
     bool replace_invalid;   /* false: text that is not UTF-8 is an error; true: it becomes U+FFFD */
-    bool (*progress)(void *context, const ganz_vocab_progress *progress); /* or NULL; false stops */
+    const ganz_flag *stop;  /* looked at between lines, and between vocabularies that are tried; or NULL */
+    void (*progress)(void *context, const ganz_vocab_progress *progress); /* or NULL */
     void *context;
 } ganz_vocab_learning;
 

@@ -224,9 +224,9 @@ ganz_status ganz_learn_search(const ganz_suffixes *s, const ganz_vocab_learning 
             progress->tried++;
             progress->min_count = middle;
             progress->size = (int)size;
-            if (how->progress && !how->progress(how->context, progress))
-                return ganz_fail(err, GANZ_ESTOPPED, "stopped");
+            if (how->progress) how->progress(how->context, progress);
         }
+        if (ganz_flag_is_set(how->stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
         if (off * 100 < how->target_size || low >= high || middle < 2) return GANZ_OK;
         if (size > (size_t)how->target_size) low = middle + 1;
         else high = middle - 1;

@@ -209,8 +209,8 @@ static ganz_status run_block(job *j, ganz_lines *source, ganz_lines *target, gan
     }
     GANZ_TRY(write_block(j, source, target, counts, err));
     j->read += j->count;
-    if (j->options->progress && !j->options->progress(j->options->context, j->read))
-        return ganz_fail(err, GANZ_ESTOPPED, "stopped after %lld pairs", j->read);
+    if (j->options->progress) j->options->progress(j->options->context, j->read);
+    if (ganz_flag_is_set(j->options->stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped after %lld pairs", j->read);
     return GANZ_OK;
 }
 

@@ -30,7 +30,7 @@ typedef struct run {
     bool saved;         /* the last checkpoint holds all there is */
 } run;
 
-static bool stopping(const run *r) { return r->options->stop && *r->options->stop; }
+static bool stopping(const run *r) { return ganz_flag_is_set(r->options->stop); }
 
 /* ---- telling ------------------------------------------------------------------------------------ */
 
@@ -210,7 +210,7 @@ static ganz_status save_checkpoint(run *r, ganz_error *err)
     GANZ_TRY(ganz_log_plot(r->files.log, r->files.svg, quantizes(r) ? "Quantization" : "Training", taught, err));
     r->paused += ganz_seconds() - started;
     r->saved = true;
-    if (r->options->save) *r->options->save = 0;
+    if (r->options->save) ganz_flag_clear(r->options->save);
     tell(r, NULL);
     return GANZ_OK;
 }
@@ -348,7 +348,7 @@ static ganz_status after_step(run *r, ganz_error *err)
     if (due(recipe->save_every, step)) {
         if (recipe->average_last > 0) GANZ_TRY(keep_model(r, err));
         GANZ_TRY(save_checkpoint(r, err));
-    } else if (r->options->save && *r->options->save) {
+    } else if (ganz_flag_is_set(r->options->save)) {
         GANZ_TRY(save_checkpoint(r, err));
         tell(r, "saved a checkpoint");
     }

@@ -167,8 +167,8 @@ static ganz_status fill_end(filling *f, ganz_stepper *stepper, double sums[3], g
 
 static ganz_status fail_stopped(ganz_error *err) { return ganz_fail(err, GANZ_ESTOPPED, "validation was stopped"); }
 
-ganz_status ganz_valid_loss(ganz_valid *v, ganz_stepper *stepper, const volatile sig_atomic_t *stop, double *loss,
-                            double *accuracy, ganz_error *err)
+ganz_status ganz_valid_loss(ganz_valid *v, ganz_stepper *stepper, const ganz_flag *stop, double *loss, double *accuracy,
+                            ganz_error *err)
 {
     double sums[3] = {0};
     filling f = fill_start(v);
@@ -179,7 +179,7 @@ ganz_status ganz_valid_loss(ganz_valid *v, ganz_stepper *stepper, const volatile
         if (p->target_count < 2 || p->target_count > longest) continue;
         if (f.batch.source_rows + p->source_count > v->tokens || f.batch.target_rows + p->target_count > v->tokens) {
             GANZ_TRY(fill_end(&f, stepper, sums, err));
-            if (stop && *stop) return fail_stopped(err);
+            if (ganz_flag_is_set(stop)) return fail_stopped(err);
         }
         fill_add(&f, v, p);
     }
@@ -224,8 +224,8 @@ out:
     return status;
 }
 
-ganz_status ganz_valid_bleu(ganz_valid *v, ganz_decoder *decoder, int most, const volatile sig_atomic_t *stop,
-                            double *bleu, ganz_error *err)
+ganz_status ganz_valid_bleu(ganz_valid *v, ganz_decoder *decoder, int most, const ganz_flag *stop, double *bleu,
+                            ganz_error *err)
 {
     const ganz_score_settings settings = {.metric = GANZ_BLEU, .words = GANZ_WORDS_13A};
     ganz_scorer *scorer;
@@ -235,7 +235,7 @@ ganz_status ganz_valid_bleu(ganz_valid *v, ganz_decoder *decoder, int most, cons
     GANZ_TRY(ganz_scorer_open(&scorer, &settings, err));
     for (int first = 0; status == GANZ_OK && first < most; first += group) {
         const int n = most - first < group ? most - first : group;
-        status = stop && *stop ? fail_stopped(err) : score_group(v, decoder, first, n, most, scorer, err);
+        status = ganz_flag_is_set(stop) ? fail_stopped(err) : score_group(v, decoder, first, n, most, scorer, err);
     }
     if (status == GANZ_OK) *bleu = ganz_scorer_score(scorer).score;
     ganz_scorer_close(&scorer);

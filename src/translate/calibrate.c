@@ -142,8 +142,7 @@ static ganz_status run_batch(calibrator *c, ganz_error *err)
     c->report->lines += c->count;
     c->ids.count = 0;
     c->count = 0;
-    if (c->how->progress && !c->how->progress(c->how->context, c->report->lines))
-        return ganz_fail(err, GANZ_ESTOPPED, "stopped");
+    if (c->how->progress) c->how->progress(c->how->context, c->report->lines);
     return GANZ_OK;
 }
 
@@ -246,7 +245,8 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     c->longest = c->model->info.config.max_positions < LONGEST ? c->model->info.config.max_positions : LONGEST;
     const ganz_decoder_options d = {.search = {.beam = how->beam, .n_best = 1, .alpha = 0.6},
                                     .batch_tokens = BATCH_TOKENS,
-                                    .max_input = c->longest};
+                                    .max_input = c->longest,
+                                    .stop = how->stop};
     return ganz_decoder_open(&c->decoder, c->be, &c->model->net, &c->model->weights, &d, err);
 }
 

@@ -10,6 +10,7 @@
 #include "translate/decode.h"
 #include "translate/inspect.h"
 #include "translate/split.h"
+#include "translate/translator.h"
 
 enum { LEAST_INPUT = 16 /* any one character fits */, USUAL_INPUT = 256, MOST_BATCH = 1 << 20, MOST_THREADS = 1024 };
 
@@ -110,7 +111,8 @@ static ganz_status open_parts(ganz_translator *t, ganz_error *err)
     const ganz_decoder_options d = {.search = {.beam = o->beam, .n_best = o->n_best, .alpha = o->alpha},
                                     .batch_tokens = o->batch_tokens,
                                     .max_input = o->max_input,
-                                    .max_length = o->max_length};
+                                    .max_length = o->max_length,
+                                    .stop = o->stop};
     GANZ_TRY(open_device(t, err));
     const ganz_weights *const weights = t->be->host ? &m->weights : &t->weights;
     GANZ_TRY(ganz_decoder_open(&t->decoder, t->be, &m->net, weights, &d, err));
@@ -248,7 +250,7 @@ static ganz_status cut_lines(ganz_translator *t, const ganz_line *lines, int cou
         ganz_error why;
         t->first_piece[i] = (int)t->piece_count;
         const ganz_status status = add_line(t, &lines[i], &why);
-        if (status != GANZ_OK) return ganz_fail_line(err, status, i + 1, "line %d: %s", i + 1, why.message);
+        if (status != GANZ_OK) return ganz_fail_line(err, status, i + 1, "%s", why.message);
         if (t->piece_count > INT32_MAX / GANZ_BEAM_MOST)
             return ganz_fail(err, GANZ_ELIMIT, "too much text for one call");
     }
@@ -401,8 +403,8 @@ static ganz_status link_results(ganz_translator *t, const ganz_line *lines, int 
 
 /* ---- the call ----------------------------------------------------------------------------------- */
 
-ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count, const ganz_result **results,
-                           ganz_error *err)
+ganz_status ganz_translator_run(ganz_translator *t, const ganz_line *lines, int count, const ganz_result **results,
+                                ganz_error *err)
 {
     *results = NULL;
     if (count < 0 || (count > 0 && !lines)) return ganz_fail(err, GANZ_EINVAL, "no lines to translate");
@@ -414,6 +416,23 @@ ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count
     if (t->link.aligner) GANZ_TRY(link_results(t, lines, count, found, err));
     *results = t->results;
     return GANZ_OK;
+}
+
+ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count, const ganz_result **results,
+                           ganz_error *err)
+{
+    ganz_error why = {0};
+    const ganz_status status = ganz_translator_run(t, lines, count, results, &why);
+    if (status == GANZ_OK) return GANZ_OK;
+    if (why.line > 0) return ganz_fail_line(err, status, why.line, "line %lld: %s", why.line, why.message);
+    return ganz_fail(err, status, "%s", why.message);
+}
+
+long long ganz_translator_tokens(const ganz_translator *t)
+{
+    long long tokens = 0;
+    for (size_t i = 0; i < t->piece_count; i++) tokens += t->pieces[i].count;
+    return tokens;
 }
 
 /* ---- counting ----------------------------------------------------------------------------------- */
