@@ -1,17 +1,19 @@
-/* ganz translate: lines in, translations out, in order, on several threads. */
+/* ganz translate: one thread reads lines and hands them to a service, another one writes its answers in order. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "ganz/io.h"
+#include "ganz/service.h"
 
 /* clang-format off */
 const cli_command cli_about_translate = {
-    "translate", "[--model MODEL] [FILE...]", "translate text, one line each",
-    "Reads the files, or standard input, and writes one line for each line, in the same order; a blank line for a\n"
+    "translate", "[--model MODEL] [FILE... | --text TEXT]", "translate text, one line each",
+    "Reads the files, --text, or standard input, and writes one line for each line, in the same order; a blank line for a\n"
     "blank line. Compressed files are recognised; an output named .gz, .xz or .zst is compressed. Answers as soon as\n"
     "the input pauses, so that it can be talked to through pipes.\n"
     "\n"
@@ -26,61 +28,56 @@ const cli_command cli_about_translate = {
 };
 /* clang-format on */
 
-enum {
-    FIRST_LINES = 16,
-    MOST_LINES = 256,
-    GPU_LINES = 1024,
-    CPU_TOKENS = 3072,
-    GPU_TOKENS = 16384,
-    BLOCK_BYTES = 1 << 20,
-    MOST_THREADS = 256
-};
+enum { SLOT_LINES = 32, SLOT_BYTES = 1 << 18, SLOTS_A_THREAD = 64, MOST_THREADS = 256 };
 
 typedef struct buffer {
     char *data;
     size_t bytes, capacity;
 } buffer;
 
-/* Lines that go through one translator together. Which lines share a block depends on the input alone, not on
- * threads. */
-typedef struct block {
-    buffer text, out;
-    ganz_line lines[GPU_LINES];
-    size_t begin[GPU_LINES], prefix[GPU_LINES]; /* in text, while it may still move */
+/* Lines that are read and handed in together; what pauses comes in smaller ones. */
+typedef struct slot {
+    buffer text;
+    ganz_line lines[SLOT_LINES];
+    size_t begin[SLOT_LINES], prefix[SLOT_LINES]; /* in text, while it may still move */
     int count;
-    long long first; /* number of the first line */
-    bool done;
-} block;
+    long long first;             /* number of the first line */
+    unsigned long long position; /* in all input, in bytes */
+    ganz_request *request;
+} slot;
 
 typedef struct job {
-    ganz_translator_options options;
-    const char *model_path, *out_path, *prefix_path, *invalid;
+    ganz_service_options options;
+    const char *model_path, *out_path, *prefix_path, *invalid, *text;
     bool scores, quiet;
-    long long threads;
-    int most_lines; /* of a block */
+    bool talking; /* a person types lines and reads the answers */
     ganz_model *model;
+    ganz_service *service;
     ganz_output *out;
     ganz_lines *lines, *prefixes;
     long long lines_read;
+    unsigned long long total, before; /* bytes of all input, 0: unknown; of the files before this one */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    block *ring; /* block n lives in ring[n % slots] */
-    long long slots, filled, taken, written, opened;
+    slot *ring; /* slot n is ring[n % slots] */
+    long long slots, submitted, written;
     bool ended, failed;
     ganz_error err; /* of the first failure */
     cli_progress progress;
     long long lines_written;
 } job;
 
-/* ---- buffers ------------------------------------------------------------------------------------ */
-
-static ganz_status out_of_memory(ganz_error *err)
+static ganz_status fail(ganz_error *err, ganz_status status, const char *name, const char *what)
 {
-    err->status = GANZ_ENOMEM;
-    snprintf(err->message, sizeof err->message, "out of memory");
-    return GANZ_ENOMEM;
+    *err = (ganz_error){.status = status};
+    snprintf(err->message, sizeof err->message, "%s%s", name, what);
+    return status;
 }
+
+static ganz_status out_of_memory(ganz_error *err) { return fail(err, GANZ_ENOMEM, "", "out of memory"); }
+
+/* ---- reading ------------------------------------------------------------------------------------ */
 
 static ganz_status make_room(buffer *b, size_t more, ganz_error *err)
 {
@@ -93,211 +90,212 @@ static ganz_status make_room(buffer *b, size_t more, ganz_error *err)
     return GANZ_OK;
 }
 
-static ganz_status add(buffer *b, const char *text, size_t bytes, ganz_error *err)
+/* Appends the next line of a file; text that is not UTF-8 is repaired or refused, as the user wants. *more: there was
+ * one. */
+static ganz_status add_line(const job *j, slot *s, ganz_lines *from, bool *more, ganz_error *err)
 {
-    const ganz_status status = make_room(b, bytes, err);
+    const char *text;
+    size_t bytes, replaced;
+    ganz_status status = ganz_lines_next(from, &text, &bytes, err);
+    *more = status == GANZ_OK && text;
+    if (!*more) return status;
+    if (ganz_lines_number(from) == 1 && bytes >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) { /* a byte order mark */
+        text += 3;
+        bytes -= 3;
+    }
+    const bool valid = ganz_utf8_valid(text, bytes);
+    if (!valid && strcmp(j->invalid, "replace") != 0) {
+        err->status = GANZ_EINVAL;
+        snprintf(err->message, sizeof err->message, "%s:%lld: not UTF-8", ganz_lines_name(from),
+                 ganz_lines_number(from));
+        return GANZ_EINVAL;
+    }
+    status = make_room(&s->text, valid ? bytes : 3 * bytes, err);
     if (status != GANZ_OK) return status;
-    if (bytes > 0) memcpy(b->data + b->bytes, text, bytes);
-    b->bytes += bytes;
+    char *const end = s->text.data + s->text.bytes;
+    if (!valid) bytes = ganz_utf8_repair(text, bytes, end, &replaced);
+    else if (bytes > 0) memcpy(end, text, bytes);
+    s->text.bytes += bytes;
     return GANZ_OK;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
-
-/* Appends a line to the block's text; text that is not UTF-8 is repaired or refused, as the user wants. */
-static ganz_status add_line(const job *j, block *b, const ganz_lines *from, const char *text, size_t bytes,
-                            ganz_error *err)
+static ganz_status add_prefix(const job *j, slot *s, ganz_error *err)
 {
-    if (ganz_utf8_valid(text, bytes)) return add(&b->text, text, bytes, err);
-    if (strcmp(j->invalid, "replace") == 0) {
-        const ganz_status status = make_room(&b->text, 3 * bytes, err);
-        size_t replaced;
-        if (status == GANZ_OK) b->text.bytes += ganz_utf8_repair(text, bytes, b->text.data + b->text.bytes, &replaced);
-        return status;
-    }
-    err->status = GANZ_EINVAL;
-    snprintf(err->message, sizeof err->message, "%s:%lld: not UTF-8", ganz_lines_name(from), ganz_lines_number(from));
-    return GANZ_EINVAL;
+    bool more;
+    const ganz_status status = add_line(j, s, j->prefixes, &more, err);
+    if (status != GANZ_OK || more) return status;
+    return fail(err, GANZ_EINVAL, j->prefix_path, " has fewer lines than the input");
 }
 
-/* Editors of some systems begin a file with a byte order mark, which is no part of the sentence. */
-static void skip_mark(const ganz_lines *from, const char **text, size_t *bytes)
+/* Fills a slot from the open file, up to where the input pauses; *more: the file has not ended. */
+static ganz_status fill_slot(job *j, slot *s, bool *more, ganz_error *err)
 {
-    if (ganz_lines_number(from) != 1 || *bytes < 3 || memcmp(*text, "\xEF\xBB\xBF", 3) != 0) return;
-    *text += 3;
-    *bytes -= 3;
-}
-
-static ganz_status add_prefix(const job *j, block *b, ganz_error *err)
-{
-    const char *text;
-    size_t bytes;
-    const ganz_status status = ganz_lines_next(j->prefixes, &text, &bytes, err);
-    if (status != GANZ_OK) return status;
-    if (text) skip_mark(j->prefixes, &text, &bytes);
-    if (text) return add_line(j, b, j->prefixes, text, bytes, err);
-    err->status = GANZ_EINVAL;
-    snprintf(err->message, sizeof err->message, "%s has fewer lines than the input", j->prefix_path);
-    return GANZ_EINVAL;
-}
-
-/* Fills a block from the open file; *more: the file has not ended. */
-static ganz_status fill_block(job *j, block *b, bool *more, ganz_error *err)
-{
-    long long size = FIRST_LINES << (j->filled < 6 ? j->filled : 6); /* the first results come soon */
-    if (size > j->most_lines) size = j->most_lines;
-    b->first = j->lines_read + 1;
-    b->text.bytes = 0;
-    for (b->count = 0; b->count < size && b->text.bytes < BLOCK_BYTES; b->count++) {
-        const char *text;
-        size_t bytes;
-        if (b->count > 0 && !ganz_lines_ready(j->lines)) break;
-        ganz_status status = ganz_lines_next(j->lines, &text, &bytes, err);
-        *more = status == GANZ_OK && text;
+    s->first = j->lines_read + 1;
+    s->text.bytes = 0;
+    for (s->count = 0; s->count < SLOT_LINES && s->text.bytes < SLOT_BYTES; s->count++) {
+        if (s->count > 0 && !ganz_lines_ready(j->lines)) break;
+        s->begin[s->count] = s->text.bytes;
+        ganz_status status = add_line(j, s, j->lines, more, err);
         if (!*more) return status;
-        skip_mark(j->lines, &text, &bytes);
-        b->begin[b->count] = b->text.bytes;
-        status = add_line(j, b, j->lines, text, bytes, err);
-        b->prefix[b->count] = b->text.bytes;
-        if (status == GANZ_OK && j->prefixes) status = add_prefix(j, b, err);
+        s->prefix[s->count] = s->text.bytes;
+        if (status == GANZ_OK && j->prefixes) status = add_prefix(j, s, err);
         if (status != GANZ_OK) return status;
     }
     return GANZ_OK;
 }
 
-static void point_lines(block *b, bool prefixes)
+static void point_lines(slot *s, bool prefixes)
 {
-    for (int i = 0; i < b->count; i++) {
-        const size_t end = i + 1 < b->count ? b->begin[i + 1] : b->text.bytes;
-        b->lines[i] = (ganz_line){.text = b->text.data + b->begin[i], .bytes = b->prefix[i] - b->begin[i]};
-        if (prefixes && end > b->prefix[i]) {
-            b->lines[i].prefix = b->text.data + b->prefix[i];
-            b->lines[i].prefix_bytes = end - b->prefix[i];
+    for (int i = 0; i < s->count; i++) {
+        const size_t end = i + 1 < s->count ? s->begin[i + 1] : s->text.bytes;
+        s->lines[i] = (ganz_line){.text = s->text.data + s->begin[i], .bytes = s->prefix[i] - s->begin[i]};
+        if (prefixes && end > s->prefix[i]) {
+            s->lines[i].prefix = s->text.data + s->prefix[i];
+            s->lines[i].prefix_bytes = end - s->prefix[i];
         }
     }
 }
 
-/* ---- translating -------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------ */
 
 /* Pharaoh's format: source-target, separated by spaces. */
-static ganz_status add_links(block *b, const ganz_translation *t, ganz_error *err)
+static ganz_status write_links(job *j, const ganz_translation *t, ganz_error *err)
 {
-    char link[32];
-    ganz_status status = t->link_count > 0 ? GANZ_OK : add(&b->out, "\t", 1, err);
-    for (int i = 0; i < t->link_count && status == GANZ_OK; i++) {
-        const int bytes =
-            snprintf(link, sizeof link, "%c%d-%d", i ? ' ' : '\t', t->links[i].source, t->links[i].target);
-        status = add(&b->out, link, (size_t)bytes, err);
-    }
+    ganz_status status = ganz_output_write(j->out, "\t", 1, err);
+    for (int i = 0; i < t->link_count && status == GANZ_OK; i++)
+        status = ganz_output_printf(j->out, err, "%s%d-%d", i ? " " : "", t->links[i].source, t->links[i].target);
     return status;
 }
 
-static ganz_status add_result(const job *j, block *b, int line, const ganz_translation *t, ganz_error *err)
-{
-    char head[96] = "";
-    size_t bytes = 0;
-    if (j->options.n_best > 1) bytes = (size_t)snprintf(head, sizeof head, "%lld\t", b->first + line);
-    if (j->scores) bytes += (size_t)snprintf(head + bytes, sizeof head - bytes, "%.6f\t", t->score);
-    ganz_status status = add(&b->out, head, bytes, err);
-    if (status == GANZ_OK) status = add(&b->out, t->text, t->bytes, err);
-    if (j->options.alignment && status == GANZ_OK) status = add_links(b, t, err);
-    return status == GANZ_OK ? add(&b->out, "\n", 1, err) : status;
-}
-
-/* What is refused about a line that could be read is its prefix: the library counts lines of the block. */
-static void name_line(const job *j, const block *b, ganz_error *err)
-{
-    ganz_error told = *err;
-    int line, at = 0;
-    if (!j->prefixes || sscanf(told.message, "line %d: %n", &line, &at) != 1 || at == 0) return;
-    snprintf(err->message, sizeof err->message, "%s:%lld: %s", j->prefix_path, b->first + line - 1, told.message + at);
-}
-
-static ganz_status translate_block(const job *j, ganz_translator *t, block *b, ganz_error *err)
-{
-    const ganz_result *results;
-    point_lines(b, j->prefixes != NULL);
-    b->out.bytes = 0;
-    ganz_status status = ganz_translate(t, b->lines, b->count, &results, err);
-    if (status != GANZ_OK) name_line(j, b, err);
-    for (int i = 0; i < b->count && status == GANZ_OK; i++)
-        for (int k = 0; k < results[i].count && status == GANZ_OK; k++)
-            status = add_result(j, b, i, &results[i].best[k], err);
-    return status;
-}
-
-/* Under the lock: writes what is next in order. */
-static ganz_status write_blocks(job *j, ganz_error *err)
+static ganz_status write_translation(job *j, long long line, const ganz_translation *t, ganz_error *err)
 {
     ganz_status status = GANZ_OK;
-    while (status == GANZ_OK && j->written < j->filled && j->ring[j->written % j->slots].done) {
-        block *const b = &j->ring[j->written % j->slots];
-        status = ganz_output_write(j->out, b->out.data, b->out.bytes, err);
-        if (status == GANZ_OK && strcmp(j->out_path, "-") == 0) status = ganz_output_flush(j->out, err);
-        b->done = false;
-        j->written++;
-        j->lines_written += b->count;
-        cli_progress_show(&j->progress, j->lines_written);
-    }
+    if (j->options.translator.n_best > 1) status = ganz_output_printf(j->out, err, "%lld\t", line);
+    if (j->scores && status == GANZ_OK) status = ganz_output_printf(j->out, err, "%.6f\t", t->score);
+    if (status == GANZ_OK) status = ganz_output_write(j->out, t->text, t->bytes, err);
+    if (j->options.translator.alignment && status == GANZ_OK) status = write_links(j, t, err);
+    return status == GANZ_OK ? ganz_output_write(j->out, "\n", 1, err) : status;
+}
+
+/* Of a line that could be read, only its prefix can be refused. */
+static void name_prefix(const job *j, const slot *s, ganz_error *err)
+{
+    const ganz_error told = *err;
+    if (!j->prefix_path || told.line == 0) return;
+    snprintf(err->message, sizeof err->message, "%s:%lld: %.320s", j->prefix_path, s->first + told.line - 1,
+             told.message);
+}
+
+static ganz_status write_slot(job *j, const slot *s, ganz_error *err)
+{
+    const ganz_result *results;
+    ganz_status status = ganz_request_wait(s->request, &results, err);
+    if (status != GANZ_OK) name_prefix(j, s, err);
+    for (int i = 0; status == GANZ_OK && i < s->count; i++)
+        for (int k = 0; status == GANZ_OK && k < results[i].count; k++)
+            status = write_translation(j, s->first + i, &results[i].best[k], err);
+    if (status == GANZ_OK && strcmp(j->out_path, "-") == 0) status = ganz_output_flush(j->out, err);
     return status;
 }
 
+/* The lock is held. */
 static void fail_job(job *j, const ganz_error *err)
 {
     if (!j->failed) j->err = *err;
     j->failed = true;
+    pthread_cond_broadcast(&j->changed);
 }
 
-static void *work(void *context)
+/* A thread: writes slots in order until all are written or something fails. */
+static void *write_slots(void *context)
 {
     job *const j = context;
-    ganz_translator *t;
-    ganz_error err;
-    ganz_status status = ganz_translator_open(&t, j->model, &j->options, &err);
     pthread_mutex_lock(&j->lock);
-    j->opened++;
     for (;;) {
-        if (status != GANZ_OK) fail_job(j, &err);
-        pthread_cond_broadcast(&j->changed);
-        while (j->taken == j->filled && !j->ended && !j->failed) pthread_cond_wait(&j->changed, &j->lock);
-        if (j->failed || j->taken == j->filled) break;
-        block *const b = &j->ring[j->taken++ % j->slots];
+        while (j->written == j->submitted && !j->ended && !j->failed) pthread_cond_wait(&j->changed, &j->lock);
+        if (j->failed || j->written == j->submitted) break;
+        slot *const s = &j->ring[j->written % j->slots];
         pthread_mutex_unlock(&j->lock);
-        status = translate_block(j, t, b, &err);
+        ganz_error err;
+        const ganz_status status = write_slot(j, s, &err);
+        ganz_request_close(&s->request);
+        j->lines_written += s->count;
+        if (j->total > 0) j->progress.share = (double)s->position / (double)j->total;
+        cli_progress_show(&j->progress, j->lines_written);
         pthread_mutex_lock(&j->lock);
-        b->done = true;
-        if (status == GANZ_OK && !j->failed) status = write_blocks(j, &err);
+        if (status != GANZ_OK) fail_job(j, &err);
+        j->written++;
+        pthread_cond_broadcast(&j->changed);
     }
     pthread_mutex_unlock(&j->lock);
-    ganz_translator_close(&t);
     return NULL;
+}
+
+/* ---- a conversation ----------------------------------------------------------------------------- */
+
+/* Before input is waited for, a person sees all answers and then a prompt. */
+static void prompt(job *j)
+{
+    if (!j->talking) return;
+    pthread_mutex_lock(&j->lock);
+    while (j->written < j->submitted && !j->failed) pthread_cond_wait(&j->changed, &j->lock);
+    pthread_mutex_unlock(&j->lock);
+    fputs("> ", stderr);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
-/* Reads blocks into free places of the ring until the file ends or something fails. */
-static ganz_status read_file(job *j, const char *path, ganz_error *err)
+/* Waits until slot number `submitted` is free. False: something has failed. */
+static bool wait_for_slot(job *j)
 {
-    ganz_status status = ganz_lines_open(&j->lines, path, err);
-    bool more = status == GANZ_OK;
-    while (more) {
-        pthread_mutex_lock(&j->lock);
-        while (j->filled - j->written == j->slots && !j->failed) pthread_cond_wait(&j->changed, &j->lock);
-        const bool failed = j->failed;
-        pthread_mutex_unlock(&j->lock);
-        if (failed) break;
-        block *const b = &j->ring[j->filled % j->slots];
-        status = fill_block(j, b, &more, err);
-        if (status != GANZ_OK) break;
-        if (b->count == 0) continue;
-        j->lines_read += b->count;
-        pthread_mutex_lock(&j->lock);
-        j->filled++;
-        pthread_cond_broadcast(&j->changed);
-        pthread_mutex_unlock(&j->lock);
+    pthread_mutex_lock(&j->lock);
+    while (j->submitted - j->written == j->slots && !j->failed) pthread_cond_wait(&j->changed, &j->lock);
+    const bool good = !j->failed;
+    pthread_mutex_unlock(&j->lock);
+    return good;
+}
+
+static ganz_status submit(job *j, slot *s, ganz_error *err)
+{
+    if (s->count == 0) return GANZ_OK;
+    point_lines(s, j->prefixes != NULL);
+    s->position = j->before + ganz_lines_position(j->lines);
+    const ganz_status status = ganz_service_submit(j->service, s->lines, s->count, NULL, &s->request, err);
+    if (status != GANZ_OK) return status;
+    j->lines_read += s->count;
+    pthread_mutex_lock(&j->lock);
+    j->submitted++;
+    pthread_cond_broadcast(&j->changed);
+    pthread_mutex_unlock(&j->lock);
+    return GANZ_OK;
+}
+
+/* Hands in the lines that are open until they end or something fails. */
+static ganz_status read_lines(job *j, ganz_error *err)
+{
+    ganz_status status = GANZ_OK;
+    for (bool more = true; more && status == GANZ_OK && wait_for_slot(j);) {
+        slot *const s = &j->ring[j->submitted % j->slots];
+        status = fill_slot(j, s, &more, err);
+        if (status == GANZ_OK) status = submit(j, s, err);
+        if (status == GANZ_OK && more && !ganz_lines_ready(j->lines)) prompt(j);
     }
+    j->before += ganz_lines_position(j->lines);
     ganz_lines_close(&j->lines);
     return status;
+}
+
+static ganz_status read_file(job *j, const char *path, ganz_error *err)
+{
+    prompt(j);
+    const ganz_status status = ganz_lines_open(&j->lines, path, err);
+    return status == GANZ_OK ? read_lines(j, err) : status;
+}
+
+static ganz_status read_text(job *j, ganz_error *err)
+{
+    const ganz_status status = ganz_lines_open_text(&j->lines, j->text, strlen(j->text), "--text", err);
+    return status == GANZ_OK ? read_lines(j, err) : status;
 }
 
 static ganz_status end_prefixes(const job *j, ganz_error *err)
@@ -306,56 +304,62 @@ static ganz_status end_prefixes(const job *j, ganz_error *err)
     size_t bytes;
     const ganz_status status = j->prefixes ? ganz_lines_next(j->prefixes, &text, &bytes, err) : GANZ_OK;
     if (status != GANZ_OK || !text) return status;
-    err->status = GANZ_EINVAL;
-    snprintf(err->message, sizeof err->message, "%s has more lines than the input", j->prefix_path);
-    return GANZ_EINVAL;
+    return fail(err, GANZ_EINVAL, j->prefix_path, " has more lines than the input");
 }
 
-static ganz_status read_files(job *j, const cli_list *files, ganz_error *err)
+static ganz_status read_all(job *j, const cli_list *files, ganz_error *err)
 {
     ganz_status status = GANZ_OK;
     if (j->prefix_path) status = ganz_lines_open(&j->prefixes, j->prefix_path, err);
-    if (status == GANZ_OK && files->count == 0) status = read_file(j, "-", err);
+    if (status == GANZ_OK && j->text) status = read_text(j, err);
+    else if (status == GANZ_OK && files->count == 0) status = read_file(j, "-", err);
     for (int i = 0; i < files->count && status == GANZ_OK; i++) status = read_file(j, files->items[i], err);
     return status == GANZ_OK && !j->failed ? end_prefixes(j, err) : status;
 }
 
-/* Whatever is refused is refused before the input is asked for. */
-static bool wait_until_open(job *j, int started)
+/* One thread writes while this one reads. */
+static ganz_status run_threads(job *j, const cli_list *files, ganz_error *err)
 {
-    pthread_mutex_lock(&j->lock);
-    while (j->opened < started && !j->failed) pthread_cond_wait(&j->changed, &j->lock);
-    const bool good = !j->failed;
-    pthread_mutex_unlock(&j->lock);
-    return good;
-}
-
-/* Workers translate and write while this thread reads. */
-static ganz_status run_workers(job *j, const cli_list *files, ganz_error *err)
-{
-    pthread_t threads[MOST_THREADS];
-    int started = 0;
-    while (started < j->threads && pthread_create(&threads[started], NULL, work, j) == 0) started++;
-    ganz_status status = started > 0 ? GANZ_OK : out_of_memory(err);
-    if (started > 0 && wait_until_open(j, started)) status = read_files(j, files, err);
+    pthread_t writer;
+    if (pthread_create(&writer, NULL, write_slots, j) != 0) return out_of_memory(err);
+    const ganz_status status = read_all(j, files, err);
     pthread_mutex_lock(&j->lock);
     if (status != GANZ_OK) fail_job(j, err);
     j->ended = true;
     pthread_cond_broadcast(&j->changed);
     pthread_mutex_unlock(&j->lock);
-    for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    pthread_join(writer, NULL);
     if (j->failed) *err = j->err;
     return j->failed ? err->status : GANZ_OK;
 }
 
+/* Bytes of all input; 0 where a pipe or a terminal is among it. */
+static unsigned long long input_bytes(const cli_list *files)
+{
+    unsigned long long total = 0;
+    struct stat info;
+    for (int i = 0; i < (files->count ? files->count : 1); i++) {
+        const char *const path = files->count ? files->items[i] : "-";
+        const int status = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &info) : stat(path, &info);
+        if (status != 0 || !S_ISREG(info.st_mode)) return 0;
+        total += (unsigned long long)info.st_size;
+    }
+    return total;
+}
+
 static ganz_status run_job(job *j, const cli_list *files, ganz_error *err)
 {
-    j->slots = 2 * j->threads + 2;
+    j->slots = SLOTS_A_THREAD * (j->options.workers ? j->options.workers : ganz_cpu_count());
     j->ring = calloc((size_t)j->slots, sizeof *j->ring);
     if (!j->ring) return out_of_memory(err);
     ganz_status status = ganz_model_open(&j->model, j->model_path, err);
     if (status == GANZ_OK) status = ganz_output_open(&j->out, j->out_path, err);
-    if (status == GANZ_OK) status = run_workers(j, files, err);
+    /* whatever is refused is refused before the input is asked for */
+    if (status == GANZ_OK) status = ganz_service_open(&j->service, j->model, &j->options, err);
+    if (status == GANZ_OK && j->talking)
+        fputs("ganz translate: type a line and press Enter to see its translation; Ctrl-D ends\n", stderr);
+    if (status == GANZ_OK) status = run_threads(j, files, err);
+    if (j->talking) fputc('\n', stderr); /* behind the last prompt */
     cli_progress_end(&j->progress, j->lines_written);
     if (status == GANZ_OK) return ganz_output_finish(&j->out, err);
     ganz_output_abandon(&j->out);
@@ -365,30 +369,15 @@ static ganz_status run_job(job *j, const cli_list *files, ganz_error *err)
 static void free_job(job *j)
 {
     for (long long i = 0; j->ring && i < j->slots; i++) {
+        ganz_request_close(&j->ring[i].request);
         free(j->ring[i].text.data);
-        free(j->ring[i].out.data);
     }
     free(j->ring);
+    ganz_service_close(&j->service);
     ganz_lines_close(&j->prefixes);
     ganz_model_close(&j->model);
     pthread_cond_destroy(&j->changed);
     pthread_mutex_destroy(&j->lock);
-}
-
-static int start_job(job *j, const cli_list *files)
-{
-    ganz_error err;
-    char path[CLI_PATH];
-    j->model_path = cli_find_model(j->model_path, path);
-    if (!j->model_path) return cli_no_model(&cli_about_translate, "give --model FILE");
-    const bool gpu = strcmp(j->options.device, "cpu") != 0;
-    j->most_lines = gpu ? GPU_LINES : MOST_LINES;
-    if (j->options.batch_tokens == 0) j->options.batch_tokens = gpu ? GPU_TOKENS : CPU_TOKENS;
-    if (j->threads == 0) j->threads = gpu ? 1 : sysconf(_SC_NPROCESSORS_ONLN);
-    if (j->threads < 1 || j->threads > MOST_THREADS) j->threads = j->threads < 1 ? 1 : MOST_THREADS;
-    const bool talking = strcmp(j->out_path, "-") == 0 && isatty(STDOUT_FILENO);
-    cli_progress_start(&j->progress, "translated", "lines", 0, j->quiet || talking || !isatty(STDERR_FILENO));
-    return run_job(j, files, &err) == GANZ_OK ? CLI_OK : cli_fail(&cli_about_translate, &err);
 }
 
 static bool reads_input(const cli_list *files)
@@ -398,51 +387,73 @@ static bool reads_input(const cli_list *files)
     return found;
 }
 
+static int start_job(job *j, const cli_list *files)
+{
+    ganz_error err;
+    char path[CLI_PATH];
+    j->model_path = cli_find_model(j->model_path, path);
+    if (!j->model_path) return cli_no_model(&cli_about_translate, "give --model FILE");
+    const bool to_screen = strcmp(j->out_path, "-") == 0 && isatty(STDOUT_FILENO);
+    j->talking = to_screen && !j->text && !j->quiet && reads_input(files) && isatty(STDIN_FILENO);
+    j->total = j->text ? 0 : input_bytes(files);
+    cli_progress_start(&j->progress, "translated", "lines", 0, j->quiet || to_screen || !isatty(STDERR_FILENO));
+    return run_job(j, files, &err) == GANZ_OK ? CLI_OK : cli_fail(&cli_about_translate, &err);
+}
+
+/* What options cannot say one by one. -1: all is well. */
+static int check_job(const job *j, const cli_list *files)
+{
+    const cli_command *const about = &cli_about_translate;
+    const ganz_translator_options *const o = &j->options.translator;
+    if (o->n_best > o->beam) return cli_usage(about, "--n-best must be at most --beam (%d)", o->beam);
+    if (j->text && files->count > 0) return cli_usage(about, "--text and FILE exclude each other");
+    if (j->prefix_path && strcmp(j->prefix_path, "-") == 0 && !j->text && reads_input(files))
+        return cli_usage(about, "standard input can be the text or the prefixes, not both");
+    return -1;
+}
+
 int cli_run_translate(int argc, char **argv)
 {
     job j = {
         .out_path = "-", .invalid = "error", .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-    ganz_translator_defaults(&j.options);
-    j.options.device = "cpu";
-    j.options.precision = "auto";
-    long long beam = j.options.beam, n_best = 1, batch = 0, max_input = 0, max_length = 0;
+    ganz_service_defaults(&j.options);
+    ganz_translator_options *const o = &j.options.translator;
+    o->device = "cpu";
+    o->precision = "auto";
+    long long beam = o->beam, n_best = 1, batch = 0, max_input = 0, max_length = 0, threads = 0;
     const cli_option options[] = {
         {"model", 'm', CLI_TEXT, &j.model_path, "FILE", "the model", 0, 0},
+        {"text", 't', CLI_TEXT, &j.text, "TEXT", "translate this instead of files", 0, 0},
         {"out", 'o', CLI_TEXT, &j.out_path, "FILE", "where to write, - is standard output", 0, 0},
         {"beam", 'b', CLI_INT, &beam, "N", "hypotheses kept at each step; 1: greedy", 1, 64},
-        {"alpha", 0, CLI_REAL, &j.options.alpha, "A", "length penalty", 0, 10},
+        {"alpha", 0, CLI_REAL, &o->alpha, "A", "length penalty", 0, 10},
         {"n-best", 0, CLI_INT, &n_best, "N", "translations for each line, at most the beam", 1, 64},
         {"scores", 0, CLI_FLAG, &j.scores, NULL, "put scores before the translations", 0, 0},
-        {"alignment", 0, CLI_FLAG, &j.options.alignment, NULL, "put links between words behind the translations", 0, 0},
+        {"alignment", 0, CLI_FLAG, &o->alignment, NULL, "put links between words behind the translations", 0, 0},
         {"prefix", 0, CLI_TEXT, &j.prefix_path, "FILE", "beginnings that the translations must have", 0, 0},
-        {"device", 'd', CLI_TEXT, &j.options.device, "cpu|cuda[:N]", "where to compute; a GPU takes float models only",
-         0, 0},
-        {"precision", 0, CLI_CHOICE, &j.options.precision, "auto|fp32|tf32|bf16",
+        {"device", 'd', CLI_TEXT, &o->device, "cpu|cuda[:N]", "where to compute; a GPU takes float models only", 0, 0},
+        {"precision", 0, CLI_CHOICE, &o->precision, "auto|fp32|tf32|bf16",
          "of products; auto: bf16 on a GPU, else fp32", 0, 0},
-        {"threads", 'j', CLI_INT, &j.threads, "N", "lines are shared among N threads; 0: all cores, or one on a GPU", 0,
+        {"threads", 'j', CLI_INT, &threads, "N", "lines are shared among N threads; 0: all cores, or one on a GPU", 0,
          MOST_THREADS},
         {"batch-tokens", 0, CLI_INT, &batch, "N", "a line counts its tokens and 25 more; 0: 3072, or 16384 on a GPU", 0,
          1 << 20},
         {"max-length", 0, CLI_INT, &max_length, "N", "most tokens of a translation; 0: 2 * input + 50", 0, 1 << 20},
         {"max-input", 0, CLI_INT, &max_input, "N", "longest input in tokens; 0: 256 or the model's limit", 0, 1 << 20},
         {"invalid", 0, CLI_CHOICE, &j.invalid, "error|replace", "what to do with text that is not UTF-8", 0, 0},
-        {"quiet", 'q', CLI_FLAG, &j.quiet, NULL, "no progress", 0, 0},
+        {"quiet", 'q', CLI_FLAG, &j.quiet, NULL, "no progress and no prompt", 0, 0},
         {0},
     };
     cli_list files = {0};
     int code = cli_parse(&cli_about_translate, options, argc, argv, &files);
-    if (code < 0 && n_best > beam)
-        code = cli_usage(&cli_about_translate, "--n-best must be at most --beam (%lld)", beam);
-    if (code < 0 && j.prefix_path && strcmp(j.prefix_path, "-") == 0 && reads_input(&files))
-        code = cli_usage(&cli_about_translate, "standard input can be the text or the prefixes, not both");
-    if (code < 0) {
-        j.options.beam = (int)beam;
-        j.options.n_best = (int)n_best;
-        j.options.batch_tokens = (int)batch;
-        j.options.max_input = (int)max_input;
-        j.options.max_length = (int)max_length;
-        code = start_job(&j, &files);
-    }
+    o->beam = (int)beam;
+    o->n_best = (int)n_best;
+    o->batch_tokens = (int)batch;
+    o->max_input = (int)max_input;
+    o->max_length = (int)max_length;
+    j.options.workers = (int)threads;
+    if (code < 0) code = check_job(&j, &files);
+    if (code < 0) code = start_job(&j, &files);
     free_job(&j);
     cli_list_free(&files);
     return code;

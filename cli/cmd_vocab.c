@@ -136,7 +136,7 @@ static ganz_status encode_line(job *j, const char *line, size_t bytes, ganz_erro
 {
     ganz_status status = GANZ_OK;
     if (!ganz_utf8_valid(line, bytes)) status = repair(j, &line, &bytes, err);
-    if (status == GANZ_OK) status = ganz_vocab_encode(j->vocab, line, bytes, &j->ids, err);
+    if (status == GANZ_OK) status = ganz_vocab_encode(j->vocab, GANZ_SOURCE, line, bytes, &j->ids, err);
     if (status == GANZ_OK) status = reserve(j, &j->digits, (j->ids.count + 1) * ID_BYTES, err);
     if (status != GANZ_OK) return status;
     char *to = j->digits.data;
@@ -216,7 +216,7 @@ static ganz_status decode_line(job *j, const char *line, size_t bytes, ganz_erro
 {
     size_t count = 0;
     ganz_status status = take_ids(j, line, bytes, &count, err);
-    if (status == GANZ_OK) status = ganz_vocab_decode(j->vocab, j->numbers.data, count, &j->text, err);
+    if (status == GANZ_OK) status = ganz_vocab_decode(j->vocab, GANZ_TARGET, j->numbers.data, count, &j->text, err);
     for (size_t i = 0; i < j->text.bytes; i++) /* an escaped newline must not make two lines of one */
         if (j->text.text[i] == '\n') j->text.text[i] = ' ';
     j->out = j->text.text;
@@ -271,12 +271,11 @@ typedef struct learning {
     ganz_vocab_progress last;
 } learning;
 
-static bool show(void *context, const ganz_vocab_progress *progress)
+static void show(void *context, const ganz_vocab_progress *progress)
 {
     learning *const l = context;
     l->last = *progress;
     cli_progress_show(&l->progress, progress->tried);
-    return true;
 }
 
 /* Why a vocabulary has not the size that was asked for. */
@@ -296,6 +295,7 @@ static ganz_status learn(const cli_list *texts, ganz_vocab_learning *how, const 
     cli_progress_start(&l.progress, "learning", "vocabularies tried", 0, quiet);
     how->progress = show;
     how->context = &l;
+    how->stop = cli_stop_listen(&cli_about_vocab, "after the vocabulary that is being tried; nothing is written");
     /* Opened first: a folder that cannot be written is known before the work. */
     ganz_status status = ganz_output_open(&out, out_path, err);
     if (status != GANZ_OK) return status;

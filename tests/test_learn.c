@@ -97,18 +97,23 @@ static void the_worked_example(void **state)
     ganz_counts_free(&counts);
 }
 
-static bool note(void *context, const ganz_vocab_progress *p)
+static void note(void *context, const ganz_vocab_progress *p)
 {
     ganz_vocab_progress *const seen = context;
     assert_true(p->tried == 0 || p->tried == seen->tried + 1);
     *seen = *p;
-    return true;
 }
 
-static bool stop_at_third(void *context, const ganz_vocab_progress *p)
+typedef struct stopper {
+    ganz_flag stop;
+    int tried;
+} stopper;
+
+static void stop_at_third(void *context, const ganz_vocab_progress *p)
 {
-    (void)context;
-    return p->tried < 3;
+    stopper *const s = context;
+    s->tried = p->tried;
+    if (p->tried == 3) ganz_flag_set(&s->stop);
 }
 
 static void learning_reports_and_stops(void **state)
@@ -134,9 +139,16 @@ static void learning_reports_and_stops(void **state)
     assert_int_equal(ganz_vocab_size(v), 1950); /* 2.5% off: the search ended with its interval */
     ganz_vocab_close(&v);
 
+    stopper s = {{0}, 0};
     how.progress = stop_at_third;
+    how.context = &s;
+    how.stop = &s.stop;
     assert_int_equal(ganz_vocab_learn(&v, texts, 2, &how, &err), GANZ_ESTOPPED);
     assert_null(v);
+    assert_int_equal(s.tried, 3);
+    s.tried = -1; /* set from the beginning, it stops before the first file is told of */
+    assert_int_equal(ganz_vocab_learn(&v, texts, 2, &how, &err), GANZ_ESTOPPED);
+    assert_int_equal(s.tried, -1);
 }
 
 /* Three words that are equally often: a threshold has all of them or none, and one is wanted. The vocabulary with all

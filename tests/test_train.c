@@ -166,15 +166,15 @@ static void half_a_step_is_undone(void **state)
     (void)state;
     ganz_train_options o = full_options("half");
     ganz_trainer *t, *u;
-    volatile sig_atomic_t stop = 0;
+    ganz_flag stop = {0};
     o.stop = &stop;
     assert_int_equal(GANZ_OK, ganz_trainer_open(&t, &o, NULL));
     assert_int_equal(GANZ_OK, ganz_trainer_open(&u, &o, NULL));
     for (int i = 0; i < 6; i++) {
         if (i % 2 == 1) {
-            stop = 1;
+            ganz_flag_set(&stop);
             assert_int_equal(GANZ_ESTOPPED, ganz_trainer_step(t, 0, NULL, NULL));
-            stop = 0;
+            ganz_flag_clear(&stop);
         }
         assert_int_equal(GANZ_OK, ganz_trainer_step(t, 0, NULL, NULL));
         assert_int_equal(GANZ_OK, ganz_trainer_step(u, 0, NULL, NULL));

@@ -36,12 +36,13 @@ typedef struct ganz_calibration {
     double clip;        /* range of GANZ_METHOD_CLIP */
     const char *source; /* text file, one sentence a line; plain or compressed */
     const char *target; /* its translation, line by line; NULL: what the model itself makes of the source */
-    long long most_lines; /* 0: all */
-    int beam;             /* of the model's own translations */
-    int threads;          /* 0: all cores; results are the same for any number */
-    const char *command;  /* noted in the file, or NULL */
-    /* Called now and then with the lines done; false stops with GANZ_ESTOPPED. May be NULL. */
-    bool (*progress)(void *context, long long lines);
+    long long most_lines;  /* 0: all */
+    int beam;              /* of the model's own translations */
+    int threads;           /* 0: all cores; results are the same for any number */
+    const char *command;   /* noted in the file, or NULL */
+    const ganz_flag *stop; /* or NULL */
+    /* Called now and then with the lines done. May be NULL. */
+    void (*progress)(void *context, long long lines);
     void *context;
 } ganz_calibration;
 

@@ -272,13 +272,13 @@ static ganz_status cut_to_target(search *s, size_t *size, ganz_error *err)
 
 static ganz_status report(const search *s, ganz_vocab_progress *progress, int threshold, size_t size, ganz_error *err)
 {
-    if (!progress) return GANZ_OK;
-    progress->tried++;
-    progress->min_count = threshold;
-    progress->size = (int)size;
-    if (s->how->progress && !s->how->progress(s->how->context, progress))
-        return ganz_fail(err, GANZ_ESTOPPED, "stopped");
-    return GANZ_OK;
+    if (progress) {
+        progress->tried++;
+        progress->min_count = threshold;
+        progress->size = (int)size;
+        if (s->how->progress) s->how->progress(s->how->context, progress);
+    }
+    return ganz_flag_is_set(s->how->stop) ? ganz_fail(err, GANZ_ESTOPPED, "stopped") : GANZ_OK;
 }
 
 ganz_status ganz_learn_search(const ganz_suffixes *suffixes, const ganz_vocab_learning *how,

@@ -31,7 +31,8 @@ static int target_length(uint64_t pair, int source)
 static void random_ids(uint64_t stream, int count, int vocab, int32_t *ids)
 {
     for (int i = 0; i + 1 < count; i++)
-        ids[i] = 2 + (int32_t)(pow(vocab - 2, ganz_random_uniform(SEED, stream, (uint64_t)i)) - 1);
+        ids[i] = GANZ_FIRST_TEXT_ID +
+                 (int32_t)(pow(vocab - GANZ_FIRST_TEXT_ID, ganz_random_uniform(SEED, stream, (uint64_t)i)) - 1);
     ids[count - 1] = GANZ_EOS;
 }
 

@@ -37,7 +37,7 @@ typedef struct run {
     bool saved;         /* the last checkpoint holds the run as it is */
 } run;
 
-static bool stopping(const run *r) { return r->options->stop && *r->options->stop; }
+static bool stopping(const run *r) { return ganz_flag_is_set(r->options->stop); }
 
 /* ---- telling ------------------------------------------------------------------------------------ */
 
@@ -191,7 +191,7 @@ static ganz_status save_checkpoint(run *r, ganz_error *err)
     GANZ_TRY(plot_log(r, err));
     r->paused += ganz_seconds() - started;
     r->saved = true;
-    if (r->options->save) *r->options->save = 0;
+    if (r->options->save) ganz_flag_clear(r->options->save);
     tell(r, NULL);
     return GANZ_OK;
 }
@@ -289,7 +289,7 @@ static ganz_status after_step(run *r, ganz_error *err)
     if (due(recipe->save_every, now.step)) {
         if (recipe->average_last > 0) GANZ_TRY(keep_model(r, err));
         GANZ_TRY(save_checkpoint(r, err));
-    } else if (r->options->save && *r->options->save) {
+    } else if (ganz_flag_is_set(r->options->save)) {
         GANZ_TRY(save_checkpoint(r, err));
         tell(r, "saved a checkpoint");
     }

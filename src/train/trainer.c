@@ -242,7 +242,7 @@ static ganz_status gradients(ganz_trainer *t, ganz_error *err)
     GANZ_TRY(ganz_loader_next(t->loader, &t->batch, err));
     if (t->be->host) t->be->download(t->be, sums, t->stepper.sums, sizeof sums);
     const double loaded = ganz_seconds();
-    const volatile sig_atomic_t *const stop = t->be->host ? t->options.stop : NULL;
+    const ganz_flag *const stop = t->be->host ? t->options.stop : NULL;
     const bool learns = t->phase->train_weights || t->phase->learn_scales;
     const ganz_status status = learns ? ganz_stepper_train(&t->stepper, &t->batch, seed, stop, err)
                                       : ganz_stepper_look(&t->stepper, &t->batch, stop, err);
