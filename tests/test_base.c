@@ -149,9 +149,9 @@ static void random_numbers_are_spread(void **state)
         normal_square += x * x;
         assert_true(ganz_random_below(1, 2, (uint64_t)i, 6) < 6);
     }
-    assert_float_equal(sum / 1e5, 0.5, 0.005);
-    assert_float_equal(normal_sum / 1e5, 0, 0.015);
-    assert_float_equal(normal_square / 1e5, 1, 0.02);
+    assert_float_equal((float)(sum / 1e5), 0.5F, 0.005F);
+    assert_float_equal((float)(normal_sum / 1e5), 0, 0.015F);
+    assert_float_equal((float)(normal_square / 1e5), 1, 0.02F);
 }
 
 static void utf8_accepts_only_valid(void **state)

@@ -250,7 +250,7 @@ static void log_goes_on_where_the_checkpoint_is(void **state)
     ganz_log log;
     ganz_error err;
     assert_int_equal(GANZ_OK, ganz_log_open(&log, path, 0, &err));
-    for (int i = 1; i <= 5; i++) add_line(&log, i, 10.0 / i, i % 2 ? NAN : i);
+    for (int i = 1; i <= 5; i++) add_line(&log, i, 10.0 / i, i % 2 ? (double)NAN : i);
     assert_int_equal(5, log.lines);
     ganz_log_close(&log);
     FILE *const file = fopen(path, "a"); /* what a kill leaves behind */

@@ -152,7 +152,7 @@ static void a_run_can_branch(void **state)
     }
     ganz_free(records);
     assert_int_equal(2, notes);
-    assert_float_equal(cooled / flat, 1.0 / 20, 1e-6); /* the last of 20 falling steps */
+    assert_float_equal((float)(cooled / flat), 1.0F / 20, 1e-6F); /* the last of 20 falling steps */
 
     parts.recipe.seed++;
     ganz_error err;

@@ -84,9 +84,9 @@ typedef struct ganz_vocab_learning {
 
 GANZ_API void ganz_vocab_learning_defaults(ganz_vocab_learning *how);
 
-/* Learns a vocabulary as Tensor2Tensor does (but see `nearest`). From each file, in the order given, it takes every (k+1)-th line
- * until sample_chars characters are together, where k = floor(file bytes / sample_chars / 2). The bytes of a
- * compressed file are those of its text. Standard input and pipes have no size: they need sample_chars 0. */
+/* Learns a vocabulary as Tensor2Tensor does (but see `nearest`). From each file, in the order given, it takes every
+ * (k+1)-th line until sample_chars characters are together, where k = floor(file bytes / sample_chars / 2). The bytes
+ * of a compressed file are those of its text. Standard input and pipes have no size: they need sample_chars 0. */
 GANZ_API ganz_status ganz_vocab_learn(ganz_vocab **vocab, const char *const *paths, int count,
                                       const ganz_vocab_learning *how, ganz_error *err);
 
