@@ -1,3 +1,4 @@
+/* The list of parameters: names, shapes, places in one block, and their first values by name and seed. */
 #include "nn/param.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* log.tsv: lines are appended with one write each, cut back to a checkpoint, read and drawn. */
 #include "train/log.h"
 
 #include <errno.h>

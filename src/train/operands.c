@@ -1,3 +1,4 @@
+/* Statistics of operands: an instrument sees inputs before they are rounded, while a text is translated. */
 #include "train/operands.h"
 
 #include <math.h>

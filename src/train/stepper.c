@@ -1,3 +1,4 @@
+/* A pass: a part of a batch goes up to the device, through the network and, in training, backwards over the tape. */
 #include "train/stepper.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Alignments: the finished translation runs through the decoder once more, and attention weights are read on the
+ * way. */
 #include "translate/align.h"
 
 #include <stdlib.h>
