@@ -8,6 +8,7 @@
 #include "ganz/recipe.h"
 #include "ganz/train.h"
 
+/* Exit codes: done; refused or failed; the command line makes no sense. 128 + N: stopped by signal N. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 typedef enum {
@@ -54,14 +55,21 @@ int cli_fail(const cli_command *command, const ganz_error *err);
 int cli_fail_errno(const cli_command *command, const char *what, const char *name); /* "cannot WHAT NAME: " and why */
 int cli_usage(const cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Progress of long work on standard error: a bar with rate and time left on a terminal, a plain line every
- * ten seconds otherwise; nothing when quiet or when the work is short. */
+/* From now on SIGINT, SIGTERM and SIGHUP (unless it is ignored) set the flag that is returned, and say so at once:
+ * "stopping WAITS_FOR". A second SIGINT ends the program. For calls that end with GANZ_ESTOPPED, which cli_fail turns
+ * into the exit code. */
+const ganz_flag *cli_stop_listen(const cli_command *command, const char *waits_for);
+int cli_stop_code(void); /* 128 and the number of the signal */
+
+/* Progress of long work on standard error: a bar with percent, rate and time left on a terminal, a plain line with them
+ * every ten seconds otherwise; nothing when quiet or when the work is short. */
 typedef struct cli_progress {
     const char *label, *unit;
-    long long total; /* 0: unknown */
+    long long total; /* of the units; 0: unknown */
+    double share;    /* of the work that is done, where units do not tell; negative: done / total */
     double started, shown;
     bool terminal, quiet, drawn;
-    bool plain;  /* `unit` says it all: no rate of its own, and the time left is `left` */
+    bool plain;  /* `unit` has the rate in it, and the time left is `left` */
     double left; /* seconds; negative: unknown */
 } cli_progress;
 void cli_progress_start(cli_progress *p, const char *label, const char *unit, long long total, bool quiet);

@@ -36,7 +36,8 @@ static int usual_length(int i) { return 5 + (i * 37 % 45 + i * 11 % 12) * (i % 7
 
 static int no_memory(void)
 {
-    return cli_fail(&cli_about_bench_translate, &(ganz_error){GANZ_ENOMEM, "out of memory for the lengths"});
+    return cli_fail(&cli_about_bench_translate,
+                    &(ganz_error){.status = GANZ_ENOMEM, .message = "out of memory for the lengths"});
 }
 
 static int make_lengths(const options *o, int **lengths, int *count)
@@ -125,7 +126,7 @@ static int make_model(const options *o, const char *path)
     maker = 0;
     if (!ended)
         return cli_fail(&cli_about_bench_translate,
-                        &(ganz_error){GANZ_EIO, "the process that makes the model was killed"});
+                        &(ganz_error){.status = GANZ_EIO, .message = "the process that makes the model was killed"});
     return WEXITSTATUS(status) == 0 ? -1 : WEXITSTATUS(status);
 }
 

@@ -50,11 +50,7 @@ typedef struct words {
 
 /* ---- calibrated --------------------------------------------------------------------------------- */
 
-static bool show(void *context, long long lines)
-{
-    cli_progress_show(&((words *)context)->progress, lines);
-    return true;
-}
+static void show(void *context, long long lines) { cli_progress_show(&((words *)context)->progress, lines); }
 
 static void fill_calibration(words *w)
 {
@@ -62,6 +58,7 @@ static void fill_calibration(words *w)
     w->how.command = w->command;
     w->how.progress = show;
     w->how.context = w;
+    w->how.stop = cli_stop_listen(&cli_about_quantize, "with the next token; nothing is written");
     w->how.threads = w->run.threads;
     w->how.method = r->method;
     w->how.bits = (int)r->bits;

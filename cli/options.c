@@ -11,7 +11,7 @@
 int cli_fail(const cli_command *command, const ganz_error *err)
 {
     if (err->status != GANZ_EPIPE) fprintf(stderr, "ganz %s: %s\n", command->name, err->message);
-    return CLI_FAILED;
+    return err->status == GANZ_ESTOPPED ? cli_stop_code() : CLI_FAILED;
 }
 
 int cli_fail_errno(const cli_command *command, const char *what, const char *name)

@@ -1,3 +1,4 @@
+/* A small network with random weights and a batch, shared by the tests of nn. */
 #include "nn_case.h"
 
 #include <stdlib.h>

@@ -53,7 +53,7 @@ static void encode_lines(const ganz_vocab *vocab, ganz_ids *ids, ganz_sentence *
     for (int i = 0; i < LINES; i++) {
         OK(ganz_lines_next(lines, &text, &bytes, NULL));
         at[i] = ids->count;
-        OK(ganz_vocab_encode(vocab, text, bytes, ids, NULL));
+        OK(ganz_vocab_encode(vocab, GANZ_SOURCE, text, bytes, ids, NULL));
         if (ids->count > at[i] + 60) ids->count = at[i] + 60;
         assert_true(ganz_grow((void **)&ids->ids, &ids->capacity, ids->count + 1, sizeof *ids->ids));
         ids->ids[ids->count++] = GANZ_EOS;

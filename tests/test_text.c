@@ -204,7 +204,7 @@ static void trie_finds_the_longest(void **state)
 static void expect_ids(const ganz_vocab *v, const char *text, const int32_t *expected, size_t count)
 {
     ganz_ids ids = {0};
-    assert_int_equal(ganz_vocab_encode(v, text, strlen(text), &ids, NULL), GANZ_OK);
+    assert_int_equal(ganz_vocab_encode(v, GANZ_SOURCE, text, strlen(text), &ids, NULL), GANZ_OK);
     assert_int_equal(ids.count, count);
     if (count > 0) assert_memory_equal(ids.ids, expected, count * sizeof *expected);
     ganz_ids_free(&ids);
@@ -230,8 +230,8 @@ static void expect_round_trip(const ganz_vocab *v, const char *text, size_t byte
 {
     ganz_ids ids = {0};
     ganz_text back = {0};
-    assert_int_equal(ganz_vocab_encode(v, text, bytes, &ids, NULL), GANZ_OK);
-    assert_int_equal(ganz_vocab_decode(v, ids.ids, ids.count, &back, NULL), GANZ_OK);
+    assert_int_equal(ganz_vocab_encode(v, GANZ_SOURCE, text, bytes, &ids, NULL), GANZ_OK);
+    assert_int_equal(ganz_vocab_decode(v, GANZ_TARGET, ids.ids, ids.count, &back, NULL), GANZ_OK);
     assert_int_equal(back.bytes, bytes);
     if (bytes > 0) assert_memory_equal(back.text, text, bytes);
     ganz_ids_free(&ids);
@@ -293,7 +293,7 @@ static void any_text_comes_back(void **state)
 static void expect_text(const ganz_vocab *v, const int32_t *ids, size_t count, const char *expected)
 {
     ganz_text out = {0};
-    assert_int_equal(ganz_vocab_decode(v, ids, count, &out, NULL), GANZ_OK);
+    assert_int_equal(ganz_vocab_decode(v, GANZ_TARGET, ids, count, &out, NULL), GANZ_OK);
     assert_int_equal(out.bytes, strlen(expected));
     if (out.bytes > 0) assert_memory_equal(out.text, expected, out.bytes);
     ganz_text_free(&out);
@@ -324,14 +324,14 @@ static void results_are_appended(void **state)
     ganz_ids ids = {0};
     ganz_text out = {0};
     ganz_error err;
-    assert_int_equal(ganz_vocab_encode(v, "low", 3, &ids, NULL), GANZ_OK);
-    assert_int_equal(ganz_vocab_encode(v, "new\xFF", 4, &ids, &err), GANZ_EINVAL);
-    assert_int_equal(ganz_vocab_encode(v, "newest", 6, &ids, NULL), GANZ_OK);
+    assert_int_equal(ganz_vocab_encode(v, GANZ_SOURCE, "low", 3, &ids, NULL), GANZ_OK);
+    assert_int_equal(ganz_vocab_encode(v, GANZ_SOURCE, "new\xFF", 4, &ids, &err), GANZ_EINVAL);
+    assert_int_equal(ganz_vocab_encode(v, GANZ_SOURCE, "newest", 6, &ids, NULL), GANZ_OK);
     assert_int_equal(ids.count, 2);
     assert_int_equal(ids.ids[0], 3);
     assert_int_equal(ids.ids[1], 2);
-    assert_int_equal(ganz_vocab_decode(v, ids.ids, 1, &out, NULL), GANZ_OK);
-    assert_int_equal(ganz_vocab_decode(v, ids.ids, 2, &out, NULL), GANZ_OK);
+    assert_int_equal(ganz_vocab_decode(v, GANZ_TARGET, ids.ids, 1, &out, NULL), GANZ_OK);
+    assert_int_equal(ganz_vocab_decode(v, GANZ_TARGET, ids.ids, 2, &out, NULL), GANZ_OK);
     assert_int_equal(out.bytes, 13);
     assert_memory_equal(out.text, "lowlow newest", 13);
     ganz_ids_free(&ids);
@@ -448,8 +448,8 @@ static void memory_may_run_out_anywhere(void **state)
         ganz_error err = {0};
         ganz_alloc_fail_at(n);
         status = ganz_vocab_parse(&v, text, bytes, "small", &err);
-        if (status == GANZ_OK) status = ganz_vocab_encode(v, "low ä_, newest", 15, &ids, &err);
-        if (status == GANZ_OK) status = ganz_vocab_decode(v, ids.ids, ids.count, &out, &err);
+        if (status == GANZ_OK) status = ganz_vocab_encode(v, GANZ_SOURCE, "low ä_, newest", 15, &ids, &err);
+        if (status == GANZ_OK) status = ganz_vocab_decode(v, GANZ_TARGET, ids.ids, ids.count, &out, &err);
         ganz_alloc_fail_at(0);
         assert_true(status == GANZ_OK || (status == GANZ_ENOMEM && strstr(err.message, "out of memory")));
         if (status == GANZ_OK) assert_true(n > 8);

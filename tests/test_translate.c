@@ -6,7 +6,7 @@
 
 #include "folder.h"
 #include "tiny.h"
-#include "text/tokenizer.h"
+#include "text/vocab.h"
 #include "translate/align.h"
 #include "translate/decode.h"
 #include "translate/split.h"

@@ -42,8 +42,9 @@ typedef struct ganz_calibration {
     int beam;               /* of the model's own translations */
     int threads;            /* 0: all cores; results are the same for any number */
     const char *command;    /* noted in the file, or NULL */
-    /* Called now and then with the lines done; false stops with GANZ_ESTOPPED. May be NULL. */
-    bool (*progress)(void *context, long long lines);
+    const ganz_flag *stop;  /* or NULL */
+    /* Called now and then with the lines done. May be NULL. */
+    void (*progress)(void *context, long long lines);
     void *context;
 } ganz_calibration;
 

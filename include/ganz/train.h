@@ -2,7 +2,6 @@
 #ifndef GANZ_TRAIN_H
 #define GANZ_TRAIN_H
 
-#include <signal.h>
 #include <stdbool.h>
 
 #include "ganz/recipe.h"
@@ -43,10 +42,8 @@ typedef struct ganz_train_options {
     int threads;                                   /* of the CPU, 0: all cores; results are the same for any number */
     bool resume;                                   /* goes on from the folder's last checkpoint, if there is one */
 
-    /* Set by a signal handler or another thread. stop: save and return GANZ_ESTOPPED. save: write a checkpoint and
-     * go on (cleared then). Either may be NULL. */
-    const volatile sig_atomic_t *stop;
-    volatile sig_atomic_t *save;
+    const ganz_flag *stop; /* save and return GANZ_ESTOPPED; or NULL */
+    ganz_flag *save;       /* write a checkpoint and go on (cleared then); or NULL */
     /* Called from the training thread after steps, at most a few times a second, and for each event. May be NULL. */
     void (*progress)(void *context, const ganz_train_progress *progress);
     void *context;

@@ -1,3 +1,4 @@
+/* Files in memory: mapped read-only; pipes and devices are refused. */
 #define _DEFAULT_SOURCE /* madvise */
 #include <fcntl.h>
 #include <sys/mman.h>

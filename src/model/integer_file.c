@@ -35,7 +35,6 @@ static int scales_of(const ganz_net *net, const ganz_param *p)
 
 static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, ganz_error *err)
 {
-    size_t bytes;
     int64_t dims[2];
     char name[64];
     for (int i = 0; i < net->params.count; i++) {
@@ -52,8 +51,7 @@ static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab
         const int rank = ganz_model_shape(p, dims);
         if (kept(net, p) == KEPT_CODES) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_I8, rank, dims, err));
     }
-    ganz_vocab_file(vocab, &bytes);
-    return ganz_writer_declare(w, "vocabulary", GANZ_DTYPE_U8, 1, (const int64_t[]){(int64_t)bytes}, err);
+    return ganz_model_declare_vocab(w, vocab, err);
 }
 
 /* What is written, in ordinary memory; values come from the device one parameter at a time. */
@@ -94,7 +92,6 @@ static ganz_status write_data(ganz_writer *w, const source *s, const ganz_vocab 
 {
     const ganz_net *const net = s->net;
     const ganz_param *const list = net->params.list;
-    size_t bytes;
     for (int i = 0; i < net->params.count; i++) {
         if (kept(net, &list[i]) == KEPT_VALUES) GANZ_TRY(write_values(w, s, &list[i], err));
         else GANZ_TRY(write_reals(w, scales_at(s, &list[i]), (size_t)scales_of(net, &list[i]), err));
@@ -103,8 +100,7 @@ static ganz_status write_data(ganz_writer *w, const source *s, const ganz_vocab 
     for (int i = 0; i < net->params.count; i++)
         if (kept(net, &list[i]) == KEPT_CODES)
             GANZ_TRY(ganz_writer_write(w, s->frozen.codes + list[i].offset, ganz_param_count(&list[i]), err));
-    const char *const text = ganz_vocab_file(vocab, &bytes);
-    return ganz_writer_write(w, text, bytes, err);
+    return ganz_model_write_vocab(w, vocab, err);
 }
 
 static ganz_status open_source(source *s, ganz_error *err)

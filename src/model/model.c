@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "text/vocab.h"
+
+static const char tokenizer_key[] = "tokenizer"; /* kind of the vocabulary */
+
 static bool in_float_file(const ganz_param *p) { return p->kind != GANZ_SCALE; }
 
 /* A matrix keeps its two dimensions, anything else is a vector. */
@@ -52,11 +56,29 @@ ganz_status ganz_model_write_info(ganz_writer *w, const ganz_model_info *info, c
     return scheme ? write_scheme(w, scheme, err) : GANZ_OK;
 }
 
+/* The kind of subwords goes without saying, as in all files before there were others. */
+ganz_status ganz_model_declare_vocab(ganz_writer *w, const ganz_vocab *vocab, ganz_error *err)
+{
+    ganz_vocab_part parts[GANZ_VOCAB_PARTS];
+    const int count = vocab->kind->parts(vocab, parts);
+    if (vocab->kind != &ganz_subwords) GANZ_TRY(ganz_writer_text(w, tokenizer_key, vocab->kind->name, err));
+    for (int i = 0; i < count; i++)
+        GANZ_TRY(
+            ganz_writer_declare(w, parts[i].name, GANZ_DTYPE_U8, 1, (const int64_t[]){(int64_t)parts[i].bytes}, err));
+    return GANZ_OK;
+}
+
+ganz_status ganz_model_write_vocab(ganz_writer *w, const ganz_vocab *vocab, ganz_error *err)
+{
+    ganz_vocab_part parts[GANZ_VOCAB_PARTS];
+    const int count = vocab->kind->parts(vocab, parts);
+    for (int i = 0; i < count; i++) GANZ_TRY(ganz_writer_write(w, parts[i].data, parts[i].bytes, err));
+    return GANZ_OK;
+}
+
 ganz_status ganz_model_declare(ganz_writer *w, const ganz_model_info *info, const ganz_net *net,
                                const ganz_vocab *vocab, ganz_error *err)
 {
-    size_t bytes;
-    ganz_vocab_file(vocab, &bytes);
     GANZ_ASSERT(ganz_vocab_size(vocab) == info->config.vocab);
     GANZ_TRY(ganz_model_write_info(w, info, NULL, err));
     if (info->dynamic_bits) GANZ_TRY(ganz_writer_int(w, "dynamic_bits", info->dynamic_bits, err));
@@ -66,7 +88,7 @@ ganz_status ganz_model_declare(ganz_writer *w, const ganz_model_info *info, cons
         const int rank = ganz_model_shape(p, dims);
         if (in_float_file(p)) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_F32, rank, dims, err));
     }
-    return ganz_writer_declare(w, "vocabulary", GANZ_DTYPE_U8, 1, (const int64_t[]){(int64_t)bytes}, err);
+    return ganz_model_declare_vocab(w, vocab, err);
 }
 
 static ganz_status write_param(ganz_writer *w, const real *values, size_t count, ganz_error *err)
@@ -87,9 +109,7 @@ ganz_status ganz_model_write(ganz_writer *w, const ganz_net *net, const ganz_voc
         const ganz_param *const p = &net->params.list[i];
         if (in_float_file(p)) GANZ_TRY(write_param(w, block + p->offset, ganz_param_count(p), err));
     }
-    size_t bytes;
-    const char *const text = ganz_vocab_file(vocab, &bytes);
-    return ganz_writer_write(w, text, bytes, err);
+    return ganz_model_write_vocab(w, vocab, err);
 }
 
 ganz_status ganz_model_save(const char *path, const ganz_model_info *info, const ganz_net *net, const ganz_vocab *vocab,
@@ -187,14 +207,28 @@ ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *in
     return ganz_model_read_config(file, &info->config, err);
 }
 
+static ganz_status get_part(void *context, const char *part, const char **data, size_t *bytes, ganz_error *err)
+{
+    const ganz_container *const file = context;
+    const ganz_entry *e;
+    GANZ_TRY(ganz_container_get(file, part, GANZ_DTYPE_U8, 1, (const int64_t[]){-1}, &e, err));
+    GANZ_TRY(ganz_container_check(file, e, err));
+    *data = e->data;
+    *bytes = e->bytes;
+    return GANZ_OK;
+}
+
 ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config *config, ganz_vocab **vocab,
                                   ganz_error *err)
 {
-    const ganz_entry *e;
+    const char *const name = ganz_container_text(file, tokenizer_key);
+    const ganz_vocab_kind *const kind = name ? ganz_vocab_find_kind(name) : &ganz_subwords;
+    const ganz_vocab_store store = {ganz_container_name(file), get_part, (void *)(uintptr_t)file};
     *vocab = NULL;
-    GANZ_TRY(ganz_container_get(file, "vocabulary", GANZ_DTYPE_U8, 1, (const int64_t[]){-1}, &e, err));
-    GANZ_TRY(ganz_container_check(file, e, err));
-    GANZ_TRY(ganz_vocab_parse(vocab, e->data, e->bytes, ganz_container_name(file), err));
+    if (!kind)
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: the tokenizer is \"%.40s\", which this build does not know",
+                         ganz_container_name(file), name);
+    GANZ_TRY(kind->load(vocab, &store, err));
     const int size = ganz_vocab_size(*vocab);
     if (size == config->vocab) return GANZ_OK;
     ganz_vocab_close(vocab);
@@ -206,10 +240,8 @@ ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config 
                                   bool *same, ganz_error *err)
 {
     ganz_vocab *theirs;
-    size_t bytes, other;
     GANZ_TRY(ganz_model_read_vocab(file, config, &theirs, err));
-    const char *const text = ganz_vocab_file(vocab, &bytes), *const their_text = ganz_vocab_file(theirs, &other);
-    *same = bytes == other && memcmp(text, their_text, bytes) == 0;
+    *same = ganz_vocab_equal(vocab, theirs);
     ganz_vocab_close(&theirs);
     return GANZ_OK;
 }

@@ -46,12 +46,16 @@ ganz_status ganz_model_save_codes(const char *path, const ganz_model_info *info,
 
 /* ---- the parts, for files that hold a model and more -------------------------------------------- */
 
-/* Metadata and tensors of a float model; its last tensor is of bytes, so what is wider is to be declared before. */
+/* Metadata and tensors of a float model; its last tensors are of bytes, so what is wider is to be declared before. */
 ganz_status ganz_model_declare(ganz_writer *writer, const ganz_model_info *info, const ganz_net *net,
                                const ganz_vocab *vocab, ganz_error *err);
 /* Their data, in the same order. */
 ganz_status ganz_model_write(ganz_writer *writer, const ganz_net *net, const ganz_vocab *vocab, const real *block,
                              ganz_error *err);
+
+/* The tensors of a vocabulary, of bytes, and its kind; and their data. */
+ganz_status ganz_model_declare_vocab(ganz_writer *writer, const ganz_vocab *vocab, ganz_error *err);
+ganz_status ganz_model_write_vocab(ganz_writer *writer, const ganz_vocab *vocab, ganz_error *err);
 
 /* Format, version, configuration and texts; scheme: of an integer model, NULL: float weights. */
 ganz_status ganz_model_write_info(ganz_writer *writer, const ganz_model_info *info, const ganz_scheme *scheme,

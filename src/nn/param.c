@@ -1,4 +1,4 @@
-/* The list of parameters and their initial values. */
+/* The list of parameters: names, shapes, places in one block, and their first values by name and seed. */
 #include "nn/param.h"
 
 #include <math.h>

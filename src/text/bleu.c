@@ -1,3 +1,4 @@
+/* BLEU: clipped n-gram matches and a brevity penalty, with the smoothings of sacrebleu. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* chrF: F-scores of character n-grams, averaged over their orders as sacrebleu does. */
 #include "text/metric.h"
 
 enum { ORDERS = GANZ_CHRF_ORDERS };

@@ -1,3 +1,4 @@
+/* Text as a growing array of code points. */
 #include "text/codepoints.h"
 
 #include <string.h>

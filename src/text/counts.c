@@ -1,3 +1,4 @@
+/* Token counts: an open-addressing hash table whose keys lie end to end in one text. */
 #include "text/counts.h"
 
 #include <string.h>

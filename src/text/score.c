@@ -1,3 +1,4 @@
+/* Scores of translations: sentences become statistics of their metric, and statistics become scores. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* The sorted suffixes of all tokens, by quicksort in three parts, one character deeper for the equal ones. */
 #include "text/suffixes.h"
 
 #include "text/tokenizer.h"

@@ -1,3 +1,4 @@
+/* Tensor2Tensor's tokens: runs of letters and digits, and the runs between them. */
 #include "text/tokenizer.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* A trie of bytes in one array: the longest entry that a text begins with is found by walking it. */
 #include "text/trie.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Character classes, lower case and white space, from utf8proc's tables. */
 #include "text/unicode.h"
 
 #include <utf8proc.h>

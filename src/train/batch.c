@@ -1,3 +1,4 @@
+/* The loader: follows the plan of an epoch and fills the arrays of one batch at a time. */
 #include "train/batch.h"
 
 #include "train/plan.h"

@@ -1,3 +1,4 @@
+/* Checkpoints: a model file with the optimizer's memory, the counters and the settings of the run beside it. */
 #include "train/checkpoint.h"
 
 #include <inttypes.h>

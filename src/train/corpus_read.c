@@ -1,8 +1,10 @@
+/* Corpora: opened by mapping, checked before use. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/io.h"
+#include "text/vocab.h"
 #include "train/corpus.h"
 
 static ganz_status damaged(const ganz_corpus *c, const char *why, ganz_error *err)
@@ -114,12 +116,10 @@ void ganz_corpus_close(ganz_corpus **it)
 ganz_status ganz_corpus_fits(const ganz_corpus *c, const ganz_vocab *vocab, ganz_error *err)
 {
     const char *const name = ganz_container_name(c->file);
-    size_t bytes;
-    const char *const text = ganz_vocab_file(vocab, &bytes);
     if (ganz_vocab_size(vocab) != c->vocab_size)
         return ganz_fail(err, GANZ_EINVAL, "%s was made with a vocabulary of %d entries, this one has %d", name,
                          c->vocab_size, ganz_vocab_size(vocab));
-    if (ganz_checksum(text, bytes) != c->vocab_checksum)
+    if (ganz_vocab_checksum(vocab) != c->vocab_checksum)
         return ganz_fail(err, GANZ_EINVAL, "%s was made with another vocabulary of the same size", name);
     return GANZ_OK;
 }

@@ -1,3 +1,4 @@
+/* Writing a corpus: ids go to the file as pairs come; offsets, lengths and groups follow at the end. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* The folder of a run: names of its files, and removal of a killed run's temporary ones. */
 #include "train/folder.h"
 
 #include <dirent.h>

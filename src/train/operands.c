@@ -1,3 +1,4 @@
+/* Statistics of operands: an instrument sees inputs before they are rounded, while a text is translated. */
 #include "train/operands.h"
 
 #include <math.h>
@@ -5,7 +6,6 @@
 #include <string.h>
 
 #include "ganz/io.h"
-#include "text/unicode.h"
 #include "translate/decode.h"
 
 enum { BATCH_TOKENS = 2048, LONGEST = 256 };
@@ -162,19 +162,10 @@ static ganz_status read_text(ganz_operands *o, const char *path, int most, int l
         GANZ_CHECK(ganz_lines_next(lines, &text, &bytes, err));
         if (!text) break;
         if (!ganz_utf8_valid(text, bytes)) continue;
-        text = ganz_strip(text, &bytes);
-        GANZ_CHECK(ganz_vocab_encode(o->model->vocab, text, bytes, ids, err));
-        const size_t count = ids->count - begin[o->lines] + 1;
-        if (count < 2 || count > (size_t)longest) {
-            ids->count = begin[o->lines];
-            continue;
-        }
-        if (!ganz_grow((void **)&ids->ids, &ids->capacity, ids->count + 1, sizeof *ids->ids)) {
-            status = ganz_fail(err, GANZ_ENOMEM, "out of memory for the text");
-            goto out;
-        }
-        ids->ids[ids->count++] = GANZ_EOS;
-        begin[++o->lines] = ids->count;
+        GANZ_CHECK(ganz_vocab_encode_sentence(o->model->vocab, GANZ_SOURCE, text, bytes, ids, err));
+        const size_t count = ids->count - begin[o->lines];
+        if (count < 2 || count > (size_t)longest) ids->count = begin[o->lines];
+        else begin[++o->lines] = ids->count;
     }
     status = o->lines > 0 ? GANZ_OK : ganz_fail(err, GANZ_EINVAL, "%s has no line to translate", path);
 out:

@@ -1,3 +1,4 @@
+/* The table of phases, and which of them a recipe asks for. */
 #include "train/phases.h"
 
 /* Weights and scales learn in turns, never together: together they do not converge. Dropout is off where no weight

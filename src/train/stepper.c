@@ -1,3 +1,4 @@
+/* A pass: a part of a batch goes up to the device, through the network and, in training, backwards over the tape. */
 #include "train/stepper.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ typedef struct purpose {
     uint64_t seed;
     double scale; /* of gradients */
     double *sums; /* on the device */
-    const volatile sig_atomic_t *stop;
+    const ganz_flag *stop;
 } purpose;
 
 static ganz_tensor *decode(ganz_pass *pass, const ganz_net *net, const ganz_feed *feed)
@@ -198,7 +199,7 @@ static ganz_status run_batch(ganz_stepper *stepper, const ganz_batch *batch, boo
     ganz_feed feed;
     uint64_t parts = 0;
     for (int first = 0, last; first < batch->segments; first = last) {
-        if (first > 0 && whole->stop && *whole->stop) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
+        if (first > 0 && ganz_flag_is_set(whole->stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
         last = ganz_batch_cut(batch, first, stepper->options.tokens);
         if (batch->source_begin[last] - batch->source_begin[first] > stepper->options.tokens ||
             batch->target_begin[last] - batch->target_begin[first] > stepper->options.tokens)
@@ -211,8 +212,8 @@ static ganz_status run_batch(ganz_stepper *stepper, const ganz_batch *batch, boo
     return GANZ_OK;
 }
 
-ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, uint64_t seed,
-                               const volatile sig_atomic_t *stop, ganz_error *err)
+ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, uint64_t seed, const ganz_flag *stop,
+                               ganz_error *err)
 {
     const purpose why = {.training = true,
                          .smoothing = stepper->options.smoothing,
@@ -223,8 +224,7 @@ ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, u
     return run_batch(stepper, batch, true, &why, err);
 }
 
-ganz_status ganz_stepper_look(ganz_stepper *stepper, const ganz_batch *batch, const volatile sig_atomic_t *stop,
-                              ganz_error *err)
+ganz_status ganz_stepper_look(ganz_stepper *stepper, const ganz_batch *batch, const ganz_flag *stop, ganz_error *err)
 {
     const purpose why = {.smoothing = stepper->options.smoothing, .sums = stepper->sums, .stop = stop};
     return run_batch(stepper, batch, true, &why, err);

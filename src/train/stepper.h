@@ -2,8 +2,6 @@
 #ifndef GANZ_TRAIN_STEPPER_H
 #define GANZ_TRAIN_STEPPER_H
 
-#include <signal.h>
-
 #include "nn/measure.h"
 #include "train/tutor.h"
 #include "train/upload.h"
@@ -39,11 +37,10 @@ ganz_status ganz_stepper_reserve(ganz_stepper *stepper, ganz_error *err);
 /* Adds the gradients of a whole batch, part by part, to weights->grad, and its losses to sums. The gradient is that of
  * the mean over all target tokens of the batch, however it is cut. GANZ_ESTOPPED when *stop (which may be NULL) was set
  * between two parts. */
-ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, uint64_t seed,
-                               const volatile sig_atomic_t *stop, ganz_error *err);
+ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, uint64_t seed, const ganz_flag *stop,
+                               ganz_error *err);
 /* The same without gradients: ranges are measured where states ask for it. */
-ganz_status ganz_stepper_look(ganz_stepper *stepper, const ganz_batch *batch, const volatile sig_atomic_t *stop,
-                              ganz_error *err);
+ganz_status ganz_stepper_look(ganz_stepper *stepper, const ganz_batch *batch, const ganz_flag *stop, ganz_error *err);
 /* Adds the losses of a batch, by its labels, without smoothing and dropout, to `sums` (3) on the host. */
 ganz_status ganz_stepper_evaluate(ganz_stepper *stepper, const ganz_batch *batch, double sums[3], ganz_error *err);
 

@@ -1,3 +1,4 @@
+/* A batch on its way to the device: its arrays are packed into one block and copied at once. */
 #include "train/upload.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Alignment: the pass that watches attention, and what its links are called outside. */
+/* Alignments: the finished translation runs through the decoder once more, and attention weights are read on the
+ * way. */
 #include "translate/align.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "ganz/io.h"
 #include "ganz/quantize.h"
 #include "model/model.h"
-#include "text/unicode.h"
+#include "text/vocab.h"
 #include "translate/decode.h"
 #include "translate/histogram.h"
 
@@ -87,17 +87,10 @@ static ganz_status check(const ganz_calibration *how, ganz_error *err)
 /* ---- text --------------------------------------------------------------------------------------- */
 
 /* Ids of a line and an end mark at the end of c->ids; returns how many, 1 for a blank line. */
-static ganz_status encode(calibrator *c, const ganz_lines *from, const char *text, size_t bytes, int *count,
-                          ganz_error *err)
+static ganz_status encode(calibrator *c, const ganz_lines *from, const ganz_passage *line, int *count, ganz_error *err)
 {
     const size_t before = c->ids.count;
-    if (!ganz_utf8_valid(text, bytes))
-        return ganz_fail(err, GANZ_EINVAL, "%s:%lld: not UTF-8", ganz_lines_name(from), ganz_lines_number(from));
-    text = ganz_strip(text, &bytes);
-    GANZ_TRY(ganz_vocab_encode(c->model->vocab, text, bytes, &c->ids, err));
-    if (!ganz_grow((void **)&c->ids.ids, &c->ids.capacity, c->ids.count + 1, sizeof *c->ids.ids))
-        return ganz_fail(err, GANZ_ENOMEM, "out of memory for the text");
-    c->ids.ids[c->ids.count++] = GANZ_EOS;
+    GANZ_TRY(ganz_vocab_encode_line(c->model->vocab, from, line, &c->ids, err));
     *count = c->ids.count - before > INT32_MAX ? INT32_MAX : (int)(c->ids.count - before);
     return GANZ_OK;
 }
@@ -111,7 +104,7 @@ static ganz_status next_target(calibrator *c, int *count, ganz_error *err)
     if (!c->target) return GANZ_OK;
     GANZ_TRY(ganz_lines_next(c->target, &text, &bytes, err));
     if (!text) return ganz_fail(err, GANZ_EINVAL, "%s has fewer lines than %s", c->how->target, c->how->source);
-    return encode(c, c->target, text, bytes, count, err);
+    return encode(c, c->target, &(ganz_passage){text, bytes, GANZ_TARGET}, count, err);
 }
 
 /* Where the source ends, its translation does. */
@@ -133,7 +126,7 @@ static ganz_status add_line(calibrator *c, bool *more, ganz_error *err)
     if (!text) return end_target(c, err);
     const size_t source_at = c->ids.count;
     int source, target;
-    GANZ_TRY(encode(c, c->source, text, bytes, &source, err));
+    GANZ_TRY(encode(c, c->source, &(ganz_passage){text, bytes, GANZ_SOURCE}, &source, err));
     const size_t target_at = c->ids.count;
     GANZ_TRY(next_target(c, &target, err));
     const bool fits = source > 1 && source <= c->longest && target < ganz_decoder_limit(c->decoder, source);
@@ -161,8 +154,7 @@ static ganz_status run_batch(calibrator *c, ganz_error *err)
     c->report->lines += c->count;
     c->ids.count = 0;
     c->count = 0;
-    if (c->how->progress && !c->how->progress(c->how->context, c->report->lines))
-        return ganz_fail(err, GANZ_ESTOPPED, "stopped");
+    if (c->how->progress) c->how->progress(c->how->context, c->report->lines);
     return GANZ_OK;
 }
 
@@ -266,7 +258,8 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     c->longest = c->model->info.config.max_positions < LONGEST ? c->model->info.config.max_positions : LONGEST;
     const ganz_decoder_options d = {.search = {.beam = how->beam, .n_best = 1, .alpha = 0.6},
                                     .batch_tokens = BATCH_TOKENS,
-                                    .max_input = c->longest};
+                                    .max_input = c->longest,
+                                    .stop = how->stop};
     GANZ_TRY(ganz_decoder_open(&c->decoder, c->be, &c->model->net, &c->model->weights, &d, err));
     return how->method == GANZ_METHOD_KL ? start_counting(c, err) : GANZ_OK;
 }

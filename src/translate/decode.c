@@ -517,6 +517,7 @@ static ganz_status run_group(ganz_decoder *d, const ganz_sentence *sentences, co
         GANZ_TRY(d->be->sync(d->be, err));
         GANZ_TRY(check_candidates(d, rows, err));
         GANZ_TRY(advance_lanes(d, first_key, err));
+        if (ganz_flag_is_set(d->options.stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
     }
     return d->be->sync(d->be, err);
 }

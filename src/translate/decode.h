@@ -17,6 +17,7 @@ typedef struct ganz_decoder_options {
     int max_input;    /* longest source, end mark included; at most the net's positions */
     int max_length;   /* steps of a sentence, at most; 0: its own limit only */
     int force_length; /* steps of every sentence, no fewer and no more: for measuring; 0: as the model wants */
+    const ganz_flag *stop; /* looked at before each step: a run ends with GANZ_ESTOPPED; or NULL */
 } ganz_decoder_options;
 
 /* Borrowed by ganz_decoder_run. */

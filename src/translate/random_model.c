@@ -62,8 +62,9 @@ static ganz_status measure(ganz_net *net, ganz_weights *weights, ganz_error *err
     const int *counts;
     for (int i = 0; i < CALIBRATION; i++) {
         for (int j = 0; j < CALIBRATION_LENGTH; j++)
-            ids[i][j] = 2 + (int32_t)ganz_random_below(SEED, 1, (uint64_t)(i * CALIBRATION_LENGTH + j),
-                                                       (uint32_t)net->config.vocab - 2);
+            ids[i][j] =
+                GANZ_FIRST_TEXT_ID + (int32_t)ganz_random_below(SEED, 1, (uint64_t)(i * CALIBRATION_LENGTH + j),
+                                                                (uint32_t)net->config.vocab - GANZ_FIRST_TEXT_ID);
         sentences[i] = (ganz_sentence){.ids = ids[i], .count = CALIBRATION_LENGTH};
     }
     GANZ_TRY(ganz_decoder_open(&decoder, weights->be, net, weights, &options, err));

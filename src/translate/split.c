@@ -1,3 +1,4 @@
+/* Cutting of long lines: at the last sentence end, clause end or space that leaves more than half of the room. */
 #include "translate/split.h"
 
 #include <string.h>

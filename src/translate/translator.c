@@ -5,12 +5,13 @@
 #include "document/sentences.h"
 #include "ganz/io.h"
 #include "model/model.h"
-#include "text/tokenizer.h"
 #include "text/unicode.h"
+#include "text/vocab.h"
 #include "translate/align.h"
 #include "translate/decode.h"
 #include "translate/inspect.h"
 #include "translate/split.h"
+#include "translate/translator.h"
 
 enum { LEAST_INPUT = 16 /* any one character fits */, USUAL_INPUT = 256, MOST_BATCH = 1 << 20, MOST_THREADS = 1024 };
 
@@ -18,7 +19,8 @@ enum { LEAST_INPUT = 16 /* any one character fits */, USUAL_INPUT = 256, MOST_BA
 typedef struct piece {
     size_t ids, prefix; /* where they begin in the pool */
     int count, prefix_count;
-    size_t at; /* where its text begins in the line */
+    const char *text; /* the caller's */
+    size_t bytes, at; /* `at`: where the text begins in its line */
 } piece;
 
 /* What is needed to link words; all of it grows. */
@@ -26,6 +28,8 @@ typedef struct linker {
     ganz_aligner *aligner;     /* NULL: no links are wanted */
     ganz_backend *be;          /* of the CPU, where the translator itself is elsewhere */
     ganz_text text;            /* of a piece */
+    ganz_ids ids;              /* of the source, once more */
+    ganz_places places;        /* of the tokens that they are part of */
     size_t *begin[2], *end[2]; /* (source, target tokens) their text */
     int32_t *from, *to;        /* (target tokens), (source tokens) see ganz_aligner_run */
     size_t begin_capacity[2], end_capacity[2], from_capacity, to_capacity;
@@ -108,7 +112,8 @@ static ganz_status open_parts(ganz_translator *t, ganz_error *err)
     const ganz_decoder_options d = {.search = {.beam = o->beam, .n_best = o->n_best, .alpha = o->alpha},
                                     .batch_tokens = o->batch_tokens,
                                     .max_input = o->max_input,
-                                    .max_length = o->max_length};
+                                    .max_length = o->max_length,
+                                    .stop = o->stop};
     GANZ_TRY(open_device(t, err));
     const ganz_weights *const weights = t->be->host ? &m->weights : &t->weights;
     GANZ_TRY(ganz_decoder_open(&t->decoder, t->be, &m->net, weights, &d, err));
@@ -148,6 +153,8 @@ void ganz_translator_close(ganz_translator **translator)
         ganz_free(t->link.begin[side]);
         ganz_free(t->link.end[side]);
     }
+    ganz_ids_free(&t->link.ids);
+    ganz_places_free(&t->link.places);
     ganz_free(t->link.from);
     ganz_free(t->link.to);
     ganz_free(t->link.links);
@@ -169,38 +176,46 @@ void ganz_translator_close(ganz_translator **translator)
 
 static ganz_status no_memory(ganz_error *err) { return ganz_fail(err, GANZ_ENOMEM, "out of memory for the text"); }
 
-static ganz_status add_id(ganz_ids *ids, int32_t id, ganz_error *err)
+/* The ids since `from` become those of a piece. */
+static ganz_status add_piece(ganz_translator *t, size_t from, const piece *p, ganz_error *err)
 {
-    if (!ganz_grow((void **)&ids->ids, &ids->capacity, ids->count + 1, sizeof *ids->ids)) return no_memory(err);
-    ids->ids[ids->count++] = id;
-    return GANZ_OK;
-}
-
-/* The ids since `from`, and an end mark, become a piece. */
-static ganz_status add_piece(ganz_translator *t, size_t from, size_t at, ganz_error *err)
-{
-    GANZ_TRY(add_id(&t->ids, GANZ_EOS, err));
     if (!ganz_grow((void **)&t->pieces, &t->pieces_capacity, t->piece_count + 1, sizeof *t->pieces))
         return no_memory(err);
-    t->pieces[t->piece_count++] = (piece){.ids = from, .count = (int)(t->ids.count - from), .at = at};
+    piece *const own = &t->pieces[t->piece_count++];
+    *own = *p;
+    own->ids = from;
+    own->count = (int)(t->ids.count - from);
     return GANZ_OK;
 }
 
-/* The beginning of the rest of a line, as much as fits, becomes a piece. *room: bytes that may fit, corrected by what
- * they gave. */
-static ganz_status take_piece(ganz_translator *t, const ganz_line *line, const char *text, size_t bytes, size_t *room,
-                              size_t *taken, ganz_error *err)
+/* The part of a line that is still to be cut. */
+typedef struct rest {
+    const char *text;
+    size_t bytes;
+    size_t at;   /* where it begins in the line */
+    size_t room; /* bytes that may fit, judged by how many tokens the bytes before gave */
+} rest;
+
+/* The beginning of the rest, as much as fits, becomes a piece, and the rest is what is behind it. */
+static ganz_status take_piece(ganz_translator *t, rest *r, ganz_error *err)
 {
     const size_t most = (size_t)t->options.max_input - 1, from = t->ids.count;
     for (;;) {
-        *taken = ganz_split_at(text, bytes, *room);
-        size_t stripped = *taken;
-        const char *const part = ganz_strip(text, &stripped);
+        const size_t taken = ganz_split_at(r->text, r->bytes, r->room);
+        piece p = {.bytes = taken};
+        p.text = ganz_strip(r->text, &p.bytes);
+        p.at = r->at + (size_t)(p.text - r->text);
         t->ids.count = from;
-        GANZ_TRY(ganz_vocab_encode(t->model->vocab, part, stripped, &t->ids, err));
-        const size_t ids = t->ids.count - from;
-        if (ids > 0) *room = *taken * most / ids; /* less than was taken if it was too much */
-        if (ids <= most) return ids > 0 ? add_piece(t, from, (size_t)(part - line->text), err) : GANZ_OK;
+        GANZ_TRY(ganz_vocab_encode_sentence(t->model->vocab, GANZ_SOURCE, p.text, p.bytes, &t->ids, err));
+        const size_t ids = t->ids.count - from - 1; /* without the end mark */
+        if (ids > 0) r->room = taken * most / ids;  /* less than was taken if it was too much */
+        if (ids > most) continue;
+        if (ids == 0) t->ids.count = from;
+        else GANZ_TRY(add_piece(t, from, &p, err));
+        r->text += taken;
+        r->at += taken;
+        r->bytes -= taken;
+        return GANZ_OK;
     }
 }
 
@@ -209,7 +224,7 @@ static ganz_status add_prefix(ganz_translator *t, const ganz_line *line, piece *
     size_t bytes = line->prefix_bytes;
     const char *const text = ganz_strip(line->prefix, &bytes);
     first->prefix = t->ids.count;
-    GANZ_TRY(ganz_vocab_encode(t->model->vocab, text, bytes, &t->ids, err));
+    GANZ_TRY(ganz_vocab_encode(t->model->vocab, GANZ_TARGET, text, bytes, &t->ids, err));
     const size_t count = t->ids.count - first->prefix, limit = (size_t)ganz_decoder_limit(t->decoder, first->count);
     if (count >= limit)
         return ganz_fail(err, GANZ_EINVAL, "the prefix has %zu tokens, the translation may have %zu", count, limit);
@@ -227,13 +242,13 @@ static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_erro
                            .bytes = line->bytes,
                            .language = ganz_language_of(t->options.split),
                            .breaks = t->options.split ? GANZ_BREAK_SENTENCES : GANZ_BREAK_NOWHERE};
-    size_t begin, end, room = SIZE_MAX;
+    rest r = {.room = SIZE_MAX};
+    size_t begin, end;
     while (ganz_sentences_next(&walk, &begin, &end)) {
-        while (begin < end) {
-            size_t taken;
-            GANZ_TRY(take_piece(t, line, line->text + begin, end - begin, &room, &taken, err));
-            begin += taken;
-        }
+        r.text = line->text + begin;
+        r.at = begin;
+        r.bytes = end - begin;
+        while (r.bytes > 0) GANZ_TRY(take_piece(t, &r, err));
     }
     return line->prefix && t->piece_count > first ? add_prefix(t, line, &t->pieces[first], err) : GANZ_OK;
 }
@@ -247,7 +262,7 @@ static ganz_status cut_lines(ganz_translator *t, const ganz_line *lines, int cou
         ganz_error why;
         t->first_piece[i] = (int)t->piece_count;
         const ganz_status status = add_line(t, &lines[i], &why);
-        if (status != GANZ_OK) return ganz_fail(err, status, "line %d: %s", i + 1, why.message);
+        if (status != GANZ_OK) return ganz_fail_line(err, status, i + 1, "%s", why.message);
         if (t->piece_count > INT32_MAX / GANZ_BEAM_MOST)
             return ganz_fail(err, GANZ_ELIMIT, "too much text for one call");
     }
@@ -280,7 +295,7 @@ static ganz_status join_pieces(ganz_translator *t, int first, int end, int rank,
     for (int i = first; i < end; i++) {
         const ganz_found *const f = &found[(size_t)i * (size_t)t->options.n_best + (size_t)rank];
         if (i > first) GANZ_TRY(add_text(&t->text, " ", 1, err));
-        GANZ_TRY(ganz_vocab_decode(t->model->vocab, f->ids, (size_t)f->count, &t->text, err));
+        GANZ_TRY(ganz_vocab_decode(t->model->vocab, GANZ_TARGET, f->ids, (size_t)f->count, &t->text, err));
         score += f->score;
     }
     GANZ_TRY(add_text(&t->text, "", 1, err));
@@ -324,16 +339,40 @@ static ganz_status make_results(ganz_translator *t, int count, const ganz_found 
 
 enum { SOURCE, TARGET };
 
-/* Where the tokens of some ids are in their text. */
-static ganz_status find_tokens(ganz_translator *t, int side, const int32_t *ids, size_t count, ganz_error *err)
+/* Room for the places of the tokens of one side. */
+static ganz_status reserve_places(linker *l, int side, size_t count, ganz_error *err)
 {
-    linker *const l = &t->link;
     if (!ganz_grow((void **)&l->begin[side], &l->begin_capacity[side], count, sizeof **l->begin) ||
         !ganz_grow((void **)&l->end[side], &l->end_capacity[side], count, sizeof **l->end))
         return no_memory(err);
+    return GANZ_OK;
+}
+
+/* Where the source tokens are in the text of their piece. */
+static ganz_status find_source(ganz_translator *t, const piece *p, ganz_error *err)
+{
+    linker *const l = &t->link;
+    const size_t count = (size_t)p->count - 1; /* without the end mark */
+    const ganz_passage text = {p->text, p->bytes, GANZ_SOURCE};
+    GANZ_TRY(reserve_places(l, SOURCE, count, err));
+    l->ids.count = l->places.count = 0;
+    GANZ_TRY(ganz_vocab_find_tokens(t->model->vocab, &text, &l->ids, &l->places, err));
+    GANZ_ASSERT(l->places.count == count);
+    if (count > 0) memcpy(l->begin[SOURCE], l->places.begin, count * sizeof **l->begin);
+    ganz_token_ends(p->text, p->bytes, l->begin[SOURCE], l->end[SOURCE], count);
+    return GANZ_OK;
+}
+
+/* Where the tokens of a translation are in its text. */
+static ganz_status find_target(ganz_translator *t, const ganz_found *f, ganz_error *err)
+{
+    linker *const l = &t->link;
+    const size_t count = (size_t)f->count;
+    const ganz_id_span ids = {f->ids, count, GANZ_TARGET};
+    GANZ_TRY(reserve_places(l, TARGET, count, err));
     l->text.bytes = 0;
-    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, ids, count, &l->text, l->begin[side], err));
-    ganz_token_ends(l->text.text, l->text.bytes, l->begin[side], l->end[side], count);
+    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, &ids, &l->text, l->begin[TARGET], err));
+    ganz_token_ends(l->text.text, l->text.bytes, l->begin[TARGET], l->end[TARGET], count);
     return GANZ_OK;
 }
 
@@ -357,18 +396,18 @@ static bool is_said(const linker *l, size_t count, size_t j)
     return false;
 }
 
-static ganz_status link_piece(ganz_translator *t, const ganz_sentence *s, const ganz_found *f, linked at,
-                              ganz_error *err)
+static ganz_status link_piece(ganz_translator *t, int number, const ganz_found *f, linked at, ganz_error *err)
 {
     linker *const l = &t->link;
+    const ganz_sentence *const s = &t->sentences[number];
     const size_t count = (size_t)f->count, sources = (size_t)s->count - 1; /* without the end mark */
     if (!ganz_grow((void **)&l->from, &l->from_capacity, count, sizeof *l->from) ||
         !ganz_grow((void **)&l->to, &l->to_capacity, sources + 1, sizeof *l->to) ||
         !ganz_grow((void **)&l->links, &l->capacity, l->count + count + sources, sizeof *l->links))
         return no_memory(err);
     GANZ_TRY(ganz_aligner_run(l->aligner, s, f->ids, f->count, l->from, l->to, err));
-    GANZ_TRY(find_tokens(t, SOURCE, s->ids, sources, err));
-    GANZ_TRY(find_tokens(t, TARGET, f->ids, count, err));
+    GANZ_TRY(find_source(t, &t->pieces[number], err));
+    GANZ_TRY(find_target(t, f, err));
     for (size_t i = 0; i < count; i++) add_link(l, at, (size_t)l->from[i], i, false);
     for (size_t j = 0; j < sources && count > 0; j++)
         if (!is_said(l, count, j)) add_link(l, at, j, (size_t)l->to[j], true);
@@ -384,7 +423,7 @@ static ganz_status link_result(ganz_translator *t, int first, int end, int rank,
     size_t at = 0;
     for (int i = first; i < end; i++) {
         const ganz_found *const f = &found[(size_t)i * (size_t)t->options.n_best + (size_t)rank];
-        GANZ_TRY(link_piece(t, &t->sentences[i], f, (linked){t->pieces[i].at, at}, err));
+        GANZ_TRY(link_piece(t, i, f, (linked){t->pieces[i].at, at}, err));
         at += l->text.bytes + 1; /* the translation and a space */
     }
     const size_t kept = ganz_links_sort(l->links + before, l->count - before);
@@ -416,8 +455,8 @@ static ganz_status link_results(ganz_translator *t, const ganz_line *lines, int 
 
 /* ---- the call ----------------------------------------------------------------------------------- */
 
-ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count, const ganz_result **results,
-                           ganz_error *err)
+ganz_status ganz_translator_run(ganz_translator *t, const ganz_line *lines, int count, const ganz_result **results,
+                                ganz_error *err)
 {
     *results = NULL;
     if (count < 0 || (count > 0 && !lines)) return ganz_fail(err, GANZ_EINVAL, "no lines to translate");
@@ -429,6 +468,23 @@ ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count
     if (t->link.aligner) GANZ_TRY(link_results(t, lines, count, found, err));
     *results = t->results;
     return GANZ_OK;
+}
+
+ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count, const ganz_result **results,
+                           ganz_error *err)
+{
+    ganz_error why = {0};
+    const ganz_status status = ganz_translator_run(t, lines, count, results, &why);
+    if (status == GANZ_OK) return GANZ_OK;
+    if (why.line > 0) return ganz_fail_line(err, status, why.line, "line %lld: %s", why.line, why.message);
+    return ganz_fail(err, status, "%s", why.message);
+}
+
+long long ganz_translator_tokens(const ganz_translator *t)
+{
+    long long tokens = 0;
+    for (size_t i = 0; i < t->piece_count; i++) tokens += t->pieces[i].count;
+    return tokens;
 }
 
 /* ---- counting ----------------------------------------------------------------------------------- */

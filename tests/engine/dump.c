@@ -53,7 +53,7 @@ static void encode(const ganz_vocab *vocab, const char *path, int count, ganz_id
         OK(ganz_lines_next(lines, &text, &bytes, &err));
         need(text, "too few lines");
         at[i] = ids->count;
-        OK(ganz_vocab_encode(vocab, text, bytes, ids, &err));
+        OK(ganz_vocab_encode(vocab, GANZ_SOURCE, text, bytes, ids, &err));
         if (ids->count > at[i] + ENGINE_MOST_INPUT - 1) ids->count = at[i] + ENGINE_MOST_INPUT - 1;
         need(ganz_grow((void **)&ids->ids, &ids->capacity, ids->count + 1, sizeof *ids->ids), "memory");
         ids->ids[ids->count++] = GANZ_EOS;
