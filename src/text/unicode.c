@@ -1,4 +1,4 @@
-/* Character classes, lower case and white space, from utf8proc's tables. */
+/* Character classes by Unicode category, and stripping of white space. */
 #include "text/unicode.h"
 
 #include <utf8proc.h>

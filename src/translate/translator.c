@@ -55,6 +55,10 @@ struct ganz_translator {
     ganz_result *results;
     size_t begin_capacity, translations_capacity, results_capacity;
     linker link;
+    /* of the call that is under way */
+    const ganz_line *lines;
+    const ganz_found *found; /* (pieces * n_best) */
+    const int *found_counts; /* (pieces) */
 };
 
 /* ---- open and close ----------------------------------------------------------------------------- */
@@ -286,28 +290,45 @@ static ganz_status add_text(ganz_text *text, const char *more, size_t bytes, gan
     return GANZ_OK;
 }
 
+static const ganz_found *found_at(const ganz_translator *t, int number, int rank)
+{
+    return &t->found[(size_t)number * (size_t)t->options.n_best + (size_t)rank];
+}
+
+static ganz_translation *translation_at(ganz_translator *t, int line, int rank)
+{
+    return &t->translations[(size_t)line * (size_t)t->options.n_best + (size_t)rank];
+}
+
 /* Result `rank` of a line: its pieces' joined by spaces, on one line, terminated. */
-static ganz_status join_pieces(ganz_translator *t, int first, int end, int rank, const ganz_found *found,
-                               ganz_translation *result, ganz_error *err)
+static ganz_status join_pieces(ganz_translator *t, int line, int rank, ganz_error *err)
 {
     const size_t begin = t->text.bytes;
+    const int first = t->first_piece[line], end = t->first_piece[line + 1];
     double score = 0;
     for (int i = first; i < end; i++) {
-        const ganz_found *const f = &found[(size_t)i * (size_t)t->options.n_best + (size_t)rank];
+        const ganz_found *const f = found_at(t, i, rank);
         if (i > first) GANZ_TRY(add_text(&t->text, " ", 1, err));
         GANZ_TRY(ganz_vocab_decode(t->model->vocab, GANZ_TARGET, f->ids, (size_t)f->count, &t->text, err));
         score += f->score;
     }
     GANZ_TRY(add_text(&t->text, "", 1, err));
-    result->bytes = t->text.bytes - begin - 1;
-    result->score = score;
+    *translation_at(t, line, rank) = (ganz_translation){.bytes = t->text.bytes - begin - 1, .score = score};
     for (size_t i = begin; i < t->text.bytes; i++)
         if (t->text.text[i] == '\n') t->text.text[i] = ' ';
     return GANZ_OK;
 }
 
-static ganz_status make_results(ganz_translator *t, int count, const ganz_found *found, const int *counts,
-                                ganz_error *err)
+/* How many results a line has: as many as each of its pieces has. */
+static int count_ranks(const ganz_translator *t, int line)
+{
+    const int first = t->first_piece[line], end = t->first_piece[line + 1];
+    int ranks = first < end ? t->found_counts[first] : 1;
+    for (int i = first; i < end; i++) ranks = t->found_counts[i] < ranks ? t->found_counts[i] : ranks;
+    return ranks;
+}
+
+static ganz_status make_results(ganz_translator *t, int count, ganz_error *err)
 {
     const size_t n_best = (size_t)t->options.n_best, most = (size_t)count * n_best;
     t->text.bytes = 0;
@@ -316,22 +337,16 @@ static ganz_status make_results(ganz_translator *t, int count, const ganz_found 
         !ganz_grow((void **)&t->results, &t->results_capacity, (size_t)count, sizeof *t->results))
         return no_memory(err);
     for (int i = 0; i < count; i++) {
-        const int first = t->first_piece[i], end = t->first_piece[i + 1];
-        int ranks = first < end ? counts[first] : 1;
-        for (int j = first; j < end; j++) ranks = counts[j] < ranks ? counts[j] : ranks;
+        const int ranks = count_ranks(t, i);
         for (int rank = 0; rank < ranks; rank++) {
-            const size_t at = (size_t)i * n_best + (size_t)rank;
-            t->begin[at] = t->text.bytes;
-            t->translations[at] = (ganz_translation){0};
-            GANZ_TRY(join_pieces(t, first, end, rank, found, &t->translations[at], err));
+            t->begin[(size_t)i * n_best + (size_t)rank] = t->text.bytes;
+            GANZ_TRY(join_pieces(t, i, rank, err));
         }
-        t->results[i] = (ganz_result){&t->translations[(size_t)i * n_best], ranks};
+        t->results[i] = (ganz_result){translation_at(t, i, 0), ranks};
     }
     for (int i = 0; i < count; i++) /* the text does not move any more */
-        for (int rank = 0; rank < t->results[i].count; rank++) {
-            const size_t at = (size_t)i * n_best + (size_t)rank;
-            t->translations[at].text = t->text.text + t->begin[at];
-        }
+        for (int rank = 0; rank < t->results[i].count; rank++)
+            translation_at(t, i, rank)->text = t->text.text + t->begin[(size_t)i * n_best + (size_t)rank];
     return GANZ_OK;
 }
 
@@ -415,14 +430,14 @@ static ganz_status link_piece(ganz_translator *t, int number, const ganz_found *
 }
 
 /* Links of result `rank` of a line, at the end of all links. */
-static ganz_status link_result(ganz_translator *t, int first, int end, int rank, const ganz_found *found,
-                               ganz_translation *result, ganz_error *err)
+static ganz_status link_result(ganz_translator *t, int line, int rank, ganz_error *err)
 {
     linker *const l = &t->link;
+    ganz_translation *const result = translation_at(t, line, rank);
     const size_t before = l->count;
     size_t at = 0;
-    for (int i = first; i < end; i++) {
-        const ganz_found *const f = &found[(size_t)i * (size_t)t->options.n_best + (size_t)rank];
+    for (int i = t->first_piece[line]; i < t->first_piece[line + 1]; i++) {
+        const ganz_found *const f = found_at(t, i, rank);
         GANZ_TRY(link_piece(t, i, f, (linked){t->pieces[i].at, at}, err));
         at += l->text.bytes + 1; /* the translation and a space */
     }
@@ -432,23 +447,19 @@ static ganz_status link_result(ganz_translator *t, int first, int end, int rank,
     return GANZ_OK;
 }
 
-static ganz_status link_results(ganz_translator *t, const ganz_line *lines, int count, const ganz_found *found,
-                                ganz_error *err)
+static ganz_status link_results(ganz_translator *t, int count, ganz_error *err)
 {
     linker *const l = &t->link;
-    const size_t n_best = (size_t)t->options.n_best;
     l->count = 0;
     if (!ganz_grow((void **)&l->links, &l->capacity, 1, sizeof *l->links)) return no_memory(err);
     for (int i = 0; i < count; i++)
-        for (int rank = 0; rank < t->results[i].count && !lines[i].unlinked; rank++)
-            GANZ_TRY(link_result(t, t->first_piece[i], t->first_piece[i + 1], rank, found,
-                                 &t->translations[(size_t)i * n_best + (size_t)rank], err));
+        for (int rank = 0; rank < t->results[i].count && !t->lines[i].unlinked; rank++)
+            GANZ_TRY(link_result(t, i, rank, err));
     const ganz_link *next = l->links; /* they do not move any more */
     for (int i = 0; i < count; i++)
         for (int rank = 0; rank < t->results[i].count; rank++) {
-            ganz_translation *const r = &t->translations[(size_t)i * n_best + (size_t)rank];
-            r->links = next;
-            next += r->link_count;
+            translation_at(t, i, rank)->links = next;
+            next += translation_at(t, i, rank)->link_count;
         }
     return GANZ_OK;
 }
@@ -460,12 +471,11 @@ ganz_status ganz_translator_run(ganz_translator *t, const ganz_line *lines, int 
 {
     *results = NULL;
     if (count < 0 || (count > 0 && !lines)) return ganz_fail(err, GANZ_EINVAL, "no lines to translate");
-    const ganz_found *found;
-    const int *counts;
+    t->lines = lines;
     GANZ_TRY(cut_lines(t, lines, count, err));
-    GANZ_TRY(ganz_decoder_run(t->decoder, t->sentences, (int)t->piece_count, &found, &counts, err));
-    GANZ_TRY(make_results(t, count, found, counts, err));
-    if (t->link.aligner) GANZ_TRY(link_results(t, lines, count, found, err));
+    GANZ_TRY(ganz_decoder_run(t->decoder, t->sentences, (int)t->piece_count, &t->found, &t->found_counts, err));
+    GANZ_TRY(make_results(t, count, err));
+    if (t->link.aligner) GANZ_TRY(link_results(t, count, err));
     *results = t->results;
     return GANZ_OK;
 }
