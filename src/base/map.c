@@ -7,22 +7,25 @@
 
 #include "base/io.h"
 
+ganz_status ganz_map_descriptor(ganz_map *map, int fd, const char *path, ganz_error *err)
+{
+    *map = (ganz_map){0};
+    struct stat info;
+    if (fstat(fd, &info) != 0) return ganz_fail_errno(err, "read", path);
+    if (!S_ISREG(info.st_mode)) return ganz_fail(err, GANZ_EIO, "cannot open %s: not a regular file", path);
+    if (info.st_size == 0) return GANZ_OK;
+    void *const data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) return ganz_fail_errno(err, "map", path);
+    *map = (ganz_map){data, (size_t)info.st_size};
+    return GANZ_OK;
+}
+
 ganz_status ganz_map_open(ganz_map *map, const char *path, ganz_error *err)
 {
     *map = (ganz_map){0};
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused below, not waited for */
     if (fd < 0) return ganz_fail_errno(err, "open", path);
-    ganz_status status = GANZ_OK;
-    struct stat info;
-    if (fstat(fd, &info) != 0) {
-        status = ganz_fail_errno(err, "read", path);
-    } else if (!S_ISREG(info.st_mode)) {
-        status = ganz_fail(err, GANZ_EIO, "cannot open %s: not a regular file", path);
-    } else if (info.st_size > 0) {
-        void *const data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED) status = ganz_fail_errno(err, "map", path);
-        else *map = (ganz_map){data, (size_t)info.st_size};
-    }
+    const ganz_status status = ganz_map_descriptor(map, fd, path, err);
     close(fd);
     return status;
 }

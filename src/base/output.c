@@ -122,7 +122,7 @@ static void take_nameless(ganz_output *o)
 {
 #ifdef O_TMPFILE
     char handle[32], *const copy = ganz_strdup(o->path);
-    const int fd = copy ? open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
+    const int fd = copy ? open(dirname(copy), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666) : -1;
     ganz_free(copy);
     if (fd < 0) return;
     name_handle(handle, fd);
@@ -262,6 +262,31 @@ ganz_status ganz_output_patch(ganz_output *o, uint64_t offset, const void *data,
         bytes -= (size_t)done;
     }
     return GANZ_OK;
+}
+
+ganz_status ganz_output_read(ganz_output *o, uint64_t offset, void *data, size_t bytes, ganz_error *err)
+{
+    GANZ_ASSERT(ganz_output_patchable(o));
+    GANZ_TRY(empty_buffer(o, GO_ON, err));
+    unsigned char *to = data;
+    while (bytes > 0) {
+        const ssize_t done = pread(o->fd, to, bytes, (off_t)offset);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return ganz_fail_errno(err, "read", o->name);
+        if (done == 0) return ganz_fail(err, GANZ_EIO, "%s: it was cut short while it was written", o->name);
+        to += done;
+        offset += (uint64_t)done;
+        bytes -= (size_t)done;
+    }
+    return GANZ_OK;
+}
+
+ganz_status ganz_output_map(ganz_output *o, ganz_map *map, ganz_error *err)
+{
+    GANZ_ASSERT(ganz_output_patchable(o));
+    *map = (ganz_map){0};
+    GANZ_TRY(empty_buffer(o, GO_ON, err));
+    return ganz_map_descriptor(map, o->fd, o->name, err);
 }
 
 /* The folder of the file, to be synced after the rename; all that can fail without a disk fails before it. */

@@ -16,6 +16,7 @@ enum {
     GANZ_CONTAINER_RANK = 8,         /* most dimensions of a tensor */
     GANZ_CONTAINER_NAME = 512,       /* most bytes of a name */
     GANZ_CONTAINER_TENSORS = 65536,  /* most tensors of a file */
+    GANZ_CONTAINER_PAIRS = 262144,   /* most metadata */
     GANZ_CONTAINER_HEADER = 99999999 /* most bytes of a header */
 };
 
@@ -97,7 +98,7 @@ ganz_status ganz_container_verify(const ganz_container *container, ganz_error *e
 /* ---- writing ------------------------------------------------------------------------------------ */
 
 /* Declare all tensors, then write their data in the same order; the file appears under its name, whole,
- * when ganz_writer_finish succeeds. Only regular files can be written: the header is completed last. */
+ * when ganz_writer_finish succeeds, which reads it again first and compares all of it. Only regular files can be written: the header is completed last. */
 typedef struct ganz_writer ganz_writer;
 
 /* checksums: leave one for each tensor in the metadata ("xxh3:NAME"). The header has one in any case. */
