@@ -5,6 +5,15 @@
 #include "base/base.h"
 #include "ganz/io.h"
 
+/* ---- a file read piece by piece ----------------------------------------------------------------- */
+
+/* Regular files only. The caller closes *fd with ganz_file_close. */
+ganz_status ganz_file_open(int *fd, const char *path, ganz_error *err);
+/* All of these bytes, or a sentence: a file that was cut short in the meantime is no reason to die. `path` is for
+ * messages. Threads may share a file. */
+ganz_status ganz_file_read(int fd, const char *path, uint64_t offset, void *data, size_t bytes, ganz_error *err);
+void ganz_file_close(int *fd); /* -1: nothing to do; *fd is -1 afterwards */
+
 /* ---- a file mapped for reading ------------------------------------------------------------------ */
 
 typedef struct ganz_map {

@@ -268,17 +268,7 @@ ganz_status ganz_output_read(ganz_output *o, uint64_t offset, void *data, size_t
 {
     GANZ_ASSERT(ganz_output_patchable(o));
     GANZ_TRY(empty_buffer(o, GO_ON, err));
-    unsigned char *to = data;
-    while (bytes > 0) {
-        const ssize_t done = pread(o->fd, to, bytes, (off_t)offset);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return ganz_fail_errno(err, "read", o->name);
-        if (done == 0) return ganz_fail(err, GANZ_EIO, "%s: it was cut short while it was written", o->name);
-        to += done;
-        offset += (uint64_t)done;
-        bytes -= (size_t)done;
-    }
-    return GANZ_OK;
+    return ganz_file_read(o->fd, o->name, offset, data, bytes, err);
 }
 
 ganz_status ganz_output_map(ganz_output *o, ganz_map *map, ganz_error *err)

@@ -76,6 +76,13 @@ const ganz_entry *ganz_container_find(const ganz_container *container, const cha
 ganz_status ganz_container_get(const ganz_container *container, const char *name, ganz_dtype dtype, int rank,
                                const int64_t *dims, const ganz_entry **entry, ganz_error *err);
 
+/* Numbers of a tensor from the file itself and not from the mapping, which is no longer what was checked when someone
+ * writes into the file, and no longer there when it is cut short. From a block of the caller they are copied. The
+ * second reads and sums up the whole tensor and compares it with its checksum, if there is one; `data` may be NULL. */
+ganz_status ganz_container_read(const ganz_container *container, const ganz_entry *entry, uint64_t offset, void *data,
+                                size_t bytes, ganz_error *err);
+ganz_status ganz_container_load(const ganz_container *container, const ganz_entry *entry, void *data, ganz_error *err);
+
 /* Says that a tensor has been read for the last time: of a mapped file its pages need not stay in memory. */
 void ganz_container_forget(const ganz_container *container, const ganz_entry *entry);
 

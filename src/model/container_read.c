@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/io.h"
 #include "model/container.h"
@@ -12,12 +13,15 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data is used as it lies in the file");
 
+enum { PIECE_BYTES = 1 << 18 }; /* read at a time, where a tensor is summed up */
+
 typedef struct pair {
     const char *key, *text;
 } pair;
 
 struct ganz_container {
     ganz_map map; /* empty when over a block of the caller */
+    int fd;       /* of the mapped file; else -1 */
     char *name;   /* of the file */
     const unsigned char *data;
     size_t data_bytes;
@@ -308,6 +312,7 @@ ganz_status ganz_container_parse(ganz_container **container, const void *data, s
     *container = NULL;
     ganz_container *c = ganz_alloc(1, sizeof *c);
     if (c) c->name = ganz_strdup(name);
+    if (c) c->fd = -1;
     ganz_status status = c && c->name ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", name);
     if (status == GANZ_OK) status = read_file(c, data, bytes, err);
     if (status != GANZ_OK) ganz_container_close(&c);
@@ -318,11 +323,18 @@ ganz_status ganz_container_parse(ganz_container **container, const void *data, s
 ganz_status ganz_container_open(ganz_container **container, const char *path, ganz_error *err)
 {
     *container = NULL;
-    ganz_map map;
-    GANZ_TRY(ganz_map_open(&map, path, err));
-    const ganz_status status = ganz_container_parse(container, map.data, map.bytes, path, err);
-    if (status == GANZ_OK) (*container)->map = map;
-    else ganz_map_close(&map);
+    ganz_map map = {0};
+    int fd;
+    GANZ_TRY(ganz_file_open(&fd, path, err));
+    ganz_status status = ganz_map_descriptor(&map, fd, path, err);
+    if (status == GANZ_OK) status = ganz_container_parse(container, map.data, map.bytes, path, err);
+    if (status == GANZ_OK) {
+        (*container)->map = map;
+        (*container)->fd = fd;
+        return GANZ_OK;
+    }
+    ganz_map_close(&map);
+    ganz_file_close(&fd);
     return status;
 }
 
@@ -337,6 +349,7 @@ void ganz_container_close(ganz_container **it)
     ganz_free(c->entries);
     ganz_free(c->name);
     ganz_map_close(&c->map);
+    ganz_file_close(&c->fd);
     ganz_free(c);
 }
 
@@ -414,15 +427,20 @@ void ganz_container_forget(const ganz_container *c, const ganz_entry *e)
 
 bool ganz_container_summed(const ganz_container *c) { return c->summed; }
 
-static ganz_status compare_sum(const ganz_container *c, const ganz_entry *e, ganz_error *err)
+static ganz_status compare_with(const ganz_container *c, const ganz_entry *e, uint64_t found, ganz_error *err)
 {
     char key[GANZ_CONTAINER_NAME + 8], sum[17];
     snprintf(key, sizeof key, "xxh3:%s", e->name);
     const char *const expected = ganz_container_text(c, key);
     if (!expected) return bad_tensor(c, e->name, "it has no checksum", err);
-    snprintf(sum, sizeof sum, "%016llx", (unsigned long long)ganz_checksum(e->data, e->bytes));
+    snprintf(sum, sizeof sum, "%016llx", (unsigned long long)found);
     if (strcmp(sum, expected) == 0) return GANZ_OK;
     return bad_tensor(c, e->name, "its data is damaged (the checksum differs)", err);
+}
+
+static ganz_status compare_sum(const ganz_container *c, const ganz_entry *e, ganz_error *err)
+{
+    return compare_with(c, e, ganz_checksum(e->data, e->bytes), err);
 }
 
 ganz_status ganz_container_check(const ganz_container *c, const ganz_entry *e, ganz_error *err)
@@ -434,6 +452,42 @@ ganz_status ganz_container_verify(const ganz_container *c, ganz_error *err)
 {
     for (int i = 0; i < c->count; i++) GANZ_TRY(compare_sum(c, &c->entries[i], err));
     return GANZ_OK;
+}
+
+ganz_status ganz_container_read(const ganz_container *c, const ganz_entry *e, uint64_t offset, void *data, size_t bytes,
+                                ganz_error *err)
+{
+    GANZ_ASSERT(offset <= e->bytes && bytes <= e->bytes - offset);
+    const unsigned char *const from = (const unsigned char *)e->data + offset;
+    if (c->fd >= 0) return ganz_file_read(c->fd, c->name, (uint64_t)(from - c->map.data), data, bytes, err);
+    memcpy(data, from, bytes);
+    return GANZ_OK;
+}
+
+static ganz_status sum_pieces(const ganz_container *c, const ganz_entry *e, void *data, XXH3_state_t *hash,
+                              ganz_error *err)
+{
+    unsigned char *const piece = data ? NULL : ganz_alloc(PIECE_BYTES, 1);
+    ganz_status status = data || piece ? GANZ_OK : no_memory(c, err);
+    for (size_t at = 0; status == GANZ_OK && at < e->bytes; at += PIECE_BYTES) {
+        const size_t n = e->bytes - at < PIECE_BYTES ? e->bytes - at : PIECE_BYTES;
+        unsigned char *const to = data ? (unsigned char *)data + at : piece;
+        status = ganz_container_read(c, e, at, to, n, err);
+        if (status == GANZ_OK) XXH3_64bits_update(hash, to, n);
+    }
+    ganz_free(piece);
+    return status;
+}
+
+ganz_status ganz_container_load(const ganz_container *c, const ganz_entry *e, void *data, ganz_error *err)
+{
+    XXH3_state_t *const hash = XXH3_createState();
+    if (!hash) return no_memory(c, err);
+    XXH3_64bits_reset(hash);
+    ganz_status status = sum_pieces(c, e, data, hash, err);
+    if (status == GANZ_OK && c->summed) status = compare_with(c, e, XXH3_64bits_digest(hash), err);
+    XXH3_freeState(hash);
+    return status;
 }
 
 /* ---- metadata ----------------------------------------------------------------------------------- */
