@@ -1,11 +1,14 @@
-/* Memory that runs out wherever a test says so, in other libraries too, and a disk that writes another byte: the C
- * library's calls are taken over. Not under sanitizers, which take them over themselves. */
+/* Memory that runs out wherever a test says so, in other libraries too, a disk that writes another byte, a
+ * process that is killed when it gives a file its name: the C library's calls are taken over. Not under sanitizers, which take them over themselves. */
 #ifndef GANZ_TESTS_SHORTAGE_H
 #define GANZ_TESTS_SHORTAGE_H
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,6 +25,8 @@
 static long shortage_at;
 /* The byte of all that is written that becomes another, counted from 1; 0: none. */
 static long lie_at;
+/* Calls of umask, and whether a rename ends the process. */
+static int masks_set, killed_by_rename;
 
 #ifndef NO_SHORTAGE
 extern void *__libc_malloc(size_t bytes);
@@ -42,6 +47,18 @@ SEEN void *calloc(size_t count, size_t bytes) { return falls_short() ? NULL : __
 SEEN void *realloc(void *old, size_t bytes) { return falls_short() ? NULL : __libc_realloc(old, bytes); }
 
 extern long syscall(long number, ...);
+
+SEEN mode_t umask(mode_t mask)
+{
+    masks_set++;
+    return (mode_t)syscall(SYS_umask, mask);
+}
+
+SEEN int rename(const char *from, const char *to)
+{
+    if (killed_by_rename) raise(SIGKILL);
+    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
 
 SEEN ssize_t write(int fd, const void *data, size_t bytes)
 {

@@ -1,8 +1,11 @@
 /* Memory that runs out once, in any library: a file that is replaced is the old or the new one, and a file that is read
  * is refused for want of memory, never called damaged and never read otherwise. */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "test.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "folder.h"
 #include "model/container.h"
@@ -117,12 +120,60 @@ static void a_file_that_was_written_otherwise_gets_no_name(void **state)
     assert_int_equal(system("test $(ls | wc -l) = 1"), 0);
 }
 
+/* The mask of new files belongs to the whole process: other threads make files too. */
+static void the_mask_of_new_files_is_left_alone(void **state)
+{
+    (void)state;
+    ganz_error err;
+    masks_set = 0;
+    OK(write_file("new", 'n', &err));
+    OK(write_file("new", 'o', &err));
+    assert_int_equal(masks_set, 0);
+}
+
+/* Writes the file in a process that dies when it renames, and says whether it did. */
+static bool write_and_die(const char *path)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        killed_by_rename = 1;
+        _exit(write_file(path, 'n', NULL) == GANZ_OK ? 0 : 1);
+    }
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    return WIFSIGNALED(how);
+}
+
+/* A new file needs no rename; what a kill leaves beside an old one goes with the next write. */
+static void a_kill_between_two_names_is_cleaned_up(void **state)
+{
+    (void)state;
+#ifdef NO_SHORTAGE
+    skip();
+#endif
+    const int probe = open(".", O_TMPFILE | O_WRONLY, 0600);
+    if (probe < 0) skip(); /* this file system gives every file a name */
+    close(probe);
+    ganz_error err;
+    ganz_status reading;
+    assert_false(write_and_die("fresh"));
+    assert_int_equal(read_letter("fresh", &reading, &err), 'n');
+    OK(write_file("fresh", 'o', &err));
+    assert_true(write_and_die("fresh"));
+    assert_int_equal(read_letter("fresh", &reading, &err), 'o');
+    assert_int_equal(system("test $(ls | wc -l) = 2"), 0);
+    OK(write_file("fresh", 'm', &err));
+    assert_int_equal(system("test $(ls | wc -l) = 1"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(a_save_replaces_by_a_whole_file_or_not_at_all),
         IN_FOLDER(a_shortage_while_reading_is_called_that),
         IN_FOLDER(a_file_that_was_written_otherwise_gets_no_name),
+        IN_FOLDER(the_mask_of_new_files_is_left_alone),
+        IN_FOLDER(a_kill_between_two_names_is_cleaned_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
