@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/surroundings.h"
 
 const char *ganz_version(void) { return GANZ_VERSION; }
 
@@ -36,6 +37,7 @@ static void flatten(char *message)
 
 ganz_status ganz_fail(ganz_error *err, ganz_status status, const char *format, ...)
 {
+    GANZ_PLAIN_NUMBERS;
     if (!err) return status;
     va_list args;
     va_start(args, format);

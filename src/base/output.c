@@ -13,6 +13,7 @@
 
 #include "base/io.h"
 #include "base/replace.h"
+#include "base/surroundings.h"
 
 enum { BUFFER_BYTES = 1 << 16 };
 
@@ -177,6 +178,7 @@ ganz_status ganz_output_write(ganz_output *o, const void *data, size_t bytes, ga
 
 ganz_status ganz_output_printf(ganz_output *o, ganz_error *err, const char *format, ...)
 {
+    GANZ_PLAIN_NUMBERS;
     char small[512];
     va_list args;
     va_start(args, format);

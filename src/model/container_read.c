@@ -1,6 +1,5 @@
 /* Reading safetensors: the header is hostile until every line of it has been checked. */
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <xxhash.h>
 
 #include "base/io.h"
+#include "base/surroundings.h"
 #include "model/container.h"
 #include "model/json.h"
 
@@ -533,15 +533,10 @@ ganz_status ganz_container_get_int(const ganz_container *c, const char *key, int
 
 ganz_status ganz_container_get_real(const ganz_container *c, const char *key, double *value, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     const char *text;
     GANZ_TRY(ganz_container_get_text(c, key, &text, err));
-    /* The program around us may have set a locale with a decimal comma. */
-    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!plain) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", c->name);
-    const locale_t before = uselocale(plain);
     char *end;
     *value = strtod(text, &end);
-    uselocale(before);
-    freelocale(plain);
     return starts_number(text) && !*end && isfinite(*value) ? GANZ_OK : bad_value(c, key, text, "a number", err);
 }

@@ -1,7 +1,6 @@
 /* Writing safetensors: room for the header first, then the data as it comes, then the header into its room; and before
  * the file gets its name it is read again and compared. */
 #include <inttypes.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <xxhash.h>
 
 #include "base/io.h"
+#include "base/surroundings.h"
 #include "model/container.h"
 #include "model/json.h"
 
@@ -138,15 +138,10 @@ ganz_status ganz_writer_int(ganz_writer *w, const char *key, int64_t value, ganz
 
 ganz_status ganz_writer_real(ganz_writer *w, const char *key, double value, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     if (!isfinite(value)) return ganz_fail(err, GANZ_EINVAL, "%s: metadata %s is not finite", w->path, key);
-    /* The program around us may have set a locale with a decimal comma. */
-    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!plain) return no_memory(w, err);
-    const locale_t before = uselocale(plain);
     char text[40];
     snprintf(text, sizeof text, "%.17g", value);
-    uselocale(before);
-    freelocale(plain);
     return ganz_writer_text(w, key, text, err);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "document/sentences.h"
+#include "base/surroundings.h"
 #include "ganz/io.h"
 #include "model/model.h"
 #include "text/tokenizer.h"
@@ -120,6 +121,7 @@ static ganz_status open_parts(ganz_translator *t, ganz_error *err)
 ganz_status ganz_translator_open(ganz_translator **translator, const ganz_model *model,
                                  const ganz_translator_options *options, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     *translator = NULL;
     ganz_translator_options o;
     ganz_translator_defaults(&o);
@@ -419,6 +421,7 @@ static ganz_status link_results(ganz_translator *t, const ganz_line *lines, int 
 ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count, const ganz_result **results,
                            ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     *results = NULL;
     if (count < 0 || (count > 0 && !lines)) return ganz_fail(err, GANZ_EINVAL, "no lines to translate");
     const ganz_found *found;
