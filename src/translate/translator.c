@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "document/sentences.h"
+#include "base/surroundings.h"
 #include "ganz/io.h"
 #include "model/model.h"
 #include "text/unicode.h"
@@ -129,6 +130,7 @@ static ganz_status open_parts(ganz_translator *t, ganz_error *err)
 ganz_status ganz_translator_open(ganz_translator **translator, const ganz_model *model,
                                  const ganz_translator_options *options, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     *translator = NULL;
     ganz_translator_options o;
     ganz_translator_defaults(&o);
@@ -469,6 +471,7 @@ static ganz_status link_results(ganz_translator *t, int count, ganz_error *err)
 ganz_status ganz_translator_run(ganz_translator *t, const ganz_line *lines, int count, const ganz_result **results,
                                 ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     *results = NULL;
     if (count < 0 || (count > 0 && !lines)) return ganz_fail(err, GANZ_EINVAL, "no lines to translate");
     t->lines = lines;
