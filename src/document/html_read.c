@@ -142,7 +142,8 @@ static bool skip_raised(ganz_html_scan *scan, bool *letters)
     ganz_html_token start, text, end;
     if (!ganz_html_next(scan, &start) || start.kind != GANZ_HTML_START) return false;
     const ganz_html_element *const element = ganz_html_find(ganz_html_name(&start), start.name_bytes);
-    if (!is_raised(element) || !ganz_html_next(scan, &text) || text.kind != GANZ_HTML_TEXT || text.bytes > APPENDIX_BYTES) return false;
+    if (!is_raised(element) || !ganz_html_next(scan, &text) || text.kind != GANZ_HTML_TEXT) return false;
+    if (text.bytes > APPENDIX_BYTES) return false;
     for (size_t i = 0; i < text.bytes; i++)
         if (ganz_html_space(text.raw[i])) return false;
     if (!ganz_html_next(scan, &end) || end.kind != GANZ_HTML_END) return false;
@@ -226,9 +227,10 @@ static void add_template(reader *r, const char *raw, size_t bytes)
 
 static void read_text(reader *r, const ganz_html_token *token)
 {
-    if (!r->region && ganz_html_innermost(&r->tree)->translate) add_template(r, token->raw, token->bytes);
-    else if (!r->region) ganz_skeleton_copy(r->out, token->raw, token->bytes);
-    else if (r->region_shows) r->shown_bytes = ganz_html_show_text(r->shown, r->shown_bytes, SHOWN_BYTES, token->raw, token->bytes);
+    const char *const raw = token->raw;
+    if (!r->region && ganz_html_innermost(&r->tree)->translate) add_template(r, raw, token->bytes);
+    else if (!r->region) ganz_skeleton_copy(r->out, raw, token->bytes);
+    else if (r->region_shows) r->shown_bytes = ganz_html_show_text(r->shown, r->shown_bytes, SHOWN_BYTES, raw, token->bytes);
 }
 
 static void read_comment(reader *r, const ganz_html_token *token)
@@ -377,7 +379,8 @@ static void add_end(reader *r, const ganz_html_token *token)
     if (r->in_block && is_inline(element, ganz_html_innermost(&r->tree))) {
         if (r->marks > 0) r->marks--;
         r->after_end = true;
-        ganz_skeleton_mark(r->out, GANZ_MARK_CLOSE, ganz_html_number(ganz_html_name(token), token->name_bytes), token->raw, token->bytes);
+        const int number = ganz_html_number(ganz_html_name(token), token->name_bytes);
+        ganz_skeleton_mark(r->out, GANZ_MARK_CLOSE, number, token->raw, token->bytes);
         return;
     }
     end_block(r);
@@ -420,22 +423,11 @@ static void read_tokens(reader *r)
     if (!memory) ganz_skeleton_fail(r->out, GANZ_ENOMEM, "out of memory for the elements of a page");
 }
 
-/* UTF-16 and UTF-32: every second byte of a tag is zero. */
-static bool is_wide(const char *bytes, size_t count)
-{
-    size_t zeros = 0;
-    const size_t near = count < 1024 ? count : 1024;
-    if (count >= 2 && (memcmp(bytes, "\xFF\xFE", 2) == 0 || memcmp(bytes, "\xFE\xFF", 2) == 0)) return true;
-    for (size_t i = 0; i < near; i++) zeros += bytes[i] == '\0';
-    return near >= 16 && 3 * zeros > near;
-}
-
 ganz_status ganz_html_read(ganz_skeleton *skeleton, const char *bytes, size_t count, const ganz_format_options *options,
                            ganz_error *err)
 {
     const size_t bom = count >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     reader r = {.out = skeleton, .scan = ganz_html_scan_over(bytes, count), .attributes = options->attributes};
-    if (is_wide(bytes, count)) return ganz_fail(err, GANZ_EFORMAT, "the page is in UTF-16: save it as UTF-8 first");
     r.charset = ganz_html_charset_of(bytes, count);
     r.tree.xml = count - bom > 5 && memcmp(bytes + bom, "<?xml", 5) == 0;
     ganz_skeleton_copy(skeleton, bytes, bom);

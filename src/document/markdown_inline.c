@@ -194,7 +194,8 @@ static void take_start_tag(scanner *s, const ganz_html_token *token)
     const unsigned flags = ganz_html_find(name, token->name_bytes)->flags;
     const bool whole = (flags & GANZ_HTML_VOID) || token->self_closing;
     if (take_raised(s)) return;
-    const size_t end = !whole && is_untranslated(token, flags) ? behind_end_tag(s, s->at + token->bytes, name, token->name_bytes) : 0;
+    const bool untranslated = !whole && is_untranslated(token, flags);
+    const size_t end = untranslated ? behind_end_tag(s, s->at + token->bytes, name, token->name_bytes) : 0;
     if (end > 0) {
         const char *const close = memchr(s->text + s->at + token->bytes, '<', end - s->at - token->bytes);
         take_opaque(s, end - s->at, token->bytes, (size_t)(s->text + end - close));
