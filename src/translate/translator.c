@@ -14,8 +14,9 @@
 
 enum { LEAST_INPUT = 16 /* any one character fits */, USUAL_INPUT = 256, MOST_BATCH = 1 << 20, MOST_THREADS = 1024 };
 
-/* A piece of a line: one sentence for the decoder. */
+/* A piece of a line: one sentence for the decoder, or a word that is copied because it is too long to be one. */
 typedef struct piece {
+    int sentence;       /* number for the decoder; negative: the text is copied */
     size_t ids, prefix; /* where they begin in the pool */
     int count, prefix_count;
     const char *text; /* the caller's */
@@ -47,7 +48,8 @@ struct ganz_translator {
     ganz_ids ids;             /* of all pieces and prefixes of a call */
     piece *pieces;            /* of all lines */
     ganz_sentence *sentences; /* the same for the decoder */
-    int *first_piece;         /* (lines + 1) */
+    int sentence_count;
+    int *first_piece; /* (lines + 1) */
     size_t piece_count, pieces_capacity, sentences_capacity, first_capacity;
     ganz_text text; /* of all results */
     size_t *begin;  /* (lines * n_best) where each begins */
@@ -229,6 +231,21 @@ static ganz_status add_prefix(ganz_translator *t, const ganz_line *line, piece *
     return GANZ_OK;
 }
 
+/* Words beyond all measure are copied: translating them takes minutes and gives nothing. */
+static ganz_status add_pieces(ganz_translator *t, rest r, ganz_error *err)
+{
+    while (r.bytes > 0) {
+        size_t length;
+        const size_t before = ganz_long_word(r.text, r.bytes, &length);
+        rest words = {r.text, before, r.at, r.room};
+        while (words.bytes > 0) GANZ_TRY(take_piece(t, &words, err));
+        const piece word = {.sentence = -1, .text = r.text + before, .bytes = length, .at = r.at + before};
+        if (length > 0) GANZ_TRY(add_piece(t, t->ids.count, &word, err));
+        r = (rest){word.text + length, r.bytes - before - length, word.at + length, words.room};
+    }
+    return GANZ_OK;
+}
+
 static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_error *err)
 {
     if (!ganz_utf8_valid(line->text, line->bytes)) return ganz_fail(err, GANZ_EINVAL, "the text is not UTF-8");
@@ -238,8 +255,9 @@ static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_erro
     rest r = {.bytes = line->bytes, .room = SIZE_MAX};
     r.text = ganz_strip(line->text, &r.bytes);
     r.at = (size_t)(r.text - line->text);
-    while (r.bytes > 0) GANZ_TRY(take_piece(t, &r, err));
-    return line->prefix && t->piece_count > first ? add_prefix(t, line, &t->pieces[first], err) : GANZ_OK;
+    if (!line->prefix) return add_pieces(t, r, err);
+    while (r.bytes > 0) GANZ_TRY(take_piece(t, &r, err)); /* the beginning is the caller's: nothing is copied */
+    return t->piece_count > first ? add_prefix(t, line, &t->pieces[first], err) : GANZ_OK;
 }
 
 static ganz_status cut_lines(ganz_translator *t, const ganz_line *lines, int count, ganz_error *err)
@@ -258,9 +276,13 @@ static ganz_status cut_lines(ganz_translator *t, const ganz_line *lines, int cou
     t->first_piece[count] = (int)t->piece_count;
     if (!ganz_grow((void **)&t->sentences, &t->sentences_capacity, t->piece_count, sizeof *t->sentences))
         return no_memory(err);
+    t->sentence_count = 0;
     for (size_t i = 0; i < t->piece_count; i++) {
-        const piece *const p = &t->pieces[i];
-        t->sentences[i] = (ganz_sentence){t->ids.ids + p->ids, p->count, t->ids.ids + p->prefix, p->prefix_count};
+        piece *const p = &t->pieces[i];
+        if (p->sentence < 0) continue;
+        p->sentence = t->sentence_count++;
+        t->sentences[p->sentence] =
+            (ganz_sentence){t->ids.ids + p->ids, p->count, t->ids.ids + p->prefix, p->prefix_count};
     }
     return GANZ_OK;
 }
@@ -275,6 +297,22 @@ static ganz_status add_text(ganz_text *text, const char *more, size_t bytes, gan
     return GANZ_OK;
 }
 
+static const ganz_found *found_of(const ganz_translator *t, const ganz_found *found, const piece *p, int rank)
+{
+    return &found[(size_t)p->sentence * (size_t)t->options.n_best + (size_t)rank];
+}
+
+/* Results that all pieces of a line have; one where nothing is translated. */
+static int ranks_of(const ganz_translator *t, int first, int end, const int *counts)
+{
+    int ranks = 0;
+    for (int i = first; i < end; i++) {
+        const int sentence = t->pieces[i].sentence;
+        if (sentence >= 0 && (ranks == 0 || counts[sentence] < ranks)) ranks = counts[sentence];
+    }
+    return ranks > 0 ? ranks : 1;
+}
+
 /* Result `rank` of a line: its pieces' joined by spaces, on one line, terminated. */
 static ganz_status join_pieces(ganz_translator *t, int first, int end, int rank, const ganz_found *found,
                                ganz_translation *result, ganz_error *err)
@@ -282,8 +320,13 @@ static ganz_status join_pieces(ganz_translator *t, int first, int end, int rank,
     const size_t begin = t->text.bytes;
     double score = 0;
     for (int i = first; i < end; i++) {
-        const ganz_found *const f = &found[(size_t)i * (size_t)t->options.n_best + (size_t)rank];
+        const piece *const p = &t->pieces[i];
         if (i > first) GANZ_TRY(add_text(&t->text, " ", 1, err));
+        if (p->sentence < 0) {
+            GANZ_TRY(add_text(&t->text, p->text, p->bytes, err));
+            continue;
+        }
+        const ganz_found *const f = found_of(t, found, p, rank);
         GANZ_TRY(ganz_vocab_decode(t->model->vocab, GANZ_TARGET, f->ids, (size_t)f->count, &t->text, err));
         score += f->score;
     }
@@ -306,8 +349,7 @@ static ganz_status make_results(ganz_translator *t, int count, const ganz_found 
         return no_memory(err);
     for (int i = 0; i < count; i++) {
         const int first = t->first_piece[i], end = t->first_piece[i + 1];
-        int ranks = first < end ? counts[first] : 1;
-        for (int j = first; j < end; j++) ranks = counts[j] < ranks ? counts[j] : ranks;
+        const int ranks = ranks_of(t, first, end, counts);
         for (int rank = 0; rank < ranks; rank++) {
             const size_t at = (size_t)i * n_best + (size_t)rank;
             t->begin[at] = t->text.bytes;
@@ -370,9 +412,13 @@ static ganz_status link_result(ganz_translator *t, const ganz_line *line, int fi
     const size_t before = l->count;
     size_t at = 0;
     for (int i = first; i < end; i++) {
-        const ganz_found *const f = &found[(size_t)i * (size_t)t->options.n_best + (size_t)rank];
-        GANZ_TRY(source_words(t, &t->pieces[i], &source, err));
-        GANZ_TRY(link_piece(t, &t->sentences[i], f, &target, at, err));
+        const piece *const p = &t->pieces[i];
+        if (p->sentence < 0) { /* has no links */
+            at += p->bytes + 1;
+            continue;
+        }
+        GANZ_TRY(source_words(t, p, &source, err));
+        GANZ_TRY(link_piece(t, &t->sentences[p->sentence], found_of(t, found, p, rank), &target, at, err));
         at += l->text.bytes + 1; /* and a space */
     }
     const size_t kept = ganz_links_sort(l->links + before, l->count - before);
@@ -412,7 +458,7 @@ ganz_status ganz_translator_run(ganz_translator *t, const ganz_line *lines, int 
     const ganz_found *found;
     const int *counts;
     GANZ_TRY(cut_lines(t, lines, count, err));
-    GANZ_TRY(ganz_decoder_run(t->decoder, t->sentences, (int)t->piece_count, &found, &counts, err));
+    GANZ_TRY(ganz_decoder_run(t->decoder, t->sentences, t->sentence_count, &found, &counts, err));
     GANZ_TRY(make_results(t, count, found, counts, err));
     if (t->link.aligner) GANZ_TRY(link_results(t, lines, count, found, err));
     *results = t->results;
