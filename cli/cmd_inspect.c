@@ -192,6 +192,8 @@ static void print_facts(const job *j)
     if (f->source_language) print_fact("source", f->source_language);
     if (f->target_language) print_fact("target", f->target_language);
     print_bits("weights", f->bits);
+    if (f->bits > 0 && f->bits < 8)
+        print_fact("stored", "each code in a byte, as kernels multiply them: the file is as large as one of 8 bits");
     if (f->bits) {
         print_bits("inputs", f->input_bits);
         print_bits("attention", f->attention_bits);

@@ -24,6 +24,9 @@ const cli_command cli_about_quantize = {
 "go on with --resume), log.tsv and loss.svg, steps.tsv and steps.svg (the steps over time), and, where there is text\n"
 "for validation, quant.txt, quant.tsv, quant.json and quant.svg (what rounding did to each operand, worst first).\n"
 "Settings are those the model was trained with, as far as its file tells. Signals are as in ganz train.\n"
+"A small model can lose more by learning than it gains. So, where there is text for validation, the model is\n"
+"calibrated too, and if that has the better BLEU there it becomes best.safetensors and the learned one is\n"
+"learned.safetensors; --keep learned does without.\n"
 "\n"
 "The corpus only says which sentences to look at: what is learned is to believe what the float model believes, or\n"
 "another --teacher of the same vocabulary, so that the integer model stays near it. Of several teachers each has its\n"
@@ -40,7 +43,7 @@ const cli_command cli_about_quantize = {
 enum { REPORT_LINES = 200 };
 
 typedef struct words {
-    const char *recipe, *report;
+    const char *recipe, *report, *keep;
     ganz_train_options run;
     ganz_calibration how;
     cli_progress progress;
@@ -120,6 +123,13 @@ static void print_report(const words *w, const ganz_train_report *r)
         fprintf(stderr, "integer engine: BLEU %.2f; %d of %d validation sentences differ from training%s\n",
                 r->engine_bleu, r->different, r->compared,
                 r->different == 0 ? "" : " (floats around the integers are rounded otherwise on another device)");
+    if (r->calibrated)
+        fprintf(stderr,
+                "calibration does better on the validation text, BLEU %.2f, and is kept; the learned model is "
+                "%s/learned.safetensors\n",
+                r->calibrated_bleu, out);
+    else if (r->calibrated_bleu >= 0)
+        fprintf(stderr, "calibration alone gives BLEU %.2f on the validation text\n", r->calibrated_bleu);
     fprintf(stderr, "%s/best.safetensors: %d of %d products in integers", out, r->integer_products, r->products);
     if (w->run.valid_source) fprintf(stderr, "; what rounding did is in %s/quant.txt", out);
     fputc('\n', stderr);
@@ -220,7 +230,7 @@ static int choose_method(words *w, bool named)
 int cli_run_quantize(int argc, char **argv)
 {
     const cli_command *const about = &cli_about_quantize;
-    words w = {0};
+    words w = {.keep = "better"};
     long long threads = 0;
     cli_settings settings = {0};
     cli_list rest = {0}, teachers = {0};
@@ -241,6 +251,8 @@ int cli_run_quantize(int argc, char **argv)
          "learning: begin with this integer model's steps, as of --method kl", 0, 0},
         {"teacher", 0, CLI_LIST, &teachers, "MODEL...",
          "learning: from these float models instead of the corpus or --model", 0, 0},
+        {"keep", 0, CLI_CHOICE, &w.keep, "better|learned",
+         "learning: the better one of the learned and a calibrated model, or the learned", 0, 0},
         {"resume", 0, CLI_FLAG, &w.run.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},
         {"device", 'd', CLI_TEXT, &w.run.device, "cpu|cuda[:N]", "where to learn", 0, 0},
         {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU, 0: all; the result is the same", 0, 1024},
@@ -253,6 +265,7 @@ int cli_run_quantize(int argc, char **argv)
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     cli_list_free(&rest);
     w.run.threads = (int)threads;
+    w.run.compare = strcmp(w.keep, "better") == 0;
     w.run.teachers = teachers.items;
     w.run.teacher_count = teachers.count;
     if (code < 0) code = check_words(&w);

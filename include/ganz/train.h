@@ -34,6 +34,8 @@ typedef struct ganz_train_options {
     bool quantize;         /* the recipe's phases of quantization instead of training */
     const char *scales_of; /* quantize: integer model whose scales are learned on, instead of those of the
                             * largest values; or NULL */
+    bool compare; /* quantize, learned method, with validation: calibrates the model too, and if that does better on the
+                   * validation text, keeps it as best.safetensors and the learned one as learned.safetensors */
     const char *valid_source, *valid_target;       /* text, both or neither */
     const char *out;                               /* folder of the run; made when it is not there */
     const char *device;                            /* "cpu", "cuda" or "cuda:N" */
@@ -64,6 +66,8 @@ typedef struct ganz_train_report {
     int products, integer_products; /* matrix products of the model; of those, multiplied in integers */
     int compared, different;        /* validation sentences translated by the integer engine; otherwise than here */
     double engine_bleu;             /* of the integer engine; negative: no validation */
+    double calibrated_bleu;         /* the same of the calibrated model; negative: not compared */
+    bool calibrated;                /* that one is kept as best.safetensors */
 } ganz_train_report;
 
 /* The recipe's defaults, device "cpu", one thread. */

@@ -21,7 +21,7 @@ static ganz_status in_range(const char *what, int value, int low, int high, ganz
 static ganz_status check_kind(const ganz_config *c, ganz_error *err)
 {
     GANZ_TRY(in_range("place of norms", (int)c->norm, GANZ_NORM_PRE, GANZ_NORM_POST, err));
-    GANZ_TRY(in_range("activation", (int)c->activation, 0, GANZ_ACTIVATION_GELU_SIGMOID, err));
+    GANZ_TRY(in_range("activation", (int)c->activation, 0, GANZ_ACTIVATIONS - 1, err));
     GANZ_TRY(in_range("positions", (int)c->timing, GANZ_TIMING_T2T, GANZ_TIMING_HALF, err));
     GANZ_TRY(in_range("first position", c->first_position, 0, MAX_FIRST, err));
     GANZ_TRY(in_range("source vocabulary", c->source_vocab, 0, MAX_VOCAB, err));

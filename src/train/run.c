@@ -15,7 +15,7 @@
 #include "train/phases.h"
 #include "train/trainer.h"
 
-enum { REPORT_LINES = 200 }; /* of the validation set */
+enum { REPORT_LINES = 200, CALIBRATION_LINES = 500 }; /* of the validation set */
 
 typedef struct run {
     ganz_trainer *t;
@@ -34,7 +34,9 @@ typedef struct run {
     double loss, accuracy;    /* of the last line; negative: none yet */
     double busy, busy_tokens; /* training of this part */
     bool early;
-    ganz_frozen frozen; /* translations of the result by the integer engine */
+    ganz_frozen frozen; /* translations of the learned model by the integer engine */
+    ganz_frozen rival;  /* of the calibrated one; nothing compared: there is none */
+    bool calibrated;    /* which is the better one */
     bool saved;         /* the last checkpoint holds the run as it is */
 } run;
 
@@ -318,14 +320,86 @@ static ganz_status enter_phase(run *r, int row, ganz_error *err)
     return GANZ_OK;
 }
 
+/* ---- learned or calibrated ---------------------------------------------------------------------- */
+
+/* Where learning can be compared with calibration at all. */
+static bool compares(const run *r)
+{
+    return r->options->compare && r->options->model && r->recipe->method == GANZ_METHOD_LEARNED &&
+           r->frozen.compared > 0;
+}
+
+/* The same widths by measured ranges: the largest values, or below 8 bits those of KL. */
+static ganz_status calibrate(const run *r, ganz_error *err)
+{
+    const ganz_recipe *const q = r->recipe;
+    char command[2400];
+    ganz_calibration_report report;
+    ganz_calibration how;
+    ganz_calibration_defaults(&how);
+    snprintf(command, sizeof command, "%s (calibrated: on the validation text better than what was learned)",
+             r->facts.command ? r->facts.command : "ganz quantize");
+    how.method = q->bits < 8 ? GANZ_METHOD_KL : GANZ_METHOD_MAX;
+    how.bits = (int)q->bits;
+    how.weight_bits = (int)q->weight_bits;
+    how.activation_bits = (int)q->activation_bits;
+    how.attention_bits = (int)q->attention_bits;
+    how.bias_bits = (int)q->bias_bits;
+    how.dense = q->products == GANZ_PRODUCTS_DENSE;
+    how.per_row = q->per_row;
+    how.weight_range = q->weight_range;
+    how.float_lookup = q->float_lookup;
+    how.power_of_two = q->power_of_two;
+    how.source = r->options->valid_source;
+    how.most_lines = CALIBRATION_LINES;
+    how.threads = r->options->threads;
+    how.command = command;
+    how.stop = r->options->stop;
+    return ganz_calibrate(r->options->model, r->files.calibrated, &how, &report, err);
+}
+
+static ganz_status rename_file(const char *from, const char *to, ganz_error *err)
+{
+    return rename(from, to) == 0 ? GANZ_OK : ganz_fail_errno(err, "rename", from);
+}
+
+/* Small models may lose by learning more than they gain: the better one by BLEU is kept, the learned one of equals. */
+static ganz_status compare_with_calibration(run *r, ganz_error *err)
+{
+    const ganz_folder *const f = &r->files;
+    char note[160];
+    if (!compares(r)) return GANZ_OK;
+    tell(r, "calibrating, to compare");
+    GANZ_TRY(calibrate(r, err));
+    ganz_status status = ganz_trainer_check_frozen(r->t, f->calibrated, &r->rival, err);
+    r->calibrated = status == GANZ_OK && r->rival.bleu > r->frozen.bleu;
+    if (!r->calibrated) unlink(f->calibrated);
+    GANZ_TRY(status);
+    snprintf(note, sizeof note, "BLEU %.2f by learning, %.2f by calibration: the %s model is best.safetensors",
+             r->frozen.bleu, r->rival.bleu, r->calibrated ? "calibrated" : "learned");
+    const ganz_log_record record = record_now(r);
+    GANZ_TRY(ganz_log_add(&r->log, &record, note, err));
+    tell(r, note);
+    if (!r->calibrated) return GANZ_OK;
+    GANZ_TRY(rename_file(f->best, f->learned, err));
+    return rename_file(f->calibrated, f->best, err);
+}
+
+/* A run that goes on has its own learned model as the best again. */
+static ganz_status take_learned_back(const run *r, ganz_error *err)
+{
+    return ganz_exists(r->files.learned) ? rename_file(r->files.learned, r->files.best, err) : GANZ_OK;
+}
+
 /* The result of quantization, opened as translation opens it. */
 static ganz_status freeze(run *r, ganz_error *err)
 {
     if (r->at.now.best_step == 0) /* without validation the last model is the result */
         GANZ_TRY(ganz_trainer_save_model(r->t, r->files.best, err));
     const char *const text = r->options->valid_source;
-    if (text) GANZ_TRY(ganz_quantize_report(r->files.best, text, REPORT_LINES, r->files.path, err));
-    return ganz_trainer_check_frozen(r->t, r->files.best, &r->frozen, err);
+    GANZ_TRY(ganz_trainer_check_frozen(r->t, r->files.best, &r->frozen, err));
+    GANZ_TRY(compare_with_calibration(r, err));
+    return text ? ganz_quantize_report(r->files.best, text, REPORT_LINES, r->files.path, err) : GANZ_OK;
 }
 
 static ganz_status train(run *r, ganz_error *err)
@@ -374,6 +448,8 @@ static void fill_report(const run *r, ganz_train_report *report)
     report->compared = r->frozen.compared;
     report->different = r->frozen.different;
     report->engine_bleu = r->frozen.compared ? r->frozen.bleu : -1;
+    report->calibrated_bleu = r->rival.compared ? r->rival.bleu : -1;
+    report->calibrated = r->calibrated;
 }
 
 static ganz_status check_options(const ganz_train_options *o, ganz_error *err)
@@ -426,6 +502,7 @@ static ganz_status open_run(run *r, ganz_error *err)
     GANZ_TRY(ganz_log_open(&r->log, r->files.log, r->at.now.log_lines, err));
     if (quantizes(r)) GANZ_TRY(ganz_history_keep(r->files.history, r->at.now.logged, err));
     ganz_folder_sweep(&r->files);
+    if (quantizes(r)) GANZ_TRY(take_learned_back(r, err));
     r->saved = r->at.now.step > 0;
     r->started = ganz_seconds() - r->log.seconds;
     start_line(r);

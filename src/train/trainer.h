@@ -24,6 +24,7 @@ typedef struct ganz_event {
 /* Numbers about the run as a whole. */
 typedef struct ganz_trainer_facts {
     const char *device;
+    const char *command; /* that began the run, or NULL */
     size_t parameters;
     size_t pass_bytes, weight_bytes; /* on the device: of one pass; of parameters, gradients, optimizers, averages and
                                       * teachers */

@@ -190,6 +190,7 @@ ganz_trainer_facts ganz_trainer_describe(const ganz_trainer *t)
     const int products = t->net.sites + 2 * t->net.pairs;
     const bool all = r->products == GANZ_PRODUCTS_ALL;
     return (ganz_trainer_facts){.device = t->be->name,
+                                .command = t->info.command,
                                 .parameters = ganz_params_total(&t->net.params),
                                 .pass_bytes = t->stepper.device.size,
                                 .weight_bytes = weight_bytes(t),

@@ -58,3 +58,24 @@ size_t ganz_split_at(const char *text, size_t bytes, size_t room)
     int32_t code;
     return whole > 0 ? whole : ganz_next_character(text, &code);
 }
+
+size_t ganz_long_word(const char *text, size_t bytes, size_t *length)
+{
+    size_t begin = 0, at = 0;
+    int characters = 0;
+    *length = 0;
+    for (size_t next; at < bytes; at = next) {
+        int32_t code;
+        next = at + ganz_next_character(text + at, &code);
+        if (kind_of(code) != SPACE && wide_kind(code) == PLAIN) {
+            characters++;
+            continue;
+        }
+        if (characters > GANZ_LONGEST_WORD) break;
+        begin = next;
+        characters = 0;
+    }
+    if (characters <= GANZ_LONGEST_WORD) return bytes;
+    *length = at - begin;
+    return begin;
+}

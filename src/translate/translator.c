@@ -18,8 +18,9 @@
  * default model loses 23% of its BLEU on such sentences if they are not cut at clauses, and repeats itself. */
 enum { LEAST_INPUT = 16 /* any one character fits */, USUAL_INPUT = 96, MOST_BATCH = 1 << 20, MOST_THREADS = 1024 };
 
-/* A piece of a line: one sentence for the decoder. */
+/* A piece of a line: one sentence for the decoder, or a word that is copied because it is too long to be one. */
 typedef struct piece {
+    int sentence;       /* number for the decoder; negative: the text is copied */
     size_t ids, prefix; /* where they begin in the pool */
     int count, prefix_count;
     const char *text; /* the caller's */
@@ -51,6 +52,7 @@ struct ganz_translator {
     piece *pieces;            /* of all lines */
     ganz_sentence *sentences; /* the same for the decoder */
     int *first_piece;         /* (lines + 1) */
+    int sentence_count;       /* pieces that are translated */
     size_t piece_count, pieces_capacity, sentences_capacity, first_capacity;
     ganz_text text; /* of all results */
     size_t *begin;  /* (lines * n_best) where each begins */
@@ -242,6 +244,21 @@ static ganz_status add_prefix(ganz_translator *t, const ganz_line *line, piece *
     return GANZ_OK;
 }
 
+/* Words beyond all measure are copied: translating them takes minutes and gives nothing. */
+static ganz_status add_pieces(ganz_translator *t, rest *r, ganz_error *err)
+{
+    while (r->bytes > 0) {
+        size_t length;
+        const size_t before = ganz_long_word(r->text, r->bytes, &length);
+        rest words = {r->text, before, r->at, r->room};
+        while (words.bytes > 0) GANZ_TRY(take_piece(t, &words, err));
+        const piece word = {.sentence = -1, .text = r->text + before, .bytes = length, .at = r->at + before};
+        if (length > 0) GANZ_TRY(add_piece(t, t->ids.count, &word, err));
+        *r = (rest){word.text + length, r->bytes - before - length, word.at + length, words.room};
+    }
+    return GANZ_OK;
+}
+
 static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_error *err)
 {
     if (!ganz_utf8_valid(line->text, line->bytes)) return ganz_fail(err, GANZ_EINVAL, "the text is not UTF-8");
@@ -258,7 +275,8 @@ static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_erro
         r.text = line->text + begin;
         r.at = begin;
         r.bytes = end - begin;
-        while (r.bytes > 0) GANZ_TRY(take_piece(t, &r, err));
+        if (!line->prefix) GANZ_TRY(add_pieces(t, &r, err));
+        while (r.bytes > 0) GANZ_TRY(take_piece(t, &r, err)); /* the beginning is the caller's: nothing is copied */
     }
     return line->prefix && t->piece_count > first ? add_prefix(t, line, &t->pieces[first], err) : GANZ_OK;
 }
@@ -279,9 +297,13 @@ static ganz_status cut_lines(ganz_translator *t, const ganz_line *lines, int cou
     t->first_piece[count] = (int)t->piece_count;
     if (!ganz_grow((void **)&t->sentences, &t->sentences_capacity, t->piece_count, sizeof *t->sentences))
         return no_memory(err);
+    t->sentence_count = 0;
     for (size_t i = 0; i < t->piece_count; i++) {
-        const piece *const p = &t->pieces[i];
-        t->sentences[i] = (ganz_sentence){t->ids.ids + p->ids, p->count, t->ids.ids + p->prefix, p->prefix_count};
+        piece *const p = &t->pieces[i];
+        if (p->sentence < 0) continue;
+        p->sentence = t->sentence_count++;
+        t->sentences[p->sentence] =
+            (ganz_sentence){t->ids.ids + p->ids, p->count, t->ids.ids + p->prefix, p->prefix_count};
     }
     return GANZ_OK;
 }
@@ -298,7 +320,7 @@ static ganz_status add_text(ganz_text *text, const char *more, size_t bytes, gan
 
 static const ganz_found *found_at(const ganz_translator *t, int number, int rank)
 {
-    return &t->found[(size_t)number * (size_t)t->options.n_best + (size_t)rank];
+    return &t->found[(size_t)t->pieces[number].sentence * (size_t)t->options.n_best + (size_t)rank];
 }
 
 static ganz_translation *translation_at(ganz_translator *t, int line, int rank)
@@ -313,8 +335,13 @@ static ganz_status join_pieces(ganz_translator *t, int line, int rank, ganz_erro
     const int first = t->first_piece[line], end = t->first_piece[line + 1];
     double score = 0;
     for (int i = first; i < end; i++) {
-        const ganz_found *const f = found_at(t, i, rank);
+        const piece *const p = &t->pieces[i];
         if (i > first) GANZ_TRY(add_text(&t->text, " ", 1, err));
+        if (p->sentence < 0) {
+            GANZ_TRY(add_text(&t->text, p->text, p->bytes, err));
+            continue;
+        }
+        const ganz_found *const f = found_at(t, i, rank);
         GANZ_TRY(ganz_vocab_decode(t->model->vocab, GANZ_TARGET, f->ids, (size_t)f->count, &t->text, err));
         score += f->score;
     }
@@ -328,10 +355,12 @@ static ganz_status join_pieces(ganz_translator *t, int line, int rank, ganz_erro
 /* How many results a line has: as many as each of its pieces has. */
 static int count_ranks(const ganz_translator *t, int line)
 {
-    const int first = t->first_piece[line], end = t->first_piece[line + 1];
-    int ranks = first < end ? t->found_counts[first] : 1;
-    for (int i = first; i < end; i++) ranks = t->found_counts[i] < ranks ? t->found_counts[i] : ranks;
-    return ranks;
+    int ranks = 0;
+    for (int i = t->first_piece[line]; i < t->first_piece[line + 1]; i++) {
+        const int sentence = t->pieces[i].sentence;
+        if (sentence >= 0 && (ranks == 0 || t->found_counts[sentence] < ranks)) ranks = t->found_counts[sentence];
+    }
+    return ranks > 0 ? ranks : 1; /* one where nothing is translated */
 }
 
 static ganz_status make_results(ganz_translator *t, int count, ganz_error *err)
@@ -420,7 +449,7 @@ static bool is_said(const linker *l, size_t count, size_t j)
 static ganz_status link_piece(ganz_translator *t, int number, const ganz_found *f, linked at, ganz_error *err)
 {
     linker *const l = &t->link;
-    const ganz_sentence *const s = &t->sentences[number];
+    const ganz_sentence *const s = &t->sentences[t->pieces[number].sentence];
     const size_t count = (size_t)f->count, sources = (size_t)s->count - 1; /* without the end mark */
     if (!ganz_grow((void **)&l->from, &l->from_capacity, count, sizeof *l->from) ||
         !ganz_grow((void **)&l->to, &l->to_capacity, sources + 1, sizeof *l->to) ||
@@ -435,6 +464,14 @@ static ganz_status link_piece(ganz_translator *t, int number, const ganz_found *
     return GANZ_OK;
 }
 
+/* A copied word comes from itself. */
+static ganz_status link_copy(linker *l, const piece *p, size_t at, ganz_error *err)
+{
+    if (!ganz_grow((void **)&l->links, &l->capacity, l->count + 1, sizeof *l->links)) return no_memory(err);
+    l->links[l->count++] = (ganz_link){p->at, p->at + p->bytes, at, at + p->bytes, false};
+    return GANZ_OK;
+}
+
 /* Links of result `rank` of a line, at the end of all links. */
 static ganz_status link_result(ganz_translator *t, int line, int rank, ganz_error *err)
 {
@@ -443,9 +480,10 @@ static ganz_status link_result(ganz_translator *t, int line, int rank, ganz_erro
     const size_t before = l->count;
     size_t at = 0;
     for (int i = t->first_piece[line]; i < t->first_piece[line + 1]; i++) {
-        const ganz_found *const f = found_at(t, i, rank);
-        GANZ_TRY(link_piece(t, i, f, (linked){t->pieces[i].at, at}, err));
-        at += l->text.bytes + 1; /* the translation and a space */
+        const piece *const p = &t->pieces[i];
+        if (p->sentence < 0) GANZ_TRY(link_copy(l, p, at, err));
+        else GANZ_TRY(link_piece(t, i, found_at(t, i, rank), (linked){p->at, at}, err));
+        at += (p->sentence < 0 ? p->bytes : l->text.bytes) + 1; /* the translation and a space */
     }
     const size_t kept = ganz_links_sort(l->links + before, l->count - before);
     l->count = before + kept;
@@ -480,7 +518,7 @@ ganz_status ganz_translator_run(ganz_translator *t, const ganz_line *lines, int 
     if (count < 0 || (count > 0 && !lines)) return ganz_fail(err, GANZ_EINVAL, "no lines to translate");
     t->lines = lines;
     GANZ_TRY(cut_lines(t, lines, count, err));
-    GANZ_TRY(ganz_decoder_run(t->decoder, t->sentences, (int)t->piece_count, &t->found, &t->found_counts, err));
+    GANZ_TRY(ganz_decoder_run(t->decoder, t->sentences, t->sentence_count, &t->found, &t->found_counts, err));
     GANZ_TRY(make_results(t, count, err));
     if (t->link.aligner) GANZ_TRY(link_results(t, count, err));
     *results = t->results;
