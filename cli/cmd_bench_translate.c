@@ -1,4 +1,5 @@
 /* ganz bench translate. */
+#define _GNU_SOURCE /* secure_getenv */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,7 +172,7 @@ static int measure(const options *o, const char *model)
 static int run(const options *o)
 {
     if (o->model) return measure(o, o->model);
-    const char *const folder = getenv("TMPDIR");
+    const char *const folder = secure_getenv("TMPDIR");
     snprintf(random_path, sizeof random_path, "%s/ganz_bench_XXXXXX", folder && *folder ? folder : "/tmp");
     const int file = mkstemp(random_path);
     if (file < 0) return cli_fail_errno(&cli_about_bench_translate, "make a temporary file", random_path);
