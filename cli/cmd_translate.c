@@ -13,13 +13,17 @@
 /* clang-format off */
 const cli_command cli_about_translate = {
     "translate", "[--model MODEL] [FILE... | --text TEXT]", "translate text and documents",
-    "Reads the files, --text, or standard input, finds the sentences and writes the same with the sentences translated.\n"
-    "White space, blank lines and markup stay as they were; so do addresses, placeholders (%s, {name}), code and emoji.\n"
-    "Answers as soon as the input pauses, so that it can be talked to through pipes. Compressed files are recognised; an\n"
+    "Reads the files, --text, or standard input, finds the sentences and writes the same with the sentences "
+    "translated.\n"
+    "White space, blank lines and markup stay as they were; so do addresses, placeholders (%s, {name}), code and "
+    "emoji.\n"
+    "Answers as soon as the input pauses, so that it can be talked to through pipes. Compressed files are "
+    "recognised; an\n"
     "output named .gz, .xz or .zst is compressed. With -o FOLDER, and for inputs that are folders, each file has an\n"
     "output of its own.\n"
     "\n"
-    "--format says what the inputs are; auto, the default, goes by the suffix, else by the content. lines is for files\n"
+    "--format says what the inputs are; auto, the default, goes by the suffix, else by the content. lines is for "
+    "files\n"
     "with one line for each line, like those that ganz score reads: no line is joined with another.\n"
     "--cache names a file that keeps translations: a job that was stopped goes on where it was.\n"
     "\n"
@@ -32,7 +36,8 @@ const cli_command cli_about_translate = {
     "--alignment puts a tab and links between words behind each translation, source-target, counted from 0: 0-0 1-2.\n"
     "Words are what white space separates.\n"
     "--prefix names a file with one line for each line of input: what its translation must begin with, or nothing.\n"
-    "These four are about lines: one line of output for each, or with --n-best several, and nothing is kept or put back.\n"
+    "These four are about lines: one line of output for each, or with --n-best several, and nothing is kept or put "
+    "back.\n"
     "Sentences of more than --max-input tokens are translated in pieces that end at commas where possible.\n",
 };
 /* clang-format on */

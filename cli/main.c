@@ -66,8 +66,8 @@ static bool fill_descriptors(void)
 int main(int argc, char **argv)
 {
     if (!fill_descriptors()) return CLI_FAILED; /* nobody to say it to */
-    signal(SIGPIPE, SIG_IGN); /* a write to a closed pipe is an error like any other */
-    signal(SIGXFSZ, SIG_IGN); /* and so is one beyond the largest file allowed */
+    signal(SIGPIPE, SIG_IGN);                   /* a write to a closed pipe is an error like any other */
+    signal(SIGXFSZ, SIG_IGN);                   /* and so is one beyond the largest file allowed */
     /* the work is divided before it gets to OpenBLAS: its threads would only take memory */
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
     if (argc < 2) {

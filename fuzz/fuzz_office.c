@@ -29,7 +29,8 @@ static const kind kinds[] = {
     {&ganz_format_pptx, "d.xml", "[Content_Types].xml", TYPES("d.xml", "presentationml.slide"),
      "<a:d xmlns:a=\"" DRAWING "\">", "</a:d>"},
     {&ganz_format_odt, "content.xml", "mimetype", "application/vnd.oasis.opendocument.text",
-     "<o:d xmlns:o=\"urn:oasis:names:tc:opendocument:xmlns:office:1.0\" xmlns:t=\"urn:oasis:names:tc:opendocument:xmlns:text:1.0\" xmlns:draw=\"urn:oasis:names:tc:opendocument:xmlns:drawing:1.0\">",
+     "<o:d xmlns:o=\"urn:oasis:names:tc:opendocument:xmlns:office:1.0\" xmlns:t=\"urn:oasis:names:tc:opendocument:xml"
+     "ns:text:1.0\" xmlns:draw=\"urn:oasis:names:tc:opendocument:xmlns:drawing:1.0\">",
      "</o:d>"},
     {&ganz_format_xliff, NULL, NULL, NULL, "<xliff xmlns=\"urn:oasis:names:tc:xliff:document:1.2\"><file>",
      "</file></xliff>"},

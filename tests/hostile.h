@@ -8,8 +8,8 @@
 
 #include "document/format.h"
 
-/* Reads before + part * n + after. What takes quadratic time takes minutes; ten seconds of the processor are enough for any
- * build on any machine otherwise. */
+/* Reads before + part * n + after. What takes quadratic time takes minutes; ten seconds of the processor are enough for
+ * any build on any machine otherwise. */
 static inline void expect_quick(const ganz_format *format, const char *before, const char *part, const char *after)
 {
     const ganz_format_options options = {"en", "de", GANZ_BREAK_LINES, true};

@@ -69,9 +69,10 @@ static void empty_messages_are_filled(void **state)
 static void plurals_and_arguments(void **state)
 {
     (void)state;
-    expect(
-        po, "#, c-format\nmsgid \"%d file\"\nmsgid_plural \"%d files, 100%%\"\nmsgstr[0] \"\"\nmsgstr[1] \"\"\n", shout,
-        "#, fuzzy, c-format\nmsgid \"%d file\"\nmsgid_plural \"%d files, 100%%\"\nmsgstr[0] \"%d FILE\"\nmsgstr[1] \"%d FILES, 100%%\"\n");
+    expect(po, "#, c-format\nmsgid \"%d file\"\nmsgid_plural \"%d files, 100%%\"\nmsgstr[0] \"\"\nmsgstr[1] \"\"\n",
+           shout,
+           "#, fuzzy, c-format\nmsgid \"%d file\"\nmsgid_plural \"%d files, 100%%\"\nmsgstr[0] \"%d FILE\"\nmsgstr[1] "
+           "\"%d FILES, 100%%\"\n");
     expect(po, "msgid \"file\"\nmsgid_plural \"files\"\nmsgstr[0] \"\"\n", shout,
            "#, fuzzy\nmsgid \"file\"\nmsgid_plural \"files\"\nmsgstr[0] \"FILES\"\n");
     /* Arguments that change places get numbers; Python has none, and such a message stays empty. */

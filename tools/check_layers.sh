@@ -19,11 +19,12 @@ declare -A may=(
 declare -A public=(
   [base]="ganz io"
   [text]="ganz io score vocab"
+  [document]="document ganz io vocab"
   [kernel]="ganz"
   [backend]="ganz"
   [nn]="ganz recipe"
   [model]="ganz io recipe vocab"
-  [translate]="ganz bench inspect io quantize service vocab"
+  [translate]="ganz bench document inspect io quantize service vocab"
   [train]="ganz corpus io quantize recipe score train vocab"
 )
 bad=0
@@ -50,7 +51,7 @@ done
 while IFS=: read -r file line include; do
   [ -n "$file" ] || continue
   target=$(sed -E 's/.*"([^"]+)".*/\1/' <<<"$include")
-  case "$target" in ganz/*|cli.h|documents.h|inputs.h) ;; *) say "$file:$line: the program may not include $target" ;; esac
+  case "$target" in ganz/*|cli.h|documents.h|inputs.h|lines.h) ;; *) say "$file:$line: the program may not include $target" ;; esac
 done < <(grep -rnE '^ *# *include "' cli)
 
 while IFS= read -r hit; do say "intrinsics outside a kernel file of their own: $hit"; done \

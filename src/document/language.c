@@ -12,7 +12,8 @@ static const ganz_language english = {
         " mr mrs ms mx dr prof gen col maj capt cmdr adm lt sgt cpl pvt rev hon gov sen rep pres supt insp messrs"
         " mlle mme msgr e.g i.e eg ie cf viz vs v approx ca incl excl esp attn asst brig tbsp tsp lb lbs oz dist fr ",
     .numbered =
-        " no nos nr p pp vol vols art arts fig figs sec sect ch chap par para eq eqs n° nº op cols tab ex app fol cl sp ",
+        " no nos nr p pp vol vols art arts fig figs sec sect ch chap par para eq eqs n° nº op cols tab ex app fol cl "
+        "sp ",
     .doubtful =
         " co inc corp ltd llc plc bros jr sr st ave blvd rd sq hwy pl dept univ inst bldg apt mt ft al ed eds est esq"
         " jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun a.m p.m u.s"
@@ -42,11 +43,11 @@ static const ganz_language german = {
         " bde mr mrs ms ev kath röm griech lat dt engl frz ital span russ amerik österr südl nördl westl östl ehem"
         " stellv vors verf gez vorm nachm d.i d.j d.ä a.d a.m vs durchschn nachf inh jr sr ebd ders dgl desgl wg betr"
         " bspw gen spez ",
-    .numbered =
-        " nr nrn s ss art abs abschn abb tab kap ziff rn rdnr tel fax anm fn fig bl sp zi § anl bsp lit jg n° nº pos aufl"
-        " min max ",
+    .numbered = " nr nrn s ss art abs abschn abb tab kap ziff rn rdnr tel fax anm fn fig bl sp zi § anl bsp"
+                " lit jg n° nº pos aufl min max ",
     .doubtful =
-        " co str pl chr ff f jan feb mär apr jun jul aug sep sept okt nov dez mo di mi do sa so e.v ltd inc corp mwst tgl std"
+        " co str pl chr ff f jan feb mär apr jun jul aug sep sept okt nov dez mo di mi do sa so e.v ltd inc corp "
+        "mwst tgl std"
         " sek u.s u.k u.n b.a m.a m.sc b.sc ph.d d.c ",
     .starters =
         " aber alle allem allen aller allerdings alles als also am an anders auch auf aus außerdem bei beide beim bis"
@@ -62,7 +63,8 @@ static const ganz_language german = {
         " weitere welche wem wen wenig wenige wenn wer werden weshalb wie wieder wieso will wir wird wo wobei wohin"
         " womit würde zu zudem zuerst zum zur zwar zwei zwischen ",
     .headings =
-        " kapitel abschnitt teil schritt abbildung tabelle anhang artikel aufgabe beispiel frage lektion akt szene regel"
+        " kapitel abschnitt teil schritt abbildung tabelle anhang artikel aufgabe beispiel frage lektion akt szene "
+        "regel"
         " phase stufe punkt ",
     .clock = " um gegen ab seite nummer nr kapitel zimmer gleis linie platz ",
     .ordinals = true,

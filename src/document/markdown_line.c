@@ -109,9 +109,12 @@ static bool ends_name(const char *line, size_t at, size_t bytes)
 static bool is_box_tag(const char *line, size_t bytes)
 {
     static const char boxes[] =
-        "address\0article\0aside\0base\0basefont\0blockquote\0body\0caption\0center\0col\0colgroup\0dd\0details\0dialog\0dir\0"
-        "div\0dl\0dt\0fieldset\0figcaption\0figure\0footer\0form\0frame\0frameset\0h1\0h2\0h3\0h4\0h5\0h6\0head\0header\0hr\0"
-        "html\0iframe\0legend\0li\0link\0main\0menu\0menuitem\0nav\0noframes\0ol\0optgroup\0option\0p\0param\0search\0section\0"
+        "address\0article\0aside\0base\0basefont\0blockquote\0body\0caption\0center\0col\0colgroup\0dd\0details\0dial"
+        "og\0dir\0"
+        "div\0dl\0dt\0fieldset\0figcaption\0figure\0footer\0form\0frame\0frameset\0h1\0h2\0h3\0h4\0h5\0h6\0head\0head"
+        "er\0hr\0"
+        "html\0iframe\0legend\0li\0link\0main\0menu\0menuitem\0nav\0noframes\0ol\0optgroup\0option\0p\0param\0search"
+        "\0section\0"
         "summary\0table\0tbody\0td\0tfoot\0th\0thead\0title\0tr\0track\0ul\0";
     const size_t name = bytes > 1 && line[1] == '/' ? 2 : 1, length = name_length(line, name, bytes);
     return length > 0 && ends_name(line, name + length, bytes) && is_any(line + name, length, boxes);
@@ -128,7 +131,8 @@ static bool is_raw_tag(const char *line, size_t bytes)
 static bool is_lone_tag(const char *line, size_t bytes)
 {
     ganz_md_html_state state = {0};
-    const size_t length = bytes > 1 && line[1] != '!' && line[1] != '?' ? ganz_md_html_length(line, 0, bytes, &state) : 0;
+    const size_t length =
+        bytes > 1 && line[1] != '!' && line[1] != '?' ? ganz_md_html_length(line, 0, bytes, &state) : 0;
     return length > 0 && ganz_md_blank(line + length, bytes - length);
 }
 
@@ -156,8 +160,8 @@ bool ganz_md_html_closes(const char *line, size_t bytes, int kind)
 {
     switch (kind) {
     case 1:
-        return contains(line, bytes, "</script>") || contains(line, bytes, "</pre>") || contains(line, bytes, "</style>") ||
-               contains(line, bytes, "</textarea>");
+        return contains(line, bytes, "</script>") || contains(line, bytes, "</pre>") ||
+               contains(line, bytes, "</style>") || contains(line, bytes, "</textarea>");
     case 2: return contains(line, bytes, "-->");
     case 3: return contains(line, bytes, "?>");
     case 4: return contains(line, bytes, ">");
