@@ -114,7 +114,8 @@ static bool list_add(cli_list *list, const char *item)
 
 static int no_room(const cli_command *command)
 {
-    return cli_fail(command, &(ganz_error){GANZ_ENOMEM, "out of memory for the words of the command"});
+    return cli_fail(command,
+                    &(ganz_error){.status = GANZ_ENOMEM, .message = "out of memory for the words of the command"});
 }
 
 void cli_list_free(cli_list *list)
