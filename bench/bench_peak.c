@@ -1,3 +1,4 @@
+/* The peak of the processor: dot products on registers alone, to compare kernels with. */
 #include "bench_peak.h"
 
 #include <stdint.h>

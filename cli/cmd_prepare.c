@@ -1,5 +1,4 @@
 /* ganz prepare: parallel text to a training corpus. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +30,7 @@ typedef struct sets {
     char *list; /* text that the inputs of --list point into */
 } sets;
 
-static volatile sig_atomic_t stop;
-static void on_signal(int number) { (void)number, stop = 1; }
-
-static bool show_progress(void *context, long long pairs)
-{
-    cli_progress_show(context, pairs);
-    return !stop;
-}
+static void show_progress(void *context, long long pairs) { cli_progress_show(context, pairs); }
 
 static bool parse_weight(const char *word, double *weight)
 {
@@ -60,7 +52,7 @@ static bool add_set(sets *s, const char *source, const char *target, double weig
 
 static int no_memory(void)
 {
-    const ganz_error err = {GANZ_ENOMEM, "out of memory for the names of the files"};
+    const ganz_error err = {.status = GANZ_ENOMEM, .message = "out of memory for the names of the files"};
     return cli_fail(&cli_about_prepare, &err);
 }
 
@@ -187,8 +179,7 @@ static int prepare(const sets *s, const char *vocab_path, const char *out, ganz_
     ganz_prepare_counts *const counts = calloc((size_t)s->count, sizeof *counts);
     ganz_status status = counts ? ganz_vocab_open(&vocab, vocab_path, &err) : GANZ_ENOMEM;
     if (status == GANZ_OK) {
-        signal(SIGINT, on_signal); /* the temporary file goes before we do */
-        signal(SIGTERM, on_signal);
+        how->stop = cli_stop_listen(about, "after this block of lines"); /* the temporary file goes before we do */
         cli_progress_start(&progress, "prepare", "pairs", 0, quiet);
         how->progress = show_progress;
         how->context = &progress;

@@ -24,6 +24,9 @@ const cli_command cli_about_quantize = {
 "go on with --resume), log.tsv and loss.svg, steps.tsv and steps.svg (the steps over time), and, where there is text\n"
 "for validation, quant.txt, quant.tsv, quant.json and quant.svg (what rounding did to each operand, worst first).\n"
 "Settings are those the model was trained with, as far as its file tells. Signals are as in ganz train.\n"
+"A small model can lose more by learning than it gains. So, where there is text for validation, the model is\n"
+"calibrated too, and if that has the better BLEU there it becomes best.safetensors and the learned one is\n"
+"learned.safetensors; --keep learned does without.\n"
 "\n"
 "The corpus only says which sentences to look at: what is learned is to believe what the float model believes, or\n"
 "another --teacher of the same vocabulary, so that the integer model stays near it. Of several teachers each has its\n"
@@ -40,7 +43,7 @@ const cli_command cli_about_quantize = {
 enum { REPORT_LINES = 200 };
 
 typedef struct words {
-    const char *recipe, *report;
+    const char *recipe, *report, *keep;
     ganz_train_options run;
     ganz_calibration how;
     cli_progress progress;
@@ -50,11 +53,7 @@ typedef struct words {
 
 /* ---- calibrated --------------------------------------------------------------------------------- */
 
-static bool show(void *context, long long lines)
-{
-    cli_progress_show(&((words *)context)->progress, lines);
-    return true;
-}
+static void show(void *context, long long lines) { cli_progress_show(&((words *)context)->progress, lines); }
 
 static void fill_calibration(words *w)
 {
@@ -62,6 +61,7 @@ static void fill_calibration(words *w)
     w->how.command = w->command;
     w->how.progress = show;
     w->how.context = w;
+    w->how.stop = cli_stop_listen(&cli_about_quantize, "with the next token; nothing is written");
     w->how.threads = w->run.threads;
     w->how.method = r->method;
     w->how.bits = (int)r->bits;
@@ -123,6 +123,13 @@ static void print_report(const words *w, const ganz_train_report *r)
         fprintf(stderr, "integer engine: BLEU %.2f; %d of %d validation sentences differ from training%s\n",
                 r->engine_bleu, r->different, r->compared,
                 r->different == 0 ? "" : " (floats around the integers are rounded otherwise on another device)");
+    if (r->calibrated)
+        fprintf(stderr,
+                "calibration does better on the validation text, BLEU %.2f, and is kept; the learned model is "
+                "%s/learned.safetensors\n",
+                r->calibrated_bleu, out);
+    else if (r->calibrated_bleu >= 0)
+        fprintf(stderr, "calibration alone gives BLEU %.2f on the validation text\n", r->calibrated_bleu);
     fprintf(stderr, "%s/best.safetensors: %d of %d products in integers", out, r->integer_products, r->products);
     if (w->run.valid_source) fprintf(stderr, "; what rounding did is in %s/quant.txt", out);
     fputc('\n', stderr);
@@ -223,14 +230,14 @@ static int choose_method(words *w, bool named)
 int cli_run_quantize(int argc, char **argv)
 {
     const cli_command *const about = &cli_about_quantize;
-    words w = {0};
+    words w = {.keep = "better"};
     long long threads = 0;
-    cli_settings settings;
+    cli_settings settings = {0};
     cli_list rest = {0}, teachers = {0};
     ganz_train_defaults(&w.run);
     ganz_calibration_defaults(&w.how);
     w.run.quantize = true;
-    const cli_option fixed[] = {
+    const cli_option own[] = {
         {"model", 'm', CLI_TEXT, &w.run.model, "FILE", "the float model", 0, 0},
         {"out", 'o', CLI_TEXT, &w.run.out, "DIR|FILE", "folder of the run; with --calibrate, the integer model", 0, 0},
         {"train", 't', CLI_TEXT, &w.run.train, "CORPUS", "corpus from ganz prepare, to learn from", 0, 0},
@@ -244,20 +251,21 @@ int cli_run_quantize(int argc, char **argv)
          "learning: begin with this integer model's steps, as of --method kl", 0, 0},
         {"teacher", 0, CLI_LIST, &teachers, "MODEL...",
          "learning: from these float models instead of the corpus or --model", 0, 0},
+        {"keep", 0, CLI_CHOICE, &w.keep, "better|learned",
+         "learning: the better one of the learned and a calibrated model, or the learned", 0, 0},
         {"resume", 0, CLI_FLAG, &w.run.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},
         {"device", 'd', CLI_TEXT, &w.run.device, "cpu|cuda[:N]", "where to learn", 0, 0},
         {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU, 0: all; the result is the same", 0, 1024},
         {"recipe", 'r', CLI_TEXT, &w.recipe, "FILE|NAME", "settings over those of the model", 0, 0},
         {"quiet", 'q', CLI_FLAG, &w.quiet, "", "no progress", 0, 0},
+        {0},
     };
-    enum { FIXED = sizeof fixed / sizeof fixed[0] };
-    cli_option options[FIXED + CLI_SETTINGS + 1] = {{0}};
-    memcpy(options, fixed, sizeof fixed);
-    cli_settings_options(&settings, GANZ_USE_QUANTIZE, NULL, options + FIXED);
-    int code = cli_parse(about, options, argc, argv, &rest);
+    int code = cli_settings_open(&settings, own, GANZ_USE_QUANTIZE, NULL);
+    if (code < 0) code = cli_parse(about, settings.options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     cli_list_free(&rest);
     w.run.threads = (int)threads;
+    w.run.compare = strcmp(w.keep, "better") == 0;
     w.run.teachers = teachers.items;
     w.run.teacher_count = teachers.count;
     if (code < 0) code = check_words(&w);
@@ -266,6 +274,7 @@ int cli_run_quantize(int argc, char **argv)
     if (code < 0) code = check_settings(&w, &settings);
     cli_join_words(argc, argv, w.command, sizeof w.command);
     if (code < 0) code = w.run.train ? learn(&w) : calibrate(&w);
+    cli_settings_close(&settings);
     cli_list_free(&teachers);
     return code;
 }

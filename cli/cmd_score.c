@@ -236,7 +236,7 @@ static int run(const options *o)
     t.resamples = t.count > 1 || o->confidence ? (int)o->bootstrap : 0;
     t.hyps = calloc((size_t)t.count, sizeof *t.hyps);
     t.resampled = calloc((size_t)t.count, sizeof *t.resampled);
-    ganz_error err = {GANZ_ENOMEM, "out of memory"};
+    ganz_error err = {.status = GANZ_ENOMEM, .message = "out of memory"};
     const ganz_status status = t.hyps && t.resampled ? score_files(&t, &err) : GANZ_ENOMEM;
     if (status == GANZ_OK) {
         char signature[GANZ_SIGNATURE_BYTES];

@@ -136,7 +136,7 @@ static ganz_status encode_line(job *j, const char *line, size_t bytes, ganz_erro
 {
     ganz_status status = GANZ_OK;
     if (!ganz_utf8_valid(line, bytes)) status = repair(j, &line, &bytes, err);
-    if (status == GANZ_OK) status = ganz_vocab_encode(j->vocab, line, bytes, &j->ids, err);
+    if (status == GANZ_OK) status = ganz_vocab_encode(j->vocab, GANZ_SOURCE, line, bytes, &j->ids, err);
     if (status == GANZ_OK) status = reserve(j, &j->digits, (j->ids.count + 1) * ID_BYTES, err);
     if (status != GANZ_OK) return status;
     char *to = j->digits.data;
@@ -216,7 +216,7 @@ static ganz_status decode_line(job *j, const char *line, size_t bytes, ganz_erro
 {
     size_t count = 0;
     ganz_status status = take_ids(j, line, bytes, &count, err);
-    if (status == GANZ_OK) status = ganz_vocab_decode(j->vocab, j->numbers.data, count, &j->text, err);
+    if (status == GANZ_OK) status = ganz_vocab_decode(j->vocab, GANZ_TARGET, j->numbers.data, count, &j->text, err);
     for (size_t i = 0; i < j->text.bytes; i++) /* an escaped newline must not make two lines of one */
         if (j->text.text[i] == '\n') j->text.text[i] = ' ';
     j->out = j->text.text;
@@ -260,7 +260,9 @@ const cli_command cli_about_vocab = {
     "Learns as Tensor2Tensor does, in its file format. From each TEXT it takes every (k+1)-th line until\n"
     "--sample-chars characters are together, k = floor(bytes / sample-chars / 2); the bytes of a compressed\n"
     "TEXT are those after decompression. Standard input (-) has no size and needs --sample-chars 0. The size\n"
-    "reached is the nearest that the search finds, mostly within 1% of --size.\n",
+    "reached is within 2% of --size: where the search finds none that near, the rarest entries of the next\n"
+    "larger vocabulary are left out. --nearest takes the nearest that the search finds, as Tensor2Tensor does.\n"
+    "A text with too few words gives fewer entries, which is said at the end.\n",
 };
 /* clang-format on */
 
@@ -269,12 +271,19 @@ typedef struct learning {
     ganz_vocab_progress last;
 } learning;
 
-static bool show(void *context, const ganz_vocab_progress *progress)
+static void show(void *context, const ganz_vocab_progress *progress)
 {
     learning *const l = context;
     l->last = *progress;
     cli_progress_show(&l->progress, progress->tried);
-    return true;
+}
+
+/* Why a vocabulary has not the size that was asked for. */
+static const char *missed(const ganz_vocab_learning *how, int size)
+{
+    if (how->nearest) return "without --nearest there would be as many, if the text has them";
+    if (size < how->target_size) return "more text, or a larger --sample-chars, gives more";
+    return "every character of the text is one, and they are more";
 }
 
 static ganz_status learn(const cli_list *texts, ganz_vocab_learning *how, const char *out_path, bool quiet,
@@ -286,6 +295,7 @@ static ganz_status learn(const cli_list *texts, ganz_vocab_learning *how, const 
     cli_progress_start(&l.progress, "learning", "vocabularies tried", 0, quiet);
     how->progress = show;
     how->context = &l;
+    how->stop = cli_stop_listen(&cli_about_vocab, "after the vocabulary that is being tried; nothing is written");
     /* Opened first: a folder that cannot be written is known before the work. */
     ganz_status status = ganz_output_open(&out, out_path, err);
     if (status != GANZ_OK) return status;
@@ -303,6 +313,8 @@ static ganz_status learn(const cli_list *texts, ganz_vocab_learning *how, const 
     if (status == GANZ_OK && !quiet)
         fprintf(stderr, "ganz vocab: %d entries from %lld lines, %lld characters, %lld different tokens\n", size,
                 l.last.lines, l.last.characters, l.last.tokens);
+    if (status == GANZ_OK && !quiet && abs(size - how->target_size) > how->target_size / 50)
+        fprintf(stderr, "ganz vocab: warning: %d entries were asked for; %s\n", how->target_size, missed(how, size));
     return status;
 }
 
@@ -319,6 +331,7 @@ int cli_run_vocab(int argc, char **argv)
         {"out", 'o', CLI_TEXT, &out_path, "FILE", "write here, - is standard output", 0, 0},
         {"sample-chars", 0, CLI_INT, &how.sample_chars, "N", "characters to take of each TEXT, 0: all", 0, 1e15},
         {"max-length", 0, CLI_INT, &length, "N", "entries are shorter than N characters", 2, 1000},
+        {"nearest", 0, CLI_FLAG, &how.nearest, NULL, "keep the nearest size found, as Tensor2Tensor does", 0, 0},
         {"invalid", 0, CLI_CHOICE, &invalid, "error|replace",
          "what text that is not UTF-8 does: stop, or become U+FFFD", 0, 0},
         {"quiet", 'q', CLI_FLAG, &quiet, NULL, "no progress and no closing line", 0, 0},

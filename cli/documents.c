@@ -353,10 +353,17 @@ ganz_status cli_documents_add(cli_documents *d, ganz_text *text, const char *for
     return status;
 }
 
-ganz_status cli_documents_end(cli_documents *d, ganz_error *err)
+void cli_documents_wait(cli_documents *d)
 {
     pthread_mutex_lock(&d->lock);
     while (d->written < d->added && !d->failed) pthread_cond_wait(&d->changed, &d->lock);
+    pthread_mutex_unlock(&d->lock);
+}
+
+ganz_status cli_documents_end(cli_documents *d, ganz_error *err)
+{
+    cli_documents_wait(d);
+    pthread_mutex_lock(&d->lock);
     const bool failed = d->failed;
     if (failed) *err = d->err;
     pthread_mutex_unlock(&d->lock);

@@ -29,6 +29,8 @@ ganz_status cli_documents_output(cli_documents *documents, const char *path, gan
  * under way. The text is emptied. */
 ganz_status cli_documents_add(cli_documents *documents, ganz_text *text, const char *format, const char *name,
                               ganz_error *err);
+/* Waits until all that was added is written, or something has failed. */
+void cli_documents_wait(cli_documents *documents);
 /* Waits until all is written, and finishes the last output. */
 ganz_status cli_documents_end(cli_documents *documents, ganz_error *err);
 

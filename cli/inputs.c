@@ -95,6 +95,14 @@ static bool piece_ends(const reader *r, bool paragraphs)
     return !paragraphs || ends_in_blank_line(&r->text) || r->text.bytes > 8 * r->piece;
 }
 
+/* Before input is waited for, a person sees all answers and then a prompt. */
+static void prompt(const reader *r)
+{
+    if (!r->in->talking || (r->lines && ganz_lines_ready(r->lines))) return;
+    cli_documents_wait(r->documents);
+    fputs("> ", stderr);
+}
+
 /* The rest of a stream of text, in pieces. */
 static ganz_status read_pieces(reader *r, const char *format, ganz_error *err)
 {
@@ -114,6 +122,7 @@ static ganz_status read_pieces(reader *r, const char *format, ganz_error *err)
         if (status == GANZ_OK)
             status = cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
         if (status != GANZ_OK) return status;
+        prompt(r);
         if (r->piece < MOST_BYTES) r->piece *= 2;
     }
     return r->added ? GANZ_OK : cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
@@ -187,9 +196,22 @@ static ganz_status read_file(reader *r, const char *path, ganz_error *err)
     if (status == GANZ_OK) status = end_line(r, err);
     r->text.bytes = 0;
     r->added = false;
+    if (status == GANZ_OK && strcmp(path, "-") == 0) prompt(r);
     if (status == GANZ_OK) status = read_open_file(r, path, err);
     ganz_lines_close(&r->lines);
     return status;
+}
+
+/* A text of the command line, as a line of its own. */
+static ganz_status read_text(reader *r, ganz_error *err)
+{
+    const char *const format = strcmp(r->in->format, "auto") == 0 ? "text" : r->in->format;
+    ganz_status status = add(&r->text, r->in->text, strlen(r->in->text), err);
+    if (status == GANZ_OK) status = add(&r->text, "\n", 1, err);
+    if (status != GANZ_OK) return status;
+    if (!ganz_utf8_valid(r->text.text, r->text.bytes) && !r->in->replace_invalid)
+        return failed(err, GANZ_EINVAL, "--text", "not UTF-8");
+    return cli_documents_add(r->documents, &r->text, format, "--text", err);
 }
 
 /* ---- folders ------------------------------------------------------------------------------------ */
@@ -322,7 +344,8 @@ ganz_status cli_inputs_read(const cli_inputs *in, cli_documents *documents, int 
         status = read_to_folder(&r, err);
     } else {
         status = cli_documents_output(documents, in->out, err);
-        if (status == GANZ_OK && in->files->count == 0) status = read_file(&r, "-", err);
+        if (status == GANZ_OK && in->text) status = read_text(&r, err);
+        else if (status == GANZ_OK && in->files->count == 0) status = read_file(&r, "-", err);
         for (int i = 0; i < in->files->count && status == GANZ_OK; i++)
             status = read_file(&r, in->files->items[i], err);
     }

@@ -6,10 +6,12 @@
 
 typedef struct cli_inputs {
     const cli_list *files; /* none: standard input */
+    const char *text;      /* in place of files; NULL: none */
     const char *out;       /* "-", a file or a folder */
     const char *format;    /* "auto" or a name */
     bool replace_invalid;  /* bytes that are not UTF-8 become U+FFFD; else they are refused in text */
     bool quiet;
+    bool talking; /* a person types: a prompt is shown before input is waited for */
 } cli_inputs;
 
 /* True if each input has an output of its own, in folder `out`. */

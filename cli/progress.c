@@ -1,4 +1,5 @@
-/* Progress on standard error. */
+/* Progress on standard error: lines about work that is under way. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -29,33 +30,47 @@ double cli_peak_mib(void)
 
 void cli_progress_start(cli_progress *p, const char *label, const char *unit, long long total, bool quiet)
 {
-    *p = (cli_progress){.label = label, .unit = unit, .total = total, .quiet = quiet};
+    *p = (cli_progress){.label = label, .unit = unit, .total = total, .share = -1, .quiet = quiet};
     p->terminal = isatty(STDERR_FILENO);
     p->started = cli_seconds();
     p->shown = p->started;
 }
 
+/* The share of the work that is done, 0 to 1; negative: unknown. */
+static double share_of(const cli_progress *p, long long done)
+{
+    double share = p->share;
+    if (share < 0 && p->total > 0) share = (double)done / (double)p->total;
+    return share > 1 ? 1 : share;
+}
+
+static void print_bar(double share)
+{
+    char bar[BAR + 1];
+    memset(bar, '.', BAR);
+    memset(bar, '#', (size_t)(share * BAR));
+    bar[BAR] = '\0';
+    fprintf(stderr, "[%s] ", bar);
+}
+
+static void print_left(double seconds)
+{
+    const long left = (long)seconds;
+    if (left >= 3600) fprintf(stderr, ", %ld:%02ld:%02ld left", left / 3600, left / 60 % 60, left % 60);
+    else if (seconds >= 0) fprintf(stderr, ", %ld:%02ld left", left / 60, left % 60);
+}
+
 static void print_line(cli_progress *p, long long done, double now)
 {
-    const double seconds = now - p->started;
+    const double seconds = now - p->started, share = share_of(p, done);
     const double rate = seconds > 0 ? (double)done / seconds : 0;
     if (p->terminal) fputs("\r\033[K", stderr);
     fprintf(stderr, "%s ", p->label);
-    if (p->terminal && p->total > 0) {
-        const int full = done >= p->total ? BAR : (int)(done * BAR / p->total);
-        char bar[BAR + 1];
-        memset(bar, '.', BAR);
-        memset(bar, '#', (size_t)full);
-        bar[BAR] = '\0';
-        fprintf(stderr, "[%s] ", bar);
-    }
-    double left = p->total > 0 && rate > 0 && done < p->total ? (double)(p->total - done) / rate : -1;
-    if (p->plain) left = p->left;
+    if (p->terminal && share >= 0) print_bar(share);
+    if (share >= 0) fprintf(stderr, "%.0f%% ", floor(100 * share));
     fprintf(stderr, "%lld %s", done, p->unit);
     if (!p->plain) fprintf(stderr, ", %.0f/s", rate);
-    if (left >= 3600)
-        fprintf(stderr, ", %ld:%02ld:%02ld left", (long)left / 3600, (long)left / 60 % 60, (long)left % 60);
-    else if (left >= 0) fprintf(stderr, ", %ld:%02ld left", (long)left / 60, (long)left % 60);
+    print_left(p->plain ? p->left : share > 0 && share < 1 ? seconds * (1 - share) / share : -1);
     if (!p->terminal) fputc('\n', stderr);
     p->shown = now;
     p->drawn = true;

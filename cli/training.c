@@ -6,31 +6,18 @@
 
 /* ---- signals ------------------------------------------------------------------------------------ */
 
-static volatile sig_atomic_t stop_signal, save_signal;
-
-static void on_stop(int number)
-{
-    stop_signal = number;
-    signal(SIGINT, SIG_DFL);
-}
+static ganz_flag save_flag;
 
 static void on_save(int number)
 {
     (void)number;
-    save_signal = 1;
+    ganz_flag_set(&save_flag);
 }
 
-static void listen(void)
+static void listen_for_save(void)
 {
-    struct sigaction action = {.sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = on_save, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    action.sa_handler = on_stop;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    struct sigaction hangup;
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
-        sigaction(SIGHUP, &action, NULL); /* but nohup */
-    action.sa_handler = on_save;
     sigaction(SIGUSR1, &action, NULL);
 }
 
@@ -63,18 +50,16 @@ int cli_train(const cli_command *command, ganz_train_options *options, bool quie
     cli_progress bar;
     ganz_error err;
     *report = (ganz_train_report){0};
-    listen();
+    listen_for_save();
+    options->stop = cli_stop_listen(command, "as soon as a checkpoint is saved");
+    options->save = &save_flag;
     cli_progress_start(&bar, command->name, "steps", 0, quiet);
-    options->stop = &stop_signal;
-    options->save = &save_signal;
     options->progress = show_progress;
     options->context = &bar;
     const ganz_status status = ganz_train(options, report, &err);
     bar.left = -1;
     cli_progress_end(&bar, report->step);
-    if (status == GANZ_OK) return CLI_OK;
-    cli_fail(command, &err);
-    return status == GANZ_ESTOPPED ? 128 + (int)stop_signal : CLI_FAILED;
+    return status == GANZ_OK ? CLI_OK : cli_fail(command, &err);
 }
 
 void cli_print_best(const ganz_train_report *r)

@@ -9,7 +9,7 @@ int main(int argc, char **argv)
     ganz_model *model = NULL;
     ganz_translator *translator = NULL;
     ganz_lines *lines = NULL;
-    ganz_error err = {GANZ_EINVAL, "usage: translate MODEL < TEXT"};
+    ganz_error err = {.status = GANZ_EINVAL, .message = "usage: translate MODEL < TEXT"};
 
     ganz_status status = argc == 2 ? ganz_model_open(&model, argv[1], &err) : GANZ_EINVAL;
     if (status == GANZ_OK) status = ganz_translator_open(&translator, model, NULL, &err);

@@ -24,9 +24,9 @@ static void expect_round_trip(const ganz_vocab *vocab, const char *text, size_t 
 {
     ganz_ids ids = {0};
     ganz_text back = {0};
-    FUZZ_EXPECT(ganz_vocab_encode(vocab, text, bytes, &ids, NULL) == GANZ_OK);
+    FUZZ_EXPECT(ganz_vocab_encode(vocab, GANZ_SOURCE, text, bytes, &ids, NULL) == GANZ_OK);
     FUZZ_EXPECT((ids.count == 0) == (bytes == 0));
-    FUZZ_EXPECT(ganz_vocab_decode(vocab, ids.ids, ids.count, &back, NULL) == GANZ_OK);
+    FUZZ_EXPECT(ganz_vocab_decode(vocab, GANZ_TARGET, ids.ids, ids.count, &back, NULL) == GANZ_OK);
     FUZZ_EXPECT(back.bytes == bytes && (bytes == 0 || memcmp(back.text, text, bytes) == 0));
     ganz_ids_free(&ids);
     ganz_text_free(&back);
@@ -58,7 +58,7 @@ static void decode_bytes_as_ids(const ganz_vocab *vocab, const uint8_t *data, si
     FUZZ_EXPECT(ids);
     for (size_t i = 0; i < bytes; i++) ids[i] = data[i] % (ganz_vocab_size(vocab) + 2) - 1;
     ganz_text out = {0};
-    FUZZ_EXPECT(ganz_vocab_decode(vocab, ids, bytes, &out, NULL) == GANZ_OK);
+    FUZZ_EXPECT(ganz_vocab_decode(vocab, GANZ_TARGET, ids, bytes, &out, NULL) == GANZ_OK);
     FUZZ_EXPECT(out.bytes == 0 || ganz_utf8_valid(out.text, out.bytes));
     ganz_text_free(&out);
     free(ids);
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         return 0;
     }
     ganz_ids none = {0};
-    FUZZ_EXPECT(ganz_vocab_encode(vocab, text, bytes, &none, NULL) == GANZ_EINVAL && none.count == 0);
+    FUZZ_EXPECT(ganz_vocab_encode(vocab, GANZ_SOURCE, text, bytes, &none, NULL) == GANZ_EINVAL && none.count == 0);
     char *const repaired = malloc(bytes * 3);
     size_t replaced;
     FUZZ_EXPECT(repaired);

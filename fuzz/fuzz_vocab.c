@@ -10,9 +10,9 @@ static void expect_round_trip(const ganz_vocab *vocab, const char *text, size_t 
 {
     ganz_ids ids = {0};
     ganz_text back = {0};
-    FUZZ_EXPECT(ganz_vocab_encode(vocab, text, bytes, &ids, NULL) == GANZ_OK);
+    FUZZ_EXPECT(ganz_vocab_encode(vocab, GANZ_SOURCE, text, bytes, &ids, NULL) == GANZ_OK);
     for (size_t i = 0; i < ids.count; i++) FUZZ_EXPECT(ids.ids[i] >= 0 && ids.ids[i] < ganz_vocab_size(vocab));
-    FUZZ_EXPECT(ganz_vocab_decode(vocab, ids.ids, ids.count, &back, NULL) == GANZ_OK);
+    FUZZ_EXPECT(ganz_vocab_decode(vocab, GANZ_TARGET, ids.ids, ids.count, &back, NULL) == GANZ_OK);
     FUZZ_EXPECT(back.bytes == bytes && (bytes == 0 || memcmp(back.text, text, bytes) == 0));
     ganz_ids_free(&ids);
     ganz_text_free(&back);
@@ -26,7 +26,7 @@ static void decode_all_ids(const ganz_vocab *vocab)
     FUZZ_EXPECT(ids);
     for (int i = 0; i <= size; i++) ids[i] = ids[2 * size + 1 - i] = i;
     ganz_text out = {0};
-    FUZZ_EXPECT(ganz_vocab_decode(vocab, ids, ((size_t)size + 1) * 2, &out, NULL) == GANZ_OK);
+    FUZZ_EXPECT(ganz_vocab_decode(vocab, GANZ_TARGET, ids, ((size_t)size + 1) * 2, &out, NULL) == GANZ_OK);
     FUZZ_EXPECT(ganz_utf8_valid(out.text, out.bytes));
     ganz_text_free(&out);
     free(ids);

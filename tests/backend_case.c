@@ -1,3 +1,4 @@
+/* Cases of backend tests: arrays on both devices, filled alike and compared. */
 #include "backend_case.h"
 
 #include <math.h>

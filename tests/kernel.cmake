@@ -8,12 +8,9 @@ add_test(NAME test_kernel COMMAND test_kernel)
 # VNNI and AMX on processors without them: the same files over SIMDe's plain code and ours.
 find_path(SIMDE_INCLUDE simde/x86/avx512.h)
 if(SIMDE_INCLUDE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set(kernel ${PROJECT_SOURCE_DIR}/src/kernel)
-  add_executable(test_kernel_simde ${GANZ_KERNEL_TEST} ${PROJECT_SOURCE_DIR}/src/base/alloc.c
-    ${PROJECT_SOURCE_DIR}/src/base/error.c ${kernel}/i8_amx.c ${kernel}/i8_avx2.c ${kernel}/i8_avx_vnni.c
-    ${kernel}/i8_avx512_vnni.c
-    ${kernel}/i8_gemm.c ${kernel}/i8_pack.c ${kernel}/i8_scalar.c ${kernel}/kernel.c ${kernel}/rows_avx2.c
-    ${kernel}/rows_scalar.c)
+  set(kernel ${GANZ_KERNEL_COMMON} ${GANZ_KERNEL_X86} base/alloc.c base/error.c base/surroundings.c)
+  list(TRANSFORM kernel PREPEND ${PROJECT_SOURCE_DIR}/src/)
+  add_executable(test_kernel_simde ${GANZ_KERNEL_TEST} ${kernel})
   target_include_directories(test_kernel_simde PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_include_directories(test_kernel_simde SYSTEM PRIVATE ${SIMDE_INCLUDE})
   # SIMDe 0.8 defines __mmask64 anew, as another type than clang's, unless it is a macro: so it is one, for itself.
@@ -21,7 +18,7 @@ if(SIMDE_INCLUDE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_options(test_kernel_simde PRIVATE -mavx2 -Wno-psabi)
   target_link_libraries(test_kernel_simde PRIVATE m)
   add_test(NAME test_kernel_simde COMMAND test_kernel_simde avxvnni avx512vnni amx)
-  set_source_files_properties(${kernel}/i8_amx.c PROPERTIES COMPILE_OPTIONS
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/i8_amx.c PROPERTIES COMPILE_OPTIONS
     "-include;${CMAKE_CURRENT_SOURCE_DIR}/amx_emulated.h")
 endif()
 
@@ -32,6 +29,7 @@ if(AARCH64_CC AND QEMU_AARCH64 AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernel/*.[ch] ${CMAKE_CURRENT_SOURCE_DIR}/*kernel*.[ch])
   add_custom_command(OUTPUT test_kernel_neon
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/kernel_neon.sh ${AARCH64_CC} ${CMAKE_CURRENT_BINARY_DIR}/test_kernel_neon
+      ${GANZ_KERNEL_COMMON} ${GANZ_KERNEL_NEON}
     DEPENDS ${sources} kernel_neon.sh VERBATIM)
   add_custom_target(kernel_neon ALL DEPENDS test_kernel_neon)
   add_test(NAME test_kernel_neon COMMAND ${QEMU_AARCH64} -cpu max test_kernel_neon scalar neon neondot)
@@ -39,10 +37,14 @@ if(AARCH64_CC AND QEMU_AARCH64 AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
   add_executable(engine_dump engine/dump.c)
   target_include_directories(engine_dump PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(engine_dump PRIVATE ganz_static)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/{base,kernel,backend,nn,translate}/*.[ch]
-    ${CMAKE_CURRENT_SOURCE_DIR}/engine/*)
+  set(src ${PROJECT_SOURCE_DIR}/src) # braces are nothing to file(GLOB)
+  file(GLOB sources CONFIGURE_DEPENDS ${src}/base/*.[ch] ${src}/kernel/*.[ch] ${src}/backend/*.[ch] ${src}/nn/*.[ch]
+    ${src}/translate/*.[ch] ${CMAKE_CURRENT_SOURCE_DIR}/engine/*)
+  set(engine ${GANZ_BACKEND})
+  list(REMOVE_ITEM engine backend/device.c) # opens CUDA
   add_custom_command(OUTPUT engine_neon
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/engine/neon.sh ${AARCH64_CC} ${CMAKE_CURRENT_BINARY_DIR}/engine_neon
+      ${GANZ_KERNEL_COMMON} ${GANZ_KERNEL_NEON} ${engine} ${GANZ_BACKEND_FLOAT} ${GANZ_NN}
     DEPENDS ${sources} VERBATIM)
   add_custom_target(engine_for_neon ALL DEPENDS engine_neon)
   add_test(NAME engine_neon COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/engine/compare.sh $<TARGET_FILE:engine_dump> 40

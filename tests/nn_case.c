@@ -1,3 +1,4 @@
+/* A small network with random weights and a batch, shared by the tests of nn. */
 #include "nn_case.h"
 
 #include <stdlib.h>
@@ -6,6 +7,41 @@
 #include "base/rng.h"
 
 enum { HOST_BYTES = 4 << 20, DEVICE_BYTES = 192 << 20, END = 1 };
+
+const char *nn_kind(int number, ganz_config *c)
+{
+    switch (number) {
+    case 0: return "t2t";
+    case 1: c->norm = GANZ_NORM_POST; return "post";
+    case 2:
+        c->norm = GANZ_NORM_POST;
+        c->norm_epsilon = 1e-5;
+        c->activation = GANZ_ACTIVATION_SWISH;
+        c->q_bias = c->k_bias = c->v_bias = c->o_bias = c->logits_bias = c->no_target_space = true;
+        c->timing = GANZ_TIMING_HALF;
+        return "marian";
+    case 3:
+        c->activation = GANZ_ACTIVATION_GELU;
+        c->q_bias = c->o_bias = c->own_output = true;
+        c->first_position = 2;
+        c->embedding_scale = 1;
+        return "gelu";
+    case 4:
+        c->norm = GANZ_NORM_POST;
+        c->activation = GANZ_ACTIVATION_GELU_SIGMOID;
+        c->v_bias = c->start_vector = c->own_output = c->logits_bias = true;
+        c->source_vocab = c->vocab + 3;
+        return "tables";
+    case 5:
+        c->activation = GANZ_ACTIVATION_SWISH;
+        c->norm_epsilon = 1e-3;
+        c->k_bias = c->v_bias = c->start_vector = c->logits_bias = true;
+        c->first_position = 1;
+        c->timing = GANZ_TIMING_HALF;
+        return "swish";
+    default: return NULL;
+    }
+}
 
 static int32_t *ints(int count)
 {
@@ -91,7 +127,8 @@ void nn_case_open(nn_case *c, const ganz_config *config, int threads, const nn_s
     GANZ_ASSERT_ALWAYS(ganz_weights_open(&c->weights, &c->net, c->be, true, NULL) == GANZ_OK);
     GANZ_ASSERT_ALWAYS(ganz_arena_open(&c->host, HOST_BYTES, NULL) == GANZ_OK);
     GANZ_ASSERT_ALWAYS(ganz_arena_open(&c->device, DEVICE_BYTES, NULL) == GANZ_OK);
-    fill_side(&c->source, segments, count, first, config->vocab, false);
+    const int words = config->source_vocab > 0 ? config->source_vocab : config->vocab;
+    fill_side(&c->source, segments, count, first, words, false);
     fill_side(&c->target, segments, count, first, config->vocab, true);
     c->see_source = spans(c, &c->source, &c->source, false);
     c->see_target = spans(c, &c->target, &c->target, true);
@@ -134,7 +171,8 @@ void nn_case_init(nn_case *c, uint64_t seed)
     ganz_params_init(&c->net.params, seed, c->weights.master);
     for (int p = 0; p < c->net.params.count; p++) {
         const ganz_param *const param = &c->net.params.list[p];
-        const bool flat = param->kind == GANZ_BIAS || param->kind == GANZ_NORM_GAIN || param->kind == GANZ_NORM_BIAS;
+        const bool flat = param->kind == GANZ_BIAS || param->kind == GANZ_NORM_GAIN || param->kind == GANZ_NORM_BIAS ||
+                          param->kind == GANZ_VECTOR;
         for (size_t i = 0; flat && i < ganz_param_count(param); i++)
             c->weights.master[param->offset + i] += (real)(0.2 * ganz_random_normal(seed + 1, (uint64_t)p, i));
     }

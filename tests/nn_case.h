@@ -4,6 +4,13 @@
 
 #include "nn/net.h"
 
+/* A configuration by its sizes. */
+#define NN_SHAPE(d, wide, head_count, encoder, decoder, words, positions)                                   \
+    {                                                                                                       \
+        .width = d, .ffn = wide, .heads = head_count, .encoder_layers = encoder, .decoder_layers = decoder, \
+        .vocab = words, .max_positions = positions                                                          \
+    }
+
 /* One sentence pair of a packed row; lengths count the end mark. Segments of one row follow each other. */
 typedef struct nn_segment {
     int row, source, target;
@@ -32,6 +39,11 @@ typedef struct nn_case {
     int chunk;
     const ganz_teacher *teacher; /* NULL: labels teach */
 } nn_case;
+
+/* Networks of other kinds: switches of `config` set; its name, or NULL when there is no such number. Together they use
+ * every switch, and every value of it, at least once. Kind 0 is Tensor2Tensor's. tests/golden/make_kinds.py has the
+ * same list. */
+const char *nn_kind(int number, ganz_config *config);
 
 /* Token ids are drawn from `seed` and the segment's number alone, so that a sentence is the same in any company.
  * `first`: number of the first segment. */

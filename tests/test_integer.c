@@ -4,23 +4,25 @@
 #include <string.h>
 
 #include "kernel/kernel.h"
+#include "nn/audit.h"
 #include "nn_case.h"
 
-static const ganz_config config = {64, 160, 4, 2, 2, 203, 40};
+static const ganz_config config = NN_SHAPE(64, 160, 4, 2, 2, 203, 40);
 static const nn_segment segments[] = {{0, 7, 9},   {0, 1, 3},   {1, 12, 6}, {2, 5, 11}, {2, 9, 1},
                                       {3, 20, 24}, {3, 33, 17}, {4, 2, 2},  {5, 16, 5}};
 enum { SEGMENTS = GANZ_COUNT(segments), VOCAB = 203 };
 
-static bool by_row; /* the cases to come have a scale for each output of a weight */
+static ganz_config kind;   /* of open_by_scheme */
+static ganz_scheme scheme; /* of open_by_scheme */
+static bool per_row;       /* of open_fake: a scale for each output of a weight */
 
 /* Random weights; scales from ranges measured on the very sentences, some of them narrowed so that codes are clipped.
  */
-static void open_fake(nn_case *c, int threads, int bits, const nn_segment *list, int count, int first)
+static void open_by_scheme(nn_case *c, int threads, const nn_segment *list, int count, int first)
 {
-    nn_case_open(c, &config, threads, list, count, first);
+    nn_case_open(c, &kind, threads, list, count, first);
     nn_case_init(c, 11);
-    ganz_net_set_bits(&c->net, bits);
-    ganz_net_set_row_scales(&c->net, by_row);
+    ganz_net_set_scheme(&c->net, &scheme);
     real ranges[256];
     assert_true(c->net.scales <= 256);
     for (int i = 0; i < c->net.scales; i++) ranges[i] = 0.5f + (real)(i * 7 % 13) * 0.4f;
@@ -30,33 +32,19 @@ static void open_fake(nn_case *c, int threads, int bits, const nn_segment *list,
     nn_case_refresh(c);
 }
 
+static void open_fake(nn_case *c, int threads, int bits, const nn_segment *list, int count, int first)
+{
+    kind = config;
+    scheme = ganz_scheme_of_bits(bits);
+    scheme.rule.per_row = per_row;
+    open_by_scheme(c, threads, list, count, first);
+}
+
 /* The same numbers as integers, in place of the case's weights. */
 static void turn_to_codes(nn_case *c)
 {
     ganz_weights codes;
-    assert_int_equal(ganz_weights_open_codes(&codes, &c->net, c->be, NULL), GANZ_OK);
-    const size_t most = VOCAB * 64;
-    int8_t *const plain = ganz_alloc(most, 1);
-    real *const work = ganz_alloc(most, sizeof *work), scales[VOCAB];
-    assert_true(plain && work);
-    for (int i = 0; i < c->net.sites; i++) {
-        const ganz_site *const site = ganz_net_site(&c->net, i);
-        ganz_weights_codes(&c->weights, site, plain, scales, work);
-        ganz_weights_pack(&codes, site, plain, scales);
-        if (!ganz_site_codes_bias(site)) continue;
-        const real bias_scale = ganz_weights_bias_codes(&c->weights, site, plain, work);
-        for (int j = 0; j < site->out; j++) codes.value[site->bias][j] = (real)plain[j] * bias_scale;
-    }
-    for (int i = 0; i < c->net.params.count; i++) {
-        const ganz_param *const p = &c->net.params.list[i];
-        const bool bias = p->kind == GANZ_BIAS && c->net.logits.bias_bits == GANZ_BITS_FLOAT;
-        const bool table = p->kind == GANZ_EMBEDDING && c->net.float_lookup;
-        if (p->kind == GANZ_NORM_GAIN || p->kind == GANZ_NORM_BIAS || p->kind == GANZ_TABLE || bias || table)
-            memcpy(codes.value[i], c->weights.master + p->offset, ganz_param_count(p) * sizeof(real));
-    }
-    memcpy(codes.input_scale, c->weights.input_scale, (size_t)c->net.scales * sizeof(real));
-    ganz_free(plain);
-    ganz_free(work);
+    assert_int_equal(ganz_weights_freeze(&codes, &c->net, &c->weights, c->be, NULL), GANZ_OK);
     ganz_weights_close(&c->weights);
     c->weights = codes;
     ganz_net_set_states(&c->net, GANZ_WEIGHTS_CODES, GANZ_INPUTS_CODES);
@@ -78,17 +66,30 @@ static void integers_equal_fake(void **state)
     static const struct {
         int bits;
         bool bias, lookup; /* in float */
-        bool by_row;
-    } cases[] = {{6, false, false, false}, {7, false, false, false}, {8, false, false, false}, {8, true, false, false},
-                 {8, false, true, false},  {5, true, true, false},   {8, false, false, true},  {5, true, true, true}};
+        bool per_row;
+        const char *exceptions;
+    } cases[] = {
+        {6, false, false, false, ""},
+        {7, false, false, false, ""},
+        {8, false, false, false, ""},
+        {8, true, false, false, ""},
+        {8, false, true, false, ""},
+        {5, true, true, false, ""},
+        {8, false, false, true, ""},
+        {5, true, true, true, ""},
+        {8, false, false, false, "enc.*.ffn.out: product=float; dec.0.self.k: weights=4 inputs=6 steps=rows"},
+        {6, false, false, false, "logits: product=float; dec.1.cross: product=float; *.q: inputs=8 powers=two"},
+        {7, false, true, false, "*.o: product=float; enc.0.self: attention=5; dec.0.ffn.in: biases=32"}};
     real *previous = NULL;
     for (size_t k = 0; k < GANZ_COUNT(cases); k++) {
         nn_case c;
-        by_row = cases[k].by_row;
-        open_fake(&c, 1, cases[k].bits, segments, SEGMENTS, 0);
-        c.net.float_lookup = cases[k].lookup;
-        for (int i = 0; cases[k].bias && i < c.net.sites; i++) ganz_net_site(&c.net, i)->bias_bits = GANZ_BITS_FLOAT;
-        nn_case_refresh(&c);
+        kind = config;
+        scheme = ganz_scheme_of_bits(cases[k].bits);
+        scheme.rule.per_row = cases[k].per_row;
+        scheme.float_lookup = cases[k].lookup;
+        if (cases[k].bias) scheme.rule.bias_bits = GANZ_BITS_FLOAT;
+        assert_int_equal(ganz_scheme_parse(&scheme, cases[k].exceptions, NULL), GANZ_OK);
+        open_by_scheme(&c, 1, segments, SEGMENTS, 0);
         const size_t rows = (size_t)c.target.tokens.rows;
         real *const fake = nn_case_logits(&c);
         int64_t clipped = 0;
@@ -103,7 +104,31 @@ static void integers_equal_fake(void **state)
         previous = codes;
         nn_case_close(&c);
     }
-    by_row = false;
+    ganz_free(previous);
+}
+
+/* Every switch of a configuration, with one scale for a weight and with many. */
+static void integers_equal_fake_in_all_kinds(void **state)
+{
+    (void)state;
+    real *previous = NULL;
+    for (int i = 1; kind = config, nn_kind(i, &kind); i++)
+        for (int rows_too = 0; rows_too < 2; rows_too++) {
+            nn_case c;
+            scheme = ganz_scheme_of_bits(8 - rows_too);
+            scheme.rule.per_row = rows_too;
+            open_by_scheme(&c, 1, segments, SEGMENTS, 0);
+            const size_t rows = (size_t)c.target.tokens.rows;
+            real *const fake = nn_case_logits(&c);
+            turn_to_codes(&c);
+            real *const codes = nn_case_logits(&c);
+            same(codes, fake, rows, nn_kind(i, &(ganz_config){0}));
+            if (previous) differs(codes, previous, rows * VOCAB);
+            ganz_free(previous);
+            ganz_free(fake);
+            previous = codes;
+            nn_case_close(&c);
+        }
     ganz_free(previous);
 }
 
@@ -149,9 +174,9 @@ static void processors_do_not_show(void **state)
 {
     (void)state;
     compare_processors();
-    by_row = true;
+    per_row = true;
     compare_processors();
-    by_row = false;
+    per_row = false;
 }
 
 static void company_and_threads_do_not_show(void **state)
@@ -204,18 +229,20 @@ static void gather(step_lists *s, const nn_case *c, int used, int t)
 static void steps_equal_the_whole(void **state)
 {
     (void)state;
-    for (int audited = 0; audited < 2; audited++) {
+    for (int i = 0; kind = config, nn_kind(i / 2, &kind); i++) {
+        const bool audited = i % 2;
         nn_case c;
         ganz_audit audit;
         static step_lists s;
-        open_fake(&c, 1, 8, segments, SEGMENTS, 0);
+        scheme = ganz_scheme_of_bits(8);
+        open_by_scheme(&c, 1, segments, SEGMENTS, 0);
         turn_to_codes(&c);
         real *const want = nn_case_logits(&c);
         assert_int_equal(ganz_audit_open(&audit, &c.net, NULL), GANZ_OK);
         ganz_pass pass = nn_case_pass(&c);
-        if (audited) pass.audit = &audit;
+        if (audited) pass.instrument = &audit.instrument;
         ganz_keys *const keys = ganz_keys_take(&pass, &c.net, c.target.tokens.rows, c.source.tokens.rows);
-        assert_int_equal(keys->type, GANZ_S8);
+        assert_int_equal(ganz_keys_rows(keys, &c.net.decoder.sublayer[0], 0, 1).type, GANZ_S8);
         ganz_tensor *const memory = ganz_net_encode(&pass, &c.net, &c.source.tokens, &c.see_source);
         ganz_net_cross_keys(&pass, &c.net, memory, keys);
         for (int t = 0; t < c.target.longest; t++) {
@@ -236,9 +263,9 @@ static void steps_equal_the_whole(void **state)
             const ganz_tensor *const logits =
                 ganz_net_logits(&pass, &c.net, ganz_net_step(&pass, &c.net, &tokens, keys, &self, &cross));
             assert_false(pass.failed);
-            for (int i = 0; i < s.live; i++)
-                same((const real *)logits->m.data + (size_t)i * VOCAB,
-                     want + (size_t)(c.target.begin[s.segment[i]] + t) * VOCAB, 1, audited ? "audited step" : "step");
+            for (int k = 0; k < s.live; k++)
+                same((const real *)logits->m.data + (size_t)k * VOCAB,
+                     want + (size_t)(c.target.begin[s.segment[k]] + t) * VOCAB, 1, audited ? "audited step" : "step");
         }
         ganz_audit_close(&audit);
         ganz_free(want);
@@ -260,21 +287,21 @@ static void the_audit_counts(void **state)
     turn_to_codes(&c);
     assert_int_equal(ganz_audit_open(&audit, &c.net, NULL), GANZ_OK);
     ganz_pass pass = nn_case_pass(&c);
-    pass.audit = &audit;
+    pass.instrument = &audit.instrument;
     ganz_tensor *const memory = ganz_net_encode(&pass, &c.net, &c.source.tokens, &c.see_source);
     ganz_net_logits(
         &pass, &c.net,
         ganz_net_decode(&pass, &c.net, &c.target.tokens, &c.source.tokens, memory, &c.see_target, &c.see_cross));
     assert_false(pass.failed);
     for (int i = 0; i < c.net.sites; i++) {
-        const ganz_site *const site = ganz_net_site(&c.net, i);
+        const ganz_site *const site = &c.net.site[i];
         assert_true(audit.site[i].integer_runs == 1 && audit.site[i].float_runs == 0);
         assert_true(audit.site[i].largest > 0 && audit.site[i].largest <= site->in * 127 * 127);
         assert_true(audit.input[site->input.place].codes > 0);
         assert_int_equal(audit.input[site->input.place].clipped, fake_clipped[site->input.place]);
     }
     for (int i = 0; i < c.net.pairs; i++) {
-        const ganz_pair *const pair = ganz_net_pair(&c.net, i);
+        const ganz_pair *const pair = &c.net.pair[i];
         const int places[] = {pair->q.place, pair->k.place, pair->v.place};
         assert_true(audit.qk[i].integer_runs == 1 && audit.uv[i].integer_runs == 1);
         assert_true(audit.qk[i].float_runs == 0 && audit.uv[i].float_runs == 0);
@@ -295,7 +322,7 @@ static void audits_count_float_products_too(void **state)
     assert_int_equal(ganz_audit_open(&audit, &c.net, NULL), GANZ_OK);
     ganz_net_set_states(&c.net, GANZ_WEIGHTS_FLOAT, GANZ_INPUTS_FLOAT);
     ganz_pass pass = nn_case_pass(&c);
-    pass.audit = &audit;
+    pass.instrument = &audit.instrument;
     ganz_net_encode(&pass, &c.net, &c.source.tokens, &c.see_source);
     for (int i = 0; i < 12; i++) assert_true(audit.site[i].integer_runs == 0 && audit.site[i].float_runs == 1);
     for (int i = 0; i < 2; i++) assert_true(audit.qk[i].float_runs == 1 && audit.uv[i].float_runs == 1);
@@ -327,6 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers_equal_fake),
+        cmocka_unit_test(integers_equal_fake_in_all_kinds),
         cmocka_unit_test(processors_do_not_show),
         cmocka_unit_test(company_and_threads_do_not_show),
         cmocka_unit_test(steps_equal_the_whole),

@@ -97,18 +97,23 @@ static void the_worked_example(void **state)
     ganz_counts_free(&counts);
 }
 
-static bool note(void *context, const ganz_vocab_progress *p)
+static void note(void *context, const ganz_vocab_progress *p)
 {
     ganz_vocab_progress *const seen = context;
     assert_true(p->tried == 0 || p->tried == seen->tried + 1);
     *seen = *p;
-    return true;
 }
 
-static bool stop_at_third(void *context, const ganz_vocab_progress *p)
+typedef struct stopper {
+    ganz_flag stop;
+    int tried;
+} stopper;
+
+static void stop_at_third(void *context, const ganz_vocab_progress *p)
 {
-    (void)context;
-    return p->tried < 3;
+    stopper *const s = context;
+    s->tried = p->tried;
+    if (p->tried == 3) ganz_flag_set(&s->stop);
 }
 
 static void learning_reports_and_stops(void **state)
@@ -123,6 +128,7 @@ static void learning_reports_and_stops(void **state)
     assert_int_equal(how.sample_chars, 1000000);
     assert_int_equal(how.max_length, 200);
     how.target_size = 2000;
+    how.nearest = true;
     how.progress = note;
     how.context = &seen;
     assert_int_equal(ganz_vocab_learn(&v, texts, 2, &how, NULL), GANZ_OK);
@@ -133,9 +139,51 @@ static void learning_reports_and_stops(void **state)
     assert_int_equal(ganz_vocab_size(v), 1950); /* 2.5% off: the search ended with its interval */
     ganz_vocab_close(&v);
 
+    stopper s = {{0}, 0};
     how.progress = stop_at_third;
+    how.context = &s;
+    how.stop = &s.stop;
     assert_int_equal(ganz_vocab_learn(&v, texts, 2, &how, &err), GANZ_ESTOPPED);
     assert_null(v);
+    assert_int_equal(s.tried, 3);
+    s.tried = -1; /* set from the beginning, it stops before the first file is told of */
+    assert_int_equal(ganz_vocab_learn(&v, texts, 2, &how, &err), GANZ_ESTOPPED);
+    assert_int_equal(s.tried, -1);
+}
+
+/* Three words that are equally often: a threshold has all of them or none, and one is wanted. The vocabulary with all
+ * is cut: it keeps the first of them in its file, and every character. */
+static void sizes_are_met(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"kjkj", "qzqz", "vxvx"};
+    ganz_counts counts = {0};
+    ganz_suffixes s;
+    ganz_text none = {0}, all = {0}, cut = {0};
+    size_t without, with;
+    for (int i = 0; i < 3; i++) assert_true(ganz_counts_add(&counts, words[i], 4, 1000));
+    assert_int_equal(ganz_suffixes_open(&s, &counts, 199, NULL), GANZ_OK);
+    assert_int_equal(ganz_learn_build(&s, 2001, &none, &without, NULL), GANZ_OK);
+    assert_int_equal(ganz_learn_build(&s, 1000, &all, &with, NULL), GANZ_OK);
+    assert_int_equal(with, without + 3);
+    ganz_vocab_learning how = {.target_size = (int)without + 1};
+    assert_int_equal(ganz_learn_search(&s, &how, NULL, &cut, NULL), GANZ_OK);
+    assert_true(ganz_text_append(&cut, "", 1));
+    assert_non_null(strstr(cut.text, "'vxvx_'\n"));
+    assert_int_equal(cut.bytes - 1, none.bytes + strlen("'vxvx_'\n"));
+    for (const char *c = "kjqzvx_"; *c; c++) {
+        const char line[] = {'\n', '\'', *c, '\'', '\n', '\0'};
+        assert_non_null(strstr(cut.text, line));
+    }
+    how.nearest = true; /* thresholds end at 1000, where all three still stay */
+    cut.bytes = 0;
+    assert_int_equal(ganz_learn_search(&s, &how, NULL, &cut, NULL), GANZ_OK);
+    assert_int_equal(cut.bytes, all.bytes);
+    ganz_text_free(&none);
+    ganz_text_free(&all);
+    ganz_text_free(&cut);
+    ganz_suffixes_close(&s);
+    ganz_counts_free(&counts);
 }
 
 static void a_budget_ends_the_sample(void **state)
@@ -230,6 +278,7 @@ int main(void)
         cmocka_unit_test(suffixes_are_sorted_and_counted),
         cmocka_unit_test(the_worked_example),
         cmocka_unit_test(learning_reports_and_stops),
+        cmocka_unit_test(sizes_are_met),
         cmocka_unit_test(a_budget_ends_the_sample),
         cmocka_unit_test(wrong_wishes_are_refused),
         cmocka_unit_test(memory_may_run_out_anywhere),

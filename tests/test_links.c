@@ -5,6 +5,7 @@
 
 #include "tiny.h"
 #include "text/tokenizer.h"
+#include "text/vocab.h"
 #include "translate/align.h"
 
 #define OK(call) assert_int_equal((call), GANZ_OK)
@@ -78,16 +79,27 @@ static void tokens_have_places(void **state)
     const char line[] = "the thx, \xC3\xA4 cat";
     ganz_ids ids = {0};
     ganz_text text = {0};
-    OK(ganz_vocab_encode(vocab, line, strlen(line), &ids, NULL));
+    OK(ganz_vocab_encode(vocab, GANZ_SOURCE, line, strlen(line), &ids, NULL));
     size_t begin[64];
     assert_true(ids.count < 64);
-    OK(ganz_vocab_decode_places(vocab, ids.ids, ids.count, &text, begin, NULL));
+    const ganz_id_span span = {ids.ids, ids.count, GANZ_SOURCE};
+    OK(ganz_vocab_decode_places(vocab, &span, &text, begin, NULL));
     assert_int_equal(text.bytes, strlen(line));
     assert_memory_equal(text.text, line, text.bytes);
     /* the | th x _ | ", " | \ 2 2 8 ; _ | cat */
     static const size_t expected[] = {0, 4, 4, 4, 7, 9, 9, 9, 9, 9, 9, 12};
     assert_int_equal(ids.count, GANZ_COUNT(expected));
     for (size_t i = 0; i < ids.count; i++) assert_int_equal(begin[i], expected[i]);
+    /* the same places are known where the ids are made, white space before the sentence counted */
+    const char spaced[] = " \xC2\xA0the thx, \xC3\xA4 cat \t";
+    ganz_places places = {0};
+    ids.count = 0;
+    OK(ganz_vocab_find_tokens(vocab, &(ganz_passage){spaced, strlen(spaced), GANZ_SOURCE}, &ids, &places, NULL));
+    assert_int_equal(ids.count, GANZ_COUNT(expected) + 1);
+    assert_int_equal(ids.ids[ids.count - 1], GANZ_EOS);
+    assert_int_equal(places.count, GANZ_COUNT(expected));
+    for (size_t i = 0; i < places.count; i++) assert_int_equal(places.begin[i], expected[i] + 3);
+    ganz_places_free(&places);
     ganz_ids_free(&ids);
     ganz_text_free(&text);
     ganz_vocab_close(&vocab);

@@ -8,7 +8,8 @@
 #include "nn/net.h"
 #include "nn_case.h"
 
-static const ganz_config base = {512, 2048, 8, 6, 6, 33288, 256}, big = {1024, 4096, 16, 6, 6, 33288, 256};
+static const ganz_config base = NN_SHAPE(512, 2048, 8, 6, 6, 33288, 256),
+                         big = NN_SHAPE(1024, 4096, 16, 6, 6, 33288, 256);
 
 /* ---- registry ----------------------------------------------------------------------------------- */
 
@@ -69,7 +70,7 @@ static void places_are_canonical(void **state)
     static bool seen[169];
     int unsigned_steps = 0;
     for (int i = 0; i < net.sites; i++) {
-        const ganz_site *const site = ganz_net_site(&net, i);
+        const ganz_site *const site = &net.site[i];
         assert_int_equal(site->place, i);
         assert_int_equal(site->input.z, net.first_scale + site->input.place);
         seen[site->input.place] = true;
@@ -78,19 +79,19 @@ static void places_are_canonical(void **state)
         assert_int_equal(w->cols, site->in);
     }
     for (int i = 0; i < net.pairs; i++) {
-        const ganz_pair *const pair = ganz_net_pair(&net, i);
+        const ganz_pair *const pair = &net.pair[i];
         const ganz_scale scales[] = {pair->q, pair->k, pair->u, pair->v};
         for (int j = 0; j < 4; j++) seen[scales[j].place] = true;
         unsigned_steps++;
     }
     for (int i = 0; i < net.scales; i++) assert_true(seen[i]);
     assert_int_equal(unsigned_steps, 18);
-    assert_string_equal(ganz_net_site(&net, 0)->name, "enc.0.self.q");
-    assert_string_equal(ganz_net_site(&net, 35)->name, "enc.5.ffn.out");
-    assert_string_equal(ganz_net_site(&net, 41)->name, "dec.0.cross.k");
-    assert_string_equal(ganz_net_site(&net, 96)->name, "logits");
-    assert_string_equal(ganz_net_pair(&net, 5)->name, "enc.5.self");
-    assert_string_equal(ganz_net_pair(&net, 17)->name, "dec.5.cross");
+    assert_string_equal(net.site[0].name, "enc.0.self.q");
+    assert_string_equal(net.site[35].name, "enc.5.ffn.out");
+    assert_string_equal(net.site[41].name, "dec.0.cross.k");
+    assert_string_equal(net.site[96].name, "logits");
+    assert_string_equal(net.pair[5].name, "enc.5.self");
+    assert_string_equal(net.pair[17].name, "dec.5.cross");
     ganz_net_close(&net);
 }
 
@@ -144,9 +145,10 @@ static void bad_configurations_are_refused(void **state)
     c.heads = 7;
     assert_int_equal(ganz_net_open(&net, &c, &err), GANZ_EINVAL);
     assert_string_equal(err.message, "width 512 does not divide into 7 heads");
-    const ganz_config bad[] = {{0, 8, 1, 1, 1, 8, 8}, {8, 0, 1, 1, 1, 8, 8},  {8, 8, 0, 1, 1, 8, 8},
-                               {8, 8, 2, 0, 1, 8, 8}, {8, 8, 2, 1, 65, 8, 8}, {8, 8, 2, 1, 1, 1 << 21, 8},
-                               {8, 8, 2, 1, 1, 8, 0}, {9, 8, 3, 1, 1, 8, 8}};
+    const ganz_config bad[] = {NN_SHAPE(0, 8, 1, 1, 1, 8, 8),  NN_SHAPE(8, 0, 1, 1, 1, 8, 8),
+                               NN_SHAPE(8, 8, 0, 1, 1, 8, 8),  NN_SHAPE(8, 8, 2, 0, 1, 8, 8),
+                               NN_SHAPE(8, 8, 2, 1, 65, 8, 8), NN_SHAPE(8, 8, 2, 1, 1, 1 << 21, 8),
+                               NN_SHAPE(8, 8, 2, 1, 1, 8, 0),  NN_SHAPE(9, 8, 3, 1, 1, 8, 8)};
     for (size_t i = 0; i < GANZ_COUNT(bad); i++) assert_int_equal(ganz_net_open(&net, &bad[i], &err), GANZ_EINVAL);
     for (long n = 1;; n++) { /* every allocation fails once, cleanly */
         ganz_alloc_fail_at(n);
@@ -236,7 +238,7 @@ static void initial_values_of_big(void **state)
 
 /* ---- passes ------------------------------------------------------------------------------------- */
 
-static const ganz_config small = {64, 96, 4, 2, 2, 50, 64};
+static const ganz_config small = NN_SHAPE(64, 96, 4, 2, 2, 50, 64);
 static const nn_segment batch[] = {{0, 9, 7}, {0, 5, 8}, {0, 1, 1}, {1, 17, 20}, {2, 12, 3}, {2, 3, 11}};
 enum { SEGMENTS = 6 };
 
@@ -246,7 +248,7 @@ static void set_fake(nn_case *c)
     for (int i = 0; i < c->net.scales; i++)
         c->weights.master[c->net.params.list[c->net.first_scale + i].offset] = -5.3f;
     for (int i = 0; i < c->net.pairs; i++) {
-        const int z = ganz_net_pair(&c->net, i)->u.z;
+        const int z = c->net.pair[i].u.z;
         c->weights.master[c->net.params.list[z].offset] = -8.1f;
     }
     ganz_net_set_states(&c->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
@@ -271,7 +273,7 @@ static void timing_table(void **state)
     ganz_backend *be;
     assert_int_equal(ganz_cpu_backend_open(&be, 1, NULL), GANZ_OK);
     for (size_t i = 0; i < GANZ_COUNT(want); i++) {
-        const ganz_config c = {want[i].width, 8, 8, 1, 1, 8, 2};
+        const ganz_config c = NN_SHAPE(want[i].width, 8, 8, 1, 1, 8, 2);
         ganz_net net;
         ganz_weights w;
         assert_int_equal(ganz_net_open(&net, &c, NULL), GANZ_OK);
@@ -347,13 +349,13 @@ static void measured_scales_hold_the_range(void **state)
     near_loss(nn_case_loss(&c, false), plain, 1e-5); /* as float: three products instead of one */
     for (int i = 0; i < c.net.scales; i++) assert_true(c.weights.largest[i] > 0);
     for (int i = 0; i < c.net.pairs; i++) {
-        const real u = c.weights.largest[ganz_net_pair(&c.net, i)->u.place];
+        const real u = c.weights.largest[c.net.pair[i].u.place];
         assert_true(u <= 1.000001f && u > 1.0f / 20);
     }
     for (int i = 0; i < c.net.scales; i++)
         c.weights.master[c.net.params.list[c.net.first_scale + i].offset] = log2f(c.weights.largest[i] / 127);
     for (int i = 0; i < c.net.pairs; i++) {
-        const ganz_scale u = ganz_net_pair(&c.net, i)->u;
+        const ganz_scale u = c.net.pair[i].u;
         c.weights.master[c.net.params.list[u.z].offset] = log2f(c.weights.largest[u.place] / 255);
     }
     ganz_net_set_states(&c.net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
@@ -398,7 +400,7 @@ static void codes_come_before_dropout(void **state)
     nn_case c;
     open_small(&c, 1, true, batch, SEGMENTS, 0);
     seen.quantize = c.be->quantize;
-    seen.plain = c.weights.input_scale + c.net.encoder[0].ffn.out.input.place;
+    seen.plain = c.weights.input_scale + ganz_net_find_site(&c.net, "enc.0.ffn.out")->input.place;
     c.be->quantize = see_quantize;
     seen.count = 0;
     nn_case_loss(&c, true);
@@ -488,16 +490,21 @@ static void step(stepper *s, ganz_pass *pass, int t, const real *want, bool exac
 static void steps_equal_the_whole(void **state)
 {
     (void)state;
-    for (int fake = 0; fake < 2; fake++) {
+    ganz_config kind = small;
+    for (int i = 0; nn_kind(i / 2, &kind); i++, kind = small) {
+        const bool fake = i % 2;
         nn_case c;
-        open_small(&c, 2, fake, batch, SEGMENTS, 0);
+        nn_case_open(&c, &kind, 2, batch, SEGMENTS, 0);
+        nn_case_init(&c, 3);
+        if (fake) set_fake(&c);
         real *const want = nn_case_logits(&c);
         ganz_pass pass = nn_case_pass(&c);
         static stepper s;
         s = (stepper){.c = &c};
         s.keys = ganz_keys_take(&pass, &c.net, c.target.tokens.rows, c.source.tokens.rows);
         assert_non_null(s.keys);
-        assert_true(pass.device->used <= ganz_keys_bytes(&c.net, c.be, c.target.tokens.rows, c.source.tokens.rows));
+        const size_t keys = (size_t)(c.target.tokens.rows + c.source.tokens.rows) * 2; /* rows of both layers */
+        assert_true(pass.device->used >= keys * 2 * (size_t)c.net.config.width * sizeof(real));
         ganz_tensor *const memory = ganz_net_encode(&pass, &c.net, &c.source.tokens, &c.see_source);
         ganz_net_cross_keys(&pass, &c.net, memory, s.keys);
         for (int t = 0; t < c.target.longest; t++) step(&s, &pass, t, want, fake);
@@ -594,7 +601,7 @@ static FILE *golden(const char *name)
 static void ten_losses_of_pytorch(void **state)
 {
     (void)state;
-    const ganz_config config = {32, 64, 4, 2, 2, 40, 16};
+    const ganz_config config = NN_SHAPE(32, 64, 4, 2, 2, 40, 16);
     const nn_segment segments[] = {{0, 5, 4}, {0, 3, 6}, {0, 2, 2}, {1, 8, 7}, {2, 1, 3}, {2, 4, 1}};
     nn_case c;
     optimizer o;
@@ -628,6 +635,39 @@ static void ten_losses_of_pytorch(void **state)
     nn_case_close(&c);
 }
 
+/* Every switch of a configuration, against tests/golden/make_kinds.py. */
+static void other_kinds_follow_their_formulas(void **state)
+{
+    (void)state;
+    const ganz_config shape = NN_SHAPE(16, 24, 4, 2, 2, 40, 16);
+    const nn_segment segments[] = {{0, 5, 4}, {1, 3, 6}, {2, 2, 2}};
+    ganz_config config = shape;
+    const char *name;
+    char word[16];
+    FILE *const f = golden("kinds.tsv");
+    for (int kind = 0; config = shape, (name = nn_kind(kind, &config)); kind++) {
+        nn_case c;
+        nn_case_open(&c, &config, 1, segments, 3, 0);
+        golden_parameters(&c);
+        nn_case_tokens(&c, golden_token, 0);
+        real *const logits = nn_case_logits(&c);
+        for (int row = 0; row < 12; row++) {
+            assert_int_equal(fscanf(f, "%15s", word), 1);
+            assert_string_equal(word, name);
+            for (int i = 0; i < 40; i++) {
+                double want;
+                assert_int_equal(fscanf(f, "%lf", &want), 1);
+                const double got = (double)logits[row * 40 + i];
+                if (!(fabs(got - want) < 2e-5)) fail_msg("%s, row %d, %d: %.7f, not %.7f", name, row, i, got, want);
+            }
+        }
+        ganz_free(logits);
+        nn_case_close(&c);
+    }
+    assert_int_equal(fscanf(f, "%15s", word), EOF);
+    fclose(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -646,6 +686,7 @@ int main(void)
         cmocka_unit_test(steps_equal_the_whole),
         cmocka_unit_test(memory_that_runs_out_fails_the_pass),
         cmocka_unit_test(ten_losses_of_pytorch),
+        cmocka_unit_test(other_kinds_follow_their_formulas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include "nn/ops.h"
 #include "nn_case.h"
 
-static const ganz_config small = {8, 12, 2, 2, 2, 13, 16};
+static const ganz_config small = NN_SHAPE(8, 12, 2, 2, 2, 13, 16);
 static const nn_segment batch[] = {{0, 4, 3}, {0, 2, 5}, {1, 3, 2}, {2, 1, 1}, {2, 5, 4}};
 enum { SEGMENTS = 5 };
 
@@ -62,6 +62,22 @@ static void network_gradient(void **state)
     c.smoothing = 0.1;
     check_network(&c);
     nn_case_close(&c);
+}
+
+/* Every switch of a configuration, with dropout. */
+static void gradients_of_all_kinds(void **state)
+{
+    (void)state;
+    ganz_config kind = small;
+    for (int i = 1; nn_kind(i, &kind); i++, kind = small) {
+        nn_case c;
+        nn_case_open(&c, &kind, 1, batch, SEGMENTS, 0);
+        nn_case_init(&c, 1 + (uint64_t)i);
+        c.smoothing = 0.1;
+        if (i > 2) c.dropout = (ganz_dropout){0.3, 0.2, 0.1};
+        check_network(&c);
+        nn_case_close(&c);
+    }
 }
 
 static void network_gradient_with_dropout(void **state)
@@ -583,10 +599,10 @@ static void free_held(void)
     ganz_free(hold.bias);
 }
 
-static void check_held_network(ganz_inputs_state inputs)
+static void check_held_network(const ganz_config *kind, ganz_inputs_state inputs)
 {
     nn_case c;
-    nn_case_open(&c, &small, 2, batch, SEGMENTS, 0);
+    nn_case_open(&c, kind, 2, batch, SEGMENTS, 0);
     nn_case_init(&c, 4);
     c.smoothing = 0.1;
     c.dropout = (ganz_dropout){0.1, 0.1, 0.1};
@@ -594,8 +610,7 @@ static void check_held_network(ganz_inputs_state inputs)
     c.learn_scales = inputs == GANZ_INPUTS_FAKE;
     for (int i = 0; i < c.net.scales; i++)
         c.weights.master[c.net.params.list[c.net.first_scale + i].offset] = -6.0 - 0.02 * (i % 7);
-    for (int i = 0; i < c.net.pairs; i++)
-        c.weights.master[c.net.params.list[ganz_net_pair(&c.net, i)->u.z].offset] = -8.3;
+    for (int i = 0; i < c.net.pairs; i++) c.weights.master[c.net.params.list[c.net.pair[i].u.z].offset] = -8.3;
     ganz_net_set_states(&c.net, GANZ_WEIGHTS_FAKE, inputs);
     nn_case_refresh(&c);
     hold_network(&c);
@@ -618,8 +633,11 @@ static void check_held_network(ganz_inputs_state inputs)
 static void fake_network_gradient(void **state)
 {
     (void)state;
-    check_held_network(GANZ_INPUTS_FLOAT);
-    check_held_network(GANZ_INPUTS_FAKE);
+    ganz_config kind = small;
+    for (int i = 0; nn_kind(i, &kind); i++, kind = small) {
+        check_held_network(&kind, GANZ_INPUTS_FLOAT);
+        check_held_network(&kind, GANZ_INPUTS_FAKE);
+    }
 }
 
 int main(void)
@@ -634,6 +652,7 @@ int main(void)
         cmocka_unit_test(network_gradient_with_a_teacher),
         cmocka_unit_test(network_gradient),
         cmocka_unit_test(network_gradient_with_dropout),
+        cmocka_unit_test(gradients_of_all_kinds),
         cmocka_unit_test(fake_network_gradient),
     };
     return cmocka_run_group_tests(tests, open_backend, close_backend);

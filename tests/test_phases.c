@@ -156,11 +156,11 @@ static void bits_of_each_kind(void **state)
     o.recipe.bias_bits = 8;
     must_agree(&o, 0.97, 23);
     ganz_model *m = open_best(&o);
-    assert_int_equal(7, m->info.bits);
-    assert_int_equal(6, m->net.decoder[0].cross.k.input_bits);
-    assert_int_equal(6, m->net.encoder[0].self.pair.bits);
-    assert_int_equal(5, m->net.encoder[0].self.pair.u_bits);
-    assert_int_equal(8, m->net.encoder[0].ffn.in.bias_bits);
+    assert_int_equal(7, m->info.scheme.rule.weight_bits);
+    assert_int_equal(6, ganz_net_find_site(&m->net, "dec.0.cross.k")->rule.input_bits);
+    assert_int_equal(6, m->net.pair[0].rule.input_bits);
+    assert_int_equal(5, m->net.pair[0].rule.attention_bits);
+    assert_int_equal(8, ganz_net_find_site(&m->net, "enc.0.ffn.in")->rule.bias_bits);
     ganz_model_close(&m);
 }
 
@@ -172,10 +172,10 @@ static void scales_of_rows(void **state)
     o.recipe.per_row = true;
     must_agree(&o, 0.85, 23);
     ganz_model *m = open_best(&o);
-    const ganz_site *const site = &m->net.encoder[0].ffn.in;
+    const ganz_site *const site = ganz_net_find_site(&m->net, "enc.0.ffn.in");
     const real *const scales = ganz_site_scales(&m->weights, site);
     int others = 0;
-    assert_true(m->info.row_scales && ganz_site_scale_count(site) == 128);
+    assert_true(m->info.scheme.rule.per_row && ganz_site_scale_count(site) == 128);
     for (int i = 1; i < site->out; i++) others += scales[i] != scales[0];
     assert_true(others > 100);
     ganz_model_close(&m);
@@ -190,10 +190,10 @@ static void values_beside_products(void **state)
     o.recipe.float_lookup = true;
     must_agree(&o, 0.8, 23);
     ganz_model *m = open_best(&o);
-    assert_int_equal(GANZ_BITS_FLOAT, m->info.bias_bits);
-    assert_true(m->info.float_lookup);
-    const real *const table = m->weights.value[m->net.embedding], *const bias =
-                                                                      m->weights.value[m->net.encoder[0].ffn.in.bias];
+    assert_int_equal(GANZ_BITS_FLOAT, m->info.scheme.rule.bias_bits);
+    assert_true(m->info.scheme.float_lookup);
+    const real *const table = m->weights.value[m->net.embedding],
+                      *const bias = m->weights.value[ganz_net_find_site(&m->net, "enc.0.ffn.in")->bias];
     int levels = 0; /* 4 bits have 15 */
     for (int i = 1; i < 64; i++) levels += bias[i] != bias[i - 1] && table[64 * 5 + i] != table[64 * 5 + i - 1];
     assert_true(levels > 40);
@@ -208,9 +208,9 @@ static void attention_may_stay_float(void **state)
     o.recipe.products = GANZ_PRODUCTS_DENSE;
     must_agree(&o, 0.98, 17);
     ganz_model *m = open_best(&o);
-    assert_true(m->info.float_attention);
-    assert_int_equal(GANZ_INPUTS_FLOAT, m->net.decoder[0].self.pair.inputs);
-    assert_int_equal(GANZ_INPUTS_CODES, m->net.decoder[0].self.o.inputs);
+    assert_true(m->info.scheme.float_attention);
+    assert_int_equal(GANZ_INPUTS_FLOAT, ganz_net_find_pair(&m->net, "dec.0.self")->inputs);
+    assert_int_equal(GANZ_INPUTS_CODES, ganz_net_find_site(&m->net, "dec.0.self.o")->inputs);
     ganz_model_close(&m);
 }
 
@@ -298,7 +298,7 @@ static void follow_phase(ganz_trainer *t, int steps, double *mean)
     const size_t count = t->net.params.block;
     for (size_t i = 0; i < count; i++) mean[i] = (double)t->weights.master[i];
     for (int s = 0; s < steps; s++) {
-        if (ganz_trainer_step(t, (double)s / steps, &err) != GANZ_OK) fail_msg("%s", err.message);
+        if (ganz_trainer_step(t, (double)s / steps, NULL, &err) != GANZ_OK) fail_msg("%s", err.message);
         const double keep = fmin(0.8, (1 + s) / (10.0 + s));
         for (size_t i = 0; i < count; i++) mean[i] = keep * mean[i] + (1 - keep) * (double)t->weights.master[i];
     }
@@ -313,29 +313,29 @@ static void phases_end_with_their_average(void **state)
     (void)state;
     ganz_train_options o = quantize_options("averaged", 8);
     o.recipe.phase_average = 0.8; /* from the 35th step of a phase on */
-    ganz_trainer t;
+    ganz_trainer *t;
     ganz_error err;
     if (ganz_trainer_open(&t, &o, &err) != GANZ_OK) fail_msg("%s", err.message);
-    const size_t z = t.net.params.list[t.net.first_scale].offset, scales = (size_t)t.net.scales;
-    double *const mean = ganz_alloc(t.net.params.block, sizeof *mean);
-    real *const old = ganz_alloc(t.net.params.block, sizeof *old);
-    follow_phase(&t, 40, mean);
-    assert_false(same_numbers(t.weights.master, t.average, z));
-    memcpy(old, t.average, t.net.params.block * sizeof *old);
-    assert_int_equal(GANZ_OK, ganz_trainer_enter(&t, GANZ_PHASE_RANGES, NULL));
-    assert_true(same_numbers(t.weights.master, old, z));
-    assert_int_equal(GANZ_OK, ganz_trainer_step(&t, 0, NULL));
-    assert_true(same_numbers(t.weights.master, old, z + scales));
-    assert_int_equal(GANZ_OK, ganz_trainer_enter(&t, GANZ_PHASE_SCALES, NULL));
-    assert_true(same_numbers(t.weights.master, t.average, z + scales));
-    assert_false(same_numbers(t.weights.master + z, old + z, scales)); /* measured */
-    follow_phase(&t, 12, mean);
-    assert_true(same_numbers(t.weights.master, old, z) && same_numbers(t.average, old, z));
-    memcpy(old + z, t.average + z, scales * sizeof *old);
-    assert_int_equal(GANZ_OK, ganz_trainer_enter(&t, GANZ_PHASE_TUNE, NULL));
-    assert_true(same_numbers(t.weights.master, old, z + scales));
-    follow_phase(&t, 3, mean);
-    assert_true(same_numbers(t.weights.master + z, old + z, scales) && same_numbers(t.average + z, old + z, scales));
+    const size_t z = t->net.params.list[t->net.first_scale].offset, scales = (size_t)t->net.scales;
+    double *const mean = ganz_alloc(t->net.params.block, sizeof *mean);
+    real *const old = ganz_alloc(t->net.params.block, sizeof *old);
+    follow_phase(t, 40, mean);
+    assert_false(same_numbers(t->weights.master, t->average, z));
+    memcpy(old, t->average, t->net.params.block * sizeof *old);
+    assert_int_equal(GANZ_OK, ganz_trainer_enter(t, GANZ_PHASE_RANGES, NULL, NULL));
+    assert_true(same_numbers(t->weights.master, old, z));
+    assert_int_equal(GANZ_OK, ganz_trainer_step(t, 0, NULL, NULL));
+    assert_true(same_numbers(t->weights.master, old, z + scales));
+    assert_int_equal(GANZ_OK, ganz_trainer_enter(t, GANZ_PHASE_SCALES, NULL, NULL));
+    assert_true(same_numbers(t->weights.master, t->average, z + scales));
+    assert_false(same_numbers(t->weights.master + z, old + z, scales)); /* measured */
+    follow_phase(t, 12, mean);
+    assert_true(same_numbers(t->weights.master, old, z) && same_numbers(t->average, old, z));
+    memcpy(old + z, t->average + z, scales * sizeof *old);
+    assert_int_equal(GANZ_OK, ganz_trainer_enter(t, GANZ_PHASE_TUNE, NULL, NULL));
+    assert_true(same_numbers(t->weights.master, old, z + scales));
+    follow_phase(t, 3, mean);
+    assert_true(same_numbers(t->weights.master + z, old + z, scales) && same_numbers(t->average + z, old + z, scales));
     ganz_free(old);
     ganz_free(mean);
     ganz_trainer_close(&t);

@@ -23,7 +23,7 @@ static void stop_here(void *context, const ganz_train_progress *p)
 {
     stopper *const s = context;
     if (s->at > 0) stop_at(context, p);
-    else if (p->event && strncmp(p->event, "phase", 5) == 0 && p->phase == -s->at) s->flag = 1;
+    else if (p->event && strncmp(p->event, "phase", 5) == 0 && p->phase == -s->at) ganz_flag_set(&s->flag);
 }
 
 /* Stops within phases, at their borders, in validations and in the measuring of ranges. */

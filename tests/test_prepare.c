@@ -6,6 +6,7 @@
 #include "ganz/corpus.h"
 #include "text/unicode.h"
 #include "train/corpus.h"
+#include "train/validate.h"
 
 #define OK(call) assert_int_equal((call), GANZ_OK)
 #define EN GANZ_TESTS_DIR "/data/tatoeba.en"
@@ -53,11 +54,47 @@ static void expect_side(const ganz_vocab *v, const char *line, size_t bytes, con
 {
     ganz_ids expected = {0};
     const char *const text = ganz_strip(line, &bytes);
-    OK(ganz_vocab_encode(v, text, bytes, &expected, NULL));
+    OK(ganz_vocab_encode(v, GANZ_SOURCE, text, bytes, &expected, NULL));
     assert_int_equal(expected.count + 1, count);
     assert_memory_equal(ids, expected.ids, expected.count * sizeof *ids);
     assert_int_equal(ids[count - 1], GANZ_EOS);
     ganz_ids_free(&expected);
+}
+
+/* Validation reads a line as training and translation do, whatever white space is around it. */
+static void validation_reads_lines_alike(void **state)
+{
+    (void)state;
+    static const char source[] = " Tom likes Mary. \t\r\nTom.\n", target[] = "\xC2\xA0Tom mag Maria.  \n\tTom. \n";
+    write_file("s", source, sizeof source - 1);
+    write_file("t", target, sizeof target - 1);
+    ganz_vocab *v = open_vocab();
+    ganz_valid valid;
+    ganz_error err;
+    OK(ganz_valid_open(&valid, "s", "t", v, 100, 200, &err));
+    static const char *const lines[2][2] = {{"Tom.", "Tom."}, {"Tom likes Mary.", "Tom mag Maria."}}; /* by length */
+    for (int i = 0; i < 2; i++) {
+        const ganz_valid_pair *const p = &valid.pairs[i];
+        expect_side(v, lines[i][0], strlen(lines[i][0]), valid.sources.ids + p->source, (uint32_t)p->source_count);
+        expect_side(v, lines[i][1], strlen(lines[i][1]), valid.targets.ids + p->target, (uint32_t)p->target_count);
+    }
+    ganz_valid_close(&valid);
+    ganz_vocab_close(&v);
+}
+
+/* The line that is refused is named, in words and as a number. */
+static void validation_names_bad_lines(void **state)
+{
+    (void)state;
+    write_file("s", "Tom.\nb\xFFg\n", 10);
+    write_file("t", "Tom.\nbad\n", 9);
+    ganz_vocab *v = open_vocab();
+    ganz_valid valid;
+    ganz_error err = {0};
+    assert_int_equal(ganz_valid_open(&valid, "s", "t", v, 100, 200, &err), GANZ_EINVAL);
+    assert_string_equal(err.message, "s:2: not UTF-8");
+    assert_int_equal(err.line, 2);
+    ganz_vocab_close(&v);
 }
 
 static void all_lines_become_ids(void **state)
@@ -89,7 +126,7 @@ static void all_lines_become_ids(void **state)
             int32_t ids[2][1000];
             const char *line;
             size_t bytes;
-            assert_true(ganz_corpus_ids(c, i, ids[0], ids[1]));
+            OK(ganz_corpus_ids(c, i, ids[0], ids[1], &err));
             OK(ganz_lines_next(source, &line, &bytes, &err));
             expect_side(v, line, bytes, ids[0], ganz_corpus_source(c, i));
             OK(ganz_lines_next(target, &line, &bytes, &err));
@@ -167,10 +204,10 @@ static void limits_are_exact(void **state)
     (void)state;
     ganz_vocab *v = open_vocab();
     ganz_ids ids = {0};
-    OK(ganz_vocab_encode(v, "Tom Mary", 8, &ids, NULL));
+    OK(ganz_vocab_encode(v, GANZ_SOURCE, "Tom Mary", 8, &ids, NULL));
     const int shorter = (int)ids.count + 1;
     ids.count = 0;
-    OK(ganz_vocab_encode(v, "Tom Mary Tom Mary Tom", 21, &ids, NULL));
+    OK(ganz_vocab_encode(v, GANZ_SOURCE, "Tom Mary Tom Mary Tom", 21, &ids, NULL));
     const int longer = (int)ids.count + 1;
     ganz_ids_free(&ids);
     ganz_vocab_close(&v);
@@ -279,10 +316,16 @@ static void odd_lines_are_no_trouble(void **state)
     assert_int_equal(n.read, 0);
 }
 
-static bool stop_at_once(void *context, long long pairs)
+typedef struct stopper {
+    ganz_flag stop;
+    long long seen;
+} stopper;
+
+static void stop_at_once(void *context, long long pairs)
 {
-    *(long long *)context = pairs;
-    return false;
+    stopper *const s = context;
+    s->seen = pairs;
+    ganz_flag_set(&s->stop);
 }
 
 static void work_can_be_stopped(void **state)
@@ -292,12 +335,13 @@ static void work_can_be_stopped(void **state)
     ganz_prepare_options o;
     ganz_prepare_counts n;
     ganz_error err;
-    long long seen = 0;
+    stopper s = {{0}, 0};
     ganz_prepare_defaults(&o);
     o.progress = stop_at_once;
-    o.context = &seen;
+    o.context = &s;
+    o.stop = &s.stop;
     assert_int_equal(prepare(&o, &n, &err), GANZ_ESTOPPED);
-    assert_true(seen > 0 && seen < 40000);
+    assert_true(s.seen > 0 && s.seen < 40000);
     assert_int_equal(system("test $(ls | wc -l) = 2"), 0);
 }
 
@@ -358,9 +402,17 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(all_lines_become_ids),  IN_FOLDER(each_reason_is_counted), IN_FOLDER(limits_are_exact),
-        IN_FOLDER(threads_do_not_matter), IN_FOLDER(bad_text_is_named),      IN_FOLDER(odd_lines_are_no_trouble),
-        IN_FOLDER(work_can_be_stopped),   IN_FOLDER(nonsense_is_refused),    IN_FOLDER(every_allocation_may_fail),
+        IN_FOLDER(validation_reads_lines_alike),
+        IN_FOLDER(validation_names_bad_lines),
+        IN_FOLDER(all_lines_become_ids),
+        IN_FOLDER(each_reason_is_counted),
+        IN_FOLDER(limits_are_exact),
+        IN_FOLDER(threads_do_not_matter),
+        IN_FOLDER(bad_text_is_named),
+        IN_FOLDER(odd_lines_are_no_trouble),
+        IN_FOLDER(work_can_be_stopped),
+        IN_FOLDER(nonsense_is_refused),
+        IN_FOLDER(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

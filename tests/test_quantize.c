@@ -53,7 +53,7 @@ static void encode_lines(const ganz_vocab *vocab, ganz_ids *ids, ganz_sentence *
     for (int i = 0; i < LINES; i++) {
         OK(ganz_lines_next(lines, &text, &bytes, NULL));
         at[i] = ids->count;
-        OK(ganz_vocab_encode(vocab, text, bytes, ids, NULL));
+        OK(ganz_vocab_encode(vocab, GANZ_SOURCE, text, bytes, ids, NULL));
         if (ids->count > at[i] + 60) ids->count = at[i] + 60;
         assert_true(ganz_grow((void **)&ids->ids, &ids->capacity, ids->count + 1, sizeof *ids->ids));
         ids->ids[ids->count++] = GANZ_EOS;
@@ -104,12 +104,13 @@ static void integers_say_what_rounded_floats_say(void **state)
         assert_true(write_tiny("m", 5));
         quantize("m", "i", bits, NULL);
         OK(ganz_model_open(&codes, "i", NULL));
-        assert_int_equal(codes->info.bits, bits);
-        assert_true(codes->info.row_scales == per_row);
+        assert_int_equal(codes->info.scheme.rule.weight_bits, bits);
+        assert_true(codes->info.scheme.rule.per_row == per_row);
         assert_null(codes->weights.master);
         OK(ganz_model_open(&rounded, "m", NULL));
-        ganz_net_set_bits(&rounded->net, bits);
-        ganz_net_set_row_scales(&rounded->net, per_row);
+        ganz_scheme scheme = ganz_scheme_of_bits(bits);
+        scheme.rule.per_row = per_row;
+        ganz_net_set_scheme(&rounded->net, &scheme);
         ganz_net_set_states(&rounded->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
         OK(ganz_weights_refresh(&rounded->weights, &rounded->net, NULL));
         memcpy(rounded->weights.input_scale, codes->weights.input_scale, (size_t)codes->net.scales * sizeof(real));
@@ -184,11 +185,11 @@ static void scales_are_ranges(void **state)
     OK(ganz_model_open(&eight, "8", NULL));
     OK(ganz_model_open(&six, "6", NULL));
     for (int i = 0; i < eight->net.pairs; i++) {
-        const int u = ganz_net_pair(&eight->net, i)->u.place;
+        const int u = eight->net.pair[i].u.place;
         assert_true(fabsf(eight->weights.input_scale[u] * 255 - 1) < 1e-6f);
         assert_true(fabsf(six->weights.input_scale[u] * 63 - 1) < 1e-6f);
     }
-    const int first = eight->net.encoder[0].self.q.input.place; /* before it nothing but the table is rounded */
+    const int first = eight->net.site[0].input.place; /* before it nothing but the table is rounded */
     const double ratio = (double)six->weights.input_scale[first] / (double)eight->weights.input_scale[first];
     assert_true(fabs(ratio / (127.0 / 31.0) - 1) < 0.05);
     const double range = 127 * (double)eight->weights.input_scale[first]; /* of a norm of 32 numbers */

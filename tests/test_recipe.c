@@ -250,7 +250,7 @@ static void log_goes_on_where_the_checkpoint_is(void **state)
     ganz_log log;
     ganz_error err;
     assert_int_equal(GANZ_OK, ganz_log_open(&log, path, 0, &err));
-    for (int i = 1; i <= 5; i++) add_line(&log, i, 10.0 / i, i % 2 ? NAN : i);
+    for (int i = 1; i <= 5; i++) add_line(&log, i, 10.0 / i, i % 2 ? (double)NAN : i);
     assert_int_equal(5, log.lines);
     ganz_log_close(&log);
     FILE *const file = fopen(path, "a"); /* what a kill leaves behind */
@@ -352,6 +352,47 @@ static size_t read_picture(const char *name, char *text, size_t bytes)
     return n;
 }
 
+typedef struct box {
+    double left, top, right, bottom;
+    char word[48];
+} box;
+
+/* The place of one text of a picture: letters of ordinary fonts are 0.55 of their size wide on average. */
+static box box_of(const char *at)
+{
+    double x = 0, y = 0, size = 13;
+    assert_int_equal(2, sscanf(at, "<text x=\"%lf\" y=\"%lf\"", &x, &y));
+    const char *const end = strchr(at, '>'), *const sized = strstr(at, "font-size=\"");
+    const char *const middle = strstr(at, "\"middle\""), *const right = strstr(at, "\"end\"");
+    const char *const turned = strstr(at, "rotate(");
+    if (sized && sized < end) size = strtod(sized + 11, NULL);
+    const double width = 0.55 * size * (double)strcspn(end + 1, "<");
+    const double before = middle && middle < end ? width / 2 : right && right < end ? width : 0;
+    box b = {x - before, y - 0.75 * size, x - before + width, y, ""};
+    if (turned && turned < end) { /* letters stand to the left of their line, or to the right */
+        const double up = strtod(turned + 7, NULL) < 0 ? -0.75 * size : 0.75 * size;
+        b = (box){fmin(x, x + up), y - before, fmax(x, x + up), y - before + width, ""};
+    }
+    snprintf(b.word, sizeof b.word, "%.*s", (int)strcspn(end + 1, "<"), end + 1);
+    return b;
+}
+
+static void texts_lie_apart(const char *picture)
+{
+    box boxes[100];
+    int count = 0;
+    for (const char *at = picture; (at = strstr(at, "<text ")) && count < 100; at++) boxes[count++] = box_of(at);
+    assert_true(count > 4);
+    for (int i = 0; i < count; i++) {
+        if (boxes[i].left < 0 || boxes[i].top < 0 || boxes[i].right > 880 || boxes[i].bottom > 500)
+            fail_msg("'%s' is not on the page", boxes[i].word);
+        for (int j = 0; j < i; j++)
+            if (boxes[i].left < boxes[j].right && boxes[j].left < boxes[i].right && boxes[i].top < boxes[j].bottom &&
+                boxes[j].top < boxes[i].bottom)
+                fail_msg("'%s' lies on '%s'", boxes[i].word, boxes[j].word);
+    }
+}
+
 /* A divergence of hundredths is no flat line below a validation loss of two, and phases that begin side by side can be
  * told from each other. */
 static void log_of_a_taught_run_is_drawn_to_its_scale(void **state)
@@ -377,15 +418,77 @@ static void log_of_a_taught_run_is_drawn_to_its_scale(void **state)
     assert_int_equal(GANZ_OK, ganz_log_plot(path, in_dir("loss.svg"), "t", false, NULL));
     read_picture("loss.svg", text, sizeof text);
     assert_non_null(strstr(text, ">validation loss<"));
-    assert_non_null(strstr(text, ">2<")); /* a tick */
+    assert_non_null(strstr(text, ">2.0<")); /* a tick */
     assert_int_equal(GANZ_OK, ganz_log_plot(path, in_dir("loss.svg"), "t", true, NULL));
     read_picture("loss.svg", text, sizeof text);
     assert_non_null(strstr(text, ">divergence from the teacher<"));
     assert_non_null(strstr(text, ">validation loss above 2.3000<"));
-    assert_non_null(strstr(text, ">0.01<"));
-    assert_null(strstr(text, ">2<"));
-    assert_non_null(strstr(text, "y=\"86.0\" font-size=\"11\" fill=\"#666\">phase 2"));
-    assert_non_null(strstr(text, "y=\"99.0\" font-size=\"11\" fill=\"#666\">phase 3"));
+    assert_non_null(strstr(text, ">0.010<"));
+    assert_null(strstr(text, ">2.0<"));
+    assert_non_null(strstr(text, ">phase 2<"));
+    assert_non_null(strstr(text, ">phase 3<"));
+    texts_lie_apart(text);
+}
+
+static void write_log(const char *path, int lines, double loss, double slope)
+{
+    ganz_log log;
+    assert_int_equal(GANZ_OK, ganz_log_open(&log, path, 0, NULL));
+    for (int i = 1; i <= lines; i++) {
+        ganz_log_record r = ganz_log_blank();
+        r.step = i;
+        r.loss = loss + slope * i;
+        r.valid_bleu = i % 10 == 0 ? 12.34 + i : NAN;
+        assert_int_equal(GANZ_OK, ganz_log_add(&log, &r, NULL, NULL));
+    }
+    ganz_log_close(&log);
+}
+
+/* The path of the line in a color: its d attribute. */
+static void line_of(const char *picture, const char *color, char *path, size_t bytes)
+{
+    char stroke[48];
+    snprintf(stroke, sizeof stroke, "fill=\"none\" stroke=\"%s\"", color);
+    const char *const begin = strstr(picture, stroke);
+    assert_non_null(begin);
+    const char *const d = strstr(begin, " d=\"") + 4;
+    const size_t n = (size_t)(strchr(d, '"') - d);
+    assert_true(n > 0 && n < bytes);
+    memcpy(path, d, n);
+    path[n] = '\0';
+}
+
+/* Points on a straight line are their own mean: a smoothed line that lags behind its points leaves them. */
+static void smoothing_does_not_lag(void **state)
+{
+    (void)state;
+    static char text[1 << 18], raw[1 << 16], smoothed[1 << 16];
+    write_log(in_dir("log.tsv"), 400, 9, -0.0125);
+    assert_int_equal(GANZ_OK, ganz_log_plot(in_dir("log.tsv"), in_dir("loss.svg"), "t", false, NULL));
+    read_picture("loss.svg", text, sizeof text);
+    line_of(text, "#c9d7e8", raw, sizeof raw);
+    line_of(text, "#1f5fa8", smoothed, sizeof smoothed);
+    assert_string_equal(raw, smoothed);
+    texts_lie_apart(text);
+}
+
+/* Ticks of any size leave room for the name of the axis; one step alone is a dot. */
+static void charts_of_any_size_are_readable(void **state)
+{
+    (void)state;
+    static const struct {
+        int lines;
+        double loss, slope;
+    } cases[] = {{1, 9.2, 0}, {3, 1e-4, 1e-5}, {40, 123456, -250}, {12, 0, 0}, {25, 7.1234567, 1e-6}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        static char text[1 << 16];
+        write_log(in_dir("log.tsv"), cases[i].lines, cases[i].loss, cases[i].slope);
+        assert_int_equal(GANZ_OK, ganz_log_plot(in_dir("log.tsv"), in_dir("loss.svg"), "t", false, NULL));
+        read_picture("loss.svg", text, sizeof text);
+        texts_lie_apart(text);
+        if (cases[i].lines == 1) assert_non_null(strstr(text, "<circle"));
+        assert_null(strstr(text, ">validation loss<")); /* there is none */
+    }
 }
 
 /* The picture is read by a browser; here: it is whole, escaped and inside its page. */
@@ -439,6 +542,8 @@ int main(void)
         cmocka_unit_test(log_of_others_is_refused),
         cmocka_unit_test(ticks_are_round),
         cmocka_unit_test(log_of_a_taught_run_is_drawn_to_its_scale),
+        cmocka_unit_test(smoothing_does_not_lag),
+        cmocka_unit_test(charts_of_any_size_are_readable),
         cmocka_unit_test(chart_is_whole),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

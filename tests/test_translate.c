@@ -6,7 +6,7 @@
 
 #include "folder.h"
 #include "tiny.h"
-#include "text/tokenizer.h"
+#include "text/vocab.h"
 #include "translate/align.h"
 #include "translate/decode.h"
 #include "translate/split.h"
@@ -45,12 +45,9 @@ static void watched_logits(const ganz_model *m, const ganz_sentence *s, const in
     ganz_arena host, device;
     OK(ganz_arena_open(&host, 1 << 17, NULL));
     OK(ganz_arena_open(&device, 2 << 20, NULL));
-    ganz_pass pass = {.be = be,
-                      .weights = &m->weights,
-                      .host = &host,
-                      .device = &device,
-                      .watched = {watched},
-                      .watched_weights = weights};
+    ganz_watch watch = {watched, weights};
+    const ganz_instrument eye = ganz_watch_instrument(&watch);
+    ganz_pass pass = {.be = be, .weights = &m->weights, .host = &host, .device = &device, .instrument = &eye};
     int32_t numbers[512], *const positions = numbers, *const shifted = numbers + 256;
     for (int i = 0; i < 256; i++) positions[i] = i;
     shifted[0] = 0;
@@ -237,7 +234,8 @@ static void links_follow_the_weights(void **state)
         memset(weights, 0, 128 * 24 * sizeof *weights);
         OK(ganz_aligner_run(a, &sentences[i], found[i].ids, rows, from, to, NULL));
         for (int layer = 0; layer < 2; layer++) /* added up */
-            watched_logits(m, &sentences[i], found[i].ids, rows, logits, &m->net.decoder[layer].cross.pair, weights);
+            watched_logits(m, &sentences[i], found[i].ids, rows, logits,
+                           ganz_net_find_pair(&m->net, layer ? "dec.1.cross" : "dec.0.cross"), weights);
         for (int row = 0; row < rows; row++) {
             double sum = 0; /* each head's weights add to 1 */
             for (int k = 0; k < keys; k++) sum += (double)weights[row * keys + k];

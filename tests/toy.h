@@ -10,7 +10,8 @@
 #include "base/rng.h"
 #include "test.h"
 #include "train/folder.h"
-#include "train/trainer.h"
+#include "train/log.h"
+#include "train/trainer_state.h"
 
 /* ---- toy languages ------------------------------------------------------------------------------ */
 
@@ -161,13 +162,13 @@ static inline bool same_in(const char *folder, const char *other, const char *na
 /* Sets the stop flag when the run tells of a step, once. */
 typedef struct stopper {
     long long at;
-    volatile sig_atomic_t flag;
+    ganz_flag flag;
 } stopper;
 
 static inline void stop_at(void *context, const ganz_train_progress *p)
 {
     stopper *const s = context;
-    if (s->at > 0 && p->step >= s->at) s->flag = 1;
+    if (s->at > 0 && p->step >= s->at) ganz_flag_set(&s->flag);
 }
 
 static inline void must_train(const ganz_train_options *o)

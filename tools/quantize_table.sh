@@ -85,7 +85,7 @@ learned() {
   shift
   [ -e "$OUT/$name.done" ] || {
     # shellcheck disable=SC2086 # LEARN is a list of words
-    $GANZ quantize --resume --model "$MODEL" --train "$CORPUS" --valid-source "$TEXTS/$VALID.$SOURCE" \
+    $GANZ quantize --resume --keep learned --model "$MODEL" --train "$CORPUS" --valid-source "$TEXTS/$VALID.$SOURCE" \
       --valid-target "$TEXTS/$VALID.$TARGET" --out "$OUT/$name" --device "$DEVICE" --threads "$THREADS" "$@" $LEARN \
       2> >(tee -a "$OUT/$name.log" >&2)
     touch "$OUT/$name.done"

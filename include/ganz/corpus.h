@@ -28,9 +28,10 @@ typedef struct ganz_prepare_options {
     bool dedupe;                /* drop a pair whose two texts came before */
     bool drop_identical;        /* drop a pair whose target is its source */
     ganz_invalid invalid;
-    int threads; /* 0: one for each core; the file is the same for any number */
-    /* Called now and then with the pairs read so far; false stops with GANZ_ESTOPPED. May be NULL. */
-    bool (*progress)(void *context, long long pairs);
+    int threads;           /* 0: one for each core; the file is the same for any number */
+    const ganz_flag *stop; /* looked at after each block of lines; or NULL */
+    /* Called now and then with the pairs read so far. May be NULL. */
+    void (*progress)(void *context, long long pairs);
     void *context;
 } ganz_prepare_options;
 

@@ -35,13 +35,16 @@ typedef enum ganz_status {
     GANZ_EUNSUPPORTED, /* this build or machine cannot do it */
     GANZ_ECUDA,        /* the GPU failed */
     GANZ_ESTOPPED,     /* stopped on request */
-    GANZ_EPIPE         /* whoever read an output has gone */
+    GANZ_EPIPE,        /* the reader of an output has gone */
+    GANZ_EBUSY,        /* no room now; later there may be */
+    GANZ_ETIMEOUT      /* it took longer than was asked for */
 } ganz_status;
 
 /* A status and one sentence for a person, without a trailing newline. */
 typedef struct ganz_error {
     ganz_status status;
     char message[384];
+    long long line; /* of the file or of the call that it is about, counted from 1; 0: of none */
 } ganz_error;
 
 /* "invalid argument", "out of memory", ...; never NULL. */
@@ -49,6 +52,21 @@ GANZ_API const char *ganz_status_name(ganz_status status);
 
 /* "0.1.0" */
 GANZ_API const char *ganz_version(void);
+
+/* Cores this process may use (affinity counted), at least 1. */
+GANZ_API int ganz_cpu_count(void);
+
+/* ---- stopping ----------------------------------------------------------------------------------- */
+
+/* How long calls are asked to stop: their options point to a flag, which they look at often; once it is set they end
+ * with GANZ_ESTOPPED. Any thread may set it, and so may a signal handler. It begins as {0}, and the caller owns it. */
+typedef struct ganz_flag {
+    volatile int set;
+} ganz_flag;
+
+GANZ_API void ganz_flag_set(ganz_flag *flag);
+GANZ_API void ganz_flag_clear(ganz_flag *flag);
+GANZ_API bool ganz_flag_is_set(const ganz_flag *flag); /* false for NULL */
 
 /* ---- models ------------------------------------------------------------------------------------- */
 
@@ -81,6 +99,7 @@ typedef struct ganz_translator_options {
     const char *device;
     const char *precision; /* of products: "bf16", "tf32" or "fp32", of which a CPU has the last; "auto", NULL: bf16 on
                               a GPU, else fp32 */
+    const ganz_flag *stop; /* ends a call of ganz_translate within a step of the search; NULL: nothing does */
 } ganz_translator_options;
 
 /* beam 4, n_best 1, alpha 0.6, batch_tokens 3072, one thread, no alignment, on the CPU. */
@@ -132,7 +151,8 @@ typedef struct ganz_result {
  * the bytes that fit (judged by how many tokens the bytes before gave), a piece takes those up to the last sentence
  * end, else the last comma, semicolon, colon or dash, else the last space, each only in their second half, else all up
  * to a whole character. The translations are joined by spaces, their scores added; a prefix belongs to the first piece.
- */
+ * In a line without a prefix, a word of more than 1000 characters (up to white space or ideographic punctuation) is
+ * copied. */
 GANZ_API ganz_status ganz_translate(ganz_translator *translator, const ganz_line *lines, int count,
                                     const ganz_result **results, ganz_error *err);
 

@@ -17,6 +17,9 @@ typedef struct ganz_lines ganz_lines;
 
 /* Opens a text file; "-" is standard input. gzip, xz and zstd are recognised by their first bytes. */
 GANZ_API ganz_status ganz_lines_open(ganz_lines **lines, const char *path, ganz_error *err);
+/* The lines of a text in memory, which is copied; `name` is for messages. */
+GANZ_API ganz_status ganz_lines_open_text(ganz_lines **lines, const char *text, size_t bytes, const char *name,
+                                          ganz_error *err);
 GANZ_API void ganz_lines_close(ganz_lines **lines);
 
 /* Next line without its "\n" (the only separator); a last line need not end in one.
@@ -31,7 +34,11 @@ GANZ_API const char *ganz_lines_name(const ganz_lines *lines);
 /* True if the line last returned ended in "\n". */
 GANZ_API bool ganz_lines_whole(const ganz_lines *lines);
 
-/* True if the next line, or the end of the file, can be had without waiting for whoever writes it: a program that
+/* How far into the file the lines so far reach, in bytes as they lie there, compressed or not; compressed ones are
+ * read some way ahead. */
+GANZ_API unsigned long long ganz_lines_position(const ganz_lines *lines);
+
+/* True if the next line, or the end of the file, can be had without waiting for its writer: a program that
  * answers line by line flushes its output when this says no. */
 GANZ_API bool ganz_lines_ready(const ganz_lines *lines);
 
@@ -58,7 +65,7 @@ GANZ_API ganz_status ganz_output_printf(ganz_output *out, ganz_error *err, const
     __attribute__((format(printf, 3, 4)))
 #endif
     ;
-/* Hands what is buffered to the system, for streams that somebody reads while we write. */
+/* Hands what is buffered to the system, for streams that are read while we write. */
 GANZ_API ganz_status ganz_output_flush(ganz_output *out, ganz_error *err);
 /* Makes the file final and closes it (also when it fails: then nothing has been replaced). */
 GANZ_API ganz_status ganz_output_finish(ganz_output **out, ganz_error *err);

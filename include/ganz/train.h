@@ -2,7 +2,6 @@
 #ifndef GANZ_TRAIN_H
 #define GANZ_TRAIN_H
 
-#include <signal.h>
 #include <stdbool.h>
 
 #include "ganz/recipe.h"
@@ -35,6 +34,8 @@ typedef struct ganz_train_options {
     bool quantize;         /* the recipe's phases of quantization instead of training */
     const char *scales_of; /* quantize: integer model whose scales are learned on, instead of those of the
                             * largest values; or NULL */
+    bool compare; /* quantize, learned method, with validation: calibrates the model too, and if that does better on the
+                   * validation text, keeps it as best.safetensors and the learned one as learned.safetensors */
     const char *valid_source, *valid_target;       /* text, both or neither */
     const char *out;                               /* folder of the run; made when it is not there */
     const char *device;                            /* "cpu", "cuda" or "cuda:N" */
@@ -43,10 +44,8 @@ typedef struct ganz_train_options {
     int threads;                                   /* of the CPU, 0: all cores; results are the same for any number */
     bool resume;                                   /* goes on from the folder's last checkpoint, if there is one */
 
-    /* Set by a signal handler or another thread. stop: save and return GANZ_ESTOPPED. save: write a checkpoint and
-     * go on (cleared then). Either may be NULL. */
-    const volatile sig_atomic_t *stop;
-    volatile sig_atomic_t *save;
+    const ganz_flag *stop; /* save and return GANZ_ESTOPPED; or NULL */
+    ganz_flag *save;       /* write a checkpoint and go on (cleared then); or NULL */
     /* Called from the training thread after steps, at most a few times a second, and for each event. May be NULL. */
     void (*progress)(void *context, const ganz_train_progress *progress);
     void *context;
@@ -67,6 +66,8 @@ typedef struct ganz_train_report {
     int products, integer_products; /* matrix products of the model; of those, multiplied in integers */
     int compared, different;        /* validation sentences translated by the integer engine; otherwise than here */
     double engine_bleu;             /* of the integer engine; negative: no validation */
+    double calibrated_bleu;         /* the same of the calibrated model; negative: not compared */
+    bool calibrated;                /* that one is kept as best.safetensors */
 } ganz_train_report;
 
 /* The recipe's defaults, device "cpu", one thread. */

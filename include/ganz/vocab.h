@@ -1,4 +1,5 @@
-/* The subword vocabulary of Tensor2Tensor: text to ids and back, and learning it from text. */
+/* Vocabularies: text to ids and back, and learning one from text. Tensor2Tensor's subwords are the kind that is read
+ * from files and learned. */
 #ifndef GANZ_VOCAB_H
 #define GANZ_VOCAB_H
 
@@ -10,7 +11,11 @@
 extern "C" {
 #endif
 
-enum { GANZ_PAD = 0, GANZ_EOS = 1 }; /* ids of every vocabulary */
+/* Ids of every vocabulary: padding, the end mark, and the first that stands for text. */
+enum { GANZ_PAD = 0, GANZ_EOS = 1, GANZ_FIRST_TEXT_ID = 2 };
+
+/* The language a text is in. A vocabulary may treat the two differently; Tensor2Tensor's subwords do not. */
+typedef enum ganz_side { GANZ_SOURCE, GANZ_TARGET } ganz_side;
 
 /* Immutable once open: any number of threads may encode and decode with one. */
 typedef struct ganz_vocab ganz_vocab;
@@ -36,16 +41,25 @@ GANZ_API ganz_status ganz_vocab_parse(ganz_vocab **vocab, const char *text, size
                                       ganz_error *err);
 GANZ_API void ganz_vocab_close(ganz_vocab **vocab);
 
+/* Entries; where the languages have lists of their own, those of the target. */
 GANZ_API int ganz_vocab_size(const ganz_vocab *vocab);
-/* The vocabulary as its file's text; lives as long as the vocabulary. */
+/* Entries of one side: its ids are below. */
+GANZ_API int ganz_vocab_side_size(const ganz_vocab *vocab, ganz_side side);
+/* "subwords" */
+GANZ_API const char *ganz_vocab_kind_name(const ganz_vocab *vocab);
+/* The vocabulary as its file's text; lives as long as the vocabulary. NULL for a kind that is no text file. */
 GANZ_API const char *ganz_vocab_file(const ganz_vocab *vocab, size_t *bytes);
 
-/* Appends the ids of one line, without an end mark. GANZ_EINVAL when the text is not UTF-8. */
-GANZ_API ganz_status ganz_vocab_encode(const ganz_vocab *vocab, const char *text, size_t bytes, ganz_ids *out,
-                                       ganz_error *err);
+/* Appends the ids of a sentence as models read it: without white space at its ends, and with an end mark. A blank one
+ * gives the end mark alone. GANZ_EINVAL when the text is not UTF-8. */
+GANZ_API ganz_status ganz_vocab_encode_sentence(const ganz_vocab *vocab, ganz_side side, const char *text, size_t bytes,
+                                                ganz_ids *out, ganz_error *err);
+/* Appends the ids of a text as it is, white space and all, without an end mark. GANZ_EINVAL when it is not UTF-8. */
+GANZ_API ganz_status ganz_vocab_encode(const ganz_vocab *vocab, ganz_side side, const char *text, size_t bytes,
+                                       ganz_ids *out, ganz_error *err);
 /* Appends the text of some ids; ids out of range give nothing, as in Tensor2Tensor. */
-GANZ_API ganz_status ganz_vocab_decode(const ganz_vocab *vocab, const int32_t *ids, size_t count, ganz_text *out,
-                                       ganz_error *err);
+GANZ_API ganz_status ganz_vocab_decode(const ganz_vocab *vocab, ganz_side side, const int32_t *ids, size_t count,
+                                       ganz_text *out, ganz_error *err);
 
 /* ---- learning ----------------------------------------------------------------------------------- */
 
@@ -60,16 +74,19 @@ typedef struct ganz_vocab_learning {
     int target_size;        /* 32768 */
     long long sample_chars; /* of each file: 1000000; 0 takes all text */
     int max_length;         /* 200: the longest entry has one character less */
+    bool nearest;           /* false: a size more than 2% off is cut to target_size, by the rarest entries that are no
+                             * single characters; true: the nearest size that the search finds, as Tensor2Tensor */
     bool replace_invalid;   /* false: text that is not UTF-8 is an error; true: it becomes U+FFFD */
-    bool (*progress)(void *context, const ganz_vocab_progress *progress); /* or NULL; false stops */
+    const ganz_flag *stop;  /* looked at between lines, and between vocabularies that are tried; or NULL */
+    void (*progress)(void *context, const ganz_vocab_progress *progress); /* or NULL */
     void *context;
 } ganz_vocab_learning;
 
 GANZ_API void ganz_vocab_learning_defaults(ganz_vocab_learning *how);
 
-/* Learns a vocabulary as Tensor2Tensor does. From each file, in the order given, it takes every (k+1)-th line
- * until sample_chars characters are together, where k = floor(file bytes / sample_chars / 2). The bytes of a
- * compressed file are those of its text. Standard input and pipes have no size: they need sample_chars 0. */
+/* Learns a vocabulary as Tensor2Tensor does (but see `nearest`). From each file, in the order given, it takes every
+ * (k+1)-th line until sample_chars characters are together, where k = floor(file bytes / sample_chars / 2). The bytes
+ * of a compressed file are those of its text. Standard input and pipes have no size: they need sample_chars 0. */
 GANZ_API ganz_status ganz_vocab_learn(ganz_vocab **vocab, const char *const *paths, int count,
                                       const ganz_vocab_learning *how, ganz_error *err);
 

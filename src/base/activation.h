@@ -12,6 +12,7 @@ typedef enum ganz_activation {
     GANZ_ACTIVATION_GELU,        /* x * Phi(x), Phi the distribution function of the normal distribution */
     GANZ_ACTIVATION_GELU_SIGMOID /* x * sigmoid(1.702 x): what Marian calls gelu */
 } ganz_activation;
+enum { GANZ_ACTIVATIONS = GANZ_ACTIVATION_GELU_SIGMOID + 1 };
 
 /* Whether the result is a curve: its gradient needs the value before the activation, which no result tells. */
 static inline bool ganz_activation_is_smooth(ganz_activation activation) { return activation > GANZ_ACTIVATION_RELU; }

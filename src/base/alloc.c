@@ -1,3 +1,4 @@
+/* Memory: zeroed and aligned blocks, arrays that grow by doubling, and allocations that fail on demand, for tests. */
 #define _DEFAULT_SOURCE /* madvise */
 #include <stdatomic.h>
 #include <stdlib.h>

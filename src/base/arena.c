@@ -1,3 +1,4 @@
+/* Arenas: memory taken from the front of one block and given back by rewinding. */
 #include "base/arena.h"
 
 #if defined(__SANITIZE_ADDRESS__)

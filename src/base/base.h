@@ -24,6 +24,11 @@ typedef float real;
 ganz_status ganz_fail(ganz_error *err, ganz_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 
+/* The same about a line of a file or of a call, counted from 1; the sentence names it too where a person should see it.
+ */
+ganz_status ganz_fail_line(ganz_error *err, ganz_status status, long long line, const char *format, ...)
+    __attribute__((format(printf, 4, 5), cold));
+
 /* The usual sentence for a failed system call on a file; reads errno. */
 ganz_status ganz_fail_errno(ganz_error *err, const char *what, const char *path) __attribute__((cold));
 

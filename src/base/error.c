@@ -1,3 +1,4 @@
+/* Statuses and their sentences, flags that ask for a stop, and the end of a broken assertion. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -5,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/surroundings.h"
 
 const char *ganz_version(void) { return GANZ_VERSION; }
 
@@ -22,6 +24,8 @@ const char *ganz_status_name(ganz_status status)
         [GANZ_ECUDA] = "GPU failure",
         [GANZ_ESTOPPED] = "stopped",
         [GANZ_EPIPE] = "reader gone",
+        [GANZ_EBUSY] = "busy",
+        [GANZ_ETIMEOUT] = "out of time",
     };
     const size_t at = (size_t)status;
     return at < GANZ_COUNT(names) ? names[at] : "unknown status";
@@ -34,18 +38,37 @@ static void flatten(char *message)
         if (*s < 0x20 || *s == 0x7F) *s = '?';
 }
 
+/* The arguments may point into err->message itself. */
+static void __attribute__((format(printf, 2, 0))) put_message(ganz_error *err, const char *format, va_list args)
+{
+    char message[sizeof err->message];
+    vsnprintf(message, sizeof message, format, args);
+    flatten(message);
+    memcpy(err->message, message, sizeof message);
+}
+
 ganz_status ganz_fail(ganz_error *err, ganz_status status, const char *format, ...)
+{
+    GANZ_PLAIN_NUMBERS;
+    if (!err) return status;
+    va_list args;
+    va_start(args, format);
+    put_message(err, format, args);
+    va_end(args);
+    err->status = status;
+    err->line = 0;
+    return status;
+}
+
+ganz_status ganz_fail_line(ganz_error *err, ganz_status status, long long line, const char *format, ...)
 {
     if (!err) return status;
     va_list args;
     va_start(args, format);
-    /* The arguments may point into err->message itself. */
-    char message[sizeof err->message];
-    vsnprintf(message, sizeof message, format, args);
+    put_message(err, format, args);
     va_end(args);
-    flatten(message);
     err->status = status;
-    memcpy(err->message, message, sizeof message);
+    err->line = line;
     return status;
 }
 
@@ -55,6 +78,12 @@ ganz_status ganz_fail_errno(ganz_error *err, const char *what, const char *path)
     const ganz_status status = code == ENOMEM ? GANZ_ENOMEM : code == EPIPE ? GANZ_EPIPE : GANZ_EIO;
     return ganz_fail(err, status, "cannot %s %s: %s", what, path, strerror(code));
 }
+
+/* Atomic without locks, so that a signal handler may set a flag that another thread looks at. Sequentially consistent:
+ * results that were written before a flag was set are seen by whoever sees it set. */
+void ganz_flag_set(ganz_flag *flag) { __atomic_store_n(&flag->set, 1, __ATOMIC_SEQ_CST); }
+void ganz_flag_clear(ganz_flag *flag) { __atomic_store_n(&flag->set, 0, __ATOMIC_SEQ_CST); }
+bool ganz_flag_is_set(const ganz_flag *flag) { return flag && __atomic_load_n(&flag->set, __ATOMIC_SEQ_CST) != 0; }
 
 void ganz_assert_failed(const char *condition, const char *file, int line)
 {

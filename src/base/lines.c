@@ -23,6 +23,7 @@ struct ganz_lines {
     bool whole;     /* the compressed stream ended where it should, so far */
     unsigned char raw[RAW_BYTES];
     size_t raw_at, raw_bytes;
+    unsigned long long raw_read; /* bytes of the file so far */
     z_stream gz;
     lzma_stream xz;
     ZSTD_DStream *zstd;
@@ -46,6 +47,7 @@ static ganz_status fill_raw(ganz_lines *l, ganz_error *err)
         if (got < 0) return ganz_fail_errno(err, "read", l->name);
         if (got == 0) l->raw_ended = true;
         l->raw_bytes += (size_t)got;
+        l->raw_read += (size_t)got;
         if (got > 0) break; /* a pipe may have no more for now */
     }
     return GANZ_OK;
@@ -182,6 +184,23 @@ ganz_status ganz_lines_open(ganz_lines **out, const char *path, ganz_error *err)
     return status;
 }
 
+ganz_status ganz_lines_open_text(ganz_lines **out, const char *text, size_t bytes, const char *name, ganz_error *err)
+{
+    *out = NULL;
+    ganz_lines *l = ganz_alloc(1, sizeof *l);
+    if (!l) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", name);
+    l->fd = -1;
+    l->ended = l->raw_ended = l->whole = true;
+    l->raw_read = bytes;
+    l->name = ganz_strdup(name);
+    const bool good = l->name && ganz_grow((void **)&l->text, &l->capacity, bytes, 1);
+    if (good && bytes > 0) memcpy(l->text, text, bytes);
+    if (good) l->end = bytes;
+    else ganz_lines_close(&l);
+    *out = l;
+    return good ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", name);
+}
+
 void ganz_lines_close(ganz_lines **it)
 {
     ganz_lines *const l = *it;
@@ -255,6 +274,12 @@ bool ganz_lines_ready(const ganz_lines *l)
     if (l->end > l->scanned && memchr(l->text + l->scanned, '\n', l->end - l->scanned)) return true;
     struct pollfd input = {.fd = l->fd, .events = POLLIN};
     return poll(&input, 1, 0) != 0;
+}
+
+unsigned long long ganz_lines_position(const ganz_lines *l)
+{
+    const size_t decoded = l->format == PLAIN ? l->end - l->at : 0;
+    return l->raw_read - (l->raw_bytes - l->raw_at) - decoded;
 }
 
 long long ganz_lines_number(const ganz_lines *l) { return l->number; }

@@ -1,3 +1,4 @@
+/* Normal random numbers, by Box and Muller; the uniform ones are in rng.h. */
 #include "base/rng.h"
 
 #include <math.h>

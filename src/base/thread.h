@@ -21,7 +21,4 @@ int ganz_pool_threads(const ganz_pool *pool); /* 1 for NULL */
  * their core for some 50 microseconds before they sleep. Not to be nested, one run at a time. pool may be NULL. */
 void ganz_pool_run(ganz_pool *pool, int64_t n, int64_t grain, ganz_work *work, void *context);
 
-/* Cores this process may use (affinity counted), at least 1. */
-int ganz_cpu_count(void);
-
 #endif

@@ -1,3 +1,4 @@
+/* UTF-8: encoding, checking and repairing, one character at a time. */
 #include "base/utf8.h"
 
 #include <string.h>

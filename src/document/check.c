@@ -133,7 +133,8 @@ static size_t with_threes(const checker *c, size_t at, size_t length)
     return length + 4;
 }
 
-static void find_number(checker *c, ganz_item *item)
+/* One that stands alone, else one inside a word: "39" is rather found beside "TC39" than in it. */
+static bool find_number_once(checker *c, ganz_item *item, bool alone)
 {
     const char *const own = c->x->block->text + item->guard.begin;
     const size_t own_bytes = item->guard.end - item->guard.begin;
@@ -142,11 +143,17 @@ static void find_number(checker *c, ganz_item *item)
         const size_t wider = with_threes(c, at, length);
         const bool same = ganz_same_digits(own, own_bytes, c->text + at, length);
         const bool same_wider = !same && ganz_same_digits(own, own_bytes, c->text + at, wider);
-        if ((!same && !same_wider) || !is_free(c, at, at + (same ? length : wider))) continue;
-        take(item, at, at + (same ? length : wider));
-        item->kept = true;
-        return;
+        const size_t end = at + (same ? length : wider);
+        if ((!same && !same_wider) || !is_free(c, at, end) || (alone && !stands_alone(c, at, end))) continue;
+        take(item, at, end);
+        return item->kept = true;
     }
+    return false;
+}
+
+static void find_number(checker *c, ganz_item *item)
+{
+    if (!find_number_once(c, item, true)) find_number_once(c, item, false);
 }
 
 /* If but one number is missing and there is but one that nobody knows, it has wrong digits. */

@@ -14,6 +14,7 @@ typedef struct ganz_format_options {
 typedef struct ganz_format {
     const char *name;     /* "html" */
     const char *suffixes; /* "html htm xhtml", lower case; "": by name only */
+    bool holds_both;      /* its files have text and translation side by side; bilingual means nothing to them */
     /* True if a file of unknown name is surely of this format by its content; NULL: never. */
     bool (*recognise)(const char *bytes, size_t count);
     /* Builds the skeleton. Whatever bytes are handed in, it ends; what it cannot use is GANZ_EFORMAT or, better,
@@ -34,6 +35,9 @@ const ganz_format *ganz_format_named(const char *name);
 const ganz_format *ganz_format_of(const char *path, const char *bytes, size_t count);
 
 /* Each defined in a file of its own, src/document/format_<name>.c, and listed in format.c. */
-extern const ganz_format ganz_format_text, ganz_format_lines;
+extern const ganz_format ganz_format_html, ganz_format_markdown, ganz_format_text, ganz_format_lines;
+extern const ganz_format ganz_format_docx, ganz_format_pptx, ganz_format_odt, ganz_format_odp, ganz_format_epub;
+extern const ganz_format ganz_format_xliff, ganz_format_po, ganz_format_json, ganz_format_arb, ganz_format_properties;
+extern const ganz_format ganz_format_srt, ganz_format_vtt;
 
 #endif

@@ -45,6 +45,7 @@ struct ganz_skeleton {
     frame frames[GANZ_SKELETON_DEPTH];
     int depth; /* frames in use */
     void *state;
+    bool bilingual;
     ganz_error failure; /* GANZ_OK: none */
 };
 
@@ -262,10 +263,27 @@ void ganz_skeleton_text(ganz_skeleton *s, const char *text, size_t bytes, const 
     add_run(s, f, good ? atom : mark, text, good ? bytes : 0);
 }
 
+static bool touches(const ganz_run *r, const ganz_run *next) { return !r->inside && !next->inside && r->raw + r->raw_bytes == next->raw; }
+
+/* A pair around nothing but a word that is not translated, as in [`x`](y), is one such word. */
+static void join_opaque(frame *f)
+{
+    ganz_run *const open = f->run_count >= 3 ? &f->runs[f->run_count - 3] : NULL;
+    if (!open || open[1].kind != GANZ_RUN_OPAQUE || open->kind != GANZ_RUN_MARK || open->mark != GANZ_MARK_OPEN) return;
+    if (open->name != open[2].name || !touches(open, &open[1]) || !touches(&open[1], &open[2])) return;
+    const size_t bytes = open->raw_bytes + open[1].raw_bytes + open[2].raw_bytes;
+    const char *const raw = open->raw;
+    *open = open[1];
+    open->raw = raw;
+    open->raw_bytes = bytes;
+    f->run_count -= 2;
+}
+
 static void add_mark(ganz_skeleton *s, frame *f, ganz_run run)
 {
     run.kind = GANZ_RUN_MARK;
     add_run(s, f, run, " ", run.mark == GANZ_MARK_BREAK ? 1 : 0);
+    if (run.mark == GANZ_MARK_CLOSE && run.raw && !failed(s)) join_opaque(f);
 }
 
 void ganz_skeleton_mark(ganz_skeleton *s, ganz_mark_kind kind, int name, const char *raw, size_t bytes)
@@ -439,3 +457,5 @@ const ganz_block *ganz_skeleton_blocks(const ganz_skeleton *s) { return s->first
 size_t ganz_skeleton_block_count(const ganz_skeleton *s) { return s->block_count; }
 void *ganz_skeleton_state(const ganz_skeleton *s) { return s->state; }
 void ganz_skeleton_set_state(ganz_skeleton *s, void *state) { s->state = state; }
+bool ganz_skeleton_bilingual(const ganz_skeleton *s) { return s->bilingual; }
+void ganz_skeleton_set_bilingual(ganz_skeleton *s, bool bilingual) { s->bilingual = bilingual; }

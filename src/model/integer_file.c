@@ -1,4 +1,4 @@
-/* Integer models in files. */
+/* Integer models in files: scales first, as wide elements, then codes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,13 +13,8 @@ static const char lookup[] = "embedding.lookup"; /* beside the codes, where embe
 
 static kept_as kept(const ganz_net *net, const ganz_param *p)
 {
-    switch (p->kind) {
-    case GANZ_WEIGHT:
-    case GANZ_EMBEDDING: return KEPT_CODES;
-    case GANZ_BIAS: return net->logits.bias_bits == GANZ_BITS_FLOAT ? KEPT_VALUES : KEPT_CODES;
-    case GANZ_SCALE: return KEPT_SCALE;
-    default: return KEPT_VALUES;
-    }
+    if (p->kind == GANZ_SCALE) return KEPT_SCALE;
+    return ganz_param_is_coded(net, p) ? KEPT_CODES : KEPT_VALUES;
 }
 
 /* "NAME.step" of codes; of an input "SITE.x.step", where the registry has log2 of it as "SITE.x.z". */
@@ -33,14 +28,13 @@ static void scale_name(const ganz_param *p, char name[64])
 static int scales_of(const ganz_net *net, const ganz_param *p)
 {
     const bool weight = p->kind == GANZ_WEIGHT || p->kind == GANZ_EMBEDDING;
-    return weight && net->logits.by_row ? p->rows : 1;
+    return weight && p->site >= 0 && net->site[p->site].rule.per_row ? p->rows : 1;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
 static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, ganz_error *err)
 {
-    size_t bytes;
     int64_t dims[2];
     char name[64];
     for (int i = 0; i < net->params.count; i++) {
@@ -51,133 +45,92 @@ static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab
         else GANZ_TRY(ganz_writer_declare(w, name, GANZ_DTYPE_F32, 1, (const int64_t[]){scales_of(net, p)}, err));
     }
     const int table = ganz_model_shape(&net->params.list[net->embedding], dims);
-    if (net->float_lookup) GANZ_TRY(ganz_writer_declare(w, lookup, GANZ_DTYPE_F32, table, dims, err));
+    if (net->scheme.float_lookup) GANZ_TRY(ganz_writer_declare(w, lookup, GANZ_DTYPE_F32, table, dims, err));
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
         const int rank = ganz_model_shape(p, dims);
         if (kept(net, p) == KEPT_CODES) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_I8, rank, dims, err));
     }
-    ganz_vocab_file(vocab, &bytes);
-    return ganz_writer_declare(w, "vocabulary", GANZ_DTYPE_U8, 1, (const int64_t[]){(int64_t)bytes}, err);
+    return ganz_model_declare_vocab(w, vocab, err);
 }
 
-/* The codes of one parameter at a time. */
-typedef struct freezer {
+/* What is written, in ordinary memory; values come from the device one parameter at a time. */
+typedef struct source {
+    const ganz_net *net;
     const ganz_weights *weights;
-    const ganz_site **site; /* (params) whose weight or bias it is */
-    int8_t *codes;          /* of the largest */
-    real *work, *scales;
-} freezer;
+    ganz_frozen_weights frozen;
+    real *work; /* of the largest parameter */
+} source;
 
-static void freeze(const freezer *f, int param)
+static const real *scales_at(const source *s, const ganz_param *p)
 {
-    const ganz_site *const site = f->site[param];
-    if (param == site->weight) ganz_weights_codes(f->weights, site, f->codes, f->scales, f->work);
-    else f->scales[0] = ganz_weights_bias_codes(f->weights, site, f->codes, f->work);
+    if (p->kind == GANZ_SCALE) return s->frozen.input_scale + (p - s->net->params.list) - s->net->first_scale;
+    const ganz_site *const site = &s->net->site[p->site];
+    if (p->kind == GANZ_BIAS) return s->frozen.bias_scale + site->place;
+    return s->frozen.weight_scale + (site->rule.per_row ? site->row : site->place);
 }
 
-static ganz_status write_scales(ganz_writer *w, const freezer *f, const ganz_net *net, int param, ganz_error *err)
+/* Files hold float whatever `real` is. */
+static ganz_status write_reals(ganz_writer *w, const real *values, size_t count, ganz_error *err)
 {
-    const ganz_param *const p = &net->params.list[param];
-    ganz_backend *const be = f->weights->be;
-    const int count = scales_of(net, p);
-    if (p->kind == GANZ_SCALE)
-        be->download(be, f->scales, f->weights->input_scale + (param - net->first_scale), sizeof *f->scales);
-    else freeze(f, param);
-    for (int i = 0; i < count; i++) {
-        const float scale = (float)f->scales[i];
-        GANZ_TRY(ganz_writer_write(w, &scale, sizeof scale, err));
-    }
-    return GANZ_OK;
-}
-
-static ganz_status write_floats(ganz_writer *w, const freezer *f, int param, ganz_error *err)
-{
-    const ganz_weights *const weights = f->weights;
-    const ganz_param *const p = &weights->params->list[param];
-    const size_t count = ganz_param_count(p);
-    weights->be->download(weights->be, f->work, weights->master + p->offset, count * sizeof *f->work);
     for (size_t i = 0; i < count; i++) {
-        const float value = (float)f->work[i]; /* files hold float whatever `real` is */
+        const float value = (float)values[i];
         GANZ_TRY(ganz_writer_write(w, &value, sizeof value, err));
     }
     return GANZ_OK;
 }
 
-static ganz_status write_data(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, const freezer *f,
-                              ganz_error *err)
+static ganz_status write_values(ganz_writer *w, const source *s, const ganz_param *p, ganz_error *err)
 {
-    size_t bytes;
-    for (int i = 0; i < net->params.count; i++) {
-        if (kept(net, &net->params.list[i]) == KEPT_VALUES) GANZ_TRY(write_floats(w, f, i, err));
-        else GANZ_TRY(write_scales(w, f, net, i, err));
-    }
-    if (net->float_lookup) GANZ_TRY(write_floats(w, f, net->embedding, err));
-    for (int i = 0; i < net->params.count; i++) {
-        if (kept(net, &net->params.list[i]) != KEPT_CODES) continue;
-        freeze(f, i);
-        GANZ_TRY(ganz_writer_write(w, f->codes, ganz_param_count(&net->params.list[i]), err));
-    }
-    const char *const text = ganz_vocab_file(vocab, &bytes);
-    return ganz_writer_write(w, text, bytes, err);
+    ganz_backend *const be = s->weights->be;
+    const size_t count = ganz_param_count(p);
+    be->download(be, s->work, s->weights->master + p->offset, count * sizeof *s->work);
+    return write_reals(w, s->work, count, err);
 }
 
-static ganz_status open_freezer(freezer *f, const ganz_net *net, ganz_error *err)
+static ganz_status write_data(ganz_writer *w, const source *s, const ganz_vocab *vocab, ganz_error *err)
 {
-    size_t largest = 0, rows = 0;
+    const ganz_net *const net = s->net;
+    const ganz_param *const list = net->params.list;
     for (int i = 0; i < net->params.count; i++) {
-        const ganz_param *const p = &net->params.list[i];
-        if (ganz_param_count(p) > largest) largest = ganz_param_count(p);
-        if ((size_t)p->rows > rows) rows = (size_t)p->rows;
+        if (kept(net, &list[i]) == KEPT_VALUES) GANZ_TRY(write_values(w, s, &list[i], err));
+        else GANZ_TRY(write_reals(w, scales_at(s, &list[i]), (size_t)scales_of(net, &list[i]), err));
     }
-    f->codes = ganz_alloc(largest, 1);
-    f->work = ganz_alloc(largest, sizeof *f->work);
-    f->scales = ganz_alloc(rows, sizeof *f->scales);
-    f->site = ganz_alloc((size_t)net->params.count, sizeof *f->site);
-    if (!f->codes || !f->work || !f->scales || !f->site)
-        return ganz_fail(err, GANZ_ENOMEM, "out of memory for the codes of a model");
-    for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site((ganz_net *)(uintptr_t)net, i);
-        f->site[site->weight] = site;
-        if (site->bias >= 0) f->site[site->bias] = site;
-    }
-    return GANZ_OK;
+    if (net->scheme.float_lookup) GANZ_TRY(write_values(w, s, &list[net->embedding], err));
+    for (int i = 0; i < net->params.count; i++)
+        if (kept(net, &list[i]) == KEPT_CODES)
+            GANZ_TRY(ganz_writer_write(w, s->frozen.codes + list[i].offset, ganz_param_count(&list[i]), err));
+    return ganz_model_write_vocab(w, vocab, err);
 }
 
-/* One width says it all where there is one. */
-static ganz_status write_bits(ganz_writer *w, const ganz_net *net, ganz_error *err)
+static ganz_status open_source(source *s, ganz_error *err)
 {
-    const ganz_pair *const pair = &net->encoder[0].self.pair;
-    const int bits = net->logits.weight_bits, inputs = net->logits.input_bits;
-    GANZ_TRY(ganz_writer_int(w, "bits", bits, err));
-    const int biases = net->logits.bias_bits;
-    if (inputs != bits) GANZ_TRY(ganz_writer_int(w, "input_bits", inputs, err));
-    if (biases != bits) GANZ_TRY(ganz_writer_int(w, "bias_bits", biases, err));
-    if (pair->u_bits != bits) GANZ_TRY(ganz_writer_int(w, "attention_bits", pair->u_bits, err));
-    if (net->float_lookup) GANZ_TRY(ganz_writer_text(w, "lookup", "float", err));
-    if (net->logits.by_row) GANZ_TRY(ganz_writer_text(w, "weight_steps", "rows", err));
-    return pair->inputs == GANZ_INPUTS_FAKE ? GANZ_OK : ganz_writer_text(w, "attention", "float", err);
+    size_t largest = 0;
+    for (int i = 0; i < s->net->params.count; i++) {
+        const size_t count = ganz_param_count(&s->net->params.list[i]);
+        largest = count > largest ? count : largest;
+    }
+    s->work = ganz_alloc(largest, sizeof *s->work);
+    if (!s->work) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the codes of a model");
+    return ganz_frozen_open(&s->frozen, s->net, s->weights, err);
 }
 
 ganz_status ganz_model_save_codes(const char *path, const ganz_model_info *info, const ganz_net *net,
                                   const ganz_vocab *vocab, const ganz_weights *weights, ganz_error *err)
 {
     ganz_writer *w = NULL;
-    freezer f = {.weights = weights};
+    source s = {.net = net, .weights = weights};
     ganz_status status;
-    GANZ_CHECK(open_freezer(&f, net, err));
+    GANZ_CHECK(open_source(&s, err));
     GANZ_CHECK(ganz_writer_open(&w, path, true, err));
-    GANZ_CHECK(ganz_model_write_info(w, info, "codes", err));
-    GANZ_CHECK(write_bits(w, net, err));
+    GANZ_CHECK(ganz_model_write_info(w, info, &net->scheme, err));
     GANZ_CHECK(declare(w, net, vocab, err));
-    GANZ_CHECK(write_data(w, net, vocab, &f, err));
+    GANZ_CHECK(write_data(w, &s, vocab, err));
     status = ganz_writer_finish(&w, err);
 out:
     if (w) ganz_writer_abandon(&w);
-    ganz_free(f.codes);
-    ganz_free(f.work);
-    ganz_free(f.scales);
-    ganz_free(f.site);
+    ganz_frozen_close(&s.frozen);
+    ganz_free(s.work);
     return status;
 }
 
@@ -223,7 +176,7 @@ ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *n
     }
     const ganz_entry *e;
     const ganz_param *const table = &net->params.list[net->embedding];
-    return net->float_lookup ? get_tensor(file, table, lookup, GANZ_DTYPE_F32, &e, err) : GANZ_OK;
+    return net->scheme.float_lookup ? get_tensor(file, table, lookup, GANZ_DTYPE_F32, &e, err) : GANZ_OK;
 }
 
 /* The largest magnitude, 128 included. A block at a time and of unsigned bytes, so that it becomes vectors. */
@@ -262,7 +215,7 @@ static ganz_status read_bias(const ganz_container *file, const ganz_site *site, 
     const ganz_param *const bias = &w->params->list[site->bias];
     const int8_t *codes;
     const float *scale;
-    GANZ_TRY(get_codes(file, bias, site->bias_bits, &codes, err));
+    GANZ_TRY(get_codes(file, bias, site->rule.bias_bits, &codes, err));
     GANZ_TRY(get_scales(file, bias, 1, &scale, err));
     for (int i = 0; i < site->out; i++) w->value[site->bias][i] = (real)codes[i] * (real)*scale;
     return GANZ_OK;
@@ -276,7 +229,7 @@ static ganz_status read_site(const ganz_container *file, const ganz_site *site, 
     const int count = ganz_site_scale_count(site);
     const int8_t *codes;
     const float *scales;
-    GANZ_TRY(get_codes(file, weight, site->weight_bits, &codes, err));
+    GANZ_TRY(get_codes(file, weight, site->rule.weight_bits, &codes, err));
     GANZ_TRY(get_scales(file, weight, count, &scales, err));
     for (int i = 0; i < count; i++) room[i] = (real)scales[i];
     ganz_weights_pack(w, site, codes, room);
@@ -290,7 +243,7 @@ static ganz_status read_sites(const ganz_container *file, const ganz_net *net, g
     real *const room = ganz_alloc((size_t)net->rows, sizeof *room);
     ganz_status status = room ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for %d steps", net->rows);
     for (int i = 0; status == GANZ_OK && i < net->sites; i++)
-        status = read_site(file, ganz_net_site((ganz_net *)(uintptr_t)net, i), w, forget, room, err);
+        if (net->site[i].rule.integer) status = read_site(file, &net->site[i], w, forget, room, err);
     ganz_free(room);
     return status;
 }
@@ -321,6 +274,6 @@ ganz_status ganz_model_read_codes(const ganz_container *file, const ganz_net *ne
         w->input_scale[i - net->first_scale] = (real)*scale;
     }
     const int table = net->embedding;
-    if (net->float_lookup) GANZ_TRY(read_values(file, &net->params.list[table], lookup, w->value[table], err));
+    if (net->scheme.float_lookup) GANZ_TRY(read_values(file, &net->params.list[table], lookup, w->value[table], err));
     return read_sites(file, net, w, forget, err);
 }

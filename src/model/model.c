@@ -1,7 +1,12 @@
 /* Model files: write, open, check. */
 #include "model/model.h"
+#include "base/surroundings.h"
 
 #include <string.h>
+
+#include "text/vocab.h"
+
+static const char tokenizer_key[] = "tokenizer"; /* kind of the vocabulary */
 
 static bool in_float_file(const ganz_param *p) { return p->kind != GANZ_SCALE; }
 
@@ -22,35 +27,61 @@ static ganz_status write_text(ganz_writer *w, const char *key, const char *text,
     return text ? ganz_writer_text(w, key, text, err) : GANZ_OK;
 }
 
-static ganz_status write_config(ganz_writer *w, const ganz_config *c, ganz_error *err)
+/* One width says it all where there is one. */
+static ganz_status write_scheme(ganz_writer *w, const ganz_scheme *scheme, ganz_error *err)
 {
-    GANZ_TRY(ganz_writer_int(w, "width", c->width, err));
-    GANZ_TRY(ganz_writer_int(w, "ffn", c->ffn, err));
-    GANZ_TRY(ganz_writer_int(w, "heads", c->heads, err));
-    GANZ_TRY(ganz_writer_int(w, "encoder_layers", c->encoder_layers, err));
-    GANZ_TRY(ganz_writer_int(w, "decoder_layers", c->decoder_layers, err));
-    GANZ_TRY(ganz_writer_int(w, "vocab_size", c->vocab, err));
-    return ganz_writer_int(w, "max_positions", c->max_positions, err);
+    const ganz_rule *const r = &scheme->rule;
+    char exceptions[GANZ_SCHEME_TEXT];
+    GANZ_TRY(ganz_writer_int(w, "bits", r->weight_bits, err));
+    if (r->input_bits != r->weight_bits) GANZ_TRY(ganz_writer_int(w, "input_bits", r->input_bits, err));
+    if (r->bias_bits != r->weight_bits) GANZ_TRY(ganz_writer_int(w, "bias_bits", r->bias_bits, err));
+    if (r->attention_bits != r->weight_bits) GANZ_TRY(ganz_writer_int(w, "attention_bits", r->attention_bits, err));
+    if (scheme->float_lookup) GANZ_TRY(ganz_writer_text(w, "lookup", "float", err));
+    if (r->per_row) GANZ_TRY(ganz_writer_text(w, "weight_steps", "rows", err));
+    if (scheme->float_attention) GANZ_TRY(ganz_writer_text(w, "attention", "float", err));
+    ganz_scheme_print(scheme, exceptions);
+    return scheme->exceptions > 0 ? ganz_writer_text(w, "exceptions", exceptions, err) : GANZ_OK;
 }
 
-ganz_status ganz_model_write_info(ganz_writer *w, const ganz_model_info *info, const char *weights, ganz_error *err)
+ganz_status ganz_model_write_info(ganz_writer *w, const ganz_model_info *info, const ganz_scheme *scheme,
+                                  ganz_error *err)
 {
+    const bool first = ganz_config_is_plain(&info->config) && (!scheme || scheme->exceptions == 0);
     GANZ_TRY(ganz_writer_text(w, "format", "ganz", err));
-    GANZ_TRY(ganz_writer_int(w, "version", GANZ_MODEL_VERSION, err));
-    GANZ_TRY(ganz_writer_text(w, "weights", weights, err));
-    GANZ_TRY(write_config(w, &info->config, err));
+    GANZ_TRY(ganz_writer_int(w, "version", first ? GANZ_MODEL_FIRST : GANZ_MODEL_VERSION, err));
+    GANZ_TRY(ganz_writer_text(w, "weights", scheme ? "codes" : "float", err));
+    GANZ_TRY(ganz_model_write_config(w, &info->config, err));
     GANZ_TRY(write_text(w, "source_language", info->source_language, err));
     GANZ_TRY(write_text(w, "target_language", info->target_language, err));
-    return write_text(w, "command", info->command, err);
+    GANZ_TRY(write_text(w, "command", info->command, err));
+    return scheme ? write_scheme(w, scheme, err) : GANZ_OK;
+}
+
+/* The kind of subwords goes without saying, as in all files before there were others. */
+ganz_status ganz_model_declare_vocab(ganz_writer *w, const ganz_vocab *vocab, ganz_error *err)
+{
+    ganz_vocab_part parts[GANZ_VOCAB_PARTS];
+    const int count = vocab->kind->parts(vocab, parts);
+    if (vocab->kind != &ganz_subwords) GANZ_TRY(ganz_writer_text(w, tokenizer_key, vocab->kind->name, err));
+    for (int i = 0; i < count; i++)
+        GANZ_TRY(
+            ganz_writer_declare(w, parts[i].name, GANZ_DTYPE_U8, 1, (const int64_t[]){(int64_t)parts[i].bytes}, err));
+    return GANZ_OK;
+}
+
+ganz_status ganz_model_write_vocab(ganz_writer *w, const ganz_vocab *vocab, ganz_error *err)
+{
+    ganz_vocab_part parts[GANZ_VOCAB_PARTS];
+    const int count = vocab->kind->parts(vocab, parts);
+    for (int i = 0; i < count; i++) GANZ_TRY(ganz_writer_write(w, parts[i].data, parts[i].bytes, err));
+    return GANZ_OK;
 }
 
 ganz_status ganz_model_declare(ganz_writer *w, const ganz_model_info *info, const ganz_net *net,
                                const ganz_vocab *vocab, ganz_error *err)
 {
-    size_t bytes;
-    ganz_vocab_file(vocab, &bytes);
     GANZ_ASSERT(ganz_vocab_size(vocab) == info->config.vocab);
-    GANZ_TRY(ganz_model_write_info(w, info, "float", err));
+    GANZ_TRY(ganz_model_write_info(w, info, NULL, err));
     if (info->dynamic_bits) GANZ_TRY(ganz_writer_int(w, "dynamic_bits", info->dynamic_bits, err));
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
@@ -58,7 +89,7 @@ ganz_status ganz_model_declare(ganz_writer *w, const ganz_model_info *info, cons
         const int rank = ganz_model_shape(p, dims);
         if (in_float_file(p)) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_F32, rank, dims, err));
     }
-    return ganz_writer_declare(w, "vocabulary", GANZ_DTYPE_U8, 1, (const int64_t[]){(int64_t)bytes}, err);
+    return ganz_model_declare_vocab(w, vocab, err);
 }
 
 static ganz_status write_param(ganz_writer *w, const real *values, size_t count, ganz_error *err)
@@ -79,9 +110,7 @@ ganz_status ganz_model_write(ganz_writer *w, const ganz_net *net, const ganz_voc
         const ganz_param *const p = &net->params.list[i];
         if (in_float_file(p)) GANZ_TRY(write_param(w, block + p->offset, ganz_param_count(p), err));
     }
-    size_t bytes;
-    const char *const text = ganz_vocab_file(vocab, &bytes);
-    return ganz_writer_write(w, text, bytes, err);
+    return ganz_model_write_vocab(w, vocab, err);
 }
 
 ganz_status ganz_model_save(const char *path, const ganz_model_info *info, const ganz_net *net, const ganz_vocab *vocab,
@@ -108,20 +137,6 @@ static ganz_status read_number(const ganz_container *file, const char *key, int6
     return GANZ_OK;
 }
 
-static ganz_status read_config(const ganz_container *file, ganz_config *c, ganz_error *err)
-{
-    GANZ_TRY(read_number(file, "width", INT32_MAX, &c->width, err));
-    GANZ_TRY(read_number(file, "ffn", INT32_MAX, &c->ffn, err));
-    GANZ_TRY(read_number(file, "heads", INT32_MAX, &c->heads, err));
-    GANZ_TRY(read_number(file, "encoder_layers", INT32_MAX, &c->encoder_layers, err));
-    GANZ_TRY(read_number(file, "decoder_layers", INT32_MAX, &c->decoder_layers, err));
-    GANZ_TRY(read_number(file, "vocab_size", INT32_MAX, &c->vocab, err));
-    GANZ_TRY(read_number(file, "max_positions", GANZ_MODEL_POSITIONS, &c->max_positions, err));
-    ganz_error why;
-    if (ganz_config_check(c, &why) == GANZ_OK) return GANZ_OK;
-    return ganz_fail(err, GANZ_EFORMAT, "%s: %s", ganz_container_name(file), why.message);
-}
-
 /* Bits of a kind of codes, which may be missing where they have a standard. */
 static ganz_status read_width(const ganz_container *file, const char *key, int standard, int *width, ganz_error *err)
 {
@@ -143,19 +158,29 @@ static ganz_status read_word(const ganz_container *file, const char *key, const 
                      ganz_container_name(file), key, text, first, second);
 }
 
-static ganz_status read_bits(const ganz_container *file, ganz_model_info *info, ganz_error *err)
+static ganz_status read_exceptions(const ganz_container *file, ganz_scheme *scheme, ganz_error *err)
+{
+    const char *const text = ganz_container_text(file, "exceptions");
+    ganz_error why;
+    if (!text || ganz_scheme_parse(scheme, text, &why) == GANZ_OK) return GANZ_OK;
+    return ganz_fail(err, GANZ_EFORMAT, "%s: %s", ganz_container_name(file), why.message);
+}
+
+static ganz_status read_scheme(const ganz_container *file, ganz_scheme *scheme, ganz_error *err)
 {
     int64_t bits;
     GANZ_TRY(ganz_container_get_int(file, "bits", GANZ_BITS_LEAST, GANZ_BITS_MOST, &bits, err));
-    info->bits = (int)bits;
-    GANZ_TRY(read_width(file, "input_bits", info->bits, &info->input_bits, err));
-    GANZ_TRY(read_width(file, "attention_bits", info->bits, &info->u_bits, err));
+    *scheme = ganz_scheme_of_bits((int)bits);
+    ganz_rule *const r = &scheme->rule;
+    GANZ_TRY(read_width(file, "input_bits", (int)bits, &r->input_bits, err));
+    GANZ_TRY(read_width(file, "attention_bits", (int)bits, &r->attention_bits, err));
     const char *const biases = ganz_container_text(file, "bias_bits");
-    if (biases && strcmp(biases, "32") == 0) info->bias_bits = GANZ_BITS_FLOAT;
-    else GANZ_TRY(read_width(file, "bias_bits", info->bits, &info->bias_bits, err));
-    GANZ_TRY(read_word(file, "lookup", "float", "codes", &info->float_lookup, err));
-    GANZ_TRY(read_word(file, "weight_steps", "rows", "one", &info->row_scales, err));
-    return read_word(file, "attention", "float", "codes", &info->float_attention, err);
+    if (biases && strcmp(biases, "32") == 0) r->bias_bits = GANZ_BITS_FLOAT;
+    else GANZ_TRY(read_width(file, "bias_bits", (int)bits, &r->bias_bits, err));
+    GANZ_TRY(read_word(file, "lookup", "float", "codes", &scheme->float_lookup, err));
+    GANZ_TRY(read_word(file, "weight_steps", "rows", "one", &r->per_row, err));
+    GANZ_TRY(read_word(file, "attention", "float", "codes", &scheme->float_attention, err));
+    return read_exceptions(file, scheme, err);
 }
 
 ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *info, ganz_error *err)
@@ -166,31 +191,45 @@ ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *in
     if (!format || strcmp(format, "ganz") != 0) return ganz_fail(err, GANZ_EFORMAT, "%s: not a ganz model", name);
     int version;
     GANZ_TRY(read_number(file, "version", INT32_MAX, &version, err));
-    if (version != GANZ_MODEL_VERSION)
+    if (version > GANZ_MODEL_VERSION)
         return ganz_fail(err, GANZ_EVERSION, "%s: model file of version %d, this build knows version %d", name, version,
                          GANZ_MODEL_VERSION);
     const char *weights;
     GANZ_TRY(ganz_container_get_text(file, "weights", &weights, err));
-    const bool codes = strcmp(weights, "codes") == 0;
-    if (!codes && strcmp(weights, "float") != 0)
+    info->integer = strcmp(weights, "codes") == 0;
+    if (!info->integer && strcmp(weights, "float") != 0)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: weights are \"%.40s\", this build knows \"float\" and \"codes\"",
                          name, weights);
-    if (codes) GANZ_TRY(read_bits(file, info, err));
+    if (info->integer) GANZ_TRY(read_scheme(file, &info->scheme, err));
     else GANZ_TRY(read_width(file, "dynamic_bits", 0, &info->dynamic_bits, err));
     info->source_language = ganz_container_text(file, "source_language");
     info->target_language = ganz_container_text(file, "target_language");
     info->command = ganz_container_text(file, "command");
-    return read_config(file, &info->config, err);
+    return ganz_model_read_config(file, &info->config, err);
+}
+
+static ganz_status get_part(void *context, const char *part, const char **data, size_t *bytes, ganz_error *err)
+{
+    const ganz_container *const file = context;
+    const ganz_entry *e;
+    GANZ_TRY(ganz_container_get(file, part, GANZ_DTYPE_U8, 1, (const int64_t[]){-1}, &e, err));
+    GANZ_TRY(ganz_container_check(file, e, err));
+    *data = e->data;
+    *bytes = e->bytes;
+    return GANZ_OK;
 }
 
 ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config *config, ganz_vocab **vocab,
                                   ganz_error *err)
 {
-    const ganz_entry *e;
+    const char *const name = ganz_container_text(file, tokenizer_key);
+    const ganz_vocab_kind *const kind = name ? ganz_vocab_find_kind(name) : &ganz_subwords;
+    const ganz_vocab_store store = {ganz_container_name(file), get_part, (void *)(uintptr_t)file};
     *vocab = NULL;
-    GANZ_TRY(ganz_container_get(file, "vocabulary", GANZ_DTYPE_U8, 1, (const int64_t[]){-1}, &e, err));
-    GANZ_TRY(ganz_container_check(file, e, err));
-    GANZ_TRY(ganz_vocab_parse(vocab, e->data, e->bytes, ganz_container_name(file), err));
+    if (!kind)
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: the tokenizer is \"%.40s\", which this build does not know",
+                         ganz_container_name(file), name);
+    GANZ_TRY(kind->load(vocab, &store, err));
     const int size = ganz_vocab_size(*vocab);
     if (size == config->vocab) return GANZ_OK;
     ganz_vocab_close(vocab);
@@ -202,10 +241,8 @@ ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config 
                                   bool *same, ganz_error *err)
 {
     ganz_vocab *theirs;
-    size_t bytes, other;
     GANZ_TRY(ganz_model_read_vocab(file, config, &theirs, err));
-    const char *const text = ganz_vocab_file(vocab, &bytes), *const their_text = ganz_vocab_file(theirs, &other);
-    *same = bytes == other && memcmp(text, their_text, bytes) == 0;
+    *same = ganz_vocab_equal(vocab, theirs);
     ganz_vocab_close(&theirs);
     return GANZ_OK;
 }
@@ -213,7 +250,7 @@ ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config 
 ganz_status ganz_model_check_float(const ganz_container *file, const ganz_model_info *info, ganz_error *err)
 {
     const char *const name = ganz_container_name(file);
-    if (info->bits) return ganz_fail(err, GANZ_EINVAL, "%s: an integer model, where a float one is needed", name);
+    if (info->integer) return ganz_fail(err, GANZ_EINVAL, "%s: an integer model, where a float one is needed", name);
     if (info->dynamic_bits)
         return ganz_fail(err, GANZ_EINVAL, "%s: emulates integers, where a plain float model is needed", name);
     return GANZ_OK;
@@ -288,9 +325,9 @@ static ganz_status own_texts(ganz_model_info *info, ganz_error *err)
 static ganz_status read_floats(ganz_model *m, const ganz_container *file, ganz_error *err)
 {
     for (int i = 0; m->info.dynamic_bits && i < m->net.sites; i++) {
-        ganz_site *const site = ganz_net_site(&m->net, i);
+        ganz_site *const site = &m->net.site[i];
         site->inputs = GANZ_INPUTS_DYNAMIC;
-        site->input_bits = m->info.dynamic_bits;
+        site->rule.input_bits = m->info.dynamic_bits;
     }
     GANZ_TRY(ganz_model_check_params(file, &m->net, err));
     GANZ_TRY(ganz_weights_open(&m->weights, &m->net, m->be, false, err));
@@ -300,15 +337,8 @@ static ganz_status read_floats(ganz_model *m, const ganz_container *file, ganz_e
 
 static ganz_status read_integers(ganz_model *m, const ganz_container *file, bool mapped, ganz_error *err)
 {
-    ganz_net_set_widths(&m->net, (ganz_widths){.weights = m->info.bits,
-                                               .inputs = m->info.input_bits,
-                                               .u = m->info.u_bits,
-                                               .biases = m->info.bias_bits});
-    m->net.float_lookup = m->info.float_lookup;
-    ganz_net_set_row_scales(&m->net, m->info.row_scales);
+    ganz_net_set_scheme(&m->net, &m->info.scheme);
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_CODES, GANZ_INPUTS_CODES);
-    for (int i = 0; m->info.float_attention && i < m->net.pairs; i++)
-        ganz_net_pair(&m->net, i)->inputs = GANZ_INPUTS_FLOAT;
     GANZ_TRY(ganz_model_check_codes(file, &m->net, err));
     GANZ_TRY(ganz_weights_open_codes(&m->weights, &m->net, m->be, err));
     return ganz_model_read_codes(file, &m->net, &m->weights, mapped, err);
@@ -324,7 +354,7 @@ static ganz_status read_model(ganz_model *m, const ganz_container *file, bool ma
     info.config.max_positions = 2 * info.config.max_positions + 50;
     GANZ_TRY(ganz_net_open(&m->net, &info.config, err));
     GANZ_TRY(ganz_cpu_backend_open(&m->be, 1, err));
-    GANZ_TRY(m->info.bits ? read_integers(m, file, mapped, err) : read_floats(m, file, err));
+    GANZ_TRY(m->info.integer ? read_integers(m, file, mapped, err) : read_floats(m, file, err));
     return m->be->sync(m->be, err);
 }
 
@@ -342,6 +372,7 @@ static ganz_status open_model(ganz_model **model, ganz_container *file, bool map
 
 ganz_status ganz_model_open(ganz_model **model, const char *path, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     *model = NULL;
     ganz_container *file;
     GANZ_TRY(ganz_container_open(&file, path, err));
@@ -350,6 +381,7 @@ ganz_status ganz_model_open(ganz_model **model, const char *path, ganz_error *er
 
 ganz_status ganz_model_parse(ganz_model **model, const void *data, size_t bytes, const char *name, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     *model = NULL;
     ganz_container *file;
     GANZ_TRY(ganz_container_parse(&file, data, bytes, name, err));

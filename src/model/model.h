@@ -11,20 +11,17 @@
 #include "model/container.h"
 #include "nn/net.h"
 
-enum { GANZ_MODEL_VERSION = 1, GANZ_MODEL_POSITIONS = 4096 /* most */ };
+/* A file that is all as version 1 knows it says so, and older programs read it. */
+enum { GANZ_MODEL_FIRST = 1, GANZ_MODEL_VERSION = 2, GANZ_MODEL_POSITIONS = 4096 /* most */ };
 
 /* Texts may be NULL; in a file opened they are the model's. */
 typedef struct ganz_model_info {
     ganz_config config; /* max_positions: longest input the model takes, in ids with the end mark */
     const char *source_language, *target_language; /* "en", "de" */
     const char *command;                           /* what made it */
-    int bits;                                      /* of the codes of weights; 0: they are float */
-    int input_bits, u_bits,
-        bias_bits;        /* of the inputs, of attention weights, and of biases (GANZ_BITS_FLOAT: no codes) */
-    bool float_attention; /* only the dense products of an integer model are integer */
-    bool row_scales;      /* each output of a weight of an integer model has a scale of its own */
-    bool float_lookup;    /* embeddings of an integer model are looked up in a float table of their own */
-    int dynamic_bits;     /* of a float model: inputs of dense products are rounded row by row; 0: not */
+    bool integer;                                  /* weights are codes, by this scheme: */
+    ganz_scheme scheme; /* what of it files keep: not ranges and powers of two, which have become numbers */
+    int dynamic_bits;   /* of a float model: inputs of dense products are rounded row by row; 0: not */
 } ganz_model_info;
 
 /* Immutable once open: any number of threads may share it. */
@@ -43,22 +40,32 @@ ganz_status ganz_model_parse(ganz_model **model, const void *data, size_t bytes,
 ganz_status ganz_model_save(const char *path, const ganz_model_info *info, const ganz_net *net, const ganz_vocab *vocab,
                             const real *block, ganz_error *err);
 
-/* Writes an integer model from weights in state FAKE on any device (`bits`: the net's). */
+/* Writes an integer model from weights in state FAKE on any device, by the net's scheme. */
 ganz_status ganz_model_save_codes(const char *path, const ganz_model_info *info, const ganz_net *net,
                                   const ganz_vocab *vocab, const ganz_weights *weights, ganz_error *err);
 
 /* ---- the parts, for files that hold a model and more -------------------------------------------- */
 
-/* Metadata and tensors of a float model; its last tensor is of bytes, so what is wider is to be declared before. */
+/* Metadata and tensors of a float model; its last tensors are of bytes, so what is wider is to be declared before. */
 ganz_status ganz_model_declare(ganz_writer *writer, const ganz_model_info *info, const ganz_net *net,
                                const ganz_vocab *vocab, ganz_error *err);
 /* Their data, in the same order. */
 ganz_status ganz_model_write(ganz_writer *writer, const ganz_net *net, const ganz_vocab *vocab, const real *block,
                              ganz_error *err);
 
-/* Format, version, configuration and texts; `weights` is "float" or "codes". */
-ganz_status ganz_model_write_info(ganz_writer *writer, const ganz_model_info *info, const char *weights,
+/* The tensors of a vocabulary, of bytes, and its kind; and their data. */
+ganz_status ganz_model_declare_vocab(ganz_writer *writer, const ganz_vocab *vocab, ganz_error *err);
+ganz_status ganz_model_write_vocab(ganz_writer *writer, const ganz_vocab *vocab, ganz_error *err);
+
+/* Format, version, configuration and texts; scheme: of an integer model, NULL: float weights. */
+ganz_status ganz_model_write_info(ganz_writer *writer, const ganz_model_info *info, const ganz_scheme *scheme,
                                   ganz_error *err);
+/* Its part about the network (config_file.c). */
+ganz_status ganz_model_write_config(ganz_writer *writer, const ganz_config *config, ganz_error *err);
+ganz_status ganz_model_read_config(const ganz_container *file, ganz_config *config, ganz_error *err);
+const char *ganz_activation_name(ganz_activation activation);            /* "relu"; not of NONE */
+void ganz_attention_bias_names(const ganz_config *config, char text[8]); /* "q o" */
+
 /* Checks format and version, and reads the configuration. The texts live as long as the container. */
 ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *info, ganz_error *err);
 ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config *config, ganz_vocab **vocab,

@@ -1,9 +1,8 @@
-/* What a run did, product by product. A pass that carries one keeps values beside their codes, to count what was
- * clipped: it is slower, and its results are the same bits. */
+/* What a run did, product by product: an instrument that counts. */
 #ifndef GANZ_NN_AUDIT_H
 #define GANZ_NN_AUDIT_H
 
-#include "base/base.h"
+#include "nn/instrument.h"
 
 struct ganz_net;
 
@@ -20,6 +19,7 @@ typedef struct ganz_audit {
     ganz_audit_product *site;    /* (sites) by place */
     ganz_audit_product *qk, *uv; /* (pairs) by place */
     ganz_audit_input *input;     /* (scales) by place of the scale */
+    ganz_instrument instrument;  /* to be given to a pass; it points at the audit, which must stay where it is */
 } ganz_audit;
 
 ganz_status ganz_audit_open(ganz_audit *audit, const struct ganz_net *net, ganz_error *err);

@@ -2,77 +2,98 @@
 #ifndef GANZ_NN_NET_H
 #define GANZ_NN_NET_H
 
-#include "nn/observe.h"
+#include "nn/config.h"
 #include "nn/op.h"
 #include "nn/param.h"
 #include "nn/quant.h"
 
-typedef struct ganz_config {
-    int width;          /* d: 512 Base, 1024 Big */
-    int ffn;            /* 2048, 4096 */
-    int heads;          /* 8, 16; width / heads is the head width */
-    int encoder_layers; /* 6 */
-    int decoder_layers; /* 6 */
-    int vocab;
-    int max_positions; /* length of the timing table */
-} ganz_config;
-
-/* GANZ_EINVAL with a sentence when the numbers make no network, or one beyond the limits. */
-ganz_status ganz_config_check(const ganz_config *config, ganz_error *err);
-
 typedef struct ganz_norm_layer {
-    int gain, bias; /* parameter numbers */
+    int gain, bias; /* parameter numbers; gain -1: there is none */
+    real epsilon;
+    bool after; /* its result is the residual stream from then on */
 } ganz_norm_layer;
 
-typedef struct ganz_attention_layer {
+/* Sites that read one value, as a list of pointers into the table of sites. */
+typedef struct ganz_readers {
+    const ganz_site *const *site; /* (count) */
+    int count;
+} ganz_readers;
+
+typedef enum ganz_sublayer_kind { GANZ_SELF_ATTENTION, GANZ_CROSS_ATTENTION, GANZ_FEED_FORWARD } ganz_sublayer_kind;
+
+/* One sublayer of a stack, with a residual connection around it. */
+typedef struct ganz_sublayer {
+    ganz_sublayer_kind kind;
     ganz_norm_layer norm; /* before it */
-    ganz_site q, k, v, o; /* self: q, k, v weights lie one after another; cross: k, v weights lie one after another */
-    ganz_pair pair;
-} ganz_attention_layer;
+    ganz_readers readers; /* of its input */
+    const ganz_site *q, *k, *v,
+        *o;                    /* of attention. Self: the weights of q, k, v lie one after another; cross: of k, v */
+    const ganz_pair *pair;     /* of attention */
+    const ganz_site *in, *out; /* of feed-forward */
+} ganz_sublayer;
 
-typedef struct ganz_ffn_layer {
-    ganz_norm_layer norm;
-    ganz_site in, out;
-} ganz_ffn_layer;
+/* Encoder or decoder: its sublayers in the order in which they run. */
+typedef struct ganz_stack {
+    ganz_sublayer *sublayer; /* (count) */
+    int count;
+    ganz_norm_layer norm; /* after the last */
+    ganz_readers readers; /* of its result */
+} ganz_stack;
 
-typedef struct ganz_encoder_layer {
-    ganz_attention_layer self;
-    ganz_ffn_layer ffn;
-} ganz_encoder_layer;
+/* One matrix product of the network: dense, or one of the two inside an attention. */
+typedef struct ganz_product {
+    char name[40];         /* "enc.0.self.q", "enc.0.self.qk" */
+    const ganz_site *site; /* of a dense one, else NULL */
+    const ganz_pair *pair; /* else NULL */
+    bool uv;               /* of a pair: its second product, attention weights by values */
+    bool target_keys;      /* of a pair: its keys are outputs, not inputs */
+} ganz_product;
 
-typedef struct ganz_decoder_layer {
-    ganz_attention_layer self, cross;
-    ganz_ffn_layer ffn;
-} ganz_decoder_layer;
+static inline const ganz_rule *ganz_product_rule(const ganz_product *p)
+{
+    return p->site ? &p->site->rule : &p->pair->rule;
+}
+/* The scales of its operands that are rounded as they come: of a dense product its input, of a pair's both. Returns how
+ * many. */
+static inline int ganz_product_scales(const ganz_product *p, const ganz_scale *scales[2])
+{
+    scales[0] = p->site ? &p->site->input : p->uv ? &p->pair->u : &p->pair->q;
+    scales[1] = p->site ? NULL : p->uv ? &p->pair->v : &p->pair->k;
+    return p->site ? 1 : 2;
+}
 
-/* Names, shapes and places of everything, and the state of every site; no numbers. */
+/* Names, shapes and places of everything, and the state of every site; no numbers. Building it writes the order of the
+ * network once, into the tables; everything else walks them. */
 typedef struct ganz_net {
-    ganz_config config;
+    ganz_config config; /* complete */
     ganz_params params;
-    int embedding, target_space;                /* parameter numbers */
-    ganz_encoder_layer *encoder;                /* (encoder_layers) */
-    ganz_decoder_layer *decoder;                /* (decoder_layers) */
-    ganz_norm_layer encoder_norm, decoder_norm; /* the final ones */
-    ganz_site logits;                           /* its weight is the embedding */
+    int embedding;           /* parameter number of the decoder's table */
+    int source_embedding;    /* of the encoder's: the same unless it has its own */
+    int target_space, start; /* of vectors; -1: none */
+    ganz_stack encoder, decoder;
+    ganz_site *site;                    /* (sites) dense products by place: encoder, decoder, logits */
+    ganz_pair *pair;                    /* (pairs) attentions by place */
+    ganz_product *product;              /* (products) in the order of the network */
+    const ganz_site *logits;            /* the last site; its weight is the embedding, unless it has its own */
+    int sites, pairs, products, scales; /* 97, 18, 133, 169 for six and six layers */
     int first_scale;          /* parameter number of z 0; all z lie one after another, in the order of their places */
-    int sites, pairs, scales; /* 97, 18, 169 for six and six layers */
     int rows;                 /* outputs of all sites, each site's begun at a multiple of 16 */
-    bool power_of_two;        /* all scales are powers of two */
-    bool float_lookup;        /* embeddings are looked up in float even where logits are integer */
+    ganz_scheme scheme;       /* its rules are in the sites and pairs */
+    int edition;              /* counts changes of rules and states: what was measured holds for one edition */
+    const ganz_site **reader; /* memory of the lists of readers */
 } ganz_net;
 
-/* Builds the registry, all states FLOAT, 8 bits; the arrays are the net's. */
+/* Builds the tables, all states FLOAT, 8 bits; the arrays are the net's. */
 ganz_status ganz_net_open(ganz_net *net, const ganz_config *config, ganz_error *err);
 void ganz_net_close(ganz_net *net);
 
-/* Dense sites and pairs in canonical order (encoder, decoder, logits). */
-ganz_site *ganz_net_site(ganz_net *net, int place);
-ganz_pair *ganz_net_pair(ganz_net *net, int index);
-/* Width of all codes, or of each kind. */
-void ganz_net_set_bits(ganz_net *net, int bits);
-void ganz_net_set_widths(ganz_net *net, ganz_widths widths);
-/* A scale for each weight matrix, or for each of its outputs. */
-void ganz_net_set_row_scales(ganz_net *net, bool by_row);
+/* A site or an attention by its name; NULL: there is none. */
+ganz_site *ganz_net_find_site(const ganz_net *net, const char *name);
+ganz_pair *ganz_net_find_pair(const ganz_net *net, const char *name);
+
+/* Gives each site and each attention its rule. States stay as they are. */
+void ganz_net_set_scheme(ganz_net *net, const ganz_scheme *scheme);
+/* Puts all products that the scheme makes integer into these states, and all others into FLOAT. */
 void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_state inputs);
 
 /* The numbers of a net on one device. */
@@ -91,9 +112,8 @@ typedef struct ganz_weights {
     real drop_scale;     /* set by the owner before refresh; 0 at first: as 1 */
     real *largest;       /* (scales) measured ranges */
     int64_t *clipped;    /* (scales) codes clipped in passes without a tape */
-    const ganz_observer *observer; /* shown every input; NULL: none. In ordinary memory only */
-    real *timing;                  /* (max_positions, width) */
-    ganz_refresh_item *items;      /* (2 * sites) on the host, for refresh */
+    real *timing;        /* (max_positions, width) */
+    ganz_refresh_item *items; /* (2 * sites) on the host, for refresh */
     real *
         *value; /* (params.count) on the host, for CODES: where a parameter that stays a value lies, NULL for weights */
     real *value_block;
@@ -112,9 +132,9 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
 ganz_status ganz_weights_set_range(ganz_weights *w, real range, ganz_error *err);
 
 /* Masters of weights are cut off at the range that rounds them best to the bits they are to have, one for each row
- * where scales are by_row; not those of an embedding that is looked up as it is. range: GANZ_WEIGHT_RANGE_*; AUTO is
- * FIT where a matrix has one scale of fewer than 8 bits. To be refreshed. GANZ_ENOMEM. */
-ganz_status ganz_weights_trim(ganz_weights *w, ganz_net *net, long long range, ganz_error *err);
+ * where scales are per_row; not those of an embedding that is looked up as it is. Where the rule's range is AUTO, it is
+ * FIT for a matrix with one scale of fewer than 8 bits. To be refreshed. GANZ_ENOMEM. */
+ganz_status ganz_weights_trim(ganz_weights *w, const ganz_net *net, ganz_error *err);
 /* That range for codes up to p; power_of_two: where scales are powers of two. At most the largest magnitude. */
 real ganz_trim_range(const real *x, size_t count, int p, bool power_of_two);
 
@@ -122,28 +142,42 @@ real ganz_trim_range(const real *x, size_t count, int p, bool power_of_two);
  * and 2^8. Writes the z in the masters; to be refreshed. GANZ_ENOMEM. */
 ganz_status ganz_weights_set_scales(ganz_weights *w, const ganz_net *net, ganz_error *err);
 
-/* Weights of a net whose states are all CODES: packed codes, norms, biases and the target space as values, no masters.
- * GANZ_EUNSUPPORTED on a device without integer kernels. The caller then fills them in: each site by ganz_weights_pack,
- * w->value of what is not a weight, w->input_scale (all positive). Never refreshed. */
+/* Weights of an integer model: packed codes of integer sites; values of float weights, norms, biases and tables; no
+ * masters. GANZ_EUNSUPPORTED on a device without integer kernels. The caller then fills them in: each integer site by
+ * ganz_weights_pack, w->value of all that is not NULL, w->input_scale (all positive). Never refreshed. */
 ganz_status ganz_weights_open_codes(ganz_weights *w, const ganz_net *net, ganz_backend *be, ganz_error *err);
-/* codes (out, in) in ordinary memory, and their scales, one or (out) where by_row; not needed afterwards. */
+/* codes (out, in) in ordinary memory, and their scales, one or (out) where per_row; not needed afterwards. */
 void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *codes, const real *scales);
 /* Where the scales of a site's weight are, and how many. */
 static inline real *ganz_site_scales(const ganz_weights *w, const ganz_site *site)
 {
-    return w->weight_scale + (site->by_row ? site->row : site->place);
+    return w->weight_scale + (site->rule.per_row ? site->row : site->place);
 }
-static inline int ganz_site_scale_count(const ganz_site *site) { return site->by_row ? site->out : 1; }
+static inline int ganz_site_scale_count(const ganz_site *site) { return site->rule.per_row ? site->out : 1; }
 
-/* Codes of FAKE weights (site->out * site->in) or of its bias (site->out), brought to ordinary memory; the scales that
- * make values of them, one or (out) where by_row; of a bias, one. `work`: as many `real` as codes. */
-void ganz_weights_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *scales, real *work);
-real ganz_weights_bias_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *work);
+/* What an integer model keeps of weights in state FAKE, in ordinary memory: codes and scales, each brought there once.
+ * What stays a value is where it was. */
+typedef struct ganz_frozen_weights {
+    int8_t *codes;      /* (params.block) of weights and biases, at the offsets of their parameters */
+    real *weight_scale; /* (net.rows) see ganz_site_scales */
+    real *bias_scale;   /* (sites) */
+    real *input_scale;  /* (scales) */
+} ganz_frozen_weights;
+ganz_status ganz_frozen_open(ganz_frozen_weights *frozen, const ganz_net *net, const ganz_weights *weights,
+                             ganz_error *err);
+void ganz_frozen_close(ganz_frozen_weights *frozen);
+/* Whether the parameter is kept as codes. */
+bool ganz_param_is_coded(const ganz_net *net, const ganz_param *param);
+
+/* Opens, on `be`, integer weights of the same numbers as `fake`, in memory. The states of the net are to become CODES.
+ */
+ganz_status ganz_weights_freeze(ganz_weights *codes, const ganz_net *net, const ganz_weights *fake, ganz_backend *be,
+                                ganz_error *err);
 
 /* Tokens of one pass, on the device. Made from a batch by the trainer, from sentences by the search. */
 typedef struct ganz_tokens {
     int rows;
-    const int32_t *ids, *positions; /* (rows); an id < 1 embeds as zero */
+    const int32_t *ids, *positions; /* (rows); GANZ_START embeds as the start vector, or as zero */
     const int32_t *row, *slot;      /* (rows) packed row and slot: coordinates of shared masks; NULL without dropout */
     int packed_rows, slots;         /* lines of a residual mask; side of an attention mask */
     const int32_t *by_id;           /* (rows) for the embedding's gradient; NULL without a tape */
@@ -176,19 +210,20 @@ void ganz_net_loss(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded, c
 
 /* ---- one token at a time ------------------------------------------------------------------------ */
 
-/* Key and value rows kept between steps, per decoder layer; rows are numbered alike in all layers. Hypotheses share
- * rows by number: nothing is copied when beams are reordered. */
+/* Key and value rows kept between steps, for each attention of the decoder; rows of self attention are numbered alike
+ * in all. Hypotheses share rows by number: nothing is copied when beams are reordered. */
 typedef struct ganz_keys {
-    int layers, width, capacity, used; /* rows */
-    ganz_type type;                    /* REAL or product type; S8 where inputs are CODES */
-    void **self;                       /* per layer (capacity, 2 * width): k | v */
-    void **cross;                      /* per layer (source_rows, 2 * width): k | v of the memory */
-    int source_rows;
+    const ganz_backend *be;
+    int capacity, used; /* rows of self attention */
+    int source_rows;    /* of cross attention */
+    void **data;        /* (decoder sublayers) rows of k | v; NULL: no attention */
 } ganz_keys;
 
-/* Bytes of device memory a key store needs, and the store itself, from the arenas of the pass (NULL when full). */
-size_t ganz_keys_bytes(const ganz_net *net, const ganz_backend *be, int capacity, int source_rows);
+/* A key store, from the arenas of the pass (NULL when full). */
 ganz_keys *ganz_keys_take(ganz_pass *pass, const ganz_net *net, int capacity, int source_rows);
+
+/* Rows [0, rows) of an attention, k | v; sublayer: its number in the decoder. */
+ganz_matrix ganz_keys_rows(const ganz_keys *keys, const ganz_sublayer *attention, int sublayer, int rows);
 
 /* Fills the cross keys of all layers from the memory, once per batch. */
 void ganz_net_cross_keys(ganz_pass *pass, const ganz_net *net, ganz_tensor *memory, ganz_keys *keys);
@@ -200,7 +235,7 @@ ganz_tensor *ganz_net_step(ganz_pass *pass, const ganz_net *net, const ganz_toke
                            const ganz_spans *self, const ganz_spans *cross);
 
 /* Rows [first, first + rows) of what was decoded, for logits in parts. */
-ganz_tensor ganz_net_part(const ganz_tensor *decoded, int first, int rows);
+ganz_tensor *ganz_net_part(ganz_pass *pass, const ganz_tensor *decoded, int first, int rows);
 /* (rows, vocab) in REAL or the product type. */
 ganz_tensor *ganz_net_logits(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded);
 

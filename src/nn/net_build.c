@@ -1,44 +1,28 @@
-/* The registry of a network: every parameter, site and scale by name. */
+/* The tables of a network: every parameter, site, attention, product and scale, in the one order of its sublayers. */
 #include <stdio.h>
 #include <string.h>
 
 #include "nn/net.h"
 
-enum {
-    MAX_WIDTH = 8192,
-    MAX_FFN = 65536,
-    MAX_LAYERS = 64,
-    MAX_VOCAB = 1 << 20,
-    MAX_POSITIONS = 1 << 16,
-    TARGET_SPACES = 32
-};
-enum { ENCODER_SITES = 6, DECODER_SITES = 10, BITS = 8 };
+enum { TARGET_SPACES = 32 };
 
-static ganz_status in_range(const char *what, int value, int low, int high, ganz_error *err)
-{
-    if (value >= low && value <= high) return GANZ_OK;
-    return ganz_fail(err, GANZ_EINVAL, "%s must be %d to %d, not %d", what, low, high, value);
-}
+/* ---- sublayers ---------------------------------------------------------------------------------- */
 
-ganz_status ganz_config_check(const ganz_config *c, ganz_error *err)
-{
-    GANZ_TRY(in_range("width", c->width, 2, MAX_WIDTH, err));
-    GANZ_TRY(in_range("ffn", c->ffn, 1, MAX_FFN, err));
-    GANZ_TRY(in_range("heads", c->heads, 1, c->width, err));
-    GANZ_TRY(in_range("encoder layers", c->encoder_layers, 1, MAX_LAYERS, err));
-    GANZ_TRY(in_range("decoder layers", c->decoder_layers, 1, MAX_LAYERS, err));
-    GANZ_TRY(in_range("vocabulary", c->vocab, 2, MAX_VOCAB, err));
-    GANZ_TRY(in_range("positions", c->max_positions, 1, MAX_POSITIONS, err));
-    if (c->width % 2 != 0) return ganz_fail(err, GANZ_EINVAL, "width must be even, not %d", c->width);
-    if (c->width % c->heads != 0)
-        return ganz_fail(err, GANZ_EINVAL, "width %d does not divide into %d heads", c->width, c->heads);
-    return GANZ_OK;
-}
+/* The order of the network. */
+static const ganz_sublayer_kind encoder_layer[] = {GANZ_SELF_ATTENTION, GANZ_FEED_FORWARD};
+static const ganz_sublayer_kind decoder_layer[] = {GANZ_SELF_ATTENTION, GANZ_CROSS_ATTENTION, GANZ_FEED_FORWARD};
 
-/* ---- pieces ------------------------------------------------------------------------------------- */
+/* What a sublayer adds to the tables. */
+static const struct {
+    const char *name;
+    int sites, pairs, readers;
+} sizes[] = {[GANZ_SELF_ATTENTION] = {"self", 4, 1, 3},
+             [GANZ_CROSS_ATTENTION] = {"cross", 4, 1, 1 + 2 /* of the memory */},
+             [GANZ_FEED_FORWARD] = {"ffn", 2, 0, 1}};
 
 typedef struct builder {
     ganz_net *net;
+    int readers; /* in net->reader so far */
     ganz_error *err;
     ganz_status status; /* of the first failure; later calls do nothing */
 } builder;
@@ -47,6 +31,7 @@ static int add(builder *b, const char *where, const char *what, ganz_param shape
 {
     int index = -1;
     if (b->status != GANZ_OK) return index;
+    if (shape.kind != GANZ_WEIGHT && shape.kind != GANZ_BIAS) shape.site = -1;
     snprintf(shape.name, sizeof shape.name, "%s%s%s", where, *where ? "." : "", what);
     b->status = ganz_params_add(&b->net->params, &shape, contiguous_with_previous, &index, b->err);
     return index;
@@ -55,226 +40,300 @@ static int add(builder *b, const char *where, const char *what, ganz_param shape
 static ganz_norm_layer add_norm(builder *b, const char *where)
 {
     const int d = b->net->config.width;
-    ganz_norm_layer norm;
+    ganz_norm_layer norm = {.epsilon = (real)b->net->config.norm_epsilon,
+                            .after = b->net->config.norm == GANZ_NORM_POST};
     norm.gain = add(b, where, "norm.scale", (ganz_param){.kind = GANZ_NORM_GAIN, .rows = 1, .cols = d}, false);
     norm.bias = add(b, where, "norm.bias", (ganz_param){.kind = GANZ_NORM_BIAS, .rows = 1, .cols = d}, false);
     return norm;
 }
 
-/* Scales get their places here and their parameters at the end (add_scales), so that all z lie one after another. */
-static ganz_scale next_scale(builder *b) { return (ganz_scale){.z = -1, .place = b->net->scales++}; }
-
-static ganz_site new_site(builder *b, const char *where, const char *name, int out, int in)
+static ganz_product *next_product(builder *b, const char *name, const char *second)
 {
-    ganz_site site = {.in = in, .out = out, .weight = -1, .bias = -1, .place = b->net->sites++, .input = next_scale(b)};
-    site.weight_bits = site.input_bits = site.bias_bits = BITS;
-    site.row = b->net->rows;
-    b->net->rows += (int)ganz_round_up((size_t)out, GANZ_ALIGN / sizeof(float));
-    snprintf(site.name, sizeof site.name, "%s%s%s", where, *where ? "." : "", name);
+    ganz_product *const product = &b->net->product[b->net->products++];
+    snprintf(product->name, sizeof product->name, "%s%s", name, second);
+    return product;
+}
+
+/* Scales get their parameters at the end (add_scales), so that all z lie one after another. */
+static ganz_site *next_site(builder *b, const char *where, const char *name, int out, int in)
+{
+    ganz_net *const net = b->net;
+    ganz_site *const site = &net->site[net->sites];
+    *site = (ganz_site){.in = in, .out = out, .weight = -1, .bias = -1, .place = net->sites++, .row = net->rows};
+    net->rows += (int)ganz_round_up((size_t)out, GANZ_ALIGN / sizeof(float));
+    snprintf(site->name, sizeof site->name, "%s%s%s", where, *where ? "." : "", name);
+    next_product(b, site->name, "")->site = site;
     return site;
 }
 
-static ganz_site add_dense(builder *b, const char *where, const char *name, int out, int in,
-                           bool contiguous_with_previous)
+static ganz_site *add_dense(builder *b, const char *where, const char *name, int out, int in,
+                            bool contiguous_with_previous)
 {
-    ganz_site site = new_site(b, where, name, out, in);
-    site.weight = add(b, site.name, "weight", (ganz_param){.kind = GANZ_WEIGHT, .rows = out, .cols = in},
-                      contiguous_with_previous);
+    ganz_site *const site = next_site(b, where, name, out, in);
+    const ganz_param shape = {.kind = GANZ_WEIGHT, .rows = out, .cols = in, .site = site->place};
+    site->weight = add(b, site->name, "weight", shape, contiguous_with_previous);
     return site;
 }
 
-static ganz_site add_dense_bias(builder *b, const char *where, const char *name, int out, int in)
+static void add_bias(builder *b, ganz_site *site, bool contiguous_with_previous)
 {
-    ganz_site site = add_dense(b, where, name, out, in, false);
-    site.bias = add(b, site.name, "bias", (ganz_param){.kind = GANZ_BIAS, .rows = 1, .cols = out}, false);
-    return site;
+    const ganz_param shape = {.kind = GANZ_BIAS, .rows = 1, .cols = site->out, .site = site->place};
+    site->bias = add(b, site->name, "bias", shape, contiguous_with_previous);
 }
 
-static ganz_attention_layer add_attention(builder *b, const char *side, int layer, const char *name, bool cross)
+static ganz_pair *add_pair(builder *b, const char *where, bool target_keys)
+{
+    ganz_net *const net = b->net;
+    ganz_pair *const pair = &net->pair[net->pairs];
+    *pair = (ganz_pair){.place = net->pairs++};
+    snprintf(pair->name, sizeof pair->name, "%s", where);
+    for (int uv = 0; uv < 2; uv++) {
+        ganz_product *const product = next_product(b, pair->name, uv ? ".uv" : ".qk");
+        product->pair = pair;
+        product->uv = uv;
+        product->target_keys = target_keys;
+    }
+    return pair;
+}
+
+/* The next `count` places in the lists of readers. */
+static const ganz_site **take_readers(builder *b, int count, ganz_readers *readers)
+{
+    const ganz_site **const list = b->net->reader + b->readers;
+    b->readers += count;
+    *readers = (ganz_readers){list, count};
+    return list;
+}
+
+/* Biases of q, k and v lie one after another, as their weights do where they read the same rows. */
+static void add_attention_biases(builder *b, ganz_site *const sites[3])
+{
+    const ganz_config *const c = &b->net->config;
+    const bool wanted[3] = {c->q_bias, c->k_bias, c->v_bias};
+    for (int i = 0; i < 3; i++)
+        if (wanted[i]) add_bias(b, sites[i], i > 0 && wanted[i - 1]);
+}
+
+static void add_attention(builder *b, const char *where, bool target_keys, ganz_sublayer *a)
 {
     const int d = b->net->config.width;
-    char where[24];
-    snprintf(where, sizeof where, "%s.%d.%s", side, layer, name);
-    ganz_attention_layer a = {.norm = add_norm(b, where)};
-    a.q = add_dense(b, where, "q", d, d, false);
-    a.k = add_dense(b, where, "k", d, d, !cross); /* what reads the same rows is also one matrix */
-    a.v = add_dense(b, where, "v", d, d, true);
-    a.pair.q = next_scale(b);
-    a.pair.k = next_scale(b);
-    a.pair.u = next_scale(b);
-    a.pair.v = next_scale(b);
-    a.pair.bits = a.pair.u_bits = BITS;
-    snprintf(a.pair.name, sizeof a.pair.name, "%s", where);
-    a.pair.place = b->net->pairs;
-    a.o = add_dense(b, where, "o", d, d, false);
-    b->net->pairs++;
-    return a;
+    const bool cross = a->kind == GANZ_CROSS_ATTENTION;
+    ganz_site *const q = add_dense(b, where, "q", d, d, false);
+    ganz_site *const k = add_dense(b, where, "k", d, d, !cross); /* what reads the same rows is also one matrix */
+    ganz_site *const v = add_dense(b, where, "v", d, d, true);
+    add_attention_biases(b, (ganz_site *const[]){q, k, v});
+    a->pair = add_pair(b, where, target_keys);
+    ganz_site *const o = add_dense(b, where, "o", d, d, false);
+    if (b->net->config.o_bias) add_bias(b, o, false);
+    const ganz_site **const readers = take_readers(b, cross ? 1 : 3, &a->readers);
+    readers[0] = a->q = q;
+    a->k = k;
+    a->v = v;
+    a->o = o;
+    if (cross) return;
+    readers[1] = k;
+    readers[2] = v;
 }
 
-static ganz_ffn_layer add_ffn(builder *b, const char *side, int layer)
+static void add_feed_forward(builder *b, const char *where, ganz_sublayer *f)
 {
-    const int d = b->net->config.width, wide = b->net->config.ffn;
+    const ganz_config *const c = &b->net->config;
+    ganz_site *const in = add_dense(b, where, "in", c->ffn, c->width, false);
+    add_bias(b, in, false);
+    in->activation = c->activation;
+    ganz_site *const out = add_dense(b, where, "out", c->width, c->ffn, false);
+    add_bias(b, out, false);
+    out->after_relu = c->activation == GANZ_ACTIVATION_RELU;
+    f->in = in;
+    f->out = out;
+    take_readers(b, 1, &f->readers)[0] = in;
+}
+
+/* Its own norm goes to whoever reads the stream next where norms come after sublayers: *next. */
+static void add_sublayer(builder *b, const char *side, int layer, ganz_sublayer *s, ganz_norm_layer *next)
+{
     char where[24];
-    snprintf(where, sizeof where, "%s.%d.ffn", side, layer);
-    ganz_ffn_layer f = {.norm = add_norm(b, where)};
-    f.in = add_dense_bias(b, where, "in", wide, d);
-    f.out = add_dense_bias(b, where, "out", d, wide);
-    f.out.after_relu = true;
-    return f;
+    snprintf(where, sizeof where, "%s.%d.%s", side, layer, sizes[s->kind].name);
+    const ganz_norm_layer norm = add_norm(b, where);
+    s->norm = norm.after ? *next : norm;
+    *next = norm;
+    const bool target = strcmp(side, "dec") == 0;
+    if (s->kind == GANZ_FEED_FORWARD) add_feed_forward(b, where, s);
+    else add_attention(b, where, target && s->kind == GANZ_SELF_ATTENTION, s);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static void add_stack(builder *b, const char *side, const ganz_sublayer_kind *order, int kinds, ganz_stack *stack)
+{
+    ganz_norm_layer next = {.gain = -1, .bias = -1};
+    for (int i = 0; i < stack->count; i++) {
+        stack->sublayer[i].kind = order[i % kinds];
+        add_sublayer(b, side, i / kinds, &stack->sublayer[i], &next);
+    }
+    stack->norm = next.after ? next : add_norm(b, side);
+}
+
+/* Keys and values of all cross attentions read the memory. */
+static void list_memory_readers(builder *b)
+{
+    ganz_net *const net = b->net;
+    const ganz_site **const list = take_readers(b, 2 * net->config.decoder_layers, &net->encoder.readers);
+    int count = 0;
+    for (int i = 0; i < net->decoder.count; i++) {
+        const ganz_sublayer *const a = &net->decoder.sublayer[i];
+        if (a->kind != GANZ_CROSS_ATTENTION) continue;
+        list[count++] = a->k;
+        list[count++] = a->v;
+    }
 }
 
 static void add_scale(builder *b, const char *where, const char *name, ganz_scale *scale)
 {
+    ganz_net *const net = b->net;
+    scale->place = net->scales++;
     scale->z = add(b, where, name, (ganz_param){.kind = GANZ_SCALE, .rows = 1, .cols = 1}, scale->place > 0);
-    if (scale->place == 0) b->net->first_scale = scale->z;
-    GANZ_ASSERT(b->status != GANZ_OK || scale->z == b->net->first_scale + scale->place);
+    if (scale->place == 0) net->first_scale = scale->z;
+    GANZ_ASSERT(b->status != GANZ_OK || scale->z == net->first_scale + scale->place);
 }
 
-static void add_attention_scales(builder *b, ganz_attention_layer *a)
-{
-    char pair[40];
-    snprintf(pair, sizeof pair, "%s.pair", a->pair.name);
-    add_scale(b, a->q.name, "x.z", &a->q.input);
-    add_scale(b, a->k.name, "x.z", &a->k.input);
-    add_scale(b, a->v.name, "x.z", &a->v.input);
-    add_scale(b, pair, "q.z", &a->pair.q);
-    add_scale(b, pair, "k.z", &a->pair.k);
-    add_scale(b, pair, "u.z", &a->pair.u);
-    add_scale(b, pair, "v.z", &a->pair.v);
-    add_scale(b, a->o.name, "x.z", &a->o.input);
-}
-
-static void add_ffn_scales(builder *b, ganz_ffn_layer *f)
-{
-    add_scale(b, f->in.name, "x.z", &f->in.input);
-    add_scale(b, f->out.name, "x.z", &f->out.input);
-}
-
-/* In the order in which next_scale gave out the places. */
+/* In the order of the products: of a dense one its input, of a pair both operands. */
 static void add_scales(builder *b)
 {
     ganz_net *const net = b->net;
-    for (int i = 0; i < net->config.encoder_layers; i++) {
-        add_attention_scales(b, &net->encoder[i].self);
-        add_ffn_scales(b, &net->encoder[i].ffn);
+    char where[40];
+    for (int i = 0; i < net->products; i++) {
+        const ganz_product *const p = &net->product[i];
+        if (p->site) {
+            add_scale(b, p->site->name, "x.z", &net->site[p->site->place].input);
+            continue;
+        }
+        ganz_pair *const pair = &net->pair[p->pair->place];
+        snprintf(where, sizeof where, "%s.pair", pair->name);
+        add_scale(b, where, p->uv ? "u.z" : "q.z", p->uv ? &pair->u : &pair->q);
+        add_scale(b, where, p->uv ? "v.z" : "k.z", p->uv ? &pair->v : &pair->k);
     }
-    for (int i = 0; i < net->config.decoder_layers; i++) {
-        add_attention_scales(b, &net->decoder[i].self);
-        add_attention_scales(b, &net->decoder[i].cross);
-        add_ffn_scales(b, &net->decoder[i].ffn);
-    }
-    add_scale(b, net->logits.name, "x.z", &net->logits.input);
 }
 
-/* ---- the net ------------------------------------------------------------------------------------ */
+static int add_table(builder *b, const char *name, int rows)
+{
+    return add(b, "", name, (ganz_param){.kind = GANZ_EMBEDDING, .rows = rows, .cols = b->net->config.width}, false);
+}
+
+static void add_tables(builder *b)
+{
+    ganz_net *const net = b->net;
+    const ganz_config *const c = &net->config;
+    const ganz_param spaces = {.kind = GANZ_TABLE, .rows = TARGET_SPACES, .cols = c->width};
+    const ganz_param start = {.kind = GANZ_VECTOR, .rows = 1, .cols = c->width};
+    net->embedding = net->source_embedding = add_table(b, "embedding", c->vocab);
+    if (c->source_vocab > 0) net->source_embedding = add_table(b, "embedding.source", c->source_vocab);
+    net->target_space = c->no_target_space ? -1 : add(b, "", "target_space", spaces, false);
+    net->start = c->start_vector ? add(b, "", "start", start, false) : -1;
+}
+
+static void add_logits(builder *b)
+{
+    ganz_net *const net = b->net;
+    const ganz_config *const c = &net->config;
+    ganz_site *const logits = next_site(b, "", "logits", c->vocab, c->width);
+    logits->weight = c->own_output ? add_table(b, "embedding.output", c->vocab) : net->embedding;
+    if (b->status == GANZ_OK) net->params.list[logits->weight].site = logits->place;
+    if (c->logits_bias) add_bias(b, logits, false);
+    net->logits = logits;
+    take_readers(b, 1, &net->decoder.readers)[0] = logits;
+}
 
 static void build(builder *b)
 {
     ganz_net *const net = b->net;
-    const ganz_config *const c = &net->config;
-    net->embedding =
-        add(b, "", "embedding", (ganz_param){.kind = GANZ_EMBEDDING, .rows = c->vocab, .cols = c->width}, false);
-    net->target_space =
-        add(b, "", "target_space", (ganz_param){.kind = GANZ_TABLE, .rows = TARGET_SPACES, .cols = c->width}, false);
-    for (int i = 0; i < c->encoder_layers; i++) {
-        net->encoder[i].self = add_attention(b, "enc", i, "self", false);
-        net->encoder[i].ffn = add_ffn(b, "enc", i);
-    }
-    net->encoder_norm = add_norm(b, "enc");
-    for (int i = 0; i < c->decoder_layers; i++) {
-        net->decoder[i].self = add_attention(b, "dec", i, "self", false);
-        net->decoder[i].cross = add_attention(b, "dec", i, "cross", true);
-        net->decoder[i].ffn = add_ffn(b, "dec", i);
-    }
-    net->decoder_norm = add_norm(b, "dec");
-    net->logits = new_site(b, "", "logits", c->vocab, c->width);
-    net->logits.weight = net->embedding;
+    add_tables(b);
+    add_stack(b, "enc", encoder_layer, GANZ_COUNT(encoder_layer), &net->encoder);
+    add_stack(b, "dec", decoder_layer, GANZ_COUNT(decoder_layer), &net->decoder);
+    add_logits(b);
+    list_memory_readers(b);
     add_scales(b);
+}
+
+/* Memory for all tables; false: out of it. */
+static bool take_tables(ganz_net *net)
+{
+    size_t sites = 1, pairs = 0, readers = 1;
+    const size_t encoder = (size_t)net->config.encoder_layers, decoder = (size_t)net->config.decoder_layers;
+    for (size_t i = 0; i < GANZ_COUNT(encoder_layer) + GANZ_COUNT(decoder_layer); i++) {
+        const bool target = i >= GANZ_COUNT(encoder_layer);
+        const size_t layers = target ? decoder : encoder;
+        const ganz_sublayer_kind kind = target ? decoder_layer[i - GANZ_COUNT(encoder_layer)] : encoder_layer[i];
+        sites += layers * (size_t)sizes[kind].sites;
+        pairs += layers * (size_t)sizes[kind].pairs;
+        readers += layers * (size_t)sizes[kind].readers;
+    }
+    net->encoder.count = (int)(encoder * GANZ_COUNT(encoder_layer));
+    net->decoder.count = (int)(decoder * GANZ_COUNT(decoder_layer));
+    net->encoder.sublayer = ganz_alloc((size_t)net->encoder.count, sizeof *net->encoder.sublayer);
+    net->decoder.sublayer = ganz_alloc((size_t)net->decoder.count, sizeof *net->decoder.sublayer);
+    net->site = ganz_alloc(sites, sizeof *net->site);
+    net->pair = ganz_alloc(pairs, sizeof *net->pair);
+    net->product = ganz_alloc(sites + 2 * pairs, sizeof *net->product);
+    net->reader = ganz_alloc(readers, sizeof *net->reader);
+    return net->encoder.sublayer && net->decoder.sublayer && net->site && net->pair && net->product && net->reader;
 }
 
 ganz_status ganz_net_open(ganz_net *net, const ganz_config *config, ganz_error *err)
 {
-    *net = (ganz_net){.config = *config};
+    *net = (ganz_net){.config = ganz_config_complete(config)};
     GANZ_TRY(ganz_config_check(config, err));
-    net->encoder = ganz_alloc((size_t)config->encoder_layers, sizeof *net->encoder);
-    net->decoder = ganz_alloc((size_t)config->decoder_layers, sizeof *net->decoder);
     builder b = {.net = net, .err = err};
-    if (net->encoder && net->decoder) build(&b);
+    const ganz_scheme plain = ganz_scheme_of_bits(GANZ_BITS_MOST);
+    if (take_tables(net)) build(&b);
     else b.status = ganz_fail(err, GANZ_ENOMEM, "out of memory for the layers of a network");
     if (b.status != GANZ_OK) ganz_net_close(net);
+    else ganz_net_set_scheme(net, &plain);
     return b.status;
 }
 
 void ganz_net_close(ganz_net *net)
 {
     ganz_params_free(&net->params);
-    ganz_free(net->encoder);
-    ganz_free(net->decoder);
+    ganz_free(net->encoder.sublayer);
+    ganz_free(net->decoder.sublayer);
+    ganz_free(net->site);
+    ganz_free(net->pair);
+    ganz_free(net->product);
+    ganz_free(net->reader);
     *net = (ganz_net){0};
 }
 
-static ganz_site *attention_site(ganz_attention_layer *a, int index)
+ganz_site *ganz_net_find_site(const ganz_net *net, const char *name)
 {
-    ganz_site *const sites[] = {&a->q, &a->k, &a->v, &a->o};
-    return sites[index];
+    for (int i = 0; i < net->sites; i++)
+        if (strcmp(net->site[i].name, name) == 0) return &net->site[i];
+    return NULL;
 }
 
-static ganz_site *ffn_site(ganz_ffn_layer *f, int index) { return index == 0 ? &f->in : &f->out; }
-
-ganz_site *ganz_net_site(ganz_net *net, int place)
+ganz_pair *ganz_net_find_pair(const ganz_net *net, const char *name)
 {
-    const int encoder_sites = ENCODER_SITES * net->config.encoder_layers;
-    GANZ_ASSERT(place >= 0 && place < net->sites);
-    if (place < encoder_sites) {
-        ganz_encoder_layer *const layer = &net->encoder[place / ENCODER_SITES];
-        const int at = place % ENCODER_SITES;
-        return at < 4 ? attention_site(&layer->self, at) : ffn_site(&layer->ffn, at - 4);
-    }
-    place -= encoder_sites;
-    if (place == DECODER_SITES * net->config.decoder_layers) return &net->logits;
-    ganz_decoder_layer *const layer = &net->decoder[place / DECODER_SITES];
-    const int at = place % DECODER_SITES;
-    if (at < 4) return attention_site(&layer->self, at);
-    return at < 8 ? attention_site(&layer->cross, at - 4) : ffn_site(&layer->ffn, at - 8);
+    for (int i = 0; i < net->pairs; i++)
+        if (strcmp(net->pair[i].name, name) == 0) return &net->pair[i];
+    return NULL;
 }
 
-ganz_pair *ganz_net_pair(ganz_net *net, int index)
+void ganz_net_set_scheme(ganz_net *net, const ganz_scheme *scheme)
 {
-    GANZ_ASSERT(index >= 0 && index < net->pairs);
-    if (index < net->config.encoder_layers) return &net->encoder[index].self.pair;
-    index -= net->config.encoder_layers;
-    ganz_decoder_layer *const layer = &net->decoder[index / 2];
-    return index % 2 == 0 ? &layer->self.pair : &layer->cross.pair;
+    net->scheme = *scheme;
+    net->edition++;
+    for (int i = 0; i < net->sites; i++) net->site[i].rule = ganz_scheme_rule(scheme, net->site[i].name, false);
+    for (int i = 0; i < net->pairs; i++) net->pair[i].rule = ganz_scheme_rule(scheme, net->pair[i].name, true);
+    net->site[net->logits->place].rule.bias_bits = GANZ_BITS_FLOAT; /* log-probabilities of words: they reach far */
 }
 
 void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_state inputs)
 {
+    net->edition++;
     for (int i = 0; i < net->sites; i++) {
-        ganz_site *const site = ganz_net_site(net, i);
-        site->weights = weights;
-        site->inputs = inputs;
+        ganz_site *const site = &net->site[i];
+        site->weights = site->rule.integer ? weights : GANZ_WEIGHTS_FLOAT;
+        site->inputs = site->rule.integer ? inputs : GANZ_INPUTS_FLOAT;
     }
-    for (int i = 0; i < net->pairs; i++) ganz_net_pair(net, i)->inputs = inputs;
+    for (int i = 0; i < net->pairs; i++) net->pair[i].inputs = net->pair[i].rule.integer ? inputs : GANZ_INPUTS_FLOAT;
 }
-
-void ganz_net_set_row_scales(ganz_net *net, bool by_row)
-{
-    for (int i = 0; i < net->sites; i++) ganz_net_site(net, i)->by_row = by_row;
-}
-
-void ganz_net_set_widths(ganz_net *net, ganz_widths widths)
-{
-    for (int i = 0; i < net->sites; i++) {
-        ganz_site *const site = ganz_net_site(net, i);
-        site->weight_bits = widths.weights;
-        site->bias_bits = widths.biases;
-        site->input_bits = widths.inputs;
-    }
-    for (int i = 0; i < net->pairs; i++) {
-        ganz_pair *const pair = ganz_net_pair(net, i);
-        pair->bits = widths.inputs;
-        pair->u_bits = widths.u;
-    }
-}
-
-void ganz_net_set_bits(ganz_net *net, int bits) { ganz_net_set_widths(net, (ganz_widths){bits, bits, bits, bits}); }

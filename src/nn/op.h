@@ -5,14 +5,12 @@
 
 #include "backend/backend.h"
 #include "base/arena.h"
-#include "nn/audit.h"
+#include "nn/instrument.h"
 #include "nn/quant.h"
 
 struct ganz_weights;
 
-enum { GANZ_USES_MOST = 12 }; /* of one value: keys and values of six layers read the memory */
-
-/* A use of a value as integer codes; whoever makes the value writes them with it. */
+/* Codes of a value that the operation that makes it writes beside it, or instead of it. */
 typedef struct ganz_use {
     ganz_code_out out;
     int place;                 /* of the scale */
@@ -22,7 +20,7 @@ typedef struct ganz_use {
 /* A value of the network: a matrix and, in training, its gradient. */
 typedef struct ganz_tensor {
     ganz_matrix m; /* data NULL: only the codes of its uses exist */
-    ganz_use use[GANZ_USES_MOST];
+    ganz_use *use; /* (uses) */
     int uses;
     const real *scale;          /* of integer codes; NULL: plain values */
     bool dropped;               /* values that come out of dropout */
@@ -46,12 +44,11 @@ typedef struct ganz_pass {
     ganz_arena *device; /* their data */
     ganz_tape *tape;    /* NULL: nothing is recorded */
     ganz_dropout dropout;
-    uint64_t seed;                    /* of this step's masks */
-    uint64_t stream;                  /* counts masks within the pass */
-    bool train_weights, learn_scales; /* which parameters get gradients */
-    ganz_audit *audit;                /* NULL: nothing is counted */
-    const ganz_pair *watched[2];      /* attentions whose weights are wanted, or NULL */
-    real *watched_weights; /* (queries, longest key) on the device, all are added to; see ganz_attention_call */
+    uint64_t seed;                     /* of this step's masks */
+    uint64_t stream;                   /* counts masks within the pass */
+    bool train_weights, learn_scales;  /* which parameters get gradients */
+    const ganz_instrument *instrument; /* the first of a list; NULL: nobody looks */
+    bool counts;                       /* memory of the device is only counted: nothing may touch it */
     bool failed;
 } ganz_pass;
 

@@ -37,31 +37,14 @@ static void attention_mask(ganz_pass *pass, const ganz_attend *what, ganz_attent
     call->key_slot = what->keys->slot;
 }
 
-/* Counts both products, and asks for largest sums and for what is clipped of U. */
-static void audit(const ganz_pass *pass, const ganz_pair *pair, bool integers, ganz_attention_call *call)
+ganz_tensor *ganz_op_attention(ganz_pass *pass, const ganz_attend *what, const ganz_site *reader)
 {
-    if (!pass->audit) return;
-    ganz_audit_product *const qk = &pass->audit->qk[pair->place], *const uv = &pass->audit->uv[pair->place];
-    ganz_audit_input *const u = &pass->audit->input[pair->u.place];
-    if (!integers) {
-        qk->float_runs++;
-        uv->float_runs++;
-        return;
-    }
-    qk->integer_runs++;
-    uv->integer_runs++;
-    call->largest_qk = &qk->largest;
-    call->largest_uv = &uv->largest;
-    call->u_codes = &u->codes;
-    call->u_clipped = &u->clipped;
-}
-
-void ganz_op_attention(ganz_pass *pass, const ganz_attend *what, ganz_tensor *y)
-{
-    if (pass->failed) return;
-    const ganz_tensor *const q = what->q, *const k = what->k, *const v = what->v;
+    if (pass->failed) return NULL;
+    ganz_tensor *const q = what->operand[GANZ_Q], *const k = what->operand[GANZ_K], *const v = what->operand[GANZ_V];
     const ganz_pair_u u = ganz_pair_u_of(pass, what->pair);
-    const int width = q->m.cols / what->heads;
+    const int rows = q->m.rows, width = q->m.cols / what->heads;
+    ganz_tensor *const y = ganz_tensor_for_mixed(pass, rows, q->m.cols, what->pair, reader);
+    if (pass->failed) return NULL;
     ganz_attention_call call = {.see = *what->see,
                                 .heads = what->heads,
                                 .width = width,
@@ -75,20 +58,19 @@ void ganz_op_attention(ganz_pass *pass, const ganz_attend *what, ganz_tensor *y)
                                 .out = y->m,
                                 .u_z_grad = ganz_pass_param_grad(pass, what->pair->u.z)};
     attention_mask(pass, what, &call);
-    if (what->pair == pass->watched[0] || what->pair == pass->watched[1]) call.weights = pass->watched_weights;
-    audit(pass, what->pair, u.integers, &call);
     if (y->uses) call.codes = y->use[0].out;
-    if (pass->tape) call.stats = ganz_pass_take(pass, (size_t)q->m.rows * (size_t)what->heads * 2, sizeof(real));
-    if (pass->failed) return;
-    const ganz_observer *const observer = pass->weights->observer;
-    if (observer && observer->attention) observer->attention(observer->context, what->pair, &call);
+    if (pass->tape) call.stats = ganz_pass_take(pass, (size_t)rows * (size_t)what->heads * 2, sizeof(real));
+    if (pass->failed) return NULL;
+    ganz_see_attention(pass, what->pair, &call);
     if (u.integers) pass->be->attention_codes(pass->be, &call);
     else pass->be->attention(pass->be, &call);
     attention_node *const n = ganz_record(pass, sizeof *n, attention_backward);
-    if (!n) return;
-    n->call = call;
-    n->q = what->q;
-    n->k = what->k;
-    n->v = what->v;
-    n->y = y;
+    if (n) {
+        n->call = call;
+        n->q = q;
+        n->k = k;
+        n->v = v;
+        n->y = y;
+    }
+    return pass->failed ? NULL : y;
 }

@@ -51,91 +51,116 @@ static void linear(ganz_pass *pass, const ganz_linear_call *what, ganz_tensor *x
     n->y = y;
 }
 
-/* Counts a product, and asks for its largest sum. */
-static void audit(const ganz_pass *pass, const ganz_site *site, ganz_linear_call *call)
-{
-    if (!pass->audit) return;
-    ganz_audit_product *const product = &pass->audit->site[site->place];
-    if (!call->packed) {
-        product->float_runs++;
-        return;
-    }
-    product->integer_runs++;
-    call->largest = &product->largest;
-}
-
-void ganz_op_linear(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, ganz_tensor *y)
+/* One product into y. `how`: what is asked of it beyond x w^T + b. */
+static void product(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_linear_call *how, ganz_tensor *y)
 {
     ganz_tensor *const in = ganz_op_site_input(pass, x, site);
     if (pass->failed) return;
     ganz_linear_call call = linear_call(pass, in, site, 1);
-    audit(pass, site, &call);
+    call.activation = how->activation;
+    call.before = how->before;
+    call.drop = how->drop;
+    call.add = how->add;
+    ganz_see_linear(pass, site, &call);
     linear(pass, &call, in, y);
 }
 
-void ganz_op_linear_add(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, ganz_tensor *y)
+ganz_tensor *ganz_op_linear(ganz_pass *pass, ganz_tensor *x, const ganz_site *site)
 {
-    ganz_tensor *const in = ganz_op_site_input(pass, x, site);
-    if (pass->failed) return;
-    ganz_linear_call call = linear_call(pass, in, site, 1);
-    GANZ_ASSERT(call.packed && !pass->tape);
-    audit(pass, site, &call);
-    call.add = true;
-    linear(pass, &call, in, y);
+    if (pass->failed) return NULL;
+    ganz_tensor *const y = ganz_tensor_for_result(pass, x->m.rows, site);
+    product(pass, x, site, &(ganz_linear_call){0}, y);
+    return pass->failed ? NULL : y;
 }
 
-void ganz_op_linear_relu(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_tokens *tokens,
-                         ganz_tensor *y)
+ganz_tensor *ganz_op_hidden(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_tokens *tokens,
+                            const ganz_site *reader)
 {
-    ganz_tensor *const in = ganz_op_site_input(pass, x, site);
-    const ganz_drop drop = ganz_pass_drop(pass, pass->dropout.relu, tokens->packed_rows, site->out, tokens->row);
-    if (pass->failed) return;
-    ganz_linear_call call = linear_call(pass, in, site, 1);
-    audit(pass, site, &call);
-    call.activation = GANZ_ACTIVATION_RELU;
-    call.drop = drop;
-    if (drop.mask) ganz_tensor_drops(pass, y);
-    linear(pass, &call, in, y);
+    if (pass->failed) return NULL;
+    ganz_tensor *const y = ganz_tensor_for_readers(pass, x->m.rows, site->out, &(ganz_readers){&reader, 1});
+    ganz_linear_call how = {.activation = site->activation};
+    if (pass->tape && ganz_activation_is_smooth(site->activation)) /* its gradient is that at the value before it */
+        how.before = ganz_matrix_take(pass, x->m.rows, site->out, GANZ_REAL);
+    how.drop = ganz_pass_drop(pass, pass->dropout.relu, tokens->packed_rows, site->out, tokens->row);
+    if (pass->failed) return NULL;
+    if (how.drop.mask) ganz_tensor_drops(pass, y);
+    product(pass, x, site, &how, y);
+    return pass->failed ? NULL : y;
 }
 
-/* Sites are one matrix when nothing is rounded: codes have a scale for each. */
-static bool one_matrix(const ganz_pass *pass, const ganz_site *const *sites, int count)
+/* ---- the residual stream ------------------------------------------------------------------------ */
+
+ganz_branch ganz_branch_begin(ganz_pass *pass, const ganz_stream *s, const ganz_site *last)
 {
-    const ganz_param *const list = pass->weights->params->list;
-    for (int i = 0; i < count; i++) {
-        if (sites[i]->weights != GANZ_WEIGHTS_FLOAT || sites[i]->inputs != GANZ_INPUTS_FLOAT) return false;
-        if (i > 0 && list[sites[i]->weight].offset !=
-                         list[sites[i - 1]->weight].offset + ganz_param_count(&list[sites[i - 1]->weight]))
-            return false;
-    }
-    return true;
+    ganz_branch branch = {.last = last};
+    if (!ganz_site_adds(last)) branch.delta = ganz_tensor_for_result(pass, s->tokens->rows, last);
+    branch.scope = ganz_scope_begin(pass);
+    return branch;
 }
 
-void ganz_op_project(ganz_pass *pass, ganz_tensor *x, const ganz_site *const *sites, int count, ganz_tensor *y)
+void ganz_branch_end(ganz_pass *pass, ganz_stream *s, const ganz_branch *branch, ganz_tensor *x)
+{
+    const ganz_linear_call how = {.add = !branch->delta};
+    if (!pass->failed) product(pass, x, branch->last, &how, branch->delta ? branch->delta : s->x);
+    s->delta = branch->delta;
+    ganz_scope_end(pass, branch->scope);
+}
+
+/* ---- operands of attention ---------------------------------------------------------------------- */
+
+/* One product, rounded with the operand's own scale; codes go to `into` where that is not NULL. */
+static ganz_tensor *operand(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_pair *pair,
+                            const ganz_scale *scale, const ganz_matrix *into)
+{
+    if (pass->failed) return NULL;
+    ganz_tensor *const y = ganz_tensor_for_operand(pass, x->m.rows, site->out, pair, scale, into);
+    product(pass, x, site, &(ganz_linear_call){0}, y);
+    if (pass->failed) return NULL;
+    return ganz_op_pair_input(pass, y, pair, scale, into ? ganz_tensor_over(pass, into, NULL) : NULL);
+}
+
+static ganz_tensor *part_of(ganz_pass *pass, ganz_tensor *all, int number, int width)
+{
+    return all->m.cols == width ? all : ganz_tensor_columns(pass, all, number * width, width);
+}
+
+/* Outputs of `count` sites of the same input side by side in y. */
+static void products(ganz_pass *pass, ganz_tensor *x, const ganz_site *const *sites, int count, ganz_tensor *y)
 {
     if (pass->failed) return;
-    if (one_matrix(pass, sites, count)) {
+    if (count > 1 && ganz_sites_are_one(pass, sites, count)) {
         ganz_linear_call call = linear_call(pass, x, sites[0], count);
-        for (int i = 0; i < count; i++) audit(pass, sites[i], &call);
+        for (int i = 0; i < count; i++) ganz_see_linear(pass, sites[i], &call);
         linear(pass, &call, x, y);
         return;
     }
-    int col = 0;
-    for (int i = 0; i < count; col += sites[i]->out, i++) {
-        ganz_tensor *const part = ganz_tensor_columns(pass, y, col, sites[i]->out);
-        ganz_op_linear(pass, x, sites[i], part);
+    for (int i = 0; i < count && !pass->failed; i++) {
+        ganz_tensor *const part = part_of(pass, y, i, sites[i]->out);
+        product(pass, x, sites[i], &(ganz_linear_call){0}, part);
+    }
+}
+
+void ganz_op_project(ganz_pass *pass, ganz_tensor *x, const ganz_projection *what, ganz_tensor *made[GANZ_OPERANDS])
+{
+    const ganz_sublayer *const a = what->attention;
+    const ganz_pair *const pair = a->pair;
+    const ganz_site *const sites[GANZ_OPERANDS] = {a->q, a->k, a->v};
+    const ganz_scale *const scales[GANZ_OPERANDS] = {&pair->q, &pair->k, &pair->v};
+    const int first = what->first, end = first + what->count, d = a->q->out;
+    if (pass->failed) return;
+    const bool together = !ganz_pair_rounds(pair);
+    ganz_tensor *const all = !together    ? NULL
+                             : what->into ? ganz_tensor_over(pass, what->into, NULL)
+                                          : ganz_tensor_for_operands(pass, x->m.rows, what->count * d, pair);
+    if (together) products(pass, x, sites + first, what->count, all);
+    for (int i = first; i < end && !pass->failed; i++) {
+        const ganz_matrix place = what->into ? ganz_matrix_columns(what->into, (i - first) * d, d) : (ganz_matrix){0};
+        if (!together) made[i] = operand(pass, x, sites[i], pair, scales[i], what->into ? &place : NULL);
+        else made[i] = ganz_op_pair_input(pass, part_of(pass, all, i - first, d), pair, scales[i], NULL);
     }
 }
 
 /* ---- loss --------------------------------------------------------------------------------------- */
-
-static ganz_matrix rows_of(const ganz_matrix *m, int row, int rows)
-{
-    ganz_matrix part = *m;
-    part.rows = rows;
-    part.data = (char *)m->data + (size_t)row * (size_t)m->ld * ganz_type_bytes(m->type);
-    return part;
-}
 
 /* A matrix for the logits of a chunk. Nobody reads them but the loss, and they are large. */
 static ganz_matrix logits_of(ganz_pass *pass, int rows, int cols)
@@ -151,7 +176,7 @@ static ganz_linear_call lesson_call(ganz_pass *pass, const ganz_teacher *teacher
     if (!teacher) return (ganz_linear_call){0};
     const ganz_pass other = {.be = pass->be, .weights = teacher->weights};
     const ganz_tensor decoded = {.m = teacher->decoded};
-    ganz_linear_call call = linear_call(&other, &decoded, &teacher->net->logits, 1);
+    ganz_linear_call call = linear_call(&other, &decoded, teacher->net->logits, 1);
     call.y = logits_of(pass, chunk, call.out);
     return call;
 }
@@ -161,7 +186,7 @@ static ganz_linear_call make_chunk(ganz_pass *pass, const ganz_linear_call *whol
 {
     ganz_linear_call call = *whole;
     call.rows = call.y.rows = rows;
-    call.x.m = rows_of(&whole->x.m, row, rows);
+    call.x.m = ganz_matrix_rows(&whole->x.m, row, rows);
     run(pass, &call);
     return call;
 }
@@ -184,7 +209,7 @@ static void loss_chunk(ganz_pass *pass, const ganz_linear_call *whole, const gan
     pass->be->loss(pass->be, &loss);
     if (!pass->tape) return;
     call.y_grad = call.y;
-    call.x_grad = rows_of(&whole->x_grad, row, rows);
+    call.x_grad = ganz_matrix_rows(&whole->x_grad, row, rows);
     pass->be->linear_grad(pass->be, &call);
 }
 

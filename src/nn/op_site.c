@@ -6,8 +6,9 @@
 
 #include "nn/ops.h"
 
-/* What is to be rounded stays in REAL up to there; a gradient never is. */
-ganz_tensor *ganz_tensor_for_input(ganz_pass *pass, int rows, int cols, ganz_inputs_state state)
+/* Room for a value that is used only as an input of this state. What is to be rounded stays in REAL up to there; its
+ * gradient is an operand of products. */
+static ganz_tensor *values_for(ganz_pass *pass, int rows, int cols, ganz_inputs_state state)
 {
     ganz_tensor *const t =
         ganz_tensor_new(pass, rows, cols, state == GANZ_INPUTS_FLOAT ? pass->be->product : GANZ_REAL);
@@ -49,17 +50,15 @@ static ganz_tensor *quantize(ganz_pass *pass, ganz_tensor *x, const ganz_scale *
 {
     ganz_tensor *const codes = into ? into : ganz_tensor_new(pass, x->m.rows, x->m.cols, type);
     if (!codes) return NULL;
-    ganz_audit_input *const audit = pass->audit ? &pass->audit->input[scale->place] : NULL;
-    int64_t *const counted = type == GANZ_S8 || pass->tape ? NULL : pass->weights->clipped + scale->place;
-    const ganz_quantize_call call = {.x = x->m,
-                                     .codes = codes->m,
-                                     .scale = scale_of(pass, x, scale),
-                                     .p = ganz_code_max(bits, true),
-                                     .is_signed = true,
-                                     .clipped = audit ? &audit->clipped : counted,
-                                     .z_grad = ganz_pass_param_grad(pass, scale->z)};
+    ganz_quantize_call call = {.x = x->m,
+                               .codes = codes->m,
+                               .scale = scale_of(pass, x, scale),
+                               .p = ganz_code_max(bits, true),
+                               .is_signed = true,
+                               .clipped = type == GANZ_S8 || pass->tape ? NULL : pass->weights->clipped + scale->place,
+                               .z_grad = ganz_pass_param_grad(pass, scale->z)};
     codes->scale = call.scale;
-    if (audit) audit->codes += (int64_t)x->m.rows * x->m.cols;
+    ganz_see_input(pass, scale->place, &x->m, &call);
     pass->be->quantize(pass->be, &call);
     quantize_node *const n = ganz_record(pass, sizeof *n, quantize_backward);
     if (n) {
@@ -86,7 +85,7 @@ static ganz_tensor *round_rows(ganz_pass *pass, const ganz_tensor *x, int bits)
 {
     GANZ_ASSERT(pass->be->host && !pass->tape);
     ganz_tensor *const y = ganz_tensor_new(pass, x->m.rows, x->m.cols, GANZ_REAL);
-    for (int row = 0; y && row < x->m.rows; row++)
+    for (int row = 0; y && !pass->counts && row < x->m.rows; row++)
         round_row((const real *)x->m.data + (size_t)row * (size_t)x->m.ld, x->m.cols, ganz_code_max(bits, true),
                   (real *)y->m.data + (size_t)row * (size_t)y->m.ld);
     return y;
@@ -106,29 +105,32 @@ static ganz_tensor *input(ganz_pass *pass, ganz_tensor *x, ganz_inputs_state sta
     if (pass->failed) return NULL;
     for (int i = 0; i < x->uses; i++)
         if (x->use[i].place == scale->place) return use_as_input(pass, &x->use[i]);
-    const ganz_observer *const observer = pass->weights->observer;
-    if (observer) observer->input(observer->context, scale->place, &x->m);
-    if (state == GANZ_INPUTS_DYNAMIC) return round_rows(pass, x, bits);
     if (state == GANZ_INPUTS_CODES) return quantize(pass, x, scale, bits, GANZ_S8, into);
     if (state == GANZ_INPUTS_FAKE) return quantize(pass, x, scale, bits, pass->be->product, into);
+    ganz_see_input(pass, scale->place, &x->m, NULL);
+    if (state == GANZ_INPUTS_DYNAMIC) return round_rows(pass, x, bits);
     if (state == GANZ_INPUTS_MEASURE) pass->be->largest(pass->be, &x->m, pass->weights->largest + scale->place);
     return x;
 }
 
 /* ---- values that are wanted as codes only ------------------------------------------------------- */
 
-/* An audit asks for the values, and so do the gradients of scales: then nobody writes codes in passing. */
+/* The integer engine writes codes in passing for so many readers at most: for more (the memory, read by keys and values
+ * of all layers) values are made once, and each reader rounds them where it wants its codes. */
+enum { DIRECT_READERS = 4 };
+
+/* Gradients of scales, and instruments, ask for the values: then codes are not written in passing. */
 static bool in_passing(const ganz_pass *pass, ganz_inputs_state state)
 {
-    if (state == GANZ_INPUTS_FAKE)
-        return pass->be->makes_codes && pass->tape && !pass->learn_scales && !pass->weights->observer;
-    return state == GANZ_INPUTS_CODES && !pass->audit;
+    if (ganz_inputs_are_seen(pass)) return false;
+    if (state == GANZ_INPUTS_FAKE) return pass->be->makes_codes && pass->tape && !pass->learn_scales;
+    return state == GANZ_INPUTS_CODES;
 }
 
 static bool agree(const ganz_pass *pass, const ganz_site *a, const ganz_site *b)
 {
     const real *const scale = pass->weights->input_scale;
-    return pass->be->host && a->input_bits == b->input_bits && scale[a->input.place] == scale[b->input.place];
+    return pass->be->host && a->rule.input_bits == b->rule.input_bits && scale[a->input.place] == scale[b->input.place];
 }
 
 static ganz_use use_of(const ganz_pass *pass, const ganz_scale *scale, int bits, const ganz_code_out *out)
@@ -139,12 +141,14 @@ static ganz_use use_of(const ganz_pass *pass, const ganz_scale *scale, int bits,
     return use;
 }
 
-/* No values, codes for no use yet. */
-static ganz_tensor *coded(ganz_pass *pass, int rows, int cols, ganz_inputs_state state)
+/* No values, codes for no use yet, room for so many uses. */
+static ganz_tensor *coded(ganz_pass *pass, int rows, int cols, ganz_inputs_state state, int uses)
 {
     const ganz_type type = state == GANZ_INPUTS_FAKE ? pass->be->product : GANZ_S8;
     const ganz_matrix none = {rows, cols, cols, type, NULL};
-    return ganz_tensor_over(pass, &none, NULL);
+    ganz_tensor *const t = ganz_tensor_over(pass, &none, NULL);
+    if (t && !(t->use = ganz_arena_take(pass->host, (size_t)uses, sizeof *t->use))) pass->failed = true;
+    return pass->failed ? NULL : t;
 }
 
 /* Room for the codes of a tensor and, where gradients will come, for what they pass through. */
@@ -157,20 +161,74 @@ static ganz_code_out code_room(ganz_pass *pass, const ganz_tensor *t)
     return out;
 }
 
-ganz_tensor *ganz_tensor_for_sites(ganz_pass *pass, int rows, int cols, const ganz_site *const *sites, int count)
+static bool as_codes(const ganz_pass *pass, const ganz_readers *readers)
 {
-    bool codes = count <= GANZ_USES_MOST;
-    for (int i = 0; i < count; i++)
-        codes = codes && in_passing(pass, sites[i]->inputs) && sites[i]->inputs == sites[0]->inputs;
-    if (!codes) return ganz_tensor_for_input(pass, rows, cols, sites[0]->inputs);
-    ganz_tensor *const t = coded(pass, rows, cols, sites[0]->inputs);
-    for (int i = 0; i < count && !pass->failed; i++) {
+    const ganz_inputs_state state = readers->site[0]->inputs;
+    if (state == GANZ_INPUTS_CODES && readers->count > DIRECT_READERS) return false;
+    for (int i = 0; i < readers->count; i++)
+        if (readers->site[i]->inputs != state) return false;
+    return in_passing(pass, state);
+}
+
+static ganz_tensor *codes_for(ganz_pass *pass, int rows, int cols, const ganz_readers *readers)
+{
+    const ganz_site *const *const sites = readers->site;
+    ganz_tensor *const t = coded(pass, rows, cols, sites[0]->inputs, readers->count);
+    for (int i = 0; i < readers->count && !pass->failed; i++) {
         int same = 0;
         while (same < i && !agree(pass, sites[same], sites[i])) same++;
         const ganz_code_out out = same < i ? t->use[same].out : code_room(pass, t);
-        t->use[t->uses++] = use_of(pass, &sites[i]->input, sites[i]->input_bits, &out);
+        t->use[t->uses++] = use_of(pass, &sites[i]->input, sites[i]->rule.input_bits, &out);
     }
     return pass->failed ? NULL : t;
+}
+
+/* FLOAT only where all readers are. */
+static ganz_inputs_state roughest_state(const ganz_readers *readers)
+{
+    for (int i = 0; i < readers->count; i++)
+        if (readers->site[i]->inputs != GANZ_INPUTS_FLOAT) return readers->site[i]->inputs;
+    return GANZ_INPUTS_FLOAT;
+}
+
+ganz_tensor *ganz_tensor_for_readers(ganz_pass *pass, int rows, int cols, const ganz_readers *readers)
+{
+    ganz_tensor *const t = as_codes(pass, readers) ? codes_for(pass, rows, cols, readers)
+                                                   : values_for(pass, rows, cols, roughest_state(readers));
+    if (t && !ganz_sites_are_one(pass, readers->site, readers->count)) t->grad_type = GANZ_REAL; /* several add to it */
+    return t;
+}
+
+ganz_tensor *ganz_tensor_for_stream(ganz_pass *pass, const ganz_tensor *x, const ganz_readers *readers)
+{
+    const int rows = x->m.rows, cols = x->m.cols;
+    const ganz_matrix none = {rows, cols, cols, GANZ_REAL, NULL};
+    ganz_tensor *const t =
+        as_codes(pass, readers) ? codes_for(pass, rows, cols, readers) : ganz_tensor_over(pass, &none, NULL);
+    if (!t) return NULL;
+    t->m = x->m;
+    if (pass->tape) t->m.data = ganz_pass_take(pass, (size_t)rows * (size_t)cols, sizeof(real));
+    t->grad_type = GANZ_REAL;
+    return pass->failed ? NULL : t;
+}
+
+/* Float attention writes no integer codes: its reader rounds for itself. */
+ganz_tensor *ganz_tensor_for_mixed(ganz_pass *pass, int rows, int cols, const ganz_pair *pair, const ganz_site *reader)
+{
+    const ganz_readers readers = {&reader, 1};
+    if (pair->inputs != GANZ_INPUTS_CODES && reader->inputs == GANZ_INPUTS_CODES)
+        return ganz_tensor_new(pass, rows, cols, GANZ_REAL);
+    return ganz_tensor_for_readers(pass, rows, cols, &readers);
+}
+
+ganz_tensor *ganz_tensor_for_result(ganz_pass *pass, int rows, const ganz_site *site)
+{
+    return values_for(pass, rows, site->out, site->inputs);
+}
+
+ganz_tensor *ganz_tensor_for_operands(ganz_pass *pass, int rows, int cols, const ganz_pair *pair)
+{
+    return values_for(pass, rows, cols, pair->inputs);
 }
 
 void ganz_tensor_drops(const ganz_pass *pass, ganz_tensor *t)
@@ -179,27 +237,45 @@ void ganz_tensor_drops(const ganz_pass *pass, ganz_tensor *t)
     for (int i = 0; i < t->uses; i++) t->use[i].out.scale = pass->weights->dropped_scale + t->use[i].place;
 }
 
-ganz_tensor *ganz_tensor_for_pair(ganz_pass *pass, int rows, int cols, const ganz_pair *pair, const ganz_scale *scale,
-                                  const ganz_matrix *into)
+ganz_tensor *ganz_tensor_for_operand(ganz_pass *pass, int rows, int cols, const ganz_pair *pair,
+                                     const ganz_scale *scale, const ganz_matrix *into)
 {
-    if (!in_passing(pass, pair->inputs)) return ganz_tensor_for_input(pass, rows, cols, pair->inputs);
-    ganz_tensor *const t = coded(pass, rows, cols, pair->inputs);
+    if (!in_passing(pass, pair->inputs)) return values_for(pass, rows, cols, pair->inputs);
+    ganz_tensor *const t = coded(pass, rows, cols, pair->inputs, 1);
     if (!t) return NULL;
     const ganz_code_out out = into ? (ganz_code_out){.m = *into} : code_room(pass, t);
     if (pass->failed) return NULL;
-    t->use[t->uses++] = use_of(pass, scale, pair->bits, &out);
+    t->use[t->uses++] = use_of(pass, scale, pair->rule.input_bits, &out);
     return t;
 }
 
 ganz_tensor *ganz_op_site_input(ganz_pass *pass, ganz_tensor *x, const ganz_site *site)
 {
-    return input(pass, x, site->inputs, &site->input, site->input_bits, NULL);
+    return input(pass, x, site->inputs, &site->input, site->rule.input_bits, NULL);
 }
 
 ganz_tensor *ganz_op_pair_input(ganz_pass *pass, ganz_tensor *x, const ganz_pair *pair, const ganz_scale *scale,
                                 ganz_tensor *into)
 {
-    return input(pass, x, pair->inputs, scale, pair->bits, into);
+    return input(pass, x, pair->inputs, scale, pair->rule.input_bits, into);
+}
+
+/* ---- attention ---------------------------------------------------------------------------------- */
+
+bool ganz_pair_rounds(const ganz_pair *pair)
+{
+    return pair->inputs == GANZ_INPUTS_FAKE || pair->inputs == GANZ_INPUTS_CODES;
+}
+
+ganz_type ganz_pair_kept_type(const ganz_pair *pair, const ganz_backend *be)
+{
+    const ganz_inputs_state state = pair->inputs;
+    return state == GANZ_INPUTS_CODES ? GANZ_S8 : state == GANZ_INPUTS_MEASURE ? GANZ_REAL : be->product;
+}
+
+ganz_tensor *ganz_op_pair_kept(ganz_pass *pass, const ganz_pair *pair, const ganz_scale *scale, const ganz_matrix *m)
+{
+    return ganz_tensor_over(pass, m, ganz_pair_rounds(pair) ? pass->weights->input_scale + scale->place : NULL);
 }
 
 ganz_pair_u ganz_pair_u_of(const ganz_pass *pass, const ganz_pair *pair)
@@ -208,11 +284,34 @@ ganz_pair_u ganz_pair_u_of(const ganz_pass *pass, const ganz_pair *pair)
     const bool integers = pair->inputs == GANZ_INPUTS_CODES;
     return (ganz_pair_u){.integers = integers,
                          .scale = integers || pair->inputs == GANZ_INPUTS_FAKE ? w->input_scale + pair->u.place : NULL,
-                         .max = ganz_code_max(pair->u_bits, false),
+                         .max = ganz_code_max(pair->rule.attention_bits, false),
                          .largest = pair->inputs == GANZ_INPUTS_MEASURE ? w->largest + pair->u.place : NULL};
 }
 
 /* ---- weights ------------------------------------------------------------------------------------ */
+
+bool ganz_site_adds(const ganz_site *site) { return site->inputs == GANZ_INPUTS_CODES; }
+
+/* Neither has a bias, or the second one's begins where the first one's ends. */
+static bool biases_touch(const ganz_pass *pass, const ganz_site *a, const ganz_site *b)
+{
+    if (a->bias < 0 || b->bias < 0) return a->bias < 0 && b->bias < 0;
+    return ganz_pass_param(pass, a->bias) + a->out == ganz_pass_param(pass, b->bias);
+}
+
+/* Codes have a scale for each site, so what is rounded is not one product. */
+bool ganz_sites_are_one(const ganz_pass *pass, const ganz_site *const *sites, int count)
+{
+    const real *end = NULL;
+    for (int i = 0; i < count && count > 1; i++) {
+        if (sites[i]->weights != GANZ_WEIGHTS_FLOAT || sites[i]->inputs != GANZ_INPUTS_FLOAT) return false;
+        const real *const begin = ganz_pass_param(pass, sites[i]->weight);
+        if (end && begin != end) return false;
+        end = begin + (size_t)sites[i]->out * (size_t)sites[i]->in;
+        if (i > 0 && !biases_touch(pass, sites[i - 1], sites[i])) return false;
+    }
+    return true;
+}
 
 ganz_operand ganz_site_weight(const ganz_pass *pass, const ganz_site *site, int count)
 {
@@ -222,7 +321,8 @@ ganz_operand ganz_site_weight(const ganz_pass *pass, const ganz_site *site, int 
     const size_t offset = w->params->list[site->weight].offset;
     const bool fake = site->weights == GANZ_WEIGHTS_FAKE, copy = fake || pass->be->product != GANZ_REAL;
     ganz_operand o = {.m = {site->out * count, site->in, site->in, copy ? pass->be->product : GANZ_REAL, NULL}};
-    o.m.data = copy ? (char *)w->copy + offset * ganz_type_bytes(pass->be->product) : (char *)(w->master + offset);
+    o.m.data = copy ? (char *)w->copy + offset * ganz_type_bytes(pass->be->product)
+                    : (char *)ganz_pass_param(pass, site->weight);
     o.scale = fake ? ganz_site_scales(w, site) : NULL;
     return o;
 }
@@ -241,9 +341,12 @@ const real *ganz_site_bias(const ganz_pass *pass, const ganz_site *site)
     return ganz_pass_param(pass, site->bias);
 }
 
-ganz_operand ganz_embedding_table(const ganz_pass *pass, const ganz_net *net)
+ganz_table ganz_embedding_table(const ganz_pass *pass, const ganz_net *net, int param)
 {
-    if (net->logits.weights != GANZ_WEIGHTS_FLOAT && !net->float_lookup) return ganz_site_weight(pass, &net->logits, 1);
-    const int d = net->config.width;
-    return (ganz_operand){.m = {net->config.vocab, d, d, GANZ_REAL, ganz_pass_param(pass, net->embedding)}};
+    const ganz_site *const logits = net->logits;
+    if (param == logits->weight && logits->weights != GANZ_WEIGHTS_FLOAT && !net->scheme.float_lookup)
+        return (ganz_table){ganz_site_weight(pass, logits, 1), ganz_site_by_row(logits),
+                            ganz_site_packed(pass, logits)};
+    const ganz_param *const p = &net->params.list[param];
+    return (ganz_table){.operand.m = {p->rows, p->cols, p->cols, GANZ_REAL, ganz_pass_param(pass, param)}};
 }

@@ -1,7 +1,7 @@
 /* The operations by name, for the network and the tests.
  *
- * A tensor that is NULL means that the pass has failed; every operation then does nothing. Results are written to a
- * tensor the caller made, so that it decides where they live. */
+ * A tensor that is NULL means that the pass has failed; every operation then does nothing. An operation takes the
+ * memory of its result itself, in the form its readers want: values, codes, or both. */
 #ifndef GANZ_NN_OPS_H
 #define GANZ_NN_OPS_H
 
@@ -11,8 +11,11 @@
 
 void *ganz_pass_take(ganz_pass *pass, size_t count, size_t element); /* device memory; NULL: failed */
 ganz_tensor *ganz_tensor_new(ganz_pass *pass, int rows, int cols, ganz_type type);
-ganz_tensor *ganz_tensor_over(ganz_pass *pass, const ganz_matrix *m, const real *scale); /* memory of somebody else */
+ganz_tensor *ganz_tensor_over(ganz_pass *pass, const ganz_matrix *m, const real *scale); /* memory that exists */
 ganz_tensor *ganz_tensor_columns(ganz_pass *pass, ganz_tensor *parent, int col, int cols);
+ganz_matrix ganz_matrix_take(ganz_pass *pass, int rows, int cols, ganz_type type); /* data NULL: failed */
+ganz_matrix ganz_matrix_columns(const ganz_matrix *m, int col, int cols);
+ganz_matrix ganz_matrix_rows(const ganz_matrix *m, int row, int rows); /* data NULL stays NULL */
 
 /* Makes sure t->grad has memory. *add: something is there already. False: failed. */
 bool ganz_tensor_grad(ganz_pass *pass, ganz_tensor *t, bool *add);
@@ -57,18 +60,23 @@ static inline real *ganz_pass_param_grad(const ganz_pass *pass, int index)
 
 /* ---- precision (op_site.c): the one place that looks at states ----------------------------------- */
 
-/* A tensor whose only use is as an input of this state; its gradient is an operand of products. */
-ganz_tensor *ganz_tensor_for_input(ganz_pass *pass, int rows, int cols, ganz_inputs_state state);
-
-/* A tensor for a value that only these sites read: in the type they ask for or, where they multiply integers, or play
- * at it with scales that do not learn, as codes that its maker writes at once (one matrix for all whose scales agree).
- * For many or unlike sites: values. */
-ganz_tensor *ganz_tensor_for_sites(ganz_pass *pass, int rows, int cols, const ganz_site *const *sites, int count);
+/* Room for a value that only these sites read: in the type they ask for or, where they multiply integers, or emulate it
+ * with scales that do not learn, for codes that its maker writes at once (one matrix for all whose scales agree). */
+ganz_tensor *ganz_tensor_for_readers(ganz_pass *pass, int rows, int cols, const ganz_readers *readers);
+/* Room for the residual stream after a norm: values and, as above, codes for the sites that read it. Without a tape the
+ * values take the place of x. */
+ganz_tensor *ganz_tensor_for_stream(ganz_pass *pass, const ganz_tensor *x, const ganz_readers *readers);
+/* The same for an operand of an attention; codes of a pair that multiplies integers go to `into` where that is not
+ * NULL. */
+ganz_tensor *ganz_tensor_for_operand(ganz_pass *pass, int rows, int cols, const ganz_pair *pair,
+                                     const ganz_scale *scale, const ganz_matrix *into);
+/* Room for what an attention mixes, read by one site. */
+ganz_tensor *ganz_tensor_for_mixed(ganz_pass *pass, int rows, int cols, const ganz_pair *pair, const ganz_site *reader);
+/* Room for values that a product makes; for those of several products of an attention side by side. */
+ganz_tensor *ganz_tensor_for_result(ganz_pass *pass, int rows, const ganz_site *site);
+ganz_tensor *ganz_tensor_for_operands(ganz_pass *pass, int rows, int cols, const ganz_pair *pair);
 /* To be called before t is made by an operation that drops: its codes have another scale then. */
 void ganz_tensor_drops(const ganz_pass *pass, ganz_tensor *t);
-/* The same for an operand of a pair; codes of a pair that multiplies integers go to `into` where that is not NULL. */
-ganz_tensor *ganz_tensor_for_pair(ganz_pass *pass, int rows, int cols, const ganz_pair *pair, const ganz_scale *scale,
-                                  const ganz_matrix *into);
 
 /* x as the input of a product: itself (FLOAT), itself and measured (MEASURE), or its codes (FAKE, CODES). Codes go to
  * `into` where that is not NULL. */
@@ -76,12 +84,27 @@ ganz_tensor *ganz_op_site_input(ganz_pass *pass, ganz_tensor *x, const ganz_site
 ganz_tensor *ganz_op_pair_input(ganz_pass *pass, ganz_tensor *x, const ganz_pair *pair, const ganz_scale *scale,
                                 ganz_tensor *into);
 
-/* The weight of `count` sites that lie one after another, as one operand (rows: all their outputs). */
+/* Operands of an attention that are kept between passes: their type, and rows of them as an operand again. */
+ganz_type ganz_pair_kept_type(const ganz_pair *pair, const ganz_backend *be);
+ganz_tensor *ganz_op_pair_kept(ganz_pass *pass, const ganz_pair *pair, const ganz_scale *scale, const ganz_matrix *m);
+/* Each operand of the attention is rounded with a scale of its own. */
+bool ganz_pair_rounds(const ganz_pair *pair);
+
+/* The product adds to the residual stream itself. */
+bool ganz_site_adds(const ganz_site *site);
+/* Sites of the same input whose weights lie one after another and are not rounded: one product does for all. */
+bool ganz_sites_are_one(const ganz_pass *pass, const ganz_site *const *sites, int count);
+/* The weight of `count` such sites as one operand (rows: all their outputs). */
 ganz_operand ganz_site_weight(const ganz_pass *pass, const ganz_site *site, int count);
 const ganz_packed *ganz_site_packed(const ganz_pass *pass, const ganz_site *site); /* NULL: not in integers */
 const real *ganz_site_bias(const ganz_pass *pass, const ganz_site *site);          /* NULL: none */
-/* The embedding reads the table that the logits multiply with. */
-ganz_operand ganz_embedding_table(const ganz_pass *pass, const ganz_net *net);
+/* A table of embeddings: the one that the logits multiply with, in their precision, or one of its own, as values. */
+typedef struct ganz_table {
+    ganz_operand operand;
+    bool by_row;               /* operand.scale has one for each entry */
+    const ganz_packed *packed; /* NULL: not in integers */
+} ganz_table;
+ganz_table ganz_embedding_table(const ganz_pass *pass, const ganz_net *net, int param);
 
 /* U inside attention. */
 typedef struct ganz_pair_u {
@@ -94,35 +117,72 @@ ganz_pair_u ganz_pair_u_of(const ganz_pass *pass, const ganz_pair *pair);
 
 /* ---- operations --------------------------------------------------------------------------------- */
 
+/* The residual stream: x, and what the last sublayer wants added to it (the next norm adds it). Integer products add to
+ * x themselves: then there is no delta. */
+typedef struct ganz_stream {
+    ganz_tensor *x, *delta;
+    const ganz_tokens *tokens;
+} ganz_stream;
+
 /* op_rows.c */
 ganz_tensor *ganz_op_embed(ganz_pass *pass, const ganz_net *net, const ganz_tokens *tokens, bool source);
-/* *x becomes *x + drop(delta) (delta may be NULL at the start); y its norm. */
-void ganz_op_norm(ganz_pass *pass, ganz_tensor **x, ganz_tensor *delta, const ganz_norm_layer *norm,
-                  const ganz_tokens *tokens, ganz_tensor *y);
+/* x becomes x + drop(delta); returns its norm, for these readers, which is the new x where norm->after says so. */
+ganz_tensor *ganz_op_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer *norm, const ganz_readers *readers);
 
 /* op_linear.c */
-void ganz_op_linear(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, ganz_tensor *y);
-/* y += x w^T + b, for integer products outside training. */
-void ganz_op_linear_add(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, ganz_tensor *y);
-/* y = drop(relu(x w^T + b)) */
-void ganz_op_linear_relu(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_tokens *tokens,
-                         ganz_tensor *y);
-/* y = the outputs of `count` sites of the same input side by side: one product where they are one matrix. */
-void ganz_op_project(ganz_pass *pass, ganz_tensor *x, const ganz_site *const *sites, int count, ganz_tensor *y);
+
+/* x w^T + b, as values. */
+ganz_tensor *ganz_op_linear(ganz_pass *pass, ganz_tensor *x, const ganz_site *site);
+/* drop(activation(x w^T + b)), for one reader. */
+ganz_tensor *ganz_op_hidden(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, const ganz_tokens *tokens,
+                            const ganz_site *reader);
+
+/* A branch of the residual stream ends in a product, `last`, whose result is the stream's delta, or goes into its x.
+ * What is taken between begin and end is given back, but for that result. */
+typedef struct ganz_branch {
+    const ganz_site *last;
+    ganz_tensor *delta; /* NULL: none is needed */
+    ganz_scope scope;
+} ganz_branch;
+ganz_branch ganz_branch_begin(ganz_pass *pass, const ganz_stream *s, const ganz_site *last);
+void ganz_branch_end(ganz_pass *pass, ganz_stream *s, const ganz_branch *branch, ganz_tensor *x);
+
+/* Operands of an attention, in the order query, key, value. */
+enum { GANZ_Q, GANZ_K, GANZ_V, GANZ_OPERANDS };
+/* Projections of one value: operands [first, first + count) of `attention`, k and v side by side into `into` where that
+ * is not NULL. */
+typedef struct ganz_projection {
+    const ganz_sublayer *attention;
+    int first, count;
+    const ganz_matrix *into; /* (rows, count * width) */
+} ganz_projection;
+/* Fills made[first] to made[first + count - 1]. */
+void ganz_op_project(ganz_pass *pass, ganz_tensor *x, const ganz_projection *what, ganz_tensor *made[GANZ_OPERANDS]);
+
 /* Logits in chunks, their loss and at once its gradient into decoded->grad. */
 void ganz_op_loss(ganz_pass *pass, ganz_tensor *decoded, const ganz_site *site, const ganz_goal *goal);
 
 /* op_attention.c */
 typedef struct ganz_attend {
-    ganz_tensor *q, *k, *v; /* inputs already: see ganz_op_pair_input */
+    ganz_tensor *operand[GANZ_OPERANDS]; /* inputs already: see ganz_op_project */
     const ganz_pair *pair;
     int heads;
     const ganz_spans *see;
     const ganz_tokens *queries, *keys; /* whose slots place the mask; NULL without dropout */
 } ganz_attend;
-void ganz_op_attention(ganz_pass *pass, const ganz_attend *what, ganz_tensor *y);
+/* What the heads mix, for one reader. */
+ganz_tensor *ganz_op_attention(ganz_pass *pass, const ganz_attend *what, const ganz_site *reader);
 
 /* Dropout masks of `lines` lines, a new stream of the pass for each; none when rate is 0. */
 ganz_drop ganz_pass_drop(ganz_pass *pass, real rate, int lines, int cols, const int32_t *group);
+
+/* ---- instruments (instrument.c) ------------------------------------------------------------------ */
+
+/* Show a call to all instruments of the pass. */
+void ganz_see_input(const ganz_pass *pass, int place, const ganz_matrix *x, ganz_quantize_call *call);
+void ganz_see_linear(const ganz_pass *pass, const ganz_site *site, ganz_linear_call *call);
+void ganz_see_attention(const ganz_pass *pass, const ganz_pair *pair, ganz_attention_call *call);
+/* Some instrument wants to see inputs as values. */
+bool ganz_inputs_are_seen(const ganz_pass *pass);
 
 #endif

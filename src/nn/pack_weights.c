@@ -1,5 +1,4 @@
-/* Weights as integer codes: from the FAKE weights of training, and packed for a processor. */
-#include <math.h>
+/* Weights as integer codes, packed for a processor. */
 #include <string.h>
 
 #include "nn/net.h"
@@ -7,10 +6,19 @@
 
 /* ---- packed ------------------------------------------------------------------------------------- */
 
+bool ganz_param_is_coded(const ganz_net *net, const ganz_param *p)
+{
+    const ganz_site *const site = p->site < 0 ? NULL : &net->site[p->site];
+    if (!site || !site->rule.integer) return false;
+    return p->kind != GANZ_BIAS || site->rule.bias_bits != GANZ_BITS_FLOAT;
+}
+
+/* Biases become values again when they are read. */
 static bool is_value(const ganz_net *net, const ganz_param *p)
 {
-    return p->kind == GANZ_BIAS || p->kind == GANZ_NORM_GAIN || p->kind == GANZ_NORM_BIAS || p->kind == GANZ_TABLE ||
-           (p->kind == GANZ_EMBEDDING && net->float_lookup);
+    if (p->kind == GANZ_SCALE) return false;
+    if (p->kind == GANZ_BIAS || !ganz_param_is_coded(net, p)) return true;
+    return p->kind == GANZ_EMBEDDING && net->scheme.float_lookup;
 }
 
 /* One block for all that stays a value. */
@@ -36,7 +44,8 @@ static ganz_status take_packed(ganz_weights *w, const ganz_net *net, ganz_error 
 {
     size_t total = 0;
     for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site((ganz_net *)(uintptr_t)net, i);
+        const ganz_site *const site = &net->site[i];
+        if (!site->rule.integer) continue;
         const size_t bytes = w->be->pack_bytes(w->be, site->out, site->in);
         if (bytes == 0 || !ganz_add_size(total, ganz_round_up(bytes, GANZ_ALIGN), &total))
             return ganz_fail(err, GANZ_ELIMIT, "%s: a product of depth %d and width %d is too large", site->name,
@@ -70,76 +79,9 @@ void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *cod
 {
     ganz_backend *const be = w->be;
     char *const block = (char *)w->packed_block + w->packed_used;
-    const int p = ganz_code_max(site->input_bits, true);
+    const int p = ganz_code_max(site->rule.input_bits, true);
     const ganz_pack_call from = {codes, site->out, site->in, site->after_relu ? 0 : -p, p};
     w->packed[site->place] = be->pack(be, block, &from);
     w->packed_used += ganz_round_up(be->pack_bytes(be, site->out, site->in), GANZ_ALIGN);
     be->upload(be, ganz_site_scales(w, site), scales, (size_t)ganz_site_scale_count(site) * sizeof *scales);
-}
-
-/* ---- from training ------------------------------------------------------------------------------ */
-
-static real value_of(const void *data, ganz_type type, size_t i)
-{
-    uint32_t bits;
-    float value;
-    if (type == GANZ_REAL) return ((const real *)data)[i];
-    bits = (uint32_t)((const uint16_t *)data)[i] << 16;
-    memcpy(&value, &bits, sizeof value);
-    return (real)value;
-}
-
-void ganz_weights_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *scales, real *work)
-{
-    const ganz_param *const p = &w->params->list[site->weight];
-    const ganz_type type = w->be->product;
-    const size_t bytes = ganz_type_bytes(type), count = ganz_param_count(p);
-    GANZ_ASSERT(site->weights == GANZ_WEIGHTS_FAKE);
-    w->be->download(w->be, work, (const char *)w->copy + p->offset * bytes, count * bytes);
-    w->be->download(w->be, scales, ganz_site_scales(w, site), (size_t)ganz_site_scale_count(site) * sizeof *scales);
-    for (size_t i = 0; i < count; i++) codes[i] = (int8_t)value_of(work, type, i);
-}
-
-real ganz_weights_bias_codes(const ganz_weights *w, const ganz_site *site, int8_t *codes, real *work)
-{
-    const ganz_param *const p = &w->params->list[site->bias];
-    const size_t count = ganz_param_count(p);
-    real scale;
-    GANZ_ASSERT(site->weights == GANZ_WEIGHTS_FAKE);
-    w->be->download(w->be, work, w->bias_value + p->offset, count * sizeof *work);
-    w->be->download(w->be, &scale, w->bias_scale + site->place, sizeof scale);
-    for (size_t i = 0; i < count; i++)
-        codes[i] = (int8_t)rint((double)work[i] / (double)scale); /* value is code * scale */
-    return scale;
-}
-
-/* ---- first scales -------------------------------------------------------------------------------- */
-
-/* An input that was never seen, or was always zero, gets the scale of range 1. */
-static real z_of(real largest, int p)
-{
-    const double z = log2((largest > 0 ? (double)largest : 1.0) / p);
-    return (real)(z < -24 ? -24 : z > 8 ? 8 : z);
-}
-
-ganz_status ganz_weights_set_scales(ganz_weights *w, const ganz_net *net, ganz_error *err)
-{
-    ganz_net *const changeless = (ganz_net *)(uintptr_t)net;
-    const size_t bytes = (size_t)net->scales * sizeof(real);
-    real *const z = ganz_alloc(1, bytes);
-    if (!z) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %d steps", net->scales);
-    w->be->download(w->be, z, w->largest, bytes);
-    for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site(changeless, i);
-        z[site->input.place] = z_of(z[site->input.place], ganz_code_max(site->input_bits, true));
-    }
-    for (int i = 0; i < net->pairs; i++) {
-        const ganz_pair *const pair = ganz_net_pair(changeless, i);
-        const int places[] = {pair->q.place, pair->k.place, pair->v.place}, p = ganz_code_max(pair->bits, true);
-        for (int j = 0; j < 3; j++) z[places[j]] = z_of(z[places[j]], p);
-        z[pair->u.place] = z_of(1, ganz_code_max(pair->u_bits, false));
-    }
-    w->be->upload(w->be, w->master + net->params.list[net->first_scale].offset, z, bytes);
-    ganz_free(z);
-    return GANZ_OK;
 }

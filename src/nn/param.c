@@ -1,3 +1,4 @@
+/* The list of parameters: names, shapes, places in one block, and their first values by name and seed. */
 #include "nn/param.h"
 
 #include <math.h>
@@ -50,6 +51,7 @@ static void init_one(const ganz_param *p, uint64_t seed, uint64_t stream, real *
         case GANZ_TABLE: value[i] = (real)((2.0 * ganz_random_uniform(seed, stream, i) - 1.0) * bound); break;
         case GANZ_EMBEDDING: value[i] = (real)(ganz_random_normal(seed, stream, i) * deviation); break;
         case GANZ_NORM_GAIN: value[i] = 1; break;
+        case GANZ_VECTOR:
         case GANZ_BIAS:
         case GANZ_NORM_BIAS:
         case GANZ_SCALE: value[i] = 0; break;

@@ -8,6 +8,7 @@ typedef enum ganz_param_kind {
     GANZ_WEIGHT,    /* dense kernel (out, in): uniform +-sqrt(6 / (in + out)) */
     GANZ_EMBEDDING, /* (vocab, d): normal, deviation d^-0.5 */
     GANZ_TABLE,     /* target-space rows (32, d): uniform like a kernel; row 0 is used */
+    GANZ_VECTOR,    /* (1, d), the decoder's start: 0 */
     GANZ_BIAS,      /* (1, out): 0 */
     GANZ_NORM_GAIN, /* (1, d): 1 */
     GANZ_NORM_BIAS, /* (1, d): 0 */
@@ -18,6 +19,7 @@ typedef struct ganz_param {
     char name[48]; /* "enc.0.self.q.weight" */
     ganz_param_kind kind;
     int rows, cols;
+    int site;      /* place of the site whose weight or bias it is; -1: none */
     size_t offset; /* in elements, in the block; a multiple of 64 unless it begins where the one before ends */
 } ganz_param;
 

@@ -5,7 +5,8 @@
 #ifndef GANZ_NN_QUANT_H
 #define GANZ_NN_QUANT_H
 
-#include "base/base.h"
+#include "base/activation.h"
+#include "nn/scheme.h"
 
 typedef enum ganz_weights_state {
     GANZ_WEIGHTS_FLOAT,
@@ -20,14 +21,6 @@ typedef enum ganz_inputs_state {
     GANZ_INPUTS_CODES,   /* int8 codes, integer product */
     GANZ_INPUTS_DYNAMIC  /* float, each row rounded with a scale of its own; in ordinary memory only, without a tape */
 } ganz_inputs_state;
-
-/* Bits of the codes of weights, of inputs (and q, k, v), of U, and of biases. Biases of GANZ_BITS_FLOAT are no
- * codes. */
-typedef struct ganz_widths {
-    int weights, inputs, u, biases;
-} ganz_widths;
-
-enum { GANZ_BITS_LEAST = 2, GANZ_BITS_MOST = 8, GANZ_BITS_FLOAT = 32 };
 
 static inline int ganz_code_max(int bits, bool is_signed)
 {
@@ -45,30 +38,30 @@ typedef struct ganz_site {
     int in, out;
     int weight, bias; /* parameter numbers; bias -1: none */
     int place;        /* 0 .. sites-1: place in the blocks of weight scales and bias scales */
-    int row;          /* place of the first of its outputs among all: in the block of weight scales, where by_row */
-    bool by_row;      /* each output has a weight scale of its own */
+    int row; /* place of the first of its outputs among all: in the block of weight scales, where its rule is per_row */
+    ganz_rule rule;
     ganz_scale input;
-    int weight_bits, input_bits, bias_bits;
-    bool after_relu; /* input codes are in [0, p]: products may be faster */
+    ganz_activation activation; /* of its result */
+    bool after_relu;            /* input codes are in [0, p]: products may be faster */
     ganz_weights_state weights;
     ganz_inputs_state inputs;
 } ganz_site;
 
 static inline bool ganz_site_by_row(const ganz_site *site)
 {
-    return site->by_row && site->weights != GANZ_WEIGHTS_FLOAT;
+    return site->rule.per_row && site->weights != GANZ_WEIGHTS_FLOAT;
 }
 
 static inline bool ganz_site_codes_bias(const ganz_site *site)
 {
-    return site->bias >= 0 && site->bias_bits != GANZ_BITS_FLOAT;
+    return site->bias >= 0 && site->rule.bias_bits != GANZ_BITS_FLOAT;
 }
 
 typedef struct ganz_pair {
     char name[32]; /* "enc.0.self": its products are .qk and .uv */
     int place;     /* 0 .. pairs-1 */
     ganz_scale q, k, u, v;
-    int bits, u_bits;
+    ganz_rule rule;
     ganz_inputs_state inputs; /* of all four operands */
 } ganz_pair;
 

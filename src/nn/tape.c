@@ -1,4 +1,4 @@
-/* Memory of a pass, and the tape. */
+/* Memory of a pass: tensors and their gradients from two arenas; and the tape, a list of nodes walked backwards. */
 #include "nn/ops.h"
 
 struct ganz_tape {
@@ -21,13 +21,13 @@ static ganz_tensor *new_tensor(ganz_pass *pass)
     return t;
 }
 
-static ganz_matrix new_matrix(ganz_pass *pass, int rows, int cols, ganz_type type)
+ganz_matrix ganz_matrix_take(ganz_pass *pass, int rows, int cols, ganz_type type)
 {
     void *const data = ganz_pass_take(pass, (size_t)rows * (size_t)cols, ganz_type_bytes(type));
     return (ganz_matrix){rows, cols, cols, type, data};
 }
 
-static ganz_matrix columns_of(const ganz_matrix *m, int col, int cols)
+ganz_matrix ganz_matrix_columns(const ganz_matrix *m, int col, int cols)
 {
     ganz_matrix part = *m;
     part.cols = cols;
@@ -35,11 +35,19 @@ static ganz_matrix columns_of(const ganz_matrix *m, int col, int cols)
     return part;
 }
 
+ganz_matrix ganz_matrix_rows(const ganz_matrix *m, int row, int rows)
+{
+    ganz_matrix part = *m;
+    part.rows = rows;
+    if (m->data) part.data = (char *)m->data + (size_t)row * (size_t)m->ld * ganz_type_bytes(m->type);
+    return part;
+}
+
 ganz_tensor *ganz_tensor_new(ganz_pass *pass, int rows, int cols, ganz_type type)
 {
     ganz_tensor *const t = new_tensor(pass);
     if (t) {
-        t->m = new_matrix(pass, rows, cols, type);
+        t->m = ganz_matrix_take(pass, rows, cols, type);
         t->grad_type = type;
     }
     return pass->failed ? NULL : t;
@@ -59,7 +67,7 @@ ganz_tensor *ganz_tensor_columns(ganz_pass *pass, ganz_tensor *parent, int col, 
 {
     ganz_tensor *const t = new_tensor(pass);
     if (!t) return NULL;
-    t->m = columns_of(&parent->m, col, cols);
+    t->m = ganz_matrix_columns(&parent->m, col, cols);
     t->scale = parent->scale;
     t->grad_type = parent->grad_type;
     t->parent = parent;
@@ -69,7 +77,7 @@ ganz_tensor *ganz_tensor_columns(ganz_pass *pass, ganz_tensor *parent, int col, 
 static ganz_matrix part_of_grad(const ganz_tensor *t)
 {
     const size_t col = (size_t)((char *)t->m.data - (char *)t->parent->m.data) / ganz_type_bytes(t->m.type);
-    return columns_of(&t->parent->grad, (int)col, t->m.cols);
+    return ganz_matrix_columns(&t->parent->grad, (int)col, t->m.cols);
 }
 
 bool ganz_tensor_grad(ganz_pass *pass, ganz_tensor *t, bool *add)
@@ -78,7 +86,7 @@ bool ganz_tensor_grad(ganz_pass *pass, ganz_tensor *t, bool *add)
     *add = t->grad.data != NULL;
     if (*add) return true;
     if (!t->parent) {
-        t->grad = new_matrix(pass, t->m.rows, t->m.cols, t->grad_type);
+        t->grad = ganz_matrix_take(pass, t->m.rows, t->m.cols, t->grad_type);
         return t->grad.data != NULL;
     }
     if (!ganz_tensor_grad(pass, t->parent, &of_parent)) return false;

@@ -37,10 +37,11 @@ static turn turn_by(double angle)
     }
 }
 
-bool ganz_timing(real *timing, int positions, int width)
+bool ganz_timing(real *timing, const ganz_config *c)
 {
-    const int half = width / 2;
-    const double increment = ln_10000 / (half > 1 ? half - 1 : 1);
+    const int half = c->width / 2, first = c->first_position, end = first + c->max_positions;
+    const int intervals = c->timing == GANZ_TIMING_HALF ? half : half - 1;
+    const double increment = ln_10000 / (intervals > 1 ? intervals : 1);
     turn *const low = ganz_alloc((size_t)half * LOW, sizeof *low); /* (LOW, half) */
     turn *const high = ganz_alloc((size_t)half, sizeof *high), *const stride = ganz_alloc((size_t)half, sizeof *stride);
     for (int i = 0; low && high && stride && i < half; i++) {
@@ -49,10 +50,11 @@ bool ganz_timing(real *timing, int positions, int width)
         high[i] = (turn){0, 1};
         stride[i] = turn_by(LOW * frequency);
     }
-    for (int p = 0; low && high && stride && p < positions; p++) {
-        real *const row = timing + (size_t)p * (size_t)width;
+    for (int p = 0; low && high && stride && p < end; p++) {
         const turn *const digit = low + (size_t)(p % LOW) * (size_t)half;
         for (int i = 0; p > 0 && p % LOW == 0 && i < half; i++) high[i] = add(high[i], stride[i]);
+        if (p < first) continue;
+        real *const row = timing + (size_t)(p - first) * (size_t)c->width;
         for (int i = 0; i < half; i++) {
             const turn t = add(high[i], digit[i]);
             row[i] = (real)t.sine;

@@ -8,7 +8,7 @@
 
 enum { BINS = 512, HALVES = 8 };
 
-/* Magnitudes from so many bins of 512 on. */
+/* Suffix sums over bins i..511. */
 typedef struct rest {
     double count, sum, squares;
 } rest;
@@ -29,7 +29,7 @@ static void count_magnitudes(spread *s, const real *x, size_t count)
     for (size_t i = 0; i < count; i++) {
         const double size = fabs((double)x[i]), place = size * scale;
         if (size == 0) continue;                                          /* always a code */
-        rest *const bin = &s->from[place < BINS ? (int)place : BINS - 1]; /* what is no number goes with the largest */
+        rest *const bin = &s->from[place < BINS ? (int)place : BINS - 1]; /* NaN falls into the last bin */
         bin->count++;
         bin->sum += size;
         bin->squares += size * size;
@@ -76,30 +76,32 @@ static void trim(real *x, size_t count, int p, bool power_of_two)
 }
 
 /* With 8 bits, or a scale for each row, outliers cost little, and to lose them costs more. */
-static bool is_trimmed(const ganz_net *net, const ganz_site *site, long long range)
+static bool is_trimmed(const ganz_net *net, const ganz_site *site)
 {
-    if (net->float_lookup && site == &net->logits) return false;
-    if (range != GANZ_WEIGHT_RANGE_AUTO) return range == GANZ_WEIGHT_RANGE_FIT;
-    return !site->by_row && site->weight_bits < GANZ_BITS_MOST;
+    const ganz_rule *const rule = &site->rule;
+    if (!rule->integer || (net->scheme.float_lookup && site == net->logits)) return false;
+    if (rule->weight_range != GANZ_WEIGHT_RANGE_AUTO) return rule->weight_range == GANZ_WEIGHT_RANGE_FIT;
+    return !rule->per_row && rule->weight_bits < GANZ_BITS_MOST;
 }
 
-ganz_status ganz_weights_trim(ganz_weights *w, ganz_net *net, long long range, ganz_error *err)
+ganz_status ganz_weights_trim(ganz_weights *w, const ganz_net *net, ganz_error *err)
 {
     size_t most = 0;
     for (int i = 0; i < net->sites; i++) {
-        const size_t count = ganz_param_count(&net->params.list[ganz_net_site(net, i)->weight]);
+        const size_t count = ganz_param_count(&net->params.list[net->site[i].weight]);
         if (most < count) most = count;
     }
     real *const x = ganz_alloc(most, sizeof *x);
     if (!x) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a matrix of %zu weights", most);
     for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site(net, i);
+        const ganz_site *const site = &net->site[i];
         const ganz_param *const param = &net->params.list[site->weight];
-        const size_t count = ganz_param_count(param), rows = site->by_row ? (size_t)site->out : 1;
-        if (!is_trimmed(net, site, range)) continue;
+        const size_t count = ganz_param_count(param), rows = site->rule.per_row ? (size_t)site->out : 1;
+        if (!is_trimmed(net, site)) continue;
         w->be->download(w->be, x, w->master + param->offset, count * sizeof *x);
         for (size_t row = 0; row < rows; row++)
-            trim(x + row * (count / rows), count / rows, ganz_code_max(site->weight_bits, true), net->power_of_two);
+            trim(x + row * (count / rows), count / rows, ganz_code_max(site->rule.weight_bits, true),
+                 site->rule.power_of_two);
         w->be->upload(w->be, w->master + param->offset, x, count * sizeof *x);
     }
     ganz_free(x);

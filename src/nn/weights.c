@@ -9,7 +9,7 @@ static ganz_status upload_timing(ganz_weights *w, const ganz_config *c, ganz_err
     const size_t bytes = (size_t)c->max_positions * (size_t)c->width * sizeof(real);
     real *const timing = ganz_alloc(1, bytes);
     if (!timing) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the timing table");
-    const bool made = ganz_timing(timing, c->max_positions, c->width);
+    const bool made = ganz_timing(timing, c);
     if (made) w->be->upload(w->be, w->timing, timing, bytes);
     ganz_free(timing);
     return made ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for the timing table");
@@ -72,7 +72,7 @@ ganz_status ganz_weights_set_range(ganz_weights *w, real range, ganz_error *err)
 
 /* ---- refresh ------------------------------------------------------------------------------------ */
 
-static ganz_refresh_item weight_item(const ganz_weights *w, const ganz_site *site, bool power_of_two)
+static ganz_refresh_item weight_item(const ganz_weights *w, const ganz_site *site)
 {
     const ganz_param *const p = &w->params->list[site->weight];
     const bool fake = site->weights == GANZ_WEIGHTS_FAKE;
@@ -80,46 +80,59 @@ static ganz_refresh_item weight_item(const ganz_weights *w, const ganz_site *sit
                                .count = ganz_param_count(p),
                                .copy = (char *)w->copy + p->offset * ganz_type_bytes(w->be->product),
                                .scale = ganz_site_scales(w, site),
-                               .rows = fake && site->by_row ? site->out : 0,
-                               .p = fake ? ganz_code_max(site->weight_bits, true) : 0,
-                               .power_of_two = power_of_two,
+                               .rows = fake && site->rule.per_row ? site->out : 0,
+                               .p = fake ? ganz_code_max(site->rule.weight_bits, true) : 0,
+                               .power_of_two = site->rule.power_of_two,
                                .range = w->weight_range};
 }
 
-static ganz_refresh_item bias_item(const ganz_weights *w, const ganz_site *site, bool power_of_two)
+static ganz_refresh_item bias_item(const ganz_weights *w, const ganz_site *site)
 {
     const ganz_param *const p = &w->params->list[site->bias];
     return (ganz_refresh_item){.master = w->master + p->offset,
                                .count = ganz_param_count(p),
                                .copy = w->bias_value + p->offset,
                                .scale = w->bias_scale + site->place,
-                               .p = ganz_code_max(site->bias_bits, true),
+                               .p = ganz_code_max(site->rule.bias_bits, true),
                                .values = true,
-                               .power_of_two = power_of_two};
+                               .power_of_two = site->rule.power_of_two};
+}
+
+/* All z of neighbouring products with the same kind of scales in one call: mostly all of them. */
+static void refresh_scales(const ganz_weights *w, const ganz_net *net, real *scales, real factor)
+{
+    const real *const z = w->master + net->params.list[net->first_scale].offset;
+    int begin = 0, end = 0;
+    for (int i = 0; i < net->products; i++) {
+        const ganz_product *const p = &net->product[i];
+        const ganz_scale *operands[2];
+        const bool powers = ganz_product_rule(p)->power_of_two;
+        end += ganz_product_scales(p, operands);
+        if (i + 1 < net->products && powers == ganz_product_rule(p + 1)->power_of_two) continue;
+        w->be->scales(w->be, z + begin, scales + begin, end - begin, powers, factor);
+        begin = end;
+    }
 }
 
 ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_error *err)
 {
     ganz_backend *const be = w->be;
-    ganz_net *const changeless = (ganz_net *)(uintptr_t)net; /* ganz_net_site is for changing too */
     bool copies = be->product != GANZ_REAL, fakes = false;
     int count = 0;
-    for (int i = 0; i < net->sites; i++) fakes = fakes || ganz_net_site(changeless, i)->weights == GANZ_WEIGHTS_FAKE;
+    for (int i = 0; i < net->sites; i++) fakes = fakes || net->site[i].weights == GANZ_WEIGHTS_FAKE;
     if ((copies || fakes) && !w->copy)
         GANZ_TRY(take(w, &w->copy, net->params.block, ganz_type_bytes(be->product), err));
     if (fakes && !w->bias_value) GANZ_TRY(take(w, &w->bias_value, net->params.block, sizeof *w->bias_value, err));
     if (!w->items && !(w->items = ganz_alloc(2 * (size_t)net->sites, sizeof *w->items)))
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for the list of copies");
     for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site(changeless, i);
+        const ganz_site *const site = &net->site[i];
         const bool fake = site->weights == GANZ_WEIGHTS_FAKE;
-        if (copies || fake) w->items[count++] = weight_item(w, site, net->power_of_two);
-        if (fake && ganz_site_codes_bias(site)) w->items[count++] = bias_item(w, site, net->power_of_two);
+        if (copies || fake) w->items[count++] = weight_item(w, site);
+        if (fake && ganz_site_codes_bias(site)) w->items[count++] = bias_item(w, site);
     }
     if (count > 0) be->refresh(be, w->items, count);
-    const real *const z = w->master + net->params.list[net->first_scale].offset;
-    be->scales(be, z, w->input_scale, net->scales, net->power_of_two, 1);
-    if (w->dropped_scale)
-        be->scales(be, z, w->dropped_scale, net->scales, net->power_of_two, w->drop_scale > 0 ? w->drop_scale : 1);
+    refresh_scales(w, net, w->input_scale, 1);
+    if (w->dropped_scale) refresh_scales(w, net, w->dropped_scale, w->drop_scale > 0 ? w->drop_scale : 1);
     return GANZ_OK;
 }

@@ -7,8 +7,8 @@
 /* What weights of all states have: scales, counts, and the timing table. On failure the caller closes w. */
 ganz_status ganz_weights_shared(ganz_weights *w, const ganz_net *net, ganz_error *err);
 
-/* The timing table (positions, width) in ordinary memory: sines in the first half of a row, cosines in the second,
+/* The timing table (max_positions, width) in ordinary memory: sines in the first half of a row, cosines in the second,
  * wavelengths from 2 pi to 10000 * 2 pi. The same bits on every machine. False when memory is out. */
-bool ganz_timing(real *timing, int positions, int width);
+bool ganz_timing(real *timing, const ganz_config *config);
 
 #endif

@@ -1,3 +1,4 @@
+/* BLEU: words become numbers, their n-grams are matched, and the precisions are smoothed as sacrebleu does it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Arrays of code points: decoding, stripping and lowercase as Python does it. */
 #include "text/codepoints.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* A hash table from tokens to their numbers of occurrences, with open addressing. */
 #include "text/counts.h"
 
 #include <string.h>

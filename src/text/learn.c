@@ -10,8 +10,9 @@
 #include "base/utf8.h"
 #include "text/tokenizer.h"
 
-enum { ITERATIONS = 4, LOWEST = 1, HIGHEST = 1000 };
+enum { ITERATIONS = 4, LOWEST = 1, HIGHEST = 1000, NEAR = 50 }; /* sizes within 1 / NEAR of the target are near it */
 
+enum { RESERVED = 2 };
 static const char reserved_file[] = "'<pad>_'\n'<EOS>_'\n";
 static const char always[] = "<pad><EOS>" GANZ_ESCAPE_CHARACTERS; /* characters of every alphabet */
 
@@ -27,6 +28,7 @@ typedef struct node {
 typedef struct build {
     const ganz_suffixes *suffixes;
     int64_t min_count;
+    size_t most; /* entries of the file; 0: no limit */
     node *nodes;
     size_t count, capacity;
     uint32_t *deepest; /* (length) the longest substring from each position that is a node */
@@ -156,10 +158,24 @@ static size_t missing_characters(const build *b, uint32_t missing[sizeof always]
     return count;
 }
 
-static bool write_file(const build *b, size_t lines_count, const uint32_t *missing, size_t missing_count,
-                       ganz_text *file)
+/* Takes the rarest entries out of sorted lines until `most` are left. Characters stay, so that any text can still be
+ * encoded. */
+static size_t cut(line *lines, size_t count, size_t most)
 {
-    line *const lines = ganz_alloc(lines_count, sizeof *lines);
+    size_t left = count, kept = count;
+    for (size_t i = count; i-- > 0 && left > most;)
+        if (lines[i].length > 1) lines[i].length = 0, left--;
+    for (size_t i = kept = 0; i < count; i++)
+        if (lines[i].length > 0) lines[kept++] = lines[i];
+    return kept;
+}
+
+/* The entries, at most b->most of them, after the two reserved ones; *size counts all. */
+static bool write_file(const build *b, ganz_text *file, size_t *size)
+{
+    uint32_t missing[sizeof always];
+    const size_t missing_count = missing_characters(b, missing);
+    line *const lines = ganz_alloc(*size, sizeof *lines);
     if (!lines) return false;
     size_t count = 0;
     for (size_t n = 1; n < b->count; n++) {
@@ -169,66 +185,117 @@ static bool write_file(const build *b, size_t lines_count, const uint32_t *missi
     }
     for (size_t i = 0; i < missing_count; i++) lines[count++] = (line){0, &missing[i], 1};
     qsort(lines, count, sizeof *lines, descending);
+    if (b->most > 0) count = cut(lines, count, b->most - RESERVED);
+    *size = count + RESERVED;
     bool good = ganz_text_append(file, reserved_file, sizeof reserved_file - 1);
     for (size_t i = 0; good && i < count; i++) good = write_line(file, &lines[i]);
     ganz_free(lines);
     return good;
 }
 
+static size_t count_entries(const build *b)
+{
+    uint32_t missing[sizeof always];
+    size_t count = RESERVED + missing_characters(b, missing);
+    for (size_t n = 1; n < b->count; n++) count += b->nodes[n].entry;
+    return count;
+}
+
+static ganz_status run_build(build *b, ganz_text *file, size_t *size, ganz_error *err)
+{
+    b->deepest = ganz_alloc(b->suffixes->length, sizeof *b->deepest);
+    bool good = b->deepest && add_nodes(b);
+    if (good) {
+        for (int i = 0; i < ITERATIONS; i++) {
+            count_from_cuts(b);
+            choose_entries(b);
+        }
+        *size = count_entries(b);
+        if (file) good = write_file(b, file, size);
+    }
+    ganz_free(b->deepest);
+    ganz_free(b->nodes);
+    return good ? GANZ_OK : no_memory(err);
+}
+
 ganz_status ganz_learn_build(const ganz_suffixes *s, int64_t min_count, ganz_text *file, size_t *size, ganz_error *err)
 {
     build b = {.suffixes = s, .min_count = min_count};
-    b.deepest = ganz_alloc(s->length, sizeof *b.deepest);
-    bool good = b.deepest && add_nodes(&b);
-    if (good) {
-        for (int i = 0; i < ITERATIONS; i++) {
-            count_from_cuts(&b);
-            choose_entries(&b);
-        }
-        uint32_t missing[sizeof always];
-        const size_t missing_count = missing_characters(&b, missing);
-        size_t lines = missing_count;
-        for (size_t n = 1; n < b.count; n++) lines += b.nodes[n].entry;
-        *size = lines + 2;
-        if (file) good = write_file(&b, lines, missing, missing_count, file);
-    }
-    ganz_free(b.deepest);
-    ganz_free(b.nodes);
-    return good ? GANZ_OK : no_memory(err);
+    return run_build(&b, file, size, err);
 }
 
 /* ---- search ------------------------------------------------------------------------------------- */
 
 static long long distance(size_t size, int target) { return llabs((long long)size - target); }
 
-ganz_status ganz_learn_search(const ganz_suffixes *s, const ganz_vocab_learning *how, ganz_vocab_progress *progress,
-                              ganz_text *file, ganz_error *err)
+/* Bisection over thresholds; the best vocabulary so far is the end of the file. */
+typedef struct search {
+    const ganz_suffixes *suffixes;
+    const ganz_vocab_learning *how;
+    ganz_text *file;
+    size_t before;  /* bytes of the file without it */
+    long long best; /* its distance from the target; negative: none yet */
+    int larger;     /* highest threshold tried whose vocabulary is larger than the target; 0: none */
+} search;
+
+static ganz_status keep(search *s, const ganz_text *vocabulary, ganz_error *err)
 {
-    int low = LOWEST, high = HIGHEST;
-    long long best = -1;
-    const size_t before = file->bytes;
-    for (;;) {
+    s->file->bytes = s->before;
+    return ganz_text_append(s->file, vocabulary->text, vocabulary->bytes) ? GANZ_OK : no_memory(err);
+}
+
+static ganz_status try_threshold(search *s, int threshold, size_t *size, ganz_error *err)
+{
+    ganz_text now = {0};
+    ganz_status status = ganz_learn_build(s->suffixes, threshold, &now, size, err);
+    const long long off = distance(*size, s->how->target_size);
+    if (status == GANZ_OK && (s->best < 0 || off < s->best)) { /* of equals the first stays */
+        s->best = off;
+        status = keep(s, &now, err);
+    }
+    if (*size > (size_t)s->how->target_size && threshold > s->larger) s->larger = threshold;
+    ganz_text_free(&now);
+    return status;
+}
+
+/* Between two thresholds sizes may jump by a third in a small text: the larger vocabulary is cut to the target. */
+static ganz_status cut_to_target(search *s, size_t *size, ganz_error *err)
+{
+    ganz_text now = {0};
+    build b = {.suffixes = s->suffixes, .min_count = s->larger, .most = (size_t)s->how->target_size};
+    if (b.most <= RESERVED) return GANZ_OK;
+    ganz_status status = run_build(&b, &now, size, err);
+    if (status == GANZ_OK && distance(*size, s->how->target_size) < s->best) status = keep(s, &now, err);
+    ganz_text_free(&now);
+    return status;
+}
+
+static ganz_status report(const search *s, ganz_vocab_progress *progress, int threshold, size_t size, ganz_error *err)
+{
+    if (progress) {
+        progress->tried++;
+        progress->min_count = threshold;
+        progress->size = (int)size;
+        if (s->how->progress) s->how->progress(s->how->context, progress);
+    }
+    return ganz_flag_is_set(s->how->stop) ? ganz_fail(err, GANZ_ESTOPPED, "stopped") : GANZ_OK;
+}
+
+ganz_status ganz_learn_search(const ganz_suffixes *suffixes, const ganz_vocab_learning *how,
+                              ganz_vocab_progress *progress, ganz_text *file, ganz_error *err)
+{
+    search s = {suffixes, how, file, file->bytes, -1, 0};
+    const int target = how->target_size;
+    size_t size = 0;
+    for (int low = LOWEST, high = HIGHEST;;) {
         const int middle = (low + high) / 2;
-        size_t size = 0;
-        ganz_text now = {0};
-        ganz_status status = ganz_learn_build(s, middle, &now, &size, err);
-        const long long off = distance(size, how->target_size);
-        if (status == GANZ_OK && (best < 0 || off < best)) { /* of equals the first stays */
-            best = off;
-            file->bytes = before;
-            if (!ganz_text_append(file, now.text, now.bytes)) status = no_memory(err);
-        }
-        ganz_text_free(&now);
-        GANZ_TRY(status);
-        if (progress) {
-            progress->tried++;
-            progress->min_count = middle;
-            progress->size = (int)size;
-            if (how->progress && !how->progress(how->context, progress))
-                return ganz_fail(err, GANZ_ESTOPPED, "stopped");
-        }
-        if (off * 100 < how->target_size || low >= high || middle < 2) return GANZ_OK;
-        if (size > (size_t)how->target_size) low = middle + 1;
+        GANZ_TRY(try_threshold(&s, middle, &size, err));
+        GANZ_TRY(report(&s, progress, middle, size, err));
+        if (distance(size, target) * 100 < target || low >= high || middle < 2) break;
+        if (size > (size_t)target) low = middle + 1;
         else high = middle - 1;
     }
+    if (how->nearest || s.best * NEAR <= target || s.larger == 0) return GANZ_OK;
+    GANZ_TRY(cut_to_target(&s, &size, err));
+    return report(&s, progress, s.larger, size, err);
 }

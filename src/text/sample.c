@@ -54,6 +54,7 @@ static ganz_status take_lines(sampling *s, ganz_lines *lines, unsigned long long
         size_t bytes;
         GANZ_TRY(ganz_lines_next(lines, &line, &bytes, err));
         if (!line) return GANZ_OK;
+        if (ganz_flag_is_set(s->how->stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
         if (passed < skip) {
             passed++;
             continue;
@@ -83,8 +84,7 @@ static ganz_status take_file(sampling *s, const char *path, ganz_error *err)
     const ganz_status status = take_lines(s, lines, skip, err);
     ganz_lines_close(&lines);
     GANZ_TRY(status);
-    if (s->how->progress && !s->how->progress(s->how->context, &s->progress))
-        return ganz_fail(err, GANZ_ESTOPPED, "stopped");
+    if (s->how->progress) s->how->progress(s->how->context, &s->progress);
     return GANZ_OK;
 }
 

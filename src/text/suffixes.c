@@ -1,3 +1,4 @@
+/* Suffixes are sorted by multikey quicksort, character after character. */
 #include "text/suffixes.h"
 
 #include "text/tokenizer.h"

@@ -1,3 +1,4 @@
+/* Runs of alphanumeric and of other characters, and the escapes that let every text be spelled in an alphabet. */
 #include "text/tokenizer.h"
 
 #include "base/utf8.h"

@@ -53,10 +53,6 @@ bool ganz_escape(ganz_text *out, const char *token, size_t bytes, const ganz_alp
  * no code point gives U+3013, and so does a surrogate, which UTF-8 cannot hold. */
 bool ganz_unescape(ganz_text *out, const char *escaped, size_t bytes);
 
-/* ganz_vocab_decode, and where in `out` the token begins that each id begins in. begin (count) or NULL. */
-ganz_status ganz_vocab_decode_places(const ganz_vocab *vocab, const int32_t *ids, size_t count, ganz_text *out,
-                                     size_t *begin, ganz_error *err);
-
 /* ---- growing text ------------------------------------------------------------------------------- */
 
 static inline bool ganz_text_append(ganz_text *t, const char *more, size_t bytes)

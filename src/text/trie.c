@@ -1,3 +1,4 @@
+/* The trie is built from sorted entries, one depth after the other, so that siblings lie side by side. */
 #include "text/trie.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Character classes by Unicode category, and stripping of white space. */
 #include "text/unicode.h"
 
 #include <utf8proc.h>

@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "train/corpus.h"
+#include "train/phases.h"
+#include "base/surroundings.h"
 #include "train/trainer.h"
 
 enum { MOST_PAIRS = 300000, FEWEST_PAIRS = 2000, LONGEST = 250, SEED = 27 };
 
-/* ---- a corpus of nobody's sentences ------------------------------------------------------------- */
+/* ---- a corpus of random sentences --------------------------------------------------------------- */
 
 /* Log-normal with a mean of 27 and the spread of news text. */
 static int source_length(uint64_t pair)
@@ -29,7 +32,8 @@ static int target_length(uint64_t pair, int source)
 static void random_ids(uint64_t stream, int count, int vocab, int32_t *ids)
 {
     for (int i = 0; i + 1 < count; i++)
-        ids[i] = 2 + (int32_t)(pow(vocab - 2, ganz_random_uniform(SEED, stream, (uint64_t)i)) - 1);
+        ids[i] = GANZ_FIRST_TEXT_ID +
+                 (int32_t)(pow(vocab - GANZ_FIRST_TEXT_ID, ganz_random_uniform(SEED, stream, (uint64_t)i)) - 1);
     ids[count - 1] = GANZ_EOS;
 }
 
@@ -68,53 +72,56 @@ static ganz_status make_corpus(char *path, size_t bytes, const ganz_recipe *r, i
 
 /* ---- the clock ---------------------------------------------------------------------------------- */
 
-static ganz_status run_steps(ganz_trainer *t, int steps, ganz_error *err)
+/* Runs steps and waits for the last one; the event has their mean loss. */
+static ganz_status run_steps(ganz_trainer *t, int steps, ganz_event *event, ganz_error *err)
 {
-    for (int i = 0; i < steps; i++) GANZ_TRY(ganz_trainer_step(t, 0, err));
-    return ganz_trainer_drain(t, err);
+    for (int i = 0; i < steps; i++) GANZ_TRY(ganz_trainer_step(t, 0, NULL, err));
+    return ganz_trainer_log(t, event, err);
 }
 
-/* A step of a phase is like any other of it, once there are scales to round with. */
+/* All steps of a phase take the same time, once there are scales to round with. */
 static ganz_status go_to_phase(ganz_trainer *t, int phase, ganz_error *err)
 {
     if (phase >= GANZ_PHASE_SCALES) {
-        GANZ_TRY(ganz_trainer_enter(t, GANZ_PHASE_RANGES, err));
-        GANZ_TRY(run_steps(t, 1, err));
+        GANZ_TRY(ganz_trainer_enter(t, GANZ_PHASE_RANGES, NULL, err));
+        GANZ_TRY(run_steps(t, 1, NULL, err));
     }
-    return ganz_trainer_enter(t, phase, err);
+    return ganz_trainer_enter(t, phase, NULL, err);
 }
 
 static ganz_status measure(ganz_trainer *t, int warm, int steps, ganz_bench_report *report, ganz_error *err)
 {
-    GANZ_TRY(run_steps(t, warm, err));
-    t->be->zero(t->be, t->stepper.sums, 3 * sizeof(double));
-    t->load_seconds = t->pass_seconds = t->update_seconds = 0;
-    t->source_tokens = t->slots = 0;
-    const int64_t tokens = t->counters.tokens;
+    ganz_event before, after;
+    GANZ_TRY(run_steps(t, warm, &before, err));
+    const ganz_trainer_times begin = ganz_trainer_timing(t);
     const double started = ganz_seconds();
-    GANZ_TRY(run_steps(t, steps, err));
-    const double seconds = ganz_seconds() - started, real_tokens = (double)(t->counters.tokens - tokens);
-    const double each = t->be->host ? 1000.0 / steps : -1 / seconds; /* calls of a GPU return before they are done */
-    *report = (ganz_bench_report){.seconds = seconds,
-                                  .tokens_per_second = real_tokens / seconds,
-                                  .source_tokens_per_second = (double)t->source_tokens / seconds,
-                                  .step_ms = 1000 * seconds / steps,
-                                  .load_ms = t->load_seconds * each,
-                                  .pass_ms = t->pass_seconds * each,
-                                  .update_ms = t->update_seconds * each,
-                                  .fill = real_tokens / (double)t->slots,
-                                  .loss = t->counters.loss / t->counters.counted,
-                                  .parameters = (long long)ganz_params_total(&t->net.params),
-                                  .pass_bytes = t->stepper.device.size,
-                                  .weight_bytes = ganz_trainer_weight_bytes(t)};
+    GANZ_TRY(run_steps(t, steps, &after, err));
+    const double seconds = ganz_seconds() - started, tokens = (double)(after.now.tokens - before.now.tokens);
+    const ganz_trainer_times end = ganz_trainer_timing(t);
+    const ganz_trainer_facts facts = ganz_trainer_describe(t);
+    const double each = end.host ? 1000.0 / steps : -1 / seconds; /* calls of a GPU return before they are done */
+    *report =
+        (ganz_bench_report){.seconds = seconds,
+                            .tokens_per_second = tokens / seconds,
+                            .source_tokens_per_second = (double)(end.source_tokens - begin.source_tokens) / seconds,
+                            .step_ms = 1000 * seconds / steps,
+                            .load_ms = (end.load - begin.load) * each,
+                            .pass_ms = (end.pass - begin.pass) * each,
+                            .update_ms = (end.update - begin.update) * each,
+                            .fill = tokens / (double)(end.slots - begin.slots),
+                            .loss = after.loss,
+                            .parameters = (long long)facts.parameters,
+                            .pass_bytes = facts.pass_bytes,
+                            .weight_bytes = facts.weight_bytes};
     return GANZ_OK;
 }
 
 ganz_status ganz_bench_train(const ganz_train_options *options, int phase, int vocab_size, int warm, int steps,
                              ganz_bench_report *report, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     ganz_train_options o = *options;
-    ganz_trainer t;
+    ganz_trainer *t;
     char path[512] = "";
     o.valid_source = o.valid_target = NULL;
     o.quantize = phase > 0;
@@ -126,8 +133,8 @@ ganz_status ganz_bench_train(const ganz_train_options *options, int phase, int v
     ganz_status status = ganz_trainer_open(&t, &o, err);
     if (path[0]) unlink(path); /* it is mapped: whatever ends the process, nothing stays */
     if (status == GANZ_OK) {
-        if (phase > 0) status = go_to_phase(&t, phase, err);
-        if (status == GANZ_OK) status = measure(&t, warm, steps, report, err);
+        if (phase > 0) status = go_to_phase(t, phase, err);
+        if (status == GANZ_OK) status = measure(t, warm, steps, report, err);
         ganz_trainer_close(&t);
     }
     return status;

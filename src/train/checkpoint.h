@@ -5,24 +5,8 @@
 #include "ganz/recipe.h"
 #include "model/model.h"
 #include "train/batch.h"
+#include "train/counters.h"
 #include "train/optim.h"
-
-/* Counters of a run: all that decides what comes next, and nothing that a clock has touched. */
-typedef struct ganz_counters {
-    int64_t step;                   /* made */
-    int64_t first;                  /* step of the schedule that this run went on from */
-    int64_t phase, phase_step;      /* row of the table of phases; steps made in it */
-    int64_t updates, scale_updates; /* of the weights, slots that were taken over included; of the learned scales */
-    int64_t tokens;                 /* target tokens seen */
-    int64_t epoch, batch;           /* the batch that comes next */
-    int64_t log_lines;
-    int64_t logged;    /* step of the last line about training */
-    int64_t validated; /* step of the last validation */
-    int64_t waited;    /* validations since the best one */
-    int64_t best_step; /* 0: none yet */
-    double best_bleu, best_loss;
-    double loss, right, counted; /* sums since the last line of the log */
-} ganz_counters;
 
 /* The parts of a run that a checkpoint holds. */
 typedef struct ganz_run_parts {

@@ -1,3 +1,4 @@
+/* The folder of a run: names of its files, and removal of a killed run's temporary ones. */
 #include "train/folder.h"
 
 #include <dirent.h>
@@ -21,6 +22,8 @@ ganz_status ganz_folder_name(ganz_folder *folder, const char *path, ganz_error *
     GANZ_TRY(join(folder->average, path, "average.safetensors", err));
     GANZ_TRY(join(folder->log, path, "log.tsv", err));
     GANZ_TRY(join(folder->phase3, path, "phase-3.safetensors", err));
+    GANZ_TRY(join(folder->learned, path, "learned.safetensors", err));
+    GANZ_TRY(join(folder->calibrated, path, "calibrated.safetensors", err));
     GANZ_TRY(join(folder->history, path, "steps.tsv", err));
     GANZ_TRY(join(folder->history_svg, path, "steps.svg", err));
     return join(folder->svg, path, "loss.svg", err);
@@ -42,14 +45,9 @@ ganz_status ganz_folder_make(const ganz_folder *folder, ganz_error *err)
 /* "last.safetensors.tmp.ab12CD": what an output is called before it has its name. */
 static bool is_leftover(const char *name)
 {
-    static const char *const stems[] = {"last.safetensors.tmp.",
-                                        "best.safetensors.tmp.",
-                                        "average.safetensors.tmp.",
-                                        "loss.svg.tmp.",
-                                        "model-",
-                                        "phase-3.safetensors.tmp.",
-                                        "steps.svg.tmp.",
-                                        "quant."};
+    static const char *const stems[] = {
+        "last.safetensors.tmp.",    "best.safetensors.tmp.", "average.safetensors.tmp.",    "loss.svg.tmp.", "model-",
+        "phase-3.safetensors.tmp.", "steps.svg.tmp.",        "calibrated.safetensors.tmp.", "quant."};
     const char *const mark = strstr(name, ".tmp.");
     if (!mark || strlen(mark) != strlen(".tmp.XXXXXX")) return false;
     for (size_t i = 0; i < GANZ_COUNT(stems); i++)

@@ -9,8 +9,9 @@ enum { GANZ_PATH = 1024 };
 typedef struct ganz_folder {
     const char *path; /* borrowed */
     char last[GANZ_PATH], best[GANZ_PATH], average[GANZ_PATH], log[GANZ_PATH], svg[GANZ_PATH];
-    /* of quantization: the model after scales were first learned; the scales over time */
-    char phase3[GANZ_PATH], history[GANZ_PATH], history_svg[GANZ_PATH];
+    /* of quantization: the model after scales were first learned; the learned model where a calibrated one is better;
+     * that one until it is chosen; the scales over time */
+    char phase3[GANZ_PATH], learned[GANZ_PATH], calibrated[GANZ_PATH], history[GANZ_PATH], history_svg[GANZ_PATH];
 } ganz_folder;
 
 ganz_status ganz_folder_name(ganz_folder *folder, const char *path, ganz_error *err);

@@ -1,3 +1,4 @@
+/* steps.tsv: one line of learned scales at a time is appended, read back and drawn. */
 #include "train/history.h"
 
 #include <errno.h>

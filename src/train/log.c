@@ -1,3 +1,4 @@
+/* log.tsv: lines are appended with one write each, cut back to a checkpoint, read and drawn. */
 #include "train/log.h"
 
 #include <errno.h>
@@ -179,23 +180,33 @@ typedef struct columns {
     double *step, *loss, *smooth, *valid, *bleu;
 } columns;
 
-/* An exponential mean over about a hundredth of the points, without a bias towards the first; each phase has its
- * own. */
+/* A centred mean over about a fiftieth of the points from..to-1, which lie in one phase. Near the ends the window is
+ * narrower on both sides, so that the line neither lags behind its points nor runs ahead of them. */
+static void smooth(const double *loss, int from, int to, double *mean)
+{
+    const int wide = to - from < 20 ? 0 : 1 + (to - from) / 100;
+    for (int i = from; i < to; i++) {
+        int reach = i - from < to - 1 - i ? i - from : to - 1 - i, count = 0;
+        double sum = 0;
+        if (reach > wide) reach = wide;
+        for (int j = i - reach; j <= i + reach; j++)
+            if (isfinite(loss[j])) sum += loss[j], count++;
+        mean[i] = isfinite(loss[i]) ? sum / count : NAN;
+    }
+}
+
 static void fill_columns(const columns *c, const ganz_log_record *records, int count)
 {
-    const double keep = 1 - 1 / (1 + count / 100.0);
-    double sum = 0, weight = 0;
     for (int i = 0; i < count; i++) {
-        if (i > 0 && isfinite(records[i].phase) && records[i].phase != records[i - 1].phase) sum = weight = 0;
         c->step[i] = records[i].step;
         c->loss[i] = records[i].loss;
         c->valid[i] = records[i].valid_loss;
         c->bleu[i] = records[i].valid_bleu;
-        if (isfinite(records[i].loss)) {
-            sum = sum * keep + records[i].loss;
-            weight = weight * keep + 1;
-        }
-        c->smooth[i] = isfinite(records[i].loss) ? sum / weight : NAN;
+    }
+    for (int from = 0, to; from < count; from = to) {
+        for (to = from + 1; to < count; to++)
+            if (isfinite(records[to].phase) && records[to].phase != records[from].phase) break;
+        smooth(c->loss, from, to, c->smooth);
     }
 }
 

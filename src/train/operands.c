@@ -1,3 +1,4 @@
+/* Statistics of operands: an instrument sees inputs before they are rounded, while a text is translated. */
 #include "train/operands.h"
 
 #include <math.h>
@@ -5,7 +6,6 @@
 #include <string.h>
 
 #include "ganz/io.h"
-#include "text/unicode.h"
 #include "translate/decode.h"
 
 enum { BATCH_TOKENS = 2048, LONGEST = 256 };
@@ -38,8 +38,9 @@ static void count_value(ganz_operand_stats *s, float value, float inv)
     if (size > s->largest) s->largest = size;
 }
 
-static void see_input(void *context, int place, const ganz_matrix *x)
+static void see_input(void *context, int place, const ganz_matrix *x, ganz_quantize_call *call)
 {
+    (void)call;
     ganz_operands *const o = context;
     ganz_operand_stats *const s = &o->list[place];
     if (!s->integer) return;
@@ -98,7 +99,7 @@ static void look_at_query(const looking *l, int query, int segment, int head)
     ganz_histogram_add(l->magnitudes, &row);
 }
 
-static void see_attention(void *context, const ganz_pair *pair, const ganz_attention_call *c)
+static void see_attention(void *context, const ganz_pair *pair, ganz_attention_call *c)
 {
     ganz_operands *const o = context;
     const ganz_spans *const see = &c->see;
@@ -132,16 +133,16 @@ static void name_operands(ganz_operands *o)
 {
     ganz_net *const net = &o->model->net;
     for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site(net, i);
-        name_operand(o, &site->input, GANZ_OPERAND_INPUT, site->input_bits, site->inputs == GANZ_INPUTS_CODES);
+        const ganz_site *const site = &net->site[i];
+        name_operand(o, &site->input, GANZ_OPERAND_INPUT, site->rule.input_bits, site->inputs == GANZ_INPUTS_CODES);
     }
     for (int i = 0; i < net->pairs; i++) {
-        const ganz_pair *const pair = ganz_net_pair(net, i);
+        const ganz_pair *const pair = &net->pair[i];
         const bool integer = pair->inputs == GANZ_INPUTS_CODES;
-        name_operand(o, &pair->q, GANZ_OPERAND_QKV, pair->bits, integer);
-        name_operand(o, &pair->k, GANZ_OPERAND_QKV, pair->bits, integer);
-        name_operand(o, &pair->v, GANZ_OPERAND_QKV, pair->bits, integer);
-        name_operand(o, &pair->u, GANZ_OPERAND_U, pair->u_bits, integer);
+        name_operand(o, &pair->q, GANZ_OPERAND_QKV, pair->rule.input_bits, integer);
+        name_operand(o, &pair->k, GANZ_OPERAND_QKV, pair->rule.input_bits, integer);
+        name_operand(o, &pair->v, GANZ_OPERAND_QKV, pair->rule.input_bits, integer);
+        name_operand(o, &pair->u, GANZ_OPERAND_U, pair->rule.attention_bits, integer);
     }
 }
 
@@ -161,19 +162,10 @@ static ganz_status read_text(ganz_operands *o, const char *path, int most, int l
         GANZ_CHECK(ganz_lines_next(lines, &text, &bytes, err));
         if (!text) break;
         if (!ganz_utf8_valid(text, bytes)) continue;
-        text = ganz_strip(text, &bytes);
-        GANZ_CHECK(ganz_vocab_encode(o->model->vocab, text, bytes, ids, err));
-        const size_t count = ids->count - begin[o->lines] + 1;
-        if (count < 2 || count > (size_t)longest) {
-            ids->count = begin[o->lines];
-            continue;
-        }
-        if (!ganz_grow((void **)&ids->ids, &ids->capacity, ids->count + 1, sizeof *ids->ids)) {
-            status = ganz_fail(err, GANZ_ENOMEM, "out of memory for the text");
-            goto out;
-        }
-        ids->ids[ids->count++] = GANZ_EOS;
-        begin[++o->lines] = ids->count;
+        GANZ_CHECK(ganz_vocab_encode_sentence(o->model->vocab, GANZ_SOURCE, text, bytes, ids, err));
+        const size_t count = ids->count - begin[o->lines];
+        if (count < 2 || count > (size_t)longest) ids->count = begin[o->lines];
+        else begin[++o->lines] = ids->count;
     }
     status = o->lines > 0 ? GANZ_OK : ganz_fail(err, GANZ_EINVAL, "%s has no line to translate", path);
 out:
@@ -195,7 +187,7 @@ static ganz_status translate(ganz_operands *o, const ganz_ids *ids, const size_t
     for (int i = 0; i < (int)o->lines; i++)
         sentences[i] = (ganz_sentence){.ids = ids->ids + begin[i], .count = (int)(begin[i + 1] - begin[i])};
     GANZ_CHECK(ganz_decoder_open(&decoder, m->be, &m->net, &m->weights, &options, err));
-    ganz_decoder_set_audit(decoder, &o->audit);
+    GANZ_CHECK(ganz_decoder_set_instrument(decoder, &o->instrument, err));
     status = ganz_decoder_run(decoder, sentences, (int)o->lines, &found, &counts, err);
 out:
     ganz_decoder_close(&decoder);
@@ -228,10 +220,11 @@ static ganz_status run(ganz_operands *o, const char *text, int lines, ganz_error
 
 ganz_status ganz_operands_open(ganz_operands *o, const char *model, const char *text, int lines, ganz_error *err)
 {
-    *o = (ganz_operands){.observer = {.input = see_input, .attention = see_attention, .context = o}};
+    *o = (ganz_operands){
+        .instrument = {.input = see_input, .attention = see_attention, .context = o, .next = &o->audit.instrument}};
     ganz_status status;
     GANZ_TRY(ganz_model_open(&o->model, model, err));
-    if (o->model->info.bits == 0) {
+    if (!o->model->info.integer) {
         status = ganz_fail(err, GANZ_EINVAL, "%s: not an integer model", model);
         goto out;
     }
@@ -244,7 +237,6 @@ ganz_status ganz_operands_open(ganz_operands *o, const char *model, const char *
     }
     name_operands(o);
     GANZ_CHECK(ganz_audit_open(&o->audit, &o->model->net, err));
-    o->model->weights.observer = &o->observer;
     status = run(o, text, lines, err);
 out:
     if (status != GANZ_OK) ganz_operands_close(o);

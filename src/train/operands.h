@@ -3,6 +3,7 @@
 #define GANZ_TRAIN_OPERANDS_H
 
 #include "model/model.h"
+#include "nn/audit.h"
 #include "translate/histogram.h"
 
 typedef enum ganz_operand_kind { GANZ_OPERAND_INPUT, GANZ_OPERAND_QKV, GANZ_OPERAND_U } ganz_operand_kind;
@@ -25,7 +26,7 @@ typedef struct ganz_operands {
     ganz_audit audit;
     long long lines;
     ganz_model *model;
-    ganz_observer observer;
+    ganz_instrument instrument; /* sees operands, and then the audit does */
 } ganz_operands;
 
 /* Opens an integer model and has it translate the first lines of a text, greedily, on one processor. */

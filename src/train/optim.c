@@ -1,3 +1,4 @@
+/* Adafactor and Adam over all tensors in one call, and the schedule of their rate. */
 #include "train/optim.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The table of phases, and which of them a recipe asks for. */
 #include "train/phases.h"
 
 /* Weights and scales learn in turns, never together: together they do not converge. Dropout is off where no weight
@@ -44,20 +45,16 @@ int64_t ganz_phase_length(const ganz_recipe *recipe, int row, uint64_t pass)
 
 static int bits_of(long long own, const ganz_recipe *recipe) { return (int)(own > 0 ? own : recipe->bits); }
 
-void ganz_phase_set_bits(ganz_net *net, const ganz_recipe *recipe)
+ganz_scheme ganz_recipe_scheme(const ganz_recipe *recipe)
 {
-    ganz_net_set_widths(net, (ganz_widths){.weights = bits_of(recipe->weight_bits, recipe),
-                                           .inputs = bits_of(recipe->activation_bits, recipe),
-                                           .u = bits_of(recipe->attention_bits, recipe),
-                                           .biases = bits_of(recipe->bias_bits, recipe)});
-    net->power_of_two = recipe->power_of_two;
-    net->float_lookup = recipe->float_lookup;
-    ganz_net_set_row_scales(net, recipe->per_row);
-}
-
-void ganz_phase_set_states(ganz_net *net, const ganz_recipe *recipe, const ganz_phase *phase)
-{
-    ganz_net_set_states(net, phase->weights, phase->inputs);
-    if (recipe->products == GANZ_PRODUCTS_ALL || phase->inputs == GANZ_INPUTS_FLOAT) return;
-    for (int i = 0; i < net->pairs; i++) ganz_net_pair(net, i)->inputs = GANZ_INPUTS_FLOAT;
+    return (ganz_scheme){.rule = {.integer = true,
+                                  .weight_bits = bits_of(recipe->weight_bits, recipe),
+                                  .input_bits = bits_of(recipe->activation_bits, recipe),
+                                  .attention_bits = bits_of(recipe->attention_bits, recipe),
+                                  .bias_bits = bits_of(recipe->bias_bits, recipe),
+                                  .per_row = recipe->per_row,
+                                  .power_of_two = recipe->power_of_two,
+                                  .weight_range = (int)recipe->weight_range},
+                         .float_attention = recipe->products == GANZ_PRODUCTS_DENSE,
+                         .float_lookup = recipe->float_lookup};
 }

@@ -39,8 +39,7 @@ bool ganz_phases_choose(unsigned set, int row);
 /* Steps of a phase, when a pass over the corpus takes `pass` of them. */
 int64_t ganz_phase_length(const ganz_recipe *recipe, int row, uint64_t pass);
 
-/* Puts the widths of codes, and the states of a phase, into a net. */
-void ganz_phase_set_bits(ganz_net *net, const ganz_recipe *recipe);
-void ganz_phase_set_states(ganz_net *net, const ganz_recipe *recipe, const ganz_phase *phase);
+/* How the recipe's integer models are rounded. */
+ganz_scheme ganz_recipe_scheme(const ganz_recipe *recipe);
 
 #endif

@@ -1,3 +1,4 @@
+/* The plan of an epoch: pairs by weight, shuffled, packed into rows or cut into batches of like length. */
 #include "train/plan.h"
 
 #include <math.h>

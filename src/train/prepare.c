@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "ganz/corpus.h"
 #include "text/unicode.h"
+#include "text/vocab.h"
 #include "train/corpus.h"
 
 enum { BLOCK_PAIRS = 16384, BLOCK_BYTES = 16 << 20, GRAIN = 16 };
@@ -67,16 +68,11 @@ static bool make_valid(const job *j, scratch *s, int side, const char **text, si
     return true;
 }
 
-/* Appends the ids of a text and the end mark. */
-static size_t encode(const job *j, scratch *s, const char *text, size_t bytes)
+/* Appends the ids of a text and the end mark; returns how many. */
+static size_t encode(const job *j, scratch *s, ganz_side side, const char *text, size_t bytes)
 {
     const size_t before = s->ids.count;
-    if (s->status == GANZ_OK) s->status = ganz_vocab_encode(j->vocab, text, bytes, &s->ids, &s->err);
-    if (s->status == GANZ_OK &&
-        !ganz_grow((void **)&s->ids.ids, &s->ids.capacity, s->ids.count + 1, sizeof *s->ids.ids))
-        s->status = ganz_fail(&s->err, GANZ_ENOMEM, "out of memory for the ids of a line");
-    if (s->status != GANZ_OK) return 0;
-    s->ids.ids[s->ids.count++] = GANZ_EOS;
+    if (s->status == GANZ_OK) s->status = ganz_vocab_encode_sentence(j->vocab, side, text, bytes, &s->ids, &s->err);
     return s->ids.count - before;
 }
 
@@ -103,8 +99,8 @@ static verdict judge(const job *j, scratch *s, item *it)
     if (same && j->options->drop_identical) return IDENTICAL;
     if (j->options->dedupe) it->hash = XXH3_64bits_withSeed(target, target_bytes, XXH3_64bits(source, source_bytes));
     it->ids_at = s->ids.count;
-    it->source_ids = encode(j, s, source, source_bytes);
-    it->target_ids = encode(j, s, target, target_bytes);
+    it->source_ids = encode(j, s, GANZ_SOURCE, source, source_bytes);
+    it->target_ids = encode(j, s, GANZ_TARGET, target, target_bytes);
     return judge_lengths(j->options, it->source_ids, it->target_ids);
 }
 
@@ -213,8 +209,8 @@ static ganz_status run_block(job *j, ganz_lines *source, ganz_lines *target, gan
     }
     GANZ_TRY(write_block(j, source, target, counts, err));
     j->read += j->count;
-    if (j->options->progress && !j->options->progress(j->options->context, j->read))
-        return ganz_fail(err, GANZ_ESTOPPED, "stopped after %lld pairs", j->read);
+    if (j->options->progress) j->options->progress(j->options->context, j->read);
+    if (ganz_flag_is_set(j->options->stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped after %lld pairs", j->read);
     return GANZ_OK;
 }
 
@@ -264,14 +260,12 @@ static ganz_status check_options(const ganz_prepare_options *o, ganz_error *err)
 
 static ganz_status open_job(job *j, const char *path, ganz_error *err)
 {
-    size_t bytes;
-    const char *const file = ganz_vocab_file(j->vocab, &bytes);
     const int threads = j->options->threads ? j->options->threads : ganz_cpu_count();
     GANZ_TRY(ganz_pool_open(&j->pool, threads, err));
     j->workers = ganz_alloc((size_t)threads, sizeof *j->workers);
     j->items = ganz_alloc(BLOCK_PAIRS, sizeof *j->items);
     if (!j->workers || !j->items) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a block of lines");
-    return ganz_corpus_writer_open(&j->out, path, ganz_vocab_size(j->vocab), ganz_checksum(file, bytes), err);
+    return ganz_corpus_writer_open(&j->out, path, ganz_vocab_size(j->vocab), ganz_vocab_checksum(j->vocab), err);
 }
 
 static void close_job(job *j)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ganz/io.h"
+#include "base/surroundings.h"
 #include "ganz/quantize.h"
 #include "train/chart.h"
 #include "train/folder.h"
@@ -108,12 +109,12 @@ static ganz_status write_operands(const ganz_operands *o, ganz_output *out, ganz
 static ganz_status write_products(const ganz_operands *o, ganz_output *out, ganz_error *err)
 {
     PRINT("\"products\":[");
-    for (int i = 0; i < ganz_product_count(&o->model->net); i++) {
-        const ganz_product p = ganz_product_at(&o->model->net, i);
+    for (int i = 0; i < o->model->net.products; i++) {
+        const ganz_product *const p = &o->model->net.product[i];
         ganz_product_facts facts;
         ganz_product_counts counts;
         ganz_model_product(o->model, i, &facts);
-        ganz_product_counted(&p, &o->audit, &counts);
+        ganz_product_counted(p, &o->audit, &counts);
         PRINT("%s\n{\"name\":\"%s\",\"integer\":%s,\"depth\":%d", i ? "," : "", facts.name,
               facts.integer ? "true" : "false", facts.depth);
         if (facts.integer)
@@ -176,12 +177,12 @@ static ganz_status write_sums(const ganz_operands *o, ganz_output *out, ganz_err
 {
     ganz_product_facts facts, worst = {0}, most = {0};
     long long largest = -1;
-    for (int i = 0; i < ganz_product_count(&o->model->net); i++) {
-        const ganz_product p = ganz_product_at(&o->model->net, i);
+    for (int i = 0; i < o->model->net.products; i++) {
+        const ganz_product *const p = &o->model->net.product[i];
         ganz_product_counts counts;
         ganz_model_product(o->model, i, &facts);
         if (!facts.integer) continue;
-        ganz_product_counted(&p, &o->audit, &counts);
+        ganz_product_counted(p, &o->audit, &counts);
         if (facts.worst > worst.worst) worst = facts;
         if (counts.largest > largest) {
             largest = counts.largest;
@@ -260,6 +261,7 @@ static ganz_status draw(const ganz_operands *o, const char *folder, ganz_error *
 
 ganz_status ganz_quantize_report(const char *model, const char *text, int lines, const char *folder, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     ganz_operands o;
     ganz_status status;
     if (lines < 1) return ganz_fail(err, GANZ_EINVAL, "a report needs at least one line");

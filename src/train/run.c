@@ -1,4 +1,5 @@
-/* ganz_train: the loop around the steps, with everything that goes to the folder of the run. */
+/* ganz_train: the schedule of a run. The trainer makes steps, validations and saves; their events become lines of the
+ * log, progress and files of the folder. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,15 +7,22 @@
 #include <unistd.h>
 
 #include "ganz/quantize.h"
+#include "train/checkpoint.h"
+#include "base/surroundings.h"
 #include "train/folder.h"
 #include "train/history.h"
+#include "train/log.h"
+#include "train/phases.h"
 #include "train/trainer.h"
 
-enum { REPORT_LINES = 200 }; /* of the validation set */
+enum { REPORT_LINES = 200, CALIBRATION_LINES = 500 }; /* of the validation set */
 
 typedef struct run {
-    ganz_trainer t;
+    ganz_trainer *t;
     const ganz_train_options *options;
+    const ganz_recipe *recipe; /* of the trainer */
+    ganz_trainer_facts facts;
+    ganz_event at; /* the last one */
     ganz_log log;
     ganz_folder files;
     double started;           /* now minus the seconds of earlier parts */
@@ -26,11 +34,13 @@ typedef struct run {
     double loss, accuracy;    /* of the last line; negative: none yet */
     double busy, busy_tokens; /* training of this part */
     bool early;
-    ganz_frozen frozen; /* what the integer engine makes of the result */
-    bool saved;         /* the last checkpoint holds all there is */
+    ganz_frozen frozen; /* translations of the learned model by the integer engine */
+    ganz_frozen rival;  /* of the calibrated one; nothing compared: there is none */
+    bool calibrated;    /* which is the better one */
+    bool saved;         /* the last checkpoint holds the run as it is */
 } run;
 
-static bool stopping(const run *r) { return r->options->stop && *r->options->stop; }
+static bool stopping(const run *r) { return ganz_flag_is_set(r->options->stop); }
 
 /* ---- telling ------------------------------------------------------------------------------------ */
 
@@ -38,49 +48,30 @@ static double seconds_of(const run *r) { return ganz_seconds() - r->started; }
 
 static bool quantizes(const run *r) { return r->options->quantize; }
 
-/* Steps of the whole run; 0: unknown. */
-static long long all_steps(const run *r)
-{
-    const ganz_recipe *const recipe = &r->t.recipe;
-    long long sum = 0;
-    if (!quantizes(r)) return recipe->steps;
-    for (int row = -1; (row = ganz_phases_next(r->t.phases, row)) >= 0;)
-        sum += ganz_phase_length(recipe, row, r->t.pass);
-    return sum;
-}
-
-/* Part of the run that lies behind: by steps or by time, whichever ends it first. */
+/* Finished part of the run: by steps or by time, whichever ends it first. */
 static double part_done(const run *r)
 {
-    const ganz_recipe *const recipe = &r->t.recipe;
-    const long long steps = all_steps(r);
-    const double by_steps = steps > 0 ? (double)r->t.counters.step / (double)steps : 0;
-    const double by_time = recipe->time > 0 && !quantizes(r) ? seconds_of(r) / recipe->time : 0;
+    const double by_steps = r->facts.steps > 0 ? (double)r->at.now.step / (double)r->facts.steps : 0;
+    const double by_time = r->recipe->time > 0 && !quantizes(r) ? seconds_of(r) / r->recipe->time : 0;
     return by_steps > by_time ? by_steps : by_time;
 }
 
-/* The same for the schedule of the rate, of which each phase has its own: what it ends with is a whole result. */
+/* The same for the schedule of the rate, of which each phase has its own: each ends with a finished model. */
 static double schedule_done(const run *r)
 {
     if (!quantizes(r)) return part_done(r);
-    return (double)r->t.counters.phase_step / (double)ganz_trainer_phase_length(&r->t);
-}
-
-static double epoch_of(const run *r)
-{
-    const uint64_t batches = ganz_loader_epoch_batches(r->t.loader);
-    return (double)r->t.counters.epoch + (batches ? (double)r->t.counters.batch / (double)batches : 0);
+    return (double)r->at.now.phase_step / (double)r->at.phase_steps;
 }
 
 static void tell(run *r, const char *event)
 {
-    const ganz_counters *const c = &r->t.counters;
+    const ganz_event *const at = &r->at;
     if (!r->options->progress) return;
-    ganz_train_progress p = {.step = c->step, .steps = all_steps(r), .epoch = epoch_of(r), .event = event};
-    p.phase = (int)c->phase;
-    p.phase_name = r->t.phase->name;
-    p.loss = c->counted > 0 ? c->loss / c->counted : r->loss;
-    p.accuracy = c->counted > 0 ? c->right / c->counted : r->accuracy;
+    ganz_train_progress p = {.step = at->now.step, .steps = r->facts.steps, .epoch = at->epoch, .event = event};
+    p.phase = (int)at->now.phase;
+    p.phase_name = at->phase_name;
+    p.loss = at->now.counted > 0 ? at->now.loss / at->now.counted : r->loss;
+    p.accuracy = at->now.counted > 0 ? at->now.right / at->now.counted : r->accuracy;
     p.tokens_per_second = r->speed;
     p.seconds = seconds_of(r);
     const double done = part_done(r);
@@ -95,10 +86,10 @@ static ganz_status tell_now_and_then(run *r, ganz_error *err)
     const double now = ganz_seconds();
     if (!r->options->progress || now - r->shown < 0.2) return GANZ_OK;
     if (now - r->drained >= 1) {
-        GANZ_TRY(ganz_trainer_drain(&r->t, err));
+        GANZ_TRY(ganz_trainer_drain(r->t, &r->at, err));
         r->drained = now;
         const double spent = now - r->line_at - r->paused;
-        if (spent > 0.5) r->speed = (double)(r->t.counters.tokens - r->line_tokens) / spent;
+        if (spent > 0.5) r->speed = (double)(r->at.now.tokens - r->line_tokens) / spent;
     }
     tell(r, NULL);
     return GANZ_OK;
@@ -106,26 +97,22 @@ static ganz_status tell_now_and_then(run *r, ganz_error *err)
 
 static void tell_beginning(run *r)
 {
-    const ganz_trainer *const t = &r->t;
-    const unsigned long long epoch = ganz_loader_epoch_batches(t->loader),
-                             dropped = ganz_loader_epoch_dropped(t->loader);
-    const ganz_recipe *const recipe = &t->recipe;
-    const bool by_slots = recipe->batch == GANZ_BATCH_PACKED || recipe->slots < recipe->batch_tokens;
+    const ganz_trainer_facts *const f = &r->facts;
     char event[256];
-    int n = snprintf(event, sizeof event, "%zu parameters on %s, %llu steps an epoch",
-                     ganz_params_total(&t->net.params), t->be->name, epoch);
-    if (dropped > 0)
-        n += snprintf(event + n, sizeof event - (size_t)n, ", %llu pairs longer than %lld tokens left out", dropped,
-                      by_slots ? recipe->slots : recipe->batch_tokens);
-    if (t->counters.step > 0)
-        snprintf(event + n, sizeof event - (size_t)n, ", from step %lld", (long long)t->counters.step);
+    int n = snprintf(event, sizeof event, "%zu parameters on %s, %llu steps an epoch", f->parameters, f->device,
+                     (unsigned long long)f->epoch_steps);
+    if (f->left_out > 0)
+        n += snprintf(event + n, sizeof event - (size_t)n, ", %llu pairs longer than %lld tokens left out",
+                      (unsigned long long)f->left_out, (long long)f->longest);
+    if (r->at.now.step > 0)
+        snprintf(event + n, sizeof event - (size_t)n, ", from step %lld", (long long)r->at.now.step);
     tell(r, event);
 }
 
 static void tell_phase(run *r)
 {
     char event[96];
-    snprintf(event, sizeof event, "phase %d: %s", (int)r->t.counters.phase, r->t.phase->name);
+    snprintf(event, sizeof event, "phase %d: %s", (int)r->at.now.phase, r->at.phase_name);
     tell(r, event);
 }
 
@@ -134,7 +121,7 @@ static void tell_phase(run *r)
 static void start_line(run *r)
 {
     r->line_at = ganz_seconds();
-    r->line_tokens = r->t.counters.tokens;
+    r->line_tokens = r->at.now.tokens;
     r->paused = 0;
 }
 
@@ -142,7 +129,7 @@ static void start_line(run *r)
 static void settle(run *r)
 {
     const double spent = ganz_seconds() - r->line_at - r->paused;
-    const double tokens = (double)(r->t.counters.tokens - r->line_tokens);
+    const double tokens = (double)(r->at.now.tokens - r->line_tokens);
     if (tokens > 0 && spent > 0) r->speed = tokens / spent;
     r->busy += spent;
     r->busy_tokens += tokens;
@@ -152,77 +139,73 @@ static void settle(run *r)
 static ganz_log_record record_now(const run *r)
 {
     ganz_log_record record = ganz_log_blank();
-    record.step = (double)r->t.counters.step;
-    record.epoch = epoch_of(r);
-    record.tokens = (double)r->t.counters.tokens;
+    record.step = (double)r->at.now.step;
+    record.epoch = r->at.epoch;
+    record.tokens = (double)r->at.now.tokens;
     record.seconds = seconds_of(r);
-    if (quantizes(r)) record.phase = (double)r->t.counters.phase;
+    if (quantizes(r)) record.phase = (double)r->at.now.phase;
     return record;
 }
 
 static ganz_status log_training(run *r, ganz_error *err)
 {
-    ganz_counters *const c = &r->t.counters;
-    GANZ_TRY(ganz_trainer_drain(&r->t, err));
+    GANZ_TRY(ganz_trainer_log(r->t, &r->at, err));
     settle(r);
     ganz_log_record record = record_now(r);
-    record.rate = r->t.rate;
-    record.loss = r->loss = c->loss / c->counted;
-    record.accuracy = r->accuracy = c->right / c->counted;
+    record.rate = r->at.rate;
+    record.loss = r->loss = r->at.loss;
+    record.accuracy = r->accuracy = r->at.accuracy;
     record.speed = r->speed;
-    GANZ_TRY(ganz_log_add(&r->log, &record, NULL, err));
-    if (r->t.phase->learn_scales)
-        GANZ_TRY(ganz_history_add(r->files.history, &r->t.net, &r->t.weights, c->step, (int)c->phase, err));
-    c->log_lines = r->log.lines;
-    c->logged = c->step;
     r->saved = false;
+    GANZ_TRY(ganz_log_add(&r->log, &record, NULL, err));
+    GANZ_TRY(ganz_trainer_log_scales(r->t, r->files.history, err));
     tell(r, NULL);
-    c->loss = c->right = c->counted = 0;
-    r->t.be->zero(r->t.be, r->t.stepper.sums, 3 * sizeof(double));
+    r->at = ganz_trainer_event(r->t); /* the means begin anew */
     return GANZ_OK;
 }
 
 /* A run that goes on with other settings says so. */
 static ganz_status log_changes(run *r, ganz_error *err)
 {
-    char event[sizeof r->t.changed + 64];
-    if (!r->t.changed[0]) return GANZ_OK;
+    const char *const changes = ganz_trainer_changes(r->t);
+    char event[640];
+    if (!changes[0]) return GANZ_OK;
     const ganz_log_record record = record_now(r);
-    GANZ_TRY(ganz_log_add(&r->log, &record, r->t.changed, err));
-    r->t.counters.log_lines = r->log.lines;
+    GANZ_TRY(ganz_log_add(&r->log, &record, changes, err));
     r->saved = false;
-    snprintf(event, sizeof event, "goes on with %s", r->t.changed);
+    snprintf(event, sizeof event, "goes on with %s", changes);
     tell(r, event);
     return GANZ_OK;
 }
 
 /* ---- models and checkpoints --------------------------------------------------------------------- */
 
+static ganz_status plot_log(const run *r, ganz_error *err)
+{
+    const char *const title = quantizes(r) ? "Quantization" : "Training";
+    return ganz_log_plot(r->files.log, r->files.svg, title, r->facts.taught, err);
+}
+
 static ganz_status save_checkpoint(run *r, ganz_error *err)
 {
-    const ganz_run_parts parts = ganz_trainer_parts(&r->t);
     const double started = ganz_seconds();
-    GANZ_TRY(ganz_trainer_drain(&r->t, err));
-    GANZ_TRY(ganz_trainer_probe(&r->t, err));
-    GANZ_TRY(ganz_checkpoint_save(r->files.last, &parts, &r->t.counters, err));
-    if (quantizes(r)) GANZ_TRY(ganz_history_plot(r->files.history, r->files.history_svg, &r->t.net, err));
-    const bool taught = r->t.tutors.count > 0;
-    GANZ_TRY(ganz_log_plot(r->files.log, r->files.svg, quantizes(r) ? "Quantization" : "Training", taught, err));
+    GANZ_TRY(ganz_trainer_save(r->t, r->files.last, r->log.lines, &r->at, err));
+    GANZ_TRY(ganz_trainer_plot_scales(r->t, r->files.history, r->files.history_svg, err));
+    GANZ_TRY(plot_log(r, err));
     r->paused += ganz_seconds() - started;
     r->saved = true;
-    if (r->options->save) *r->options->save = 0;
+    if (r->options->save) ganz_flag_clear(r->options->save);
     tell(r, NULL);
     return GANZ_OK;
 }
 
 /* The models whose mean is wanted at the end: one at each regular save, the oldest of them removed. */
-static ganz_status keep_model(run *r, ganz_error *err)
+static ganz_status keep_model(const run *r, ganz_error *err)
 {
-    const ganz_run_parts parts = ganz_trainer_parts(&r->t);
-    const int64_t step = r->t.counters.step, old = step - r->t.recipe.save_every * r->t.recipe.average_last;
+    const int64_t step = r->at.now.step, old = step - r->recipe->save_every * r->recipe->average_last;
     char path[GANZ_PATH];
     GANZ_TRY(ganz_folder_model(&r->files, step, path, err));
-    GANZ_TRY(ganz_checkpoint_model(path, &parts, ganz_trainer_model(&r->t), step, err));
+    GANZ_TRY(ganz_trainer_save_model(r->t, path, err));
     if (old <= 0) return GANZ_OK;
     GANZ_TRY(ganz_folder_model(&r->files, old, path, err));
     if (unlink(path) != 0 && errno != ENOENT) return ganz_fail_errno(err, "remove", path);
@@ -231,13 +214,13 @@ static ganz_status keep_model(run *r, ganz_error *err)
 
 static ganz_status average_kept(const run *r, const char *out, ganz_error *err)
 {
-    const int most = (int)r->t.recipe.average_last;
-    const int64_t every = r->t.recipe.save_every;
+    const int most = (int)r->recipe->average_last;
+    const int64_t every = r->recipe->save_every;
     char(*const paths)[GANZ_PATH] = ganz_alloc((size_t)most, sizeof *paths);
     const char **const list = ganz_alloc((size_t)most, sizeof *list);
     ganz_status status = paths && list ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory");
     int count = 0;
-    int64_t step = r->t.counters.step / every * every;
+    int64_t step = r->at.now.step / every * every;
     for (; status == GANZ_OK && step > 0 && count < most; step -= every) {
         status = ganz_folder_model(&r->files, step, paths[count], err);
         list[count] = paths[count];
@@ -252,70 +235,34 @@ static ganz_status average_kept(const run *r, const char *out, ganz_error *err)
 /* average.safetensors: the mean of the last models, or the running average. */
 static ganz_status save_average(const run *r, ganz_error *err)
 {
-    const ganz_run_parts parts = ganz_trainer_parts(&r->t);
-    if (r->t.recipe.average_last > 0) return average_kept(r, r->files.average, err);
-    if (!r->t.average) return GANZ_OK;
-    return ganz_checkpoint_model(r->files.average, &parts, r->t.average, r->t.counters.step, err);
-}
-
-/* The model as it stands: of a run that quantizes, in integers. */
-static ganz_status save_model(run *r, const char *path, ganz_error *err)
-{
-    ganz_trainer *const t = &r->t;
-    const ganz_run_parts parts = ganz_trainer_parts(t);
-    if (!quantizes(r)) return ganz_checkpoint_model(path, &parts, ganz_trainer_model(t), t->counters.step, err);
-    return ganz_trainer_save_codes(t, path, err);
+    if (r->recipe->average_last > 0) return average_kept(r, r->files.average, err);
+    return r->facts.averages ? ganz_trainer_save_model(r->t, r->files.average, err) : GANZ_OK;
 }
 
 /* ---- validation --------------------------------------------------------------------------------- */
 
-/* By BLEU where there is one, else by loss. */
-static bool is_better(const run *r, const ganz_log_record *record)
+static void tell_validation(run *r)
 {
-    const ganz_counters *const c = &r->t.counters;
-    if (!ganz_trainer_chooses(&r->t)) return false;
-    if (c->best_step == 0) return true;
-    return isnan(record->valid_bleu) ? record->valid_loss < c->best_loss : record->valid_bleu > c->best_bleu;
-}
-
-static void tell_validation(run *r, const ganz_log_record *record, bool better)
-{
+    const ganz_event *const at = &r->at;
     char event[160], bleu[32] = "";
-    if (!isnan(record->valid_bleu)) snprintf(bleu, sizeof bleu, ", BLEU %.2f", record->valid_bleu);
-    snprintf(event, sizeof event, "step %lld: validation loss %.4f, accuracy %.1f%%%s%s", (long long)record->step,
-             record->valid_loss, 100 * record->valid_accuracy, bleu, better ? ", the best so far" : "");
+    if (!isnan(at->bleu)) snprintf(bleu, sizeof bleu, ", BLEU %.2f", at->bleu);
+    snprintf(event, sizeof event, "step %lld: validation loss %.4f, accuracy %.1f%%%s%s", (long long)at->now.step,
+             at->loss, 100 * at->accuracy, bleu, at->better ? ", the best so far" : "");
     tell(r, event);
-}
-
-static ganz_status keep_best(run *r, const ganz_log_record *record, ganz_error *err)
-{
-    ganz_counters *const c = &r->t.counters;
-    GANZ_TRY(save_model(r, r->files.best, err));
-    if (r->t.best_lines) memcpy(r->t.best_lines, r->t.valid.lines, (size_t)r->t.valid.count * sizeof *r->t.best_lines);
-    c->best_step = c->step;
-    c->best_loss = record->valid_loss;
-    c->best_bleu = isnan(record->valid_bleu) ? -1 : record->valid_bleu; /* any BLEU is better than none */
-    return GANZ_OK;
 }
 
 static ganz_status validate(run *r, ganz_error *err)
 {
-    ganz_counters *const c = &r->t.counters;
-    GANZ_TRY(ganz_trainer_drain(&r->t, err));
     const double started = ganz_seconds();
     ganz_log_record record = record_now(r);
-    GANZ_TRY(ganz_trainer_validate(&r->t, &record, err));
-    if (!isfinite(record.valid_loss))
-        return ganz_fail(err, GANZ_EINVAL, "the validation loss is not a number at step %lld", (long long)c->step);
-    const bool better = is_better(r, &record);
-    if (better) GANZ_TRY(keep_best(r, &record, err));
-    c->waited = better ? 0 : c->waited + 1;
-    c->validated = c->step;
-    GANZ_TRY(ganz_log_add(&r->log, &record, NULL, err));
-    c->log_lines = r->log.lines;
+    GANZ_TRY(ganz_trainer_validate(r->t, r->files.best, &r->at, err));
+    record.valid_loss = r->at.loss;
+    record.valid_accuracy = r->at.accuracy;
+    record.valid_bleu = r->at.bleu;
     r->saved = false;
+    GANZ_TRY(ganz_log_add(&r->log, &record, NULL, err));
     r->paused += ganz_seconds() - started;
-    tell_validation(r, &record, better);
+    tell_validation(r);
     return GANZ_OK;
 }
 
@@ -323,32 +270,29 @@ static ganz_status validate(run *r, ganz_error *err)
 
 static bool due(long long every, int64_t step) { return every > 0 && step % every == 0; }
 
-/* A look at the corpus changes nothing that could be validated. */
-static bool validates(const run *r) { return r->t.valid.count > 0 && r->t.phase->inputs != GANZ_INPUTS_MEASURE; }
-
 static bool phase_over(run *r)
 {
-    const ganz_recipe *const recipe = &r->t.recipe;
-    if (quantizes(r)) return r->t.counters.phase_step >= ganz_trainer_phase_length(&r->t);
-    if (recipe->steps > 0 && r->t.counters.step >= recipe->steps) return true;
-    if (recipe->time > 0 && seconds_of(r) >= recipe->time) return true;
-    r->early = recipe->patience > 0 && r->t.counters.waited >= recipe->patience;
+    const ganz_counters *const now = &r->at.now;
+    if (quantizes(r)) return now->phase_step >= r->at.phase_steps;
+    if (r->recipe->steps > 0 && now->step >= r->recipe->steps) return true;
+    if (r->recipe->time > 0 && seconds_of(r) >= r->recipe->time) return true;
+    r->early = r->recipe->patience > 0 && now->waited >= r->recipe->patience;
     return r->early;
 }
 
-/* What has to happen after a step, always in this order: so a run that was stopped goes on as if it had not been. */
+/* The order is always the same: so a run that was stopped between two of these goes on as if it had not been. */
 static ganz_status after_step(run *r, ganz_error *err)
 {
-    const ganz_recipe *const recipe = &r->t.recipe;
-    const ganz_counters *const c = &r->t.counters;
-    const int64_t step = c->step;
-    const bool jump = quantizes(r) && c->phase_step == 1; /* how a phase begins is worth a line of its own */
-    if ((jump || due(recipe->log_every, step)) && c->logged < step) GANZ_TRY(log_training(r, err));
-    if (validates(r) && due(recipe->validate_every, step) && c->validated < step) GANZ_TRY(validate(r, err));
-    if (due(recipe->save_every, step)) {
+    const ganz_recipe *const recipe = r->recipe;
+    const ganz_counters now = r->at.now;
+    const bool jump = quantizes(r) && now.phase_step == 1; /* how a phase begins is worth a line of its own */
+    if ((jump || due(recipe->log_every, now.step)) && now.logged < now.step) GANZ_TRY(log_training(r, err));
+    if (r->at.validates && due(recipe->validate_every, now.step) && now.validated < now.step)
+        GANZ_TRY(validate(r, err));
+    if (due(recipe->save_every, now.step)) {
         if (recipe->average_last > 0) GANZ_TRY(keep_model(r, err));
         GANZ_TRY(save_checkpoint(r, err));
-    } else if (r->options->save && *r->options->save) {
+    } else if (ganz_flag_is_set(r->options->save)) {
         GANZ_TRY(save_checkpoint(r, err));
         tell(r, "saved a checkpoint");
     }
@@ -357,43 +301,115 @@ static ganz_status after_step(run *r, ganz_error *err)
 
 static ganz_status run_phase(run *r, ganz_error *err)
 {
-    const ganz_counters *const c = &r->t.counters;
     while (!phase_over(r)) {
         if (stopping(r)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
-        GANZ_TRY(ganz_trainer_step(&r->t, schedule_done(r), err));
+        GANZ_TRY(ganz_trainer_step(r->t, schedule_done(r), &r->at, err));
         r->saved = false;
         GANZ_TRY(after_step(r, err));
     }
-    if (c->logged < c->step) GANZ_TRY(log_training(r, err));
-    if (validates(r) && c->validated < c->step) GANZ_TRY(validate(r, err));
-    return c->phase == GANZ_PHASE_SCALES ? save_model(r, r->files.phase3, err) : GANZ_OK;
+    if (r->at.now.logged < r->at.now.step) GANZ_TRY(log_training(r, err));
+    if (r->at.validates && r->at.now.validated < r->at.now.step) GANZ_TRY(validate(r, err));
+    return r->at.now.phase == GANZ_PHASE_SCALES ? ganz_trainer_save_model(r->t, r->files.phase3, err) : GANZ_OK;
 }
 
 static ganz_status enter_phase(run *r, int row, ganz_error *err)
 {
-    GANZ_TRY(ganz_trainer_enter(&r->t, row, err));
+    GANZ_TRY(ganz_trainer_enter(r->t, row, &r->at, err));
     r->saved = false;
     tell_phase(r);
     return GANZ_OK;
 }
 
+/* ---- learned or calibrated ---------------------------------------------------------------------- */
+
+/* Where learning can be compared with calibration at all. */
+static bool compares(const run *r)
+{
+    return r->options->compare && r->options->model && r->recipe->method == GANZ_METHOD_LEARNED &&
+           r->frozen.compared > 0;
+}
+
+/* The same widths by measured ranges: the largest values, or below 8 bits those of KL. */
+static ganz_status calibrate(const run *r, ganz_error *err)
+{
+    const ganz_recipe *const q = r->recipe;
+    char command[2400];
+    ganz_calibration_report report;
+    ganz_calibration how;
+    ganz_calibration_defaults(&how);
+    snprintf(command, sizeof command, "%s (calibrated: on the validation text better than what was learned)",
+             r->facts.command ? r->facts.command : "ganz quantize");
+    how.method = q->bits < 8 ? GANZ_METHOD_KL : GANZ_METHOD_MAX;
+    how.bits = (int)q->bits;
+    how.weight_bits = (int)q->weight_bits;
+    how.activation_bits = (int)q->activation_bits;
+    how.attention_bits = (int)q->attention_bits;
+    how.bias_bits = (int)q->bias_bits;
+    how.dense = q->products == GANZ_PRODUCTS_DENSE;
+    how.per_row = q->per_row;
+    how.weight_range = q->weight_range;
+    how.float_lookup = q->float_lookup;
+    how.power_of_two = q->power_of_two;
+    how.source = r->options->valid_source;
+    how.most_lines = CALIBRATION_LINES;
+    how.threads = r->options->threads;
+    how.command = command;
+    how.stop = r->options->stop;
+    return ganz_calibrate(r->options->model, r->files.calibrated, &how, &report, err);
+}
+
+static ganz_status rename_file(const char *from, const char *to, ganz_error *err)
+{
+    return rename(from, to) == 0 ? GANZ_OK : ganz_fail_errno(err, "rename", from);
+}
+
+/* Small models may lose by learning more than they gain: the better one by BLEU is kept, the learned one of equals. */
+static ganz_status compare_with_calibration(run *r, ganz_error *err)
+{
+    const ganz_folder *const f = &r->files;
+    char note[160];
+    if (!compares(r)) return GANZ_OK;
+    tell(r, "calibrating, to compare");
+    GANZ_TRY(calibrate(r, err));
+    ganz_status status = ganz_trainer_check_frozen(r->t, f->calibrated, &r->rival, err);
+    r->calibrated = status == GANZ_OK && r->rival.bleu > r->frozen.bleu;
+    if (!r->calibrated) unlink(f->calibrated);
+    GANZ_TRY(status);
+    snprintf(note, sizeof note, "BLEU %.2f by learning, %.2f by calibration: the %s model is best.safetensors",
+             r->frozen.bleu, r->rival.bleu, r->calibrated ? "calibrated" : "learned");
+    const ganz_log_record record = record_now(r);
+    GANZ_TRY(ganz_log_add(&r->log, &record, note, err));
+    tell(r, note);
+    if (!r->calibrated) return GANZ_OK;
+    GANZ_TRY(rename_file(f->best, f->learned, err));
+    return rename_file(f->calibrated, f->best, err);
+}
+
+/* A run that goes on has its own learned model as the best again. */
+static ganz_status take_learned_back(const run *r, ganz_error *err)
+{
+    return ganz_exists(r->files.learned) ? rename_file(r->files.learned, r->files.best, err) : GANZ_OK;
+}
+
 /* The result of quantization, opened as translation opens it. */
 static ganz_status freeze(run *r, ganz_error *err)
 {
-    if (r->t.counters.best_step == 0) GANZ_TRY(save_model(r, r->files.best, err)); /* nobody could choose */
+    if (r->at.now.best_step == 0) /* without validation the last model is the result */
+        GANZ_TRY(ganz_trainer_save_model(r->t, r->files.best, err));
     const char *const text = r->options->valid_source;
-    if (text) GANZ_TRY(ganz_quantize_report(r->files.best, text, REPORT_LINES, r->files.path, err));
-    return ganz_trainer_check_frozen(&r->t, r->files.best, &r->frozen, err);
+    GANZ_TRY(ganz_trainer_check_frozen(r->t, r->files.best, &r->frozen, err));
+    GANZ_TRY(compare_with_calibration(r, err));
+    return text ? ganz_quantize_report(r->files.best, text, REPORT_LINES, r->files.path, err) : GANZ_OK;
 }
 
 static ganz_status train(run *r, ganz_error *err)
 {
-    const ganz_counters *const c = &r->t.counters;
-    /* A stop may have come in the midst of a validation. */
-    if (validates(r) && c->phase_step > 0 && due(r->t.recipe.validate_every, c->step) && c->validated < c->step)
+    const ganz_counters now = r->at.now;
+    /* A stop may have come in the middle of a validation. */
+    if (r->at.validates && now.phase_step > 0 && due(r->recipe->validate_every, now.step) && now.validated < now.step)
         GANZ_TRY(after_step(r, err));
     GANZ_TRY(run_phase(r, err));
-    for (int row; (row = ganz_phases_next(r->t.phases, (int)c->phase)) >= 0;) {
+    for (int row; (row = ganz_trainer_next_phase(r->t)) >= 0;) {
         GANZ_TRY(enter_phase(r, row, err));
         GANZ_TRY(run_phase(r, err));
     }
@@ -401,7 +417,7 @@ static ganz_status train(run *r, ganz_error *err)
     return quantizes(r) ? freeze(r, err) : save_average(r, err);
 }
 
-/* A stop keeps all that was done; a failure keeps what the last checkpoint holds, and says so. */
+/* A stop keeps every step made; a failure keeps the last checkpoint, and says so. */
 static ganz_status end(run *r, ganz_status status, ganz_error *err)
 {
     if (status == GANZ_ESTOPPED && !r->saved) {
@@ -410,7 +426,7 @@ static ganz_status end(run *r, ganz_status status, ganz_error *err)
     }
     if (status == GANZ_OK) return GANZ_OK;
     const ganz_error why = *err;
-    const long long step = r->t.counters.step;
+    const long long step = ganz_trainer_event(r->t).now.step;
     const char *const last = r->files.last;
     if (status == GANZ_ESTOPPED) return ganz_fail(err, status, "stopped at step %lld; %s holds all of it", step, last);
     return ganz_exists(last) ? ganz_fail(err, status, "%s; the last good state is in %s", why.message, last) : status;
@@ -418,21 +434,22 @@ static ganz_status end(run *r, ganz_status status, ganz_error *err)
 
 static void fill_report(const run *r, ganz_train_report *report)
 {
-    const ganz_counters *const c = &r->t.counters;
-    *report = (ganz_train_report){.step = c->step, .tokens = c->tokens, .best_step = c->best_step, .early = r->early};
-    report->parameters = (long long)ganz_params_total(&r->t.net.params);
+    const ganz_counters c = ganz_trainer_event(r->t).now;
+    *report = (ganz_train_report){.step = c.step, .tokens = c.tokens, .best_step = c.best_step, .early = r->early};
+    report->parameters = (long long)r->facts.parameters;
     report->seconds = seconds_of(r);
     report->tokens_per_second = r->busy > 0 ? r->busy_tokens / r->busy : 0;
-    report->best_bleu = c->best_step ? c->best_bleu : -1;
-    report->best_loss = c->best_step ? c->best_loss : -1;
-    report->pass_bytes = r->t.stepper.device.size;
-    report->weight_bytes = ganz_trainer_weight_bytes(&r->t);
-    report->products = r->t.net.sites + 2 * r->t.net.pairs;
-    const bool all = r->t.recipe.products == GANZ_PRODUCTS_ALL;
-    report->integer_products = !quantizes(r) ? 0 : all ? report->products : r->t.net.sites;
+    report->best_bleu = c.best_step ? c.best_bleu : -1;
+    report->best_loss = c.best_step ? c.best_loss : -1;
+    report->pass_bytes = r->facts.pass_bytes;
+    report->weight_bytes = r->facts.weight_bytes;
+    report->products = r->facts.products;
+    report->integer_products = r->facts.integer_products;
     report->compared = r->frozen.compared;
     report->different = r->frozen.different;
     report->engine_bleu = r->frozen.compared ? r->frozen.bleu : -1;
+    report->calibrated_bleu = r->rival.compared ? r->rival.bleu : -1;
+    report->calibrated = r->calibrated;
 }
 
 static ganz_status check_options(const ganz_train_options *o, ganz_error *err)
@@ -446,7 +463,33 @@ static ganz_status check_options(const ganz_train_options *o, ganz_error *err)
     return GANZ_OK;
 }
 
-/* The folder is touched last, when all else has been found in order. */
+/* Options that follow from others: the teacher of quantization, and a checkpoint in place of its model. */
+static ganz_status complete(const run *r, ganz_train_options *own, ganz_error *err)
+{
+    if (own->recipe.learn_from == GANZ_LEARN_FROM_AUTO)
+        own->recipe.learn_from =
+            own->quantize || own->teacher_count > 0 ? GANZ_LEARN_FROM_MODEL : GANZ_LEARN_FROM_CORPUS;
+    if (own->teacher_count == 0 && own->recipe.learn_from == GANZ_LEARN_FROM_MODEL && own->model) {
+        own->teachers = &r->options->model;
+        own->teacher_count = 1;
+    }
+    if (own->quantize && ganz_exists(r->files.last)) own->model = r->files.last; /* the whole model is there too */
+    return own->quantize && !own->model ? ganz_fail(err, GANZ_EINVAL, "quantizing needs a model") : GANZ_OK;
+}
+
+static ganz_status open_trainer(run *r, ganz_error *err)
+{
+    ganz_train_options own = *r->options;
+    GANZ_TRY(complete(r, &own, err));
+    GANZ_TRY(ganz_trainer_open(&r->t, &own, err));
+    if (ganz_exists(r->files.last)) GANZ_TRY(ganz_trainer_restore(r->t, r->files.last, err));
+    r->recipe = ganz_trainer_recipe(r->t);
+    r->facts = ganz_trainer_describe(r->t);
+    r->at = ganz_trainer_event(r->t);
+    return GANZ_OK;
+}
+
+/* The folder is touched last, when everything else has been found in order. */
 static ganz_status open_run(run *r, ganz_error *err)
 {
     GANZ_TRY(check_options(r->options, err));
@@ -454,22 +497,13 @@ static ganz_status open_run(run *r, ganz_error *err)
     if (!r->options->resume && ganz_exists(r->files.last))
         return ganz_fail(err, GANZ_EINVAL, "%s holds a run already: resume it, or choose another folder",
                          r->options->out);
-    ganz_train_options own = *r->options;
-    if (own.recipe.learn_from == GANZ_LEARN_FROM_AUTO)
-        own.recipe.learn_from = own.quantize || own.teacher_count > 0 ? GANZ_LEARN_FROM_MODEL : GANZ_LEARN_FROM_CORPUS;
-    if (own.teacher_count == 0 && own.recipe.learn_from == GANZ_LEARN_FROM_MODEL && own.model) {
-        own.teachers = &r->options->model;
-        own.teacher_count = 1;
-    }
-    if (own.quantize && ganz_exists(r->files.last)) own.model = r->files.last; /* all of the model is there too */
-    if (own.quantize && !own.model) return ganz_fail(err, GANZ_EINVAL, "quantizing needs a model");
-    GANZ_TRY(ganz_trainer_open(&r->t, &own, err));
-    if (ganz_exists(r->files.last)) GANZ_TRY(ganz_trainer_restore(&r->t, r->files.last, err));
+    GANZ_TRY(open_trainer(r, err));
     GANZ_TRY(ganz_folder_make(&r->files, err));
-    GANZ_TRY(ganz_log_open(&r->log, r->files.log, r->t.counters.log_lines, err));
-    if (quantizes(r)) GANZ_TRY(ganz_history_keep(r->files.history, r->t.counters.logged, err));
+    GANZ_TRY(ganz_log_open(&r->log, r->files.log, r->at.now.log_lines, err));
+    if (quantizes(r)) GANZ_TRY(ganz_history_keep(r->files.history, r->at.now.logged, err));
     ganz_folder_sweep(&r->files);
-    r->saved = r->t.counters.step > 0;
+    if (quantizes(r)) GANZ_TRY(take_learned_back(r, err));
+    r->saved = r->at.now.step > 0;
     r->started = ganz_seconds() - r->log.seconds;
     start_line(r);
     tell_beginning(r);
@@ -485,6 +519,7 @@ void ganz_train_defaults(ganz_train_options *options)
 
 ganz_status ganz_train_recipe(const char *out, ganz_recipe *recipe, bool *found, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     ganz_folder files;
     GANZ_TRY(ganz_folder_name(&files, out, err));
     *found = ganz_exists(files.last);
@@ -493,6 +528,7 @@ ganz_status ganz_train_recipe(const char *out, ganz_recipe *recipe, bool *found,
 
 ganz_status ganz_model_recipe(const char *model, ganz_recipe *recipe, bool *found, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     ganz_container *file;
     ganz_origin origin;
     GANZ_TRY(ganz_container_open(&file, model, err));
@@ -504,6 +540,7 @@ ganz_status ganz_model_recipe(const char *model, ganz_recipe *recipe, bool *foun
 
 ganz_status ganz_train(const ganz_train_options *options, ganz_train_report *report, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     run *const r = ganz_alloc(1, sizeof *r);
     if (!r) return ganz_fail(err, GANZ_ENOMEM, "out of memory");
     ganz_error own;

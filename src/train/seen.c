@@ -1,3 +1,4 @@
+/* A set of checksums of the pairs seen so far: a hash table with open addressing. */
 #include "train/corpus.h"
 
 /* Where a hash is or would be. */

@@ -1,10 +1,11 @@
+/* A pass: a part of a batch goes up to the device, through the network and, in training, backwards over the tape. */
 #include "train/stepper.h"
 
 #include <string.h>
 
 #include "base/rng.h"
 
-enum { HOST_BYTES = 64 << 20, HOST_CHUNK = 256, DEVICE_CHUNK = 4096 };
+enum { HOST_CHUNK = 256, DEVICE_CHUNK = 4096 };
 
 static const uint64_t parts_stream = 0x7061727473; /* of seeds, one for each part */
 
@@ -18,7 +19,7 @@ typedef struct purpose {
     uint64_t seed;
     double scale; /* of gradients */
     double *sums; /* on the device */
-    const volatile sig_atomic_t *stop;
+    const ganz_flag *stop;
 } purpose;
 
 static ganz_tensor *decode(ganz_pass *pass, const ganz_net *net, const ganz_feed *feed)
@@ -28,50 +29,55 @@ static ganz_tensor *decode(ganz_pass *pass, const ganz_net *net, const ganz_feed
 }
 
 /* What the tutor decodes, at the bottom of the arenas; all else is given back. False: memory is out. */
-static bool ask_tutor(ganz_stepper *stepper, ganz_backend *be, const ganz_feed *feed, const ganz_tutor *tutor,
-                      ganz_teacher *teacher)
+static bool ask_tutor(const ganz_pass *base, const ganz_feed *feed, const ganz_tutor *tutor, ganz_teacher *teacher)
 {
     const size_t room = (size_t)feed->target.rows * (size_t)tutor->net.config.width * sizeof(real);
-    void *const kept = ganz_arena_take(&stepper->device, room, 1);
-    const size_t host = ganz_arena_mark(&stepper->host), device = ganz_arena_mark(&stepper->device);
-    ganz_pass pass = {.be = be, .weights = &tutor->weights, .host = &stepper->host, .device = &stepper->device};
+    ganz_pass pass = *base;
+    pass.weights = &tutor->weights;
+    void *const kept = ganz_arena_take(pass.device, room, 1);
+    const size_t host = ganz_arena_mark(pass.host), device = ganz_arena_mark(pass.device);
     const ganz_tensor *const decoded = kept ? decode(&pass, &tutor->net, feed) : NULL;
     if (!decoded || pass.failed) return false;
     const ganz_matrix *const m = &decoded->m;
     *teacher = (ganz_teacher){&tutor->net, &tutor->weights, *m};
     teacher->decoded.data = kept;
-    be->copy(be, kept, m->data, (size_t)m->rows * (size_t)m->ld * ganz_type_bytes(m->type));
-    ganz_arena_rewind(&stepper->host, host);
-    ganz_arena_rewind(&stepper->device, device);
+    pass.be->copy(pass.be, kept, m->data, (size_t)m->rows * (size_t)m->ld * ganz_type_bytes(m->type));
+    ganz_arena_rewind(pass.host, host);
+    ganz_arena_rewind(pass.device, device);
     return true;
 }
 
 /* One pass over a feed; the gradients too when training. */
-static ganz_status run_pass(ganz_stepper *stepper, ganz_backend *be, const ganz_feed *feed, const purpose *why,
-                            ganz_error *err)
+static void make_pass(const ganz_stepper *stepper, ganz_pass *pass, const ganz_feed *feed, const purpose *why)
 {
-    ganz_arena_rewind(&stepper->host, 0);
-    ganz_arena_rewind(&stepper->device, 0);
-    ganz_pass pass = {.be = be, .weights = stepper->weights, .host = &stepper->host, .device = &stepper->device};
     ganz_goal goal = {.labels = feed->labels, .sums = why->sums, .chunk = chunk_of(stepper)};
     goal.grad_scale = (real)why->scale;
     goal.smoothing = why->smoothing;
     ganz_teacher teacher;
     if (why->tutor) {
-        pass.failed = !ask_tutor(stepper, be, feed, why->tutor, &teacher);
+        pass->failed = !ask_tutor(pass, feed, why->tutor, &teacher);
         goal.teacher = &teacher;
     }
-    if (why->training) {
-        pass.tape = ganz_tape_open(&stepper->host);
-        pass.dropout = stepper->options.dropout;
-        pass.seed = why->seed;
-        pass.train_weights = stepper->train_weights;
-        pass.learn_scales = stepper->learn_scales;
-        if (!pass.tape) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the tape");
+    if (why->training && !pass->failed) {
+        pass->tape = ganz_tape_open(pass->host);
+        pass->dropout = stepper->options.dropout;
+        pass->seed = why->seed;
+        pass->train_weights = stepper->train_weights;
+        pass->learn_scales = stepper->learn_scales;
+        if (!pass->tape) pass->failed = true;
     }
-    ganz_tensor *const decoded = decode(&pass, stepper->net, feed);
-    ganz_net_loss(&pass, stepper->net, decoded, &goal);
-    if (why->training) ganz_tape_backward(&pass);
+    ganz_tensor *const decoded = decode(pass, stepper->net, feed);
+    ganz_net_loss(pass, stepper->net, decoded, &goal);
+    if (why->training && pass->tape) ganz_tape_backward(pass);
+}
+
+static ganz_status run_pass(ganz_stepper *stepper, const ganz_feed *feed, const purpose *why, ganz_error *err)
+{
+    ganz_arena_rewind(&stepper->host, 0);
+    ganz_arena_rewind(&stepper->device, 0);
+    ganz_pass pass = {
+        .be = stepper->be, .weights = stepper->weights, .host = &stepper->host, .device = &stepper->device};
+    make_pass(stepper, &pass, feed, why);
     if (!pass.failed) return GANZ_OK;
     return ganz_fail(err, GANZ_ENOMEM, "a pass over %d source and %d target tokens needs more than its %zu MiB",
                      feed->source.rows, feed->target.rows, stepper->device.size >> 20);
@@ -84,39 +90,86 @@ static const ganz_tutor *draw_tutor(const ganz_stepper *stepper, uint64_t seed)
     return tutors && tutors->count > 0 ? &tutors->all[seed % (uint64_t)tutors->count] : NULL;
 }
 
-/* Runs the largest pass over a backend that does nothing and an arena without memory. */
-static ganz_status measure(ganz_stepper *stepper, size_t *bytes, ganz_error *err)
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+/* A feed of the largest part, without data. */
+static ganz_feed largest_feed(const ganz_stepper_options *o)
 {
-    ganz_backend null = ganz_null_backend(stepper->be);
-    const ganz_feed feed = ganz_feed_of_size(stepper->options.tokens, stepper->options.rows, stepper->options.slots);
-    static unsigned char nowhere[GANZ_ALIGN] __attribute__((aligned(GANZ_ALIGN)));
+    static const int32_t none[2];
+    const int longest = o->slots < o->tokens ? o->slots : o->tokens;
+    const ganz_tokens t = {.rows = o->tokens,
+                           .ids = none,
+                           .positions = none,
+                           .row = none,
+                           .slot = none,
+                           .packed_rows = o->rows,
+                           .slots = o->slots,
+                           .by_id = none};
+    const ganz_spans s = {.queries = o->tokens,
+                          .keys = o->tokens,
+                          .segments = o->rows,
+                          .query_begin = none,
+                          .key_begin = none,
+                          .longest_query = longest,
+                          .longest_key = longest};
+    ganz_feed feed = {.source = t, .target = t, .labels = none, .encoder = s, .decoder = s, .cross = s};
+    feed.decoder.causal = true;
+    return feed;
+}
+
+/* The largest part, for training and for a look, with each tutor. */
+static void dry_run(void *context, ganz_pass *base)
+{
+    const ganz_stepper *const stepper = context;
+    const ganz_feed feed = largest_feed(&stepper->options);
     const int tutors = stepper->options.tutors ? stepper->options.tutors->count : 0;
-    ganz_status status = GANZ_OK;
-    *bytes = 0;
-    for (int i = 0; status == GANZ_OK && i < (tutors > 0 ? tutors : 1); i++) {
-        const purpose why = {.training = stepper->weights->grad != NULL, .tutor = draw_tutor(stepper, (uint64_t)i)};
-        ganz_arena_over(&stepper->device, nowhere, SIZE_MAX / 4, false);
-        status = run_pass(stepper, &null, &feed, &why, err);
-        if (*bytes < stepper->device.peak) *bytes = stepper->device.peak;
-        stepper->device = (ganz_arena){0};
+    const bool trains = stepper->weights->grad && (stepper->train_weights || stepper->learn_scales);
+    for (int i = 0; i < (tutors > 0 ? tutors : 1); i++)
+        for (int training = 0; training <= (trains ? 1 : 0); training++) {
+            const purpose why = {.training = training, .tutor = draw_tutor(stepper, (uint64_t)i)};
+            ganz_pass pass = *base;
+            ganz_arena_rewind(pass.host, 0);
+            ganz_arena_rewind(pass.device, 0);
+            make_pass(stepper, &pass, &feed, &why);
+            base->failed = base->failed || pass.failed;
+        }
+}
+
+/* More than there is, for whatever is larger now. */
+static ganz_status grow(ganz_stepper *stepper, const ganz_memory *need, ganz_error *err)
+{
+    ganz_error reason;
+    void *block;
+    if (need->host > stepper->host.size) {
+        ganz_arena_close(&stepper->host);
+        GANZ_TRY(ganz_arena_open(&stepper->host, need->host, err));
     }
-    return status;
+    if (need->device <= stepper->device.size) return GANZ_OK;
+    if (stepper->device.base) stepper->be->free(stepper->be, stepper->device.base);
+    stepper->device = (ganz_arena){0};
+    if (stepper->be->alloc(stepper->be, &block, need->device, &reason) != GANZ_OK)
+        return ganz_fail(err, GANZ_ENOMEM, "no %zu MiB for a pass over %d tokens (micro-tokens makes it smaller): %s",
+                         need->device >> 20, stepper->options.tokens, reason.message);
+    ganz_arena_over(&stepper->device, block, need->device, stepper->be->host);
+    return GANZ_OK;
+}
+
+ganz_status ganz_stepper_reserve(ganz_stepper *stepper, ganz_error *err)
+{
+    ganz_memory need;
+    GANZ_TRY(ganz_measure(stepper->be, stepper->weights, dry_run, stepper, &need, err));
+    return grow(stepper, &need, err);
 }
 
 static ganz_status take_memory(ganz_stepper *stepper, ganz_error *err)
 {
-    size_t bytes;
     void *block;
-    GANZ_TRY(ganz_arena_open(&stepper->host, HOST_BYTES, err));
-    GANZ_TRY(measure(stepper, &bytes, err));
-    ganz_error reason;
-    if (stepper->be->alloc(stepper->be, &block, bytes, &reason) != GANZ_OK)
-        return ganz_fail(err, GANZ_ENOMEM, "no %zu MiB for a pass over %d tokens (micro-tokens makes it smaller): %s",
-                         bytes >> 20, stepper->options.tokens, reason.message);
-    ganz_arena_over(&stepper->device, block, bytes, stepper->be->host);
+    const ganz_config *const c = &stepper->net->config;
+    const int words = c->source_vocab > c->vocab ? c->source_vocab : c->vocab;
+    GANZ_TRY(ganz_stepper_reserve(stepper, err));
     GANZ_TRY(stepper->be->alloc(stepper->be, &block, 6 * sizeof *stepper->sums, err));
     stepper->sums = block;
-    return ganz_upload_open(&stepper->upload, stepper->be, stepper->options.tokens, stepper->net->config.vocab, err);
+    return ganz_upload_open(&stepper->upload, stepper->be, stepper->options.tokens, words, err);
 }
 
 ganz_status ganz_stepper_open(ganz_stepper *stepper, const ganz_net *net, const ganz_weights *weights,
@@ -146,7 +199,7 @@ static ganz_status run_batch(ganz_stepper *stepper, const ganz_batch *batch, boo
     ganz_feed feed;
     uint64_t parts = 0;
     for (int first = 0, last; first < batch->segments; first = last) {
-        if (first > 0 && whole->stop && *whole->stop) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
+        if (first > 0 && ganz_flag_is_set(whole->stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
         last = ganz_batch_cut(batch, first, stepper->options.tokens);
         if (batch->source_begin[last] - batch->source_begin[first] > stepper->options.tokens ||
             batch->target_begin[last] - batch->target_begin[first] > stepper->options.tokens)
@@ -154,13 +207,13 @@ static ganz_status run_batch(ganz_stepper *stepper, const ganz_batch *batch, boo
         ganz_upload_part(&stepper->upload, batch, first, last, stepper->options.slots, &feed);
         part.seed = ganz_random_u64(whole->seed, parts_stream, parts++);
         part.tutor = taught ? draw_tutor(stepper, part.seed) : NULL;
-        GANZ_TRY(run_pass(stepper, stepper->be, &feed, &part, err));
+        GANZ_TRY(run_pass(stepper, &feed, &part, err));
     }
     return GANZ_OK;
 }
 
-ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, uint64_t seed,
-                               const volatile sig_atomic_t *stop, ganz_error *err)
+ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, uint64_t seed, const ganz_flag *stop,
+                               ganz_error *err)
 {
     const purpose why = {.training = true,
                          .smoothing = stepper->options.smoothing,
@@ -171,8 +224,7 @@ ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, u
     return run_batch(stepper, batch, true, &why, err);
 }
 
-ganz_status ganz_stepper_look(ganz_stepper *stepper, const ganz_batch *batch, const volatile sig_atomic_t *stop,
-                              ganz_error *err)
+ganz_status ganz_stepper_look(ganz_stepper *stepper, const ganz_batch *batch, const ganz_flag *stop, ganz_error *err)
 {
     const purpose why = {.smoothing = stepper->options.smoothing, .sums = stepper->sums, .stop = stop};
     return run_batch(stepper, batch, true, &why, err);

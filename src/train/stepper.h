@@ -2,10 +2,9 @@
 #ifndef GANZ_TRAIN_STEPPER_H
 #define GANZ_TRAIN_STEPPER_H
 
-#include <signal.h>
-
-#include "train/measure.h"
+#include "nn/measure.h"
 #include "train/tutor.h"
+#include "train/upload.h"
 
 typedef struct ganz_stepper_options {
     int tokens; /* most tokens of a part, on either side */
@@ -27,20 +26,21 @@ typedef struct ganz_stepper {
     bool train_weights, learn_scales;
 } ganz_stepper;
 
-/* Takes memory for the largest part there can be, so that no later pass can run out of it. net and weights outlive the
- * stepper. */
+/* Takes memory for the largest part there can be in the present states of the net, so that no later pass can run out of
+ * it. net and weights outlive the stepper. */
 ganz_status ganz_stepper_open(ganz_stepper *stepper, const ganz_net *net, const ganz_weights *weights,
                               const ganz_stepper_options *options, ganz_error *err);
 void ganz_stepper_close(ganz_stepper *stepper);
+/* The same for states, dropout, and parameters that learn, as they are by now. */
+ganz_status ganz_stepper_reserve(ganz_stepper *stepper, ganz_error *err);
 
 /* Adds the gradients of a whole batch, part by part, to weights->grad, and its losses to sums. The gradient is that of
  * the mean over all target tokens of the batch, however it is cut. GANZ_ESTOPPED when *stop (which may be NULL) was set
  * between two parts. */
-ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, uint64_t seed,
-                               const volatile sig_atomic_t *stop, ganz_error *err);
+ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, uint64_t seed, const ganz_flag *stop,
+                               ganz_error *err);
 /* The same without gradients: ranges are measured where states ask for it. */
-ganz_status ganz_stepper_look(ganz_stepper *stepper, const ganz_batch *batch, const volatile sig_atomic_t *stop,
-                              ganz_error *err);
+ganz_status ganz_stepper_look(ganz_stepper *stepper, const ganz_batch *batch, const ganz_flag *stop, ganz_error *err);
 /* Adds the losses of a batch, by its labels, without smoothing and dropout, to `sums` (3) on the host. */
 ganz_status ganz_stepper_evaluate(ganz_stepper *stepper, const ganz_batch *batch, double sums[3], ganz_error *err);
 

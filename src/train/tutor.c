@@ -1,3 +1,4 @@
+/* Teachers: float models opened beside the trained one, of the same vocabulary. */
 #include "train/tutor.h"
 
 #include "base/io.h"

@@ -1,3 +1,5 @@
+/* Validation: pairs of lines are encoded once and sorted by length; the loss runs over batches of them, and BLEU over
+ * the translations of the real beam search. */
 #include "train/validate.h"
 
 #include <stdlib.h>
@@ -6,22 +8,18 @@
 #include "base/io.h"
 #include "ganz/io.h"
 #include "ganz/score.h"
+#include "text/vocab.h"
 
 enum { GROUP = 1024, BATCH_ARRAYS = 5 };
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-static ganz_status encode_line(ganz_valid *v, const ganz_lines *lines, const char *text, size_t bytes, ganz_ids *ids,
+/* Appends the ids of a line; *count says how many. */
+static ganz_status encode_line(const ganz_valid *v, const ganz_lines *lines, const ganz_passage *line, ganz_ids *ids,
                                int *count, ganz_error *err)
 {
     const size_t before = ids->count;
-    ganz_error why;
-    const ganz_status status = ganz_vocab_encode(v->vocab, text, bytes, ids, &why);
-    if (status != GANZ_OK)
-        return ganz_fail(err, status, "%s:%lld: %s", ganz_lines_name(lines), ganz_lines_number(lines), why.message);
-    if (!ganz_grow((void **)&ids->ids, &ids->capacity, ids->count + 1, sizeof *ids->ids))
-        return ganz_fail(err, GANZ_ENOMEM, "out of memory for the validation set");
-    ids->ids[ids->count++] = GANZ_EOS;
+    GANZ_TRY(ganz_vocab_encode_line(v->vocab, lines, line, ids, err));
     *count = (int)(ids->count - before);
     return GANZ_OK;
 }
@@ -52,8 +50,9 @@ static ganz_status read_pair(ganz_valid *v, ganz_lines *sources, ganz_lines *tar
     if (!ganz_grow((void **)&v->pairs, &v->pair_capacity, (size_t)v->count + 1, sizeof *v->pairs))
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for the validation set");
     ganz_valid_pair p = {.source = v->sources.count, .target = v->targets.count, .text = v->text_bytes};
-    GANZ_TRY(encode_line(v, sources, source, source_bytes, &v->sources, &p.source_count, err));
-    GANZ_TRY(encode_line(v, targets, target, target_bytes, &v->targets, &p.target_count, err));
+    const ganz_passage from = {source, source_bytes, GANZ_SOURCE}, to = {target, target_bytes, GANZ_TARGET};
+    GANZ_TRY(encode_line(v, sources, &from, &v->sources, &p.source_count, err));
+    GANZ_TRY(encode_line(v, targets, &to, &v->targets, &p.target_count, err));
     GANZ_TRY(keep_text(v, target, target_bytes, err));
     p.text_bytes = target_bytes;
     v->pairs[v->count++] = p;
@@ -168,8 +167,8 @@ static ganz_status fill_end(filling *f, ganz_stepper *stepper, double sums[3], g
 
 static ganz_status fail_stopped(ganz_error *err) { return ganz_fail(err, GANZ_ESTOPPED, "validation was stopped"); }
 
-ganz_status ganz_valid_loss(ganz_valid *v, ganz_stepper *stepper, const volatile sig_atomic_t *stop, double *loss,
-                            double *accuracy, ganz_error *err)
+ganz_status ganz_valid_loss(ganz_valid *v, ganz_stepper *stepper, const ganz_flag *stop, double *loss, double *accuracy,
+                            ganz_error *err)
 {
     double sums[3] = {0};
     filling f = fill_start(v);
@@ -180,7 +179,7 @@ ganz_status ganz_valid_loss(ganz_valid *v, ganz_stepper *stepper, const volatile
         if (p->target_count < 2 || p->target_count > longest) continue;
         if (f.batch.source_rows + p->source_count > v->tokens || f.batch.target_rows + p->target_count > v->tokens) {
             GANZ_TRY(fill_end(&f, stepper, sums, err));
-            if (stop && *stop) return fail_stopped(err);
+            if (ganz_flag_is_set(stop)) return fail_stopped(err);
         }
         fill_add(&f, v, p);
     }
@@ -215,7 +214,7 @@ static ganz_status score_group(ganz_valid *v, ganz_decoder *decoder, int first, 
         const ganz_valid_pair *const p = pick(v, first + i, most);
         text.bytes = 0;
         if (p->source_count > 1 && counts[i] > 0) /* nothing is translated as nothing */
-            GANZ_CHECK(ganz_vocab_decode(v->vocab, found[i].ids, (size_t)found[i].count, &text, err));
+            GANZ_CHECK(ganz_vocab_decode(v->vocab, GANZ_TARGET, found[i].ids, (size_t)found[i].count, &text, err));
         v->lines[first + i] = ganz_checksum(text.text ? text.text : "", text.bytes);
         GANZ_CHECK(
             ganz_scorer_add(scorer, text.text ? text.text : "", text.bytes, v->text + p->text, p->text_bytes, err));
@@ -225,8 +224,8 @@ out:
     return status;
 }
 
-ganz_status ganz_valid_bleu(ganz_valid *v, ganz_decoder *decoder, int most, const volatile sig_atomic_t *stop,
-                            double *bleu, ganz_error *err)
+ganz_status ganz_valid_bleu(ganz_valid *v, ganz_decoder *decoder, int most, const ganz_flag *stop, double *bleu,
+                            ganz_error *err)
 {
     const ganz_score_settings settings = {.metric = GANZ_BLEU, .words = GANZ_WORDS_13A};
     ganz_scorer *scorer;
@@ -236,7 +235,7 @@ ganz_status ganz_valid_bleu(ganz_valid *v, ganz_decoder *decoder, int most, cons
     GANZ_TRY(ganz_scorer_open(&scorer, &settings, err));
     for (int first = 0; status == GANZ_OK && first < most; first += group) {
         const int n = most - first < group ? most - first : group;
-        status = stop && *stop ? fail_stopped(err) : score_group(v, decoder, first, n, most, scorer, err);
+        status = ganz_flag_is_set(stop) ? fail_stopped(err) : score_group(v, decoder, first, n, most, scorer, err);
     }
     if (status == GANZ_OK) *bleu = ganz_scorer_score(scorer).score;
     ganz_scorer_close(&scorer);

@@ -2,8 +2,6 @@
 #ifndef GANZ_TRAIN_VALIDATE_H
 #define GANZ_TRAIN_VALIDATE_H
 
-#include <signal.h>
-
 #include "train/stepper.h"
 #include "translate/decode.h"
 
@@ -35,10 +33,10 @@ void ganz_valid_close(ganz_valid *valid);
 
 /* Mean loss per target token without smoothing, and the share of tokens whose best class is right. Both stop with
  * GANZ_ESTOPPED when *stop is set. */
-ganz_status ganz_valid_loss(ganz_valid *valid, ganz_stepper *stepper, const volatile sig_atomic_t *stop, double *loss,
+ganz_status ganz_valid_loss(ganz_valid *valid, ganz_stepper *stepper, const ganz_flag *stop, double *loss,
                             double *accuracy, ganz_error *err);
 /* BLEU (13a, cased) of at most `most` sentences, spread over all lengths; valid->lines gets a sum of each. */
-ganz_status ganz_valid_bleu(ganz_valid *valid, ganz_decoder *decoder, int most, const volatile sig_atomic_t *stop,
-                            double *bleu, ganz_error *err);
+ganz_status ganz_valid_bleu(ganz_valid *valid, ganz_decoder *decoder, int most, const ganz_flag *stop, double *bleu,
+                            ganz_error *err);
 
 #endif

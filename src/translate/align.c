@@ -1,18 +1,19 @@
-/* Alignment: the pass that watches attention, and what its links are called outside. */
+/* Alignments: the finished translation runs through the decoder once more, and attention weights are read on the
+ * way. */
 #include "translate/align.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "nn/measure.h"
 #include "text/unicode.h"
-
-enum { HOST_BYTES = 1 << 16, DEVICE_BYTES = 1 << 20 }; /* to begin with */
 
 struct ganz_aligner {
     ganz_backend *be;
     const ganz_net *net;
     const ganz_weights *weights;
     ganz_arena host, device;
+    int source, target, edition; /* tokens that the arenas are large enough for, and of which edition of the net */
 };
 
 ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ganz_net *net,
@@ -21,15 +22,12 @@ ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ga
     GANZ_ASSERT(be->host);
     *aligner = NULL;
     if (weights->packed) GANZ_TRY(ganz_cpu_backend_reads(be, weights->be, err));
-    ganz_aligner *a = *aligner = ganz_alloc(1, sizeof *a);
+    ganz_aligner *const a = *aligner = ganz_alloc(1, sizeof *a);
     if (!a) return ganz_fail(err, GANZ_ENOMEM, "out of memory for alignments");
     a->be = be;
     a->net = net;
     a->weights = weights;
-    ganz_status status = ganz_arena_open(&a->host, HOST_BYTES, err);
-    if (status == GANZ_OK) status = ganz_arena_open(&a->device, DEVICE_BYTES, err);
-    if (status != GANZ_OK) ganz_aligner_close(aligner);
-    return status;
+    return GANZ_OK;
 }
 
 void ganz_aligner_close(ganz_aligner **aligner)
@@ -48,8 +46,14 @@ void ganz_aligner_close(ganz_aligner **aligner)
  * round. Together they are right where either alone is wrong. */
 static const ganz_pair *watched_pair(const ganz_net *net, int from_end)
 {
-    const int layers = net->config.decoder_layers;
-    return layers > from_end ? &net->decoder[layers - 1 - from_end].cross.pair : NULL;
+    const ganz_pair *last[2] = {NULL, NULL};
+    for (int i = 0; i < net->decoder.count; i++) {
+        const ganz_sublayer *const layer = &net->decoder.sublayer[i];
+        if (layer->kind != GANZ_CROSS_ATTENTION) continue;
+        last[1] = last[0];
+        last[0] = layer->pair;
+    }
+    return last[from_end];
 }
 
 static ganz_spans one_segment(const int32_t *queries, const int32_t *keys, bool causal)
@@ -64,43 +68,63 @@ static ganz_spans one_segment(const int32_t *queries, const int32_t *keys, bool 
                         .causal = causal};
 }
 
-/* Encoder and decoder over both sides; (rows, source tokens) of weights, row i those of the step that says target token
- * i. NULL: memory is short. */
-static const real *attention_weights(ganz_aligner *a, const ganz_sentence *s, const int32_t *target, int rows)
-{
-    ganz_pass pass = {.be = a->be, .weights = a->weights, .host = &a->host, .device = &a->device};
-    const int longest = rows > s->count ? rows : s->count;
-    int32_t *const positions = ganz_arena_take(&a->device, (size_t)longest, sizeof *positions);
-    int32_t *const shifted = ganz_arena_take(&a->device, (size_t)rows, sizeof *shifted);
-    const size_t cells = (size_t)rows * (size_t)s->count;
-    pass.watched_weights = ganz_arena_take(&a->device, cells, sizeof(real));
-    if (!positions || !shifted || !pass.watched_weights) return NULL;
-    for (int i = 0; i < longest; i++) positions[i] = i;
-    shifted[0] = 0; /* the start */
-    memcpy(shifted + 1, target, (size_t)(rows - 1) * sizeof *shifted);
-    memset(pass.watched_weights, 0, cells * sizeof(real));
-    for (int i = 0; i < 2; i++) pass.watched[i] = watched_pair(a->net, i);
+/* Both sides of one pass. */
+typedef struct reading {
+    const ganz_aligner *aligner;
+    const ganz_sentence *source;
+    const int32_t *target;
+    int rows;      /* of the target */
+    real *weights; /* (rows, source tokens) result: row i those of the step that says target token i */
+} reading;
 
-    const int32_t source_rows[2] = {0, s->count}, target_rows[2] = {0, rows};
-    const ganz_tokens in = {.rows = s->count, .ids = s->ids, .positions = positions};
-    const ganz_tokens out = {.rows = rows, .ids = shifted, .positions = positions};
+static void read_weights(void *context, ganz_pass *pass)
+{
+    reading *const r = context;
+    const int count = r->source->count, longest = r->rows > count ? r->rows : count;
+    const size_t cells = (size_t)r->rows * (size_t)count;
+    int32_t *const positions = ganz_arena_take(pass->device, (size_t)longest, sizeof *positions);
+    int32_t *const shifted = ganz_arena_take(pass->device, (size_t)r->rows, sizeof *shifted);
+    real *const weights = ganz_arena_take(pass->device, cells, sizeof *weights); /* both watches add to it */
+    ganz_watch watch[2] = {{watched_pair(r->aligner->net, 0), weights}, {watched_pair(r->aligner->net, 1), weights}};
+    pass->failed = !positions || !shifted || !weights;
+    if (pass->failed) return;
+    if (!pass->counts) {
+        for (int i = 0; i < longest; i++) positions[i] = i;
+        shifted[0] = GANZ_START;
+        memcpy(shifted + 1, r->target, (size_t)(r->rows - 1) * sizeof *shifted);
+        memset(weights, 0, cells * sizeof *weights);
+    }
+    ganz_instrument last = ganz_watch_instrument(&watch[0]), before = ganz_watch_instrument(&watch[1]);
+    last.next = &before;
+    pass->instrument = &last;
+    const int32_t source_rows[2] = {0, count}, target_rows[2] = {0, r->rows};
+    const ganz_tokens in = {.rows = count, .ids = r->source->ids, .positions = positions};
+    const ganz_tokens out = {.rows = r->rows, .ids = shifted, .positions = positions};
     const ganz_spans self = one_segment(source_rows, source_rows, false);
     const ganz_spans causal = one_segment(target_rows, target_rows, true);
     const ganz_spans cross = one_segment(target_rows, source_rows, false);
-    ganz_tensor *const memory = ganz_net_encode(&pass, a->net, &in, &self);
-    ganz_net_decode(&pass, a->net, &out, &in, memory, &causal, &cross);
-    return pass.failed ? NULL : pass.watched_weights;
+    ganz_tensor *const memory = ganz_net_encode(pass, r->aligner->net, &in, &self);
+    ganz_net_decode(pass, r->aligner->net, &out, &in, memory, &causal, &cross);
+    r->weights = weights;
 }
 
-/* Twice the memory, or what it began with if it could not be had the last time. */
-static ganz_status grow(ganz_aligner *a, ganz_error *err)
+/* Memory for this pass, and for all whose sides are no longer than those met so far. */
+static ganz_status reserve(ganz_aligner *a, const reading *r, ganz_error *err)
 {
-    const size_t host = a->host.size > 0 ? 2 * a->host.size : HOST_BYTES;
-    const size_t device = a->device.size > 0 ? 2 * a->device.size : DEVICE_BYTES;
+    ganz_memory need;
+    if (r->source->count <= a->source && r->rows <= a->target && a->edition == a->net->edition) return GANZ_OK;
+    const ganz_sentence longest = {.count = r->source->count > a->source ? r->source->count : a->source};
+    reading largest = {.aligner = a, .source = &longest, .rows = r->rows > a->target ? r->rows : a->target};
+    GANZ_TRY(ganz_measure(a->be, a->weights, read_weights, &largest, &need, err));
     ganz_arena_close(&a->host);
     ganz_arena_close(&a->device);
-    GANZ_TRY(ganz_arena_open(&a->host, host, err));
-    return ganz_arena_open(&a->device, device, err);
+    a->source = a->target = 0;
+    GANZ_TRY(ganz_arena_open(&a->host, need.host, err));
+    GANZ_TRY(ganz_arena_open(&a->device, need.device, err));
+    a->source = longest.count;
+    a->target = largest.rows;
+    a->edition = a->net->edition;
+    return GANZ_OK;
 }
 
 static int32_t largest_place(const real *x, int count)
@@ -125,20 +149,18 @@ ganz_status ganz_aligner_run(ganz_aligner *a, const ganz_sentence *source, const
 {
     GANZ_ASSERT(count <= a->net->config.max_positions);
     if (count == 0) return GANZ_OK;
-    for (;;) {
-        ganz_arena_rewind(&a->host, 0);
-        ganz_arena_rewind(&a->device, 0);
-        const real *const weights = attention_weights(a, source, target, count);
-        GANZ_TRY(a->be->sync(a->be, err));
-        if (weights) {
-            const int tokens = source->count > 1 ? source->count - 1 : 1; /* without the end mark */
-            for (int i = 0; i < count; i++)
-                from[i] = largest_place(weights + (size_t)i * (size_t)source->count, tokens);
-            for (int j = 0; to && j < source->count; j++) to[j] = largest_row(weights, count, source->count, j);
-            return GANZ_OK;
-        }
-        GANZ_TRY(grow(a, err));
-    }
+    reading r = {.aligner = a, .source = source, .target = target, .rows = count};
+    GANZ_TRY(reserve(a, &r, err));
+    ganz_arena_rewind(&a->host, 0);
+    ganz_arena_rewind(&a->device, 0);
+    ganz_pass pass = {.be = a->be, .weights = a->weights, .host = &a->host, .device = &a->device};
+    read_weights(&r, &pass);
+    GANZ_TRY(a->be->sync(a->be, err));
+    if (pass.failed) return ganz_fail(err, GANZ_ENOMEM, "out of memory for alignments");
+    const int tokens = source->count > 1 ? source->count - 1 : 1; /* without the end mark */
+    for (int i = 0; i < count; i++) from[i] = largest_place(r.weights + (size_t)i * (size_t)source->count, tokens);
+    for (int j = 0; to && j < source->count; j++) to[j] = largest_row(r.weights, count, source->count, j);
+    return GANZ_OK;
 }
 
 /* ---- tokens and words --------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/rng.h"
+#include "base/surroundings.h"
 #include "ganz/bench.h"
 #include "model/model.h"
 #include "translate/decode.h"
@@ -58,11 +59,11 @@ static ganz_status draw_sentences(bench *b, ganz_error *err)
     b->times = ganz_alloc((size_t)w->count, sizeof *b->times);
     if (!b->ids || !b->sentences || !b->times)
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for %d sentences", w->count);
+    const uint32_t words = (uint32_t)b->model->info.config.vocab - GANZ_FIRST_TEXT_ID;
     for (int i = 0; i < w->count; i++) {
         b->sentences[i] = (ganz_sentence){.ids = b->ids + at, .count = w->lengths[i] + 1};
         for (int j = 0; j < w->lengths[i]; j++)
-            b->ids[at++] =
-                2 + (int32_t)ganz_random_below(2, (uint64_t)i, (uint64_t)j, (uint32_t)b->model->info.config.vocab - 2);
+            b->ids[at++] = GANZ_FIRST_TEXT_ID + (int32_t)ganz_random_below(2, (uint64_t)i, (uint64_t)j, words);
         b->ids[at++] = GANZ_EOS;
         if (w->lengths[i] + 1 > b->longest) b->longest = w->lengths[i] + 1;
     }
@@ -169,6 +170,7 @@ static ganz_status measure(bench *b, ganz_translation_report *report, ganz_error
 ganz_status ganz_bench_translate(const char *model, const ganz_translation_bench *what, ganz_translation_report *report,
                                  ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     bench b = {.what = what};
     *report = (ganz_translation_report){.p50_ms = -1, .p99_ms = -1};
     if (what->count < 1) return ganz_fail(err, GANZ_EINVAL, "no sentences to translate");

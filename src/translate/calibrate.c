@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/surroundings.h"
 #include "base/thread.h"
 #include "ganz/io.h"
 #include "ganz/quantize.h"
 #include "model/model.h"
-#include "text/unicode.h"
+#include "text/vocab.h"
 #include "translate/decode.h"
 #include "translate/histogram.h"
 
@@ -15,12 +16,13 @@ enum { BATCH_LINES = 128, BATCH_TOKENS = 2048, LONGEST = 256 };
 
 typedef struct calibrator {
     const ganz_calibration *how;
+    ganz_scheme scheme;
     ganz_calibration_report *report;
     ganz_model *model; /* ours alone: its states change */
     ganz_backend *be;
     ganz_decoder *decoder;
     ganz_lines *source, *target;
-    ganz_observer observer;
+    ganz_instrument counter;
     ganz_histogram *counts; /* (scales) for KL, else NULL */
     int longest;
     ganz_ids ids; /* of a batch */
@@ -39,29 +41,40 @@ static bool needs_text(const ganz_calibration *how)
     return how->method == GANZ_METHOD_MAX || how->method == GANZ_METHOD_KL;
 }
 
-static ganz_widths widths_of(const ganz_calibration *how)
+/* With the range of weights that goes with the method: KL alone makes one of its own. Without exceptions. */
+static ganz_scheme plain_scheme(const ganz_calibration *how)
 {
-    return (ganz_widths){.weights = how->weight_bits ? how->weight_bits : how->bits,
-                         .inputs = how->activation_bits ? how->activation_bits : how->bits,
-                         .u = how->attention_bits ? how->attention_bits : how->bits,
-                         .biases = how->bias_bits ? how->bias_bits : how->bits};
+    const int bits = how->bits;
+    const bool largest = how->weight_range == GANZ_WEIGHT_RANGE_AUTO && how->method != GANZ_METHOD_KL;
+    return (ganz_scheme){.rule = {.integer = true,
+                                  .weight_bits = how->weight_bits ? how->weight_bits : bits,
+                                  .input_bits = how->activation_bits ? how->activation_bits : bits,
+                                  .attention_bits = how->attention_bits ? how->attention_bits : bits,
+                                  .bias_bits = how->bias_bits ? how->bias_bits : bits,
+                                  .per_row = how->per_row,
+                                  .power_of_two = how->power_of_two,
+                                  .weight_range = largest ? GANZ_WEIGHT_RANGE_MAX : (int)how->weight_range},
+                         .float_attention = how->dense,
+                         .float_lookup = how->float_lookup};
+}
+
+static ganz_status make_scheme(const ganz_calibration *how, ganz_scheme *scheme, ganz_error *err)
+{
+    const ganz_scheme one = ganz_scheme_of_bits(how->bits);
+    *scheme = plain_scheme(how);
+    GANZ_TRY(ganz_scheme_check(&one, err));
+    GANZ_TRY(ganz_scheme_check(scheme, err));
+    return how->exceptions ? ganz_scheme_parse(scheme, how->exceptions, err) : GANZ_OK;
 }
 
 static ganz_status check(const ganz_calibration *how, ganz_error *err)
 {
-    const ganz_widths widths = widths_of(how);
-    const int biases = widths.biases == GANZ_BITS_FLOAT ? how->bits : widths.biases;
-    const int bits[] = {how->bits, widths.weights, widths.inputs, widths.u, biases};
-    for (size_t i = 0; i < GANZ_COUNT(bits); i++)
-        if (bits[i] < GANZ_BITS_LEAST || bits[i] > GANZ_BITS_MOST)
-            return ganz_fail(err, GANZ_EINVAL, "bits must be %d to %d, not %d", GANZ_BITS_LEAST, GANZ_BITS_MOST,
-                             bits[i]);
     if (how->method < GANZ_METHOD_MAX || how->method > GANZ_METHOD_DYNAMIC)
         return ganz_fail(err, GANZ_EINVAL, "there is no such method without learning");
     if (how->method == GANZ_METHOD_CLIP && !(how->clip > 0 && how->clip <= 1e6))
         return ganz_fail(err, GANZ_EINVAL, "a range to clip to is positive, not %g", how->clip);
     if (how->method == GANZ_METHOD_DYNAMIC &&
-        (how->power_of_two || how->float_lookup || how->attention_bits || how->bias_bits))
+        (how->power_of_two || how->float_lookup || how->attention_bits || how->bias_bits || how->exceptions))
         return ganz_fail(err, GANZ_EINVAL,
                          "the dynamic method has bits of weights and of inputs, and nothing else to choose");
     if (how->weight_range != GANZ_WEIGHT_RANGE_AUTO && !needs_text(how))
@@ -75,17 +88,10 @@ static ganz_status check(const ganz_calibration *how, ganz_error *err)
 /* ---- text --------------------------------------------------------------------------------------- */
 
 /* Ids of a line and an end mark at the end of c->ids; returns how many, 1 for a blank line. */
-static ganz_status encode(calibrator *c, const ganz_lines *from, const char *text, size_t bytes, int *count,
-                          ganz_error *err)
+static ganz_status encode(calibrator *c, const ganz_lines *from, const ganz_passage *line, int *count, ganz_error *err)
 {
     const size_t before = c->ids.count;
-    if (!ganz_utf8_valid(text, bytes))
-        return ganz_fail(err, GANZ_EINVAL, "%s:%lld: not UTF-8", ganz_lines_name(from), ganz_lines_number(from));
-    text = ganz_strip(text, &bytes);
-    GANZ_TRY(ganz_vocab_encode(c->model->vocab, text, bytes, &c->ids, err));
-    if (!ganz_grow((void **)&c->ids.ids, &c->ids.capacity, c->ids.count + 1, sizeof *c->ids.ids))
-        return ganz_fail(err, GANZ_ENOMEM, "out of memory for the text");
-    c->ids.ids[c->ids.count++] = GANZ_EOS;
+    GANZ_TRY(ganz_vocab_encode_line(c->model->vocab, from, line, &c->ids, err));
     *count = c->ids.count - before > INT32_MAX ? INT32_MAX : (int)(c->ids.count - before);
     return GANZ_OK;
 }
@@ -99,7 +105,7 @@ static ganz_status next_target(calibrator *c, int *count, ganz_error *err)
     if (!c->target) return GANZ_OK;
     GANZ_TRY(ganz_lines_next(c->target, &text, &bytes, err));
     if (!text) return ganz_fail(err, GANZ_EINVAL, "%s has fewer lines than %s", c->how->target, c->how->source);
-    return encode(c, c->target, text, bytes, count, err);
+    return encode(c, c->target, &(ganz_passage){text, bytes, GANZ_TARGET}, count, err);
 }
 
 /* Where the source ends, its translation does. */
@@ -121,7 +127,7 @@ static ganz_status add_line(calibrator *c, bool *more, ganz_error *err)
     if (!text) return end_target(c, err);
     const size_t source_at = c->ids.count;
     int source, target;
-    GANZ_TRY(encode(c, c->source, text, bytes, &source, err));
+    GANZ_TRY(encode(c, c->source, &(ganz_passage){text, bytes, GANZ_SOURCE}, &source, err));
     const size_t target_at = c->ids.count;
     GANZ_TRY(next_target(c, &target, err));
     const bool fits = source > 1 && source <= c->longest && target < ganz_decoder_limit(c->decoder, source);
@@ -149,8 +155,7 @@ static ganz_status run_batch(calibrator *c, ganz_error *err)
     c->report->lines += c->count;
     c->ids.count = 0;
     c->count = 0;
-    if (c->how->progress && !c->how->progress(c->how->context, c->report->lines))
-        return ganz_fail(err, GANZ_ESTOPPED, "stopped");
+    if (c->how->progress) c->how->progress(c->how->context, c->report->lines);
     return GANZ_OK;
 }
 
@@ -170,9 +175,10 @@ static ganz_status measure(calibrator *c, ganz_error *err)
 
 /* ---- methods ------------------------------------------------------------------------------------ */
 
-static void count_input(void *context, int place, const ganz_matrix *x)
+static void count_input(void *context, int place, const ganz_matrix *x, ganz_quantize_call *call)
 {
     const calibrator *const c = context;
+    (void)call;
     ganz_histogram_add(&c->counts[place], x);
 }
 
@@ -180,18 +186,22 @@ static ganz_status start_counting(calibrator *c, ganz_error *err)
 {
     c->counts = ganz_alloc((size_t)c->model->net.scales, sizeof *c->counts);
     if (!c->counts) return ganz_fail(err, GANZ_ENOMEM, "out of memory for histograms");
-    c->observer = (ganz_observer){.input = count_input, .context = c};
-    c->model->weights.observer = &c->observer;
-    return GANZ_OK;
+    c->counter = (ganz_instrument){.input = count_input, .context = c};
+    return ganz_decoder_set_instrument(c->decoder, &c->counter, err);
 }
 
 /* Counted magnitudes become ranges. */
 static void choose_thresholds(calibrator *c)
 {
-    const ganz_widths widths = widths_of(c->how);
+    const ganz_net *const net = &c->model->net;
     real *const largest = c->model->weights.largest;
-    for (int i = 0; i < c->model->net.scales; i++)
-        largest[i] = (real)ganz_histogram_threshold(&c->counts[i], ganz_code_max(widths.inputs, true) + 1);
+    for (int i = 0; i < net->products; i++) {
+        const ganz_product *const p = &net->product[i];
+        const int levels = ganz_code_max(ganz_product_rule(p)->input_bits, true) + 1;
+        const ganz_scale *scales[2];
+        for (int j = ganz_product_scales(p, scales); j-- > 0;)
+            largest[scales[j]->place] = (real)ganz_histogram_threshold(&c->counts[scales[j]->place], levels);
+    }
 }
 
 static ganz_status clip_everything(calibrator *c, ganz_error *err)
@@ -214,15 +224,14 @@ static void round_rows(real *weights, int rows, int cols, int p)
 
 static ganz_status save_dynamic(const calibrator *c, const char *out, ganz_error *err)
 {
-    const ganz_widths widths = widths_of(c->how);
     ganz_model *const m = c->model;
     ganz_model_info info = m->info;
     if (c->how->command) info.command = c->how->command;
-    info.dynamic_bits = widths.inputs;
+    info.dynamic_bits = m->net.scheme.rule.input_bits;
     for (int i = 0; i < m->net.sites; i++) {
-        const ganz_site *const site = ganz_net_site(&m->net, i);
+        const ganz_site *const site = &m->net.site[i];
         real *const weight = m->weights.master + m->net.params.list[site->weight].offset;
-        round_rows(weight, site->out, site->in, ganz_code_max(widths.weights, true));
+        round_rows(weight, site->out, site->in, ganz_code_max(site->rule.weight_bits, true));
     }
     c->report->integer_products = m->net.sites;
     return ganz_model_save(out, &info, &m->net, m->vocab, m->weights.master, err);
@@ -234,27 +243,26 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
 {
     const ganz_calibration *const how = c->how;
     GANZ_TRY(ganz_model_open(&c->model, path, err));
-    if (c->model->info.bits) return ganz_fail(err, GANZ_EINVAL, "%s: an integer model already", path);
+    if (c->model->info.integer) return ganz_fail(err, GANZ_EINVAL, "%s: an integer model already", path);
     if (c->model->info.dynamic_bits) return ganz_fail(err, GANZ_EINVAL, "%s: emulates an integer model already", path);
-    ganz_net_set_widths(&c->model->net, widths_of(how));
-    c->model->net.power_of_two = how->power_of_two;
-    c->model->net.float_lookup = how->float_lookup;
-    ganz_net_set_row_scales(&c->model->net, how->per_row);
+    ganz_scheme measured = c->scheme;
+    measured.float_attention = false; /* the scales of all attention are kept, whatever multiplies it */
+    ganz_net_set_scheme(&c->model->net, &measured);
     c->report->products = c->model->net.sites + 2 * c->model->net.pairs;
     if (!needs_text(how)) return GANZ_OK;
     GANZ_TRY(ganz_lines_open(&c->source, how->source, err));
     if (how->target) GANZ_TRY(ganz_lines_open(&c->target, how->target, err));
     GANZ_TRY(ganz_cpu_backend_open(&c->be, how->threads > 0 ? how->threads : ganz_cpu_count(), err));
-    if (how->method == GANZ_METHOD_KL) GANZ_TRY(start_counting(c, err));
     ganz_net_set_states(&c->model->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
-    if (how->method == GANZ_METHOD_KL || how->weight_range == GANZ_WEIGHT_RANGE_FIT)
-        GANZ_TRY(ganz_weights_trim(&c->model->weights, &c->model->net, how->weight_range, err));
+    GANZ_TRY(ganz_weights_trim(&c->model->weights, &c->model->net, err));
     GANZ_TRY(ganz_weights_refresh(&c->model->weights, &c->model->net, err));
     c->longest = c->model->info.config.max_positions < LONGEST ? c->model->info.config.max_positions : LONGEST;
     const ganz_decoder_options d = {.search = {.beam = how->beam, .n_best = 1, .alpha = 0.6},
                                     .batch_tokens = BATCH_TOKENS,
-                                    .max_input = c->longest};
-    return ganz_decoder_open(&c->decoder, c->be, &c->model->net, &c->model->weights, &d, err);
+                                    .max_input = c->longest,
+                                    .stop = how->stop};
+    GANZ_TRY(ganz_decoder_open(&c->decoder, c->be, &c->model->net, &c->model->weights, &d, err));
+    return how->method == GANZ_METHOD_KL ? start_counting(c, err) : GANZ_OK;
 }
 
 static void close_all(calibrator *c)
@@ -283,11 +291,15 @@ static ganz_status save(const calibrator *c, const char *out, ganz_error *err)
     if (c->how->command) info.command = c->how->command;
     GANZ_TRY(ganz_weights_set_scales(&m->weights, &m->net, err));
     if (c->how->power_of_two) round_up_scales(m);
+    ganz_net_set_scheme(&m->net, &c->scheme);
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
-    for (int i = 0; c->how->dense && i < m->net.pairs; i++) ganz_net_pair(&m->net, i)->inputs = GANZ_INPUTS_FLOAT;
     GANZ_TRY(ganz_weights_refresh(&m->weights, &m->net, err));
-    c->report->integer_products = c->how->dense ? m->net.sites : c->report->products;
-    c->report->scales = c->how->dense ? m->net.sites : m->net.scales;
+    for (int i = 0; i < m->net.products; i++) {
+        const ganz_scale *scales[2];
+        if (!ganz_product_rule(&m->net.product[i])->integer) continue;
+        c->report->integer_products++;
+        c->report->scales += ganz_product_scales(&m->net.product[i], scales);
+    }
     return ganz_model_save_codes(out, &info, &m->net, m->vocab, &m->weights, err);
 }
 
@@ -303,11 +315,15 @@ static ganz_status run(calibrator *c, const char *out, ganz_error *err)
 ganz_status ganz_calibrate(const char *model, const char *out, const ganz_calibration *how,
                            ganz_calibration_report *report, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     ganz_calibration_report unwanted;
+    ganz_scheme scheme;
+    GANZ_TRY(make_scheme(how, &scheme, err));
     GANZ_TRY(check(how, err));
     calibrator *const c = ganz_alloc(1, sizeof *c);
     if (!c) return ganz_fail(err, GANZ_ENOMEM, "out of memory");
     c->how = how;
+    c->scheme = scheme;
     c->report = report ? report : &unwanted;
     *c->report = (ganz_calibration_report){0};
     ganz_status status = open_all(c, model, err);

@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "ganz/vocab.h"
+#include "nn/measure.h"
 
 enum {
-    EXTRA_TOKENS = 25,     /* what a sentence counts in a group beside its tokens: limit = 2 * (tokens + 25) */
-    LOGIT_ROWS = 60,       /* rows of logits that exist at a time: as many as a cache likes */
-    GPU_LOGIT_ROWS = 1024, /* there each part costs three waits */
-    KEYS_HOST = 1 << 14,
-    HOST_SCRATCH = 1 << 18
+    EXTRA_TOKENS = 25,    /* what a sentence counts in a group beside its tokens: limit = 2 * (tokens + 25) */
+    LOGIT_ROWS = 60,      /* rows of logits that exist at a time: as many as a cache likes */
+    GPU_LOGIT_ROWS = 1024 /* there each part costs three waits */
 };
 
 /* One sentence of the group at work. */
@@ -33,11 +32,11 @@ struct ganz_decoder {
     const ganz_net *net;
     const ganz_weights *weights;
     ganz_decoder_options options;
-    ganz_audit *audit;            /* NULL: nothing is counted */
-    int capacity;                 /* largest count of a group: sum of tokens + 25 */
-    int most_lanes, most_rows, k; /* of a group; candidates a row */
-    int logit_rows;               /* that exist at a time */
-    lane *lanes;                  /* (most_lanes) live ones first */
+    const ganz_instrument *instrument; /* NULL: none */
+    int capacity;                      /* largest count of a group: sum of tokens + 25 */
+    int most_lanes, most_rows, k;      /* of a group; candidates a row */
+    int logit_rows;                    /* that exist at a time */
+    lane *lanes;                       /* (most_lanes) live ones first */
     int live;
     ganz_arena beams;
     /* numbers that go to the device at each step, and candidates that come back */
@@ -47,7 +46,8 @@ struct ganz_decoder {
     float *value, *logsumexp;    /* (most_rows, k), (most_rows): parts of one block */
     int32_t *index;              /* (most_rows, k) */
     unsigned char *device_found; /* the same block on the device */
-    /* memory of the network */
+    /* memory of the network, for the largest group in the present edition of its states */
+    int edition;
     void *key_block, *scratch_block;
     ganz_arena keys_memory, scratch, host_scratch;
     ganz_keys *keys;
@@ -60,7 +60,7 @@ struct ganz_decoder {
     size_t pool_used, pool_capacity;
 };
 
-/* ---- open and close ----------------------------------------------------------------------------- */
+/* ---- memory of a group -------------------------------------------------------------------------- */
 
 static size_t found_bytes(const ganz_decoder *d)
 {
@@ -81,17 +81,6 @@ static void free_block(ganz_decoder *d, void *memory)
     else if (memory) d->be->free(d->be, memory);
 }
 
-static ganz_status set_scratch(ganz_decoder *d, size_t device_bytes, size_t host_bytes, ganz_error *err)
-{
-    ganz_arena_close(&d->scratch);
-    ganz_arena_close(&d->host_scratch);
-    free_block(d, d->scratch_block);
-    d->scratch_block = NULL;
-    GANZ_TRY(take_block(d, &d->scratch_block, device_bytes, err));
-    ganz_arena_over(&d->scratch, d->scratch_block, device_bytes, d->be->host);
-    return ganz_arena_open(&d->host_scratch, host_bytes, err);
-}
-
 /* Largest group: rows of keys, numbers and beams follow from its count. */
 static void size_group(ganz_decoder *d)
 {
@@ -107,19 +96,9 @@ static void size_group(ganz_decoder *d)
     d->numbers = 4 * (size_t)d->most_rows + 2 + 3 * list_rows; /* self lists: 2 * capacity a beam, cross: capacity */
 }
 
-/* Numbers a row needs in a pass, about: what each layer adds to the stream stays, the scratch of one layer comes on
- * top. */
-static int row_width(const ganz_net *net)
+/* Lists of one group: beams, numbers and candidates. */
+static ganz_status take_lists(ganz_decoder *d, ganz_error *err)
 {
-    const int encoder = 2 * net->config.encoder_layers, decoder = 3 * net->config.decoder_layers;
-    return ((encoder > decoder ? encoder : decoder) + 12) * net->config.width + net->config.ffn;
-}
-
-static ganz_status take_memory(ganz_decoder *d, ganz_error *err)
-{
-    const ganz_search_options *const o = &d->options.search;
-    const size_t fixed = ganz_beam_bytes(o, 0), lengths = ganz_beam_bytes(o, 2 * d->capacity) - fixed;
-    GANZ_TRY(ganz_arena_open(&d->beams, (size_t)d->most_lanes * fixed + lengths + KEYS_HOST, err));
     d->lanes = ganz_alloc((size_t)d->most_lanes, sizeof *d->lanes);
     d->host_numbers = ganz_alloc(d->numbers, sizeof *d->host_numbers);
     d->forced = ganz_alloc((size_t)d->most_rows, sizeof *d->forced);
@@ -128,17 +107,86 @@ static ganz_status take_memory(ganz_decoder *d, ganz_error *err)
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for a batch of %d tokens", d->capacity);
     d->logsumexp = d->value + (size_t)d->most_rows * (size_t)d->k;
     d->index = (int32_t *)(d->logsumexp + d->most_rows);
-
     GANZ_TRY(take_block(d, (void **)&d->device_numbers, d->numbers * sizeof *d->device_numbers, err));
-    GANZ_TRY(take_block(d, (void **)&d->device_found, found_bytes(d), err));
-    const int key_rows = 2 * o->beam * d->capacity;
-    const size_t key_bytes = ganz_keys_bytes(d->net, d->be, key_rows, d->capacity);
-    GANZ_TRY(take_block(d, &d->key_block, key_bytes, err));
-    ganz_arena_over(&d->keys_memory, d->key_block, key_bytes, d->be->host);
-    const size_t logits = (size_t)d->logit_rows * (size_t)d->net->config.vocab * sizeof(real);
-    const size_t rows = (size_t)d->capacity * (size_t)row_width(d->net) * sizeof(real);
-    return set_scratch(d, logits + rows + (1 << 20), HOST_SCRATCH, err);
+    return take_block(d, (void **)&d->device_found, found_bytes(d), err);
 }
+
+/* ---- memory of the network ---------------------------------------------------------------------- */
+
+static int most_key_rows(const ganz_decoder *d) { return 2 * d->options.search.beam * d->capacity; }
+
+static void take_keys(void *context, ganz_pass *pass)
+{
+    const ganz_decoder *const d = context;
+    pass->failed = !ganz_keys_take(pass, d->net, most_key_rows(d), d->capacity);
+}
+
+static void ignore_input(void *context, int place, const ganz_matrix *x, ganz_quantize_call *call)
+{
+    (void)context, (void)place, (void)x, (void)call;
+}
+
+/* The largest encoder pass, the largest step and a part of its logits. */
+static void dry_run(void *context, ganz_pass *pass)
+{
+    const ganz_decoder *const d = context;
+    const ganz_instrument eye = {.input = ignore_input}; /* an instrument may ask for values */
+    const int rows = d->capacity - EXTRA_TOKENS, queries = d->most_rows;
+    const ganz_tokens source = {.rows = rows}, target = {.rows = queries};
+    const ganz_spans encoder = {.queries = rows, .keys = rows, .segments = 1};
+    const ganz_spans self = {.queries = queries, .keys = queries}, cross = {.queries = queries, .keys = rows};
+    ganz_arena key_memory = ganz_counting_arena();
+    ganz_pass key_pass = *pass;
+    key_pass.device = &key_memory;
+    ganz_keys *const keys = ganz_keys_take(&key_pass, d->net, most_key_rows(d), d->capacity);
+    if (d->instrument) pass->instrument = &eye;
+    const size_t host = ganz_arena_mark(pass->host);
+    pass->failed = !keys;
+    ganz_tensor *const memory = ganz_net_encode(pass, d->net, &source, &encoder);
+    if (pass->failed) return;
+    ganz_net_cross_keys(pass, d->net, memory, keys);
+    ganz_arena_rewind(pass->device, 0);
+    ganz_arena_rewind(pass->host, host);
+    const ganz_tensor *const decoded = ganz_net_step(pass, d->net, &target, keys, &self, &cross);
+    const int part = queries < d->logit_rows ? queries : d->logit_rows;
+    if (!pass->failed) ganz_net_logits(pass, d->net, ganz_net_part(pass, decoded, 0, part));
+}
+
+static ganz_status set_block(ganz_decoder *d, void **block, ganz_arena *arena, size_t bytes, ganz_error *err)
+{
+    if (bytes <= arena->size) return GANZ_OK;
+    ganz_arena_close(arena);
+    free_block(d, *block);
+    *block = NULL;
+    GANZ_TRY(take_block(d, block, bytes, err));
+    ganz_arena_over(arena, *block, bytes, d->be->host);
+    return GANZ_OK;
+}
+
+static ganz_status set_host(ganz_arena *arena, size_t bytes, ganz_error *err)
+{
+    if (bytes <= arena->size) return GANZ_OK;
+    ganz_arena_close(arena);
+    return ganz_arena_open(arena, bytes, err);
+}
+
+/* Memory for the largest group, as the network is now. Beams and the list of keys live side by side. */
+static ganz_status reserve(ganz_decoder *d, ganz_error *err)
+{
+    const ganz_search_options *const o = &d->options.search;
+    const size_t fixed = ganz_beam_bytes(o, 0), lengths = ganz_beam_bytes(o, 2 * d->capacity) - fixed;
+    ganz_memory keys, pass;
+    GANZ_TRY(ganz_measure(d->be, d->weights, take_keys, d, &keys, err));
+    GANZ_TRY(ganz_measure(d->be, d->weights, dry_run, d, &pass, err));
+    GANZ_TRY(set_host(&d->beams, (size_t)d->most_lanes * fixed + lengths + keys.host, err));
+    GANZ_TRY(set_block(d, &d->key_block, &d->keys_memory, keys.device, err));
+    GANZ_TRY(set_block(d, &d->scratch_block, &d->scratch, pass.device, err));
+    GANZ_TRY(set_host(&d->host_scratch, pass.host, err));
+    d->edition = d->net->edition;
+    return GANZ_OK;
+}
+
+/* ---- open and close ----------------------------------------------------------------------------- */
 
 ganz_status ganz_decoder_open(ganz_decoder **decoder, ganz_backend *be, const ganz_net *net,
                               const ganz_weights *weights, const ganz_decoder_options *options, ganz_error *err)
@@ -153,7 +201,8 @@ ganz_status ganz_decoder_open(ganz_decoder **decoder, ganz_backend *be, const ga
     d->weights = weights;
     d->options = *options;
     size_group(d);
-    const ganz_status status = take_memory(d, err);
+    ganz_status status = take_lists(d, err);
+    if (status == GANZ_OK) status = reserve(d, err);
     if (status != GANZ_OK) ganz_decoder_close(&d);
     *decoder = d;
     return status;
@@ -184,7 +233,11 @@ void ganz_decoder_close(ganz_decoder **decoder)
     ganz_free(d);
 }
 
-void ganz_decoder_set_audit(ganz_decoder *d, ganz_audit *audit) { d->audit = audit; }
+ganz_status ganz_decoder_set_instrument(ganz_decoder *d, const ganz_instrument *instrument, ganz_error *err)
+{
+    d->instrument = instrument;
+    return reserve(d, err);
+}
 
 int ganz_decoder_limit(const ganz_decoder *d, int source_tokens)
 {
@@ -231,8 +284,11 @@ static ganz_status make_room(ganz_decoder *d, size_t count, ganz_error *err)
 
 static ganz_pass new_pass(ganz_decoder *d)
 {
-    return (ganz_pass){
-        .be = d->be, .weights = d->weights, .host = &d->host_scratch, .device = &d->scratch, .audit = d->audit};
+    return (ganz_pass){.be = d->be,
+                       .weights = d->weights,
+                       .host = &d->host_scratch,
+                       .device = &d->scratch,
+                       .instrument = d->instrument};
 }
 
 /* One beam for each sentence, and the sentences end to end as one source. False when memory is short. */
@@ -253,8 +309,13 @@ static bool start_lanes(ganz_decoder *d, const ganz_sentence *sentences, const s
     return true;
 }
 
-/* Encoder and cross keys. False when scratch is short. */
-static bool encode_group(ganz_decoder *d, const ganz_sentence *sentences, int count)
+static ganz_status no_scratch(ganz_error *err)
+{
+    return ganz_fail(err, GANZ_ENOMEM, "out of memory: a pass needs more than was measured");
+}
+
+/* Encoder and cross keys. */
+static ganz_status encode_group(ganz_decoder *d, const ganz_sentence *sentences, int count, ganz_error *err)
 {
     const int rows = d->lanes[count - 1].first_row + d->lanes[count - 1].source_rows;
     int32_t *const ids = d->host_numbers, *const positions = ids + rows, *const begin = positions + rows;
@@ -283,7 +344,7 @@ static bool encode_group(ganz_decoder *d, const ganz_sentence *sentences, int co
     if (!pass.failed) ganz_net_cross_keys(&pass, d->net, memory, d->keys);
     ganz_arena_rewind(&d->scratch, 0);
     ganz_arena_rewind(&d->host_scratch, 0);
-    return !pass.failed;
+    return pass.failed ? no_scratch(err) : GANZ_OK;
 }
 
 /* Lays out ids, positions and key lists of all live rows; returns how many rows. */
@@ -358,8 +419,8 @@ static void ban_end(const ganz_decoder *d, const ganz_matrix *logits)
 /* Logits and candidates of rows [first, first + rows); forced tokens take the place of a row's first candidate. */
 static void find_candidates(ganz_decoder *d, ganz_pass *pass, const ganz_tensor *decoded, int first, int rows)
 {
-    ganz_tensor part = ganz_net_part(decoded, first, rows);
-    const ganz_tensor *const logits = ganz_net_logits(pass, d->net, &part);
+    ganz_tensor *const part = ganz_net_part(pass, decoded, first, rows);
+    const ganz_tensor *const logits = ganz_net_logits(pass, d->net, part);
     if (pass->failed) return;
     float *const value = (float *)d->device_found, *const lse = value + (size_t)d->most_rows * (size_t)d->k;
     int32_t *const index = (int32_t *)(lse + d->most_rows);
@@ -378,8 +439,8 @@ static void find_candidates(ganz_decoder *d, ganz_pass *pass, const ganz_tensor 
     }
 }
 
-/* The network's word on all live rows: candidates in ordinary memory. False when scratch is short. */
-static bool run_network(ganz_decoder *d, int *rows)
+/* The network's word on all live rows: candidates in ordinary memory. */
+static ganz_status run_network(ganz_decoder *d, int *rows, ganz_error *err)
 {
     lists at;
     ganz_spans self, cross;
@@ -403,7 +464,7 @@ static bool run_network(ganz_decoder *d, int *rows)
     }
     ganz_arena_rewind(&d->scratch, 0);
     ganz_arena_rewind(&d->host_scratch, 0);
-    return !pass.failed;
+    return pass.failed ? no_scratch(err) : GANZ_OK;
 }
 
 static ganz_status check_candidates(const ganz_decoder *d, int rows, ganz_error *err)
@@ -435,9 +496,8 @@ static ganz_status advance_lanes(ganz_decoder *d, int32_t first_key, ganz_error 
     return GANZ_OK;
 }
 
-/* *short_of_memory: nothing else is wrong, the group may be tried again with more scratch. */
-static ganz_status try_group(ganz_decoder *d, const ganz_sentence *sentences, const size_t *group, int count,
-                             bool *short_of_memory, ganz_error *err)
+static ganz_status run_group(ganz_decoder *d, const ganz_sentence *sentences, const size_t *group, int count,
+                             ganz_error *err)
 {
     if (!start_lanes(d, sentences, group, count)) return ganz_fail(err, GANZ_ENOMEM, "out of memory for beams");
     const lane *const last = &d->lanes[count - 1];
@@ -449,29 +509,17 @@ static ganz_status try_group(ganz_decoder *d, const ganz_sentence *sentences, co
     for (int i = 0; i < count; i++) key_rows += d->options.search.beam * d->lanes[i].beam.limit;
     d->keys = ganz_keys_take(&pass, d->net, key_rows, last->first_row + last->source_rows);
     if (!d->keys) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %d key rows", key_rows);
-    *short_of_memory = !encode_group(d, sentences, count);
-    while (!*short_of_memory && d->live > 0) {
+    GANZ_TRY(encode_group(d, sentences, count, err));
+    while (d->live > 0) {
         const int32_t first_key = d->keys->used;
         int rows;
-        *short_of_memory = !run_network(d, &rows);
-        if (*short_of_memory) break;
+        GANZ_TRY(run_network(d, &rows, err));
         GANZ_TRY(d->be->sync(d->be, err));
         GANZ_TRY(check_candidates(d, rows, err));
         GANZ_TRY(advance_lanes(d, first_key, err));
+        if (ganz_flag_is_set(d->options.stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
     }
     return d->be->sync(d->be, err);
-}
-
-/* Scratch is guessed at open; a network that wants more gets twice as much and starts the group again. */
-static ganz_status run_group(ganz_decoder *d, const ganz_sentence *sentences, const size_t *group, int count,
-                             ganz_error *err)
-{
-    for (;;) {
-        bool short_of_memory = false;
-        GANZ_TRY(try_group(d, sentences, group, count, &short_of_memory, err));
-        if (!short_of_memory) return GANZ_OK;
-        GANZ_TRY(set_scratch(d, 2 * d->scratch.size, 2 * d->host_scratch.size, err));
-    }
 }
 
 /* ---- all of them -------------------------------------------------------------------------------- */
@@ -503,6 +551,7 @@ ganz_status ganz_decoder_run(ganz_decoder *d, const ganz_sentence *sentences, in
                              const int **counts, ganz_error *err)
 {
     const size_t n = (size_t)count;
+    if (d->edition != d->net->edition) GANZ_TRY(reserve(d, err));
     GANZ_TRY(make_room(d, n, err));
     GANZ_TRY(sort_sentences(d, sentences, n, err));
     for (size_t first = 0, end; first < n; first = end) {

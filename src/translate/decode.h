@@ -17,6 +17,7 @@ typedef struct ganz_decoder_options {
     int max_input;    /* longest source, end mark included; at most the net's positions */
     int max_length;   /* steps of a sentence, at most; 0: its own limit only */
     int force_length; /* steps of every sentence, no fewer and no more: for measuring; 0: as the model wants */
+    const ganz_flag *stop; /* looked at before each step: a run ends with GANZ_ESTOPPED; or NULL */
 } ganz_decoder_options;
 
 /* Borrowed by ganz_decoder_run. */
@@ -41,8 +42,8 @@ ganz_status ganz_decoder_open(ganz_decoder **decoder, ganz_backend *be, const ga
                               const ganz_weights *weights, const ganz_decoder_options *options, ganz_error *err);
 void ganz_decoder_close(ganz_decoder **decoder);
 
-/* Products of later runs are counted there, which is borrowed; NULL: no more. */
-void ganz_decoder_set_audit(ganz_decoder *decoder, ganz_audit *audit);
+/* Later runs show their products to these instruments, which are borrowed; NULL: to none. */
+ganz_status ganz_decoder_set_instrument(ganz_decoder *decoder, const ganz_instrument *instrument, ganz_error *err);
 
 /* Steps a source of so many ids may take: its own limit, max_length, the net's positions. */
 int ganz_decoder_limit(const ganz_decoder *decoder, int source_tokens);

@@ -1,3 +1,4 @@
+/* KL calibration: magnitudes are counted in bins, and the threshold is where the distribution changes least. */
 #include "translate/histogram.h"
 
 #include <math.h>

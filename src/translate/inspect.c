@@ -1,57 +1,24 @@
 /* What is inside a model. */
 #include "translate/inspect.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/surroundings.h"
 #include "model/model.h"
 
-/* ---- the products of a network ------------------------------------------------------------------ */
-
-enum { ATTENTION = 6, FFN = 2, ENCODER = ATTENTION + FFN, DECODER = 2 * ATTENTION + FFN };
-
-static ganz_product dense(const ganz_site *site) { return (ganz_product){.kind = GANZ_PRODUCT_DENSE, .site = site}; }
-
-static ganz_product of_attention(const ganz_attention_layer *a, int at, bool long_keys)
-{
-    switch (at) {
-    case 0: return dense(&a->q);
-    case 1: return dense(&a->k);
-    case 2: return dense(&a->v);
-    case 3: return (ganz_product){GANZ_PRODUCT_QK, NULL, &a->pair, long_keys};
-    case 4: return (ganz_product){GANZ_PRODUCT_UV, NULL, &a->pair, long_keys};
-    default: return dense(&a->o);
-    }
-}
-
-static ganz_product of_ffn(const ganz_ffn_layer *f, int at) { return dense(at == 0 ? &f->in : &f->out); }
-
-int ganz_product_count(const ganz_net *net)
-{
-    return ENCODER * net->config.encoder_layers + DECODER * net->config.decoder_layers + 1;
-}
-
-ganz_product ganz_product_at(const ganz_net *net, int index)
-{
-    GANZ_ASSERT_ALWAYS(index >= 0 && index < ganz_product_count(net));
-    const int encoder = ENCODER * net->config.encoder_layers;
-    if (index < encoder) {
-        const ganz_encoder_layer *const layer = &net->encoder[index / ENCODER];
-        const int at = index % ENCODER;
-        return at < ATTENTION ? of_attention(&layer->self, at, false) : of_ffn(&layer->ffn, at - ATTENTION);
-    }
-    index -= encoder;
-    if (index == DECODER * net->config.decoder_layers) return dense(&net->logits);
-    const ganz_decoder_layer *const layer = &net->decoder[index / DECODER];
-    const int at = index % DECODER;
-    if (at < ATTENTION) return of_attention(&layer->self, at, true);
-    return at < 2 * ATTENTION ? of_attention(&layer->cross, at - ATTENTION, false)
-                              : of_ffn(&layer->ffn, at - 2 * ATTENTION);
-}
+/* ---- products ----------------------------------------------------------------------------------- */
 
 static bool is_integer(const ganz_product *p)
 {
     if (p->site) return p->site->weights == GANZ_WEIGHTS_CODES && p->site->inputs == GANZ_INPUTS_CODES;
     return p->pair->inputs == GANZ_INPUTS_CODES;
+}
+
+static ganz_product_kind kind_of(const ganz_product *p)
+{
+    return p->site ? GANZ_PRODUCT_DENSE : p->uv ? GANZ_PRODUCT_UV : GANZ_PRODUCT_QK;
 }
 
 static void add_input(const ganz_audit *audit, const ganz_scale *scale, ganz_product_counts *counts)
@@ -62,25 +29,55 @@ static void add_input(const ganz_audit *audit, const ganz_scale *scale, ganz_pro
 
 void ganz_product_counted(const ganz_product *p, const ganz_audit *audit, ganz_product_counts *counts)
 {
-    const ganz_audit_product *const product = p->site                      ? &audit->site[p->site->place]
-                                              : p->kind == GANZ_PRODUCT_QK ? &audit->qk[p->pair->place]
-                                                                           : &audit->uv[p->pair->place];
+    const ganz_audit_product *const product = p->site  ? &audit->site[p->site->place]
+                                              : !p->uv ? &audit->qk[p->pair->place]
+                                                       : &audit->uv[p->pair->place];
     *counts = (ganz_product_counts){
         .integer_runs = product->integer_runs, .float_runs = product->float_runs, .largest = product->largest};
-    if (p->site) {
-        add_input(audit, &p->site->input, counts);
-    } else {
-        add_input(audit, p->kind == GANZ_PRODUCT_QK ? &p->pair->q : &p->pair->u, counts);
-        add_input(audit, p->kind == GANZ_PRODUCT_QK ? &p->pair->k : &p->pair->v, counts);
-    }
+    const ganz_scale *scales[2];
+    for (int i = ganz_product_scales(p, scales); i-- > 0;) add_input(audit, scales[i], counts);
 }
 
 /* ---- a model ------------------------------------------------------------------------------------ */
 
 const ganz_vocab *ganz_model_vocab(const ganz_model *m) { return m->vocab; }
 
+static void append(char *text, size_t bytes, bool when, const char *words, ...) __attribute__((format(printf, 4, 5)));
+static void append(char *text, size_t bytes, bool when, const char *words, ...)
+{
+    const size_t n = strlen(text), comma = n > 0 ? 2 : 0;
+    if (!when || n + comma >= bytes) return;
+    va_list list;
+    memcpy(text + n, ", ", comma);
+    va_start(list, words);
+    vsnprintf(text + n + comma, bytes - n - comma, words, list);
+    va_end(list);
+}
+
+/* The switches that are set, in the order of the data's way through the network. */
+static void describe_kind(const ganz_config *c, char *text, size_t bytes)
+{
+    const ganz_config plain = ganz_config_complete(&(ganz_config){.width = c->width});
+    char biases[8];
+    ganz_attention_bias_names(c, biases);
+    text[0] = '\0';
+    append(text, bytes, c->norm == GANZ_NORM_POST, "post-norm");
+    append(text, bytes, c->norm_epsilon != plain.norm_epsilon, "epsilon %g", c->norm_epsilon);
+    append(text, bytes, c->activation != plain.activation, "%s", ganz_activation_name(c->activation));
+    append(text, bytes, biases[0], "biases of %s", biases);
+    append(text, bytes, c->timing == GANZ_TIMING_HALF, "positions by half");
+    append(text, bytes, c->first_position > 0, "positions from %d", c->first_position);
+    append(text, bytes, c->embedding_scale != plain.embedding_scale, "embeddings times %g", c->embedding_scale);
+    append(text, bytes, c->source_vocab > 0, "a source table of %d entries", c->source_vocab);
+    append(text, bytes, c->own_output, "an output table");
+    append(text, bytes, c->logits_bias, "a bias of the logits");
+    append(text, bytes, c->start_vector, "a start vector");
+    append(text, bytes, c->no_target_space, "no target space");
+}
+
 void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
 {
+    GANZ_PLAIN_NUMBERS;
     const ganz_config *const c = &m->info.config;
     *facts = (ganz_model_facts){.width = c->width,
                                 .ffn = c->ffn,
@@ -91,21 +88,21 @@ void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
                                 .longest_input = c->max_positions,
                                 .longest_output = m->net.config.max_positions,
                                 .parameters = (long long)ganz_params_total(&m->net.params),
-                                .products = ganz_product_count(&m->net),
+                                .products = m->net.products,
                                 .source_language = m->info.source_language,
                                 .target_language = m->info.target_language,
                                 .command = m->info.command};
-    for (int i = 0; i < facts->products; i++) {
-        const ganz_product p = ganz_product_at(&m->net, i);
-        facts->integer_products += is_integer(&p);
-    }
-    facts->bits = m->info.bits;
-    facts->input_bits = m->info.input_bits;
-    facts->attention_bits = m->info.float_attention ? 0 : m->info.u_bits;
-    facts->bias_bits = m->info.bias_bits == GANZ_BITS_FLOAT ? 0 : m->info.bias_bits;
-    facts->float_lookup = m->info.float_lookup;
-    facts->row_scales = m->info.row_scales;
+    for (int i = 0; i < facts->products; i++) facts->integer_products += is_integer(&m->net.product[i]);
+    const ganz_scheme *const scheme = &m->info.scheme;
+    facts->bits = scheme->rule.weight_bits;
+    facts->input_bits = scheme->rule.input_bits;
+    facts->attention_bits = scheme->float_attention ? 0 : scheme->rule.attention_bits;
+    facts->bias_bits = scheme->rule.bias_bits == GANZ_BITS_FLOAT ? 0 : scheme->rule.bias_bits;
+    facts->float_lookup = scheme->float_lookup;
+    facts->row_scales = scheme->rule.per_row;
     facts->dynamic_bits = m->info.dynamic_bits;
+    describe_kind(&m->net.config, facts->kind, sizeof facts->kind);
+    ganz_scheme_print(scheme, facts->exceptions);
 }
 
 static ganz_code_facts codes(int bits, bool is_signed, double scale)
@@ -126,33 +123,33 @@ static void describe_codes(const ganz_model *m, const ganz_product *p, ganz_prod
 {
     const real *const input = m->weights.input_scale;
     if (p->site) {
-        facts->left = codes(p->site->input_bits, true, (double)input[p->site->input.place]);
-        facts->right = codes(p->site->weight_bits, true, weight_scale(&m->weights, p->site));
-    } else if (p->kind == GANZ_PRODUCT_QK) {
-        facts->left = codes(p->pair->bits, true, (double)input[p->pair->q.place]);
-        facts->right = codes(p->pair->bits, true, (double)input[p->pair->k.place]);
+        facts->left = codes(p->site->rule.input_bits, true, (double)input[p->site->input.place]);
+        facts->right = codes(p->site->rule.weight_bits, true, weight_scale(&m->weights, p->site));
+    } else if (!p->uv) {
+        facts->left = codes(p->pair->rule.input_bits, true, (double)input[p->pair->q.place]);
+        facts->right = codes(p->pair->rule.input_bits, true, (double)input[p->pair->k.place]);
     } else {
-        facts->left = codes(p->pair->u_bits, false, (double)input[p->pair->u.place]);
-        facts->right = codes(p->pair->bits, true, (double)input[p->pair->v.place]);
+        facts->left = codes(p->pair->rule.attention_bits, false, (double)input[p->pair->u.place]);
+        facts->right = codes(p->pair->rule.input_bits, true, (double)input[p->pair->v.place]);
     }
 }
 
 void ganz_model_product(const ganz_model *m, int index, ganz_product_facts *facts)
 {
-    const ganz_product p = ganz_product_at(&m->net, index);
+    GANZ_ASSERT_ALWAYS(index >= 0 && index < m->net.products);
+    const ganz_product *const p = &m->net.product[index];
     const int head = m->net.config.width / m->net.config.heads;
-    *facts = (ganz_product_facts){.kind = p.kind, .integer = is_integer(&p)};
-    if (p.site) {
-        snprintf(facts->name, sizeof facts->name, "%s", p.site->name);
-        facts->out = p.site->out;
-        facts->depth = p.site->in;
+    *facts = (ganz_product_facts){.kind = kind_of(p), .integer = is_integer(p)};
+    snprintf(facts->name, sizeof facts->name, "%s", p->name);
+    if (p->site) {
+        facts->out = p->site->out;
+        facts->depth = p->site->in;
     } else {
-        const bool qk = p.kind == GANZ_PRODUCT_QK;
-        snprintf(facts->name, sizeof facts->name, "%s.%s", p.pair->name, qk ? "qk" : "uv");
-        facts->out = qk ? 0 : head;
-        facts->depth = qk ? head : p.long_keys ? m->net.config.max_positions : m->info.config.max_positions;
+        const int keys = p->target_keys ? m->net.config.max_positions : m->info.config.max_positions;
+        facts->out = p->uv ? head : 0;
+        facts->depth = p->uv ? keys : head;
     }
-    if (facts->integer) describe_codes(m, &p, facts);
+    if (facts->integer) describe_codes(m, p, facts);
     facts->worst = (long long)facts->depth * facts->left.most * facts->right.most;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/surroundings.h"
 #include "ganz/bench.h"
 #include "model/model.h"
 #include "translate/decode.h"
@@ -62,8 +63,9 @@ static ganz_status measure(ganz_net *net, ganz_weights *weights, ganz_error *err
     const int *counts;
     for (int i = 0; i < CALIBRATION; i++) {
         for (int j = 0; j < CALIBRATION_LENGTH; j++)
-            ids[i][j] = 2 + (int32_t)ganz_random_below(SEED, 1, (uint64_t)(i * CALIBRATION_LENGTH + j),
-                                                       (uint32_t)net->config.vocab - 2);
+            ids[i][j] =
+                GANZ_FIRST_TEXT_ID + (int32_t)ganz_random_below(SEED, 1, (uint64_t)(i * CALIBRATION_LENGTH + j),
+                                                                (uint32_t)net->config.vocab - GANZ_FIRST_TEXT_ID);
         sentences[i] = (ganz_sentence){.ids = ids[i], .count = CALIBRATION_LENGTH};
     }
     GANZ_TRY(ganz_decoder_open(&decoder, weights->be, net, weights, &options, err));
@@ -75,7 +77,7 @@ static ganz_status measure(ganz_net *net, ganz_weights *weights, ganz_error *err
 static ganz_status write_codes(const char *path, const ganz_model_info *info, const ganz_vocab *vocab, ganz_net *net,
                                ganz_weights *weights, ganz_error *err)
 {
-    ganz_net_set_bits(net, info->bits);
+    ganz_net_set_scheme(net, &info->scheme);
     ganz_net_set_states(net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
     GANZ_TRY(ganz_weights_refresh(weights, net, err));
     GANZ_TRY(measure(net, weights, err));
@@ -95,8 +97,8 @@ static ganz_status write_random(const char *path, const ganz_model_info *info, c
     GANZ_CHECK(ganz_cpu_backend_open(&be, 1, err));
     GANZ_CHECK(ganz_weights_open(&weights, &net, be, false, err));
     draw_weights(&net.params, weights.master);
-    status = info->bits ? write_codes(path, info, vocab, &net, &weights, err)
-                        : ganz_model_save(path, info, &net, vocab, weights.master, err);
+    status = info->integer ? write_codes(path, info, vocab, &net, &weights, err)
+                           : ganz_model_save(path, info, &net, vocab, weights.master, err);
 out:
     ganz_weights_close(&weights);
     if (be) be->close(be);
@@ -106,6 +108,7 @@ out:
 
 ganz_status ganz_random_model(const char *path, const char *shape, int vocab_size, int bits, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     size_t i = 0;
     while (i < GANZ_COUNT(shapes) && strcmp(shape, shapes[i].name) != 0) i++;
     if (i == GANZ_COUNT(shapes)) return ganz_fail(err, GANZ_EINVAL, "no shape is called %s: small, base or big", shape);
@@ -114,7 +117,8 @@ ganz_status ganz_random_model(const char *path, const char *shape, int vocab_siz
     if (vocab_size < 64 || vocab_size > 1 << 20)
         return ganz_fail(err, GANZ_EINVAL, "the vocabulary must have 64 to %d entries, not %d", 1 << 20, vocab_size);
     ganz_vocab *vocab;
-    ganz_model_info info = {.config = shapes[i].config, .bits = bits, .command = "random"};
+    ganz_model_info info = {.config = shapes[i].config, .integer = bits > 0, .command = "random"};
+    if (bits > 0) info.scheme = ganz_scheme_of_bits(bits);
     info.config.vocab = vocab_size;
     info.config.max_positions = POSITIONS;
     GANZ_TRY(make_vocab(&vocab, vocab_size, err));

@@ -10,6 +10,7 @@
 #define GANZ_TRANSLATE_SEARCH_H
 
 #include "base/arena.h"
+#include "nn/config.h"
 
 enum { GANZ_BEAM_MOST = 64 };
 
@@ -56,11 +57,11 @@ bool ganz_beam_start(ganz_beam *beam, ganz_arena *arena, const ganz_search_optio
 /* Upper bound of what ganz_beam_start takes. */
 size_t ganz_beam_bytes(const ganz_search_options *options, int limit);
 
-/* Decoder input of a live hypothesis: its last token, or 0 (the start). */
+/* Decoder input of a live hypothesis: its last token, or the start. */
 static inline int32_t ganz_beam_input(const ganz_beam *beam, int alive)
 {
     const ganz_hypothesis *const h = &beam->live[alive];
-    return h->length > 0 ? h->tokens[h->length - 1] : 0;
+    return h->length > 0 ? h->tokens[h->length - 1] : GANZ_START;
 }
 
 /* The token this step must take, or -1. The driver then brings just this one candidate. */

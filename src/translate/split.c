@@ -1,3 +1,4 @@
+/* Cutting of long lines: at the last sentence end, clause end or space that leaves more than half of the room. */
 #include "translate/split.h"
 
 #include <string.h>
@@ -56,4 +57,25 @@ size_t ganz_split_at(const char *text, size_t bytes, size_t room)
         if (last[k] > room / 2) return last[k];
     int32_t code;
     return whole > 0 ? whole : ganz_next_character(text, &code);
+}
+
+size_t ganz_long_word(const char *text, size_t bytes, size_t *length)
+{
+    size_t begin = 0, at = 0;
+    int characters = 0;
+    *length = 0;
+    for (size_t next; at < bytes; at = next) {
+        int32_t code;
+        next = at + ganz_next_character(text + at, &code);
+        if (kind_of(code) != SPACE && wide_kind(code) == PLAIN) {
+            characters++;
+            continue;
+        }
+        if (characters > GANZ_LONGEST_WORD) break;
+        begin = next;
+        characters = 0;
+    }
+    if (characters <= GANZ_LONGEST_WORD) return bytes;
+    *length = at - begin;
+    return begin;
 }

@@ -3,24 +3,28 @@
 #include <string.h>
 
 #include "document/sentences.h"
+#include "base/surroundings.h"
 #include "ganz/io.h"
 #include "model/model.h"
-#include "text/tokenizer.h"
 #include "text/unicode.h"
+#include "text/vocab.h"
 #include "translate/align.h"
 #include "translate/decode.h"
 #include "translate/inspect.h"
 #include "translate/split.h"
+#include "translate/translator.h"
 
 /* A sentence of more than a hundred tokens is longer than nearly all that a model has seen in training: the small
  * default model loses 23% of its BLEU on such sentences if they are not cut at clauses, and repeats itself. */
 enum { LEAST_INPUT = 16 /* any one character fits */, USUAL_INPUT = 96, MOST_BATCH = 1 << 20, MOST_THREADS = 1024 };
 
-/* A piece of a line: one sentence for the decoder. */
+/* A piece of a line: one sentence for the decoder, or a word that is copied because it is too long to be one. */
 typedef struct piece {
+    int sentence;       /* number for the decoder; negative: the text is copied */
     size_t ids, prefix; /* where they begin in the pool */
     int count, prefix_count;
-    size_t at; /* where its text begins in the line */
+    const char *text; /* the caller's */
+    size_t bytes, at; /* `at`: where the text begins in its line */
 } piece;
 
 /* What is needed to link words; all of it grows. */
@@ -28,6 +32,8 @@ typedef struct linker {
     ganz_aligner *aligner;     /* NULL: no links are wanted */
     ganz_backend *be;          /* of the CPU, where the translator itself is elsewhere */
     ganz_text text;            /* of a piece */
+    ganz_ids ids;              /* of the source, once more */
+    ganz_places places;        /* of the tokens that they are part of */
     size_t *begin[2], *end[2]; /* (source, target tokens) their text */
     int32_t *from, *to;        /* (target tokens), (source tokens) see ganz_aligner_run */
     size_t begin_capacity[2], end_capacity[2], from_capacity, to_capacity;
@@ -46,6 +52,7 @@ struct ganz_translator {
     piece *pieces;            /* of all lines */
     ganz_sentence *sentences; /* the same for the decoder */
     int *first_piece;         /* (lines + 1) */
+    int sentence_count;       /* pieces that are translated */
     size_t piece_count, pieces_capacity, sentences_capacity, first_capacity;
     ganz_text text; /* of all results */
     size_t *begin;  /* (lines * n_best) where each begins */
@@ -53,6 +60,10 @@ struct ganz_translator {
     ganz_result *results;
     size_t begin_capacity, translations_capacity, results_capacity;
     linker link;
+    /* of the call that is under way */
+    const ganz_line *lines;
+    const ganz_found *found; /* (pieces * n_best) */
+    const int *found_counts; /* (pieces) */
 };
 
 /* ---- open and close ----------------------------------------------------------------------------- */
@@ -90,7 +101,8 @@ static ganz_status open_device(ganz_translator *t, ganz_error *err)
     const ganz_model *const m = t->model;
     const ganz_translator_options *const o = &t->options;
     const bool elsewhere = o->device && strcmp(o->device, "cpu") != 0;
-    if (elsewhere && m->info.bits) return ganz_fail(err, GANZ_EUNSUPPORTED, "integer models translate on the cpu only");
+    if (elsewhere && m->info.integer)
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "integer models translate on the cpu only");
     if (elsewhere && m->info.dynamic_bits)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "models whose rows are rounded one by one translate on the cpu only");
     GANZ_TRY(ganz_device_open(&t->be, o->device, o->precision, o->threads, err));
@@ -109,7 +121,8 @@ static ganz_status open_parts(ganz_translator *t, ganz_error *err)
     const ganz_decoder_options d = {.search = {.beam = o->beam, .n_best = o->n_best, .alpha = o->alpha},
                                     .batch_tokens = o->batch_tokens,
                                     .max_input = o->max_input,
-                                    .max_length = o->max_length};
+                                    .max_length = o->max_length,
+                                    .stop = o->stop};
     GANZ_TRY(open_device(t, err));
     const ganz_weights *const weights = t->be->host ? &m->weights : &t->weights;
     GANZ_TRY(ganz_decoder_open(&t->decoder, t->be, &m->net, weights, &d, err));
@@ -121,6 +134,7 @@ static ganz_status open_parts(ganz_translator *t, ganz_error *err)
 ganz_status ganz_translator_open(ganz_translator **translator, const ganz_model *model,
                                  const ganz_translator_options *options, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     *translator = NULL;
     ganz_translator_options o;
     ganz_translator_defaults(&o);
@@ -149,6 +163,8 @@ void ganz_translator_close(ganz_translator **translator)
         ganz_free(t->link.begin[side]);
         ganz_free(t->link.end[side]);
     }
+    ganz_ids_free(&t->link.ids);
+    ganz_places_free(&t->link.places);
     ganz_free(t->link.from);
     ganz_free(t->link.to);
     ganz_free(t->link.links);
@@ -170,40 +186,48 @@ void ganz_translator_close(ganz_translator **translator)
 
 static ganz_status no_memory(ganz_error *err) { return ganz_fail(err, GANZ_ENOMEM, "out of memory for the text"); }
 
-static ganz_status add_id(ganz_ids *ids, int32_t id, ganz_error *err)
+/* The ids since `from` become those of a piece. */
+static ganz_status add_piece(ganz_translator *t, size_t from, const piece *p, ganz_error *err)
 {
-    if (!ganz_grow((void **)&ids->ids, &ids->capacity, ids->count + 1, sizeof *ids->ids)) return no_memory(err);
-    ids->ids[ids->count++] = id;
-    return GANZ_OK;
-}
-
-/* The ids since `from`, and an end mark, become a piece. */
-static ganz_status add_piece(ganz_translator *t, size_t from, size_t at, ganz_error *err)
-{
-    GANZ_TRY(add_id(&t->ids, GANZ_EOS, err));
     if (!ganz_grow((void **)&t->pieces, &t->pieces_capacity, t->piece_count + 1, sizeof *t->pieces))
         return no_memory(err);
-    t->pieces[t->piece_count++] = (piece){.ids = from, .count = (int)(t->ids.count - from), .at = at};
+    piece *const own = &t->pieces[t->piece_count++];
+    *own = *p;
+    own->ids = from;
+    own->count = (int)(t->ids.count - from);
     return GANZ_OK;
 }
 
-/* The beginning of the rest of a line, as much as fits, becomes a piece. *room: bytes that may fit, corrected by what
- * they gave. */
-static ganz_status take_piece(ganz_translator *t, const ganz_line *line, const char *text, size_t bytes, size_t *room,
-                              size_t *taken, ganz_error *err)
+/* The part of a line that is still to be cut. */
+typedef struct rest {
+    const char *text;
+    size_t bytes;
+    size_t at;   /* where it begins in the line */
+    size_t room; /* bytes that may fit, judged by how many tokens the bytes before gave */
+} rest;
+
+/* The beginning of the rest, as much as fits, becomes a piece, and the rest is what is behind it. */
+static ganz_status take_piece(ganz_translator *t, rest *r, ganz_error *err)
 {
     const size_t most = (size_t)t->options.max_input - 1, from = t->ids.count;
     for (;;) {
-        *taken = ganz_split_at(text, bytes, *room);
-        size_t stripped = *taken;
-        const char *const part = ganz_strip(text, &stripped);
+        const size_t taken = ganz_split_at(r->text, r->bytes, r->room);
+        piece p = {.bytes = taken};
+        p.text = ganz_strip(r->text, &p.bytes);
+        p.at = r->at + (size_t)(p.text - r->text);
         t->ids.count = from;
-        GANZ_TRY(ganz_vocab_encode(t->model->vocab, part, stripped, &t->ids, err));
-        const size_t ids = t->ids.count - from;
-        const size_t parts = (ids + most - 1) / most, equal = parts > 0 ? *taken / parts * 9 / 8 : 0;
-        if (ids > 0) *room = *taken * most / ids;       /* less than was taken if it was too much */
-        if (ids > most && equal < *room) *room = equal; /* so that the last part is no scrap */
-        if (ids <= most) return ids > 0 ? add_piece(t, from, (size_t)(part - line->text), err) : GANZ_OK;
+        GANZ_TRY(ganz_vocab_encode_sentence(t->model->vocab, GANZ_SOURCE, p.text, p.bytes, &t->ids, err));
+        const size_t ids = t->ids.count - from - 1; /* without the end mark */
+        const size_t parts = (ids + most - 1) / most, equal = parts > 0 ? taken / parts * 9 / 8 : 0;
+        if (ids > 0) r->room = taken * most / ids;        /* less than was taken if it was too much */
+        if (ids > most && equal < r->room) r->room = equal; /* so that the last part is no scrap */
+        if (ids > most) continue;
+        if (ids == 0) t->ids.count = from;
+        else GANZ_TRY(add_piece(t, from, &p, err));
+        r->text += taken;
+        r->at += taken;
+        r->bytes -= taken;
+        return GANZ_OK;
     }
 }
 
@@ -212,11 +236,26 @@ static ganz_status add_prefix(ganz_translator *t, const ganz_line *line, piece *
     size_t bytes = line->prefix_bytes;
     const char *const text = ganz_strip(line->prefix, &bytes);
     first->prefix = t->ids.count;
-    GANZ_TRY(ganz_vocab_encode(t->model->vocab, text, bytes, &t->ids, err));
+    GANZ_TRY(ganz_vocab_encode(t->model->vocab, GANZ_TARGET, text, bytes, &t->ids, err));
     const size_t count = t->ids.count - first->prefix, limit = (size_t)ganz_decoder_limit(t->decoder, first->count);
     if (count >= limit)
         return ganz_fail(err, GANZ_EINVAL, "the prefix has %zu tokens, the translation may have %zu", count, limit);
     first->prefix_count = (int)count;
+    return GANZ_OK;
+}
+
+/* Words beyond all measure are copied: translating them takes minutes and gives nothing. */
+static ganz_status add_pieces(ganz_translator *t, rest *r, ganz_error *err)
+{
+    while (r->bytes > 0) {
+        size_t length;
+        const size_t before = ganz_long_word(r->text, r->bytes, &length);
+        rest words = {r->text, before, r->at, r->room};
+        while (words.bytes > 0) GANZ_TRY(take_piece(t, &words, err));
+        const piece word = {.sentence = -1, .text = r->text + before, .bytes = length, .at = r->at + before};
+        if (length > 0) GANZ_TRY(add_piece(t, t->ids.count, &word, err));
+        *r = (rest){word.text + length, r->bytes - before - length, word.at + length, words.room};
+    }
     return GANZ_OK;
 }
 
@@ -230,13 +269,14 @@ static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_erro
                            .bytes = line->bytes,
                            .language = ganz_language_of(t->options.split),
                            .breaks = t->options.split ? GANZ_BREAK_SENTENCES : GANZ_BREAK_NOWHERE};
-    size_t begin, end, room = SIZE_MAX;
+    rest r = {.room = SIZE_MAX};
+    size_t begin, end;
     while (ganz_sentences_next(&walk, &begin, &end)) {
-        while (begin < end) {
-            size_t taken;
-            GANZ_TRY(take_piece(t, line, line->text + begin, end - begin, &room, &taken, err));
-            begin += taken;
-        }
+        r.text = line->text + begin;
+        r.at = begin;
+        r.bytes = end - begin;
+        if (!line->prefix) GANZ_TRY(add_pieces(t, &r, err));
+        while (r.bytes > 0) GANZ_TRY(take_piece(t, &r, err)); /* the beginning is the caller's: nothing is copied */
     }
     return line->prefix && t->piece_count > first ? add_prefix(t, line, &t->pieces[first], err) : GANZ_OK;
 }
@@ -250,16 +290,20 @@ static ganz_status cut_lines(ganz_translator *t, const ganz_line *lines, int cou
         ganz_error why;
         t->first_piece[i] = (int)t->piece_count;
         const ganz_status status = add_line(t, &lines[i], &why);
-        if (status != GANZ_OK) return ganz_fail(err, status, "line %d: %s", i + 1, why.message);
+        if (status != GANZ_OK) return ganz_fail_line(err, status, i + 1, "%s", why.message);
         if (t->piece_count > INT32_MAX / GANZ_BEAM_MOST)
             return ganz_fail(err, GANZ_ELIMIT, "too much text for one call");
     }
     t->first_piece[count] = (int)t->piece_count;
     if (!ganz_grow((void **)&t->sentences, &t->sentences_capacity, t->piece_count, sizeof *t->sentences))
         return no_memory(err);
+    t->sentence_count = 0;
     for (size_t i = 0; i < t->piece_count; i++) {
-        const piece *const p = &t->pieces[i];
-        t->sentences[i] = (ganz_sentence){t->ids.ids + p->ids, p->count, t->ids.ids + p->prefix, p->prefix_count};
+        piece *const p = &t->pieces[i];
+        if (p->sentence < 0) continue;
+        p->sentence = t->sentence_count++;
+        t->sentences[p->sentence] =
+            (ganz_sentence){t->ids.ids + p->ids, p->count, t->ids.ids + p->prefix, p->prefix_count};
     }
     return GANZ_OK;
 }
@@ -274,28 +318,52 @@ static ganz_status add_text(ganz_text *text, const char *more, size_t bytes, gan
     return GANZ_OK;
 }
 
+static const ganz_found *found_at(const ganz_translator *t, int number, int rank)
+{
+    return &t->found[(size_t)t->pieces[number].sentence * (size_t)t->options.n_best + (size_t)rank];
+}
+
+static ganz_translation *translation_at(ganz_translator *t, int line, int rank)
+{
+    return &t->translations[(size_t)line * (size_t)t->options.n_best + (size_t)rank];
+}
+
 /* Result `rank` of a line: its pieces' joined by spaces, on one line, terminated. */
-static ganz_status join_pieces(ganz_translator *t, int first, int end, int rank, const ganz_found *found,
-                               ganz_translation *result, ganz_error *err)
+static ganz_status join_pieces(ganz_translator *t, int line, int rank, ganz_error *err)
 {
     const size_t begin = t->text.bytes;
+    const int first = t->first_piece[line], end = t->first_piece[line + 1];
     double score = 0;
     for (int i = first; i < end; i++) {
-        const ganz_found *const f = &found[(size_t)i * (size_t)t->options.n_best + (size_t)rank];
+        const piece *const p = &t->pieces[i];
         if (i > first) GANZ_TRY(add_text(&t->text, " ", 1, err));
-        GANZ_TRY(ganz_vocab_decode(t->model->vocab, f->ids, (size_t)f->count, &t->text, err));
+        if (p->sentence < 0) {
+            GANZ_TRY(add_text(&t->text, p->text, p->bytes, err));
+            continue;
+        }
+        const ganz_found *const f = found_at(t, i, rank);
+        GANZ_TRY(ganz_vocab_decode(t->model->vocab, GANZ_TARGET, f->ids, (size_t)f->count, &t->text, err));
         score += f->score;
     }
     GANZ_TRY(add_text(&t->text, "", 1, err));
-    result->bytes = t->text.bytes - begin - 1;
-    result->score = score;
+    *translation_at(t, line, rank) = (ganz_translation){.bytes = t->text.bytes - begin - 1, .score = score};
     for (size_t i = begin; i < t->text.bytes; i++)
         if (t->text.text[i] == '\n') t->text.text[i] = ' ';
     return GANZ_OK;
 }
 
-static ganz_status make_results(ganz_translator *t, int count, const ganz_found *found, const int *counts,
-                                ganz_error *err)
+/* How many results a line has: as many as each of its pieces has. */
+static int count_ranks(const ganz_translator *t, int line)
+{
+    int ranks = 0;
+    for (int i = t->first_piece[line]; i < t->first_piece[line + 1]; i++) {
+        const int sentence = t->pieces[i].sentence;
+        if (sentence >= 0 && (ranks == 0 || t->found_counts[sentence] < ranks)) ranks = t->found_counts[sentence];
+    }
+    return ranks > 0 ? ranks : 1; /* one where nothing is translated */
+}
+
+static ganz_status make_results(ganz_translator *t, int count, ganz_error *err)
 {
     const size_t n_best = (size_t)t->options.n_best, most = (size_t)count * n_best;
     t->text.bytes = 0;
@@ -304,22 +372,16 @@ static ganz_status make_results(ganz_translator *t, int count, const ganz_found 
         !ganz_grow((void **)&t->results, &t->results_capacity, (size_t)count, sizeof *t->results))
         return no_memory(err);
     for (int i = 0; i < count; i++) {
-        const int first = t->first_piece[i], end = t->first_piece[i + 1];
-        int ranks = first < end ? counts[first] : 1;
-        for (int j = first; j < end; j++) ranks = counts[j] < ranks ? counts[j] : ranks;
+        const int ranks = count_ranks(t, i);
         for (int rank = 0; rank < ranks; rank++) {
-            const size_t at = (size_t)i * n_best + (size_t)rank;
-            t->begin[at] = t->text.bytes;
-            t->translations[at] = (ganz_translation){0};
-            GANZ_TRY(join_pieces(t, first, end, rank, found, &t->translations[at], err));
+            t->begin[(size_t)i * n_best + (size_t)rank] = t->text.bytes;
+            GANZ_TRY(join_pieces(t, i, rank, err));
         }
-        t->results[i] = (ganz_result){&t->translations[(size_t)i * n_best], ranks};
+        t->results[i] = (ganz_result){translation_at(t, i, 0), ranks};
     }
     for (int i = 0; i < count; i++) /* the text does not move any more */
-        for (int rank = 0; rank < t->results[i].count; rank++) {
-            const size_t at = (size_t)i * n_best + (size_t)rank;
-            t->translations[at].text = t->text.text + t->begin[at];
-        }
+        for (int rank = 0; rank < t->results[i].count; rank++)
+            translation_at(t, i, rank)->text = t->text.text + t->begin[(size_t)i * n_best + (size_t)rank];
     return GANZ_OK;
 }
 
@@ -327,16 +389,40 @@ static ganz_status make_results(ganz_translator *t, int count, const ganz_found 
 
 enum { SOURCE, TARGET };
 
-/* Where the tokens of some ids are in their text. */
-static ganz_status find_tokens(ganz_translator *t, int side, const int32_t *ids, size_t count, ganz_error *err)
+/* Room for the places of the tokens of one side. */
+static ganz_status reserve_places(linker *l, int side, size_t count, ganz_error *err)
 {
-    linker *const l = &t->link;
     if (!ganz_grow((void **)&l->begin[side], &l->begin_capacity[side], count, sizeof **l->begin) ||
         !ganz_grow((void **)&l->end[side], &l->end_capacity[side], count, sizeof **l->end))
         return no_memory(err);
+    return GANZ_OK;
+}
+
+/* Where the source tokens are in the text of their piece. */
+static ganz_status find_source(ganz_translator *t, const piece *p, ganz_error *err)
+{
+    linker *const l = &t->link;
+    const size_t count = (size_t)p->count - 1; /* without the end mark */
+    const ganz_passage text = {p->text, p->bytes, GANZ_SOURCE};
+    GANZ_TRY(reserve_places(l, SOURCE, count, err));
+    l->ids.count = l->places.count = 0;
+    GANZ_TRY(ganz_vocab_find_tokens(t->model->vocab, &text, &l->ids, &l->places, err));
+    GANZ_ASSERT(l->places.count == count);
+    if (count > 0) memcpy(l->begin[SOURCE], l->places.begin, count * sizeof **l->begin);
+    ganz_token_ends(p->text, p->bytes, l->begin[SOURCE], l->end[SOURCE], count);
+    return GANZ_OK;
+}
+
+/* Where the tokens of a translation are in its text. */
+static ganz_status find_target(ganz_translator *t, const ganz_found *f, ganz_error *err)
+{
+    linker *const l = &t->link;
+    const size_t count = (size_t)f->count;
+    const ganz_id_span ids = {f->ids, count, GANZ_TARGET};
+    GANZ_TRY(reserve_places(l, TARGET, count, err));
     l->text.bytes = 0;
-    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, ids, count, &l->text, l->begin[side], err));
-    ganz_token_ends(l->text.text, l->text.bytes, l->begin[side], l->end[side], count);
+    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, &ids, &l->text, l->begin[TARGET], err));
+    ganz_token_ends(l->text.text, l->text.bytes, l->begin[TARGET], l->end[TARGET], count);
     return GANZ_OK;
 }
 
@@ -360,35 +446,44 @@ static bool is_said(const linker *l, size_t count, size_t j)
     return false;
 }
 
-static ganz_status link_piece(ganz_translator *t, const ganz_sentence *s, const ganz_found *f, linked at,
-                              ganz_error *err)
+static ganz_status link_piece(ganz_translator *t, int number, const ganz_found *f, linked at, ganz_error *err)
 {
     linker *const l = &t->link;
+    const ganz_sentence *const s = &t->sentences[t->pieces[number].sentence];
     const size_t count = (size_t)f->count, sources = (size_t)s->count - 1; /* without the end mark */
     if (!ganz_grow((void **)&l->from, &l->from_capacity, count, sizeof *l->from) ||
         !ganz_grow((void **)&l->to, &l->to_capacity, sources + 1, sizeof *l->to) ||
         !ganz_grow((void **)&l->links, &l->capacity, l->count + count + sources, sizeof *l->links))
         return no_memory(err);
     GANZ_TRY(ganz_aligner_run(l->aligner, s, f->ids, f->count, l->from, l->to, err));
-    GANZ_TRY(find_tokens(t, SOURCE, s->ids, sources, err));
-    GANZ_TRY(find_tokens(t, TARGET, f->ids, count, err));
+    GANZ_TRY(find_source(t, &t->pieces[number], err));
+    GANZ_TRY(find_target(t, f, err));
     for (size_t i = 0; i < count; i++) add_link(l, at, (size_t)l->from[i], i, false);
     for (size_t j = 0; j < sources && count > 0; j++)
         if (!is_said(l, count, j)) add_link(l, at, j, (size_t)l->to[j], true);
     return GANZ_OK;
 }
 
+/* A copied word comes from itself. */
+static ganz_status link_copy(linker *l, const piece *p, size_t at, ganz_error *err)
+{
+    if (!ganz_grow((void **)&l->links, &l->capacity, l->count + 1, sizeof *l->links)) return no_memory(err);
+    l->links[l->count++] = (ganz_link){p->at, p->at + p->bytes, at, at + p->bytes, false};
+    return GANZ_OK;
+}
+
 /* Links of result `rank` of a line, at the end of all links. */
-static ganz_status link_result(ganz_translator *t, int first, int end, int rank, const ganz_found *found,
-                               ganz_translation *result, ganz_error *err)
+static ganz_status link_result(ganz_translator *t, int line, int rank, ganz_error *err)
 {
     linker *const l = &t->link;
+    ganz_translation *const result = translation_at(t, line, rank);
     const size_t before = l->count;
     size_t at = 0;
-    for (int i = first; i < end; i++) {
-        const ganz_found *const f = &found[(size_t)i * (size_t)t->options.n_best + (size_t)rank];
-        GANZ_TRY(link_piece(t, &t->sentences[i], f, (linked){t->pieces[i].at, at}, err));
-        at += l->text.bytes + 1; /* the translation and a space */
+    for (int i = t->first_piece[line]; i < t->first_piece[line + 1]; i++) {
+        const piece *const p = &t->pieces[i];
+        if (p->sentence < 0) GANZ_TRY(link_copy(l, p, at, err));
+        else GANZ_TRY(link_piece(t, i, found_at(t, i, rank), (linked){p->at, at}, err));
+        at += (p->sentence < 0 ? p->bytes : l->text.bytes) + 1; /* the translation and a space */
     }
     const size_t kept = ganz_links_sort(l->links + before, l->count - before);
     l->count = before + kept;
@@ -396,58 +491,71 @@ static ganz_status link_result(ganz_translator *t, int first, int end, int rank,
     return GANZ_OK;
 }
 
-static ganz_status link_results(ganz_translator *t, const ganz_line *lines, int count, const ganz_found *found,
-                                ganz_error *err)
+static ganz_status link_results(ganz_translator *t, int count, ganz_error *err)
 {
     linker *const l = &t->link;
-    const size_t n_best = (size_t)t->options.n_best;
     l->count = 0;
     if (!ganz_grow((void **)&l->links, &l->capacity, 1, sizeof *l->links)) return no_memory(err);
     for (int i = 0; i < count; i++)
-        for (int rank = 0; rank < t->results[i].count && !lines[i].unlinked; rank++)
-            GANZ_TRY(link_result(t, t->first_piece[i], t->first_piece[i + 1], rank, found,
-                                 &t->translations[(size_t)i * n_best + (size_t)rank], err));
+        for (int rank = 0; rank < t->results[i].count && !t->lines[i].unlinked; rank++)
+            GANZ_TRY(link_result(t, i, rank, err));
     const ganz_link *next = l->links; /* they do not move any more */
     for (int i = 0; i < count; i++)
         for (int rank = 0; rank < t->results[i].count; rank++) {
-            ganz_translation *const r = &t->translations[(size_t)i * n_best + (size_t)rank];
-            r->links = next;
-            next += r->link_count;
+            translation_at(t, i, rank)->links = next;
+            next += translation_at(t, i, rank)->link_count;
         }
     return GANZ_OK;
 }
 
 /* ---- the call ----------------------------------------------------------------------------------- */
 
+ganz_status ganz_translator_run(ganz_translator *t, const ganz_line *lines, int count, const ganz_result **results,
+                                ganz_error *err)
+{
+    GANZ_PLAIN_NUMBERS;
+    *results = NULL;
+    if (count < 0 || (count > 0 && !lines)) return ganz_fail(err, GANZ_EINVAL, "no lines to translate");
+    t->lines = lines;
+    GANZ_TRY(cut_lines(t, lines, count, err));
+    GANZ_TRY(ganz_decoder_run(t->decoder, t->sentences, t->sentence_count, &t->found, &t->found_counts, err));
+    GANZ_TRY(make_results(t, count, err));
+    if (t->link.aligner) GANZ_TRY(link_results(t, count, err));
+    *results = t->results;
+    return GANZ_OK;
+}
+
 ganz_status ganz_translate(ganz_translator *t, const ganz_line *lines, int count, const ganz_result **results,
                            ganz_error *err)
 {
-    *results = NULL;
-    if (count < 0 || (count > 0 && !lines)) return ganz_fail(err, GANZ_EINVAL, "no lines to translate");
-    const ganz_found *found;
-    const int *counts;
-    GANZ_TRY(cut_lines(t, lines, count, err));
-    GANZ_TRY(ganz_decoder_run(t->decoder, t->sentences, (int)t->piece_count, &found, &counts, err));
-    GANZ_TRY(make_results(t, count, found, counts, err));
-    if (t->link.aligner) GANZ_TRY(link_results(t, lines, count, found, err));
-    *results = t->results;
-    return GANZ_OK;
+    ganz_error why = {0};
+    const ganz_status status = ganz_translator_run(t, lines, count, results, &why);
+    if (status == GANZ_OK) return GANZ_OK;
+    if (why.line > 0) return ganz_fail_line(err, status, why.line, "line %lld: %s", why.line, why.message);
+    return ganz_fail(err, status, "%s", why.message);
+}
+
+long long ganz_translator_tokens(const ganz_translator *t)
+{
+    long long tokens = 0;
+    for (size_t i = 0; i < t->piece_count; i++) tokens += t->pieces[i].count;
+    return tokens;
 }
 
 /* ---- counting ----------------------------------------------------------------------------------- */
 
 ganz_status ganz_translator_enable_counters(ganz_translator *t, ganz_error *err)
 {
+    GANZ_TRY(ganz_decoder_set_instrument(t->decoder, NULL, err));
     ganz_audit_close(&t->audit);
-    ganz_decoder_set_audit(t->decoder, NULL);
     GANZ_TRY(ganz_audit_open(&t->audit, &t->model->net, err));
-    ganz_decoder_set_audit(t->decoder, &t->audit);
-    return GANZ_OK;
+    return ganz_decoder_set_instrument(t->decoder, &t->audit.instrument, err);
 }
 
 void ganz_translator_get_counters(const ganz_translator *t, int product, ganz_product_counts *counts)
 {
-    const ganz_product p = ganz_product_at(&t->model->net, product);
+    const ganz_net *const net = &t->model->net;
+    GANZ_ASSERT_ALWAYS(product >= 0 && product < net->products);
     *counts = (ganz_product_counts){0};
-    if (t->audit.site) ganz_product_counted(&p, &t->audit, counts);
+    if (t->audit.site) ganz_product_counted(&net->product[product], &t->audit, counts);
 }

@@ -60,6 +60,8 @@ done
 refuses 2 'which model' $GANZ quantize --calibrate some --out x
 refuses 2 'where to' $GANZ quantize --calibrate some --model m.safetensors
 refuses 2 'which text' $GANZ quantize --model m.safetensors --out x
+$GANZ quantize -q --model m.safetensors --calibrate some --bits 6 --out six.safetensors || fail "no model of 6 bits"
+$GANZ inspect six.safetensors | grep -q '^  stored  *each code in a byte' || fail "the size of the file is not explained"
 refuses 2 'bits' $GANZ quantize --model m.safetensors --calibrate some --bits 16 --out x
 refuses 2 'method' $GANZ quantize --model m.safetensors --calibrate some --method guess --out x
 refuses 1 'integer models translate on the cpu only' $GANZ translate --model made.safetensors --device cuda some

@@ -36,6 +36,30 @@ refuses 1 'is a checkpoint of quantization, not of training' $GANZ train -q --tr
 refuses 1 'is a checkpoint of training, not of quantization' $GANZ quantize -q --train ../corpus --out ../float --resume
 cd ..
 
+# ---- learned or calibrated: the better one on the validation text is best.safetensors, and the log tells both
+note=$(tail -n 1 whole/run/log.tsv | cut -f13)
+grep -qE '^BLEU [0-9.]+ by learning, [0-9.]+ by calibration: the (learned|calibrated) model is best.safetensors$' \
+  <<<"$note" || fail "the log does not compare: $note"
+# Learning that begins with absurd steps and has no time: calibration does better, says so and is kept.
+mkdir spoiled && cd spoiled || fail "no folder"
+$GANZ quantize -q --method clip --clip 0.001 --model ../float/best.safetensors --out absurd || fail "no absurd steps"
+spoil=(--steps-of absurd --phases 1-3 --steps-per-phase 1 --validate-every 0)
+$GANZ "${words[@]/-q/--no-quiet}" "${spoil[@]}" 2>err || fail "quantizing fails: $(cat err)"
+grep -qE '^calibration does better on the validation text, BLEU [0-9.]+, and is kept; the learned model is run/learned' \
+  err || fail "says: $(cat err)"
+$GANZ translate --model run/learned.safetensors ../valid.en >learned.out || fail "no learned model"
+$GANZ inspect run/best.safetensors | grep -q 'calibrated: on the validation text better' || fail "no note in the model"
+$GANZ quantize -q --model ../float/best.safetensors --calibrate ../valid.en --out own.safetensors || fail "no calibration"
+$GANZ translate --model own.safetensors ../valid.en | cmp - <($GANZ translate --model run/best.safetensors ../valid.en) ||
+  fail "best.safetensors is not the calibrated model"
+cp run/best.safetensors before
+quantize "${spoil[@]}" --resume || fail "a finished run does not go on"
+cmp before run/best.safetensors || fail "a finished run ends otherwise"
+quantize "${spoil[@]}" --resume --keep learned || fail "a finished run does not go on"
+[ -e run/learned.safetensors ] && fail "the learned model is still beside the best"
+$GANZ translate --model run/best.safetensors ../valid.en | cmp - learned.out || fail "the learned model is not kept"
+cd ..
+
 # ---- the result is the same however often it is stopped, and the engine says what training said
 mkdir stopped && cd stopped || fail "no folder"
 for i in $(seq 6); do

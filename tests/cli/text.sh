@@ -8,10 +8,10 @@ same() { cmp -s - "$2" || fail "$1 differs from $(basename "$2")"; }
 sum() { equal "$1" "$(awk -v n="$1" '$2 == n {print $1}' "$GOLDEN/text.sha256")" "$(sha256sum | cut -d' ' -f1)"; }
 
 # ---- results of the reference
-$GANZ vocab -q --size 2000 --sample-chars 0 "$DATA/tatoeba.en" "$DATA/tatoeba.de" | same vocab "$V"
-$GANZ vocab -q --size 150 --sample-chars 0 "$GOLDEN/long.txt" | same vocab "$GOLDEN/long.vocab"
+$GANZ vocab -q --nearest --size 2000 --sample-chars 0 "$DATA/tatoeba.en" "$DATA/tatoeba.de" | same vocab "$V"
+$GANZ vocab -q --nearest --size 150 --sample-chars 0 "$GOLDEN/long.txt" | same vocab "$GOLDEN/long.vocab"
 for pair in 500.10000 1000.3000 4000.1000000; do
-  $GANZ vocab -q --size ${pair%.*} --sample-chars ${pair#*.} "$DATA/tatoeba.en" "$DATA/tatoeba.de" |
+  $GANZ vocab -q --nearest --size ${pair%.*} --sample-chars ${pair#*.} "$DATA/tatoeba.en" "$DATA/tatoeba.de" |
     sum tatoeba.$pair.vocab
 done
 for side in en de; do
@@ -21,6 +21,20 @@ for side in en de; do
 done
 $GANZ encode --vocab "$V" <"$GOLDEN/oddities.txt" | same encode "$GOLDEN/oddities.ids"
 $GANZ decode --vocab "$V" <"$GOLDEN/oddities.ids" | same decode "$GOLDEN/oddities.txt"
+
+# ---- the size that is asked for: the search comes to 1950 of 2000, the next larger vocabulary is cut
+$GANZ vocab --size 2000 --sample-chars 0 --out cut.vocab "$DATA/tatoeba.en" "$DATA/tatoeba.de" 2>err || fail vocab
+equal "entries" 2000 "$(wc -l <cut.vocab)"
+grep -q 'warning' err && fail "a warning about the size: $(cat err)"
+for file in "$DATA/tatoeba.en" "$DATA/tatoeba.de" "$GOLDEN/oddities.txt"; do
+  $GANZ encode --vocab cut.vocab "$file" | $GANZ decode --vocab cut.vocab | same "decode with fewer entries" "$file"
+done
+$GANZ vocab --nearest --size 2000 --sample-chars 0 "$DATA/tatoeba.en" "$DATA/tatoeba.de" 2>err >/dev/null || fail vocab
+grep -q 'warning: 2000 entries were asked for; without --nearest' err || fail "says: $(cat err)"
+echo 'so few words' | $GANZ vocab --sample-chars 0 - 2>err >/dev/null || fail vocab
+grep -q 'warning: 32768 entries were asked for; more text' err || fail "says: $(cat err)"
+echo 'so few words' | $GANZ vocab --sample-chars 0 --size 10 - 2>err >/dev/null || fail vocab
+grep -q 'warning: 10 entries were asked for; every character' err || fail "says: $(cat err)"
 
 # ---- compressed text: the same lines, and a sample by the size of the text
 $GANZ vocab -q --size 500 --sample-chars 10000 "$DATA/tatoeba.en" >plain.vocab || fail vocab

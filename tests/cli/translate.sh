@@ -112,6 +112,36 @@ printf 'b\xffd\n' | $EXAMPLE m.safetensors >out.example 2>err && fail "the examp
 [ -s err ] && [ ! -s out.example ] || fail "the example does not complain on standard error"
 $EXAMPLE half 2>/dev/null </dev/null && fail "the example opens anything"
 
+# text from the command line
+equal "--text" "$(head -n 2 out)" "$($T --text "$(head -n 2 in)")"
+equal "-t and -b joined to their values" "$($T --beam 1 --text "$(head -n 1 in)")" "$($T -b1 -t"$(head -n 1 in)")"
+refuses 2 '\-\-text and FILE exclude each other' $T --text x in
+refuses 1 '\-\-text:2: not UTF-8' $T --text "$(printf 'x\nb\xffd')"
+
+# at a terminal: a hint, a prompt, and each answer before the next prompt; elsewhere nothing of this
+if command -v script >/dev/null; then
+  head -n 2 in | script -qec "$T" /dev/null | tr -d '\r' >talk
+  grep -q 'type a line and press Enter' talk || fail "no hint at a terminal: $(cat talk)"
+  grep -qxF "> $(sed -n 1p out)" talk || fail "no prompt and answer at a terminal: $(cat talk)"
+  head -n 2 in | script -qec "$T -q" /dev/null | grep -q '^>' && fail "-q does not silence the prompt"
+  script -qec "$T in >/dev/null" /dev/null </dev/null | tr '\r' '\n' >bar
+  [ ! -s bar ] || grep -q '100% 150 lines' bar || fail "no percent at the end: $(cat bar)"
+fi
+head -n 2 in | $T 2>err >talk
+[ -s err ] && fail "a pipe is asked for lines: $(cat err)"
+
+# Ctrl-C ends it at once
+mkfifo endless
+$T <endless >/dev/null 2>err & translating=$!
+exec 7>endless
+head -n 3 in >&7
+(sleep 20; kill -KILL $translating) 2>/dev/null & watch=$!
+kill -TERM $translating
+wait $translating
+equal "exit code after SIGTERM" 143 $?
+kill $watch 2>/dev/null
+exec 7>&-
+
 # empty input
 $T </dev/null >none || fail "empty input fails"
 [ -s none ] && fail "something out of nothing"

@@ -33,7 +33,7 @@ static void put_weights(FILE *file, ganz_model *m)
         if (w->value[i]) put(file, w->value[i], ganz_param_count(&m->net.params.list[i]) * sizeof(real));
     put(file, w->input_scale, (size_t)m->net.scales * sizeof(real));
     for (int i = 0; i < m->net.sites; i++) {
-        const ganz_site *const site = ganz_net_site(&m->net, i);
+        const ganz_site *const site = &m->net.site[i];
         put(file, &w->weight_scale[site->place], sizeof(real));
         for (int row = 0; row < site->out; row++) {
             ganz_unpack_row(&ganz_cpu_of(m->be)->kernel, w->packed[site->place], row, codes);
@@ -53,7 +53,7 @@ static void encode(const ganz_vocab *vocab, const char *path, int count, ganz_id
         OK(ganz_lines_next(lines, &text, &bytes, &err));
         need(text, "too few lines");
         at[i] = ids->count;
-        OK(ganz_vocab_encode(vocab, text, bytes, ids, &err));
+        OK(ganz_vocab_encode(vocab, GANZ_SOURCE, text, bytes, ids, &err));
         if (ids->count > at[i] + ENGINE_MOST_INPUT - 1) ids->count = at[i] + ENGINE_MOST_INPUT - 1;
         need(ganz_grow((void **)&ids->ids, &ids->capacity, ids->count + 1, sizeof *ids->ids), "memory");
         ids->ids[ids->count++] = GANZ_EOS;
@@ -99,16 +99,12 @@ int main(int argc, char **argv)
     const int lines = atoi(argv[3]), beam = atoi(argv[4]);
     ganz_model *m;
     OK(ganz_model_open(&m, argv[1], &err));
-    need(m->info.bits > 0 && !m->info.float_attention && !m->info.row_scales && !m->info.float_lookup && lines > 0,
+    const ganz_scheme *const scheme = &m->info.scheme;
+    need(m->info.integer && !scheme->float_attention && !scheme->rule.per_row && !scheme->float_lookup && lines > 0,
          "an integer model, its plain kind, and some lines are needed");
     FILE *const file = fopen(argv[5], "wb");
     need(file, argv[5]);
-    const engine_head head = {
-        ENGINE_MAGIC,
-        m->net.config,
-        {.weights = m->info.bits, .inputs = m->info.input_bits, .u = m->info.u_bits, .biases = m->info.bias_bits},
-        beam,
-        lines};
+    const engine_head head = {ENGINE_MAGIC, m->net.config, *scheme, beam, lines};
     put(file, &head, sizeof head);
     put_weights(file, m);
     put_sentences(file, m, argv[2], lines, beam);

@@ -16,7 +16,7 @@ enum { ENGINE_MAGIC = 0x657A6E67, ENGINE_MOST_INPUT = 100, ENGINE_MAX_LENGTH = 1
 typedef struct engine_head {
     int32_t magic;
     ganz_config config;
-    ganz_widths widths;
+    ganz_scheme scheme;
     int32_t beam, sentences;
 } engine_head;
 

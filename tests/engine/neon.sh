@@ -1,15 +1,17 @@
 #!/bin/bash
-# neon.sh COMPILER OUTPUT: run.c and the engine it needs for aarch64, one static program.
+# neon.sh COMPILER OUTPUT FILES...: run.c and the engine it needs (files of src/) for aarch64, one static program.
 set -eu
 compiler=$1 output=$2
+shift 2
 cd "$(dirname "$0")/../.."
 flags=(-std=c11 -O2 -ffp-contract=off -Wall -Wextra -Wshadow -Werror -D_XOPEN_SOURCE=700 -DNDEBUG \
   -DGANZ_VERSION='"test"' -Iinclude -Isrc
   -Itests/engine)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+files=()
+for file in "$@"; do [ "$file" = kernel/i8_dot_neon.c ] || files+=("src/$file"); done
 "$compiler" "${flags[@]}" -march=armv8.2-a+dotprod -c src/kernel/i8_dot_neon.c -o "$work/dot.o"
 "$compiler" "${flags[@]}" -static -pthread -o "$output" "$work/dot.o" \
-  src/kernel/{i8_gemm,i8_neon,i8_pack,i8_scalar,i8_unpack,kernel,rows_neon,rows_scalar}.c \
-  src/base/{alloc,arena,error,rng,thread}.c src/backend/cpu_*.c src/nn/*.c src/translate/{decode,search}.c \
+  "${files[@]}" src/base/{alloc,arena,error,rng,surroundings,thread}.c src/translate/{decode,search}.c \
   tests/engine/run.c -lm

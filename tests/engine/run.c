@@ -61,7 +61,7 @@ static void read_weights(content *c, ganz_weights *w, ganz_net *net, ganz_backen
         if (w->value[i]) take_to(c, w->value[i], ganz_param_count(&net->params.list[i]) * sizeof(real));
     take_to(c, w->input_scale, (size_t)net->scales * sizeof(real));
     for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = ganz_net_site(net, i);
+        const ganz_site *const site = &net->site[i];
         take_to(c, &scale, sizeof scale);
         ganz_weights_pack(w, site, take(c, (size_t)site->out * (size_t)site->in), &scale);
     }
@@ -135,8 +135,8 @@ static int run_isa(const char *isa, const engine_head *head, ganz_net *net, cont
     for (size_t b = 0; b < GANZ_COUNT(batches); b++)
         for (int threads = 1; threads <= 2; threads++, runs++)
             wrong += compare(head, net, weights, sentences, expected, batches[b], threads);
-    printf("%-10s %d bits, beam %d: %d sentences in %d ways, %d different\n", isa, head->widths.weights, head->beam,
-           head->sentences, runs, wrong);
+    printf("%-10s %d bits, beam %d: %d sentences in %d ways, %d different\n", isa, head->scheme.rule.weight_bits,
+           head->beam, head->sentences, runs, wrong);
     fflush(stdout);
     return wrong;
 }
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
     take_to(&c, &head, sizeof head);
     need(head.magic == ENGINE_MAGIC && head.sentences > 0, "not an engine file");
     OK(ganz_net_open(&net, &head.config, &err));
-    ganz_net_set_widths(&net, head.widths);
+    ganz_net_set_scheme(&net, &head.scheme);
     ganz_net_set_states(&net, GANZ_WEIGHTS_CODES, GANZ_INPUTS_CODES);
     const content weights = c;
     ganz_backend *be;

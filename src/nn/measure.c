@@ -1,4 +1,7 @@
-#include "train/measure.h"
+/* A backend that accepts every call and does nothing, and measuring with it. */
+#include "nn/measure.h"
+
+/* ---- the backend -------------------------------------------------------------------------------- */
 
 static ganz_status null_alloc(ganz_backend *be, void **memory, size_t bytes, ganz_error *err)
 {
@@ -87,13 +90,14 @@ NULL_CALL(quantize, ganz_quantize_call)
 NULL_CALL(update, ganz_update_call)
 NULL_CALL(topk, ganz_topk_call)
 
-/* Entries that training never calls stay empty. */
-ganz_backend ganz_null_backend(const ganz_backend *like)
+/* With the types and abilities of `like`. Entries that no pass calls stay empty. */
+static ganz_backend null_backend(const ganz_backend *like)
 {
     const ganz_backend null = {
         .name = "null",
         .product = like->product,
         .host = like->host,
+        .makes_codes = like->makes_codes,
         .close = null_close,
         .alloc = null_alloc,
         .free = null_free,
@@ -121,30 +125,39 @@ ganz_backend ganz_null_backend(const ganz_backend *like)
         .adam = null_update,
         .topk = null_topk,
         .average = null_average,
+        .embed_codes = null_embed,
+        .norm_codes = null_norm,
+        .linear_codes = null_linear,
+        .attention_codes = null_attention,
     };
     return null;
 }
 
-ganz_feed ganz_feed_of_size(int tokens, int rows, int slots)
+/* ---- measuring ---------------------------------------------------------------------------------- */
+
+enum { FIRST_HOST = 1 << 20, MOST_HOST = 1 << 30 };
+
+ganz_arena ganz_counting_arena(void)
 {
-    static const int32_t none[2];
-    const int longest = slots < tokens ? slots : tokens;
-    const ganz_tokens t = {.rows = tokens,
-                           .ids = none,
-                           .positions = none,
-                           .row = none,
-                           .slot = none,
-                           .packed_rows = rows,
-                           .slots = slots,
-                           .by_id = none};
-    const ganz_spans s = {.queries = tokens,
-                          .keys = tokens,
-                          .segments = rows,
-                          .query_begin = none,
-                          .key_begin = none,
-                          .longest_query = longest,
-                          .longest_key = longest};
-    ganz_feed feed = {.source = t, .target = t, .labels = none, .encoder = s, .decoder = s, .cross = s};
-    feed.decoder.causal = true;
-    return feed;
+    static unsigned char nowhere[GANZ_ALIGN] __attribute__((aligned(GANZ_ALIGN)));
+    ganz_arena arena;
+    ganz_arena_over(&arena, nowhere, SIZE_MAX / 4, false);
+    return arena;
+}
+
+/* Tensors and nodes are made, so the host's arena is real: as large as it must be for this. */
+ganz_status ganz_measure(const ganz_backend *like, const ganz_weights *weights, ganz_dry_run *run, void *context,
+                         ganz_memory *need, ganz_error *err)
+{
+    ganz_backend null = null_backend(like);
+    for (size_t bytes = FIRST_HOST; bytes <= MOST_HOST; bytes *= 2) {
+        ganz_arena host, device = ganz_counting_arena();
+        GANZ_TRY(ganz_arena_open(&host, bytes, err));
+        ganz_pass pass = {.be = &null, .weights = weights, .host = &host, .device = &device, .counts = true};
+        run(context, &pass);
+        *need = (ganz_memory){host.peak, device.peak};
+        ganz_arena_close(&host);
+        if (!pass.failed) return GANZ_OK;
+    }
+    return ganz_fail(err, GANZ_ENOMEM, "out of memory: a pass needs more than %d MiB for its notes", MOST_HOST >> 20);
 }

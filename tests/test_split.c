@@ -1,0 +1,88 @@
+/* Lines before they are translated: where they are cut, words that are too long to be any, the numbers of words. */
+#include "test.h"
+
+#include <string.h>
+
+#include "translate/align.h"
+#include "translate/split.h"
+
+static void cuts_are_good(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t room, expected;
+    } cases[] = {
+        {"all of it", 100, 9},
+        {"One is here. Two is, as it were, there", 20, 12},                      /* sentence */
+        {"One is \"here.\" Two is, as it were", 20, 14},                         /* with its quote */
+        {"One is 3.14, and two is more than that", 14, 12},                      /* clause; the point is none */
+        {"One is here and two is there", 14, 11},                                /* space */
+        {"a bcdefghijklmnopqrstuvwxyz", 10, 10},                                 /* the space is too early */
+        {"a. bcdefghi jklmnopqrstuvwxyz", 13, 11},                               /* and so is the sentence */
+        {"\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4", 5, 4},                              /* whole characters */
+        {"\xF0\x9F\x98\x80\xF0\x9F\x98\x80", 1, 4},                              /* one at least */
+        {"\xE4\xBD\xA0\xE5\xA5\xBD\xE3\x80\x82\xE4\xBD\xA0\xE5\xA5\xBD", 13, 9}, /* ideographic full stop */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(ganz_split_at(cases[i].text, strlen(cases[i].text), cases[i].room), cases[i].expected);
+}
+
+/* A thousand characters are a word, one more are not; spaces and ideographic punctuation end words. */
+static void long_words_are_found(void **state)
+{
+    (void)state;
+    enum { LONGEST = GANZ_LONGEST_WORD };
+    static char text[8 * LONGEST];
+    static const struct {
+        const char *before, *unit, *after;
+        int units;
+        bool found;
+    } cases[] = {
+        {"", "x", "", LONGEST, false},
+        {"", "x", "", LONGEST + 1, true},
+        {"a b  ", "x", " c", LONGEST + 1, true},
+        {"", "ab ", "", LONGEST, false},
+        {"a ", "\xC3\xA4", "", LONGEST, false}, /* characters, not bytes */
+        {"a ", "\xC3\xA4", "\xC2\xA0z", LONGEST + 5, true},
+        {"", "\xE4\xBD\xA0\xE3\x80\x82", "", LONGEST, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const size_t before = strlen(cases[i].before), unit = strlen(cases[i].unit);
+        strcpy(text, cases[i].before);
+        for (int j = 0; j < cases[i].units; j++) strcat(text, cases[i].unit);
+        strcat(text, cases[i].after);
+        size_t length;
+        const size_t at = ganz_long_word(text, strlen(text), &length);
+        assert_int_equal(at, cases[i].found ? before : strlen(text));
+        assert_int_equal(length, cases[i].found ? unit * (size_t)cases[i].units : 0);
+    }
+}
+
+static void words_are_counted(void **state)
+{
+    (void)state;
+    const char text[] = " \xC3\xA4 b,\xC2\xA0(c  d\n";
+    static const struct {
+        size_t offset;
+        int word;
+    } expected[] = {{0, 0}, {1, 0}, {3, 1}, {4, 1}, {5, 1}, {5, 1}, {6, 2}, {9, 2}, {10, 3}, {13, -1}};
+    ganz_word_walk walk = {.text = text, .bytes = sizeof text - 1};
+    for (size_t i = 0; i < GANZ_COUNT(expected); i++)
+        assert_int_equal(ganz_word_at(&walk, expected[i].offset), expected[i].word);
+    ganz_link links[] = {{2, 1}, {0, 3}, {2, 0}, {0, 3}, {2, 1}};
+    assert_int_equal(ganz_links_sort(links, 5), 3);
+    const ganz_link sorted[] = {{0, 3}, {2, 0}, {2, 1}};
+    assert_memory_equal(links, sorted, sizeof sorted);
+    assert_int_equal(ganz_links_sort(links, 0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cuts_are_good),
+        cmocka_unit_test(long_words_are_found),
+        cmocka_unit_test(words_are_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
