@@ -1,4 +1,5 @@
 /* ganz bench translate. */
+#define _GNU_SOURCE /* secure_getenv */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,7 +178,7 @@ static int run(const options *o)
         return model ? measure(o, model)
                      : cli_no_model(&cli_about_bench_translate, "give --model FILE or --random SHAPE");
     }
-    const char *const folder = getenv("TMPDIR");
+    const char *const folder = secure_getenv("TMPDIR");
     snprintf(random_path, sizeof random_path, "%s/ganz_bench_XXXXXX", folder && *folder ? folder : "/tmp");
     const int file = mkstemp(random_path);
     if (file < 0) return cli_fail_errno(&cli_about_bench_translate, "make a temporary file", random_path);

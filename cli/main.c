@@ -1,4 +1,5 @@
 /* ganz COMMAND: finds the command and runs it. */
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -54,8 +55,17 @@ static int close_streams(int code)
     return code;
 }
 
+/* A file that is opened while one of the three is closed would take its number, and get what is meant for a person. */
+static bool fill_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) /* the wrong way round: what is closed still fails */
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
+    if (!fill_descriptors()) return CLI_FAILED; /* nobody to say it to */
     signal(SIGPIPE, SIG_IGN); /* a write to a closed pipe is an error like any other */
     signal(SIGXFSZ, SIG_IGN); /* and so is one beyond the largest file allowed */
     /* the work is divided before it gets to OpenBLAS: its threads would only take memory */

@@ -1,4 +1,5 @@
 /* Which model a command uses when none is named. */
+#define _GNU_SOURCE /* secure_getenv */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static bool program_folder(char folder[CLI_PATH])
 const char *cli_find_model(const char *given, char path[CLI_PATH])
 {
     char folder[CLI_PATH], name[2 * CLI_PATH];
-    if (!given) given = getenv("GANZ_MODEL");
+    if (!given) given = secure_getenv("GANZ_MODEL");
     if (given && *given) return given;
     if (!program_folder(folder)) return NULL;
     for (int i = 0; i < FOLDERS; i++) {

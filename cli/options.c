@@ -112,6 +112,11 @@ static bool list_add(cli_list *list, const char *item)
     return true;
 }
 
+static int no_room(const cli_command *command)
+{
+    return cli_fail(command, &(ganz_error){.status = GANZ_ENOMEM, .message = "out of memory for the words of the command"});
+}
+
 void cli_list_free(cli_list *list)
 {
     free(list->items);
@@ -154,7 +159,7 @@ static int set_value(const cli_command *command, const cli_option *o, const char
         if (!is_choice(o->meta, word)) return cli_usage(command, "--%s is one of %s, not %s", o->name, o->meta, word);
         *(const char **)o->value = word;
         return -1;
-    case CLI_LIST: return list_add(o->value, word) ? -1 : CLI_FAILED;
+    case CLI_LIST: return list_add(o->value, word) ? -1 : no_room(command);
     default: *(const char **)o->value = word; return -1;
     }
 }
@@ -252,7 +257,7 @@ int cli_parse(const cli_command *command, const cli_option *options, int argc, c
         } else if (!*word) {
             return cli_usage(command, "an empty word names no file");
         } else if (only_words || !is_option(word)) {
-            if (!list_add(rest, word)) return CLI_FAILED;
+            if (!list_add(rest, word)) return no_room(command);
         } else {
             const int code = take_option(command, options, argc, argv, &i);
             if (code >= 0) return code;

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static int enter_folder(void **state)
+static inline int enter_folder(void **state)
 {
     char *const folder = strdup("/tmp/ganz_test_XXXXXX");
     *state = folder;
     return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
 }
 
-static int leave_folder(void **state)
+static inline int leave_folder(void **state)
 {
     char command[64];
     snprintf(command, sizeof command, "rm -rf %s", (const char *)*state);

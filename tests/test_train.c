@@ -1,4 +1,5 @@
 /* Training: it learns, it goes on where it stopped, and nothing depends on threads or on how batches are cut. */
+#define _GNU_SOURCE /* memmem */
 #include "test.h"
 
 #include <math.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "flip.h"
+#include "folder.h"
 #include "toy.h"
 
 /* ---- it learns ---------------------------------------------------------------------------------- */
@@ -363,6 +365,54 @@ static void broken_checkpoints_are_refused(void **state)
     assert_false(found);
 }
 
+/* A copy of a file whose header has `text` for the number of a key, and no checksum. */
+static void forge_number(const char *from, const char *to, const char *key, const char *text)
+{
+    size_t bytes, size = 0;
+    char *const data = read_whole(from, &bytes), name[64];
+    assert_non_null(data);
+    unsum_header(data, bytes);
+    memcpy(&size, data, 8);
+    const int length = snprintf(name, sizeof name, "\"%s\":\"", key);
+    char *const at = memmem(data + 8, size, name, (size_t)length);
+    assert_non_null(at);
+    char *const digits = at + length, *const end = strchr(digits, '"');
+    const size_t before = (size_t)(digits - (data + 8)), after = size - (size_t)(end - (data + 8));
+    const size_t used = before + strlen(text) + after, whole = (used + 8 + 63) / 64 * 64 - 8;
+    FILE *const file = fopen(to, "wb");
+    fwrite(&whole, 8, 1, file);
+    fwrite(data + 8, 1, before, file);
+    fputs(text, file);
+    fwrite(end, 1, after, file);
+    fprintf(file, "%*s", (int)(whole - used), "");
+    fwrite(data + 8 + size, 1, bytes - 8 - size, file);
+    assert_int_equal(fclose(file), 0);
+    free(data);
+}
+
+/* Sums of such counts would overflow. */
+static void counts_beyond_reason_are_refused(void **state)
+{
+    (void)state;
+    ganz_train_options o = toy_options("copy");
+    char path[256], kept[256];
+    o.out = in_dir("counts");
+    o.recipe.steps = 2;
+    must_train(&o);
+    o.resume = true;
+    o.recipe.steps = 3;
+    snprintf(path, sizeof path, "%s/last.safetensors", o.out);
+    snprintf(kept, sizeof kept, "%s/kept", o.out);
+    assert_int_equal(0, rename(path, kept));
+    const char *const keys[] = {"training.step", "training.tokens", "training.updates", "training.epoch"};
+    for (size_t i = 0; i < GANZ_COUNT(keys); i++) {
+        forge_number(kept, path, keys[i], "9223372036854775807");
+        refuses(&o, "is 9223372036854775807, expected 0 to 1000000000000000");
+    }
+    assert_int_equal(0, rename(kept, path));
+    must_train(&o);
+}
+
 /* Whatever part a model has in a run. */
 static void broken_models_are_refused(void **state)
 {
@@ -486,6 +536,7 @@ int main(void)
         cmocka_unit_test(parts_are_whole_rows),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(broken_checkpoints_are_refused),
+        cmocka_unit_test(counts_beyond_reason_are_refused),
         cmocka_unit_test(broken_models_are_refused),
         cmocka_unit_test(divergence_stops),
         cmocka_unit_test(early_stop),

@@ -591,6 +591,28 @@ static void long_lines_are_split(void **state)
     ganz_model_close(&m);
 }
 
+/* A word that no language has comes back as it is, between translations of the words around it. */
+static void endless_words_are_copied(void **state)
+{
+    (void)state;
+    ganz_model *m = open_tiny(3);
+    ganz_translator *t = open_translator(m, 2, 1, 1);
+    static char word[100001], line[100040];
+    memset(word, 'x', sizeof word - 1);
+    snprintf(line, sizeof line, "the cat %s sat", word);
+    const ganz_line lines[] = {line_of(line), line_of(word), line_of("the cat"), line_of("sat")};
+    const ganz_result *r;
+    assert_int_equal(GANZ_OK, ganz_translate(t, lines, 4, &r, NULL));
+    assert_string_equal(r[1].best[0].text, word);
+    const char *const at = strstr(r[0].best[0].text, word);
+    assert_non_null(at);
+    assert_int_equal(at - r[0].best[0].text, (long)strlen(r[2].best[0].text) + 1);
+    assert_memory_equal(r[0].best[0].text, r[2].best[0].text, strlen(r[2].best[0].text));
+    assert_string_equal(at + strlen(word) + 1, r[3].best[0].text);
+    ganz_translator_close(&t);
+    ganz_model_close(&m);
+}
+
 static void any_bytes(void **state)
 {
     (void)state;
@@ -664,6 +686,7 @@ int main(void)
         IN_FOLDER(options_are_checked),
         cmocka_unit_test(cuts_are_good),
         IN_FOLDER(long_lines_are_split),
+        IN_FOLDER(endless_words_are_copied),
         IN_FOLDER(any_bytes),
         IN_FOLDER(no_memory),
         IN_FOLDER(links_are_whole),

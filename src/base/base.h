@@ -8,6 +8,10 @@
 
 #include "ganz/ganz.h"
 
+#ifdef __FAST_MATH__
+#error "ganz promises bits: -ffast-math and -Ofast give others"
+#endif
+
 /* Training arithmetic is float; the gradient tests build the same code in double. */
 #ifdef GANZ_F64
 typedef double real;

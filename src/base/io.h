@@ -14,6 +14,9 @@ ganz_status ganz_file_open(int *fd, const char *path, ganz_error *err);
 ganz_status ganz_file_read(int fd, const char *path, uint64_t offset, void *data, size_t bytes, ganz_error *err);
 void ganz_file_close(int *fd); /* -1: nothing to do; *fd is -1 afterwards */
 
+/* Makes the name of a file or folder durable: syncs the folder that holds it. */
+ganz_status ganz_sync_name(const char *path, ganz_error *err);
+
 /* ---- a file mapped for reading ------------------------------------------------------------------ */
 
 typedef struct ganz_map {

@@ -1,5 +1,5 @@
-/* A file without a name until it is whole, so that nothing stays of a killed process; where the file system knows no such
- * thing, a file with a temporary name. A lock tells the file of a living process from one that was left behind. */
+/* A file without a name until it is whole, so that nothing stays of a killed process; where the file system knows no
+ * such thing, a file with a temporary name. A lock tells the file of a living process from one that was left behind. */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "base/replace.h"
 
@@ -13,6 +13,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/io.h"
 
 static const char ending[] = ".tmp.";
 enum { LETTERS = 6, ATTEMPTS = 100 };
@@ -37,7 +39,8 @@ static bool change_letters(char *temporary)
 
 static ganz_status make_names(ganz_replacement *f, const char *name, ganz_error *err)
 {
-    char *const real_path = realpath(name, NULL); /* through a symbolic link it is the file behind it that is replaced */
+    char *const real_path =
+        realpath(name, NULL); /* through a symbolic link it is the file behind it that is replaced */
     const char *const target = real_path ? real_path : name;
     const size_t bytes = strlen(target) + sizeof ending + LETTERS;
     f->path = ganz_strdup(target);
@@ -59,6 +62,21 @@ static int open_folder(const char *path, int flags)
     if (!copy) errno = ENOMEM;
     ganz_free(copy);
     return fd;
+}
+
+/* Some file systems cannot sync a folder and say EINVAL: nothing more can be done there. */
+static ganz_status sync_folder(int folder, const char *name, ganz_error *err)
+{
+    return fsync(folder) == 0 || errno == EINVAL ? GANZ_OK : ganz_fail_errno(err, "sync the folder of", name);
+}
+
+ganz_status ganz_sync_name(const char *path, ganz_error *err)
+{
+    const int folder = open_folder(path, O_RDONLY | O_DIRECTORY);
+    if (folder < 0) return ganz_fail_errno(err, "open the folder of", path);
+    const ganz_status status = sync_folder(folder, path, err);
+    close(folder);
+    return status;
 }
 
 /* ---- what was left behind ----------------------------------------------------------------------- */
@@ -144,7 +162,7 @@ static void take_after(int fd, const char *path)
 {
     struct stat old, new;
     if (stat(path, &old) != 0 || fstat(fd, &new) != 0) return;
-    bool same = old.st_uid == new.st_uid && old.st_gid == new.st_gid;
+    bool same = old.st_uid == new.st_uid &&old.st_gid == new.st_gid;
     if (!same) same = fchown(fd, old.st_uid, old.st_gid) == 0;
     (void)fchmod(fd, old.st_mode & (same ? 07777 : 0777));
 }
@@ -185,10 +203,7 @@ static ganz_status finish_in(ganz_replacement *f, int folder, const char *name, 
 {
     if (fsync(f->fd) != 0) return ganz_fail_errno(err, "write", name);
     GANZ_TRY(give_name(f, name, err));
-    /* A name is durable only once its folder is. Some file systems cannot sync a folder and say EINVAL: nothing more
-     * can be done there. */
-    if (fsync(folder) != 0 && errno != EINVAL) return ganz_fail_errno(err, "sync the folder of", name);
-    return GANZ_OK;
+    return sync_folder(folder, name, err); /* a name is durable only once its folder is */
 }
 
 ganz_status ganz_replacement_finish(ganz_replacement *f, const char *name, ganz_error *err)

@@ -1,5 +1,5 @@
 /* The instruction sets: detecting them, choosing one by its name, and filling the table of functions for it. */
-#define _GNU_SOURCE /* syscall */
+#define _GNU_SOURCE /* syscall, secure_getenv */
 #include "kernel/kernel.h"
 
 #include <stdlib.h>
@@ -100,7 +100,7 @@ unsigned ganz_cpu_detect(void) { return 0; }
 ganz_status ganz_cpu_choose(unsigned *flags, ganz_error *err)
 {
     *flags = ganz_cpu_detect() & __atomic_load_n(&cpu_mask, __ATOMIC_RELAXED);
-    const char *const forced = getenv("GANZ_FORCE_ISA");
+    const char *const forced = secure_getenv("GANZ_FORCE_ISA");
     if (!forced || !*forced) return GANZ_OK;
     for (size_t i = 0; i < GANZ_COUNT(isas); i++)
         if (!strcmp(forced, isas[i].name)) {

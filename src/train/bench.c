@@ -1,4 +1,5 @@
 /* ganz_bench_train: times whole steps. */
+#define _GNU_SOURCE /* secure_getenv */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ out:
 
 static ganz_status make_corpus(char *path, size_t bytes, const ganz_recipe *r, int vocab, int steps, ganz_error *err)
 {
-    const char *const folder = getenv("TMPDIR");
+    const char *const folder = secure_getenv("TMPDIR");
     snprintf(path, bytes, "%s/ganz-bench-XXXXXX", folder ? folder : "/tmp");
     const int file = mkstemp(path);
     if (file < 0) return ganz_fail_errno(err, "make a temporary file", path);

@@ -12,6 +12,9 @@ static const char about_slots[] = "training.slots", about_average[] = "training.
                   about_lines[] = "training.best_lines", about_trained[] = "trained_steps", about_changes[] = "changes",
                   about_teacher[] = "training.teacher", about_given[] = "training.given_ranges";
 
+/* More than any run can count, and far from where sums of counts overflow. */
+#define MOST_COUNTED INT64_C(1000000000000000)
+
 typedef struct field {
     const char *name;
     size_t offset;
@@ -257,7 +260,7 @@ ganz_status ganz_checkpoint_origin(const ganz_container *file, ganz_recipe *reci
     recipe->learn_from = learn_from;
     const char *const key = ganz_container_text(file, "training.step") ? "training.step" : about_trained;
     if (!ganz_container_text(file, key)) return GANZ_OK;
-    return ganz_container_get_int(file, key, 0, INT64_MAX, &origin->step, err);
+    return ganz_container_get_int(file, key, 0, MOST_COUNTED, &origin->step, err);
 }
 
 ganz_status ganz_checkpoint_note_origin(ganz_writer *writer, const ganz_container *file, ganz_error *err)
@@ -318,7 +321,7 @@ static ganz_status read_counters(const ganz_container *file, ganz_counters *coun
     for (size_t i = 0; i < GANZ_COUNT(fields); i++) {
         void *const to = (char *)counters + fields[i].offset;
         if (fields[i].real_number) GANZ_TRY(ganz_container_get_real(file, fields[i].name, to, err));
-        else GANZ_TRY(ganz_container_get_int(file, fields[i].name, 0, INT64_MAX, to, err));
+        else GANZ_TRY(ganz_container_get_int(file, fields[i].name, 0, MOST_COUNTED, to, err));
     }
     if (counters->phase < GANZ_PHASES) return GANZ_OK;
     return ganz_fail(err, GANZ_EFORMAT, "%s: there is no phase %lld", ganz_container_name(file),

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
+
 static ganz_status join(char path[GANZ_PATH], const char *folder, const char *name, ganz_error *err)
 {
     const int n = snprintf(path, GANZ_PATH, "%s/%s", folder, name);
@@ -38,8 +40,8 @@ ganz_status ganz_folder_model(const ganz_folder *folder, int64_t step, char path
 
 ganz_status ganz_folder_make(const ganz_folder *folder, ganz_error *err)
 {
-    if (mkdir(folder->path, 0777) == 0 || errno == EEXIST) return GANZ_OK;
-    return ganz_fail_errno(err, "make the folder", folder->path);
+    if (mkdir(folder->path, 0777) == 0) return ganz_sync_name(folder->path, err);
+    return errno == EEXIST ? GANZ_OK : ganz_fail_errno(err, "make the folder", folder->path);
 }
 
 /* "last.safetensors.tmp.ab12CD": what an output is called before it has its name. */

@@ -43,6 +43,13 @@ grep -q 'cannot write standard output' err || fail "no sentence about a full dis
 grep -q 'cannot write large: File too large' err || fail "a file that is too large: $(cat err)"
 [ -e large ] && fail "a part of a file is left"
 
+# a closed standard descriptor is not taken over by a file, and still fails
+$GANZ vocab -q --size 2000 --out v "$HERE/../data/tatoeba.en" || fail "vocab fails"
+$GANZ encode --vocab v - <&- >ids 2>err && fail "a closed standard input looks like one: $(head -n 1 ids)"
+grep -q 'cannot read standard input' err || fail "a closed standard input: $(cat err)"
+$GANZ encode --vocab v >&- <"$HERE/../data/tatoeba.en" 2>err && fail "a closed standard output looks like success"
+grep -q 'cannot write standard output' err || fail "a closed standard output: $(cat err)"
+
 # a reader that has seen enough is no reason to complain, yet no success
 exec 7> >(:)
 wait $!
