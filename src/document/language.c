@@ -9,16 +9,16 @@
 static const ganz_language english = {
     .code = "en",
     .never =
-        " mr mrs ms mx dr prof gen col maj capt cmdr adm lt sgt cpl pvt rev hon gov sen rep pres supt insp messrs"
-        " mlle mme msgr e.g i.e eg ie cf viz vs v approx ca incl excl esp attn asst brig tbsp tsp lb lbs oz dist fr ",
+        " Mr Mrs Ms Mx Dr Prof Gen Col Maj Capt Cmdr Adm Lt Sgt Cpl Pvt Rev Hon Gov Sen Rep Pres Supt Insp Messrs"
+        " Mlle Mme Msgr e.g i.e eg ie cf viz vs v approx ca incl excl esp attn Asst Brig tbsp tsp lb lbs oz dist Fr"
+        " ",
     .numbered =
-        " no nos nr p pp vol vols art arts fig figs sec sect ch chap par para eq eqs n° nº op cols tab ex app fol cl "
-        "sp ",
+        " no nos nr p pp vol vols art arts fig figs sec sect ch chap par para eq eqs n° nº op cols tab ex app fol cl sp ",
     .doubtful =
-        " co inc corp ltd llc plc bros jr sr st ave blvd rd sq hwy pl dept univ inst bldg apt mt ft al ed eds est esq"
-        " jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun a.m p.m u.s"
-        " u.k u.n e.u u.s.a ph.d m.d b.a m.a d.c b.c a.d l.a n.y hrs mins secs yrs ariz calif colo conn fla kan mass"
-        " mich minn neb nev okla ore tenn tex wash wis wyo ont dir govt intl natl tel ext ",
+        " co inc corp ltd llc plc bros jr sr st ave blvd rd sq hwy pl dept univ inst bldg apt mt ft al ed eds est"
+        " esq Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun a.m p.m"
+        " u.s u.k u.n e.u u.s.a ph.d m.d b.a m.a d.c b.c a.d l.a n.y hrs mins secs yrs Ariz Calif Colo Conn Fla Kan"
+        " Mass Mich Minn Neb Nev Okla Ore Tenn Tex Wash Wis Wyo Ont dir govt intl natl tel ext ",
     .starters =
         " a about after all although an and another any anyone are as at because before both but by can could did do"
         " does during each either even every everybody everyone first for from had has have he her here his how"
@@ -26,7 +26,7 @@ static const ganz_language english = {
         " moreover most my neither never nevertheless next no nobody none not nothing now of on once one only or"
         " other others our perhaps please several shall she should since so some somebody someone sometimes still"
         " such than thanks that that's the their then there there's therefore these they they're this those though"
-        " three through thus to today tomorrow two under until unless was we we're were what what's when whenever"
+        " three through thus to today tomorrow two under until unless up was we we're were what what's when whenever"
         " where whether which while who who's whose why will with without would yes yesterday yet you you're your ",
     .headings =
         " chapter section part step figure table appendix article exercise example question lesson unit act scene rule"
@@ -37,18 +37,18 @@ static const ganz_language english = {
 static const ganz_language german = {
     .code = "de",
     .never =
-        " dr prof dipl ing mag phil med jur rer nat hr hrn fr frl fam fa st hl sel gebr bzw ca z.b d.h u.a i.d.r u.u"
-        " o.ä v.a z.t m.e i.a i.v u.ä s.o s.u evtl ggf vgl sog inkl exkl zzgl abzgl gem lt bes insb insbes einschl"
-        " ausschl entspr geb gest verh gesch verw allg urspr mind hrsg hg verl übers bearb jh jhd jhdt mio mrd tsd bd"
-        " bde mr mrs ms ev kath röm griech lat dt engl frz ital span russ amerik österr südl nördl westl östl ehem"
-        " stellv vors verf gez vorm nachm d.i d.j d.ä a.d a.m vs durchschn nachf inh jr sr ebd ders dgl desgl wg betr"
-        " bspw gen spez ",
-    .numbered = " nr nrn s ss art abs abschn abb tab kap ziff rn rdnr tel fax anm fn fig bl sp zi § anl bsp"
-                " lit jg n° nº pos aufl min max ",
+        " Maj Ft Mt Capt Sen Gov Col dr prof dipl ing Mag phil med jur rer nat Hr hrn Fr frl fam Fa St Hl sel"
+        " gebr bzw ca z.b d.h u.a i.d.r u.u o.ä v.a z.t m.e i.a i.v u.ä s.o s.u evtl ggf vgl sog inkl exkl zzgl"
+        " abzgl gem lt bes insb insbes einschl ausschl entspr geb gest verh gesch verw allg urspr mind hrsg hg verl"
+        " übers bearb jh jhd jhdt mio mrd tsd bd bde mr mrs ms ev kath röm griech lat dt engl frz ital span russ"
+        " amerik österr südl nördl westl östl ehem stellv vors verf gez vorm nachm d.i d.j d.ä a.d a.m vs durchschn"
+        " nachf inh ebd ders dgl desgl wg betr bspw gen spez ",
+    .numbered =
+        " nr nrn s ss art abs abschn abb tab kap ziff rn rdnr tel fax anm fn fig bl sp zi § anl bsp lit jg n° nº pos aufl"
+        " min max ",
     .doubtful =
-        " co str pl chr ff f jan feb mär apr jun jul aug sep sept okt nov dez mo di mi do sa so e.v ltd inc corp "
-        "mwst tgl std"
-        " sek u.s u.k u.n b.a m.a m.sc b.sc ph.d d.c ",
+        " sr jr co str pl chr ff f Jan Feb Mär Apr Jun Jul Aug Sep Sept Okt Nov Dez Mo Di Mi Do Sa So e.v ltd inc"
+        " corp mwst tgl std sek u.s u.k u.n b.a m.a m.sc b.sc ph.d d.c ",
     .starters =
         " aber alle allem allen aller allerdings alles als also am an anders auch auf aus außerdem bei beide beim bis"
         " bitte da dabei dadurch dafür dagegen daher damals damit danach daneben dann daran darauf darin darum"
@@ -63,8 +63,7 @@ static const ganz_language german = {
         " weitere welche wem wen wenig wenige wenn wer werden weshalb wie wieder wieso will wir wird wo wobei wohin"
         " womit würde zu zudem zuerst zum zur zwar zwei zwischen ",
     .headings =
-        " kapitel abschnitt teil schritt abbildung tabelle anhang artikel aufgabe beispiel frage lektion akt szene "
-        "regel"
+        " kapitel abschnitt teil schritt abbildung tabelle anhang artikel aufgabe beispiel frage lektion akt szene regel"
         " phase stufe punkt ",
     .clock = " um gegen ab seite nummer nr kapitel zimmer gleis linie platz ",
     .ordinals = true,
@@ -86,16 +85,17 @@ const ganz_language *ganz_language_of(const char *code)
     return &other;
 }
 
-/* The word in lower case between spaces; false: longer than any listed word. */
-static bool lower_word(const char *word, size_t bytes, char out[GANZ_LISTED_BYTES + 8])
+/* The word in lower case, or with its first letter as it is, between spaces; false: longer than any listed word. */
+static bool put_word(const char *word, size_t bytes, bool capital, char out[GANZ_LISTED_BYTES + 8])
 {
     size_t length = 0;
     out[length++] = ' ';
     for (size_t at = 0; at < bytes;) {
         int32_t code;
+        const bool keep = capital && at == 0;
         at += ganz_next_character(word + at, &code);
         if (length > GANZ_LISTED_BYTES) return false;
-        length += (size_t)ganz_utf8_encode(ganz_to_lower(code), out + length);
+        length += (size_t)ganz_utf8_encode(keep ? code : ganz_to_lower(code), out + length);
     }
     memcpy(out + length, " ", 2);
     return true;
@@ -103,7 +103,11 @@ static bool lower_word(const char *word, size_t bytes, char out[GANZ_LISTED_BYTE
 
 bool ganz_listed(const char *list, const char *word, size_t bytes)
 {
-    char lower[GANZ_LISTED_BYTES + 8];
+    char text[GANZ_LISTED_BYTES + 8];
+    int32_t first;
     if (bytes == 0 || bytes > GANZ_LISTED_BYTES || memchr(word, ' ', bytes) || memchr(word, 0, bytes)) return false;
-    return lower_word(word, bytes, lower) && strstr(list, lower);
+    if (!put_word(word, bytes, false, text)) return false;
+    if (strstr(list, text)) return true;
+    ganz_next_character(word, &first);
+    return ganz_is_upper(first) && put_word(word, bytes, true, text) && strstr(list, text);
 }
