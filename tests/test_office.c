@@ -346,6 +346,10 @@ static void xliff(void **state)
            "<trans-unit><source>a b</source><target xml:lang=\"fr\" state=\"new\" x='y'/></trans-unit>"),
         X1(" target-language=\"fr\"",
            "<trans-unit><source>a b</source><target xml:lang=\"fr\" x='y' state=\"needs-review-translation\">b a</target></trans-unit>"));
+    /* Where white space counts, newlines end sentences. */
+    expect_xliff(
+        X2("<unit xml:space=\"preserve\"><segment><source>a b\n c d</source></segment></unit>"),
+        X2("<unit xml:space=\"preserve\"><segment state=\"translated\"><source>a b\n c d</source><target>b a\n d c</target></segment></unit>"));
 #define KEPT                                                                                                                        \
     "<trans-unit><source>a b</source><target>c</target></trans-unit><trans-unit translate=\"no\"><source>d e</source></trans-unit>" \
     "<trans-unit approved=\"yes\"><source>f g</source></trans-unit><trans-unit><source/></trans-unit>"
