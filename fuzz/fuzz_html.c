@@ -1,5 +1,5 @@
-/* A page that nobody vouches for. With a translator that returns its input every byte comes back; with others, which
- * throw words about, lose or double them, each tag and comment still comes out exactly once. */
+/* A page that nobody vouches for. With a translator that returns its input every byte comes back; with others, which throw
+ * words about, lose or double them, each tag and comment still comes out exactly once. */
 #include <string.h>
 
 #include "document/format.h"
@@ -56,18 +56,30 @@ static void expect_tags(const char *page, size_t bytes, fake_translator *transla
     ganz_text_free(&out);
 }
 
+/* Every eighth page, because sentences take longer than reading. */
+static bool is_chosen(const char *page, size_t bytes)
+{
+    unsigned sum = 0;
+    for (size_t i = 0; i < bytes; i++) sum = sum * 31 + (unsigned char)page[i];
+    return sum % 8 == 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static fake_translator *const translators[] = {fake_shout, fake_reverse, fake_twice, fake_nothing};
     const char *const page = (const char *)data;
-    ganz_text out = {0};
-    const ganz_status status = fake_document(&out, &ganz_format_html, page, bytes, true, fake_identity, NULL);
-    FUZZ_EXPECT(status == GANZ_OK ||
-                (status == GANZ_EFORMAT && (memchr(page, 0, bytes) || data[0] >= 0xFE))); /* UTF-16 */
-    if (status == GANZ_OK) {
-        FUZZ_EXPECT(out.bytes == bytes && (bytes == 0 || memcmp(out.text, page, bytes) == 0));
-        expect_tags(page, bytes, translators[bytes % 4]);
+    ganz_status status;
+    const bool whole = skeleton_is_whole(&ganz_format_html, page, bytes, &status);
+    if (status == GANZ_EFORMAT) { /* UTF-16 */
+        FUZZ_EXPECT(memchr(page, 0, bytes) || data[0] >= 0xFE);
+        return 0;
     }
+    FUZZ_EXPECT(status == GANZ_OK && whole);
+    if (!is_chosen(page, bytes)) return 0;
+    ganz_text out = {0};
+    FUZZ_EXPECT(fake_document(&out, &ganz_format_html, page, bytes, true, fake_identity, NULL) == GANZ_OK);
+    FUZZ_EXPECT(out.bytes == bytes && (bytes == 0 || memcmp(out.text, page, bytes) == 0));
     ganz_text_free(&out);
+    expect_tags(page, bytes, translators[bytes % 4]);
     return 0;
 }

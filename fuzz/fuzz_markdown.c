@@ -6,10 +6,21 @@
 #include "fuzz.h"
 #include "skeletons.h"
 
+/* Every eighth file, because sentences take longer than reading. */
+static bool is_chosen(const char *file, size_t bytes)
+{
+    unsigned sum = 0;
+    for (size_t i = 0; i < bytes; i++) sum = sum * 31 + (unsigned char)file[i];
+    return sum % 8 == 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static fake_translator *const translators[] = {fake_shout, fake_reverse, fake_twice, fake_nothing};
     const char *const file = (const char *)data;
+    ganz_status status;
+    FUZZ_EXPECT(skeleton_is_whole(&ganz_format_markdown, file, bytes, &status) && status == GANZ_OK);
+    if (!is_chosen(file, bytes)) return 0;
     ganz_text out = {0};
     FUZZ_EXPECT(fake_document(&out, &ganz_format_markdown, file, bytes, true, fake_identity, NULL) == GANZ_OK);
     FUZZ_EXPECT(out.bytes == bytes && (bytes == 0 || memcmp(out.text, file, bytes) == 0));

@@ -78,6 +78,35 @@ static inline ganz_status show_skeleton(ganz_text *out, const ganz_format *forma
     return status;
 }
 
+static inline void write_raw(ganz_text *out, const ganz_piece *piece)
+{
+    for (; piece; piece = piece->next) {
+        if (piece->raw) show(out, piece->raw, piece->bytes);
+        for (size_t i = 0; piece->block && i < piece->block->run_count; i++) {
+            const ganz_run *const r = &piece->block->runs[i];
+            if (r->inside) write_raw(out, r->inside);
+            else show(out, r->raw, r->raw_bytes);
+        }
+    }
+}
+
+/* True if all raw bytes of the skeleton that a format makes of these bytes are these bytes; *status: that of the reader. */
+static inline bool skeleton_is_whole(const ganz_format *format, const char *bytes, size_t count, ganz_status *status)
+{
+    const ganz_format_options options = {.source_language = "en", .target_language = "de", .attributes = true};
+    ganz_skeleton *skeleton;
+    ganz_text raw = {0};
+    *status = ganz_skeleton_open(&skeleton, NULL);
+    if (*status != GANZ_OK) return false;
+    *status = format->read(skeleton, bytes, count, &options, NULL);
+    if (*status == GANZ_OK) *status = ganz_skeleton_status(skeleton, NULL);
+    if (*status == GANZ_OK) write_raw(&raw, ganz_skeleton_pieces(skeleton));
+    const bool whole = raw.bytes == count && (count == 0 || memcmp(raw.text, bytes, count) == 0);
+    ganz_skeleton_close(&skeleton);
+    ganz_text_free(&raw);
+    return whole;
+}
+
 /* Vowels become umlauts: other words, which still say where they come from. */
 static inline void fake_umlauts(const char *text, size_t bytes, ganz_text *out)
 {
