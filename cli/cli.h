@@ -61,6 +61,13 @@ int cli_usage(const cli_command *command, const char *format, ...) __attribute__
 const ganz_flag *cli_stop_listen(const cli_command *command, const char *waits_for);
 int cli_stop_code(void); /* 128 and the number of the signal */
 
+/* The name nearest to a word that is none of them. Starts as zeroes. */
+typedef struct cli_guess {
+    const char *best; /* NULL: none is near */
+    int distance;
+} cli_guess;
+void cli_guess_add(cli_guess *guess, const char *word, const char *name);
+
 /* Progress of long work on standard error: a bar with percent, rate and time left on a terminal, a plain line with them
  * every ten seconds otherwise; nothing when quiet or when the work is short. */
 typedef struct cli_progress {
@@ -79,14 +86,16 @@ void cli_progress_end(cli_progress *p, long long done);
 void cli_progress_say(cli_progress *p, const char *sentence);
 
 /* The settings of a recipe as options. */
-enum { CLI_SETTINGS = 64 };
 typedef struct cli_settings {
-    const char *given[CLI_SETTINGS]; /* NULL: not on the command line */
-    char help[CLI_SETTINGS][128];
+    const char **given;  /* for each setting; NULL: not on the command line */
+    char (*help)[128];   /* for each setting */
+    cli_option *options; /* the command's own, the settings, an end */
 } cli_settings;
-/* Fills options[0..CLI_SETTINGS) with those of a use and returns how many; both live as long as the parsing. `without`
- * names settings that mean nothing to the command, up to a NULL; or is NULL. */
-int cli_settings_options(cli_settings *s, ganz_setting_use use, const char *const *without, cli_option *options);
+/* Makes s->options of a command's own options, up to the end mark, and of the settings of a use. `without` names
+ * settings that mean nothing to the command, up to a NULL; or is NULL. -1 to go on, or the exit code when memory is
+ * out. */
+int cli_settings_open(cli_settings *s, const cli_option *own, ganz_setting_use use, const char *const *without);
+void cli_settings_close(cli_settings *s);
 /* Whether a setting was on the command line. */
 bool cli_settings_given(const cli_settings *s, const char *name);
 /* Puts what was given into the recipe; -1 to go on, or the exit code of a usage error. */

@@ -50,12 +50,12 @@ static int run_train(int argc, char **argv)
     const char *recipe = NULL;
     long long threads = 0, vocab_size = VOCAB_SIZE, phase = 0, warm = 3, steps = 20;
     bool random = false;
-    cli_settings settings;
+    cli_settings settings = {0};
     cli_list rest = {0};
     ganz_train_options o;
     ganz_error err;
     ganz_train_defaults(&o);
-    const cli_option fixed[] = {
+    const cli_option own[] = {
         {"recipe", 'r', CLI_TEXT, &recipe, "FILE|NAME", "recipe to start from", 0, 0},
         {"train", 't', CLI_TEXT, &o.train, "CORPUS", "corpus from ganz prepare", 0, 0},
         {"random", 0, CLI_FLAG, &random, "", "random sentences; so it is without --train", 0, 0},
@@ -65,20 +65,19 @@ static int run_train(int argc, char **argv)
         {"phase", 0, CLI_INT, &phase, "N", "of quantization; 0: training", 0, 6},
         {"warm", 0, CLI_INT, &warm, "N", "steps before the clock starts", 0, 100000},
         {"steps", 'n', CLI_INT, &steps, "N", "steps that are measured", 1, 1000000},
+        {0},
     };
-    enum { FIXED = sizeof fixed / sizeof fixed[0] };
-    cli_option options[FIXED + CLI_SETTINGS + 1] = {{0}};
-    memcpy(options, fixed, sizeof fixed);
-    cli_settings_options(&settings, GANZ_USE_TRAIN, of_runs, options + FIXED);
-    int code = cli_parse(about, options, argc, argv, &rest);
+    int code = cli_settings_open(&settings, own, GANZ_USE_TRAIN, of_runs);
+    if (code < 0) code = cli_parse(about, settings.options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     if (code < 0 && random && o.train) code = cli_usage(about, "--random and --train exclude each other");
     if (code < 0 && vocab_size != VOCAB_SIZE && o.train)
         code = cli_usage(about, "the vocabulary is the corpus's: --vocab-size and --train exclude each other");
     cli_list_free(&rest);
-    if (code < 0 && recipe && ganz_recipe_read(&o.recipe, recipe, &err) != GANZ_OK) return cli_fail(about, &err);
+    if (code < 0 && recipe && ganz_recipe_read(&o.recipe, recipe, &err) != GANZ_OK) code = cli_fail(about, &err);
     if (code < 0) code = cli_settings_apply(about, &settings, &o.recipe);
     if (code < 0) code = cli_settings_check(about, &settings, &o);
+    cli_settings_close(&settings);
     if (code >= 0) return code;
     ganz_bench_report report;
     o.threads = (int)threads;
@@ -115,5 +114,9 @@ int cli_run_bench(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
         if (strcmp(argv[1], benches[i].about->name + strlen("bench ")) == 0) return benches[i].run(argc - 1, argv + 1);
+    cli_guess guess = {0};
+    for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
+        cli_guess_add(&guess, argv[1], benches[i].about->name + strlen("bench "));
+    if (guess.best) return cli_usage(about, "nothing named %s can be measured: did you mean %s?", argv[1], guess.best);
     return cli_usage(about, "nothing named %s can be measured", argv[1]);
 }

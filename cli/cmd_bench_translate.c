@@ -13,13 +13,13 @@
 /* clang-format off */
 const cli_command cli_about_bench_translate = {
     .name = "bench translate",
-    .usage = "(--model FILE | --random small|base|big) [OPTIONS]",
+    .usage = "[--model FILE | --random small|base|big] [OPTIONS]",
     .summary = "translation: tokens/s, latency, memory, load time",
     .details =
     "Sources are random tokens, of the lengths in --lengths (one number a line) or of usual ones. With --force-length\n"
     "every sentence takes exactly that many steps, so that systems can be compared; what is said means nothing.\n"
-    "--random makes a model in a temporary file first; its making counts for nothing. Peak memory is that of the\n"
-    "whole process.\n",
+    "--random makes a model in a temporary file first; its making counts for nothing. Without it and --model, the\n"
+    "model is the file that GANZ_MODEL names, else the default model. Peak memory is that of the whole process.\n",
 };
 /* clang-format on */
 
@@ -171,7 +171,12 @@ static int measure(const options *o, const char *model)
 
 static int run(const options *o)
 {
-    if (o->model) return measure(o, o->model);
+    char path[CLI_PATH];
+    if (!o->random) {
+        const char *const model = cli_find_model(o->model, path);
+        return model ? measure(o, model)
+                     : cli_no_model(&cli_about_bench_translate, "give --model FILE or --random SHAPE");
+    }
     const char *const folder = getenv("TMPDIR");
     snprintf(random_path, sizeof random_path, "%s/ganz_bench_XXXXXX", folder && *folder ? folder : "/tmp");
     const int file = mkstemp(random_path);
@@ -190,9 +195,10 @@ static int check(const options *o, const cli_list *rest)
 {
     const cli_command *const about = &cli_about_bench_translate;
     if (rest->count > 0) return cli_usage(about, "what is %s?", rest->items[0]);
-    if (!o->model == !o->random) return cli_usage(about, "give either --model or --random");
-    if (o->model && o->bits != standard.bits) return cli_usage(about, "--bits goes with --random: a model has its own");
-    if (o->model && o->vocab_size != standard.vocab_size)
+    if (o->model && o->random) return cli_usage(about, "give either --model or --random");
+    if (!o->random && o->bits != standard.bits)
+        return cli_usage(about, "--bits goes with --random: a model has its own");
+    if (!o->random && o->vocab_size != standard.vocab_size)
         return cli_usage(about, "--vocab-size goes with --random: a model has its own");
     if (o->lengths && o->sentences != standard.sentences)
         return cli_usage(about, "--sentences and --lengths exclude each other: there is a sentence for each length");

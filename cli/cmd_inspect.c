@@ -188,6 +188,7 @@ static void print_facts(const job *j)
     printf("  parameters  %s\n", commas(f->parameters, number));
     printf("  vocabulary  %s entries\n", commas(f->vocabulary, number));
     printf("  lengths     input up to %d tokens, output up to %d\n", f->longest_input, f->longest_output);
+    if (f->kind[0]) print_fact("kind", f->kind);
     if (f->source_language) print_fact("source", f->source_language);
     if (f->target_language) print_fact("target", f->target_language);
     print_bits("weights", f->bits);
@@ -199,6 +200,7 @@ static void print_facts(const job *j)
         print_bits("biases", f->bias_bits);
         if (f->row_scales) print_fact("steps", "one for each output of a weight; the table has the largest");
         if (f->float_lookup) print_fact("embedding", "looked up in float");
+        if (f->exceptions[0]) print_fact("exceptions", f->exceptions);
     }
     if (f->dynamic_bits)
         printf("  inputs      float, rounded to %d bits row by row in dense products\n", f->dynamic_bits);
@@ -348,6 +350,8 @@ static void print_json(const job *j)
            j->file_bytes, j->checked, f->width, f->ffn, f->heads, f->encoder_layers, f->decoder_layers, f->vocabulary,
            f->longest_input, f->longest_output, f->parameters, f->bits, f->input_bits, f->attention_bits, f->bias_bits,
            f->float_lookup ? "true" : "false", f->row_scales ? "true" : "false", f->dynamic_bits);
+    if (f->kind[0]) json_text("kind", f->kind), putchar(',');
+    if (f->exceptions[0]) json_text("exceptions", f->exceptions), putchar(',');
     json_text("source_language", f->source_language);
     putchar(',');
     json_text("target_language", f->target_language);

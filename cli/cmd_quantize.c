@@ -232,12 +232,12 @@ int cli_run_quantize(int argc, char **argv)
     const cli_command *const about = &cli_about_quantize;
     words w = {.keep = "better"};
     long long threads = 0;
-    cli_settings settings;
+    cli_settings settings = {0};
     cli_list rest = {0}, teachers = {0};
     ganz_train_defaults(&w.run);
     ganz_calibration_defaults(&w.how);
     w.run.quantize = true;
-    const cli_option fixed[] = {
+    const cli_option own[] = {
         {"model", 'm', CLI_TEXT, &w.run.model, "FILE", "the float model", 0, 0},
         {"out", 'o', CLI_TEXT, &w.run.out, "DIR|FILE", "folder of the run; with --calibrate, the integer model", 0, 0},
         {"train", 't', CLI_TEXT, &w.run.train, "CORPUS", "corpus from ganz prepare, to learn from", 0, 0},
@@ -258,12 +258,10 @@ int cli_run_quantize(int argc, char **argv)
         {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU, 0: all; the result is the same", 0, 1024},
         {"recipe", 'r', CLI_TEXT, &w.recipe, "FILE|NAME", "settings over those of the model", 0, 0},
         {"quiet", 'q', CLI_FLAG, &w.quiet, "", "no progress", 0, 0},
+        {0},
     };
-    enum { FIXED = sizeof fixed / sizeof fixed[0] };
-    cli_option options[FIXED + CLI_SETTINGS + 1] = {{0}};
-    memcpy(options, fixed, sizeof fixed);
-    cli_settings_options(&settings, GANZ_USE_QUANTIZE, NULL, options + FIXED);
-    int code = cli_parse(about, options, argc, argv, &rest);
+    int code = cli_settings_open(&settings, own, GANZ_USE_QUANTIZE, NULL);
+    if (code < 0) code = cli_parse(about, settings.options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     cli_list_free(&rest);
     w.run.threads = (int)threads;
@@ -276,6 +274,7 @@ int cli_run_quantize(int argc, char **argv)
     if (code < 0) code = check_settings(&w, &settings);
     cli_join_words(argc, argv, w.command, sizeof w.command);
     if (code < 0) code = w.run.train ? learn(&w) : calibrate(&w);
+    cli_settings_close(&settings);
     cli_list_free(&teachers);
     return code;
 }

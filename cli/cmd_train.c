@@ -131,11 +131,11 @@ int cli_run_train(int argc, char **argv)
 {
     const cli_command *const about = &cli_about_train;
     train_words w = {0};
-    cli_settings settings;
+    cli_settings settings = {0};
     cli_list rest = {0}, teachers = {0};
     ganz_train_options o;
     ganz_train_defaults(&o);
-    const cli_option fixed[] = {
+    const cli_option own[] = {
         {"recipe", 'r', CLI_TEXT, &w.recipe, "FILE|NAME", "recipe to start from", 0, 0},
         {"train", 't', CLI_TEXT, &o.train, "CORPUS", "corpus from ganz prepare", 0, 0},
         {"vocab", 'v', CLI_TEXT, &o.vocab, "FILE", "vocabulary of the corpus", 0, 0},
@@ -152,12 +152,10 @@ int cli_run_train(int argc, char **argv)
         {"target-language", 0, CLI_TEXT, &o.target_language, "CODE", "noted in the model", 0, 0},
         {"dump-config", 0, CLI_FLAG, &w.dump, "", "print all settings as a recipe and end", 0, 0},
         {"quiet", 'q', CLI_FLAG, &w.quiet, "", "no progress", 0, 0},
+        {0},
     };
-    enum { FIXED = sizeof fixed / sizeof fixed[0] };
-    cli_option options[FIXED + CLI_SETTINGS + 1] = {{0}};
-    memcpy(options, fixed, sizeof fixed);
-    cli_settings_options(&settings, GANZ_USE_TRAIN, NULL, options + FIXED);
-    int code = cli_parse(about, options, argc, argv, &rest);
+    int code = cli_settings_open(&settings, own, GANZ_USE_TRAIN, NULL);
+    if (code < 0) code = cli_parse(about, settings.options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     cli_list_free(&rest);
     char command[2048];
@@ -173,6 +171,7 @@ int cli_run_train(int argc, char **argv)
     }
     if (code < 0) code = check_words(&o, &settings);
     if (code < 0) code = run(&w, &o);
+    cli_settings_close(&settings);
     cli_list_free(&teachers);
     return code;
 }

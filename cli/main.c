@@ -27,6 +27,16 @@ static void print_help(FILE *to)
     fputs("\nganz COMMAND --help tells more about one command; ganz --version prints the version.\n", to);
 }
 
+static int no_command(const char *word)
+{
+    cli_guess guess = {0};
+    for (const entry *e = commands; e->about; e++) cli_guess_add(&guess, word, e->about->name);
+    fprintf(stderr, "ganz: no command named %s", word);
+    if (guess.best) fprintf(stderr, ": did you mean %s?", guess.best);
+    fputs(" (see ganz --help)\n", stderr);
+    return CLI_USAGE;
+}
+
 /* Asked of the system: what errno said when a stream failed is long gone. */
 static bool reader_has_gone(void)
 {
@@ -48,8 +58,8 @@ int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN); /* a write to a closed pipe is an error like any other */
     signal(SIGXFSZ, SIG_IGN); /* and so is one beyond the largest file allowed */
-    setenv("OPENBLAS_NUM_THREADS", "1",
-           0); /* the work is divided before it gets there: its threads would only take memory */
+    /* the work is divided before it gets to OpenBLAS: its threads would only take memory */
+    setenv("OPENBLAS_NUM_THREADS", "1", 0);
     if (argc < 2) {
         print_help(stderr);
         return CLI_USAGE;
@@ -62,12 +72,11 @@ int main(int argc, char **argv)
         print_help(stdout);
         return close_streams(CLI_OK);
     }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "version") == 0) {
         printf("ganz %s\n", ganz_version());
         return close_streams(CLI_OK);
     }
     for (const entry *e = commands; e->about; e++)
         if (strcmp(argv[1], e->about->name) == 0) return close_streams(e->run(argc - 1, argv + 1));
-    fprintf(stderr, "ganz: no command named %s (see ganz --help)\n", argv[1]);
-    return CLI_USAGE;
+    return no_command(argv[1]);
 }

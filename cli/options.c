@@ -31,6 +31,43 @@ int cli_usage(const cli_command *command, const char *format, ...)
     return CLI_USAGE;
 }
 
+/* ---- names that are nearly right ---------------------------------------------------------------- */
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* Letters to put in, leave out, change, or swap with their neighbour, to get from one word to the other. */
+static int edits(const char *a, const char *b)
+{
+    enum { MOST = 64 };
+    int row[3][MOST + 1]; /* the last three rows of the table */
+    const int m = (int)strlen(a), n = (int)strlen(b);
+    if (m > MOST || n > MOST) return MOST;
+    for (int j = 0; j <= n; j++) row[0][j] = j;
+    for (int i = 1; i <= m; i++) {
+        int *const now = row[i % 3], *const before = row[(i + 2) % 3], *const long_before = row[(i + 1) % 3];
+        now[0] = i;
+        for (int j = 1; j <= n; j++) {
+            now[j] = least(least(before[j], now[j - 1]) + 1, before[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                now[j] = least(now[j], long_before[j - 2] + 1);
+        }
+    }
+    return row[m % 3][n];
+}
+
+void cli_guess_add(cli_guess *guess, const char *word, const char *name)
+{
+    const int n = (int)strlen(word);
+    const bool begins = n >= 3 && strncmp(word, name, (size_t)n) == 0;
+    const int distance = begins ? 1 : edits(word, name);
+    if (distance > (n < 4 ? 1 : n < 8 ? 2 : 3) || distance >= n) return;
+    if (guess->best && distance >= guess->distance) return;
+    guess->best = name;
+    guess->distance = distance;
+}
+
+/* ---- help --------------------------------------------------------------------------------------- */
+
 static void print_default(const cli_option *o)
 {
     const char *const text = o->kind == CLI_TEXT || o->kind == CLI_CHOICE ? *(const char *const *)o->value : NULL;
@@ -63,6 +100,8 @@ static void print_help(const cli_command *command, const cli_option *options)
     }
     if (command->details) printf("\n%s", command->details);
 }
+
+/* ---- values ------------------------------------------------------------------------------------- */
 
 static bool list_add(cli_list *list, const char *item)
 {
@@ -120,16 +159,26 @@ static int set_value(const cli_command *command, const cli_option *o, const char
     }
 }
 
-/* Finds the option of "--name", "--name=value", "--no-flag" or "-x"; *value is what follows "=" or NULL. */
+/* The option of "-x" or "-xVALUE". A long name behind one dash is a slip, not a value. */
+static const cli_option *find_letter(const cli_option *options, const char *word, const char **value)
+{
+    for (const cli_option *o = options; o->name; o++)
+        if (word[2] && strcmp(o->name, word + 1) == 0) return NULL;
+    for (const cli_option *o = options; o->name; o++) {
+        if (!o->letter || word[1] != o->letter || (word[2] && !takes_value(o))) continue;
+        *value = word[2] ? word + 2 : NULL;
+        return o;
+    }
+    return NULL;
+}
+
+/* Finds the option of "--name", "--name=value", "--no-flag", "-x" or "-xVALUE"; *value is what follows the "=" or the
+ * letter, or NULL. */
 static const cli_option *find(const cli_option *options, const char *word, const char **value, bool *negated)
 {
     *value = NULL;
     *negated = false;
-    if (word[1] != '-') {
-        for (const cli_option *o = options; o->name; o++)
-            if (o->letter && word[1] == o->letter && word[2] == '\0') return o;
-        return NULL;
-    }
+    if (word[1] != '-') return find_letter(options, word, value);
     const char *const name = word + 2;
     const char *const equals = strchr(name, '=');
     const size_t n = equals ? (size_t)(equals - name) : strlen(name);
@@ -148,6 +197,18 @@ static const cli_option *find(const cli_option *options, const char *word, const
 
 static bool is_option(const char *word) { return word[0] == '-' && word[1] != '\0'; }
 
+/* "unknown option WORD", and the one that was perhaps meant. */
+static int unknown_option(const cli_command *command, const cli_option *options, const char *word)
+{
+    char name[64];
+    cli_guess guess = {0};
+    snprintf(name, sizeof name, "%s", word + (word[1] == '-' ? 2 : 1));
+    name[strcspn(name, "=")] = '\0';
+    for (const cli_option *o = options; o->name; o++) cli_guess_add(&guess, name, o->name);
+    if (!guess.best) return cli_usage(command, "unknown option %s", word);
+    return cli_usage(command, "unknown option %s: did you mean --%s?", word, guess.best);
+}
+
 /* One option and its value(s), from argv[*at]. */
 static int take_option(const cli_command *command, const cli_option *options, int argc, char **argv, int *at)
 {
@@ -155,7 +216,7 @@ static int take_option(const cli_command *command, const cli_option *options, in
     bool negated;
     const char *const word = argv[*at];
     const cli_option *const o = find(options, word, &value, &negated);
-    if (!o) return cli_usage(command, "unknown option %s", word);
+    if (!o) return unknown_option(command, options, word);
     if (!takes_value(o)) {
         if (value) return cli_usage(command, "--%s takes no value", o->name);
         if (o->kind == CLI_FLAG) *(bool *)o->value = !negated;

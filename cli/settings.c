@@ -1,5 +1,6 @@
 /* The settings of a recipe as options of a command. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -24,21 +25,44 @@ static bool is_one_of(const char *name, const char *const *names)
     return names && *names;
 }
 
-int cli_settings_options(cli_settings *s, ganz_setting_use use, const char *const *without, cli_option *options)
+/* Setting number i as an option. */
+static cli_option option_of(cli_settings *s, const ganz_setting *setting, int i)
+{
+    const bool plain = setting->use == GANZ_USE_QUANTIZE && setting->kind == GANZ_SETTING_FLAG;
+    snprintf(s->help[i], sizeof s->help[i], "%s [%s]", setting->help, setting->standard);
+    return (cli_option){.name = setting->name,
+                        .kind = plain ? CLI_SWITCH : CLI_TEXT,
+                        .value = &s->given[i],
+                        .meta = meta_of(setting),
+                        .help = plain ? setting->help : s->help[i]};
+}
+
+int cli_settings_open(cli_settings *s, const cli_option *own, ganz_setting_use use, const char *const *without)
 {
     int count, used = 0;
     const ganz_setting *const table = ganz_recipe_table(&count);
-    *s = (cli_settings){0};
-    if (count > CLI_SETTINGS) return 0;
+    while (own[used].name) used++;
+    s->given = calloc((size_t)count, sizeof *s->given);
+    s->help = calloc((size_t)count, sizeof *s->help);
+    s->options = calloc((size_t)(used + count) + 1, sizeof *s->options);
+    if (!s->given || !s->help || !s->options) {
+        fputs("ganz: out of memory for the options\n", stderr);
+        return CLI_FAILED;
+    }
+    memcpy(s->options, own, (size_t)used * sizeof *own);
     for (int i = 0; i < count; i++) {
         if ((table[i].use != GANZ_USE_BOTH && table[i].use != use) || is_one_of(table[i].name, without)) continue;
-        const bool plain = table[i].use == GANZ_USE_QUANTIZE && table[i].kind == GANZ_SETTING_FLAG;
-        const cli_kind kind = plain ? CLI_SWITCH : CLI_TEXT;
-        snprintf(s->help[i], sizeof s->help[i], "%s [%s]", table[i].help, table[i].standard);
-        const char *const help = plain ? table[i].help : s->help[i];
-        options[used++] = (cli_option){table[i].name, 0, kind, &s->given[i], meta_of(&table[i]), help, 0, 0};
+        s->options[used++] = option_of(s, &table[i], i);
     }
-    return used;
+    return -1;
+}
+
+void cli_settings_close(cli_settings *s)
+{
+    free(s->given);
+    free(s->help);
+    free(s->options);
+    *s = (cli_settings){0};
 }
 
 bool cli_settings_given(const cli_settings *s, const char *name)

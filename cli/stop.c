@@ -30,7 +30,7 @@ const ganz_flag *cli_stop_listen(const cli_command *command, const char *waits_f
     notice_bytes = strlen(notice);
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* nohup and the like */
+        if (numbers[i] != SIGHUP || (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)) /* nohup */
             sigaction(numbers[i], &action, NULL);
     return &stop_flag;
 }

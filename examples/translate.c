@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     if (status == GANZ_OK) status = ganz_translator_open(&translator, model, NULL, &err);
     if (status == GANZ_OK) status = ganz_lines_open(&lines, "-", &err);
     while (status == GANZ_OK) {
-        ganz_line line = {NULL, 0, NULL, 0};
+        ganz_line line = {.text = NULL};
         const ganz_result *results;
         status = ganz_lines_next(lines, &line.text, &line.bytes, &err);
         if (status != GANZ_OK || !line.text) break;

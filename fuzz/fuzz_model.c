@@ -100,6 +100,19 @@ static void make_widths(model_parts *m, unsigned kind, int bits)
     if (bits && kind & 128) parts_set(m, "attention", "float");
 }
 
+/* Switches of a network, by one byte. */
+static void make_kind(ganz_config *c, unsigned bits)
+{
+    c->activation = (ganz_activation)(GANZ_ACTIVATION_RELU + (bits & 3));
+    c->q_bias = c->o_bias = bits & 4;
+    c->k_bias = c->v_bias = bits & 8;
+    c->own_output = bits & 16;
+    c->logits_bias = bits & 32;
+    c->start_vector = bits & 64;
+    c->no_target_space = bits & 128;
+    c->source_vocab = bits & 8 ? c->vocab : 0;
+}
+
 static uint8_t *make_file(script *s, unsigned kind, size_t *bytes)
 {
     static const int widths[] = {0, 8, 8, 6, 7, 4, 2, 0};
@@ -110,6 +123,8 @@ static uint8_t *make_file(script *s, unsigned kind, size_t *bytes)
     const unsigned layers = take(s);
     c.encoder_layers = 1 + (int)((layers & 7) / 7);
     c.decoder_layers = 1 + (int)((layers >> 3 & 7) / 7);
+    c.norm = layers >> 6 & 1 ? GANZ_NORM_POST : GANZ_NORM_PRE;
+    if (layers >> 7 & 1) make_kind(&c, take(s));
     const unsigned changes = take(s) % 8;
     script edits = *s;
     for (unsigned i = 0; i < 8 * changes; i++) take(s);

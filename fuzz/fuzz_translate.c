@@ -36,8 +36,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     while (at < end && count < LINES) {
         const char *const stop = memchr(at, '\n', (size_t)(end - at)), *const line_end = stop ? stop : end;
         const char *const tab = memchr(at, '\t', (size_t)(line_end - at));
-        lines[count++] = (ganz_line){at, (size_t)((tab ? tab : line_end) - at), tab ? tab + 1 : NULL,
-                                     tab ? (size_t)(line_end - tab - 1) : 0};
+        lines[count++] = (ganz_line){.text = at,
+                                     .bytes = (size_t)((tab ? tab : line_end) - at),
+                                     .prefix = tab ? tab + 1 : NULL,
+                                     .prefix_bytes = tab ? (size_t)(line_end - tab - 1) : 0};
         at = line_end + 1;
     }
     const ganz_result *results;

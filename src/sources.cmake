@@ -7,6 +7,25 @@ set(GANZ_TEXT
   text/tokenizer.c text/trie.c text/unicode.c text/vocab.c text/words.c)
 set(GANZ_TEXT_LEARN # learning a vocabulary
   text/counts.c text/learn.c text/sample.c text/suffixes.c)
+set(GANZ_DOCUMENT
+  document/attempt.c document/casing.c document/check.c document/document.c document/flow.c document/format.c
+  document/format_text.c document/glossary.c document/guard.c document/inflect.c document/language.c
+  document/number.c document/place.c document/segment.c document/sentences.c document/skeleton.c document/tags.c
+  document/tokens.c document/write.c)
+list(APPEND GANZ_DOCUMENT # HTML
+  document/format_html.c document/html_attributes.c document/html_element.c document/html_entity.c
+  document/html_read.c document/html_scan.c document/html_text.c document/html_tree.c)
+list(APPEND GANZ_DOCUMENT # Markdown
+  document/format_markdown.c document/markdown_block.c document/markdown_emphasis.c document/markdown_escape.c
+  document/markdown_html.c document/markdown_inline.c document/markdown_line.c document/markdown_link.c
+  document/markdown_word.c)
+list(APPEND GANZ_DOCUMENT # archives and XML, and the formats made of them
+  document/format_epub.c document/format_odf.c document/format_ooxml.c document/format_xliff.c document/ooxml_glue.c
+  document/ooxml_paragraph.c document/ooxml_survey.c document/package.c document/xhtml.c document/xml.c
+  document/xml_inline.c document/xml_tree.c document/zip_read.c document/zip_write.c)
+list(APPEND GANZ_DOCUMENT # messages of programs, and subtitles
+  document/format_json.c document/format_po.c document/format_properties.c document/format_subtitles.c
+  document/message.c document/po_write.c document/subtitles.c)
 set(GANZ_KERNEL_COMMON
   kernel/i8_gemm.c kernel/i8_pack.c kernel/i8_scalar.c kernel/i8_unpack.c kernel/kernel.c kernel/rows_scalar.c)
 set(GANZ_KERNEL_X86
@@ -29,14 +48,15 @@ set(GANZ_NN
   nn/op_linear.c nn/op_rows.c nn/op_site.c nn/pack_weights.c nn/param.c nn/scheme.c nn/tape.c nn/timing.c nn/trim.c
   nn/weights.c)
 set(GANZ_MODEL
-  model/container_read.c model/container_write.c model/integer_file.c model/model.c)
+  model/config_file.c model/container_read.c model/container_write.c model/integer_file.c model/model.c)
 set(GANZ_TRANSLATE
-  translate/align.c translate/bench.c translate/calibrate.c translate/decode.c translate/histogram.c
+  translate/align.c translate/bench.c translate/cache.c translate/calibrate.c translate/decode.c
+  translate/documents.c translate/histogram.c
   translate/inspect.c translate/random_model.c translate/search.c translate/service.c translate/service_queue.c
   translate/service_worker.c translate/split.c translate/translator.c)
 set(GANZ_TRAIN
   train/average.c train/batch.c train/bench.c train/chart.c train/checkpoint.c train/corpus_read.c
   train/corpus_write.c train/folder.c train/history.c train/log.c train/operands.c train/optim.c train/phases.c
   train/plan.c train/prepare.c train/recipe.c train/recipe_file.c train/report.c train/run.c train/seen.c
-  train/stepper.c train/trainer.c train/trainer_open.c train/trainer_result.c train/tutor.c train/upload.c
+  train/shape.c train/stepper.c train/trainer.c train/trainer_open.c train/trainer_result.c train/tutor.c train/upload.c
   train/validate.c)

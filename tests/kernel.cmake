@@ -37,8 +37,9 @@ if(AARCH64_CC AND QEMU_AARCH64 AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
   add_executable(engine_dump engine/dump.c)
   target_include_directories(engine_dump PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(engine_dump PRIVATE ganz_static)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/{base,kernel,backend,nn,translate}/*.[ch]
-    ${CMAKE_CURRENT_SOURCE_DIR}/engine/*)
+  set(src ${PROJECT_SOURCE_DIR}/src) # braces are nothing to file(GLOB)
+  file(GLOB sources CONFIGURE_DEPENDS ${src}/base/*.[ch] ${src}/kernel/*.[ch] ${src}/backend/*.[ch] ${src}/nn/*.[ch]
+    ${src}/translate/*.[ch] ${CMAKE_CURRENT_SOURCE_DIR}/engine/*)
   set(engine ${GANZ_BACKEND})
   list(REMOVE_ITEM engine backend/device.c) # opens CUDA
   add_custom_command(OUTPUT engine_neon

@@ -92,7 +92,8 @@ static inline void parts_drop(model_parts *m, part *p)
 /* What a file has of one parameter, first all that is float, then all codes. */
 static inline void parts_add_param(model_parts *m, const ganz_param *p, bool integers, bool codes)
 {
-    const bool coded = integers && (p->kind == GANZ_WEIGHT || p->kind == GANZ_EMBEDDING || p->kind == GANZ_BIAS);
+    const bool product = p->kind == GANZ_WEIGHT || p->kind == GANZ_EMBEDDING || p->kind == GANZ_BIAS;
+    const bool coded = integers && product && p->site >= 0 && strcmp(p->name, "logits.bias") != 0;
     const bool matrix = ganz_param_is_matrix(p), scale = p->kind == GANZ_SCALE;
     const int64_t dims[2] = {matrix ? p->rows : p->cols, p->cols}, one = 1;
     char name[80];
@@ -102,6 +103,27 @@ static inline void parts_add_param(model_parts *m, const ganz_param *p, bool int
     if (codes && coded) parts_add(m, p->name, "I8", 1, matrix ? 2 : 1, dims);
     if (!codes && (coded || scale)) parts_add(m, name, "F32", 4, 1, &one);
     if (!codes && !coded && !scale) parts_add(m, p->name, "F32", 4, matrix ? 2 : 1, dims);
+}
+
+/* The kind of the network, as far as a test says it. */
+static inline void parts_set_kind(model_parts *m, const ganz_config *c)
+{
+    static const char *const activations[] = {NULL, NULL, "swish", "gelu", "gelu-sigmoid"};
+    char biases[9] = "";
+    if (c->q_bias) strcat(biases, "q ");
+    if (c->k_bias) strcat(biases, "k ");
+    if (c->v_bias) strcat(biases, "v ");
+    if (c->o_bias) strcat(biases, "o ");
+    if (c->norm == GANZ_NORM_POST) parts_set(m, "norm", "post");
+    if (activations[c->activation]) parts_set(m, "activation", activations[c->activation]);
+    if (biases[0]) parts_set(m, "attention_bias", biases);
+    if (c->timing == GANZ_TIMING_HALF) parts_set(m, "positions", "half");
+    if (c->first_position) parts_set_int(m, "first_position", c->first_position);
+    if (c->source_vocab) parts_set_int(m, "source_vocab_size", c->source_vocab);
+    if (c->own_output) parts_set(m, "output", "own");
+    if (c->logits_bias) parts_set(m, "logits_bias", "true");
+    if (c->start_vector) parts_set(m, "start", "vector");
+    if (c->no_target_space) parts_set(m, "target_space", "none");
 }
 
 /* Everything of a model of this configuration, numbers zero: wide elements first. bits 0: float, else codes. */
@@ -124,6 +146,7 @@ static inline void parts_make(model_parts *m, const ganz_config *c, int bits, co
     parts_set(m, "format", "ganz");
     parts_set(m, "weights", bits ? "codes" : "float");
     if (bits) parts_set_int(m, "bits", bits);
+    parts_set_kind(m, c);
     for (size_t i = 0; i < GANZ_COUNT(numbers); i++) parts_set_int(m, numbers[i].key, numbers[i].value);
     for (int codes = 0; codes < 2; codes++)
         for (int i = 0; i < net.params.count; i++) parts_add_param(m, &net.params.list[i], bits > 0, codes == 1);

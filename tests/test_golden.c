@@ -1,11 +1,13 @@
 /* Ten training losses of the network in PyTorch (tests/golden/torch_transformer.py), through the trainer's own steps,
  * on any device: test_golden cpu|cuda [fp32|tf32|bf16] [FOLDER of ten_losses.tsv]. Skipped where there is no such
- * device. No cmocka: it also runs where there is little else than a GPU. */
+ * device. Then networks of other kinds, against the CPU. No cmocka: it also runs where there is little else than a GPU.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "nn_case.h"
 #include "train/optim.h"
 #include "train/stepper.h"
 
@@ -95,21 +97,24 @@ static ganz_status set_parameters(golden *g, ganz_error *err)
         const double size = param->kind == GANZ_EMBEDDING ? 0.25 : gain ? 0.1 : bias ? 0.05 : 0.15;
         for (size_t i = 0; i < ganz_param_count(param); i++)
             block[param->offset + i] = (real)((gain ? 1 : 0) + size * sin(1.7 * (double)i + 0.3 * letters));
+        if (param->kind == GANZ_SCALE) block[param->offset] = strstr(param->name, ".u.z") ? -8 : -5;
     }
     g->be->upload(g->be, g->weights.master, block, all->block * sizeof *block);
     ganz_free(block);
     return ganz_weights_refresh(&g->weights, &g->net, err);
 }
 
-static ganz_status open_golden(golden *g, const char *device, const char *precision, ganz_error *err)
+static const ganz_config shape = NN_SHAPE(32, 64, 4, 2, 2, 40, 16);
+
+static ganz_status open_golden(golden *g, const char *device, const char *precision, const ganz_config *config,
+                               bool fake, ganz_error *err)
 {
-    const ganz_config config = {
-        .width = 32, .ffn = 64, .heads = 4, .encoder_layers = 2, .decoder_layers = 2, .vocab = 40, .max_positions = 16};
     const ganz_stepper_options options = {.tokens = TOKENS, .rows = 3, .slots = 16, .smoothing = (real)0.1};
     ganz_recipe recipe;
     ganz_recipe_defaults(&recipe);
     GANZ_TRY(ganz_device_open(&g->be, device, precision, 1, err));
-    GANZ_TRY(ganz_net_open(&g->net, &config, err));
+    GANZ_TRY(ganz_net_open(&g->net, config, err));
+    if (fake) ganz_net_set_states(&g->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
     GANZ_TRY(ganz_weights_open(&g->weights, &g->net, g->be, true, err));
     GANZ_TRY(set_parameters(g, err));
     GANZ_TRY(ganz_optim_open(&g->optim, &g->net, &g->weights, &recipe, false, err));
@@ -176,6 +181,50 @@ static int compare(golden *g, const char *precision, const double wanted[STEPS])
     return good ? 0 : 1;
 }
 
+/* ---- other kinds of networks, against the CPU ---------------------------------------------------- */
+
+static ganz_status learn(const char *device, const char *precision, const ganz_config *config, bool fake,
+                         double losses[STEPS], ganz_error *err)
+{
+    golden g = {0};
+    ganz_status status = open_golden(&g, device, precision, config, fake, err);
+    for (int step = 0; status == GANZ_OK && step < STEPS; step++) status = step_golden(&g, step, &losses[step], err);
+    close_golden(&g);
+    return status;
+}
+
+/* Ten losses of each kind, in float and rounded: those of the CPU. There they have to fall. */
+static int compare_kind(const char *name, const char *device, const char *precision, const ganz_config *config,
+                        bool fake)
+{
+    ganz_error err;
+    double here[STEPS], there[STEPS], worst = 0;
+    if (learn("cpu", "fp32", config, fake, here, &err) != GANZ_OK ||
+        learn(device, precision, config, fake, there, &err) != GANZ_OK) {
+        printf("FAILED %s: %s\n", name, err.message);
+        return 1;
+    }
+    for (int i = 0; i < STEPS; i++) {
+        const double off = fabs(there[i] / here[i] - 1);
+        if (!(off <= worst)) worst = off;
+    }
+    const double allowed = fake ? 5e-3 + tolerance(precision) : tolerance(precision); /* some codes turn */
+    const bool good = worst <= allowed && here[STEPS - 1] < here[0];
+    printf("%s%s: loss %.4f to %.4f, off by %.2g at most, %.2g allowed%s\n", name, fake ? ", rounded" : "", here[0],
+           here[STEPS - 1], worst, allowed, good ? "" : ": FAILED");
+    return good ? 0 : 1;
+}
+
+static int compare_kinds(const char *device, const char *precision)
+{
+    int code = 0;
+    ganz_config config = shape;
+    const char *name;
+    for (int kind = 0; config = shape, (name = nn_kind(kind, &config)); kind++)
+        for (int fake = 0; fake < 2; fake++) code |= compare_kind(name, device, precision, &config, fake);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     const char *const device = argc > 1 ? argv[1] : "cpu", *const precision = argc > 2 ? argv[2] : "fp32";
@@ -183,12 +232,12 @@ int main(int argc, char **argv)
     golden g = {0};
     ganz_error err;
     int code = read_losses(argc > 3 ? argv[3] : GANZ_TESTS_DIR "/golden", wanted) == STEPS ? 0 : 1;
-    const ganz_status status = code == 0 ? open_golden(&g, device, precision, &err) : GANZ_OK;
+    const ganz_status status = code == 0 ? open_golden(&g, device, precision, &shape, false, &err) : GANZ_OK;
     if (status != GANZ_OK) {
         printf("%s: %s\n", status == GANZ_EUNSUPPORTED ? "skipped" : "FAILED", err.message);
         code = status == GANZ_EUNSUPPORTED ? SKIPPED : 1;
     } else if (code == 0) {
-        code = compare(&g, precision, wanted);
+        code = compare(&g, precision, wanted) | compare_kinds(device, precision);
     }
     close_golden(&g);
     return code;

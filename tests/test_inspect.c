@@ -165,7 +165,8 @@ static void facts_of_the_model(void **state)
 
 /* ---- audits ------------------------------------------------------------------------------------- */
 
-static const ganz_line lines[] = {{"the cat sat on the mat", 22, NULL, 0}, {"", 0, NULL, 0}, {"dog", 3, NULL, 0}};
+static const ganz_line lines[] = {
+    {.text = "the cat sat on the mat", .bytes = 22}, {.text = ""}, {.text = "dog", .bytes = 3}};
 
 static ganz_translator *audited(const opened *o, bool count)
 {

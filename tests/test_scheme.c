@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "folder.h"
+#include "ganz/quantize.h"
 #include "tiny.h"
 
 #define OK(call) assert_int_equal(GANZ_OK, call)
@@ -117,6 +118,38 @@ static void files_keep_exceptions(void **state)
     ganz_model_close(&m);
 }
 
+/* A calibration by exceptions: products that stay float are counted so, and the file knows them. */
+static void calibrations_take_exceptions(void **state)
+{
+    (void)state;
+    ganz_calibration how;
+    ganz_calibration_report report;
+    ganz_model *m;
+    ganz_error err;
+    FILE *const text = fopen("text", "w");
+    assert_non_null(text);
+    fputs("the cat sat on the mat\nthe dog\n", text);
+    fclose(text);
+    assert_true(write_tiny("m", 3));
+    ganz_calibration_defaults(&how);
+    how.source = "text";
+    how.exceptions = "enc.*.self: product=float; logits: weights=5";
+    OK(ganz_calibrate("m", "i", &how, &report, &err));
+    assert_int_equal(report.products, 33 + 12); /* two and two layers */
+    assert_int_equal(report.integer_products, 33 + 12 - 4);
+    assert_int_equal(report.scales, 33 + 24 - 8);
+    OK(ganz_model_open(&m, "i", NULL));
+    assert_int_equal(ganz_net_find_site(&m->net, "logits")->rule.weight_bits, 5);
+    assert_false(ganz_net_find_pair(&m->net, "enc.1.self")->rule.integer);
+    assert_true(ganz_net_find_pair(&m->net, "dec.1.self")->rule.integer);
+    ganz_model_close(&m);
+    how.exceptions = "logits: weights=9";
+    assert_int_equal(ganz_calibrate("m", "i", &how, &report, &err), GANZ_EINVAL);
+    how.exceptions = "logits: weights=5";
+    how.method = GANZ_METHOD_DYNAMIC;
+    assert_int_equal(ganz_calibrate("m", "i", &how, &report, &err), GANZ_EINVAL);
+}
+
 /* What version 1 can say is written as version 1. */
 static void plain_files_are_of_the_first_version(void **state)
 {
@@ -144,6 +177,7 @@ int main(void)
         cmocka_unit_test(rules_follow_names),
         cmocka_unit_test(text_and_back),
         IN_FOLDER(files_keep_exceptions),
+        IN_FOLDER(calibrations_take_exceptions),
         IN_FOLDER(plain_files_are_of_the_first_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

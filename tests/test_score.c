@@ -68,7 +68,8 @@ static void expect_words(ganz_score_words how, const char *text, const char *exp
 static double bleu(const char *hyp, const char *ref, ganz_score_words how)
 {
     ganz_score s;
-    assert_int_equal(ganz_bleu(&hyp, &ref, 1, how, false, &s, NULL), GANZ_OK);
+    const ganz_score_settings settings = {GANZ_BLEU, how, false};
+    assert_int_equal(ganz_score_texts(&hyp, &ref, 1, &settings, &s, NULL), GANZ_OK);
     return s.score;
 }
 
@@ -200,7 +201,8 @@ static void t2t_scores(void **state)
     const char *const refs[] = {"The cat sat on the mat .", "A quick brown fox , 3.5 % faster."};
     const char *const hyps[] = {"The cat is on the mat .", "A quick fox , 3.5 % faster than."};
     ganz_score s;
-    assert_int_equal(ganz_bleu(hyps, refs, 2, GANZ_WORDS_T2T, false, &s, NULL), GANZ_OK);
+    const ganz_score_settings settings = {GANZ_BLEU, GANZ_WORDS_T2T, false};
+    assert_int_equal(ganz_score_texts(hyps, refs, 2, &settings, &s, NULL), GANZ_OK);
     assert_near(s.score, 51.49417860, 5e-9);
     assert_near(bleu("a x y z w", "a b c d", GANZ_WORDS_T2T), 10.68217516, 5e-9);
     assert_near(bleu("a b c d", "a b c d e", GANZ_WORDS_T2T), 77.88007831, 5e-9);

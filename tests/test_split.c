@@ -1,9 +1,8 @@
-/* Lines before they are translated: where they are cut, words that are too long to be any, the numbers of words. */
+/* Lines before they are translated: where they are cut, and words that are too long to be any. */
 #include "test.h"
 
 #include <string.h>
 
-#include "translate/align.h"
 #include "translate/split.h"
 
 static void cuts_are_good(void **state)
@@ -59,30 +58,11 @@ static void long_words_are_found(void **state)
     }
 }
 
-static void words_are_counted(void **state)
-{
-    (void)state;
-    const char text[] = " \xC3\xA4 b,\xC2\xA0(c  d\n";
-    static const struct {
-        size_t offset;
-        int word;
-    } expected[] = {{0, 0}, {1, 0}, {3, 1}, {4, 1}, {5, 1}, {5, 1}, {6, 2}, {9, 2}, {10, 3}, {13, -1}};
-    ganz_word_walk walk = {.text = text, .bytes = sizeof text - 1};
-    for (size_t i = 0; i < GANZ_COUNT(expected); i++)
-        assert_int_equal(ganz_word_at(&walk, expected[i].offset), expected[i].word);
-    ganz_link links[] = {{2, 1}, {0, 3}, {2, 0}, {0, 3}, {2, 1}};
-    assert_int_equal(ganz_links_sort(links, 5), 3);
-    const ganz_link sorted[] = {{0, 3}, {2, 0}, {2, 1}};
-    assert_memory_equal(links, sorted, sizeof sorted);
-    assert_int_equal(ganz_links_sort(links, 0), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cuts_are_good),
         cmocka_unit_test(long_words_are_found),
-        cmocka_unit_test(words_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

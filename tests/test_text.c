@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/io.h"
 #include "base/utf8.h"
 #include "ganz/io.h"
 #include "ganz/vocab.h"
 #include "text/tokenizer.h"
 #include "text/trie.h"
 #include "text/unicode.h"
+#include "text/vocab.h"
 
 /* The worked example: counts {low:5, lower:2, newest:6, widest:3, ", ":4}, min_count 3. */
 static const char *const small_entries[] = {
@@ -459,15 +461,118 @@ static void memory_may_run_out_anywhere(void **state)
     }
 }
 
+/* ---- another kind of vocabulary ----------------------------------------------------------------- */
+
+/* Bytes as ids, counted from 2 for the source and from 3 for the target, in two parts: sides that differ. */
+typedef struct bytes_vocab {
+    ganz_vocab vocab;
+    char parts[2][4];
+} bytes_vocab;
+
+static ganz_status encode_bytes(const ganz_vocab *v, const ganz_passage *p, ganz_ids *out, ganz_places *places,
+                                ganz_error *err)
+{
+    (void)v, (void)err;
+    for (size_t i = 0; i < p->bytes; i++) {
+        assert_true(ganz_grow((void **)&out->ids, &out->capacity, out->count + 1, sizeof *out->ids));
+        out->ids[out->count++] = (unsigned char)p->text[i] + (p->side == GANZ_SOURCE ? 2 : 3);
+        if (!places) continue;
+        assert_true(ganz_grow((void **)&places->begin, &places->capacity, places->count + 1, sizeof *places->begin));
+        places->begin[places->count++] = i;
+    }
+    return GANZ_OK;
+}
+
+static ganz_status decode_bytes(const ganz_vocab *v, const ganz_id_span *ids, ganz_text *out, size_t *begin,
+                                ganz_error *err)
+{
+    (void)v, (void)err, (void)begin;
+    for (size_t i = 0; i < ids->count; i++) {
+        const char byte = (char)(ids->ids[i] - (ids->side == GANZ_SOURCE ? 2 : 3));
+        assert_true(ganz_text_append(out, &byte, 1));
+    }
+    return GANZ_OK;
+}
+
+static int list_bytes(const ganz_vocab *v, ganz_vocab_part parts[GANZ_VOCAB_PARTS])
+{
+    const bytes_vocab *const own = (const bytes_vocab *)v;
+    parts[0] = (ganz_vocab_part){"source.bytes", own->parts[0], 4};
+    parts[1] = (ganz_vocab_part){"target.bytes", own->parts[1], 4};
+    return 2;
+}
+
+static void close_bytes(ganz_vocab *v) { free(v); }
+
+static const ganz_vocab_kind bytes_kind = {
+    .name = "bytes", .parts = list_bytes, .encode = encode_bytes, .decode = decode_bytes, .close = close_bytes};
+
+static ganz_vocab *open_bytes(const char *source, const char *target)
+{
+    bytes_vocab *const v = calloc(1, sizeof *v);
+    v->vocab = (ganz_vocab){&bytes_kind, {258, 259}};
+    memcpy(v->parts[0], source, 4);
+    memcpy(v->parts[1], target, 4);
+    return &v->vocab;
+}
+
+static void another_kind_fits(void **state)
+{
+    (void)state;
+    ganz_vocab *v = open_bytes("abc", "xyz"), *same = open_bytes("abc", "xyz"), *other = open_bytes("abc", "xyw");
+    ganz_vocab *subwords = small_vocab();
+    ganz_ids ids = {0};
+    ganz_text text = {0};
+    ganz_error err;
+    assert_int_equal(ganz_vocab_size(v), 259);
+    assert_int_equal(ganz_vocab_side_size(v, GANZ_SOURCE), 258);
+    assert_string_equal(ganz_vocab_kind_name(v), "bytes");
+    assert_string_equal(ganz_vocab_kind_name(subwords), "subwords");
+    assert_int_equal(ganz_vocab_encode_sentence(v, GANZ_SOURCE, " a ", 3, &ids, NULL), GANZ_OK);
+    assert_int_equal(ganz_vocab_encode_sentence(v, GANZ_TARGET, "a\r", 2, &ids, NULL), GANZ_OK);
+    assert_int_equal(ganz_vocab_encode_sentence(v, GANZ_TARGET, " \t", 2, &ids, NULL), GANZ_OK);
+    assert_int_equal(ganz_vocab_encode(v, GANZ_SOURCE, " ", 1, &ids, NULL), GANZ_OK);
+    static const int32_t expected[] = {'a' + 2, GANZ_EOS, 'a' + 3, GANZ_EOS, GANZ_EOS, ' ' + 2};
+    assert_int_equal(ids.count, 6);
+    assert_memory_equal(ids.ids, expected, sizeof expected);
+    assert_int_equal(ganz_vocab_encode_sentence(v, GANZ_SOURCE, "\xFF", 1, &ids, &err), GANZ_EINVAL);
+    assert_int_equal(ids.count, 6);
+    assert_int_equal(ganz_vocab_decode(v, GANZ_TARGET, expected + 2, 1, &text, NULL), GANZ_OK);
+    assert_int_equal(text.bytes, 1);
+    assert_int_equal(text.text[0], 'a');
+    assert_true(ganz_vocab_equal(v, same) && !ganz_vocab_equal(v, other) && !ganz_vocab_equal(v, subwords));
+    assert_true(ganz_vocab_checksum(v) == ganz_vocab_checksum(same) &&
+                ganz_vocab_checksum(v) != ganz_vocab_checksum(other));
+    size_t bytes;
+    assert_null(ganz_vocab_file(v, &bytes));
+    const char *const file = ganz_vocab_file(subwords, &bytes); /* corpora of earlier versions go by this */
+    assert_true(ganz_vocab_checksum(subwords) == ganz_checksum(file, bytes));
+    assert_null(ganz_vocab_find_kind("bytes"));
+    assert_ptr_equal(ganz_vocab_find_kind("subwords"), &ganz_subwords);
+    ganz_ids_free(&ids);
+    ganz_text_free(&text);
+    ganz_vocab_close(&v);
+    ganz_vocab_close(&same);
+    ganz_vocab_close(&other);
+    ganz_vocab_close(&subwords);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_follow_unicode),      cmocka_unit_test(strip_takes_every_space),
-        cmocka_unit_test(tokens_are_tensor2tensors),   cmocka_unit_test(escapes_are_tensor2tensors),
-        cmocka_unit_test(trie_finds_the_longest),      cmocka_unit_test(the_worked_example),
-        cmocka_unit_test(any_text_comes_back),         cmocka_unit_test(odd_ids_decode_as_tensor2tensor),
-        cmocka_unit_test(results_are_appended),        cmocka_unit_test(files_are_read_as_tensor2tensor_does),
-        cmocka_unit_test(wrong_files_are_refused),     cmocka_unit_test(a_file_opens_like_its_text),
+        cmocka_unit_test(another_kind_fits),
+        cmocka_unit_test(classes_follow_unicode),
+        cmocka_unit_test(strip_takes_every_space),
+        cmocka_unit_test(tokens_are_tensor2tensors),
+        cmocka_unit_test(escapes_are_tensor2tensors),
+        cmocka_unit_test(trie_finds_the_longest),
+        cmocka_unit_test(the_worked_example),
+        cmocka_unit_test(any_text_comes_back),
+        cmocka_unit_test(odd_ids_decode_as_tensor2tensor),
+        cmocka_unit_test(results_are_appended),
+        cmocka_unit_test(files_are_read_as_tensor2tensor_does),
+        cmocka_unit_test(wrong_files_are_refused),
+        cmocka_unit_test(a_file_opens_like_its_text),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,7 +246,8 @@ static void check_feed(const ganz_batch *b, int first, int last, const ganz_feed
     const int at = b->target_begin[first], rows = b->target_begin[last] - at;
     assert_int_equal(rows, f->target.rows);
     assert_int_equal(b->source_begin[last] - b->source_begin[first], f->source.rows);
-    assert_memory_equal(b->target_in + at, f->target.ids, sizeof(int32_t) * (size_t)rows);
+    for (int i = 0; i < rows; i++)
+        assert_int_equal(b->target_in[at + i] < 0 ? GANZ_START : b->target_in[at + i], f->target.ids[i]);
     assert_memory_equal(b->target_out + at, f->labels, sizeof(int32_t) * (size_t)rows);
     for (int i = 0; i < rows; i++) {
         assert_int_equal(b->target_row[at + i] - b->target_row[at], f->target.row[i]);

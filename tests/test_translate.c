@@ -218,7 +218,7 @@ static void links_follow_the_weights(void **state)
     (void)state;
     ganz_model *m = open_tiny(6);
     ganz_sentence sentences[SENTENCES];
-    int32_t ids[SENTENCES][24], from[128];
+    int32_t ids[SENTENCES][24], from[128], to[128];
     make_sentences(sentences, ids, m->net.config.vocab);
     ganz_decoder *d = open_decoder(m, 2, 1, 300, 0);
     ganz_aligner *a;
@@ -231,17 +231,21 @@ static void links_follow_the_weights(void **state)
     for (int i = 0; i < SENTENCES; i++) {
         const int keys = sentences[i].count, rows = found[i].count;
         memset(weights, 0, 128 * 24 * sizeof *weights);
-        OK(ganz_aligner_run(a, &sentences[i], found[i].ids, rows, from, NULL));
-        watched_logits(m, &sentences[i], found[i].ids, rows, logits, ganz_net_find_pair(&m->net, "dec.0.cross"),
-                       weights);
+        OK(ganz_aligner_run(a, &sentences[i], found[i].ids, rows, from, to, NULL));
+        for (int layer = 0; layer < 2; layer++) /* added up */
+            watched_logits(m, &sentences[i], found[i].ids, rows, logits,
+                           ganz_net_find_pair(&m->net, layer ? "dec.1.cross" : "dec.0.cross"), weights);
         for (int row = 0; row < rows; row++) {
             double sum = 0; /* each head's weights add to 1 */
             for (int k = 0; k < keys; k++) sum += (double)weights[row * keys + k];
-            assert_true(fabs(sum - 4) < 1e-5);
+            assert_true(fabs(sum - 8) < 1e-5);
             const real most = weights[row * keys + from[row]] + (real)1e-5;
             for (int k = 0; k + 1 < keys; k++) assert_true(weights[row * keys + k] <= most);
             assert_true(keys == 1 || from[row] < keys - 1);
         }
+        for (int k = 0; k < keys && rows > 0; k++)
+            for (int row = 0; row < rows; row++)
+                assert_true(weights[row * keys + k] <= weights[to[k] * keys + k] + (real)1e-5);
     }
     free(logits);
     free(weights);
@@ -408,38 +412,10 @@ static void prefix_is_kept(void **state)
 
 /* ---- links -------------------------------------------------------------------------------------- */
 
-/* Ids know where the token that they belong to begins. */
-static void tokens_have_places(void **state)
+static bool same_link(const ganz_link *a, const ganz_link *b)
 {
-    (void)state;
-    ganz_vocab *vocab = tiny_vocab();
-    const char line[] = "the thx, \xC3\xA4 cat";
-    ganz_ids ids = {0};
-    ganz_text text = {0};
-    OK(ganz_vocab_encode(vocab, GANZ_SOURCE, line, strlen(line), &ids, NULL));
-    size_t begin[64];
-    assert_true(ids.count < 64);
-    const ganz_id_span span = {ids.ids, ids.count, GANZ_SOURCE};
-    OK(ganz_vocab_decode_places(vocab, &span, &text, begin, NULL));
-    assert_int_equal(text.bytes, strlen(line));
-    assert_memory_equal(text.text, line, text.bytes);
-    /* the | th x _ | ", " | \ 2 2 8 ; _ | cat */
-    static const size_t expected[] = {0, 4, 4, 4, 7, 9, 9, 9, 9, 9, 9, 12};
-    assert_int_equal(ids.count, GANZ_COUNT(expected));
-    for (size_t i = 0; i < ids.count; i++) assert_int_equal(begin[i], expected[i]);
-    /* the same places are known where the ids are made, white space before the sentence counted */
-    const char spaced[] = " \xC2\xA0the thx, \xC3\xA4 cat \t";
-    ganz_places places = {0};
-    ids.count = 0;
-    OK(ganz_vocab_find_tokens(vocab, &(ganz_passage){spaced, strlen(spaced), GANZ_SOURCE}, &ids, &places, NULL));
-    assert_int_equal(ids.count, GANZ_COUNT(expected) + 1);
-    assert_int_equal(ids.ids[ids.count - 1], GANZ_EOS);
-    assert_int_equal(places.count, GANZ_COUNT(expected));
-    for (size_t i = 0; i < places.count; i++) assert_int_equal(places.begin[i], expected[i] + 3);
-    ganz_places_free(&places);
-    ganz_ids_free(&ids);
-    ganz_text_free(&text);
-    ganz_vocab_close(&vocab);
+    return a->source_begin == b->source_begin && a->source_end == b->source_end && a->target_begin == b->target_begin &&
+           a->target_end == b->target_end && a->weak == b->weak;
 }
 
 /* Every word of a translation has a link; nothing depends on company or threads. */
@@ -469,20 +445,27 @@ static void links_are_whole(void **state)
             ganz_word_at(&source, SIZE_MAX);
             ganz_word_at(&target, SIZE_MAX);
             bool seen[512] = {false};
-            for (int n = 0; n < r->link_count; n++) {
-                assert_in_range(r->links[n].source, 0, source.words - 1);
-                assert_in_range(r->links[n].target, 0, target.words - 1);
-                seen[r->links[n].target] = true;
-                different += r->links[n].source > 0;
+            ganz_word_link words[512];
+            int count;
+            assert_true(r->link_count < 512);
+            OK(ganz_word_links(&lines[i], r, words, &count, NULL));
+            for (int n = 0; n < count; n++) {
+                assert_in_range(words[n].source, 0, source.words - 1);
+                assert_in_range(words[n].target, 0, target.words - 1);
+                seen[words[n].target] = true;
+                different += words[n].source > 0;
             }
             for (int n = 0; n < target.words; n++) assert_true(seen[n]);
             assert_int_equal(r->link_count, one[0].best[k].link_count);
-            const size_t bytes = (size_t)r->link_count * sizeof *r->links;
-            if (bytes > 0) assert_memory_equal(r->links, one[0].best[k].links, bytes);
+            for (int n = 0; n < r->link_count; n++) assert_true(same_link(&r->links[n], &one[0].best[k].links[n]));
         }
     }
     assert_true(different > 5);
     assert_int_equal(all[1].best[0].link_count, 0);
+    lines[0].unlinked = true;
+    OK(ganz_translate(t[0], lines, TEXTS, &all, NULL));
+    assert_int_equal(all[0].best[0].link_count, 0);
+    assert_true(all[4].best[0].link_count > 0);
     ganz_translator_close(&t[0]);
     ganz_translator_close(&t[1]);
     t[0] = open_translator(m, 4, 1, 1);
@@ -562,16 +545,18 @@ static void long_lines_are_split(void **state)
     OK(ganz_translate(t, &line, 1, &whole, NULL));
     OK(ganz_translate(one, lines, PIECES, &pieces, NULL));
     double score = 0;
-    int links = 0, words = 0; /* each part has 3 words; those of the translations are counted */
+    int links = 0;
+    size_t source = 0, target = 0; /* where the part begins */
     for (int i = 0; i < PIECES; i++) {
         const ganz_translation *const part = &pieces[i].best[0];
         for (int k = 0; k < part->link_count; k++, links++) {
-            const ganz_link moved = {part->links[k].source + 3 * i, part->links[k].target + words};
-            assert_memory_equal(&whole[0].best[0].links[links], &moved, sizeof moved);
+            const ganz_link *const link = &part->links[k];
+            const ganz_link moved = {link->source_begin + source, link->source_end + source,
+                                     link->target_begin + target, link->target_end + target, link->weak};
+            assert_true(same_link(&whole[0].best[0].links[links], &moved));
         }
-        ganz_word_walk walk = {.text = part->text, .bytes = part->bytes};
-        ganz_word_at(&walk, SIZE_MAX);
-        words += walk.words;
+        source += strlen(parts[i]) + 1;
+        target += part->bytes + 1;
         strcat(strcat(expected, i ? " " : ""), pieces[i].best[0].text);
         score += pieces[i].best[0].score;
     }
@@ -680,7 +665,6 @@ int main(void)
         IN_FOLDER(endless_words_are_copied),
         IN_FOLDER(any_bytes),
         IN_FOLDER(no_memory),
-        cmocka_unit_test(tokens_have_places),
         IN_FOLDER(links_are_whole),
         IN_FOLDER(links_follow_the_weights),
     };

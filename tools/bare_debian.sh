@@ -16,7 +16,7 @@ usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 say() { echo "bare_debian: $*" >&2; }
 here=$(cd "$(dirname "$0")/.." && pwd)
 
-cache='' root='' log='' user=''
+cache='' root='' log='' user='' temporary='' child=''
 while [ $# -gt 0 ]; do
   case $1 in
   --cache | --root | --log) [ $# -ge 2 ] || usage; declare "${1#--}=$2"; shift ;;
@@ -58,16 +58,16 @@ bare() {
   fi
   command -v debootstrap >/dev/null || { say "needs debootstrap (apt-get install debootstrap)"; exit 1; }
   say "making a bare $suite with debootstrap"
-  debootstrap --variant=minbase "$suite" "$1" "$(mirror)" >"$log" 2>&1 || { tail -n 20 "$log"; exit 1; }
+  unshare --mount debootstrap --variant=minbase "$suite" "$1" "$(mirror)" >"$log" 2>&1 || { tail -n 20 "$log"; exit 1; }
   [ -z "$saved" ] && return
   mkdir -p "$cache"
   tar --zstd -cpf "$saved.part" -C "$1" --numeric-owner .
   mv "$saved.part" "$saved"
 }
 
-# inside COMMAND...: runs it in the system, with processes and mounts that end with it
+# inside COMMAND...: becomes a command in the system, whose processes and mounts end with it
 inside() {
-  unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
+  exec unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
     sh -c 'mount -t devpts devpts "$0/dev/pts" && exec chroot "$0" "$@"' "$root" \
     env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
@@ -82,33 +82,45 @@ settle() {
   proxy=${proxy:-${http_proxy:-}}
   [ -z "$proxy" ] || echo "Acquire::http::Proxy \"$proxy\";" >"$root/etc/apt/apt.conf.d/90proxy"
   [ -n "$user" ] || return 0
-  inside sh -c "apt-get update && apt-get install -y --no-install-recommends sudo && useradd -m -s /bin/bash $user &&
-    echo '$user ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/$user" >"$log" 2>&1 || { tail -n 20 "$log"; exit 1; }
+  (inside sh -c "apt-get update && apt-get install -y --no-install-recommends sudo && useradd -m -s /bin/bash $user &&
+    echo '$user ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/$user") >"$log" 2>&1 || { tail -n 20 "$log"; exit 1; }
 }
 
-if [ -n "$root" ]; then
-  [ ! -e "$root" ] || { say "$root is there already"; exit 1; }
-  mkdir -p "$root"
-  root=$(cd "$root" && pwd)
-else
-  root=$(mktemp -d "${TMPDIR:-/var/tmp}/bare_debian.XXXXXX")
-  trap 'rm -rf --one-file-system "$root"' EXIT
+{ # read as a whole before it runs, so that the script may be edited meanwhile
+  if [ -n "$root" ]; then
+    [ ! -e "$root" ] || { say "$root is there already"; exit 1; }
+    mkdir -p "$root"
+    root=$(cd "$root" && pwd)
+  else
+    root=$(mktemp -d "${TMPDIR:-/var/tmp}/bare_debian.XXXXXX")
+    temporary=$root
+  fi
+  # Stopped in the middle, the command goes first and then its folder.
+  finish() {
+    [ -z "$child" ] || { kill -KILL "$child" && wait "$child"; } 2>/dev/null || true
+    [ -z "$temporary" ] || rm -rf --one-file-system "$temporary"
+  }
+  trap finish EXIT
   trap 'exit 130' INT TERM HUP
-fi
-chmod 755 "$root"
-bare "$root"
-settle
-home=$root/${user:+home/}${user:-root}
-git clone -q --depth 1 "file://$here" "$home/ganz"
-[ -z "$user" ] || inside chown -R "$user:" "/home/$user/ganz"
+  chmod 755 "$root"
+  bare "$root"
+  settle
+  home=$root/${user:+home/}${user:-root}
+  git clone -q --depth 1 "file://$here" "$home/ganz"
+  [ -z "$user" ] || (inside chown -R "$user:" "/home/$user/ganz")
 
-say "$suite: $command as ${user:-root}; its output is in $log"
-SECONDS=0 status=0
-if [ -n "$user" ]; then
-  inside su - "$user" -c "cd ganz && $command"
-else
-  inside bash -c "cd /root/ganz && $command"
-fi >"$log" 2>&1 </dev/null || status=$?
-tail -n 15 "$log"
-say "$suite: $command as ${user:-root} ended with $status after $SECONDS s"
-exit $status
+  say "$suite: $command as ${user:-root}; its output is in $log"
+  SECONDS=0 status=0
+  if [ -n "$user" ]; then
+    enter=(su - "$user" -c "cd ganz && $command")
+  else
+    enter=(bash -c "cd /root/ganz && $command")
+  fi
+  inside "${enter[@]}" >"$log" 2>&1 </dev/null &
+  child=$!
+  wait "$child" || status=$?
+  child=
+  tail -n 15 "$log"
+  say "$suite: $command as ${user:-root} ended with $status after $SECONDS s"
+  exit $status
+}

@@ -88,7 +88,9 @@ typedef struct ganz_translator_options {
     int max_input;    /* longest input in tokens, end mark included, at least 16; 0: 256, or the model's limit if lower.
                          Longer lines are split, see ganz_translate */
     int max_length;   /* most tokens of one translation; 0: twice the input's and 50 */
-    int threads;      /* inside one call; for throughput rather open one translator for each thread */
+    const char *split; /* language of the lines, "en": those of several sentences are translated sentence by sentence;
+                          NULL: as they are */
+    int threads;       /* inside one call; for throughput rather open one translator for each thread */
     bool alignment; /* say which words come from which, see ganz_link; costs about one more pass for each result, on the
                        CPU always */
     /* "cpu", "cuda" or "cuda:N" (NULL: cpu). A GPU takes float models only and likes larger batches (16384); its
@@ -117,18 +119,21 @@ typedef struct ganz_line {
     size_t bytes;
     const char *prefix; /* what the translation must begin with, in whole words; NULL: anything */
     size_t prefix_bytes;
+    bool unlinked; /* no links are wanted for this line, although the translator makes them; saves their time */
 } ganz_line;
 
-/* A word of the translation comes from a word of the line. Words are what white space separates, counted from 0. */
+/* A token of the translation comes from a token of the line. Tokens are words and what stands between them, as ranges
+ * of bytes [begin, end) of the two texts, without white space at their ends. */
 typedef struct ganz_link {
-    int source, target;
+    size_t source_begin, source_end, target_begin, target_end;
+    bool weak; /* the best there is for a token of the line that no token of the translation comes from */
 } ganz_link;
 
 typedef struct ganz_translation {
     const char *text; /* one line of UTF-8, terminated */
     size_t bytes;
     double score;
-    const ganz_link *links; /* (link_count) rising by source, then target, each once; NULL unless asked for */
+    const ganz_link *links; /* (link_count) rising by target, then source, each once; NULL unless asked for */
     int link_count;
 } ganz_translation;
 
@@ -142,13 +147,24 @@ typedef struct ganz_result {
  * the translator: it lives until its next call or its end. A line of nothing but white space gives one empty
  * translation with score 0.
  *
- * A line of more than max_input tokens is translated in pieces, never cut. Of the bytes that fit (judged by how many
- * tokens the bytes before gave), a piece takes those up to the last sentence end, else the last comma, semicolon, colon
- * or dash, else the last space, each only in their second half, else all up to a whole character. The translations are
- * joined by spaces, their scores added; a prefix belongs to the first piece. In a line without a prefix, a word of
- * more than 1000 characters (up to white space or ideographic punctuation) is copied. */
+ * A line of several sentences (see split) and one of more than max_input tokens is translated in pieces, never cut. Of
+ * the bytes that fit (judged by how many tokens the bytes before gave), a piece takes those up to the last sentence
+ * end, else the last comma, semicolon, colon or dash, else the last space, each only in their second half, else all up
+ * to a whole character. The translations are joined by spaces, their scores added; a prefix belongs to the first piece.
+ * In a line without a prefix, a word of more than 1000 characters (up to white space or ideographic punctuation) is
+ * copied. */
 GANZ_API ganz_status ganz_translate(ganz_translator *translator, const ganz_line *lines, int count,
                                     const ganz_result **results, ganz_error *err);
+
+/* Links between words, which are what white space separates, counted from 0. */
+typedef struct ganz_word_link {
+    int source, target;
+} ganz_word_link;
+
+/* Links of a translation, without the weak ones, as links between words, rising by source, then target, each once.
+ * words has room for link_count; *count says how many there are. */
+GANZ_API ganz_status ganz_word_links(const ganz_line *line, const ganz_translation *translation, ganz_word_link *words,
+                                     int *count, ganz_error *err);
 
 #ifdef __cplusplus
 }

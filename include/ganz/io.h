@@ -31,6 +31,9 @@ GANZ_API ganz_status ganz_lines_next(ganz_lines *lines, const char **text, size_
 GANZ_API long long ganz_lines_number(const ganz_lines *lines);
 GANZ_API const char *ganz_lines_name(const ganz_lines *lines);
 
+/* True if the line last returned ended in "\n". */
+GANZ_API bool ganz_lines_whole(const ganz_lines *lines);
+
 /* How far into the file the lines so far reach, in bytes as they lie there, compressed or not; compressed ones are
  * read some way ahead. */
 GANZ_API unsigned long long ganz_lines_position(const ganz_lines *lines);

@@ -31,16 +31,18 @@ typedef struct ganz_calibration {
     long long weight_range; /* GANZ_WEIGHT_RANGE_*; AUTO: FIT below 8 bits with GANZ_METHOD_KL, but not per_row. Neither
                              * with _CLIP nor _DYNAMIC */
     bool float_lookup;      /* embeddings are looked up in a float table of their own */
-    bool power_of_two;  /* all scales are rounded up to powers of two; neither this nor float_lookup, attention_bits and
-                         * bias_bits go with GANZ_METHOD_DYNAMIC, where dense and per_row are a matter of course */
-    double clip;        /* range of GANZ_METHOD_CLIP */
-    const char *source; /* text file, one sentence a line; plain or compressed */
-    const char *target; /* its translation, line by line; NULL: what the model itself makes of the source */
-    long long most_lines;  /* 0: all */
-    int beam;              /* of the model's own translations */
-    int threads;           /* 0: all cores; results are the same for any number */
-    const char *command;   /* noted in the file, or NULL */
-    const ganz_flag *stop; /* or NULL */
+    bool power_of_two; /* all scales are rounded up to powers of two; neither this nor float_lookup, attention_bits and
+                        * bias_bits go with GANZ_METHOD_DYNAMIC, where dense and per_row are a matter of course */
+    const char *exceptions; /* products that are rounded otherwise than the rest, or not at all: "logits: weights=8;
+                             * dec.*.ffn.out: product=float", see docs/FORMAT.md; NULL: none. Not with _DYNAMIC */
+    double clip;            /* range of GANZ_METHOD_CLIP */
+    const char *source;     /* text file, one sentence a line; plain or compressed */
+    const char *target;     /* its translation, line by line; NULL: what the model itself makes of the source */
+    long long most_lines;   /* 0: all */
+    int beam;               /* of the model's own translations */
+    int threads;            /* 0: all cores; results are the same for any number */
+    const char *command;    /* noted in the file, or NULL */
+    const ganz_flag *stop;  /* or NULL */
     /* Called now and then with the lines done. May be NULL. */
     void (*progress)(void *context, long long lines);
     void *context;

@@ -11,6 +11,11 @@
 extern "C" {
 #endif
 
+enum { GANZ_RECIPE_NORM_PRE, GANZ_RECIPE_NORM_POST };
+enum { GANZ_RECIPE_RELU, GANZ_RECIPE_SWISH, GANZ_RECIPE_GELU, GANZ_RECIPE_GELU_SIGMOID };
+enum { GANZ_RECIPE_BIAS_NONE, GANZ_RECIPE_BIAS_QO, GANZ_RECIPE_BIAS_ALL };
+enum { GANZ_RECIPE_POSITIONS_T2T, GANZ_RECIPE_POSITIONS_HALF };
+enum { GANZ_RECIPE_TABLES_ONE, GANZ_RECIPE_TABLES_SOURCE, GANZ_RECIPE_TABLES_OUTPUT, GANZ_RECIPE_TABLES_THREE };
 enum { GANZ_OPTIMIZER_ADAFACTOR, GANZ_OPTIMIZER_ADAM };
 enum { GANZ_BATCH_PACKED, GANZ_BATCH_SENTENCES };
 enum { GANZ_METHOD_LEARNED, GANZ_METHOD_MAX, GANZ_METHOD_KL, GANZ_METHOD_CLIP, GANZ_METHOD_DYNAMIC };
@@ -23,6 +28,15 @@ enum { GANZ_PRECISION_AUTO, GANZ_PRECISION_FP32, GANZ_PRECISION_TF32, GANZ_PRECI
 typedef struct ganz_recipe {
     /* the network */
     long long width, ffn, heads, encoder_layers, decoder_layers;
+    long long norm;       /* GANZ_RECIPE_NORM_* */
+    long long activation; /* GANZ_RECIPE_* */
+    double norm_epsilon;
+    long long attention_bias; /* GANZ_RECIPE_BIAS_* */
+    long long positions;      /* GANZ_RECIPE_POSITIONS_* */
+    long long first_position;
+    double embedding_scale;
+    long long tables; /* GANZ_RECIPE_TABLES_* */
+    bool logits_bias, start_vector, target_space;
     /* what keeps it from learning by heart */
     double dropout, dropout_relu, dropout_attention, label_smoothing;
     /* how it learns */
@@ -84,6 +98,7 @@ typedef struct ganz_setting {
     bool fixed;           /* the same for a whole run, resumed or not */
     ganz_setting_use use;
     const char *help;
+    bool quiet; /* files do not note it while it has its default: they are older than it */
 } ganz_setting;
 
 /* The table, in the order of the struct. */

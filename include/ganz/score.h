@@ -90,9 +90,9 @@ GANZ_API void ganz_score_signature(const ganz_score_settings *settings, int resa
 /* "BLEU" or "chrF2" */
 GANZ_API const char *ganz_metric_name(ganz_metric metric);
 
-/* BLEU of terminated strings in memory. */
-GANZ_API ganz_status ganz_bleu(const char *const *hyps, const char *const *refs, size_t count, ganz_score_words words,
-                               bool lowercase, ganz_score *score, ganz_error *err);
+/* The score of terminated strings in memory. */
+GANZ_API ganz_status ganz_score_texts(const char *const *hyps, const char *const *refs, size_t count,
+                                      const ganz_score_settings *settings, ganz_score *score, ganz_error *err);
 
 #ifdef __cplusplus
 }

@@ -30,6 +30,7 @@ struct ganz_lines {
     char *text; /* decoded bytes [at, end) */
     size_t capacity, at, end, scanned;
     bool ended;
+    bool cut; /* the line last returned had a newline behind it */
     long long number;
 };
 
@@ -254,6 +255,7 @@ ganz_status ganz_lines_next(ganz_lines *l, const char **text, size_t *bytes, gan
             *text = l->text + l->at;
             *bytes = stop - l->at;
             l->at = l->scanned = newline ? stop + 1 : stop;
+            l->cut = newline != NULL;
             l->number++;
             return GANZ_OK;
         }
@@ -281,6 +283,7 @@ unsigned long long ganz_lines_position(const ganz_lines *l)
 }
 
 long long ganz_lines_number(const ganz_lines *l) { return l->number; }
+bool ganz_lines_whole(const ganz_lines *l) { return l->cut; }
 const char *ganz_lines_name(const ganz_lines *l) { return l->name; }
 
 ganz_status ganz_text_file_bytes(const char *path, unsigned long long *bytes, ganz_error *err)

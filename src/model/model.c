@@ -26,17 +26,6 @@ static ganz_status write_text(ganz_writer *w, const char *key, const char *text,
     return text ? ganz_writer_text(w, key, text, err) : GANZ_OK;
 }
 
-static ganz_status write_config(ganz_writer *w, const ganz_config *c, ganz_error *err)
-{
-    GANZ_TRY(ganz_writer_int(w, "width", c->width, err));
-    GANZ_TRY(ganz_writer_int(w, "ffn", c->ffn, err));
-    GANZ_TRY(ganz_writer_int(w, "heads", c->heads, err));
-    GANZ_TRY(ganz_writer_int(w, "encoder_layers", c->encoder_layers, err));
-    GANZ_TRY(ganz_writer_int(w, "decoder_layers", c->decoder_layers, err));
-    GANZ_TRY(ganz_writer_int(w, "vocab_size", c->vocab, err));
-    return ganz_writer_int(w, "max_positions", c->max_positions, err);
-}
-
 /* One width says it all where there is one. */
 static ganz_status write_scheme(ganz_writer *w, const ganz_scheme *scheme, ganz_error *err)
 {
@@ -56,11 +45,11 @@ static ganz_status write_scheme(ganz_writer *w, const ganz_scheme *scheme, ganz_
 ganz_status ganz_model_write_info(ganz_writer *w, const ganz_model_info *info, const ganz_scheme *scheme,
                                   ganz_error *err)
 {
-    const bool first = !scheme || scheme->exceptions == 0;
+    const bool first = ganz_config_is_plain(&info->config) && (!scheme || scheme->exceptions == 0);
     GANZ_TRY(ganz_writer_text(w, "format", "ganz", err));
     GANZ_TRY(ganz_writer_int(w, "version", first ? GANZ_MODEL_FIRST : GANZ_MODEL_VERSION, err));
     GANZ_TRY(ganz_writer_text(w, "weights", scheme ? "codes" : "float", err));
-    GANZ_TRY(write_config(w, &info->config, err));
+    GANZ_TRY(ganz_model_write_config(w, &info->config, err));
     GANZ_TRY(write_text(w, "source_language", info->source_language, err));
     GANZ_TRY(write_text(w, "target_language", info->target_language, err));
     GANZ_TRY(write_text(w, "command", info->command, err));
@@ -147,20 +136,6 @@ static ganz_status read_number(const ganz_container *file, const char *key, int6
     return GANZ_OK;
 }
 
-static ganz_status read_config(const ganz_container *file, ganz_config *c, ganz_error *err)
-{
-    GANZ_TRY(read_number(file, "width", INT32_MAX, &c->width, err));
-    GANZ_TRY(read_number(file, "ffn", INT32_MAX, &c->ffn, err));
-    GANZ_TRY(read_number(file, "heads", INT32_MAX, &c->heads, err));
-    GANZ_TRY(read_number(file, "encoder_layers", INT32_MAX, &c->encoder_layers, err));
-    GANZ_TRY(read_number(file, "decoder_layers", INT32_MAX, &c->decoder_layers, err));
-    GANZ_TRY(read_number(file, "vocab_size", INT32_MAX, &c->vocab, err));
-    GANZ_TRY(read_number(file, "max_positions", GANZ_MODEL_POSITIONS, &c->max_positions, err));
-    ganz_error why;
-    if (ganz_config_check(c, &why) == GANZ_OK) return GANZ_OK;
-    return ganz_fail(err, GANZ_EFORMAT, "%s: %s", ganz_container_name(file), why.message);
-}
-
 /* Bits of a kind of codes, which may be missing where they have a standard. */
 static ganz_status read_width(const ganz_container *file, const char *key, int standard, int *width, ganz_error *err)
 {
@@ -229,7 +204,7 @@ ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *in
     info->source_language = ganz_container_text(file, "source_language");
     info->target_language = ganz_container_text(file, "target_language");
     info->command = ganz_container_text(file, "command");
-    return read_config(file, &info->config, err);
+    return ganz_model_read_config(file, &info->config, err);
 }
 
 static ganz_status get_part(void *context, const char *part, const char **data, size_t *bytes, ganz_error *err)

@@ -60,6 +60,12 @@ ganz_status ganz_model_write_vocab(ganz_writer *writer, const ganz_vocab *vocab,
 /* Format, version, configuration and texts; scheme: of an integer model, NULL: float weights. */
 ganz_status ganz_model_write_info(ganz_writer *writer, const ganz_model_info *info, const ganz_scheme *scheme,
                                   ganz_error *err);
+/* Its part about the network (config_file.c). */
+ganz_status ganz_model_write_config(ganz_writer *writer, const ganz_config *config, ganz_error *err);
+ganz_status ganz_model_read_config(const ganz_container *file, ganz_config *config, ganz_error *err);
+const char *ganz_activation_name(ganz_activation activation);            /* "relu"; not of NONE */
+void ganz_attention_bias_names(const ganz_config *config, char text[8]); /* "q o" */
+
 /* Checks format and version, and reads the configuration. The texts live as long as the container. */
 ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *info, ganz_error *err);
 ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config *config, ganz_vocab **vocab,

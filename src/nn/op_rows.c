@@ -119,46 +119,50 @@ static const ganz_code_out *code_outs(ganz_pass *pass, const ganz_tensor *y)
     return outs;
 }
 
+/* Tensors of one norm, all taken; and its call, but for what is dropped. */
+static norm_node norm_of(ganz_pass *pass, const ganz_stream *s, const ganz_norm_layer *norm, ganz_tensor *y)
+{
+    const int rows = s->x->m.rows, d = s->x->m.cols;
+    norm_node n = {.x = s->x, .delta = s->delta, .sum = s->x, .y = y};
+    n.call = (ganz_norm_call){.rows = rows,
+                              .cols = d,
+                              .x = s->x->m.data,
+                              .delta = s->delta ? s->delta->m : (ganz_matrix){0},
+                              .eps = norm->epsilon,
+                              .gain = ganz_pass_param(pass, norm->gain),
+                              .bias = ganz_pass_param(pass, norm->bias),
+                              .y = y->m,
+                              .outs = y->uses,
+                              .gain_grad = ganz_pass_param_grad(pass, norm->gain),
+                              .bias_grad = ganz_pass_param_grad(pass, norm->bias)};
+    if (pass->tape) n.call.stats = ganz_pass_take(pass, 2 * (size_t)rows, sizeof(real));
+    if (pass->tape && s->delta) n.sum = ganz_tensor_new(pass, rows, d, GANZ_REAL);
+    n.call.codes = code_outs(pass, y);
+    if (!pass->failed) n.call.sum = n.sum->m.data;
+    return n;
+}
+
 ganz_tensor *ganz_op_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer *norm, const ganz_readers *readers)
 {
     if (pass->failed) return NULL;
-    ganz_tensor *const before = s->x, *const delta = s->delta;
-    const int rows = before->m.rows, d = before->m.cols;
-    ganz_tensor *const y =
-        norm->after ? ganz_tensor_for_stream(pass, before, readers) : ganz_tensor_for_readers(pass, rows, d, readers);
+    const int rows = s->x->m.rows, d = s->x->m.cols;
     const ganz_tokens *const tokens = s->tokens;
-    const ganz_drop drop =
-        delta ? ganz_pass_drop(pass, pass->dropout.residual, tokens->packed_rows, d, tokens->row) : (ganz_drop){0};
-    real *const stats = pass->tape ? ganz_pass_take(pass, 2 * (size_t)rows, sizeof(real)) : NULL;
-    ganz_tensor *const sum = delta && pass->tape ? ganz_tensor_new(pass, rows, d, GANZ_REAL) : before;
-    const ganz_code_out *const codes = pass->failed ? NULL : code_outs(pass, y);
+    ganz_tensor *const y =
+        norm->after ? ganz_tensor_for_stream(pass, s->x, readers) : ganz_tensor_for_readers(pass, rows, d, readers);
+    const real rate = s->delta ? pass->dropout.residual : 0;
+    const ganz_drop drop = ganz_pass_drop(pass, rate, tokens->packed_rows, d, tokens->row);
     if (pass->failed) return NULL;
-    const ganz_norm_call call = {.rows = rows,
-                                 .cols = d,
-                                 .x = before->m.data,
-                                 .delta = delta ? delta->m : (ganz_matrix){0},
-                                 .drop = drop,
-                                 .eps = norm->epsilon,
-                                 .gain = ganz_pass_param(pass, norm->gain),
-                                 .bias = ganz_pass_param(pass, norm->bias),
-                                 .sum = sum->m.data,
-                                 .y = y->m,
-                                 .outs = y->uses,
-                                 .codes = codes,
-                                 .stats = stats,
-                                 .gain_grad = ganz_pass_param_grad(pass, norm->gain),
-                                 .bias_grad = ganz_pass_param_grad(pass, norm->bias)};
-    if (y->uses && y->use[0].out.m.type == GANZ_S8) pass->be->norm_codes(pass->be, &call);
-    else pass->be->norm(pass->be, &call);
+    norm_node made = norm_of(pass, s, norm, y);
+    if (pass->failed) return NULL;
+    made.call.drop = drop;
+    if (y->uses && y->use[0].out.m.type == GANZ_S8) pass->be->norm_codes(pass->be, &made.call);
+    else pass->be->norm(pass->be, &made.call);
     norm_node *const n = ganz_record(pass, sizeof *n, norm_backward);
     if (n) {
-        n->call = call;
-        n->x = before;
-        n->delta = delta;
-        n->sum = sum;
-        n->y = y;
+        made.node = n->node;
+        *n = made;
     }
-    s->x = norm->after ? y : sum;
+    s->x = norm->after ? y : made.sum;
     s->delta = NULL;
     return pass->failed ? NULL : y;
 }

@@ -1,4 +1,4 @@
-/* BLEU: clipped n-gram matches and a brevity penalty, with the smoothings of sacrebleu. */
+/* BLEU: words become numbers, their n-grams are matched, and the precisions are smoothed as sacrebleu does it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* chrF: F-scores of character n-grams, averaged over their orders as sacrebleu does. */
+/* chrF2: matches of 1- to 6-grams of characters, white space left out. */
 #include "text/metric.h"
 
 enum { ORDERS = GANZ_CHRF_ORDERS };

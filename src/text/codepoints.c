@@ -1,4 +1,4 @@
-/* Text as a growing array of code points. */
+/* Arrays of code points: decoding, stripping and lowercase as Python does it. */
 #include "text/codepoints.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Token counts: an open-addressing hash table whose keys lie end to end in one text. */
+/* A hash table from tokens to their numbers of occurrences, with open addressing. */
 #include "text/counts.h"
 
 #include <string.h>

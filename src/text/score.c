@@ -1,4 +1,4 @@
-/* Scores of translations: sentences become statistics of their metric, and statistics become scores. */
+/* Scorers: segments are counted as they come, and the score is made of the sums. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,12 +100,11 @@ void ganz_score_signature(const ganz_score_settings *settings, int resamples, ui
              settings->lowercase ? "lc" : "mixed", how, ganz_version());
 }
 
-ganz_status ganz_bleu(const char *const *hyps, const char *const *refs, size_t count, ganz_score_words words,
-                      bool lowercase, ganz_score *score, ganz_error *err)
+ganz_status ganz_score_texts(const char *const *hyps, const char *const *refs, size_t count,
+                             const ganz_score_settings *settings, ganz_score *score, ganz_error *err)
 {
-    const ganz_score_settings settings = {GANZ_BLEU, words, lowercase};
     ganz_scorer *s;
-    GANZ_TRY(ganz_scorer_open(&s, &settings, err));
+    GANZ_TRY(ganz_scorer_open(&s, settings, err));
     ganz_status status = GANZ_OK;
     for (size_t i = 0; i < count && status == GANZ_OK; i++)
         status = ganz_scorer_add(s, hyps[i], strlen(hyps[i]), refs[i], strlen(refs[i]), err);

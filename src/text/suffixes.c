@@ -1,4 +1,4 @@
-/* The sorted suffixes of all tokens, by quicksort in three parts, one character deeper for the equal ones. */
+/* Suffixes are sorted by multikey quicksort, character after character. */
 #include "text/suffixes.h"
 
 #include "text/tokenizer.h"

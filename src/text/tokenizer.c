@@ -1,4 +1,4 @@
-/* Tensor2Tensor's tokens: runs of letters and digits, and the runs between them. */
+/* Runs of alphanumeric and of other characters, and the escapes that let every text be spelled in an alphabet. */
 #include "text/tokenizer.h"
 
 #include "base/utf8.h"

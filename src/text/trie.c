@@ -1,4 +1,4 @@
-/* A trie of bytes in one array: the longest entry that a text begins with is found by walking it. */
+/* The trie is built from sorted entries, one depth after the other, so that siblings lie side by side. */
 #include "text/trie.h"
 
 #include <stdlib.h>

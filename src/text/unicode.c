@@ -1,4 +1,4 @@
-/* Character classes, lower case and white space, from utf8proc's tables. */
+/* Character classes by Unicode category, and stripping of white space. */
 #include "text/unicode.h"
 
 #include <utf8proc.h>
@@ -8,6 +8,30 @@ bool ganz_is_alnum_wide(int32_t code)
     const utf8proc_category_t c = utf8proc_category(code);
     return (c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_LO) ||
            (c >= UTF8PROC_CATEGORY_ND && c <= UTF8PROC_CATEGORY_NO);
+}
+
+bool ganz_is_upper(int32_t code)
+{
+    if (code < 0x80) return code >= 'A' && code <= 'Z';
+    const utf8proc_category_t c = utf8proc_category(code);
+    return c == UTF8PROC_CATEGORY_LU || c == UTF8PROC_CATEGORY_LT;
+}
+
+bool ganz_is_lower(int32_t code)
+{
+    return code < 0x80 ? code >= 'a' && code <= 'z' : utf8proc_category(code) == UTF8PROC_CATEGORY_LL;
+}
+
+int32_t ganz_to_upper(int32_t code)
+{
+    if (code < 0x80) return code >= 'a' && code <= 'z' ? code - 32 : code;
+    return utf8proc_toupper(code);
+}
+
+int32_t ganz_to_lower(int32_t code)
+{
+    if (code < 0x80) return code >= 'A' && code <= 'Z' ? code + 32 : code;
+    return utf8proc_tolower(code);
 }
 
 bool ganz_is_space(int32_t code)

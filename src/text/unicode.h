@@ -1,4 +1,4 @@
-/* The two classes of characters that Tensor2Tensor's text rules know. Categories come from utf8proc. */
+/* Classes of characters: the two that Tensor2Tensor's text rules know, and case. Categories come from utf8proc. */
 #ifndef GANZ_TEXT_UNICODE_H
 #define GANZ_TEXT_UNICODE_H
 
@@ -13,6 +13,12 @@ static inline bool ganz_is_alnum(int32_t code)
     const uint32_t c = (uint32_t)code;
     return c < 0x80 ? (c | 0x20) - 'a' < 26 || c - '0' < 10 : ganz_is_alnum_wide(code);
 }
+
+/* Case, one character at a time. Title case is upper; what has no other case stays as it is. */
+bool ganz_is_upper(int32_t code);
+bool ganz_is_lower(int32_t code);
+int32_t ganz_to_upper(int32_t code);
+int32_t ganz_to_lower(int32_t code);
 
 /* What Python's str.strip() takes away. */
 bool ganz_is_space(int32_t code);

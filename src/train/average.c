@@ -33,7 +33,7 @@ static ganz_status check_same(const mean *m, const ganz_container *file, ganz_er
     bool same;
     GANZ_TRY(ganz_model_read_info(file, &info, err));
     GANZ_TRY(ganz_model_check_float(file, &info, err));
-    if (memcmp(&info.config, &m->info.config, sizeof info.config) != 0)
+    if (!ganz_config_same(&info.config, &m->info.config) || info.config.max_positions != m->info.config.max_positions)
         return ganz_fail(err, GANZ_EINVAL, "%s and %s are models of different shapes", ganz_container_name(m->file),
                          ganz_container_name(file));
     GANZ_TRY(ganz_model_same_vocab(file, &info.config, m->vocab, &same, err));

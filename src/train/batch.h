@@ -10,9 +10,9 @@
 typedef struct ganz_batch {
     int source_rows, target_rows; /* tokens */
     int segments;
-    const int32_t *source_ids; /* (source_rows) */
-    const int32_t *target_in;  /* (target_rows) the token before in its row; -1: start, a zero vector */
-    const int32_t *target_out; /* (target_rows) label */
+    const int32_t *source_ids;                        /* (source_rows) */
+    const int32_t *target_in;                         /* (target_rows) the token before in its row; -1: the start */
+    const int32_t *target_out;                        /* (target_rows) label */
     const int32_t *source_position, *target_position; /* from 0 in each segment */
     const int32_t *source_row, *source_slot;          /* row in the batch, slot in the row */
     const int32_t *target_row, *target_slot;

@@ -94,10 +94,14 @@ static ganz_status write_settings(ganz_writer *writer, const ganz_recipe *recipe
 {
     int count;
     const ganz_setting *const table = ganz_recipe_table(&count);
+    ganz_recipe usual;
+    ganz_recipe_defaults(&usual);
     for (int i = 0; i < count; i++) {
-        char key[64], text[32];
+        char key[64], text[32], standard[32];
         snprintf(key, sizeof key, "recipe.%s", table[i].name);
         ganz_recipe_get(recipe, &table[i], text);
+        ganz_recipe_get(&usual, &table[i], standard);
+        if (table[i].quiet && strcmp(text, standard) == 0) continue;
         GANZ_TRY(ganz_writer_text(writer, key, text, err));
     }
     return GANZ_OK;

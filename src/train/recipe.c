@@ -13,7 +13,13 @@
 #define ROW(field, name, kind, min, max, choices, standard, fixed, use, help)                                        \
     {                                                                                                                \
         name, GANZ_SETTING_##kind, offsetof(ganz_recipe, field), min, max, choices, standard, fixed, GANZ_USE_##use, \
-            help                                                                                                     \
+            help, false                                                                                              \
+    }
+/* Of the network, younger than version 1 of model files. */
+#define KIND(field, name, kind, min, max, choices, standard, help)                                                  \
+    {                                                                                                               \
+        name, GANZ_SETTING_##kind, offsetof(ganz_recipe, field), min, max, choices, standard, true, GANZ_USE_TRAIN, \
+            help, true                                                                                              \
     }
 #define INT(field, name, min, max, standard, use, help) \
     ROW(field, name, INT, min, max, NULL, standard, false, use, help)
@@ -31,6 +37,25 @@ static const ganz_setting table[] = {
     SHAPE(heads, "heads", 1, 256, "8", TRAIN, "attention heads; divides the width"),
     SHAPE(encoder_layers, "encoder-layers", 1, 64, "6", TRAIN, "layers of the encoder"),
     SHAPE(decoder_layers, "decoder-layers", 1, 64, "6", TRAIN, "layers of the decoder"),
+
+    KIND(norm, "norm", CHOICE, 0, 0, "pre|post", "pre", "layer norm before or after each sublayer"),
+    KIND(activation, "activation", CHOICE, 0, 0, "relu|swish|gelu|gelu-sigmoid", "relu",
+         "inside the feed-forward layers"),
+    KIND(norm_epsilon, "norm-epsilon", REAL, 1e-12, 1, NULL, "1e-06", "added to the variance in layer norms"),
+    KIND(attention_bias, "attention-bias", CHOICE, 0, 0, "none|qo|all", "none",
+         "biases of the projections of attention: none, of queries and outputs, or all"),
+    KIND(positions, "positions", CHOICE, 0, 0, "t2t|half", "t2t",
+         "frequencies of the timing signal: 10000^(-i/(width/2-1)), or 10000^(-i/(width/2))"),
+    KIND(first_position, "first-position", INT, 0, 16, NULL, "0", "number of the first token's position"),
+    KIND(embedding_scale, "embedding-scale", REAL, 0, 1000000, NULL, "0",
+         "factor of embeddings; 0: the root of the width"),
+    KIND(tables, "tables", CHOICE, 0, 0, "one|source|output|three", "one",
+         "of embeddings: one; another one for the source, or for the output; or three"),
+    KIND(logits_bias, "logits-bias", FLAG, 0, 0, NULL, "false", "a bias for each word of the output"),
+    KIND(start_vector, "start-vector", FLAG, 0, 0, NULL, "false",
+         "the decoder begins with a learned vector, not zeros"),
+    KIND(target_space, "target-space", FLAG, 0, 0, NULL, "true",
+         "a learned vector is added to all inputs of the encoder"),
 
     REAL(dropout, "dropout", 0, 0.9, "0.1", BOTH, "dropout of embeddings and residual branches"),
     REAL(dropout_relu, "dropout-relu", 0, 0.9, "0.1", BOTH, "dropout inside the feed-forward layers"),

@@ -65,9 +65,9 @@ static ganz_status take_pair(walk *w, ganz_recipe *recipe, bool *seen)
     return advance(w);
 }
 
-static ganz_status take_file(walk *w, ganz_recipe *recipe)
+/* `seen` has a flag for each setting, all false. */
+static ganz_status take_file(walk *w, ganz_recipe *recipe, bool *seen)
 {
-    bool seen[128] = {false};
     GANZ_TRY(advance(w)); /* the stream's start */
     GANZ_TRY(advance(w)); /* the document's, or the end of an empty file */
     if (w->event.type == YAML_STREAM_END_EVENT) return GANZ_OK;
@@ -91,7 +91,12 @@ ganz_status ganz_recipe_parse(ganz_recipe *recipe, const char *text, size_t byte
     yaml_parser_set_input_string(&w.parser, (const unsigned char *)text, bytes);
     yaml_parser_set_encoding(&w.parser, YAML_UTF8_ENCODING);
     ganz_recipe fresh = *recipe; /* a file that is refused changes nothing */
-    const ganz_status status = take_file(&w, &fresh);
+    int settings;
+    ganz_recipe_table(&settings);
+    bool *const seen = ganz_alloc((size_t)settings, sizeof *seen);
+    const ganz_status status =
+        seen ? take_file(&w, &fresh, seen) : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", name);
+    ganz_free(seen);
     if (w.holds) yaml_event_delete(&w.event);
     yaml_parser_delete(&w.parser);
     if (status == GANZ_OK) *recipe = fresh;

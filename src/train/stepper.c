@@ -164,10 +164,12 @@ ganz_status ganz_stepper_reserve(ganz_stepper *stepper, ganz_error *err)
 static ganz_status take_memory(ganz_stepper *stepper, ganz_error *err)
 {
     void *block;
+    const ganz_config *const c = &stepper->net->config;
+    const int words = c->source_vocab > c->vocab ? c->source_vocab : c->vocab;
     GANZ_TRY(ganz_stepper_reserve(stepper, err));
     GANZ_TRY(stepper->be->alloc(stepper->be, &block, 6 * sizeof *stepper->sums, err));
     stepper->sums = block;
-    return ganz_upload_open(&stepper->upload, stepper->be, stepper->options.tokens, stepper->net->config.vocab, err);
+    return ganz_upload_open(&stepper->upload, stepper->be, stepper->options.tokens, words, err);
 }
 
 ganz_status ganz_stepper_open(ganz_stepper *stepper, const ganz_net *net, const ganz_weights *weights,

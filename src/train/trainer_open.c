@@ -1,4 +1,5 @@
 /* Opening a trainer: model or fresh parameters, corpus, device, teachers, memory of a pass, validation text. */
+#include "train/shape.h"
 #include "train/trainer_state.h"
 
 static ganz_status open_device(ganz_trainer *t, ganz_error *err)
@@ -15,13 +16,7 @@ static ganz_config config_of(const ganz_trainer *t)
 {
     const ganz_recipe *const r = &t->recipe;
     if (t->start) return t->info.config;
-    return (ganz_config){.width = (int)r->width,
-                         .ffn = (int)r->ffn,
-                         .heads = (int)r->heads,
-                         .encoder_layers = (int)r->encoder_layers,
-                         .decoder_layers = (int)r->decoder_layers,
-                         .vocab = t->corpus->vocab_size,
-                         .max_positions = GANZ_TRAIN_POSITIONS};
+    return ganz_recipe_config(r, t->corpus->vocab_size, GANZ_TRAIN_POSITIONS);
 }
 
 /* The network's timing table reaches to the longest output of the longest input, as a model's does. */
@@ -50,11 +45,7 @@ static ganz_status open_start(ganz_trainer *t, ganz_error *err)
     GANZ_TRY(ganz_model_read_info(t->start, &t->info, err));
     GANZ_TRY(ganz_model_check_float(t->start, &t->info, err));
     GANZ_TRY(ganz_model_read_vocab(t->start, &t->info.config, &t->vocab, err));
-    r->width = t->info.config.width;
-    r->ffn = t->info.config.ffn;
-    r->heads = t->info.config.heads;
-    r->encoder_layers = t->info.config.encoder_layers;
-    r->decoder_layers = t->info.config.decoder_layers;
+    ganz_recipe_note_config(r, &t->info.config);
     return GANZ_OK;
 }
 

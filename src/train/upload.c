@@ -68,6 +68,15 @@ static const int32_t *put(cursor *c, const int32_t *from, int count, int32_t les
     return device;
 }
 
+/* A batch says -1 where the decoder begins. */
+static const int32_t *put_ids(cursor *c, const int32_t *ids, int count)
+{
+    const int32_t *device;
+    int32_t *const to = next(c, (size_t)count, &device);
+    for (int i = 0; i < count; i++) to[i] = ids[i] < 0 ? GANZ_START : ids[i];
+    return device;
+}
+
 /* Token numbers by rising id, equal ids in rising order: a counting sort. Ids below 1 come first. */
 static const int32_t *put_by_id(cursor *c, const int32_t *ids, int count)
 {
@@ -88,7 +97,7 @@ static ganz_tokens put_tokens(cursor *c, const side *s, int first, int last)
 {
     const int at = s->begin[first], rows = s->begin[last] - at;
     ganz_tokens t = {.rows = rows};
-    t.ids = put(c, s->ids + at, rows, 0);
+    t.ids = put_ids(c, s->ids + at, rows);
     t.positions = put(c, s->position + at, rows, 0);
     if (!s->row) return t;
     t.row = put(c, s->row + at, rows, s->row[at]);

@@ -42,17 +42,18 @@ void ganz_aligner_close(ganz_aligner **aligner)
 
 /* ---- the pass ----------------------------------------------------------------------------------- */
 
-/* The layer before the last looks at the word it is about to say; the last one often at the end of the sentence. */
-static const ganz_pair *read_pair(const ganz_net *net)
+/* The layer before the last looks at the word it is about to say, but little at signs; the last one the other way
+ * round. Together they are right where either alone is wrong. */
+static const ganz_pair *watched_pair(const ganz_net *net, int from_end)
 {
-    const ganz_pair *last = NULL, *before = NULL;
+    const ganz_pair *last[2] = {NULL, NULL};
     for (int i = 0; i < net->decoder.count; i++) {
         const ganz_sublayer *const layer = &net->decoder.sublayer[i];
         if (layer->kind != GANZ_CROSS_ATTENTION) continue;
-        before = last;
-        last = layer->pair;
+        last[1] = last[0];
+        last[0] = layer->pair;
     }
-    return before ? before : last;
+    return last[from_end];
 }
 
 static ganz_spans one_segment(const int32_t *queries, const int32_t *keys, bool causal)
@@ -83,17 +84,19 @@ static void read_weights(void *context, ganz_pass *pass)
     const size_t cells = (size_t)r->rows * (size_t)count;
     int32_t *const positions = ganz_arena_take(pass->device, (size_t)longest, sizeof *positions);
     int32_t *const shifted = ganz_arena_take(pass->device, (size_t)r->rows, sizeof *shifted);
-    ganz_watch watch = {read_pair(r->aligner->net), ganz_arena_take(pass->device, cells, sizeof(real))};
-    pass->failed = !positions || !shifted || !watch.weights;
+    real *const weights = ganz_arena_take(pass->device, cells, sizeof *weights); /* both watches add to it */
+    ganz_watch watch[2] = {{watched_pair(r->aligner->net, 0), weights}, {watched_pair(r->aligner->net, 1), weights}};
+    pass->failed = !positions || !shifted || !weights;
     if (pass->failed) return;
     if (!pass->counts) {
         for (int i = 0; i < longest; i++) positions[i] = i;
         shifted[0] = GANZ_START;
         memcpy(shifted + 1, r->target, (size_t)(r->rows - 1) * sizeof *shifted);
-        memset(watch.weights, 0, cells * sizeof(real));
+        memset(weights, 0, cells * sizeof *weights);
     }
-    const ganz_instrument instrument = ganz_watch_instrument(&watch);
-    pass->instrument = &instrument;
+    ganz_instrument last = ganz_watch_instrument(&watch[0]), before = ganz_watch_instrument(&watch[1]);
+    last.next = &before;
+    pass->instrument = &last;
     const int32_t source_rows[2] = {0, count}, target_rows[2] = {0, r->rows};
     const ganz_tokens in = {.rows = count, .ids = r->source->ids, .positions = positions};
     const ganz_tokens out = {.rows = r->rows, .ids = shifted, .positions = positions};
@@ -102,7 +105,7 @@ static void read_weights(void *context, ganz_pass *pass)
     const ganz_spans cross = one_segment(target_rows, source_rows, false);
     ganz_tensor *const memory = ganz_net_encode(pass, r->aligner->net, &in, &self);
     ganz_net_decode(pass, r->aligner->net, &out, &in, memory, &causal, &cross);
-    r->weights = watch.weights;
+    r->weights = weights;
 }
 
 /* Memory for this pass, and for all whose sides are no longer than those met so far. */
@@ -132,8 +135,17 @@ static int32_t largest_place(const real *x, int count)
     return best;
 }
 
+/* Column j of (rows, columns) numbers. */
+static int32_t largest_row(const real *x, int rows, int columns, int j)
+{
+    int32_t best = 0;
+    for (int32_t i = 1; i < rows; i++)
+        if (x[(size_t)i * (size_t)columns + (size_t)j] > x[(size_t)best * (size_t)columns + (size_t)j]) best = i;
+    return best;
+}
+
 ganz_status ganz_aligner_run(ganz_aligner *a, const ganz_sentence *source, const int32_t *target, int count,
-                             int32_t *from, ganz_error *err)
+                             int32_t *from, int32_t *to, ganz_error *err)
 {
     GANZ_ASSERT(count <= a->net->config.max_positions);
     if (count == 0) return GANZ_OK;
@@ -147,10 +159,29 @@ ganz_status ganz_aligner_run(ganz_aligner *a, const ganz_sentence *source, const
     if (pass.failed) return ganz_fail(err, GANZ_ENOMEM, "out of memory for alignments");
     const int tokens = source->count > 1 ? source->count - 1 : 1; /* without the end mark */
     for (int i = 0; i < count; i++) from[i] = largest_place(r.weights + (size_t)i * (size_t)source->count, tokens);
+    for (int j = 0; to && j < source->count; j++) to[j] = largest_row(r.weights, count, source->count, j);
     return GANZ_OK;
 }
 
-/* ---- words -------------------------------------------------------------------------------------- */
+/* ---- tokens and words --------------------------------------------------------------------------- */
+
+void ganz_token_ends(const char *text, size_t bytes, size_t *begin, size_t *end, size_t count)
+{
+    size_t next = bytes;
+    for (size_t i = count; i > 0; i--) {
+        const size_t own = begin[i - 1];
+        size_t length = (own < next ? next : own) - own;
+        if (i < count && own == next) { /* another piece of the same token */
+            begin[i - 1] = begin[i];
+            end[i - 1] = end[i];
+            continue;
+        }
+        const char *const visible = ganz_strip(text + own, &length);
+        begin[i - 1] = (size_t)(visible - text);
+        end[i - 1] = begin[i - 1] + length;
+        next = own;
+    }
+}
 
 int ganz_word_at(ganz_word_walk *w, size_t offset)
 {
@@ -166,18 +197,69 @@ int ganz_word_at(ganz_word_walk *w, size_t offset)
     return -1;
 }
 
-static int by_source(const void *left, const void *right)
+/* ---- links -------------------------------------------------------------------------------------- */
+
+enum { WEAK = INT32_MAX /* number of a word: behind all others */ };
+
+static int compare(size_t a, size_t b) { return (a > b) - (a < b); }
+
+static int by_target(const void *left, const void *right)
 {
     const ganz_link *const a = left, *const b = right;
-    if (a->source != b->source) return a->source < b->source ? -1 : 1;
-    return (a->target > b->target) - (a->target < b->target);
+    const int target = compare(a->target_begin, b->target_begin), source = compare(a->source_begin, b->source_begin);
+    return target ? target : source ? source : a->weak - b->weak;
 }
 
 size_t ganz_links_sort(ganz_link *links, size_t count)
 {
     size_t kept = 0;
-    if (count > 0) qsort(links, count, sizeof *links, by_source);
+    if (count > 0) qsort(links, count, sizeof *links, by_target);
     for (size_t i = 0; i < count; i++)
-        if (kept == 0 || by_source(&links[kept - 1], &links[i]) != 0) links[kept++] = links[i];
+        if (kept == 0 || by_target(&links[kept - 1], &links[i]) != 0) links[kept++] = links[i];
     return kept;
+}
+
+static int by_source_word(const void *left, const void *right)
+{
+    const ganz_word_link *const a = left, *const b = right;
+    if (a->source != b->source) return a->source < b->source ? -1 : 1;
+    return (a->target > b->target) - (a->target < b->target);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const ganz_link *const *const a = left, *const *const b = right;
+    return compare((*a)->source_begin, (*b)->source_begin);
+}
+
+/* Both walks go forward only, so the links are taken by their places in the line. */
+static void count_words(const ganz_line *line, const ganz_translation *t, const ganz_link **by_line,
+                        ganz_word_link *words)
+{
+    ganz_word_walk source = {.text = line->text, .bytes = line->bytes}, target = {.text = t->text, .bytes = t->bytes};
+    for (int i = 0; i < t->link_count; i++) {
+        by_line[i] = &t->links[i];
+        words[i].target = ganz_word_at(&target, t->links[i].target_begin);
+    }
+    qsort(by_line, (size_t)t->link_count, sizeof *by_line, by_place);
+    for (int i = 0; i < t->link_count; i++) {
+        ganz_word_link *const w = &words[by_line[i] - t->links];
+        w->source = ganz_word_at(&source, by_line[i]->source_begin);
+        if (by_line[i]->weak) w->source = WEAK;
+    }
+}
+
+ganz_status ganz_word_links(const ganz_line *line, const ganz_translation *t, ganz_word_link *words, int *count,
+                            ganz_error *err)
+{
+    *count = 0;
+    if (t->link_count == 0) return GANZ_OK;
+    const ganz_link **const by_line = ganz_alloc((size_t)t->link_count, sizeof *by_line);
+    if (!by_line) return ganz_fail(err, GANZ_ENOMEM, "out of memory for links");
+    count_words(line, t, by_line, words);
+    ganz_free((void *)by_line);
+    qsort(words, (size_t)t->link_count, sizeof *words, by_source_word);
+    for (int i = 0; i < t->link_count && words[i].source != WEAK; i++)
+        if (*count == 0 || by_source_word(&words[*count - 1], &words[i]) != 0) words[(*count)++] = words[i];
+    return GANZ_OK;
 }

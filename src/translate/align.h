@@ -16,12 +16,17 @@ ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ga
                               const ganz_weights *weights, ganz_error *err);
 void ganz_aligner_close(ganz_aligner **aligner);
 
-/* from[i]: place of the source token, never the end mark if there is another, that target token i comes from.
- * target (count), without end mark; count at most the net's positions. */
+/* from[i]: place of the source token, never the end mark if there is another, that target token i comes from. to[j]:
+ * the target token that looks at source token j more than any other does; NULL: not wanted. target (count), without end
+ * mark; count at most the net's positions. */
 ganz_status ganz_aligner_run(ganz_aligner *aligner, const ganz_sentence *source, const int32_t *target, int count,
-                             int32_t *from, ganz_error *err);
+                             int32_t *from, int32_t *to, ganz_error *err);
 
-/* ---- words -------------------------------------------------------------------------------------- */
+/* ---- tokens and words --------------------------------------------------------------------------- */
+
+/* Ends of tokens from their beginnings in a text: each goes to where the next other one begins. White space at both
+ * ends is taken off; what is left of a token of white space is empty. begin (count) never falls. */
+void ganz_token_ends(const char *text, size_t bytes, size_t *begin, size_t *end, size_t count);
 
 /* A walk over the words of a line, which white space separates. Start with the text and zeroes. */
 typedef struct ganz_word_walk {
@@ -35,7 +40,7 @@ typedef struct ganz_word_walk {
  * there is none. */
 int ganz_word_at(ganz_word_walk *walk, size_t offset);
 
-/* Sorts links by source, then target, and leaves each once; returns how many are left. */
+/* Sorts links between tokens by target, then source, and leaves each once; returns how many are left. */
 size_t ganz_links_sort(ganz_link *links, size_t count);
 
 #endif

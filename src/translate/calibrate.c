@@ -15,6 +15,7 @@ enum { BATCH_LINES = 128, BATCH_TOKENS = 2048, LONGEST = 256 };
 
 typedef struct calibrator {
     const ganz_calibration *how;
+    ganz_scheme scheme;
     ganz_calibration_report *report;
     ganz_model *model; /* ours alone: its states change */
     ganz_backend *be;
@@ -39,8 +40,8 @@ static bool needs_text(const ganz_calibration *how)
     return how->method == GANZ_METHOD_MAX || how->method == GANZ_METHOD_KL;
 }
 
-/* With the range of weights that goes with the method: KL alone makes one of its own. */
-static ganz_scheme scheme_of(const ganz_calibration *how)
+/* With the range of weights that goes with the method: KL alone makes one of its own. Without exceptions. */
+static ganz_scheme plain_scheme(const ganz_calibration *how)
 {
     const int bits = how->bits;
     const bool largest = how->weight_range == GANZ_WEIGHT_RANGE_AUTO && how->method != GANZ_METHOD_KL;
@@ -56,17 +57,23 @@ static ganz_scheme scheme_of(const ganz_calibration *how)
                          .float_lookup = how->float_lookup};
 }
 
+static ganz_status make_scheme(const ganz_calibration *how, ganz_scheme *scheme, ganz_error *err)
+{
+    const ganz_scheme one = ganz_scheme_of_bits(how->bits);
+    *scheme = plain_scheme(how);
+    GANZ_TRY(ganz_scheme_check(&one, err));
+    GANZ_TRY(ganz_scheme_check(scheme, err));
+    return how->exceptions ? ganz_scheme_parse(scheme, how->exceptions, err) : GANZ_OK;
+}
+
 static ganz_status check(const ganz_calibration *how, ganz_error *err)
 {
-    const ganz_scheme one = ganz_scheme_of_bits(how->bits), scheme = scheme_of(how);
-    GANZ_TRY(ganz_scheme_check(&one, err));
-    GANZ_TRY(ganz_scheme_check(&scheme, err));
     if (how->method < GANZ_METHOD_MAX || how->method > GANZ_METHOD_DYNAMIC)
         return ganz_fail(err, GANZ_EINVAL, "there is no such method without learning");
     if (how->method == GANZ_METHOD_CLIP && !(how->clip > 0 && how->clip <= 1e6))
         return ganz_fail(err, GANZ_EINVAL, "a range to clip to is positive, not %g", how->clip);
     if (how->method == GANZ_METHOD_DYNAMIC &&
-        (how->power_of_two || how->float_lookup || how->attention_bits || how->bias_bits))
+        (how->power_of_two || how->float_lookup || how->attention_bits || how->bias_bits || how->exceptions))
         return ganz_fail(err, GANZ_EINVAL,
                          "the dynamic method has bits of weights and of inputs, and nothing else to choose");
     if (how->weight_range != GANZ_WEIGHT_RANGE_AUTO && !needs_text(how))
@@ -237,7 +244,7 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     GANZ_TRY(ganz_model_open(&c->model, path, err));
     if (c->model->info.integer) return ganz_fail(err, GANZ_EINVAL, "%s: an integer model already", path);
     if (c->model->info.dynamic_bits) return ganz_fail(err, GANZ_EINVAL, "%s: emulates an integer model already", path);
-    ganz_scheme measured = scheme_of(how);
+    ganz_scheme measured = c->scheme;
     measured.float_attention = false; /* the scales of all attention are kept, whatever multiplies it */
     ganz_net_set_scheme(&c->model->net, &measured);
     c->report->products = c->model->net.sites + 2 * c->model->net.pairs;
@@ -283,12 +290,15 @@ static ganz_status save(const calibrator *c, const char *out, ganz_error *err)
     if (c->how->command) info.command = c->how->command;
     GANZ_TRY(ganz_weights_set_scales(&m->weights, &m->net, err));
     if (c->how->power_of_two) round_up_scales(m);
-    const ganz_scheme scheme = scheme_of(c->how);
-    ganz_net_set_scheme(&m->net, &scheme);
+    ganz_net_set_scheme(&m->net, &c->scheme);
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
     GANZ_TRY(ganz_weights_refresh(&m->weights, &m->net, err));
-    c->report->integer_products = c->how->dense ? m->net.sites : c->report->products;
-    c->report->scales = c->how->dense ? m->net.sites : m->net.scales;
+    for (int i = 0; i < m->net.products; i++) {
+        const ganz_scale *scales[2];
+        if (!ganz_product_rule(&m->net.product[i])->integer) continue;
+        c->report->integer_products++;
+        c->report->scales += ganz_product_scales(&m->net.product[i], scales);
+    }
     return ganz_model_save_codes(out, &info, &m->net, m->vocab, &m->weights, err);
 }
 
@@ -305,10 +315,13 @@ ganz_status ganz_calibrate(const char *model, const char *out, const ganz_calibr
                            ganz_calibration_report *report, ganz_error *err)
 {
     ganz_calibration_report unwanted;
+    ganz_scheme scheme;
+    GANZ_TRY(make_scheme(how, &scheme, err));
     GANZ_TRY(check(how, err));
     calibrator *const c = ganz_alloc(1, sizeof *c);
     if (!c) return ganz_fail(err, GANZ_ENOMEM, "out of memory");
     c->how = how;
+    c->scheme = scheme;
     c->report = report ? report : &unwanted;
     *c->report = (ganz_calibration_report){0};
     ganz_status status = open_all(c, model, err);

@@ -1,7 +1,9 @@
 /* What is inside a model. */
 #include "translate/inspect.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "model/model.h"
 
@@ -39,6 +41,39 @@ void ganz_product_counted(const ganz_product *p, const ganz_audit *audit, ganz_p
 
 const ganz_vocab *ganz_model_vocab(const ganz_model *m) { return m->vocab; }
 
+static void append(char *text, size_t bytes, bool when, const char *words, ...) __attribute__((format(printf, 4, 5)));
+static void append(char *text, size_t bytes, bool when, const char *words, ...)
+{
+    const size_t n = strlen(text), comma = n > 0 ? 2 : 0;
+    if (!when || n + comma >= bytes) return;
+    va_list list;
+    memcpy(text + n, ", ", comma);
+    va_start(list, words);
+    vsnprintf(text + n + comma, bytes - n - comma, words, list);
+    va_end(list);
+}
+
+/* The switches that are set, in the order of the data's way through the network. */
+static void describe_kind(const ganz_config *c, char *text, size_t bytes)
+{
+    const ganz_config plain = ganz_config_complete(&(ganz_config){.width = c->width});
+    char biases[8];
+    ganz_attention_bias_names(c, biases);
+    text[0] = '\0';
+    append(text, bytes, c->norm == GANZ_NORM_POST, "post-norm");
+    append(text, bytes, c->norm_epsilon != plain.norm_epsilon, "epsilon %g", c->norm_epsilon);
+    append(text, bytes, c->activation != plain.activation, "%s", ganz_activation_name(c->activation));
+    append(text, bytes, biases[0], "biases of %s", biases);
+    append(text, bytes, c->timing == GANZ_TIMING_HALF, "positions by half");
+    append(text, bytes, c->first_position > 0, "positions from %d", c->first_position);
+    append(text, bytes, c->embedding_scale != plain.embedding_scale, "embeddings times %g", c->embedding_scale);
+    append(text, bytes, c->source_vocab > 0, "a source table of %d entries", c->source_vocab);
+    append(text, bytes, c->own_output, "an output table");
+    append(text, bytes, c->logits_bias, "a bias of the logits");
+    append(text, bytes, c->start_vector, "a start vector");
+    append(text, bytes, c->no_target_space, "no target space");
+}
+
 void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
 {
     const ganz_config *const c = &m->info.config;
@@ -64,6 +99,8 @@ void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
     facts->float_lookup = scheme->float_lookup;
     facts->row_scales = scheme->rule.per_row;
     facts->dynamic_bits = m->info.dynamic_bits;
+    describe_kind(&m->net.config, facts->kind, sizeof facts->kind);
+    ganz_scheme_print(scheme, facts->exceptions);
 }
 
 static ganz_code_facts codes(int bits, bool is_signed, double scale)

@@ -12,7 +12,7 @@
 #include "base/base.h"
 #include "ganz/service.h"
 
-enum { GANZ_SERVICE_WINDOW = 512 }; /* waiting lines among which a worker looks for those of similar length */
+enum { GANZ_SERVICE_WINDOW = 1024 }; /* most lines among which a worker looks for those of similar length */
 
 /* Requests of one client that have lines waiting. */
 typedef struct ganz_client {
@@ -91,7 +91,8 @@ bool ganz_queue_add(ganz_service *service, ganz_request *request);
 /* Takes it out, if it is there. */
 void ganz_queue_remove(ganz_service *service, ganz_request *request);
 /* Takes lines for a batch: the first is the line whose turn it is, the others those of the window that are nearest to
- * it in length, up to the size of a batch and up to a fair share for each idle worker. Returns how many; 0: none waits.
+ * it in length, up to the size of a batch and up to a fair share for each idle worker. The window is two batches, so
+ * that requests whose lengths are unusual do not wait long. Returns how many; 0: none waits.
  */
 int ganz_queue_take(ganz_service *service, ganz_batch_line batch[GANZ_SERVICE_WINDOW]);
 /* The first request, of any client, whose time is over. NULL: none. */

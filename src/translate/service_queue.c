@@ -101,10 +101,10 @@ static bool collect_line(const ganz_service *s, ganz_client *c, bool bulk, ganz_
     return false;
 }
 
-/* Waiting lines, one of each client in turn, up to the size of the window. */
-static int collect(ganz_service *s, bool bulk, ganz_batch_line *out)
+/* Waiting lines, one of each client in turn, up to so many tokens. */
+static int collect(ganz_service *s, bool bulk, int most_tokens, ganz_batch_line *out)
 {
-    int count = 0, before = -1;
+    int count = 0, before = -1, tokens = 0;
     ganz_client *c = s->turn;
     if (!c) return 0;
     do {
@@ -112,12 +112,13 @@ static int collect(ganz_service *s, bool bulk, ganz_batch_line *out)
         c->scan_line = 0;
         c = c->next;
     } while (c != s->turn);
-    while (count > before && count < GANZ_SERVICE_WINDOW) { /* once around the ring */
+    while (count > before) { /* once around the ring */
         before = count;
         do {
-            if (count < GANZ_SERVICE_WINDOW && collect_line(s, c, bulk, &out[count])) {
+            if (count == GANZ_SERVICE_WINDOW || tokens >= most_tokens) return count;
+            if (collect_line(s, c, bulk, &out[count])) {
                 out[count].order = count;
-                count++;
+                tokens += out[count++].tokens + EXTRA_TOKENS;
             }
             c = c->next;
         } while (c != s->turn);
@@ -157,13 +158,13 @@ int ganz_queue_take(ganz_service *s, ganz_batch_line batch[GANZ_SERVICE_WINDOW])
 {
     const int workers = s->options.workers;
     const bool bulk = workers == 1 || s->bulk_workers < workers - 1;
-    const int found = collect(s, bulk, batch);
+    const int most = s->options.translator.batch_tokens;
+    const int size = most - most / 16; /* a guess that is a little short must not make two batches */
+    const int found = collect(s, bulk, 2 * size, batch);
     if (found == 0) return 0;
     sort_lines(batch, found);
     const long long share = (s->stats.lines_waiting + s->idle - 1) / s->idle;
     const double now = ganz_service_now();
-    const int most = s->options.translator.batch_tokens;
-    const int size = most - most / 16; /* a guess that is a little short must not make two batches */
     int count = 0, tokens = 0;
     s->turn = batch[0].request->client->next;
     while (count < found && count < share) {

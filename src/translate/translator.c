@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "document/sentences.h"
 #include "ganz/io.h"
 #include "model/model.h"
 #include "text/unicode.h"
@@ -25,15 +26,14 @@ typedef struct piece {
 
 /* What is needed to link words; all of it grows. */
 typedef struct linker {
-    ganz_aligner *aligner; /* NULL: no links are wanted */
-    ganz_backend *be;      /* of the CPU, where the translator itself is elsewhere */
-    ganz_text text;        /* of a piece */
-    ganz_ids ids;          /* of the source, once more */
-    ganz_places places;    /* of the tokens that they are part of */
-    size_t *begin;         /* (target tokens) where their text begins */
-    int32_t *from;         /* (target tokens) see ganz_aligner_run */
-    int *word;             /* (source tokens) */
-    size_t begin_capacity, from_capacity, word_capacity;
+    ganz_aligner *aligner;     /* NULL: no links are wanted */
+    ganz_backend *be;          /* of the CPU, where the translator itself is elsewhere */
+    ganz_text text;            /* of a piece */
+    ganz_ids ids;              /* of the source, once more */
+    ganz_places places;        /* of the tokens that they are part of */
+    size_t *begin[2], *end[2]; /* (source, target tokens) their text */
+    int32_t *from, *to;        /* (target tokens), (source tokens) see ganz_aligner_run */
+    size_t begin_capacity[2], end_capacity[2], from_capacity, to_capacity;
     ganz_link *links; /* of all results */
     size_t count, capacity;
 } linker;
@@ -57,6 +57,10 @@ struct ganz_translator {
     ganz_result *results;
     size_t begin_capacity, translations_capacity, results_capacity;
     linker link;
+    /* of the call that is under way */
+    const ganz_line *lines;
+    const ganz_found *found; /* (sentences * n_best) */
+    const int *found_counts; /* (sentences) */
 };
 
 /* ---- open and close ----------------------------------------------------------------------------- */
@@ -151,11 +155,14 @@ void ganz_translator_close(ganz_translator **translator)
     ganz_audit_close(&t->audit);
     ganz_aligner_close(&t->link.aligner);
     ganz_text_free(&t->link.text);
+    for (int side = 0; side < 2; side++) {
+        ganz_free(t->link.begin[side]);
+        ganz_free(t->link.end[side]);
+    }
     ganz_ids_free(&t->link.ids);
     ganz_places_free(&t->link.places);
-    ganz_free(t->link.begin);
     ganz_free(t->link.from);
-    ganz_free(t->link.word);
+    ganz_free(t->link.to);
     ganz_free(t->link.links);
     ganz_weights_close(&t->weights);
     if (t->link.be) t->link.be->close(t->link.be);
@@ -232,16 +239,16 @@ static ganz_status add_prefix(ganz_translator *t, const ganz_line *line, piece *
 }
 
 /* Words beyond all measure are copied: translating them takes minutes and gives nothing. */
-static ganz_status add_pieces(ganz_translator *t, rest r, ganz_error *err)
+static ganz_status add_pieces(ganz_translator *t, rest *r, ganz_error *err)
 {
-    while (r.bytes > 0) {
+    while (r->bytes > 0) {
         size_t length;
-        const size_t before = ganz_long_word(r.text, r.bytes, &length);
-        rest words = {r.text, before, r.at, r.room};
+        const size_t before = ganz_long_word(r->text, r->bytes, &length);
+        rest words = {r->text, before, r->at, r->room};
         while (words.bytes > 0) GANZ_TRY(take_piece(t, &words, err));
-        const piece word = {.sentence = -1, .text = r.text + before, .bytes = length, .at = r.at + before};
+        const piece word = {.sentence = -1, .text = r->text + before, .bytes = length, .at = r->at + before};
         if (length > 0) GANZ_TRY(add_piece(t, t->ids.count, &word, err));
-        r = (rest){word.text + length, r.bytes - before - length, word.at + length, words.room};
+        *r = (rest){word.text + length, r->bytes - before - length, word.at + length, words.room};
     }
     return GANZ_OK;
 }
@@ -252,12 +259,20 @@ static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_erro
     if (line->prefix && !ganz_utf8_valid(line->prefix, line->prefix_bytes))
         return ganz_fail(err, GANZ_EINVAL, "the prefix is not UTF-8");
     const size_t first = t->piece_count;
-    rest r = {.bytes = line->bytes, .room = SIZE_MAX};
-    r.text = ganz_strip(line->text, &r.bytes);
-    r.at = (size_t)(r.text - line->text);
-    if (!line->prefix) return add_pieces(t, r, err);
-    while (r.bytes > 0) GANZ_TRY(take_piece(t, &r, err)); /* the beginning is the caller's: nothing is copied */
-    return t->piece_count > first ? add_prefix(t, line, &t->pieces[first], err) : GANZ_OK;
+    ganz_sentences walk = {.text = line->text,
+                           .bytes = line->bytes,
+                           .language = ganz_language_of(t->options.split),
+                           .breaks = t->options.split ? GANZ_BREAK_SENTENCES : GANZ_BREAK_NOWHERE};
+    rest r = {.room = SIZE_MAX};
+    size_t begin, end;
+    while (ganz_sentences_next(&walk, &begin, &end)) {
+        r.text = line->text + begin;
+        r.at = begin;
+        r.bytes = end - begin;
+        if (!line->prefix) GANZ_TRY(add_pieces(t, &r, err));
+        while (r.bytes > 0) GANZ_TRY(take_piece(t, &r, err)); /* with a prefix, nothing is copied */
+    }
+    return line->prefix && t->piece_count > first ? add_prefix(t, line, &t->pieces[first], err) : GANZ_OK;
 }
 
 static ganz_status cut_lines(ganz_translator *t, const ganz_line *lines, int count, ganz_error *err)
@@ -297,27 +312,21 @@ static ganz_status add_text(ganz_text *text, const char *more, size_t bytes, gan
     return GANZ_OK;
 }
 
-static const ganz_found *found_of(const ganz_translator *t, const ganz_found *found, const piece *p, int rank)
+static const ganz_found *found_at(const ganz_translator *t, const piece *p, int rank)
 {
-    return &found[(size_t)p->sentence * (size_t)t->options.n_best + (size_t)rank];
+    return &t->found[(size_t)p->sentence * (size_t)t->options.n_best + (size_t)rank];
 }
 
-/* Results that all pieces of a line have; one where nothing is translated. */
-static int ranks_of(const ganz_translator *t, int first, int end, const int *counts)
+static ganz_translation *translation_at(ganz_translator *t, int line, int rank)
 {
-    int ranks = 0;
-    for (int i = first; i < end; i++) {
-        const int sentence = t->pieces[i].sentence;
-        if (sentence >= 0 && (ranks == 0 || counts[sentence] < ranks)) ranks = counts[sentence];
-    }
-    return ranks > 0 ? ranks : 1;
+    return &t->translations[(size_t)line * (size_t)t->options.n_best + (size_t)rank];
 }
 
 /* Result `rank` of a line: its pieces' joined by spaces, on one line, terminated. */
-static ganz_status join_pieces(ganz_translator *t, int first, int end, int rank, const ganz_found *found,
-                               ganz_translation *result, ganz_error *err)
+static ganz_status join_pieces(ganz_translator *t, int line, int rank, ganz_error *err)
 {
     const size_t begin = t->text.bytes;
+    const int first = t->first_piece[line], end = t->first_piece[line + 1];
     double score = 0;
     for (int i = first; i < end; i++) {
         const piece *const p = &t->pieces[i];
@@ -326,20 +335,30 @@ static ganz_status join_pieces(ganz_translator *t, int first, int end, int rank,
             GANZ_TRY(add_text(&t->text, p->text, p->bytes, err));
             continue;
         }
-        const ganz_found *const f = found_of(t, found, p, rank);
+        const ganz_found *const f = found_at(t, p, rank);
         GANZ_TRY(ganz_vocab_decode(t->model->vocab, GANZ_TARGET, f->ids, (size_t)f->count, &t->text, err));
         score += f->score;
     }
     GANZ_TRY(add_text(&t->text, "", 1, err));
-    result->bytes = t->text.bytes - begin - 1;
-    result->score = score;
+    *translation_at(t, line, rank) = (ganz_translation){.bytes = t->text.bytes - begin - 1, .score = score};
     for (size_t i = begin; i < t->text.bytes; i++)
         if (t->text.text[i] == '\n') t->text.text[i] = ' ';
     return GANZ_OK;
 }
 
-static ganz_status make_results(ganz_translator *t, int count, const ganz_found *found, const int *counts,
-                                ganz_error *err)
+/* How many results a line has: as many as each of its sentences has; one where nothing is translated. */
+static int count_ranks(const ganz_translator *t, int line)
+{
+    const int first = t->first_piece[line], end = t->first_piece[line + 1];
+    int ranks = 0;
+    for (int i = first; i < end; i++) {
+        const int sentence = t->pieces[i].sentence;
+        if (sentence >= 0 && (ranks == 0 || t->found_counts[sentence] < ranks)) ranks = t->found_counts[sentence];
+    }
+    return ranks > 0 ? ranks : 1;
+}
+
+static ganz_status make_results(ganz_translator *t, int count, ganz_error *err)
 {
     const size_t n_best = (size_t)t->options.n_best, most = (size_t)count * n_best;
     t->text.bytes = 0;
@@ -348,78 +367,113 @@ static ganz_status make_results(ganz_translator *t, int count, const ganz_found 
         !ganz_grow((void **)&t->results, &t->results_capacity, (size_t)count, sizeof *t->results))
         return no_memory(err);
     for (int i = 0; i < count; i++) {
-        const int first = t->first_piece[i], end = t->first_piece[i + 1];
-        const int ranks = ranks_of(t, first, end, counts);
+        const int ranks = count_ranks(t, i);
         for (int rank = 0; rank < ranks; rank++) {
-            const size_t at = (size_t)i * n_best + (size_t)rank;
-            t->begin[at] = t->text.bytes;
-            t->translations[at] = (ganz_translation){0};
-            GANZ_TRY(join_pieces(t, first, end, rank, found, &t->translations[at], err));
+            t->begin[(size_t)i * n_best + (size_t)rank] = t->text.bytes;
+            GANZ_TRY(join_pieces(t, i, rank, err));
         }
-        t->results[i] = (ganz_result){&t->translations[(size_t)i * n_best], ranks};
+        t->results[i] = (ganz_result){translation_at(t, i, 0), ranks};
     }
     for (int i = 0; i < count; i++) /* the text does not move any more */
-        for (int rank = 0; rank < t->results[i].count; rank++) {
-            const size_t at = (size_t)i * n_best + (size_t)rank;
-            t->translations[at].text = t->text.text + t->begin[at];
-        }
+        for (int rank = 0; rank < t->results[i].count; rank++)
+            translation_at(t, i, rank)->text = t->text.text + t->begin[(size_t)i * n_best + (size_t)rank];
     return GANZ_OK;
 }
 
 /* ---- links -------------------------------------------------------------------------------------- */
 
-/* Words of the tokens of a piece in its line; the walk goes on where the piece before ended. */
-static ganz_status source_words(ganz_translator *t, const piece *p, ganz_word_walk *walk, ganz_error *err)
+enum { SOURCE, TARGET };
+
+/* Room for the places of the tokens of one side. */
+static ganz_status reserve_places(linker *l, int side, size_t count, ganz_error *err)
 {
-    linker *const l = &t->link;
-    const size_t count = (size_t)p->count - 1; /* without the end mark */
-    if (!ganz_grow((void **)&l->word, &l->word_capacity, count, sizeof *l->word)) return no_memory(err);
-    l->ids.count = l->places.count = 0;
-    const ganz_passage text = {p->text, p->bytes, GANZ_SOURCE};
-    GANZ_TRY(ganz_vocab_find_tokens(t->model->vocab, &text, &l->ids, &l->places, err));
-    for (size_t i = 0; i < count; i++) l->word[i] = ganz_word_at(walk, p->at + l->places.begin[i]);
+    if (!ganz_grow((void **)&l->begin[side], &l->begin_capacity[side], count, sizeof **l->begin) ||
+        !ganz_grow((void **)&l->end[side], &l->end_capacity[side], count, sizeof **l->end))
+        return no_memory(err);
     return GANZ_OK;
 }
 
-/* Links of one piece; `walk` is over the result, where the piece's text begins at `at`. */
-static ganz_status link_piece(ganz_translator *t, const ganz_sentence *s, const ganz_found *f, ganz_word_walk *walk,
-                              size_t at, ganz_error *err)
+/* Where the source tokens are in the text of their piece. */
+static ganz_status find_source(ganz_translator *t, const piece *p, ganz_error *err)
+{
+    linker *const l = &t->link;
+    const size_t count = (size_t)p->count - 1; /* without the end mark */
+    const ganz_passage text = {p->text, p->bytes, GANZ_SOURCE};
+    GANZ_TRY(reserve_places(l, SOURCE, count, err));
+    l->ids.count = l->places.count = 0;
+    GANZ_TRY(ganz_vocab_find_tokens(t->model->vocab, &text, &l->ids, &l->places, err));
+    GANZ_ASSERT(l->places.count == count);
+    if (count > 0) memcpy(l->begin[SOURCE], l->places.begin, count * sizeof **l->begin);
+    ganz_token_ends(p->text, p->bytes, l->begin[SOURCE], l->end[SOURCE], count);
+    return GANZ_OK;
+}
+
+/* Where the tokens of a translation are in its text. */
+static ganz_status find_target(ganz_translator *t, const ganz_found *f, ganz_error *err)
 {
     linker *const l = &t->link;
     const size_t count = (size_t)f->count;
-    if (!ganz_grow((void **)&l->begin, &l->begin_capacity, count, sizeof *l->begin) ||
-        !ganz_grow((void **)&l->from, &l->from_capacity, count, sizeof *l->from) ||
-        !ganz_grow((void **)&l->links, &l->capacity, l->count + count, sizeof *l->links))
-        return no_memory(err);
-    GANZ_TRY(ganz_aligner_run(l->aligner, s, f->ids, f->count, l->from, err));
-    l->text.bytes = 0;
     const ganz_id_span ids = {f->ids, count, GANZ_TARGET};
-    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, &ids, &l->text, l->begin, err));
-    for (size_t i = 0; i < count; i++) {
-        const ganz_link link = {l->word[l->from[i]], ganz_word_at(walk, at + l->begin[i])};
-        if (link.source >= 0 && link.target >= 0) l->links[l->count++] = link;
-    }
+    GANZ_TRY(reserve_places(l, TARGET, count, err));
+    l->text.bytes = 0;
+    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, &ids, &l->text, l->begin[TARGET], err));
+    ganz_token_ends(l->text.text, l->text.bytes, l->begin[TARGET], l->end[TARGET], count);
+    return GANZ_OK;
+}
+
+/* A piece and its translation, which begin at these places of the line and of the result. */
+typedef struct linked {
+    size_t source, target;
+} linked;
+
+static void add_link(linker *l, linked at, size_t from, size_t to, bool weak)
+{
+    const ganz_link link = {at.source + l->begin[SOURCE][from], at.source + l->end[SOURCE][from],
+                            at.target + l->begin[TARGET][to], at.target + l->end[TARGET][to], weak};
+    if (link.source_begin < link.source_end && link.target_begin < link.target_end) l->links[l->count++] = link;
+}
+
+/* True if a target token comes from the token that source id j is a part of. */
+static bool is_said(const linker *l, size_t count, size_t j)
+{
+    for (size_t i = 0; i < count; i++)
+        if (l->begin[SOURCE][l->from[i]] == l->begin[SOURCE][j]) return true;
+    return false;
+}
+
+static ganz_status link_piece(ganz_translator *t, const piece *p, const ganz_found *f, linked at, ganz_error *err)
+{
+    linker *const l = &t->link;
+    const ganz_sentence *const s = &t->sentences[p->sentence];
+    const size_t count = (size_t)f->count, sources = (size_t)s->count - 1; /* without the end mark */
+    if (!ganz_grow((void **)&l->from, &l->from_capacity, count, sizeof *l->from) ||
+        !ganz_grow((void **)&l->to, &l->to_capacity, sources + 1, sizeof *l->to) ||
+        !ganz_grow((void **)&l->links, &l->capacity, l->count + count + sources, sizeof *l->links))
+        return no_memory(err);
+    GANZ_TRY(ganz_aligner_run(l->aligner, s, f->ids, f->count, l->from, l->to, err));
+    GANZ_TRY(find_source(t, p, err));
+    GANZ_TRY(find_target(t, f, err));
+    for (size_t i = 0; i < count; i++) add_link(l, at, (size_t)l->from[i], i, false);
+    for (size_t j = 0; j < sources && count > 0; j++)
+        if (!is_said(l, count, j)) add_link(l, at, j, (size_t)l->to[j], true);
     return GANZ_OK;
 }
 
 /* Links of result `rank` of a line, at the end of all links. */
-static ganz_status link_result(ganz_translator *t, const ganz_line *line, int first, int end, int rank,
-                               const ganz_found *found, ganz_translation *result, ganz_error *err)
+static ganz_status link_result(ganz_translator *t, int line, int rank, ganz_error *err)
 {
     linker *const l = &t->link;
-    ganz_word_walk source = {.text = line->text, .bytes = line->bytes};
-    ganz_word_walk target = {.text = result->text, .bytes = result->bytes};
+    ganz_translation *const result = translation_at(t, line, rank);
     const size_t before = l->count;
     size_t at = 0;
-    for (int i = first; i < end; i++) {
+    for (int i = t->first_piece[line]; i < t->first_piece[line + 1]; i++) {
         const piece *const p = &t->pieces[i];
         if (p->sentence < 0) { /* has no links */
             at += p->bytes + 1;
             continue;
         }
-        GANZ_TRY(source_words(t, p, &source, err));
-        GANZ_TRY(link_piece(t, &t->sentences[p->sentence], found_of(t, found, p, rank), &target, at, err));
-        at += l->text.bytes + 1; /* and a space */
+        GANZ_TRY(link_piece(t, p, found_at(t, p, rank), (linked){p->at, at}, err));
+        at += l->text.bytes + 1; /* the translation and a space */
     }
     const size_t kept = ganz_links_sort(l->links + before, l->count - before);
     l->count = before + kept;
@@ -427,23 +481,19 @@ static ganz_status link_result(ganz_translator *t, const ganz_line *line, int fi
     return GANZ_OK;
 }
 
-static ganz_status link_results(ganz_translator *t, const ganz_line *lines, int count, const ganz_found *found,
-                                ganz_error *err)
+static ganz_status link_results(ganz_translator *t, int count, ganz_error *err)
 {
     linker *const l = &t->link;
-    const size_t n_best = (size_t)t->options.n_best;
     l->count = 0;
     if (!ganz_grow((void **)&l->links, &l->capacity, 1, sizeof *l->links)) return no_memory(err);
     for (int i = 0; i < count; i++)
-        for (int rank = 0; rank < t->results[i].count; rank++)
-            GANZ_TRY(link_result(t, &lines[i], t->first_piece[i], t->first_piece[i + 1], rank, found,
-                                 &t->translations[(size_t)i * n_best + (size_t)rank], err));
+        for (int rank = 0; rank < t->results[i].count && !t->lines[i].unlinked; rank++)
+            GANZ_TRY(link_result(t, i, rank, err));
     const ganz_link *next = l->links; /* they do not move any more */
     for (int i = 0; i < count; i++)
         for (int rank = 0; rank < t->results[i].count; rank++) {
-            ganz_translation *const r = &t->translations[(size_t)i * n_best + (size_t)rank];
-            r->links = next;
-            next += r->link_count;
+            translation_at(t, i, rank)->links = next;
+            next += translation_at(t, i, rank)->link_count;
         }
     return GANZ_OK;
 }
@@ -455,12 +505,11 @@ ganz_status ganz_translator_run(ganz_translator *t, const ganz_line *lines, int 
 {
     *results = NULL;
     if (count < 0 || (count > 0 && !lines)) return ganz_fail(err, GANZ_EINVAL, "no lines to translate");
-    const ganz_found *found;
-    const int *counts;
+    t->lines = lines;
     GANZ_TRY(cut_lines(t, lines, count, err));
-    GANZ_TRY(ganz_decoder_run(t->decoder, t->sentences, t->sentence_count, &found, &counts, err));
-    GANZ_TRY(make_results(t, count, found, counts, err));
-    if (t->link.aligner) GANZ_TRY(link_results(t, lines, count, found, err));
+    GANZ_TRY(ganz_decoder_run(t->decoder, t->sentences, t->sentence_count, &t->found, &t->found_counts, err));
+    GANZ_TRY(make_results(t, count, err));
+    if (t->link.aligner) GANZ_TRY(link_results(t, count, err));
     *results = t->results;
     return GANZ_OK;
 }

@@ -31,7 +31,11 @@ done
 TMPDIR=$PWD/nowhere refuses 1 'cannot make a temporary file .*nowhere/ganz_bench_.*: No such file' $B --random small
 $GANZ bench --help | grep -q '^  translate' || fail "no word of it in the help"
 
-refuses 2 'either --model or --random' $B
+mkdir bare && cp "$GANZ" bare/ganz
+refuses 1 'no model: give --model FILE or --random SHAPE or set GANZ_MODEL' bare/ganz bench translate
+GANZ_MODEL=m.safetensors $B --sentences 3 --force-length 4 >report || fail "bench translate does not find the model"
+grep -q '^tokens/s ' report || fail "no report of the default model"
+refuses 2 '--bits goes with --random' $B --bits 4
 refuses 2 'either --model or --random' $B --model m.safetensors --random base
 refuses 2 '--bits goes with --random' $B --model m.safetensors --bits 4
 refuses 2 '--vocab-size goes with --random' $B --model m.safetensors --vocab-size 400

@@ -1,7 +1,21 @@
 # The program itself: help, version, unknown words.
 equal version "ganz" "$($GANZ --version | cut -d' ' -f1)"
 $GANZ --help | grep -q 'usage: ganz COMMAND' || fail "no usage in --help"
-refuses 2 'no command named fly' $GANZ fly
+for word in -V version; do equal "version by $word" "$($GANZ --version)" "$($GANZ $word)"; done
+refuses 2 'no command named fly .see ganz --help.' $GANZ fly
+# slips
+refuses 2 'no command named transalte: did you mean translate\? .see ganz --help.' $GANZ transalte
+refuses 2 'no command named quant: did you mean quantize\?' $GANZ quant
+refuses 2 'unknown option --bema: did you mean --beam\? .see ganz translate --help.' $GANZ translate --bema 3
+refuses 2 'unknown option --batch_tokens=7: did you mean --batch-tokens\?' $GANZ translate --batch_tokens=7
+refuses 2 'unknown option -model: did you mean --model\?' $GANZ translate -model m.safetensors
+refuses 2 'unknown option --zebra .see ' $GANZ translate --zebra
+refuses 2 'nothing named trian can be measured: did you mean train\?' $GANZ bench trian
+# a value joined to its letter
+refuses 2 '\-\-beam must be 1 to 64' $GANZ translate -b65
+refuses 2 '\-\-beam needs a whole number, not 2x' $GANZ translate -b2x
+refuses 1 'cannot open nothing' $GANZ translate -mnothing
+refuses 2 'unknown option -q2' $GANZ translate -q2
 equal "help about a command" "$($GANZ train --help)" "$($GANZ help train)"
 refuses 2 'no command named fly' $GANZ help fly
 # threads and vocabularies have the same letter in all commands

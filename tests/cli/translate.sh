@@ -1,4 +1,5 @@
-# ganz translate: one line for each line, in order, for any number of threads; files, pipes, refusals.
+# ganz translate: text comes back with all that is no sentence as it was, in order, for any number of threads; what is said
+# about each line; files, pipes, refusals. documents.sh has the rest.
 # MAKE_MODEL writes a small random model.
 $MAKE_MODEL m.safetensors 5 || fail "no model"
 $MAKE_MODEL other.safetensors 6 || fail "no model"
@@ -12,14 +13,15 @@ for threads in 1 2 3; do
   $T --threads $threads <in | cmp - out || fail "$threads threads give something else"
 done
 $T small >small.out || fail "it fails"
-equal "lines with blanks" 43 "$(wc -l <small.out)"
-equal "blank for blank" "" "$(sed -n '21,22p' small.out)"
+equal "lines with blanks" 43 "$(grep -c '' small.out)"
+equal "blank for blank" "$(printf '\n   ')" "$(sed -n '21,22p' small.out)"
+equal "the last line has no newline" 42 "$(wc -l <small.out)"
 sed -n 1,20p out | cmp - <(sed -n 1,20p small.out) || fail "a line depends on its neighbours"
 
 # several files, compressed in and out
 gzip -k small && zstd -q small -o small.zst
 $T small.gz small.zst -o two.gz || fail "compressed files"
-zcat two.gz | cmp - <(cat small.out small.out) || fail "compressed files give something else"
+zcat two.gz | cmp - <(cat small.out; echo; cat small.out) || fail "compressed files give something else"
 $T -o two.zst in && zstd -dcq two.zst | cmp - out || fail "zstd output"
 $T -o two.xz in && xz -dc two.xz | cmp - out || fail "xz output"
 
@@ -44,7 +46,9 @@ GANZ_MODEL=m.safetensors put/bin/ganz translate --max-length 16 in | cmp - out |
 
 # scores and n-best
 $T --scores in >scored || fail "--scores"
-cut -f2- scored | cmp - out || fail "scores change the text"
+equal "scored lines" 150 "$(wc -l <scored)"
+$T --scores small | cut -f2- >small.lines
+for i in 3 8 15; do equal "a plain sentence" "$(sed -n ${i}p small.out)" "$(sed -n ${i}p small.lines)"; done
 cut -f1 scored | grep -qvE '^-[0-9]+\.[0-9]{6}$' && fail "scores are no numbers"
 $T --n-best 3 --scores small >best || fail "--n-best"
 awk -F'\t' '$1 != last {last = $1; n = 0; lines++} {n++; if (n > 3 || (n > 1 && $2 > score)) bad = 1; score = $2}
@@ -53,7 +57,7 @@ grep -qP '^21\t0.000000\t$' best || fail "a blank line in an n-best list"
 
 # links between words
 $T --alignment small >linked || fail "--alignment"
-cut -f1 linked | cmp - small.out || fail "links change the text"
+cut -f1 linked | cmp - small.lines || fail "links change the text"
 paste small linked | awk -F'\t' '{
   if (NF < 3) {blank++; next}
   source = split($1, words, " "); target = split($(NF - 1), words, " "); count = split($NF, links, " "); before = -1
@@ -74,7 +78,7 @@ $T --alignment --n-best 2 --scores small | awk -F'\t' 'NF != 4 {exit 1}' || fail
 yes 'the dog' | head -n 43 | sed '2s/.*//' >beginnings
 $T --prefix beginnings small >begun || fail "--prefix"
 equal "prefixes kept" 40 "$(grep -c '^the dog' begun)"
-equal "no prefix" "$(sed -n 2p small.out)" "$(sed -n 2p begun)"
+equal "no prefix" "$(sed -n 2p small.lines)" "$(sed -n 2p begun)"
 head -n 5 beginnings >few
 # into a file: a stream may have got its first answers before the lengths were known to differ
 refuses 1 'few has fewer lines than the input' $T --prefix few -o never small
@@ -108,13 +112,43 @@ printf 'b\xffd\n' | $EXAMPLE m.safetensors >out.example 2>err && fail "the examp
 [ -s err ] && [ ! -s out.example ] || fail "the example does not complain on standard error"
 $EXAMPLE half 2>/dev/null </dev/null && fail "the example opens anything"
 
+# text from the command line
+equal "--text" "$(head -n 2 out)" "$($T --text "$(head -n 2 in)")"
+equal "-t and -b joined to their values" "$($T --beam 1 --text "$(head -n 1 in)")" "$($T -b1 -t"$(head -n 1 in)")"
+refuses 2 '\-\-text and FILE exclude each other' $T --text x in
+refuses 1 '\-\-text:2: not UTF-8' $T --text "$(printf 'x\nb\xffd')"
+
+# at a terminal: a hint, a prompt, and each answer before the next prompt; elsewhere nothing of this
+if command -v script >/dev/null; then
+  head -n 2 in | script -qec "$T" /dev/null | tr -d '\r' >talk
+  grep -q 'type a line and press Enter' talk || fail "no hint at a terminal: $(cat talk)"
+  grep -qxF "> $(sed -n 1p out)" talk || fail "no prompt and answer at a terminal: $(cat talk)"
+  head -n 2 in | script -qec "$T -q" /dev/null | grep -q '^>' && fail "-q does not silence the prompt"
+  script -qec "$T in >/dev/null" /dev/null </dev/null | tr '\r' '\n' >bar
+  [ ! -s bar ] || grep -q '100% 150 lines' bar || fail "no percent at the end: $(cat bar)"
+fi
+head -n 2 in | $T 2>err >talk
+[ -s err ] && fail "a pipe is asked for lines: $(cat err)"
+
+# Ctrl-C ends it at once
+mkfifo endless
+$T <endless >/dev/null 2>err & translating=$!
+exec 7>endless
+head -n 3 in >&7
+(sleep 20; kill -KILL $translating) 2>/dev/null & watch=$!
+kill -TERM $translating
+wait $translating
+equal "exit code after SIGTERM" 143 $?
+kill $watch 2>/dev/null
+exec 7>&-
+
 # empty input
 $T </dev/null >none || fail "empty input fails"
 [ -s none ] && fail "something out of nothing"
 
 # text with a byte order mark, and with lines that end in \r\n
 { printf '\xEF\xBB\xBF'; sed 's/$/\r/' in; } >dos
-$T dos | cmp - out || fail "a byte order mark or \\r\\n changes translations"
+$T dos | cmp - <(printf '\xEF\xBB\xBF'; sed 's/$/\r/' out) || fail "a byte order mark or \\r\\n is lost, or changes translations"
 
 # text that is not UTF-8
 printf 'fine\nb\xffd\n' >bad

@@ -1,0 +1,37 @@
+/* Documents through translators on several threads, in the order they come. */
+#ifndef GANZ_CLI_DOCUMENTS_H
+#define GANZ_CLI_DOCUMENTS_H
+
+#include "cli.h"
+#include "ganz/document.h"
+#include "ganz/io.h"
+
+typedef struct cli_documents cli_documents;
+
+typedef struct cli_documents_options {
+    ganz_translator_options translator;
+    ganz_document_options document;
+    int threads;
+    int most_lines;    /* sentences that go through a translator together */
+    const char *cache; /* file of translations made earlier; NULL: none */
+    const char *model_path;
+} cli_documents_options;
+
+/* The options' texts are borrowed. Refuses what a translator refuses before anything is read. */
+ganz_status cli_documents_open(cli_documents **documents, const ganz_model *model, const cli_documents_options *options,
+                               cli_progress *progress, ganz_error *err);
+/* Ends all threads; what was not written is lost. */
+void cli_documents_close(cli_documents **documents);
+
+/* What follows goes to this output, which is finished when all of it is written. */
+ganz_status cli_documents_output(cli_documents *documents, const char *path, ganz_error *err);
+/* Hands over a document of a format (NULL: as the options say), by its name for messages; waits while too many are
+ * under way. The text is emptied. */
+ganz_status cli_documents_add(cli_documents *documents, ganz_text *text, const char *format, const char *name,
+                              ganz_error *err);
+/* Waits until all that was added is written, or something has failed. */
+void cli_documents_wait(cli_documents *documents);
+/* Waits until all is written, and finishes the last output. */
+ganz_status cli_documents_end(cli_documents *documents, ganz_error *err);
+
+#endif

@@ -1,0 +1,355 @@
+/* Text is handed on in pieces that end between paragraphs, as soon as the input pauses or enough is together, so that
+ * memory stays flat and answers come soon. Anything else is read whole. */
+#include "inputs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { FIRST_BYTES = 1 << 10, MOST_BYTES = 1 << 15, SNIFF_BYTES = 1 << 12, DEEPEST = 64 };
+
+typedef struct reader {
+    const cli_inputs *in;
+    cli_documents *documents;
+    ganz_lines *lines;
+    ganz_text text;
+    size_t piece; /* bytes after which one ends at the next chance */
+    bool unended; /* the text so far ended without a newline */
+    bool added;   /* something of the file was handed on */
+    int skipped;
+    struct stat out; /* the folder written to */
+} reader;
+
+static ganz_status failed(ganz_error *err, ganz_status status, const char *name, const char *why)
+{
+    err->status = status;
+    snprintf(err->message, sizeof err->message, "%.300s: %s", name, why);
+    return status;
+}
+
+/* ---- one file ----------------------------------------------------------------------------------- */
+
+static ganz_status add(ganz_text *text, const char *bytes, size_t count, ganz_error *err)
+{
+    if (text->capacity - text->bytes < count) {
+        const size_t capacity = 2 * (text->bytes + count);
+        char *const grown = realloc(text->text, capacity);
+        if (!grown) return failed(err, GANZ_ENOMEM, "text", "out of memory");
+        text->text = grown;
+        text->capacity = capacity;
+    }
+    if (count > 0) memcpy(text->text + text->bytes, bytes, count);
+    text->bytes += count;
+    return GANZ_OK;
+}
+
+/* Appends the next line with its end; *more: there was one. */
+static ganz_status add_line(reader *r, bool *more, ganz_error *err)
+{
+    const char *line;
+    size_t bytes;
+    const ganz_status status = ganz_lines_next(r->lines, &line, &bytes, err);
+    *more = status == GANZ_OK && line;
+    if (!*more) return status;
+    const ganz_status added = add(&r->text, line, bytes, err);
+    return added == GANZ_OK && ganz_lines_whole(r->lines) ? add(&r->text, "\n", 1, err) : added;
+}
+
+/* Bytes of text that are not UTF-8 are refused or replaced, as the user wants. */
+static ganz_status check_text(reader *r, long long first_line, ganz_error *err)
+{
+    if (ganz_utf8_valid(r->text.text, r->text.bytes)) return GANZ_OK;
+    if (r->in->replace_invalid) {
+        ganz_text whole = {.text = malloc(3 * r->text.bytes), .capacity = 3 * r->text.bytes};
+        size_t replaced;
+        if (!whole.text) return failed(err, GANZ_ENOMEM, "text", "out of memory");
+        whole.bytes = ganz_utf8_repair(r->text.text, r->text.bytes, whole.text, &replaced);
+        free(r->text.text);
+        r->text = whole;
+        return GANZ_OK;
+    }
+    const char *line = r->text.text;
+    for (const char *end = line; (end = memchr(line, '\n', r->text.bytes - (size_t)(line - r->text.text)));
+         line = end + 1, first_line++)
+        if (!ganz_utf8_valid(line, (size_t)(end - line))) break;
+    err->status = GANZ_EINVAL;
+    snprintf(err->message, sizeof err->message, "%s:%lld: not UTF-8", ganz_lines_name(r->lines), first_line);
+    return GANZ_EINVAL;
+}
+
+static bool ends_in_blank_line(const ganz_text *t)
+{
+    size_t at = t->bytes;
+    if (at == 0 || t->text[--at] != '\n') return false;
+    while (at > 0 && strchr(" \t\r", t->text[at - 1]) && t->text[at - 1]) at--;
+    return at == 0 || t->text[at - 1] == '\n';
+}
+
+static bool piece_ends(const reader *r, bool paragraphs)
+{
+    if (!ganz_lines_ready(r->lines)) return true;
+    if (r->text.bytes < r->piece) return false;
+    return !paragraphs || ends_in_blank_line(&r->text) || r->text.bytes > 8 * r->piece;
+}
+
+/* Before input is waited for, a person sees all answers and then a prompt. */
+static void prompt(const reader *r)
+{
+    if (!r->in->talking || (r->lines && ganz_lines_ready(r->lines))) return;
+    cli_documents_wait(r->documents);
+    fputs("> ", stderr);
+}
+
+/* The rest of a stream of text, in pieces. */
+static ganz_status read_pieces(reader *r, const char *format, ganz_error *err)
+{
+    const bool paragraphs = strcmp(format, "lines") != 0;
+    long long line = 1;
+    bool more = true;
+    for (r->piece = FIRST_BYTES; more;) {
+        while (more && !(r->text.bytes > 0 && piece_ends(r, paragraphs))) {
+            const ganz_status status = add_line(r, &more, err);
+            if (status != GANZ_OK) return status;
+        }
+        if (r->text.bytes == 0) break;
+        r->added = true;
+        r->unended = r->text.text[r->text.bytes - 1] != '\n';
+        ganz_status status = check_text(r, line, err);
+        line = ganz_lines_number(r->lines) + 1;
+        if (status == GANZ_OK)
+            status = cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
+        if (status != GANZ_OK) return status;
+        prompt(r);
+        if (r->piece < MOST_BYTES) r->piece *= 2;
+    }
+    return r->added ? GANZ_OK : cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
+}
+
+static ganz_status read_whole(reader *r, const char *format, const char *name, ganz_error *err)
+{
+    ganz_status status = GANZ_OK;
+    for (bool more = true; more && status == GANZ_OK;) {
+        if (r->text.bytes > GANZ_DOCUMENT_BYTES)
+            return failed(err, GANZ_ELIMIT, ganz_lines_name(r->lines), "the document is too long");
+        status = add_line(r, &more, err);
+    }
+    return status == GANZ_OK ? cli_documents_add(r->documents, &r->text, format, name, err) : status;
+}
+
+/* The name that says the format: without the suffix of a compressed file. */
+static void plain_name(const char *path, char name[CLI_PATH])
+{
+    static const char *const packed[] = {".gz", ".xz", ".zst"};
+    snprintf(name, CLI_PATH, "%s", path);
+    for (int i = 0; i < 3; i++) {
+        const size_t bytes = strlen(name), suffix = strlen(packed[i]);
+        if (bytes > suffix && strcmp(name + bytes - suffix, packed[i]) == 0) {
+            name[bytes - suffix] = '\0';
+            return;
+        }
+    }
+}
+
+/* What the options say, else what the name or the first bytes say; NULL: nobody knows. */
+static ganz_status find_format(reader *r, const char *name, const char **format, ganz_error *err)
+{
+    ganz_status status = GANZ_OK;
+    *format = r->in->format;
+    if (strcmp(*format, "auto") != 0) return GANZ_OK;
+    for (bool more = true; more && status == GANZ_OK && r->text.bytes < SNIFF_BYTES;) {
+        if (r->text.bytes > 0 && !ganz_lines_ready(r->lines)) break;
+        status = add_line(r, &more, err);
+    }
+    *format =
+        ganz_document_recognise(strcmp(name, "-") == 0 ? NULL : name, r->text.text ? r->text.text : "", r->text.bytes);
+    return status;
+}
+
+static ganz_status read_open_file(reader *r, const char *path, ganz_error *err)
+{
+    char name[CLI_PATH];
+    const char *format;
+    plain_name(path, name);
+    const ganz_status status = find_format(r, name, &format, err);
+    if (status != GANZ_OK) return status;
+    if (!format) return failed(err, GANZ_EUNSUPPORTED, path, "the format is not known");
+    if (strcmp(format, "text") == 0 || strcmp(format, "lines") == 0) return read_pieces(r, format, err);
+    return read_whole(r, format, name, err);
+}
+
+/* A file that ends in the middle of a line is ended before another one follows. */
+static ganz_status end_line(reader *r, ganz_error *err)
+{
+    if (!r->unended) return GANZ_OK;
+    r->unended = false;
+    r->text.bytes = 0;
+    const ganz_status status = add(&r->text, "\n", 1, err);
+    return status == GANZ_OK ? cli_documents_add(r->documents, &r->text, "text", "newline", err) : status;
+}
+
+static ganz_status read_file(reader *r, const char *path, ganz_error *err)
+{
+    ganz_status status = ganz_lines_open(&r->lines, path, err);
+    if (status == GANZ_OK) status = end_line(r, err);
+    r->text.bytes = 0;
+    r->added = false;
+    if (status == GANZ_OK && strcmp(path, "-") == 0) prompt(r);
+    if (status == GANZ_OK) status = read_open_file(r, path, err);
+    ganz_lines_close(&r->lines);
+    return status;
+}
+
+/* A text of the command line, as a line of its own. */
+static ganz_status read_text(reader *r, ganz_error *err)
+{
+    const char *const format = strcmp(r->in->format, "auto") == 0 ? "text" : r->in->format;
+    ganz_status status = add(&r->text, r->in->text, strlen(r->in->text), err);
+    if (status == GANZ_OK) status = add(&r->text, "\n", 1, err);
+    if (status != GANZ_OK) return status;
+    if (!ganz_utf8_valid(r->text.text, r->text.bytes) && !r->in->replace_invalid)
+        return failed(err, GANZ_EINVAL, "--text", "not UTF-8");
+    return cli_documents_add(r->documents, &r->text, format, "--text", err);
+}
+
+/* ---- folders ------------------------------------------------------------------------------------ */
+
+static bool is_folder(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+bool cli_inputs_to_folder(const cli_inputs *in)
+{
+    const size_t bytes = strlen(in->out);
+    bool folder = strcmp(in->out, "-") != 0 && (is_folder(in->out) || (bytes > 0 && in->out[bytes - 1] == '/'));
+    for (int i = 0; i < in->files->count; i++) folder |= is_folder(in->files->items[i]);
+    return folder;
+}
+
+static ganz_status join(char path[CLI_PATH], const char *folder, const char *name, ganz_error *err)
+{
+    const size_t bytes = strlen(folder);
+    const char *const slash = bytes > 0 && folder[bytes - 1] == '/' ? "" : "/";
+    if (snprintf(path, CLI_PATH, "%s%s%s", folder, slash, name) < CLI_PATH) return GANZ_OK;
+    return failed(err, GANZ_ELIMIT, folder, "the path is too long");
+}
+
+static ganz_status make_folder(const char *path, ganz_error *err)
+{
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && is_folder(path))) return GANZ_OK;
+    return failed(err, GANZ_EIO, path, strerror(errno));
+}
+
+static void note(const reader *r, const char *path, const char *why)
+{
+    if (!r->in->quiet) fprintf(stderr, "ganz translate: %s: %s\n", path, why);
+}
+
+/* A file of a folder that cannot be read does not stop the others, unless its beginning is on its way already. */
+static ganz_status file_to_file(reader *r, const char *from, const char *to, ganz_error *err)
+{
+    ganz_status status = cli_documents_output(r->documents, to, err);
+    r->unended = false;
+    if (status == GANZ_OK) status = read_file(r, from, err);
+    const bool unreadable = status == GANZ_EFORMAT || status == GANZ_EUNSUPPORTED || status == GANZ_EINVAL;
+    if (!unreadable || r->added) return status;
+    note(r, err->message, "skipped");
+    r->skipped++;
+    return GANZ_OK;
+}
+
+static ganz_status tree_to_tree(reader *r, const char *from, const char *to, int depth, ganz_error *err);
+
+static ganz_status entry_to_tree(reader *r, const char *from, const char *to, const char *name, int depth,
+                                 ganz_error *err)
+{
+    char source[CLI_PATH], target[CLI_PATH];
+    struct stat facts;
+    if (join(source, from, name, err) != GANZ_OK || join(target, to, name, err) != GANZ_OK) return err->status;
+    if (lstat(source, &facts) != 0) return failed(err, GANZ_EIO, source, strerror(errno));
+    if (facts.st_dev == r->out.st_dev && facts.st_ino == r->out.st_ino) return GANZ_OK; /* our own output */
+    if (S_ISDIR(facts.st_mode)) return tree_to_tree(r, source, target, depth + 1, err);
+    char plain[CLI_PATH];
+    plain_name(source, plain);
+    if (S_ISREG(facts.st_mode) && (strcmp(r->in->format, "auto") != 0 || ganz_document_recognise(plain, NULL, 0)))
+        return file_to_file(r, source, target, err);
+    note(r, source, "skipped, the format is not known");
+    r->skipped++;
+    return GANZ_OK;
+}
+
+static int visible(const struct dirent *entry) { return entry->d_name[0] != '.'; }
+
+static ganz_status tree_to_tree(reader *r, const char *from, const char *to, int depth, ganz_error *err)
+{
+    struct dirent **entries;
+    if (depth > DEEPEST) return failed(err, GANZ_ELIMIT, from, "the folders are nested too deep");
+    const int count = scandir(from, &entries, visible, alphasort);
+    if (count < 0) return failed(err, GANZ_EIO, from, strerror(errno));
+    ganz_status status = make_folder(to, err);
+    if (depth == 0 && status == GANZ_OK && stat(r->in->out, &r->out) != 0)
+        status = failed(err, GANZ_EIO, to, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        if (status == GANZ_OK) status = entry_to_tree(r, from, to, entries[i]->d_name, depth, err);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+static ganz_status read_to_folder(reader *r, ganz_error *err)
+{
+    ganz_status status = make_folder(r->in->out, err);
+    for (int i = 0; i < r->in->files->count && status == GANZ_OK; i++) {
+        const char *const from = r->in->files->items[i], *const slash = strrchr(from, '/');
+        char to[CLI_PATH];
+        if (is_folder(from)) {
+            status = tree_to_tree(r, from, r->in->out, 0, err);
+            continue;
+        }
+        status = join(to, r->in->out, slash ? slash + 1 : from, err);
+        if (status == GANZ_OK) status = cli_documents_output(r->documents, to, err);
+        r->unended = false;
+        if (status == GANZ_OK) status = read_file(r, from, err);
+    }
+    return status;
+}
+
+/* ---- all ---------------------------------------------------------------------------------------- */
+
+long long cli_inputs_bytes(const cli_inputs *in)
+{
+    long long sum = 0;
+    for (int i = 0; i < in->files->count; i++) {
+        struct stat facts;
+        char plain[CLI_PATH];
+        plain_name(in->files->items[i], plain);
+        if (stat(in->files->items[i], &facts) != 0 || !S_ISREG(facts.st_mode) ||
+            strcmp(plain, in->files->items[i]) != 0)
+            return 0;
+        sum += (long long)facts.st_size;
+    }
+    return sum;
+}
+
+ganz_status cli_inputs_read(const cli_inputs *in, cli_documents *documents, int *skipped, ganz_error *err)
+{
+    reader r = {.in = in, .documents = documents};
+    ganz_status status;
+    if (cli_inputs_to_folder(in)) {
+        status = read_to_folder(&r, err);
+    } else {
+        status = cli_documents_output(documents, in->out, err);
+        if (status == GANZ_OK && in->text) status = read_text(&r, err);
+        else if (status == GANZ_OK && in->files->count == 0) status = read_file(&r, "-", err);
+        for (int i = 0; i < in->files->count && status == GANZ_OK; i++)
+            status = read_file(&r, in->files->items[i], err);
+    }
+    free(r.text.text);
+    *skipped = r.skipped;
+    return status;
+}

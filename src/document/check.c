@@ -1,0 +1,240 @@
+/* What became of the items of an attempt. Each must be found in the translation exactly once; the longest are looked
+ * for first, so that {{a}} is not taken for {a}. */
+#include <string.h>
+
+#include "document/attempt.h"
+#include "document/inflect.h"
+#include "document/number.h"
+#include "text/unicode.h"
+
+typedef struct checker {
+    ganz_attempt *a;
+    const ganz_stretch *x;
+    const char *text;
+    size_t bytes;
+    size_t order[GANZ_ITEMS]; /* of the items, the longest first */
+} checker;
+
+/* ---- ranges ------------------------------------------------------------------------------------- */
+
+static bool is_free(const checker *c, size_t begin, size_t end)
+{
+    for (size_t i = 0; i < c->a->item_count; i++) {
+        const ganz_item *const item = &c->a->items[i];
+        if (item->found && item->target_begin < end && begin < item->target_end) return false;
+    }
+    return true;
+}
+
+static bool alnum_at(const checker *c, size_t at)
+{
+    int32_t code = 0;
+    if (at < c->bytes) ganz_next_character(c->text + at, &code);
+    return ganz_is_alnum(code);
+}
+
+static bool alnum_before(const checker *c, size_t at)
+{
+    if (at == 0) return false;
+    do at--;
+    while (((unsigned char)c->text[at] & 0xC0) == 0x80);
+    return alnum_at(c, at);
+}
+
+/* A word does not begin or end inside of another. */
+static bool stands_alone(const checker *c, size_t begin, size_t end)
+{
+    return !(alnum_at(c, begin) && alnum_before(c, begin)) && !(alnum_before(c, end) && alnum_at(c, end));
+}
+
+/* The first free place of some bytes; SIZE_MAX: none. */
+static size_t find(const checker *c, const char *wanted, size_t bytes)
+{
+    for (size_t at = 0; bytes > 0 && at + bytes <= c->bytes; at++) {
+        const char *const hit = memchr(c->text + at, wanted[0], c->bytes - bytes + 1 - at);
+        if (!hit) break;
+        at = (size_t)(hit - c->text);
+        if (memcmp(hit, wanted, bytes) == 0 && stands_alone(c, at, at + bytes) && is_free(c, at, at + bytes)) return at;
+    }
+    return SIZE_MAX;
+}
+
+static void take(ganz_item *item, size_t begin, size_t end)
+{
+    item->found = true;
+    item->target_begin = begin;
+    item->target_end = end;
+}
+
+/* ---- words that come back as they are ----------------------------------------------------------- */
+
+static bool is_number(const ganz_item *item)
+{
+    return item->guard.kind == GANZ_GUARD_NUMBER && item->form == GANZ_FORM_PLAIN;
+}
+static bool is_term(const ganz_item *item)
+{
+    return item->guard.kind == GANZ_GUARD_TERM && (item->form == GANZ_FORM_PLAIN || item->form == GANZ_FORM_TERM);
+}
+
+static void sort_by_length(checker *c)
+{
+    size_t lengths[GANZ_ITEMS];
+    for (size_t i = 0; i < c->a->item_count; i++) {
+        size_t at = i;
+        ganz_item_shown(&c->a->items[i], c->x->block, &lengths[i]);
+        for (; at > 0 && lengths[c->order[at - 1]] < lengths[i]; at--) c->order[at] = c->order[at - 1];
+        c->order[at] = i;
+    }
+}
+
+static void find_words(checker *c)
+{
+    for (size_t i = 0; i < c->a->item_count; i++) {
+        ganz_item *const item = &c->a->items[c->order[i]];
+        size_t bytes;
+        const char *const shown = ganz_item_shown(item, c->x->block, &bytes);
+        if (bytes == 0 || is_number(item) || is_term(item)) continue;
+        const size_t at = find(c, shown, bytes);
+        if (at != SIZE_MAX) take(item, at, at + bytes);
+    }
+}
+
+/* One that is there once more was not found exactly once. */
+static void lose_doubles(checker *c)
+{
+    bool twice[GANZ_ITEMS] = {false};
+    for (size_t i = 0; i < c->a->item_count; i++) {
+        const ganz_item *const item = &c->a->items[i];
+        size_t bytes;
+        const char *const shown = ganz_item_shown(item, c->x->block, &bytes);
+        twice[i] = item->found && !is_number(item) && !is_term(item) && find(c, shown, bytes) != SIZE_MAX;
+    }
+    for (size_t i = 0; i < c->a->item_count; i++) c->a->items[i].found &= !twice[i];
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------ */
+
+/* Steps to the next number; false: there is none. *at is behind the one before. Threes may be apart: 10 000. */
+static bool next_number(const checker *c, size_t *at, size_t *length)
+{
+    while (*at < c->bytes) {
+        *length = ganz_number_at(c->text, c->bytes, *at);
+        if (*length > 0) return true;
+        (*at)++;
+    }
+    return false;
+}
+
+static size_t with_threes(const checker *c, size_t at, size_t length)
+{
+    const size_t next = at + length;
+    if (next + 4 > c->bytes || c->text[next] != ' ' || ganz_number_at(c->text, c->bytes, next + 1) != 3) return length;
+    return length + 4;
+}
+
+/* One that stands alone, else one inside a word: "39" is rather found beside "TC39" than in it. */
+static bool find_number_once(checker *c, ganz_item *item, bool alone)
+{
+    const char *const own = c->x->block->text + item->guard.begin;
+    const size_t own_bytes = item->guard.end - item->guard.begin;
+    size_t length;
+    for (size_t at = 0; next_number(c, &at, &length); at += length) {
+        const size_t wider = with_threes(c, at, length);
+        const bool same = ganz_same_digits(own, own_bytes, c->text + at, length);
+        const bool same_wider = !same && ganz_same_digits(own, own_bytes, c->text + at, wider);
+        const size_t end = at + (same ? length : wider);
+        if ((!same && !same_wider) || !is_free(c, at, end) || (alone && !stands_alone(c, at, end))) continue;
+        take(item, at, end);
+        return item->kept = true;
+    }
+    return false;
+}
+
+static void find_number(checker *c, ganz_item *item)
+{
+    if (!find_number_once(c, item, true)) find_number_once(c, item, false);
+}
+
+/* If but one number is missing and there is but one that nobody knows, it has wrong digits. */
+static void mend_number(checker *c, ganz_item *missing)
+{
+    size_t length, begin = 0, end = 0;
+    int strangers = 0;
+    for (size_t at = 0; next_number(c, &at, &length); at += length) {
+        if (!is_free(c, at, at + length) || !stands_alone(c, at, at + length)) continue;
+        begin = at;
+        end = at + length;
+        strangers++;
+    }
+    if (strangers == 1 && end - begin > 1) take(missing, begin, end);
+}
+
+static void find_numbers(checker *c)
+{
+    ganz_item *missing = NULL;
+    int count = 0;
+    for (size_t i = 0; i < c->a->item_count; i++) {
+        ganz_item *const item = &c->a->items[i];
+        if (!is_number(item)) continue;
+        find_number(c, item);
+        if (!item->found) missing = item, count++;
+    }
+    if (count == 1) mend_number(c, missing);
+}
+
+/* ---- terms -------------------------------------------------------------------------------------- */
+
+static void find_term(checker *c, ganz_item *item)
+{
+    const ganz_term *const t = item->guard.term;
+    for (size_t at = 0; at < c->bytes;) {
+        int32_t code;
+        const size_t step = ganz_next_character(c->text + at, &code);
+        const bool begins = !ganz_is_space(code) && !(ganz_is_alnum(code) && alnum_before(c, at));
+        const size_t length = begins ? ganz_inflected_length(t->target, t->target_bytes, c->text, c->bytes, at) : 0;
+        if (length > 0 && is_free(c, at, at + length)) {
+            take(item, at, at + length);
+            item->kept = true;
+            return;
+        }
+        at += step;
+    }
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static ganz_form next_form(const ganz_item *item)
+{
+    if (item->form == GANZ_FORM_PLAIN && item->guard.kind == GANZ_GUARD_TERM && item->guard.term->target_bytes > 0)
+        return GANZ_FORM_TERM;
+    return item->form == GANZ_FORM_NAME ? GANZ_FORM_OUT : GANZ_FORM_NAME;
+}
+
+static bool all_found(ganz_attempt *a)
+{
+    bool all = true;
+    for (size_t i = 0; i < a->item_count; i++) {
+        ganz_item *const item = &a->items[i];
+        if (item->form == GANZ_FORM_OUT || item->found) continue;
+        item->form = next_form(item);
+        all = false;
+    }
+    if (all) return true;
+    a->round++;
+    for (size_t i = 0; i < a->item_count && a->round + 1 >= GANZ_ATTEMPTS; i++) a->items[i].form = GANZ_FORM_OUT;
+    return false;
+}
+
+bool ganz_attempt_check(ganz_attempt *a, const ganz_stretch *sentence, const char *text, size_t bytes)
+{
+    checker c = {.a = a, .x = sentence, .text = text, .bytes = bytes};
+    for (size_t i = 0; i < a->item_count; i++) a->items[i].found = a->items[i].kept = false;
+    sort_by_length(&c);
+    find_words(&c);
+    lose_doubles(&c);
+    find_numbers(&c);
+    for (size_t i = 0; i < a->item_count; i++)
+        if (is_term(&a->items[i])) find_term(&c, &a->items[i]);
+    return all_found(a);
+}

@@ -1,0 +1,402 @@
+/* The reader of HTML. Inline elements are marks of a block of text; every other tag ends the block. An inline element that
+ * is not translated is a region: nothing is handed on until it ends, and then all of it as one opaque word; a region without
+ * an end tag, or with boxes in it, or with an element that is translated again, is copied between two blocks instead. */
+#include "document/html_read.h"
+
+#include <string.h>
+#include <utf8proc.h>
+
+#include "base/utf8.h"
+#include "document/html_attributes.h"
+#include "document/html_tree.h"
+#include "text/unicode.h"
+
+enum { SHOWN_BYTES = 64 /* of a region's text, for the model */, APPENDIX_BYTES = 24 };
+
+typedef struct reader {
+    ganz_skeleton *out;
+    ganz_html_scan scan;
+    ganz_html_tree tree;
+    ganz_html_charset charset;
+    bool attributes; /* are translated */
+    bool in_block;
+    char last;          /* byte of the block's text that is not white space; 0: none */
+    bool touching;      /* no white space comes after it */
+    bool after_end;     /* but an end tag */
+    int marks;          /* open in the block */
+    const char *region; /* where it begins; NULL: none is open */
+    int region_number;  /* of its element */
+    bool region_shows;  /* its text is shown to the model */
+    char shown[SHOWN_BYTES];
+    size_t shown_bytes;
+} reader;
+
+/* ---- blocks ------------------------------------------------------------------------------------- */
+
+static void begin_block(reader *r)
+{
+    if (r->in_block) return;
+    ganz_block_style style = {.breaks = GANZ_BREAK_SENTENCES, .escape = ganz_html_escape(r->charset, 0), .between = "<br>"};
+    if (ganz_html_innermost(&r->tree)->keeps) style.breaks = GANZ_BREAK_LINES, style.between = NULL;
+    ganz_skeleton_begin(r->out, &style);
+    r->in_block = true;
+    r->touching = r->after_end = false;
+    r->marks = 0;
+    r->last = 0;
+}
+
+static void end_block(reader *r)
+{
+    if (r->in_block) ganz_skeleton_end(r->out);
+    r->in_block = false;
+}
+
+/* Bytes that are not shown: a mark inside a block. */
+static void add_unseen(reader *r, const char *raw, size_t bytes)
+{
+    if (r->in_block) ganz_skeleton_mark(r->out, GANZ_MARK_EMPTY, -1, raw, bytes);
+    else ganz_skeleton_copy(r->out, raw, bytes);
+}
+
+/* ---- regions ------------------------------------------------------------------------------------ */
+
+static bool is_raised(const ganz_html_element *element)
+{
+    return strcmp(element->name, "sup") == 0 || strcmp(element->name, "sub") == 0;
+}
+
+/* 2<sup>30</sup>, H<sub>2</sub>O, word<sup><a>[1]</a></sup>: what touches a word and is at most one itself would become part
+ * of it, so that it is carried as it is. Looks at a few tokens. */
+static bool is_appendix(const reader *r, const ganz_html_open *open)
+{
+    ganz_html_scan scan = r->scan;
+    ganz_html_token token;
+    size_t bytes = 0;
+    if (!r->in_block || !r->touching || !is_raised(open->element)) return false;
+    for (int i = 0; i < 8 && ganz_html_next(&scan, &token); i++) {
+        if (token.kind == GANZ_HTML_COMMENT) continue;
+        if (token.kind == GANZ_HTML_TEXT) {
+            for (size_t k = 0; k < token.bytes; k++)
+                if (ganz_html_space(token.raw[k])) return false;
+            bytes += token.bytes;
+            if (bytes > APPENDIX_BYTES) return false;
+            continue;
+        }
+        const ganz_html_element *const element = ganz_html_find(ganz_html_name(&token), token.name_bytes);
+        if (element == open->element) return token.kind == GANZ_HTML_END;
+        if (!(element->flags & GANZ_HTML_INLINE) || (element->flags & GANZ_HTML_RAW)) return false;
+    }
+    return false;
+}
+
+static void begin_region(reader *r, const ganz_html_token *token, const ganz_html_open *open)
+{
+    begin_block(r);
+    r->region = token->raw;
+    r->region_number = open->number;
+    r->region_shows = !(open->element->flags & GANZ_HTML_FOREIGN) && !is_raised(open->element);
+    r->shown_bytes = 0;
+}
+
+/* Ends before `end` with its own end tag, as a word of the block. */
+static void end_region(reader *r, const char *end)
+{
+    const size_t bytes = r->shown_bytes > 0 && r->shown[r->shown_bytes - 1] == ' ' ? r->shown_bytes - 1 : r->shown_bytes;
+    char *const shown = ganz_skeleton_keep(r->out, bytes);
+    if (!shown) return;
+    memcpy(shown, r->shown, bytes);
+    ganz_skeleton_opaque(r->out, shown, bytes, r->region, (size_t)(end - r->region));
+    r->region = NULL;
+    r->last = 'x';
+    r->touching = true;
+}
+
+/* It cannot be a word that is moved: the block ends before it, and it is copied. */
+static void copy_region(reader *r, const char *end)
+{
+    end_block(r);
+    ganz_skeleton_copy(r->out, r->region, (size_t)(end - r->region));
+    r->region = NULL;
+}
+
+/* ---- text --------------------------------------------------------------------------------------- */
+
+static bool is_blank(const char *text, size_t bytes)
+{
+    size_t at = 0;
+    while (at < bytes && ganz_html_space(text[at])) at++;
+    return at == bytes;
+}
+
+static void note_last(reader *r, const char *raw, size_t bytes)
+{
+    r->after_end = false;
+    r->touching = bytes > 0 && !ganz_html_space(raw[bytes - 1]);
+    while (bytes > 0 && ganz_html_space(raw[bytes - 1])) bytes--;
+    if (bytes > 0) r->last = raw[bytes - 1];
+}
+
+static void add_text(reader *r, const char *raw, size_t bytes)
+{
+    if (!r->in_block && is_blank(raw, bytes)) {
+        ganz_skeleton_copy(r->out, raw, bytes);
+        return;
+    }
+    const bool keeps = ganz_html_innermost(&r->tree)->keeps;
+    const ganz_html_text_style style = {.charset = r->charset, .place = GANZ_ENTITY_TEXT, .keeps = keeps};
+    begin_block(r);
+    ganz_html_add_text(r->out, raw, bytes, &style);
+    note_last(r, raw, bytes);
+}
+
+/* The next "{% ... %}" of a template at or after raw[at]; its length is 0 where there is none. */
+static size_t find_statement(const char *raw, size_t at, size_t bytes, size_t *length)
+{
+    for (*length = 0; at + 3 < bytes; at++) {
+        const char *const hit = memchr(raw + at, '{', bytes - at - 3);
+        if (!hit) break;
+        at = (size_t)(hit - raw);
+        if (hit[1] != '%') continue;
+        size_t end = at + 2;
+        while (end + 1 < bytes && !(raw[end] == '%' && raw[end + 1] == '}')) end++;
+        if (end + 1 < bytes) *length = end + 2 - at;
+        return at;
+    }
+    return bytes;
+}
+
+/* Statements of templates stand between blocks: they must keep their order. */
+static void add_template(reader *r, const char *raw, size_t bytes)
+{
+    size_t at = 0, length;
+    for (;;) {
+        const size_t statement = find_statement(raw, at, bytes, &length);
+        if (length == 0) break;
+        if (statement > at) add_text(r, raw + at, statement - at);
+        end_block(r);
+        ganz_skeleton_copy(r->out, raw + statement, length);
+        at = statement + length;
+    }
+    if (at < bytes) add_text(r, raw + at, bytes - at);
+}
+
+static void read_text(reader *r, const ganz_html_token *token)
+{
+    if (!r->region && ganz_html_innermost(&r->tree)->translate) add_template(r, token->raw, token->bytes);
+    else if (!r->region) ganz_skeleton_copy(r->out, token->raw, token->bytes);
+    else if (r->region_shows) r->shown_bytes = ganz_html_show_text(r->shown, r->shown_bytes, SHOWN_BYTES, token->raw, token->bytes);
+}
+
+static void read_comment(reader *r, const ganz_html_token *token)
+{
+    if (!r->region) add_unseen(r, token->raw, token->bytes);
+}
+
+/* ---- line breaks -------------------------------------------------------------------------------- */
+
+/* The first character of the next text that is shown, white space apart; 0: something else comes. *touching: there is no white
+ * space before it. Looks at a few tokens. */
+static int32_t next_character(ganz_html_scan scan, bool *touching)
+{
+    ganz_html_token token;
+    int32_t code;
+    *touching = true;
+    for (int i = 0; i < 4 && ganz_html_next(&scan, &token); i++) {
+        if (token.kind == GANZ_HTML_COMMENT) continue;
+        if (token.kind != GANZ_HTML_TEXT) {
+            const unsigned flags = ganz_html_find(ganz_html_name(&token), token.name_bytes)->flags;
+            if (!(flags & GANZ_HTML_INLINE) || (flags & (GANZ_HTML_RAW | GANZ_HTML_OPAQUE))) return 0;
+            continue;
+        }
+        size_t at = 0;
+        while (at < token.bytes && ganz_html_space(token.raw[at])) at++;
+        *touching = *touching && at == 0;
+        if (at < token.bytes) return ganz_utf8_decode(token.raw + at, token.bytes - at, &code) > 0 ? code : 0;
+    }
+    return 0;
+}
+
+/* <br> inside a sentence is a place where it is cut; between sentences it is as good as a paragraph. */
+static bool break_is_inside(const reader *r)
+{
+    bool touching;
+    const bool goes_on = ganz_ascii_alnum(r->last) || r->last == ',' || (unsigned char)r->last >= 0x80;
+    return r->in_block && goes_on && utf8proc_islower(next_character(r->scan, &touching));
+}
+
+/* <a>One</a><a>Two</a>: elements one after the other without white space between their words are no parts of a sentence. */
+static bool is_next_item(const reader *r)
+{
+    bool touching;
+    if (!r->in_block || !r->touching || !r->after_end || r->marks > 0 || !ganz_ascii_alnum(r->last)) return false;
+    return ganz_is_alnum(next_character(r->scan, &touching)) && touching;
+}
+
+/* ---- tags --------------------------------------------------------------------------------------- */
+
+static void add_start(reader *r, const ganz_html_token *token, const ganz_html_open *open, ganz_mark_kind kind)
+{
+    const bool text = r->attributes && open->translate && ganz_html_has_text(token);
+    if (r->in_block && !text) {
+        ganz_skeleton_mark(r->out, kind, open->number, token->raw, token->bytes);
+        return;
+    }
+    if (r->in_block) ganz_skeleton_mark_begin(r->out, kind, open->number);
+    if (text) ganz_html_add_tag(r->out, token, r->charset);
+    else ganz_skeleton_copy(r->out, token->raw, token->bytes);
+    if (r->in_block) ganz_skeleton_mark_end(r->out);
+}
+
+/* Links of a menu are no parts of one sentence. */
+static bool is_inline(const ganz_html_element *element, const ganz_html_open *outer)
+{
+    const bool menu = strcmp(element->name, "a") == 0 && strcmp(outer->element->name, "nav") == 0;
+    return (element->flags & GANZ_HTML_INLINE) && !menu;
+}
+
+/* The start tag of script, style, ... becomes a tag that has the content and the end tag in it. */
+static void read_raw(reader *r, ganz_html_token *token, const ganz_html_open *open)
+{
+    ganz_html_token content, end;
+    ganz_html_raw_text(&r->scan, open->element->name, &content);
+    if (ganz_html_next(&r->scan, &end) && end.kind == GANZ_HTML_END) ganz_html_end(&r->tree, &end);
+    token->bytes = (size_t)(r->scan.data + r->scan.at - token->raw);
+}
+
+/* Text without markup, as a block of its own. */
+static void read_plain(reader *r, const ganz_html_open *open)
+{
+    ganz_html_token content;
+    ganz_html_raw_text(&r->scan, open->element->name, &content);
+    read_text(r, &content);
+    end_block(r);
+}
+
+/* What a start tag does to an open region. True: the tag is dealt with. */
+static bool start_in_region(reader *r, const ganz_html_token *token, const ganz_html_open *open, const ganz_html_open *outer)
+{
+    if (outer->translate || open->translate) { /* its element has ended without an end tag, or goes on behind this one */
+        copy_region(r, token->raw);
+        return false;
+    }
+    if (!(open->element->flags & GANZ_HTML_INLINE)) copy_region(r, token->raw + token->bytes);
+    return true;
+}
+
+static void add_inline(reader *r, const ganz_html_token *token, const ganz_html_open *open, bool stays)
+{
+    if (!open->translate && stays) {
+        begin_region(r, token, open);
+    } else if (stays) {
+        if (is_next_item(r)) end_block(r);
+        begin_block(r);
+        add_start(r, token, open, GANZ_MARK_OPEN);
+        r->marks++;
+    } else {
+        add_start(r, token, open, GANZ_MARK_EMPTY);
+    }
+}
+
+static void add_outline(reader *r, const ganz_html_token *token, const ganz_html_open *open)
+{
+    if (strcmp(open->element->name, "br") == 0 && open->translate && break_is_inside(r)) {
+        ganz_skeleton_mark(r->out, GANZ_MARK_BREAK, open->number, token->raw, token->bytes);
+        return;
+    }
+    end_block(r);
+    add_start(r, token, open, GANZ_MARK_EMPTY);
+}
+
+static bool read_start(reader *r, ganz_html_token *token)
+{
+    ganz_html_open open;
+    bool stays;
+    if (!ganz_html_start(&r->tree, token, &open, &stays)) return false;
+    const ganz_html_tree outside = {.open = r->tree.open, .count = r->tree.count - stays};
+    const ganz_html_open outer = *ganz_html_innermost(&outside);
+    if (stays && open.translate && is_appendix(r, &open)) r->tree.open[r->tree.count - 1].translate = open.translate = false;
+    const bool plain = stays && (open.element->flags & GANZ_HTML_PLAIN), raw = stays && (open.element->flags & GANZ_HTML_RAW);
+    if (raw) read_raw(r, token, &open);
+    if (!r->region || !start_in_region(r, token, &open, &outer)) {
+        if (!outer.translate) end_block(r); /* one of an element that has ended without an end tag */
+        if (!outer.translate && !open.translate) ganz_skeleton_copy(r->out, token->raw, token->bytes);
+        else if (is_inline(open.element, &outer)) add_inline(r, token, &open, stays && !raw);
+        else add_outline(r, token, &open);
+    }
+    if (plain) read_plain(r, &open);
+    return true;
+}
+
+static void add_end(reader *r, const ganz_html_token *token)
+{
+    const ganz_html_element *const element = ganz_html_find(ganz_html_name(token), token->name_bytes);
+    if (r->in_block && is_inline(element, ganz_html_innermost(&r->tree))) {
+        if (r->marks > 0) r->marks--;
+        r->after_end = true;
+        ganz_skeleton_mark(r->out, GANZ_MARK_CLOSE, ganz_html_number(ganz_html_name(token), token->name_bytes), token->raw, token->bytes);
+        return;
+    }
+    end_block(r);
+    ganz_skeleton_copy(r->out, token->raw, token->bytes);
+}
+
+static void read_end(reader *r, const ganz_html_token *token)
+{
+    ganz_html_end(&r->tree, token);
+    const bool translate = ganz_html_innermost(&r->tree)->translate;
+    if (r->region && !translate) return;
+    if (r->region) {
+        const bool own = ganz_html_number(ganz_html_name(token), token->name_bytes) == r->region_number;
+        if (own) {
+            end_region(r, token->raw + token->bytes);
+            return;
+        }
+        copy_region(r, token->raw);
+    }
+    add_end(r, token);
+    if (!translate) end_block(r);
+}
+
+/* ---- the page ----------------------------------------------------------------------------------- */
+
+static void read_tokens(reader *r)
+{
+    ganz_html_token token;
+    bool memory = true;
+    while (memory && (r->scan.foreign = r->tree.xml || ganz_html_foreign(&r->tree), ganz_html_next(&r->scan, &token))) {
+        switch (token.kind) {
+        case GANZ_HTML_TEXT: read_text(r, &token); break;
+        case GANZ_HTML_START: memory = read_start(r, &token); break;
+        case GANZ_HTML_END: read_end(r, &token); break;
+        case GANZ_HTML_COMMENT: read_comment(r, &token); break;
+        }
+    }
+    if (r->region) copy_region(r, r->scan.data + r->scan.bytes);
+    end_block(r);
+    if (!memory) ganz_skeleton_fail(r->out, GANZ_ENOMEM, "out of memory for the elements of a page");
+}
+
+/* UTF-16 and UTF-32: every second byte of a tag is zero. */
+static bool is_wide(const char *bytes, size_t count)
+{
+    size_t zeros = 0;
+    const size_t near = count < 1024 ? count : 1024;
+    if (count >= 2 && (memcmp(bytes, "\xFF\xFE", 2) == 0 || memcmp(bytes, "\xFE\xFF", 2) == 0)) return true;
+    for (size_t i = 0; i < near; i++) zeros += bytes[i] == '\0';
+    return near >= 16 && 3 * zeros > near;
+}
+
+ganz_status ganz_html_read(ganz_skeleton *skeleton, const char *bytes, size_t count, const ganz_format_options *options,
+                           ganz_error *err)
+{
+    const size_t bom = count >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    reader r = {.out = skeleton, .scan = ganz_html_scan_over(bytes, count), .attributes = options->attributes};
+    if (is_wide(bytes, count)) return ganz_fail(err, GANZ_EFORMAT, "the page is in UTF-16: save it as UTF-8 first");
+    r.charset = ganz_html_charset_of(bytes, count);
+    r.tree.xml = count - bom > 5 && memcmp(bytes + bom, "<?xml", 5) == 0;
+    ganz_skeleton_copy(skeleton, bytes, bom);
+    r.scan.at = bom;
+    read_tokens(&r);
+    ganz_html_tree_close(&r.tree);
+    return ganz_skeleton_status(skeleton, err);
+}

@@ -1,0 +1,267 @@
+/* One sentence: its attempts, and the last touches to a translation that was found whole. */
+#include "document/segment.h"
+
+#include <string.h>
+
+#include "ganz/io.h"
+#include "text/tokenizer.h"
+#include "text/unicode.h"
+
+static ganz_status no_memory(ganz_error *err) { return ganz_fail(err, GANZ_ENOMEM, "out of memory for a sentence"); }
+
+static void end_attempt(ganz_sentence_part *p)
+{
+    if (p->attempt) ganz_attempt_free(p->attempt);
+    ganz_free(p->attempt);
+    p->attempt = NULL;
+}
+
+void ganz_sentence_part_free(ganz_sentence_part *p)
+{
+    end_attempt(p);
+    ganz_free(p->target);
+    ganz_free(p->inserts.items);
+}
+
+/* ---- lines -------------------------------------------------------------------------------------- */
+
+static bool has_marks(const ganz_stretch *x)
+{
+    for (size_t i = x->first; i < x->last; i++)
+        if (x->block->runs[i].kind == GANZ_RUN_MARK) return true;
+    return false;
+}
+
+static ganz_status make_line(ganz_sentence_part *p, const ganz_setting *s, ganz_error *err)
+{
+    if (!ganz_attempt_line(p->attempt, s, &p->stretch)) return no_memory(err);
+    p->links = has_marks(&p->stretch) || ganz_attempt_needs_links(p->attempt);
+    return GANZ_OK;
+}
+
+ganz_status ganz_sentence_begin(ganz_sentence_part *p, const ganz_setting *s, ganz_error *err)
+{
+    p->attempt = ganz_alloc(1, sizeof *p->attempt);
+    if (!p->attempt) return no_memory(err);
+    p->state = GANZ_STATE_OUT;
+    switch (ganz_attempt_begin(p->attempt, s, &p->stretch)) {
+    case GANZ_ATTEMPT_MEMORY: return no_memory(err);
+    case GANZ_ATTEMPT_WORDS: return make_line(p, s, err);
+    default: break;
+    }
+    p->state = GANZ_STATE_DONE;
+    end_attempt(p);
+    return GANZ_OK;
+}
+
+/* ---- translations ------------------------------------------------------------------------------- */
+
+/* A translation that may be changed, and its links along with it. */
+typedef struct draft {
+    ganz_text text;
+    ganz_link *links;
+    size_t link_count;
+} draft;
+
+static void free_draft(draft *d)
+{
+    ganz_text_free(&d->text);
+    ganz_free(d->links);
+}
+
+static bool make_draft(draft *d, const ganz_translation *t)
+{
+    const size_t count = t->links && t->link_count > 0 ? (size_t)t->link_count : 0;
+    if (!ganz_text_append(&d->text, t->text, t->bytes)) return false;
+    d->links = count > 0 ? ganz_alloc(count, sizeof *d->links) : NULL;
+    if (count > 0 && !d->links) return false;
+    if (count > 0) memcpy(d->links, t->links, count * sizeof *d->links);
+    d->link_count = count;
+    return true;
+}
+
+/* Another text takes the draft's place; byte i of the old one is byte moved[i] of the new one. */
+static void exchange(draft *d, ganz_attempt *a, ganz_text *text, const size_t *moved)
+{
+    const size_t old = d->text.bytes;
+    for (size_t i = 0; i < d->link_count; i++) {
+        ganz_link *const k = &d->links[i];
+        k->target_begin = moved[k->target_begin < old ? k->target_begin : old];
+        k->target_end = moved[k->target_end < old ? k->target_end : old];
+    }
+    for (size_t i = 0; i < a->item_count; i++) {
+        if (!a->items[i].found) continue;
+        a->items[i].target_begin = moved[a->items[i].target_begin];
+        a->items[i].target_end = moved[a->items[i].target_end];
+    }
+    ganz_text_free(&d->text);
+    d->text = *text;
+}
+
+/* ---- case --------------------------------------------------------------------------------------- */
+
+/* Ranges of the items that came back as they are, in order. */
+static size_t kept_ranges(const ganz_attempt *a, size_t *keep)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < a->item_count; i++) {
+        const ganz_item *const item = &a->items[i];
+        if (!item->found) continue;
+        size_t at = count++;
+        for (; at > 0 && keep[2 * (at - 1)] > item->target_begin; at--)
+            memcpy(&keep[2 * at], &keep[2 * (at - 1)], 2 * sizeof *keep);
+        keep[2 * at] = item->target_begin;
+        keep[2 * at + 1] = item->target_end;
+    }
+    return count;
+}
+
+static bool recase(draft *d, ganz_attempt *a, const ganz_setting *s)
+{
+    if (a->letters == GANZ_LETTERS_MIXED) return true;
+    size_t keep[2 * GANZ_ITEMS];
+    const size_t count = kept_ranges(a, keep);
+    size_t *const moved = ganz_alloc(d->text.bytes + 1, sizeof *moved);
+    ganz_text out = {0};
+    const bool good =
+        moved && ganz_recase_translation(a->letters, s->target, d->text.text, d->text.bytes, keep, count, &out, moved);
+    if (good) exchange(d, a, &out, moved);
+    else ganz_text_free(&out);
+    ganz_free(moved);
+    return good;
+}
+
+/* ---- strays ------------------------------------------------------------------------------------- */
+
+/* What was not in the line and is in the translation all the same is not wanted there: it comes once, and not here.
+ * Numbers and terms may well be there for another reason. */
+static const char *stray_text(const ganz_item *item, const ganz_block *b, size_t *bytes)
+{
+    *bytes = 0;
+    if (item->form == GANZ_FORM_PLAIN || item->guard.kind == GANZ_GUARD_NUMBER || item->guard.kind == GANZ_GUARD_TERM)
+        return NULL;
+    if (item->guard.run) return *bytes = item->guard.run->shown_bytes, item->guard.run->shown;
+    return *bytes = item->guard.end - item->guard.begin, b->text + item->guard.begin;
+}
+
+/* What is also a word of the line itself has its place in the translation: a code span "npm" beside the word npm. */
+static bool in_line(const ganz_text *line, const char *text, size_t bytes)
+{
+    for (size_t at = 0; at + bytes <= line->bytes; at++) {
+        const char *const hit = memchr(line->text + at, text[0], line->bytes - bytes + 1 - at);
+        if (!hit) return false;
+        at = (size_t)(hit - line->text);
+        if (memcmp(hit, text, bytes) == 0) return true;
+    }
+    return false;
+}
+
+typedef struct strays {
+    const char *text[GANZ_ITEMS];
+    size_t bytes[GANZ_ITEMS];
+    size_t count;
+} strays;
+
+static void find_strays(strays *s, const ganz_sentence_part *p)
+{
+    for (size_t i = 0; i < p->attempt->item_count; i++) {
+        const ganz_item *const item = &p->attempt->items[i];
+        size_t bytes;
+        const char *const text = stray_text(item, p->stretch.block, &bytes);
+        if (bytes == 0 || (item->guard.run && in_line(&p->attempt->line, text, bytes))) continue;
+        s->text[s->count] = text;
+        s->bytes[s->count++] = bytes;
+    }
+}
+
+static bool is_stray(const strays *s, const ganz_text *text, size_t at, size_t *length)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        *length = s->bytes[i];
+        if (text->bytes - at >= *length && memcmp(text->text + at, s->text[i], *length) == 0) return true;
+    }
+    return false;
+}
+
+static bool inside_found(const ganz_attempt *a, size_t at)
+{
+    for (size_t i = 0; i < a->item_count; i++)
+        if (a->items[i].found && a->items[i].target_begin <= at && at < a->items[i].target_end) return true;
+    return false;
+}
+
+static bool drop_strays(ganz_attempt *a, const strays *unwanted, draft *d, bool *dropped)
+{
+    const size_t before = d->text.bytes;
+    size_t *const moved = ganz_alloc(d->text.bytes + 1, sizeof *moved);
+    ganz_text out = {0};
+    bool good = moved && ganz_text_append(&out, "", 0);
+    for (size_t at = 0; at < d->text.bytes && good;) {
+        size_t length;
+        const bool stray = !inside_found(a, at) && is_stray(unwanted, &d->text, at, &length);
+        if (!stray) length = 1;
+        for (size_t i = 0; i < length; i++) moved[at + i] = out.bytes;
+        if (!stray) good = ganz_text_append(&out, d->text.text + at, 1);
+        at += length;
+    }
+    if (good) moved[d->text.bytes] = out.bytes;
+    if (good) exchange(d, a, &out, moved);
+    else ganz_text_free(&out);
+    ganz_free(moved);
+    *dropped = good && d->text.bytes < before;
+    return good;
+}
+
+/* What is left may make up another stray. */
+static bool drop_all_strays(const ganz_sentence_part *p, draft *d)
+{
+    strays unwanted = {.count = 0};
+    bool good = true, dropped = true;
+    find_strays(&unwanted, p);
+    while (unwanted.count > 0 && good && dropped) good = drop_strays(p->attempt, &unwanted, d, &dropped);
+    return good;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------ */
+
+static bool keep_target(ganz_sentence_part *p, const draft *d)
+{
+    const ganz_placing placing = {.attempt = p->attempt,
+                                  .sentence = &p->stretch,
+                                  .text = d->text.text,
+                                  .bytes = d->text.bytes,
+                                  .links = d->links,
+                                  .link_count = d->link_count};
+    p->inserts.count = 0;
+    if (!ganz_place(&placing, &p->inserts)) return false;
+    p->target = ganz_alloc(d->text.bytes, 1);
+    if (!p->target) return false;
+    if (d->text.bytes > 0) memcpy(p->target, d->text.text, d->text.bytes);
+    p->target_bytes = d->text.bytes;
+    p->translated = true;
+    return true;
+}
+
+static ganz_status finish(ganz_sentence_part *p, const ganz_setting *s, const ganz_translation *t, ganz_error *err)
+{
+    draft d = {0};
+    const bool good = make_draft(&d, t) && drop_all_strays(p, &d) && recase(&d, p->attempt, s) && keep_target(p, &d);
+    free_draft(&d);
+    if (!good) return no_memory(err);
+    p->state = GANZ_STATE_DONE;
+    end_attempt(p);
+    return GANZ_OK;
+}
+
+ganz_status ganz_sentence_put(ganz_sentence_part *p, const ganz_setting *s, const ganz_translation *t, ganz_error *err)
+{
+    const ganz_text *const line = &p->attempt->line;
+    if (!ganz_utf8_valid(t->text, t->bytes)) return ganz_fail(err, GANZ_EINVAL, "the translation is not UTF-8");
+    if (t->bytes == line->bytes && memcmp(t->text, line->text, t->bytes) == 0) {
+        p->state = GANZ_STATE_DONE;
+        end_attempt(p);
+        return GANZ_OK;
+    }
+    if (!ganz_attempt_check(p->attempt, &p->stretch, t->text, t->bytes)) return make_line(p, s, err);
+    return finish(p, s, t, err);
+}

@@ -1,0 +1,294 @@
+/* Rules for sentence ends. A sentence may end behind . ! ? … and closing quotes where white space follows; whether it
+ * does depends on the word before (an abbreviation, an initial, a number) and on how the next word begins. */
+#include "document/sentences.h"
+
+#include <string.h>
+
+#include "text/unicode.h"
+
+/* ---- characters --------------------------------------------------------------------------------- */
+
+static bool is_any(int32_t code, const int32_t *set, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (set[i] == code) return true;
+    return false;
+}
+
+static bool is_end(int32_t code) { return code == '.' || code == '!' || code == '?' || code == 0x2026; }
+
+/* Ideographic ends need no white space behind them. */
+static bool is_wide_end(int32_t code) { return code == 0x3002 || code == 0xFF01 || code == 0xFF1F || code == 0xFF61; }
+
+static bool is_closing(int32_t code)
+{
+    static const int32_t set[] = {'"',    '\'',   ')',    ']',    '}',    0xAB,   0xBB,   0x2018, 0x2019,
+                                  0x201C, 0x201D, 0x2039, 0x203A, 0x300D, 0x300F, 0x3011, 0xFF09};
+    return is_any(code, set, GANZ_COUNT(set));
+}
+
+static bool is_opening(int32_t code)
+{
+    static const int32_t set[] = {'"',    '\'',   '(',    '[',    '{',    '-',    '*',    0xA1,
+                                  0xAB,   0xBB,   0xBF,   0x2013, 0x2014, 0x2018, 0x2019, 0x201A,
+                                  0x201C, 0x201D, 0x201E, 0x2022, 0x2039, 0x203A};
+    return is_any(code, set, GANZ_COUNT(set));
+}
+
+static bool is_newline(int32_t code)
+{
+    return (code >= 0x0A && code <= 0x0D) || code == 0x85 || code == 0x2028 || code == 0x2029;
+}
+static bool is_digit(int32_t code) { return code >= '0' && code <= '9'; }
+
+/* The character at `at`, 0 at the end. */
+static int32_t peek(const ganz_sentences *w, size_t at)
+{
+    int32_t code = 0;
+    if (at < w->bytes) ganz_next_character(w->text + at, &code);
+    return code;
+}
+
+static size_t next_place(const ganz_sentences *w, size_t at)
+{
+    int32_t code;
+    return at + ganz_next_character(w->text + at, &code);
+}
+
+static size_t place_before(const ganz_sentences *w, size_t at)
+{
+    do at--;
+    while (((unsigned char)w->text[at] & 0xC0) == 0x80);
+    return at;
+}
+
+static size_t skip_space(const ganz_sentences *w, size_t at)
+{
+    while (at < w->bytes && ganz_is_space(peek(w, at))) at = next_place(w, at);
+    return at;
+}
+
+/* ---- words -------------------------------------------------------------------------------------- */
+
+typedef struct word {
+    size_t begin, end;
+} word;
+
+/* What stands before `end`, back to white space, at most to `least`; without opening quotes and brackets. */
+static word word_before(const ganz_sentences *w, size_t least, size_t end)
+{
+    size_t begin = end;
+    while (begin > least && end - begin < 64) {
+        const size_t before = place_before(w, begin);
+        if (ganz_is_space(peek(w, before))) break;
+        begin = before;
+    }
+    while (begin < end && is_opening(peek(w, begin))) begin = next_place(w, begin);
+    return (word){begin, end};
+}
+
+static word last_word_before(const ganz_sentences *w, size_t least, size_t end)
+{
+    while (end > least && ganz_is_space(peek(w, place_before(w, end)))) end = place_before(w, end);
+    return word_before(w, least, end);
+}
+
+static word word_at(const ganz_sentences *w, size_t begin)
+{
+    size_t end = begin;
+    int32_t code = peek(w, end);
+    while (end < w->bytes && end - begin < 64 && (ganz_is_alnum(code) || code == '\'' || code == 0x2019)) {
+        end = next_place(w, end);
+        code = peek(w, end);
+    }
+    return (word){begin, end};
+}
+
+static bool listed(const ganz_sentences *w, const char *list, word x)
+{
+    return ganz_listed(list, w->text + x.begin, x.end - x.begin);
+}
+
+static bool all_of(const ganz_sentences *w, word x, const char *set)
+{
+    for (size_t i = x.begin; i < x.end; i++)
+        if (w->text[i] == 0 || !strchr(set, w->text[i])) return false;
+    return x.begin < x.end;
+}
+
+static bool is_number(const ganz_sentences *w, word x) { return all_of(w, x, "0123456789"); }
+static bool is_roman(const ganz_sentences *w, word x) { return all_of(w, x, "IVXLC"); }
+
+static bool is_letter(const ganz_sentences *w, word x)
+{
+    return x.begin < x.end && next_place(w, x.begin) == x.end && ganz_is_alnum(peek(w, x.begin)) &&
+           !is_digit(peek(w, x.begin));
+}
+
+/* U.S, Ph.D: letters in parts of one or two between dots. */
+static bool is_dotted(const ganz_sentences *w, word x)
+{
+    size_t letters = 0, dots = 0;
+    for (size_t at = x.begin; at < x.end; at = next_place(w, at)) {
+        const int32_t code = peek(w, at);
+        if (code == '.' && letters > 0) dots++, letters = 0;
+        else if (is_digit(code) || !ganz_is_alnum(code) || ++letters > 2) return false;
+    }
+    return dots > 0 && letters > 0;
+}
+
+static word behind_hyphen(const ganz_sentences *w, word x)
+{
+    for (size_t i = x.end; i > x.begin; i--)
+        if (w->text[i - 1] == '-') return (word){i, x.end};
+    return x;
+}
+
+/* ---- what follows ------------------------------------------------------------------------------- */
+
+typedef enum { SMALL, CAPITAL, DIGIT, ELSE } beginning;
+
+typedef struct following {
+    beginning how;
+    bool starter; /* a word that sentences often begin with */
+    bool i;       /* the English I, a capital anywhere */
+} following;
+
+static following what_follows(const ganz_sentences *w, size_t at)
+{
+    at = skip_space(w, at);
+    while (at < w->bytes && (is_opening(peek(w, at)) || ganz_is_space(peek(w, at)))) at = next_place(w, at);
+    const int32_t code = peek(w, at);
+    const word x = word_at(w, at);
+    following f = {.how = ELSE};
+    if (is_digit(code)) f.how = DIGIT;
+    if (ganz_is_upper(code)) f.how = CAPITAL;
+    if (ganz_is_lower(code)) f.how = ganz_is_upper(peek(w, next_place(w, at))) ? CAPITAL : SMALL; /* iPhone */
+    f.starter = f.how == CAPITAL && listed(w, w->language->starters, x);
+    f.i = code == 'I' && x.end - x.begin == 1 && strcmp(w->language->code, "en") == 0;
+    return f;
+}
+
+/* ---- does it end? ------------------------------------------------------------------------------- */
+
+static bool ends_at_number(const ganz_sentences *w, size_t begin, word x, following f)
+{
+    if (x.begin <= begin + 4 && last_word_before(w, begin, x.begin).begin == x.begin) return false; /* 1. of a list */
+    const word before = last_word_before(w, begin, x.begin);
+    if (before.begin == begin && listed(w, w->language->headings, before)) return false;
+    if (!w->language->ordinals || x.end - x.begin > 3) return true;
+    return f.starter || f.how == DIGIT || listed(w, w->language->clock, before);
+}
+
+static bool is_doubtful(const ganz_sentences *w, word x)
+{
+    const size_t bytes = x.end - x.begin;
+    if (is_dotted(w, x) || listed(w, w->language->doubtful, x)) return true;
+    return w->language->ordinals && ((bytes > 4 && memcmp(w->text + x.end - 3, "str", 3) == 0) || is_roman(w, x));
+}
+
+/* A dot behind the word that ends at `end`. */
+static bool ends_at_dot(const ganz_sentences *w, size_t begin, size_t end, following f)
+{
+    const word x = word_before(w, begin, end), part = behind_hyphen(w, x);
+    if (is_number(w, x)) return ends_at_number(w, begin, x, f) && f.how != SMALL;
+    if (listed(w, w->language->never, x) || listed(w, w->language->never, part)) return false;
+    if (is_letter(w, x)) return f.starter && ganz_is_upper(peek(w, x.begin)) && x.begin > begin;
+    if (listed(w, w->language->numbered, x) && f.how == DIGIT) return false;
+    if (is_doubtful(w, x)) return f.starter;
+    return f.how != SMALL || w->lower;
+}
+
+typedef struct ending {
+    size_t begin, after; /* the first . ! ? and what follows the last closing quote */
+    int dots, marks;     /* . and …, ! and ? */
+    bool wide;
+} ending;
+
+static bool ends_here(const ganz_sentences *w, size_t begin, const ending *e)
+{
+    const following f = what_follows(w, e->after);
+    if (e->marks > 0) return f.how != SMALL || w->lower;
+    if (e->dots > 1) return f.how == CAPITAL && !f.i && !(e->begin > begin && w->text[e->begin - 1] == '['); /* [...] */
+    return ends_at_dot(w, begin, e->begin, f);
+}
+
+/* ". . ." is one ellipsis. */
+static bool spaced_dot(const ganz_sentences *w, size_t at)
+{
+    if (at + 1 >= w->bytes || w->text[at] != ' ' || w->text[at + 1] != '.') return false;
+    const int32_t code = peek(w, at + 2);
+    return at + 2 == w->bytes || ganz_is_space(code) || is_closing(code) || is_end(code);
+}
+
+static ending read_ending(const ganz_sentences *w, size_t at)
+{
+    ending e = {.begin = at};
+    for (;; at = next_place(w, at)) {
+        const int32_t code = peek(w, at);
+        if (at < w->bytes && is_wide_end(code)) e.wide = true;
+        else if (code == '!' || code == '?') e.marks++;
+        else if (code == '.') e.dots++;
+        else if (code == 0x2026) e.dots += 2;
+        else if (!spaced_dot(w, at) || e.marks > 0) break;
+    }
+    while (at < w->bytes && is_closing(peek(w, at))) at = next_place(w, at);
+    e.after = at;
+    return e;
+}
+
+/* ---- breaks ------------------------------------------------------------------------------------- */
+
+/* True if the white space at `at` ends a sentence whatever stands before it: newlines, and in lines also what separates
+ * columns. */
+static bool is_hard_break(const ganz_sentences *w, size_t at)
+{
+    int newlines = 0, spaces = 0;
+    bool tab = false, page = false;
+    for (int32_t before = 0; at < w->bytes; at = next_place(w, at)) {
+        const int32_t code = peek(w, at);
+        if (!ganz_is_space(code)) break;
+        newlines += is_newline(code) && !(code == '\n' && before == '\r');
+        page |= code == '\f' || code == 0x2029;
+        tab |= code == '\t';
+        spaces += code == ' ';
+        before = code;
+    }
+    if (w->breaks == GANZ_BREAK_LINES) return newlines > 0 || tab || spaces > 3;
+    return w->breaks == GANZ_BREAK_SENTENCES && (newlines > 1 || page);
+}
+
+static void look_for_capitals(ganz_sentences *w)
+{
+    w->looked = w->lower = true;
+    for (size_t at = 0; at < w->bytes && w->lower; at = next_place(w, at)) w->lower = !ganz_is_upper(peek(w, at));
+}
+
+static size_t end_of_sentence(const ganz_sentences *w, size_t begin)
+{
+    for (size_t at = begin; at < w->bytes;) {
+        const int32_t code = peek(w, at);
+        if (ganz_is_space(code)) {
+            if (is_hard_break(w, at)) return at;
+            at = skip_space(w, at);
+        } else if (w->breaks != GANZ_BREAK_NOWHERE && (is_end(code) || is_wide_end(code))) {
+            const ending e = read_ending(w, at);
+            const bool apart = e.wide || (e.after < w->bytes && ganz_is_space(peek(w, e.after)));
+            if (apart && (e.wide || ends_here(w, begin, &e))) return e.after;
+            at = e.after;
+        } else {
+            at = next_place(w, at);
+        }
+    }
+    return w->bytes;
+}
+
+bool ganz_sentences_next(ganz_sentences *w, size_t *begin, size_t *end)
+{
+    if (!w->looked) look_for_capitals(w);
+    *begin = skip_space(w, w->at);
+    if (*begin == w->bytes) return false;
+    *end = w->at = end_of_sentence(w, *begin);
+    while (ganz_is_space(peek(w, place_before(w, *end)))) *end = place_before(w, *end);
+    return true;
+}

@@ -1,0 +1,82 @@
+# ganz translate and documents: what is kept byte for byte, formats, folders, glossaries, caches. The default model speaks.
+MODEL=$HERE/../../models/en-de.safetensors
+T="$GANZ translate --model $MODEL -q"
+
+# white space, tabs, blank lines and line ends stay; a sentence is never translated together with the next
+printf '  Hello.  How are you?\t\r\n\n\n\tGood morning!\n\nThe end' >in.txt
+$T in.txt >out.txt || fail "it fails"
+equal "what is no word" "$(tr -d 'a-zA-Z\303\244\266\274\237\204\226\234' <in.txt | od -c)" "$(tr -d 'a-zA-Z\303\244\266\274\237\204\226\234' <out.txt | od -c)"
+printf 'This is the first. This is the second. This is the third.\n' | $T >three
+equal "three sentences" "$(for w in first second third; do echo "This is the $w."; done | $T | paste -sd ' ')" "$(cat three)"
+
+# what must not be translated
+printf 'Send {name} to https://www.example.org/a?b=1 or jane@example.org, not C:\\Users\\x \360\237\230\200!\n' | $T >kept
+for word in '{name}' 'https://www.example.org/a?b=1' 'jane@example.org' 'C:\Users\x' $'\360\237\230\200'; do
+  equal "$word" 1 "$(grep -oF -- "$word" kept | wc -l)"
+done
+equal "tags" 'Das <b>rote</b> Haus.' "$(echo 'The <b>red</b> house.' | $T)"
+
+# capitals
+equal "capitals" "$(echo 'Close the door!' | $T | tr a-z A-Z | sed 's/ü/Ü/g; s/ß/SS/g')" "$(echo 'CLOSE THE DOOR!' | $T)"
+
+# lines are counted, whatever is in them
+yes 'One. Two. Three.' | head -n 20 >lines
+equal "lines" 20 "$($T --format lines lines | wc -l)"
+$T --format lines --bilingual lines | awk -F'\t' 'NF != 2 || $1 != "One. Two. Three." {exit 1}' || fail "--bilingual of lines"
+refuses 2 'there is no format nonsense' $T --format nonsense lines
+head -c 3000 /dev/zero >binary
+refuses 1 'binary: the format is not known' $T binary
+
+# newlines
+printf 'The red\nhouse is old.\n' >broken
+equal "newlines end sentences" "$(printf 'The red\nhouse is old.\n' | sed -n 1p | $T)" "$($T broken | sed -n 1p)"
+equal "newlines are white space" "$(echo 'The red house is old.' | $T)" "$($T --newlines space broken)"
+
+# glossaries
+printf '# terms\nhouse\tGeb\303\244ude\nCastle\n' >terms
+echo 'The Castle and the houses are old.' | $T --glossary terms >with || fail "--glossary"
+grep -q 'Gebäude' with && grep -q 'Castle' with || fail "the glossary does not hold: $(cat with)"
+printf 'a\tb\n\377\n' >bad
+refuses 1 'bad:2: not UTF-8' $T --glossary bad lines
+refuses 1 'nothing: ' $T --glossary nothing lines
+
+# several files and folders
+mkdir -p tree/a/b tree/empty
+echo 'The first file.' >tree/one.txt
+echo 'The second file.' >tree/a/two.txt
+echo 'The third file.' >tree/a/b/three.txt
+: >tree/a/none.txt
+echo 'x' >tree/a/thing.unknown
+$GANZ translate --model $MODEL -o made tree 2>notes
+equal "exit code after a skipped file" 1 $?
+equal "the note" 'ganz translate: tree/a/thing.unknown: skipped, the format is not known' "$(cat notes)"
+equal "the tree" "$(cd tree && find . -type f -name '*.txt' | sort)" "$(cd made && find . -type f | sort)"
+[ -d made/empty ] || fail "an empty folder is lost"
+equal "a file of the tree" "$(echo 'The second file.' | $T)" "$(cat made/a/two.txt)"
+$T -o made/ tree/one.txt tree/a/two.txt || fail "files into a folder"
+equal "a file beside another" "$(echo 'The second file.' | $T)" "$(cat made/two.txt)"
+$T -o tree/out tree && fail "a skipped file is no failure"
+$T -o tree/out tree
+[ -e tree/out/out ] && fail "the output was translated, too"
+
+# a job that was stopped goes on where it was
+for i in $(seq 60); do echo "This is sentence number $i of a long text."; done >long
+$T long >whole || fail "no long text"
+( $T --cache cache -o half -j 1 --batch-tokens 200 long & job=$!
+  for i in $(seq 200); do [ "$(wc -c <cache 2>/dev/null || echo 0)" -gt 300 ] && break; sleep 0.05; done
+  kill -9 $job; wait $job ) 2>/dev/null
+[ -e half ] && [ "$(wc -c <half)" != "$(wc -c <whole)" ] && fail "a killed job left half a file"
+[ "$(wc -c <cache)" -gt 300 ] || fail "nothing in the cache"
+before=$(wc -c <cache)
+head -c $((before - 3)) cache >torn # as if killed in the middle of a write
+cp torn cache
+$T --cache cache -o half long || fail "it does not go on"
+cmp half whole || fail "a job that went on gives something else"
+after=$(wc -c <cache)
+$T --cache cache long | cmp - whole || fail "all from the cache gives something else"
+equal "nothing new in the cache" "$after" "$(wc -c <cache)"
+$T --cache cache --beam 1 long >/dev/null
+[ "$(wc -c <cache)" -gt "$after" ] || fail "other options find the same translations"
+refuses 1 'lines is not a cache of translations' $T --cache lines long
+
+exit 0

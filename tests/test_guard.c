@@ -1,0 +1,263 @@
+/* Guards, numbers, inflected words, glossaries and case, each by hand. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "document/casing.h"
+#include "document/glossary.h"
+#include "document/guard.h"
+#include "document/inflect.h"
+#include "document/number.h"
+
+/* ---- guards ------------------------------------------------------------------------------------- */
+
+/* The guards of a text as it should be cut: kinds A(ddress) C(ode) H(older) S(ign) F(oreign) N(umber), "H:{name}". */
+static void expect_guards(const char *text, const char *const *wanted)
+{
+    ganz_guards g = {0};
+    size_t i = 0;
+    assert_true(ganz_guards_find(&g, text, 0, strlen(text), true));
+    for (; wanted[i]; i++) {
+        const char kind = i < g.count ? "ACHSFN"[g.items[i].kind] : '-';
+        const size_t bytes = i < g.count ? g.items[i].end - g.items[i].begin : 0;
+        const char *const found = text + (i < g.count ? g.items[i].begin : 0);
+        if (kind != wanted[i][0] || bytes != strlen(wanted[i] + 2) || memcmp(found, wanted[i] + 2, bytes) != 0)
+            fail_msg("%s: guard %zu is %c:%.*s, not %s", text, i, kind, (int)bytes, found, wanted[i]);
+    }
+    if (g.count != i)
+        fail_msg("%s: guard too many: %.*s", text, (int)(g.items[i].end - g.items[i].begin), text + g.items[i].begin);
+    free(g.items);
+}
+#define GUARDS(text, ...) expect_guards(text, (const char *const[]){__VA_ARGS__, NULL})
+#define NO_GUARDS(text) expect_guards(text, (const char *const[]){NULL})
+
+static void addresses(void **state)
+{
+    (void)state;
+    GUARDS("See https://www.example.org/a?b=1&c=2.", "A:https://www.example.org/a?b=1&c=2");
+    GUARDS("(http://example.org/wiki/A_(b))", "A:http://example.org/wiki/A_(b)");
+    GUARDS("Visit www.example.org, please!", "A:www.example.org");
+    GUARDS("Write to jane.doe@mail.example.org.", "A:jane.doe@mail.example.org");
+    GUARDS("Open C:\\Users\\Public and \\\\server\\share.", "A:C:\\Users\\Public", "A:\\\\server\\share");
+    GUARDS("C:\\Program Files\\App\\run.exe failed", "A:C:\\Program Files\\App\\run.exe");
+    GUARDS("Edit /etc/fstab, ~/.bashrc or ../x.", "A:/etc/fstab", "A:~/.bashrc", "A:../x");
+    GUARDS("Run setup.exe from example.com/downloads.", "A:setup.exe", "A:example.com/downloads");
+    NO_GUARDS("He and/or she drove at 9 km/h. Yes.No. The end.Next one");
+    NO_GUARDS("a / b, e.g. i.e. U.S. Dr. A.B.");
+}
+
+static void holders(void **state)
+{
+    (void)state;
+    GUARDS("%s of %1$d, %-5.2f%%, %(name)s, %@ and %1", "H:%s", "H:%1$d", "H:%-5.2f", "H:%%", "H:%(name)s", "H:%@",
+           "H:%1");
+    GUARDS("{name} {0} {{team}} {{ a.b }} ${x} #{y} %{z} $HOME", "H:{name}", "H:{0}", "H:{{team}}", "H:{{ a.b }}",
+           "H:${x}", "H:#{y}", "H:%{z}", "H:$HOME");
+    GUARDS("{n, plural, one {# file} other {# files}} found", "H:{n, plural, one {# file} other {# files}}");
+    GUARDS("Copy <file> &amp; &#39;", "H:<file>", "H:&amp;", "H:&#39;");
+    NO_GUARDS("5% sure, 5 % of it, {some words here}, a $5 bill, x < y > z, AT&T; R&D");
+}
+
+static void code_and_signs(void **state)
+{
+    (void)state;
+    GUARDS("Use `x + 1`, ``a`b``, some_name, f(), std::map, --all=1.", "C:`x + 1`", "C:``a`b``", "C:some_name", "C:f()",
+           "C:std::map", "C:--all=1");
+    GUARDS("@anna likes #release :smile: 2.0.1", "C:@anna", "C:#release", "C::smile:", "C:2.0.1");
+    GUARDS("Hi \xF0\x9F\x98\x80! 1\xEF\xB8\x8F\xE2\x83\xA3", "S:\xF0\x9F\x98\x80", "S:1\xEF\xB8\x8F\xE2\x83\xA3");
+    GUARDS("\xD0\x94\xD0\xB0 \xD0\xB8 \xD0\xBD\xD0\xB5\xD1\x82 mean yes and no",
+           "F:\xD0\x94\xD0\xB0 \xD0\xB8 \xD0\xBD\xD0\xB5\xD1\x82");
+    NO_GUARDS(
+        "na\xC3\xAFve caf\xC3\xA9 \xC5\x81\xC3\xB3\x64\xC5\xBA \xE1\xBA\x9E \xE2\x80\x93 \xE2\x80\x9Equoted\xE2\x80\x9C \xE2\x82\xAC");
+    NO_GUARDS("a - b -- c; it's 10:30; #1 @ home");
+}
+
+static void guarded_numbers(void **state)
+{
+    (void)state;
+    GUARDS("In 1984, 13 of 1,234.5 or 3.5 cost $99.", "N:1984", "N:13", "N:1,234.5", "N:3.5", "N:99");
+    NO_GUARDS("2 of 12 in the 50s, A380, at 5.30 pm or 10:45, 3rd");
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------ */
+
+static void expect_number(const char *number, const char *from, const char *to, const char *wanted)
+{
+    ganz_text out = {0};
+    assert_true(ganz_number_write(&out, number, strlen(number), ganz_language_of(from), ganz_language_of(to)));
+    if (out.bytes != strlen(wanted) || memcmp(out.text, wanted, out.bytes) != 0)
+        fail_msg("%s becomes %.*s, not %s", number, (int)out.bytes, out.text, wanted);
+    ganz_text_free(&out);
+}
+
+static void numbers_follow_the_language(void **state)
+{
+    (void)state;
+    expect_number("3.5", "en", "de", "3,5");
+    expect_number("1,234,567.89", "en", "de", "1.234.567,89");
+    expect_number("3,5", "de", "en", "3.5");
+    expect_number("1984", "en", "de", "1984");
+    expect_number("1,23,4", "en", "de", "1,23,4"); /* no number of English */
+    expect_number("1.234.567", "en", "de", "1.234.567");
+    expect_number("3.5", "en", "fr", "3.5"); /* nobody has said how */
+    assert_true(ganz_same_digits("1,234.5", 7, "1.234,5", 7));
+    assert_true(ganz_same_digits("14", 2, "14.000", 6));
+    assert_false(ganz_same_digits("14", 2, "140", 3));
+    assert_false(ganz_same_digits("14000", 5, "14", 2));
+    assert_false(ganz_same_digits("1984", 4, "1948", 4));
+}
+
+/* ---- inflection --------------------------------------------------------------------------------- */
+
+static size_t inflected(const char *term, const char *text)
+{
+    return ganz_inflected_length(term, strlen(term), text, strlen(text), 0);
+}
+
+static void endings_are_taken_off(void **state)
+{
+    (void)state;
+    assert_int_equal(inflected("Haus", "Haus steht"), 4);
+    assert_int_equal(inflected("Haus", "Hauses."), 6);
+    assert_int_equal(inflected("Haus", "H\xC3\xA4usern"), 8);
+    assert_int_equal(inflected("neue Regel", "neuen Regeln, die"), 12);
+    assert_int_equal(inflected("Speicher", "speichern"), 9);
+    assert_int_equal(inflected("Haus", "Hausboot"), 0);
+    assert_int_equal(inflected("neue Regel", "neuen"), 0);
+    assert_int_equal(inflected("Ei", "Eis"), 0); /* too short to lose anything */
+}
+
+/* ---- glossaries --------------------------------------------------------------------------------- */
+
+static void expect_term(const ganz_glossary *g, const char *text, const char *target, size_t wanted)
+{
+    size_t length = 0;
+    const ganz_term *const t = ganz_glossary_find(g, text, strlen(text), 0, &length);
+    if (!target) assert_null(t);
+    else assert_non_null(t);
+    if (!t) return;
+    assert_int_equal(t->target_bytes, strlen(target));
+    assert_memory_equal(t->target, target, t->target_bytes);
+    assert_int_equal(length, wanted);
+}
+
+static void terms_are_found(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "\xEF\xBB\xBF# a comment\n\nprinter\tDrucker\r\nprinter driver\tDruckertreiber\tnote\nGanz\nIT\tEDV\n\xC3\xBC"
+        "ber box\tKiste\n";
+    ganz_glossary *g;
+    ganz_error err;
+    assert_int_equal(ganz_glossary_parse(&g, file, sizeof file - 1, "file", &err), GANZ_OK);
+    assert_int_equal(ganz_glossary_size(g), 5);
+    expect_term(g, "printer is", "Drucker", 7);
+    expect_term(g, "Printers", "Drucker", 8);
+    expect_term(g, "PRINTER's", "Drucker", 9);
+    expect_term(g, "printer drivers", "Druckertreiber", 15); /* the longest */
+    expect_term(g, "printer  driver", "Drucker", 7);
+    expect_term(g, "printerless", NULL, 0);
+    expect_term(g, "Ganz and", "Ganz", 4);
+    expect_term(g, "ganz", NULL, 0); /* a capital stands for itself */
+    expect_term(g, "it", NULL, 0);
+    expect_term(g, "IT", "EDV", 2);
+    expect_term(g,
+                "\xC3\x9C"
+                "ber Box",
+                "Kiste", 9);
+    ganz_glossary_close(&g);
+    assert_int_equal(ganz_glossary_parse(&g, "a\tb\n\xFF\n", 6, "file", &err), GANZ_EFORMAT);
+    assert_string_equal(err.message, "file:2: not UTF-8");
+    assert_null(g);
+    assert_int_equal(ganz_glossary_open(&g, "/nonexistent", &err), GANZ_EIO);
+}
+
+/* ---- case --------------------------------------------------------------------------------------- */
+
+static ganz_letters letters(const char *text)
+{
+    ganz_guards g = {0};
+    assert_true(ganz_guards_find(&g, text, 0, strlen(text), true));
+    const ganz_letters found = ganz_letters_of(text, 0, strlen(text), &g);
+    free(g.items);
+    return found;
+}
+
+static void case_is_seen(void **state)
+{
+    (void)state;
+    assert_int_equal(letters("DO NOT OPEN THE DOOR!"), GANZ_LETTERS_UPPER);
+    assert_int_equal(letters("STOP"), GANZ_LETTERS_UPPER);
+    assert_int_equal(letters("READ {name} AT https://example.org NOW"), GANZ_LETTERS_UPPER);
+    assert_int_equal(letters("the door is open"), GANZ_LETTERS_LOWER);
+    assert_int_equal(letters("The NATO summit"), GANZ_LETTERS_MIXED);
+    assert_int_equal(letters("USA"), GANZ_LETTERS_MIXED);
+    assert_int_equal(letters("house"), GANZ_LETTERS_MIXED);
+    assert_int_equal(letters(""), GANZ_LETTERS_MIXED);
+}
+
+static void expect_word(const char *text, const char *word, ganz_recase wanted)
+{
+    const size_t at = (size_t)(strstr(text, word) - text);
+    assert_int_equal(ganz_recase_word(letters(text), ganz_language_of("en"), text, at, at + strlen(word), at == 0),
+                     wanted);
+}
+
+static void words_get_ordinary_case(void **state)
+{
+    (void)state;
+    static const char shout[] = "THE BBC SAYS I SAW LONDON IN THE UNITED STATES WITH 3D TV";
+    expect_word(shout, "THE", GANZ_RECASE_FIRST);
+    expect_word(shout, "BBC", GANZ_RECASE_UPPER);
+    expect_word(shout, "SAYS", GANZ_RECASE_LOWER);
+    expect_word(shout, "LONDON", GANZ_RECASE_FIRST);
+    expect_word(shout, "STATES", GANZ_RECASE_FIRST);
+    expect_word(shout, "3D", GANZ_RECASE_KEEP);
+    expect_word("i think i saw london", "london", GANZ_RECASE_FIRST);
+    expect_word("i think i saw london", "saw", GANZ_RECASE_KEEP);
+    assert_int_equal(ganz_recase_character(GANZ_RECASE_LOWER, 0xC4, 0), 0xE4);
+    assert_int_equal(ganz_recase_character(GANZ_RECASE_FIRST, 'x', 0), 'X');
+    assert_int_equal(ganz_recase_character(GANZ_RECASE_FIRST, 'X', 1), 'x');
+}
+
+static void expect_recased(ganz_letters how, const char *text, const char *wanted)
+{
+    ganz_text out = {0};
+    size_t moved[64];
+    static const size_t keep[] = {4, 6};
+    assert_true(ganz_recase_translation(how, ganz_language_of("de"), text, strlen(text), keep, 1, &out, moved));
+    assert_int_equal(out.bytes, strlen(wanted));
+    assert_memory_equal(out.text, wanted, out.bytes);
+    assert_int_equal(moved[strlen(text)], out.bytes);
+    ganz_text_free(&out);
+}
+
+static void translations_get_their_case_back(void **state)
+{
+    (void)state;
+    expect_recased(GANZ_LETTERS_UPPER,
+                   "Die %s-Stra\xC3\x9F"
+                   "e",
+                   "DIE %s-STRASSE");
+    expect_recased(GANZ_LETTERS_LOWER, "Die gut", "die gut");
+    expect_recased(GANZ_LETTERS_LOWER, "Haus ab", "Haus ab");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(addresses),
+        cmocka_unit_test(holders),
+        cmocka_unit_test(code_and_signs),
+        cmocka_unit_test(guarded_numbers),
+        cmocka_unit_test(numbers_follow_the_language),
+        cmocka_unit_test(endings_are_taken_off),
+        cmocka_unit_test(terms_are_found),
+        cmocka_unit_test(case_is_seen),
+        cmocka_unit_test(words_get_ordinary_case),
+        cmocka_unit_test(translations_get_their_case_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

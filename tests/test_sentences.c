@@ -1,0 +1,83 @@
+/* Sentence ends: lists of cases for each language, and what holds for any text. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "document/sentences.h"
+#include "ganz/io.h"
+
+#define CUT "\xC2\xA6" /* ¦ */
+
+/* A case without its cuts; the places where they were. */
+static size_t take_cuts(const char *line, size_t bytes, char *text, size_t *cuts, size_t *cut_count)
+{
+    size_t length = 0;
+    *cut_count = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        if (bytes - i >= 2 && memcmp(line + i, CUT, 2) == 0) {
+            cuts[(*cut_count)++] = length;
+            i++;
+        } else {
+            text[length++] = line[i];
+        }
+    }
+    return length;
+}
+
+static bool is_right(const char *line, size_t bytes, const char *language)
+{
+    char text[1024];
+    size_t cuts[64], count, begin, end, found = 0;
+    bool right = true;
+    ganz_sentences walk = {.text = text, .language = ganz_language_of(language), .breaks = GANZ_BREAK_LINES};
+    walk.bytes = take_cuts(line, bytes, text, cuts, &count);
+    while (ganz_sentences_next(&walk, &begin, &end))
+        if (end < walk.bytes) right &= found < count && cuts[found] == end, found++;
+    return right && found == count;
+}
+
+static void list_is_right(const char *language)
+{
+    char path[512];
+    ganz_lines *lines;
+    ganz_error err;
+    const char *text;
+    size_t bytes;
+    int right = 0, all = 0;
+    snprintf(path, sizeof path, GANZ_TESTS_DIR "/data/sentences.%s", language);
+    assert_int_equal(ganz_lines_open(&lines, path, &err), GANZ_OK);
+    while (ganz_lines_next(lines, &text, &bytes, &err) == GANZ_OK && text) {
+        if (text[0] == '#') continue;
+        const bool good = is_right(text, bytes, language);
+        if (!good) print_message("wrong: %.*s\n", (int)bytes, text);
+        right += good;
+        all++;
+    }
+    ganz_lines_close(&lines);
+    print_message("%s: %d of %d right\n", language, right, all);
+    assert_int_equal(all, 100);
+    assert_true(right >= 98);
+}
+
+static void english_list(void **state)
+{
+    (void)state;
+    list_is_right("en");
+}
+
+static void german_list(void **state)
+{
+    (void)state;
+    list_is_right("de");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(english_list),
+        cmocka_unit_test(german_list),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
