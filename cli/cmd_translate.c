@@ -13,23 +13,27 @@
 /* clang-format off */
 const cli_command cli_about_translate = {
     "translate", "[--model MODEL] [FILE... | --text TEXT]", "translate text and documents",
-    "Reads the files, --text, or standard input. Text is split into sentences and comes back as it was laid out: white\n"
-    "space, blank lines and whatever must not be translated (addresses, paths, placeholders, code) stay. Other formats\n"
-    "are known by their suffix, their content or --format. Compressed files are recognised; an output named .gz, .xz or\n"
-    ".zst is compressed. Answers as soon as the input pauses, so that it can be talked to through pipes.\n"
-    "--format lines writes one line for each line.\n"
+    "Reads the files, --text, or standard input, finds the sentences and writes the same with the sentences translated.\n"
+    "White space, blank lines and markup stay as they were; so do addresses, placeholders (%s, {name}), code and emoji.\n"
+    "Answers as soon as the input pauses, so that it can be talked to through pipes. Compressed files are recognised; an\n"
+    "output named .gz, .xz or .zst is compressed. With -o FOLDER, and for inputs that are folders, each file has an\n"
+    "output of its own.\n"
+    "\n"
+    "--format says what the inputs are; auto, the default, goes by the suffix, else by the content. lines is for files\n"
+    "with one line for each line, like those that ganz score reads: no line is joined with another.\n"
+    "--cache names a file that keeps translations: a job that was stopped goes on where it was.\n"
     "\n"
     "The model is --model, else the file that GANZ_MODEL names, else the default model, which comes with the program.\n"
     "\n"
-    "Several files or a folder are translated into the folder that --out names. --cache FILE keeps translations, so that\n"
-    "a job that was killed goes on where it was. --glossary names a file of terms.\n"
+    "--glossary names a file of terms, one a line: the term, a tab, what it becomes; without a tab it stays.\n"
     "\n"
     "--scores puts the score and a tab before each translation: log-probability / ((5 + length) / 6)^alpha.\n"
     "--n-best N writes up to N lines for each line, with the line's number and a tab before them.\n"
     "--alignment puts a tab and links between words behind each translation, source-target, counted from 0: 0-0 1-2.\n"
     "Words are what white space separates.\n"
     "--prefix names a file with one line for each line of input: what its translation must begin with, or nothing.\n"
-    "Sentences longer than --max-input tokens are translated in pieces that end at a comma or space where possible.\n",
+    "These four are about lines: one line of output for each, or with --n-best several, and nothing is kept or put back.\n"
+    "Sentences of more than --max-input tokens are translated in pieces that end at commas where possible.\n",
 };
 /* clang-format on */
 
@@ -215,7 +219,8 @@ int cli_run_translate(int argc, char **argv)
         {"batch-tokens", 0, CLI_INT, &batch, "N", "a line counts its tokens and 25 more; 0: 3072, or 16384 on a GPU", 0,
          1 << 20},
         {"max-length", 0, CLI_INT, &max_length, "N", "most tokens of a translation; 0: 2 * input + 50", 0, 1 << 20},
-        {"max-input", 0, CLI_INT, &max_input, "N", "longest input in tokens; 0: 256 or the model's limit", 0, 1 << 20},
+        {"max-input", 0, CLI_INT, &max_input, "N", "longest sentence in tokens; 0: 96 or the model's limit", 0,
+         1 << 20},
         {"invalid", 0, CLI_CHOICE, &j.invalid, "error|replace", "what to do with text that is not UTF-8", 0, 0},
         {"quiet", 'q', CLI_FLAG, &j.quiet, NULL, "no progress and no prompt", 0, 0},
         {0},

@@ -1,7 +1,8 @@
 # Every source file of the library, by room and in the order of the rooms (docs/ARCHITECTURE.md), relative to src/. The
 # library, its parts and the tests that build some of its files take them from here.
 set(GANZ_BASE
-  base/alloc.c base/arena.c base/error.c base/lines.c base/map.c base/output.c base/rng.c base/thread.c base/utf8.c)
+  base/alloc.c base/arena.c base/error.c base/lines.c base/map.c base/output.c base/replace.c
+  base/rng.c base/surroundings.c base/thread.c base/utf8.c)
 set(GANZ_TEXT
   text/bleu.c text/bootstrap.c text/chrf.c text/codepoints.c text/ngram.c text/score.c text/subwords.c
   text/tokenizer.c text/trie.c text/unicode.c text/vocab.c text/words.c)
@@ -48,7 +49,8 @@ set(GANZ_NN
   nn/op_linear.c nn/op_rows.c nn/op_site.c nn/pack_weights.c nn/param.c nn/scheme.c nn/tape.c nn/timing.c nn/trim.c
   nn/weights.c)
 set(GANZ_MODEL
-  model/config_file.c model/container_read.c model/container_write.c model/integer_file.c model/model.c)
+  model/config_file.c model/container_read.c model/container_write.c model/integer_file.c
+  model/json.c model/model.c)
 set(GANZ_TRANSLATE
   translate/align.c translate/bench.c translate/cache.c translate/calibrate.c translate/decode.c
   translate/documents.c translate/histogram.c

@@ -8,7 +8,7 @@ add_test(NAME test_kernel COMMAND test_kernel)
 # VNNI and AMX on processors without them: the same files over SIMDe's plain code and ours.
 find_path(SIMDE_INCLUDE simde/x86/avx512.h)
 if(SIMDE_INCLUDE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set(kernel ${GANZ_KERNEL_COMMON} ${GANZ_KERNEL_X86} base/alloc.c base/error.c)
+  set(kernel ${GANZ_KERNEL_COMMON} ${GANZ_KERNEL_X86} base/alloc.c base/error.c base/surroundings.c)
   list(TRANSFORM kernel PREPEND ${PROJECT_SOURCE_DIR}/src/)
   add_executable(test_kernel_simde ${GANZ_KERNEL_TEST} ${kernel})
   target_include_directories(test_kernel_simde PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)

@@ -12,5 +12,5 @@ files=()
 for file in "$@"; do [ "$file" = kernel/i8_dot_neon.c ] || files+=("src/$file"); done
 "$compiler" "${flags[@]}" -march=armv8.2-a+dotprod -c src/kernel/i8_dot_neon.c -o "$work/dot.o"
 "$compiler" "${flags[@]}" -static -o "$output" "$work/dot.o" \
-  "${files[@]}" src/base/{alloc,error}.c \
+  "${files[@]}" src/base/{alloc,error,surroundings}.c \
   tests/{test_kernel,kernel_rows,kernel_gemm,kernel_facts}.c -lm

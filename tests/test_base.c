@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -379,6 +380,34 @@ static void a_kill_leaves_nothing(void **state)
     assert_int_equal(system("test $(ls -A | wc -l) = 1"), 0);
 }
 
+/* A file that replaces another is as open to others as that was; one that is being written by a living process is left
+ * alone, one that was left behind is not. */
+static void a_replacement_takes_after_the_old_file(void **state)
+{
+    (void)state;
+    write_text("kept", "old", 3);
+    const mode_t modes[] = {0600, 0640, 0444, 0664};
+    struct stat info;
+    for (size_t i = 0; i < GANZ_COUNT(modes); i++) {
+        assert_int_equal(chmod("kept", modes[i]), 0);
+        write_text("kept", "new", 3);
+        assert_int_equal(stat("kept", &info), 0);
+        assert_int_equal(info.st_mode & 07777, modes[i]);
+    }
+    write_text("kept.tmp.dead00x", "not ours: seven letters", 23);
+    const int dead = open("kept.tmp.dead00", O_WRONLY | O_CREAT, 0600);
+    const int alive = open("kept.tmp.alive0", O_WRONLY | O_CREAT, 0600);
+    close(dead);
+    assert_int_equal(flock(alive, LOCK_EX), 0);
+    write_text("kept", "new", 3);
+    assert_int_not_equal(stat("kept.tmp.dead00", &info), 0);
+    assert_int_equal(stat("kept.tmp.alive0", &info), 0);
+    assert_int_equal(stat("kept.tmp.dead00x", &info), 0);
+    close(alive);
+    write_text("kept", "new", 3);
+    assert_int_not_equal(stat("kept.tmp.alive0", &info), 0);
+}
+
 static void a_link_stays_a_link(void **state)
 {
     (void)state;
@@ -444,6 +473,7 @@ int main(void)
         IN_FOLDER(damaged_streams_are_refused),
         IN_FOLDER(outputs_are_whole_or_absent),
         IN_FOLDER(a_kill_leaves_nothing),
+        IN_FOLDER(a_replacement_takes_after_the_old_file),
         IN_FOLDER(a_link_stays_a_link),
         IN_FOLDER(missing_files_have_a_sentence),
         cmocka_unit_test(reader_stops_at_the_end),

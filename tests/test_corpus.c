@@ -128,12 +128,12 @@ static void ids_come_back(void **state)
         assert_int_equal(corpus->group_begin[1], 2);
         assert_true(corpus->group_weight[0] == 2.5);
         int32_t source[8], target[8];
-        assert_true(ganz_corpus_ids(corpus, 0, source, target));
+        OK(ganz_corpus_ids(corpus, 0, source, target, &err));
         assert_memory_equal(source, a, sizeof a);
         assert_memory_equal(target, b, sizeof b);
         assert_int_equal(ganz_corpus_source(corpus, 1), 2);
         assert_int_equal(ganz_corpus_target(corpus, 1), 5);
-        assert_true(ganz_corpus_ids(corpus, 1, source, target));
+        OK(ganz_corpus_ids(corpus, 1, source, target, &err));
         assert_memory_equal(target, c, sizeof c);
         ganz_corpus_close(&corpus);
     }
@@ -267,6 +267,77 @@ static void unsound_corpora_are_refused(void **state)
     assert_string_equal(err.message, "forged: pair 1 has an id outside the vocabulary");
     ganz_loader_close(&l);
     ganz_corpus_close(&c);
+}
+
+/* Writes the byte over all of the file behind its header, in place. */
+static void overwrite(const char *path, unsigned char byte)
+{
+    size_t bytes;
+    unsigned char *const file = (unsigned char *)read_whole(path, &bytes);
+    assert_non_null(file);
+    const size_t header = 8 + file[0] + 256u * file[1];
+    memset(file + header, byte, bytes - header);
+    FILE *const again = fopen(path, "r+b");
+    assert_int_equal(fwrite(file, 1, bytes, again), bytes);
+    fclose(again);
+    free(file);
+}
+
+/* Bytes of 1 are ids outside the vocabulary of 100; of 0 they are inside, but every length would be another. */
+static void a_corpus_may_be_overwritten_while_it_is_read(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        ganz_corpus *c = make_random("c", 500, 1, one);
+        ganz_loader *l = make_loader(c, i % 2 == 0, 1);
+        ganz_batch batch;
+        ganz_error err;
+        OK(ganz_loader_next(l, &batch, &err));
+        overwrite("c", i < 2 ? 1 : 0);
+        const ganz_status status = ganz_loader_next(l, &batch, &err);
+        assert_int_equal(status, i < 2 ? GANZ_EFORMAT : GANZ_OK);
+        if (i < 2) assert_non_null(strstr(err.message, "has an id outside the vocabulary"));
+        const ganz_position far = {7, 0};
+        OK(ganz_loader_seek(l, far, &err)); /* another epoch is planned from lengths that were checked */
+        ganz_loader_close(&l);
+        ganz_corpus_close(&c);
+    }
+}
+
+static void a_corpus_may_be_cut_short_while_it_is_read(void **state)
+{
+    (void)state;
+    ganz_corpus *c = make_random("c", 500, 1, one);
+    ganz_loader *l = make_loader(c, true, 1);
+    ganz_batch batch;
+    ganz_error err;
+    assert_int_equal(truncate("c", 100), 0);
+    assert_int_equal(ganz_loader_next(l, &batch, &err), GANZ_EIO);
+    assert_string_equal(err.message, "cannot read c: it was cut short while it was in use");
+    ganz_loader_close(&l);
+    ganz_corpus_close(&c);
+}
+
+/* Each turned bit of the data is found when the corpus is opened. */
+static void damaged_data_is_refused(void **state)
+{
+    (void)state;
+    const shape shapes[] = {{3, 4}, {4, 3}};
+    ganz_corpus *c = make_corpus("c", shapes, 2, 1, one);
+    ganz_corpus_close(&c);
+    size_t bytes;
+    ganz_error err;
+    unsigned char *const file = (unsigned char *)read_whole("c", &bytes);
+    for (size_t at = 8 + file[0] + 256u * file[1]; at < bytes; at++) {
+        file[at] ^= 1;
+        FILE *const damaged = fopen("d", "wb");
+        assert_int_equal(fwrite(file, 1, bytes, damaged), bytes);
+        fclose(damaged);
+        file[at] ^= 1;
+        assert_int_equal(ganz_corpus_open(&c, "d", &err), GANZ_EFORMAT);
+        assert_non_null(strstr(err.message, "is damaged (the checksum differs)"));
+    }
+    free(file);
 }
 
 static void seen_knows_what_it_saw(void **state)
@@ -593,6 +664,9 @@ int main(void)
         IN_FOLDER(ids_come_back),
         IN_FOLDER(other_vocabularies_are_refused),
         IN_FOLDER(unsound_corpora_are_refused),
+        IN_FOLDER(a_corpus_may_be_overwritten_while_it_is_read),
+        IN_FOLDER(a_corpus_may_be_cut_short_while_it_is_read),
+        IN_FOLDER(damaged_data_is_refused),
         cmocka_unit_test(seen_knows_what_it_saw),
         IN_FOLDER(packing_is_first_fit_over_open_rows),
         IN_FOLDER(a_packed_batch_by_hand),

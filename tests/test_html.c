@@ -162,6 +162,17 @@ static void elements_without_space_are_apart(void **state)
     expect_page("<a><b>W</b><i>ord</i></a>", true, "{[+<a>][+<b>]W[-</b>][+<i>]ord[-</i>][-</a>]}");
 }
 
+static void raised_parts_stay_by_their_word(void **state)
+{
+    (void)state;
+    expect_page("2<sup>30</sup> - 1", true, "{2[=|<sup>30</sup>] - 1}");
+    expect_page("word<sup><a href=x>[1]</a></sup>.", true, "{word[=|<sup><a href=x>[1]</a></sup>].}");
+    expect_page("H<sub>2</sub>O is C<sub>6</sub>H<sub>12</sub>O<sub>6</sub>.", true,
+                "{[=H2O|H<sub>2</sub>O] is [=C6H12O6|C<sub>6</sub>H<sub>12</sub>O<sub>6</sub>].}");
+    expect_page("a<sup>b c</sup> <sup>d</sup>", true, "{a[+<sup>]b c[-</sup>] [+<sup>]d[-</sup>]}");
+    expect_page("a<sub>1</sub><b>x</b>", true, "{a[=|<sub>1</sub>][+<b>]x[-</b>]}");
+}
+
 static void templates_keep_their_order(void **state)
 {
     (void)state;
@@ -352,6 +363,23 @@ static void hostile_pages_take_linear_time(void **state)
     expect_quick(&ganz_format_html, "<meta ", "content=x name=y ", ">");
 }
 
+static void running_out_of_memory_is_said(void **state)
+{
+    (void)state;
+    static const char page[] = "<html><p>a <b>b</b> &amp; <code>c</code> <img alt=\"d &lt; e\"><ul><li>f<li>g</ul>";
+    for (long n = 1; n < 400; n++) {
+        ganz_text out = {0};
+        ganz_error err = {0};
+        ganz_alloc_fail_at(n);
+        const ganz_status status = fake_document(&out, &ganz_format_html, page, sizeof page - 1, true, fake_identity, &err);
+        ganz_alloc_fail_at(0);
+        ganz_text_free(&out);
+        if (status == GANZ_OK) return;
+        assert_int_equal(status, GANZ_ENOMEM);
+    }
+    fail_msg("it never had enough memory");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +389,7 @@ int main(void)
         cmocka_unit_test(scripts_end_where_the_standard_says),
         cmocka_unit_test(inline_elements_are_marks),
         cmocka_unit_test(elements_without_space_are_apart),
+        cmocka_unit_test(raised_parts_stay_by_their_word),
         cmocka_unit_test(templates_keep_their_order),
         cmocka_unit_test(malformed_pages_are_read_too),
         cmocka_unit_test(text_is_decoded),
@@ -374,6 +403,7 @@ int main(void)
         cmocka_unit_test(translations_are_escaped),
         cmocka_unit_test(any_bytes_come_back),
         cmocka_unit_test(hostile_pages_take_linear_time),
+        cmocka_unit_test(running_out_of_memory_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

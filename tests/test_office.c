@@ -225,6 +225,33 @@ static void nothing_is_lost_with_the_text(void **state)
            P(R("") "<w:r><w:footnoteReference w:id=\"2\"/></w:r>" RP("")));
 }
 
+/* Each paragraph with its translation behind it; notes have numbers and occur once. */
+static void bilingual_documents(void **state)
+{
+    (void)state;
+    static const char before[] =
+        P(R("One two") "<w:r><w:footnoteReference w:id=\"2\"/></w:r>" RP(" three")) P(R("NO!"));
+    static const char wanted[] = P(
+        R("One two") "<w:r><w:footnoteReference w:id=\"2\"/></w:r><w:r><w:t xml:space=\"preserve\"> three</w:t><w:br/>"
+                     "<w:t xml:space=\"preserve\">ONE TWO THREE</w:t></w:r>") P(R("NO!"));
+    size_t bytes;
+    unsigned char *const file = make(&docx, before, &bytes);
+    ganz_document *doc;
+    ganz_document_options o;
+    ganz_text out = {0};
+    ganz_document_defaults(&o);
+    o.bilingual = true;
+    assert_int_equal(GANZ_OK, ganz_document_open_as(&doc, docx.format, (const char *)file, bytes, &o, NULL));
+    assert_int_equal(GANZ_OK, shout(doc, NULL));
+    assert_int_equal(GANZ_OK, ganz_document_write(doc, &out, NULL));
+    char *const result = body_of(&docx, &out);
+    assert_string_equal(wanted, result);
+    ganz_document_close(&doc);
+    ganz_text_free(&out);
+    free(result);
+    free(file);
+}
+
 /* ---- PPTX --------------------------------------------------------------------------------------- */
 
 static void slides(void **state)
@@ -421,6 +448,7 @@ int main(void)
         cmocka_unit_test(links_and_fields),
         cmocka_unit_test(paragraphs_in_paragraphs),
         cmocka_unit_test(nothing_is_lost_with_the_text),
+        cmocka_unit_test(bilingual_documents),
         cmocka_unit_test(slides),
         cmocka_unit_test(open_documents),
         cmocka_unit_test(books),

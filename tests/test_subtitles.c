@@ -95,6 +95,26 @@ static void lines_are_wrapped(void **state)
            "WEBVTT\n\n00:01.000 --> 00:02.000\nA &lt; B\n");
 }
 
+/* Cues stay apart, or their times would come twice. */
+static void bilingual_subtitles(void **state)
+{
+    (void)state;
+    static const char in[] = "1\n" T1 "When I was\nyoung,\n\n2\n" T2 "I sang.\n";
+    static const char wanted[] = "1\n" T1 "When I was\nyoung,\nWHEN I WAS YOUNG,\n\n2\n" T2 "I sang.\nI SANG.\n";
+    ganz_document *doc;
+    ganz_document_options o;
+    ganz_text out = {0};
+    ganz_document_defaults(&o);
+    o.bilingual = true;
+    assert_int_equal(GANZ_OK, ganz_document_open_as(&doc, srt, in, sizeof in - 1, &o, NULL));
+    assert_int_equal(GANZ_OK, fake_translate(doc, fake_shout, NULL));
+    assert_int_equal(GANZ_OK, ganz_document_write(doc, &out, NULL));
+    ganz_document_close(&doc);
+    assert_int_equal(sizeof wanted - 1, out.bytes);
+    assert_memory_equal(wanted, out.text, out.bytes);
+    ganz_text_free(&out);
+}
+
 static void wrong_subtitles_are_refused(void **state)
 {
     (void)state;
@@ -190,9 +210,13 @@ static void long_files_are_quick(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cues_are_blocks),   cmocka_unit_test(cues_that_share_a_sentence_are_joined),
-        cmocka_unit_test(lines_are_wrapped), cmocka_unit_test(wrong_subtitles_are_refused),
-        cmocka_unit_test(two_thousand_cues), cmocka_unit_test(long_files_are_quick),
+        cmocka_unit_test(cues_are_blocks),
+        cmocka_unit_test(cues_that_share_a_sentence_are_joined),
+        cmocka_unit_test(lines_are_wrapped),
+        cmocka_unit_test(bilingual_subtitles),
+        cmocka_unit_test(wrong_subtitles_are_refused),
+        cmocka_unit_test(two_thousand_cues),
+        cmocka_unit_test(long_files_are_quick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "text/vocab.h"
 #include "translate/align.h"
 #include "translate/decode.h"
+#include "translate/split.h"
 
 #define OK(call) assert_int_equal((call), GANZ_OK)
 
@@ -517,6 +518,28 @@ static void options_are_checked(void **state)
 
 /* ---- lines of any length and any bytes ---------------------------------------------------------- */
 
+static void cuts_are_good(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t room, expected;
+    } cases[] = {
+        {"all of it", 100, 9},
+        {"One is here. Two is, as it were, there", 20, 12},                      /* sentence */
+        {"One is \"here.\" Two is, as it were", 20, 14},                         /* with its quote */
+        {"One is 3.14, and two is more than that", 14, 12},                      /* clause; the point is none */
+        {"One is here and two is there", 14, 11},                                /* space */
+        {"a bcdefghijklmnopqrstuvwxyz", 10, 10},                                 /* the space is too early */
+        {"a. bcdefghi jklmnopqrstuvwxyz", 13, 11},                               /* and so is the sentence */
+        {"\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4", 5, 4},                              /* whole characters */
+        {"\xF0\x9F\x98\x80\xF0\x9F\x98\x80", 1, 4},                              /* one at least */
+        {"\xE4\xBD\xA0\xE5\xA5\xBD\xE3\x80\x82\xE4\xBD\xA0\xE5\xA5\xBD", 13, 9}, /* ideographic full stop */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(ganz_split_at(cases[i].text, strlen(cases[i].text), cases[i].room), cases[i].expected);
+}
+
 /* Sentences of some 40 tokens, of which the model takes 64: each becomes a piece. */
 static void long_lines_are_split(void **state)
 {
@@ -565,28 +588,6 @@ static void long_lines_are_split(void **state)
     assert_score(score, whole[0].best[0].score);
     ganz_translator_close(&t);
     ganz_translator_close(&one);
-    ganz_model_close(&m);
-}
-
-/* A word that no language has comes back as it is, between translations of the words around it. */
-static void endless_words_are_copied(void **state)
-{
-    (void)state;
-    ganz_model *m = open_tiny(3);
-    ganz_translator *t = open_translator(m, 2, 1, 1);
-    static char word[100001], line[100040];
-    memset(word, 'x', sizeof word - 1);
-    snprintf(line, sizeof line, "the cat %s sat", word);
-    const ganz_line lines[] = {line_of(line), line_of(word), line_of("the cat"), line_of("sat")};
-    const ganz_result *r;
-    assert_int_equal(GANZ_OK, ganz_translate(t, lines, 4, &r, NULL));
-    assert_string_equal(r[1].best[0].text, word);
-    const char *const at = strstr(r[0].best[0].text, word);
-    assert_non_null(at);
-    assert_int_equal(at - r[0].best[0].text, (long)strlen(r[2].best[0].text) + 1);
-    assert_memory_equal(r[0].best[0].text, r[2].best[0].text, strlen(r[2].best[0].text));
-    assert_string_equal(at + strlen(word) + 1, r[3].best[0].text);
-    ganz_translator_close(&t);
     ganz_model_close(&m);
 }
 
@@ -661,8 +662,8 @@ int main(void)
         IN_FOLDER(n_best_falls),
         IN_FOLDER(prefix_is_kept),
         IN_FOLDER(options_are_checked),
+        cmocka_unit_test(cuts_are_good),
         IN_FOLDER(long_lines_are_split),
-        IN_FOLDER(endless_words_are_copied),
         IN_FOLDER(any_bytes),
         IN_FOLDER(no_memory),
         IN_FOLDER(links_are_whole),

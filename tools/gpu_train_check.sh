@@ -134,15 +134,15 @@ for precision in $precisions; do
   (cd "learn_$precision" && $GANZ "${common[@]}" --precision $precision --width 128 --ffn 256 --heads 2 --rows 32 \
     --steps 1200 \
     --save-every 0) &&
-    $GANZ translate -q --device "$DEVICE" --precision $precision --model \
-      "learn_$precision/run/last.safetensors" valid.src >learned.$precision
+    $GANZ translate -q --scores --device "$DEVICE" --precision $precision --model \
+      "learn_$precision/run/last.safetensors" valid.src | cut -f2- >learned.$precision
   share=$(right learned.$precision)
   awk -v s="$share" 'BEGIN {exit !(s > 0.99)}'
   report $? "reversing sentences, trained and translated in $precision: $share of the words right"
 done
 
 # ---- translation: the device against the CPU -------------------------------------------------------
-$GANZ translate -q --model whole/run/last.safetensors valid.src >lines.cpu
+$GANZ translate -q --scores --model whole/run/last.safetensors valid.src | cut -f2- >lines.cpu
 for precision in $precisions; do
   $GANZ translate -q --scores --device "$DEVICE" --precision $precision --model whole/run/last.safetensors valid.src \
     >scored.$precision

@@ -44,7 +44,7 @@ translated() {
   shift
   for set in "$VALID" "$TEST"; do
     [ -s "$OUT/$name.$set.hyp" ] && continue
-    nice $GANZ translate -q --model "$OUT/$name.safetensors" --beam "$BEAM" --threads "$THREADS" "$@" -o \
+    nice $GANZ translate -q --format lines --model "$OUT/$name.safetensors" --beam "$BEAM" --threads "$THREADS" "$@" -o \
       "$OUT/$name.$set.hyp" \
       "$TEXTS/$set.$SOURCE"
     say "translated $set with $name"

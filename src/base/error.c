@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/surroundings.h"
 
 const char *ganz_version(void) { return GANZ_VERSION; }
 
@@ -48,6 +49,7 @@ static void __attribute__((format(printf, 2, 0))) put_message(ganz_error *err, c
 
 ganz_status ganz_fail(ganz_error *err, ganz_status status, const char *format, ...)
 {
+    GANZ_PLAIN_NUMBERS;
     if (!err) return status;
     va_list args;
     va_start(args, format);

@@ -5,6 +5,15 @@
 #include "base/base.h"
 #include "ganz/io.h"
 
+/* ---- a file read piece by piece ----------------------------------------------------------------- */
+
+/* Regular files only. The caller closes *fd with ganz_file_close. */
+ganz_status ganz_file_open(int *fd, const char *path, ganz_error *err);
+/* All of these bytes, or a sentence: a file that was cut short in the meantime is no reason to die. `path` is for
+ * messages. Threads may share a file. */
+ganz_status ganz_file_read(int fd, const char *path, uint64_t offset, void *data, size_t bytes, ganz_error *err);
+void ganz_file_close(int *fd); /* -1: nothing to do; *fd is -1 afterwards */
+
 /* ---- a file mapped for reading ------------------------------------------------------------------ */
 
 typedef struct ganz_map {
@@ -14,6 +23,8 @@ typedef struct ganz_map {
 
 /* Regular files only. */
 ganz_status ganz_map_open(ganz_map *map, const char *path, ganz_error *err);
+/* The same of an open file, which stays open; `path` is for messages. */
+ganz_status ganz_map_descriptor(ganz_map *map, int fd, const char *path, ganz_error *err);
 void ganz_map_close(ganz_map *map);
 /* Lets the system drop pages of a mapping from memory; they come back from the file when touched. */
 void ganz_map_forget(const void *data, size_t bytes);
@@ -45,6 +56,11 @@ ganz_status ganz_text_file_bytes(const char *path, unsigned long long *bytes, ga
 bool ganz_output_patchable(const ganz_output *out);
 /* Overwrites bytes already written at `offset` (patchable outputs only; the container's header). */
 ganz_status ganz_output_patch(ganz_output *out, uint64_t offset, const void *data, size_t bytes, ganz_error *err);
+
+/* What was written so far, read again from the file, for those who compare before the file gets its name (patchable
+ * outputs only). The map is the caller's to close. */
+ganz_status ganz_output_read(ganz_output *out, uint64_t offset, void *data, size_t bytes, ganz_error *err);
+ganz_status ganz_output_map(ganz_output *out, ganz_map *map, ganz_error *err);
 
 /* ---- checksums ---------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
-/* Files in memory: mapped read-only; pipes and devices are refused. */
+/* Files for reading: mapped, or read piece by piece where they may change under us. */
 #define _DEFAULT_SOURCE /* madvise */
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -8,23 +9,65 @@
 
 #include "base/io.h"
 
+static ganz_status check_regular(int fd, const char *path, off_t *bytes, ganz_error *err)
+{
+    struct stat info;
+    *bytes = 0;
+    if (fstat(fd, &info) != 0) return ganz_fail_errno(err, "read", path);
+    *bytes = info.st_size;
+    return S_ISREG(info.st_mode) ? GANZ_OK : ganz_fail(err, GANZ_EIO, "cannot open %s: not a regular file", path);
+}
+
+ganz_status ganz_file_open(int *fd, const char *path, ganz_error *err)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused below, not waited for */
+    if (*fd < 0) return ganz_fail_errno(err, "open", path);
+    off_t bytes = 0;
+    const ganz_status status = check_regular(*fd, path, &bytes, err);
+    if (status != GANZ_OK) ganz_file_close(fd);
+    return status;
+}
+
+void ganz_file_close(int *fd)
+{
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}
+
+ganz_status ganz_file_read(int fd, const char *path, uint64_t offset, void *data, size_t bytes, ganz_error *err)
+{
+    unsigned char *to = data;
+    while (bytes > 0) {
+        const ssize_t done = pread(fd, to, bytes, (off_t)offset);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return ganz_fail_errno(err, "read", path);
+        if (done == 0) return ganz_fail(err, GANZ_EIO, "cannot read %s: it was cut short while it was in use", path);
+        to += done;
+        offset += (uint64_t)done;
+        bytes -= (size_t)done;
+    }
+    return GANZ_OK;
+}
+
+ganz_status ganz_map_descriptor(ganz_map *map, int fd, const char *path, ganz_error *err)
+{
+    *map = (ganz_map){0};
+    off_t bytes = 0;
+    GANZ_TRY(check_regular(fd, path, &bytes, err));
+    if (bytes == 0) return GANZ_OK;
+    void *const data = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) return ganz_fail_errno(err, "map", path);
+    *map = (ganz_map){data, (size_t)bytes};
+    return GANZ_OK;
+}
+
 ganz_status ganz_map_open(ganz_map *map, const char *path, ganz_error *err)
 {
     *map = (ganz_map){0};
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused below, not waited for */
-    if (fd < 0) return ganz_fail_errno(err, "open", path);
-    ganz_status status = GANZ_OK;
-    struct stat info;
-    if (fstat(fd, &info) != 0) {
-        status = ganz_fail_errno(err, "read", path);
-    } else if (!S_ISREG(info.st_mode)) {
-        status = ganz_fail(err, GANZ_EIO, "cannot open %s: not a regular file", path);
-    } else if (info.st_size > 0) {
-        void *const data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED) status = ganz_fail_errno(err, "map", path);
-        else *map = (ganz_map){data, (size_t)info.st_size};
-    }
-    close(fd);
+    int fd;
+    GANZ_TRY(ganz_file_open(&fd, path, err));
+    const ganz_status status = ganz_map_descriptor(map, fd, path, err);
+    ganz_file_close(&fd);
     return status;
 }
 

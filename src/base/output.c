@@ -1,8 +1,6 @@
-/* Outputs: one buffer, one optional compressor, and a temporary file that becomes the real one at the end. */
-#define _GNU_SOURCE /* O_TMPFILE */
+/* Outputs: one buffer, one optional compressor, and a file that takes its place at the end. */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <lzma.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,17 +12,18 @@
 #include <zstd.h>
 
 #include "base/io.h"
+#include "base/replace.h"
+#include "base/surroundings.h"
 
 enum { BUFFER_BYTES = 1 << 16 };
 
 typedef enum { PLAIN, GZIP, XZ, ZSTD } packing;
 
 struct ganz_output {
-    char *name;      /* for messages */
-    char *path;      /* final name; NULL when written directly */
-    char *temporary; /* beside it */
-    bool nameless;   /* it is not called that yet */
-    int fd;
+    char *name; /* for messages */
+    bool replaces;
+    ganz_replacement file; /* when it replaces */
+    int fd;                /* of the file, or of what is written directly */
     packing format;
     z_stream gz;
     lzma_stream xz;
@@ -112,39 +111,6 @@ static ganz_status empty_buffer(ganz_output *o, drain how, ganz_error *err)
     return status;
 }
 
-/* How a file without a name is called meanwhile. */
-static void name_handle(char handle[32], int fd) { snprintf(handle, 32, "/proc/self/fd/%d", fd); }
-
-/* Takes a file without a name in place of the temporary one, whose name is known to be possible now: whatever ends the
- * process, nothing stays behind. Where the file system knows no such thing, or there is no /proc to name it by, all
- * stays as it is. */
-static void take_nameless(ganz_output *o)
-{
-#ifdef O_TMPFILE
-    char handle[32], *const copy = ganz_strdup(o->path);
-    const int fd = copy ? open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
-    ganz_free(copy);
-    if (fd < 0) return;
-    name_handle(handle, fd);
-    o->nameless = access(handle, F_OK) == 0 && unlink(o->temporary) == 0;
-    close(o->nameless ? o->fd : fd);
-    if (o->nameless) o->fd = fd;
-#else
-    (void)o;
-#endif
-}
-
-/* A link cannot replace a file, a rename can: the name is the temporary one first. */
-static ganz_status give_name(ganz_output *o, ganz_error *err)
-{
-    char handle[32];
-    name_handle(handle, o->fd);
-    if (linkat(AT_FDCWD, handle, AT_FDCWD, o->temporary, AT_SYMLINK_FOLLOW) != 0)
-        return ganz_fail_errno(err, "create", o->name);
-    o->nameless = false;
-    return GANZ_OK;
-}
-
 /* A regular file, or one that does not exist yet, is replaced at the end; anything else is written at once. */
 static ganz_status open_file(ganz_output *o, const char *path, ganz_error *err)
 {
@@ -154,25 +120,9 @@ static ganz_status open_file(ganz_output *o, const char *path, ganz_error *err)
         o->fd = open(path, O_WRONLY | O_CLOEXEC);
         return o->fd < 0 ? ganz_fail_errno(err, "write", path) : GANZ_OK;
     }
-    /* Through a symbolic link it is the file behind it that is replaced. */
-    char *const real_path = realpath(path, NULL);
-    const char *const target = real_path ? real_path : path;
-    const size_t bytes = strlen(target) + sizeof ".tmp.XXXXXX";
-    o->path = ganz_strdup(target);
-    o->temporary = ganz_alloc(bytes, 1);
-    if (o->temporary) snprintf(o->temporary, bytes, "%s.tmp.XXXXXX", target);
-    free(real_path);
-    if (!o->path || !o->temporary) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
-    o->fd = mkstemp(o->temporary);
-    if (o->fd < 0) {
-        ganz_free(o->temporary);
-        o->temporary = NULL;
-        return ganz_fail_errno(err, "create", path);
-    }
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(o->fd, 0666 & ~mask) != 0) return ganz_fail_errno(err, "create", path);
-    take_nameless(o);
+    o->replaces = true;
+    GANZ_TRY(ganz_replacement_open(&o->file, path, err));
+    o->fd = o->file.fd;
     return GANZ_OK;
 }
 
@@ -200,6 +150,7 @@ ganz_status ganz_output_open(ganz_output **out, const char *path, ganz_error *er
     ganz_output *o = ganz_alloc(1, sizeof *o);
     if (!o) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
     o->fd = is_stdout ? STDOUT_FILENO : -1;
+    o->file.fd = -1;
     o->name = ganz_strdup(is_stdout ? "standard output" : path);
     ganz_status status = o->name ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
     if (status == GANZ_OK && !is_stdout) status = open_file(o, path, err);
@@ -227,6 +178,7 @@ ganz_status ganz_output_write(ganz_output *o, const void *data, size_t bytes, ga
 
 ganz_status ganz_output_printf(ganz_output *o, ganz_error *err, const char *format, ...)
 {
+    GANZ_PLAIN_NUMBERS;
     char small[512];
     va_list args;
     va_start(args, format);
@@ -246,7 +198,7 @@ ganz_status ganz_output_printf(ganz_output *o, ganz_error *err, const char *form
 
 ganz_status ganz_output_flush(ganz_output *o, ganz_error *err) { return empty_buffer(o, FLUSH, err); }
 
-bool ganz_output_patchable(const ganz_output *o) { return o->format == PLAIN && o->temporary; }
+bool ganz_output_patchable(const ganz_output *o) { return o->format == PLAIN && o->replaces; }
 
 ganz_status ganz_output_patch(ganz_output *o, uint64_t offset, const void *data, size_t bytes, ganz_error *err)
 {
@@ -264,46 +216,26 @@ ganz_status ganz_output_patch(ganz_output *o, uint64_t offset, const void *data,
     return GANZ_OK;
 }
 
-/* The folder of the file, to be synced after the rename; all that can fail without a disk fails before it. */
-static ganz_status open_folder(const char *path, int *fd, ganz_error *err)
+ganz_status ganz_output_read(ganz_output *o, uint64_t offset, void *data, size_t bytes, ganz_error *err)
 {
-    char *const copy = ganz_strdup(path);
-    if (!copy) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
-    *fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    ganz_free(copy);
-    return *fd < 0 ? ganz_fail_errno(err, "open the folder of", path) : GANZ_OK;
+    GANZ_ASSERT(ganz_output_patchable(o));
+    GANZ_TRY(empty_buffer(o, GO_ON, err));
+    return ganz_file_read(o->fd, o->name, offset, data, bytes, err);
 }
 
-static ganz_status rename_synced(ganz_output *o, int folder, ganz_error *err)
+ganz_status ganz_output_map(ganz_output *o, ganz_map *map, ganz_error *err)
 {
-    if (fsync(o->fd) != 0) return ganz_fail_errno(err, "write", o->name);
-    if (o->nameless) GANZ_TRY(give_name(o, err));
-    const int fd = o->fd;
-    o->fd = -1;
-    if (close(fd) != 0) return ganz_fail_errno(err, "write", o->name);
-    if (rename(o->temporary, o->path) != 0) return ganz_fail_errno(err, "replace", o->name);
-    ganz_free(o->temporary);
-    o->temporary = NULL; /* it is the file now: nothing to remove */
-    /* A rename is durable only once its folder is. Some file systems cannot sync a folder and say EINVAL:
-     * nothing more can be done there. */
-    if (fsync(folder) != 0 && errno != EINVAL) return ganz_fail_errno(err, "sync the folder of", o->name);
-    return GANZ_OK;
-}
-
-static ganz_status replace_file(ganz_output *o, ganz_error *err)
-{
-    int folder = -1;
-    GANZ_TRY(open_folder(o->path, &folder, err));
-    const ganz_status status = rename_synced(o, folder, err);
-    close(folder);
-    return status;
+    GANZ_ASSERT(ganz_output_patchable(o));
+    *map = (ganz_map){0};
+    GANZ_TRY(empty_buffer(o, GO_ON, err));
+    return ganz_map_descriptor(map, o->fd, o->name, err);
 }
 
 ganz_status ganz_output_finish(ganz_output **it, ganz_error *err)
 {
     ganz_output *const o = *it;
     ganz_status status = empty_buffer(o, END, err);
-    if (status == GANZ_OK && o->temporary) status = replace_file(o, err);
+    if (status == GANZ_OK && o->replaces) status = ganz_replacement_finish(&o->file, o->name, err);
     ganz_output_abandon(it);
     return status;
 }
@@ -316,10 +248,8 @@ void ganz_output_abandon(ganz_output **it)
     if (o->format == GZIP) deflateEnd(&o->gz);
     if (o->format == XZ) lzma_end(&o->xz);
     ZSTD_freeCStream(o->zstd);
-    if (o->fd > STDERR_FILENO) close(o->fd);
-    if (o->temporary && !o->nameless) unlink(o->temporary);
-    ganz_free(o->temporary);
-    ganz_free(o->path);
+    if (!o->replaces && o->fd > STDERR_FILENO) close(o->fd);
+    ganz_replacement_close(&o->file);
     ganz_free(o->name);
     ganz_free(o);
 }

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/thread.h"
 
+#include <fenv.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -83,6 +84,7 @@ static void *worker_main(void *argument)
 {
     const worker *const self = argument;
     ganz_pool *const pool = self->pool;
+    (void)fesetenv(FE_DFL_ENV); /* a thread begins with the arithmetic of the one that made it */
     while (!atomic_load(&pool->closing)) {
         int look = 0;
         while (look < pool->looks && !has_shares(pool)) relax(), look++;

@@ -104,6 +104,7 @@ static ganz_status read_document(ganz_document *d, const char *bytes, size_t cou
         return ganz_fail(err, GANZ_ELIMIT, "the document has %zu bytes, at most %zu are taken", count,
                          GANZ_DOCUMENT_BYTES);
     GANZ_TRY(ganz_skeleton_open(&d->skeleton, err));
+    ganz_skeleton_set_bilingual(d->skeleton, o->bilingual);
     GANZ_TRY(d->format->read(d->skeleton, bytes, count, &how, err));
     GANZ_TRY(ganz_skeleton_status(d->skeleton, err));
     return split_blocks(d, err);
@@ -125,6 +126,7 @@ ganz_status ganz_document_open_as(ganz_document **document, const ganz_format *f
     ganz_document *d = *document = ganz_alloc(1, sizeof *d);
     if (!d) return no_memory(err);
     d->options = *options;
+    if (format->holds_both) d->options.bilingual = false;
     d->format = format;
     d->setting = (ganz_setting){.source = ganz_language_of(options->source),
                                 .target = ganz_language_of(options->target),

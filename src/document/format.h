@@ -14,6 +14,7 @@ typedef struct ganz_format_options {
 typedef struct ganz_format {
     const char *name;     /* "html" */
     const char *suffixes; /* "html htm xhtml", lower case; "": by name only */
+    bool holds_both;      /* its files have text and translation side by side; bilingual means nothing to them */
     /* True if a file of unknown name is surely of this format by its content; NULL: never. */
     bool (*recognise)(const char *bytes, size_t count);
     /* Builds the skeleton. Whatever bytes are handed in, it ends; what it cannot use is GANZ_EFORMAT or, better,

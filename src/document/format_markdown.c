@@ -199,7 +199,8 @@ static void add_target(reader *r, const ganz_md_item *item)
         ganz_skeleton_copy(r->out, raw, bytes);
         return;
     }
-    const ganz_block_style style = {.breaks = GANZ_BREAK_SENTENCES, .escape = ganz_md_escape_title(item->extra), .between = " / "};
+    ganz_escape_text *const escape = ganz_md_escape_title(item->extra);
+    const ganz_block_style style = {.breaks = GANZ_BREAK_SENTENCES, .escape = escape, .between = " / "};
     ganz_skeleton_copy(r->out, raw, item->inner_begin - item->begin);
     ganz_skeleton_begin(r->out, &style);
     add_title(r, item->inner_begin, item->inner_end);
@@ -214,9 +215,12 @@ static void add_label(reader *r, const ganz_md_item *item)
     char *const changed = ganz_skeleton_keep(r->out, label + 3);
     if (!changed) return;
     memcpy(changed, "][", 2);
-    for (size_t i = 0; i < label; i++) changed[2 + i] = r->in.text[item->inner_begin + i] == '\n' ? ' ' : r->in.text[item->inner_begin + i];
-    changed[label + 2] = ']';
-    ganz_skeleton_mark_changing(r->out, GANZ_MARK_CLOSE, item->value, raw_at(r, item->begin), raw_bytes(r, item->begin, item->end), changed, label + 3);
+    memcpy(changed + 2, r->in.text + item->inner_begin, label);
+    memcpy(changed + 2 + label, "]", 1);
+    for (size_t i = 0; i < label; i++)
+        if (changed[2 + i] == '\n') changed[2 + i] = ' ';
+    const size_t bytes = raw_bytes(r, item->begin, item->end);
+    ganz_skeleton_mark_changing(r->out, GANZ_MARK_CLOSE, item->value, raw_at(r, item->begin), bytes, changed, label + 3);
 }
 
 static void add_close(reader *r, const ganz_md_item *item)

@@ -171,7 +171,12 @@ static ganz_status read_member(ganz_package *p, int member, body_reader *read, c
     const ganz_status status =
         ganz_xml_tree_open(&tree, text, bytes, ganz_zip_name(p->zip, member), spaces, names, NULL, err);
     if (status == GANZ_OK) {
-        const ganz_inline in = {.skeleton = p->skeleton, .tree = &tree, .rules = &rules, .style = &style, .data = w};
+        const ganz_inline in = {.skeleton = p->skeleton,
+                                .tree = &tree,
+                                .rules = &rules,
+                                .style = &style,
+                                .once = ganz_skeleton_bilingual(p->skeleton),
+                                .data = w};
         ganz_package_begin(p, member, text, bytes, NULL, NULL);
         read(&in, 0, tree.count);
     }

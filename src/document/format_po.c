@@ -478,5 +478,9 @@ static bool is_po(const char *bytes, size_t count)
     return memcmp(bytes + at + 1, text, sizeof text - 1) == 0;
 }
 
-const ganz_format ganz_format_po = {
-    .name = "po", .suffixes = "po pot", .recognise = is_po, .read = read_po, .finish = ganz_po_finish};
+const ganz_format ganz_format_po = {.name = "po",
+                                    .suffixes = "po pot",
+                                    .holds_both = true,
+                                    .recognise = is_po,
+                                    .read = read_po,
+                                    .finish = ganz_po_finish};

@@ -19,6 +19,7 @@ typedef struct reader {
     ganz_subtitles in;
     size_t done; /* copied or handed to the skeleton */
     ganz_block_style style;
+    bool joins; /* cues that share a sentence; not where each is followed by its translation */
     size_t cues;
 } reader;
 
@@ -180,7 +181,9 @@ static void put_cues(reader *r, ganz_cue c, size_t *at)
         r->done = c.end;
         ganz_cue next;
         size_t after = *at;
-        if (joined == MOST_JOINED || !ganz_next_cue(&r->in, &after, &next) || !shares_sentence(r, &c, &next)) break;
+        if (!r->joins || joined == MOST_JOINED || !ganz_next_cue(&r->in, &after, &next) ||
+            !shares_sentence(r, &c, &next))
+            break;
         if (next.end - first > MOST_BYTES) break;
         ganz_skeleton_mark(r->skeleton, GANZ_MARK_BREAK, 0, r->in.text + c.end, next.begin - c.end);
         c = next;
@@ -246,7 +249,7 @@ static ganz_status read_cues(reader *r, ganz_error *err)
 static ganz_status read_subtitles(ganz_skeleton *s, const char *bytes, size_t count, bool vtt, ganz_error *err)
 {
     const char *const newline = count > 0 ? memchr(bytes, '\n', count) : NULL;
-    reader r = {.skeleton = s, .in = {.text = bytes, .bytes = count, .vtt = vtt}};
+    reader r = {.skeleton = s, .in = {.text = bytes, .bytes = count, .vtt = vtt}, .joins = !ganz_skeleton_bilingual(s)};
     r.style = (ganz_block_style){
         .breaks = GANZ_BREAK_SENTENCES, .escape = vtt ? escape_vtt : NULL, .between = GANZ_SUBTITLE_BETWEEN};
     ganz_subtitle_state *const state = ganz_skeleton_keep(s, sizeof *state);

@@ -270,4 +270,4 @@ static bool is_xliff(const char *bytes, size_t count)
 }
 
 const ganz_format ganz_format_xliff = {
-    .name = "xliff", .suffixes = "xlf xliff", .recognise = is_xliff, .read = read_xliff};
+    .name = "xliff", .suffixes = "xlf xliff", .holds_both = true, .recognise = is_xliff, .read = read_xliff};

@@ -10,7 +10,10 @@ static bool is_any(const char *text, size_t bytes, const char *const *words)
     return false;
 }
 
-static bool tag_is_any(const ganz_html_token *t, const char *const *words) { return is_any(ganz_html_name(t), t->name_bytes, words); }
+static bool tag_is_any(const ganz_html_token *t, const char *const *words)
+{
+    return is_any(ganz_html_name(t), t->name_bytes, words);
+}
 
 /* True if an attribute of this name has one of these values. */
 static bool has_value(const ganz_html_token *token, const char *name, const char *const *values)
@@ -30,7 +33,8 @@ static allowed allowed_in(const ganz_html_token *token)
 {
     static const char *const meta[] = {"meta", NULL}, *const input[] = {"input", NULL}, *const cell[] = {"th", "td", NULL};
     static const char *const labelled[] = {"option", "optgroup", "track", NULL};
-    static const char *const names[] = {"description", "keywords", "twitter:title", "twitter:description", "twitter:image:alt", NULL};
+    static const char *const names[] = {"description",         "keywords",          "twitter:title",
+                                        "twitter:description", "twitter:image:alt", NULL};
     static const char *const properties[] = {"og:title", "og:description", "og:image:alt", NULL};
     static const char *const sheets[] = {"link", "style", NULL}; /* titles are names of style sheets */
     static const char *const buttons[] = {"submit", "button", "reset", NULL};

@@ -136,6 +136,45 @@ static void note_last(reader *r, const char *raw, size_t bytes)
     if (bytes > 0) r->last = raw[bytes - 1];
 }
 
+/* One raised or lowered part at the scan's place, and the letters behind it; false: there is none. */
+static bool skip_raised(ganz_html_scan *scan, bool *letters)
+{
+    ganz_html_token start, text, end;
+    if (!ganz_html_next(scan, &start) || start.kind != GANZ_HTML_START) return false;
+    const ganz_html_element *const element = ganz_html_find(ganz_html_name(&start), start.name_bytes);
+    if (!is_raised(element) || !ganz_html_next(scan, &text) || text.kind != GANZ_HTML_TEXT) return false;
+    if (text.bytes > APPENDIX_BYTES) return false;
+    for (size_t i = 0; i < text.bytes; i++)
+        if (ganz_html_space(text.raw[i])) return false;
+    if (!ganz_html_next(scan, &end) || end.kind != GANZ_HTML_END) return false;
+    if (ganz_html_find(ganz_html_name(&end), end.name_bytes) != element) return false;
+    for (; scan->at < scan->bytes && ganz_ascii_alnum(scan->data[scan->at]); scan->at++) *letters = true;
+    return true;
+}
+
+/* Bytes of "H<sub>2</sub>O" behind the "H" where the scan stands; 0: no such word. */
+static size_t compound_bytes(const reader *r)
+{
+    ganz_html_scan scan = r->scan;
+    bool letters = false;
+    size_t end = scan.at;
+    while (skip_raised(&scan, &letters)) end = scan.at;
+    return letters ? end - r->scan.at : 0;
+}
+
+/* A word with parts that are not on its line is not translated. */
+static void add_compound(reader *r, const char *word, size_t bytes)
+{
+    ganz_html_scan scan = ganz_html_scan_over(word, bytes);
+    ganz_html_token token;
+    char *const shown = ganz_skeleton_keep(r->out, SHOWN_BYTES);
+    size_t length = 0;
+    while (shown && ganz_html_next(&scan, &token))
+        if (token.kind == GANZ_HTML_TEXT) length = ganz_html_show_text(shown, length, SHOWN_BYTES, token.raw, token.bytes);
+    ganz_skeleton_opaque(r->out, shown, length, word, bytes);
+    r->touching = true;
+}
+
 static void add_text(reader *r, const char *raw, size_t bytes)
 {
     if (!r->in_block && is_blank(raw, bytes)) {
@@ -144,9 +183,15 @@ static void add_text(reader *r, const char *raw, size_t bytes)
     }
     const bool keeps = ganz_html_innermost(&r->tree)->keeps;
     const ganz_html_text_style style = {.charset = r->charset, .place = GANZ_ENTITY_TEXT, .keeps = keeps};
+    size_t word = bytes;
+    while (word > 0 && ganz_ascii_alnum(raw[word - 1])) word--;
+    const bool at_scan = raw + bytes == r->scan.data + r->scan.at;
+    const size_t more = at_scan && word < bytes ? compound_bytes(r) : 0;
     begin_block(r);
-    ganz_html_add_text(r->out, raw, bytes, &style);
+    ganz_html_add_text(r->out, raw, more > 0 ? word : bytes, &style);
     note_last(r, raw, bytes);
+    if (more > 0) add_compound(r, raw + word, bytes - word + more);
+    r->scan.at += more;
 }
 
 /* The next "{% ... %}" of a template at or after raw[at]; its length is 0 where there is none. */
@@ -182,9 +227,10 @@ static void add_template(reader *r, const char *raw, size_t bytes)
 
 static void read_text(reader *r, const ganz_html_token *token)
 {
-    if (!r->region && ganz_html_innermost(&r->tree)->translate) add_template(r, token->raw, token->bytes);
-    else if (!r->region) ganz_skeleton_copy(r->out, token->raw, token->bytes);
-    else if (r->region_shows) r->shown_bytes = ganz_html_show_text(r->shown, r->shown_bytes, SHOWN_BYTES, token->raw, token->bytes);
+    const char *const raw = token->raw;
+    if (!r->region && ganz_html_innermost(&r->tree)->translate) add_template(r, raw, token->bytes);
+    else if (!r->region) ganz_skeleton_copy(r->out, raw, token->bytes);
+    else if (r->region_shows) r->shown_bytes = ganz_html_show_text(r->shown, r->shown_bytes, SHOWN_BYTES, raw, token->bytes);
 }
 
 static void read_comment(reader *r, const ganz_html_token *token)
@@ -333,7 +379,8 @@ static void add_end(reader *r, const ganz_html_token *token)
     if (r->in_block && is_inline(element, ganz_html_innermost(&r->tree))) {
         if (r->marks > 0) r->marks--;
         r->after_end = true;
-        ganz_skeleton_mark(r->out, GANZ_MARK_CLOSE, ganz_html_number(ganz_html_name(token), token->name_bytes), token->raw, token->bytes);
+        const int number = ganz_html_number(ganz_html_name(token), token->name_bytes);
+        ganz_skeleton_mark(r->out, GANZ_MARK_CLOSE, number, token->raw, token->bytes);
         return;
     }
     end_block(r);
@@ -376,22 +423,11 @@ static void read_tokens(reader *r)
     if (!memory) ganz_skeleton_fail(r->out, GANZ_ENOMEM, "out of memory for the elements of a page");
 }
 
-/* UTF-16 and UTF-32: every second byte of a tag is zero. */
-static bool is_wide(const char *bytes, size_t count)
-{
-    size_t zeros = 0;
-    const size_t near = count < 1024 ? count : 1024;
-    if (count >= 2 && (memcmp(bytes, "\xFF\xFE", 2) == 0 || memcmp(bytes, "\xFE\xFF", 2) == 0)) return true;
-    for (size_t i = 0; i < near; i++) zeros += bytes[i] == '\0';
-    return near >= 16 && 3 * zeros > near;
-}
-
 ganz_status ganz_html_read(ganz_skeleton *skeleton, const char *bytes, size_t count, const ganz_format_options *options,
                            ganz_error *err)
 {
     const size_t bom = count >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     reader r = {.out = skeleton, .scan = ganz_html_scan_over(bytes, count), .attributes = options->attributes};
-    if (is_wide(bytes, count)) return ganz_fail(err, GANZ_EFORMAT, "the page is in UTF-16: save it as UTF-8 first");
     r.charset = ganz_html_charset_of(bytes, count);
     r.tree.xml = count - bom > 5 && memcmp(bytes + bom, "<?xml", 5) == 0;
     ganz_skeleton_copy(skeleton, bytes, bom);

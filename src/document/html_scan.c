@@ -148,7 +148,8 @@ static size_t scan_markup(ganz_html_scan *scan, ganz_html_token *token)
     if (next == '%') return scan_program(scan, "%>", &scan->no_asp);
     if (next == '/' && bytes > 2) return behind(text, 2, bytes, ">");
     if (next != '?') return 0;
-    const size_t program = begins(text, bytes, "<?php") || begins(text, bytes, "<?=") ? scan_program(scan, "?>", &scan->no_php) : 0;
+    const bool php = begins(text, bytes, "<?php") || begins(text, bytes, "<?=");
+    const size_t program = php ? scan_program(scan, "?>", &scan->no_php) : 0;
     return program > 0 ? program : behind(text, 2, bytes, ">");
 }
 

@@ -55,7 +55,8 @@ static bool is_whole(const char *page, size_t bytes)
 ganz_html_charset ganz_html_charset_of(const char *page, size_t bytes)
 {
     static const char *const unicode[] = {"utf-8", "utf8", NULL};
-    static const char *const latin[] = {"us-ascii", "ascii", "iso-8859-1", "iso8859-1", "latin1", "iso-8859-15", "windows-1252", "cp1252", NULL};
+    static const char *const latin[] = {"us-ascii",    "ascii",        "iso-8859-1", "iso8859-1", "latin1",
+                                        "iso-8859-15", "windows-1252", "cp1252",     NULL};
     const char *name = "";
     const size_t length = declared_charset(page, bytes, &name);
     const bool says_unicode = is_any(name, length, unicode), may_be_latin = length == 0 || is_any(name, length, latin);

@@ -32,7 +32,7 @@ typedef struct scanner {
     size_t count;
     container containers[NESTING];
     size_t depth;
-    size_t keep; /* of these, as many as the line is in; the others end with the open paragraph, unless the line goes on with it */
+    size_t keep; /* so many of these the line is in; the others end with the open paragraph, unless the line goes on with it */
     leaf_kind leaf;
     size_t first_line; /* of an open paragraph, in out->lines */
     size_t html_begin, html_end;

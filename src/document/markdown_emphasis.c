@@ -67,7 +67,8 @@ bool ganz_md_add_run(ganz_md_delimiters *d, const char *text, size_t bytes, size
     const bool left = after != SPACE && (after == OTHER || before != OTHER);
     const bool right = before != SPACE && (before == OTHER || after != OTHER);
     const bool strict = text[begin] == '_'; /* not inside of words */
-    ganz_md_delimiter new_one = {.mark = text[begin], .begin = (uint32_t)begin, .end = (uint32_t)end, .length = (uint32_t)(end - begin)};
+    ganz_md_delimiter new_one = {.mark = text[begin], .begin = (uint32_t)begin, .end = (uint32_t)end};
+    new_one.length = new_one.end - new_one.begin;
     new_one.opens = left && (!strict || !right || before == PUNCTUATION);
     new_one.closes = right && (!strict || !left || after == PUNCTUATION);
     if ((!new_one.opens && !new_one.closes) || (new_one.mark == '~' && new_one.length > 2)) return true;

@@ -86,7 +86,8 @@ static bool escape(ganz_text *out, const char *text, size_t bytes, bool cell)
     const size_t number = number_end(&p);
     for (; p.at < bytes; p.at++) {
         const char c = text[p.at];
-        if (!(number > 0 && p.at == number) && !(cell && c == '|') && !(ganz_md_punctuation(c) && needs_backslash(&p, c))) continue;
+        const bool mark = (number > 0 && p.at == number) || (cell && c == '|');
+        if (!mark && !(ganz_md_punctuation(c) && needs_backslash(&p, c))) continue;
         if (!ganz_text_append(out, text + plain, p.at - plain) || !ganz_text_append(out, "\\", 1)) return false;
         plain = p.at;
     }
@@ -98,13 +99,17 @@ bool ganz_md_escape_cell(ganz_text *out, const char *text, size_t bytes) { retur
 
 /* ---- titles ------------------------------------------------------------------------------------- */
 
+static bool ends_title(const place *p, const char *quotes)
+{
+    const char c = p->text[p->at];
+    if (c == '\\') return p->at + 1 == p->bytes || ganz_md_punctuation(p->text[p->at + 1]);
+    return c == '&' ? refers(p) : c && strchr(quotes, c);
+}
+
 static bool escape_title(ganz_text *out, const char *text, size_t bytes, const char *quotes)
 {
-    for (size_t i = 0; i < bytes; i++) {
-        const place p = {.text = text, .bytes = bytes, .at = i};
-        const bool mark = text[i] == '\\' ? i + 1 == bytes || ganz_md_punctuation(text[i + 1]) : text[i] == '&' ? refers(&p) : text[i] && strchr(quotes, text[i]);
-        if ((mark && !ganz_text_append(out, "\\", 1)) || !ganz_text_append(out, text + i, 1)) return false;
-    }
+    for (place p = {.text = text, .bytes = bytes}; p.at < bytes; p.at++)
+        if ((ends_title(&p, quotes) && !ganz_text_append(out, "\\", 1)) || !ganz_text_append(out, text + p.at, 1)) return false;
     return true;
 }
 
@@ -112,4 +117,7 @@ static bool escape_double(ganz_text *out, const char *text, size_t bytes) { retu
 static bool escape_single(ganz_text *out, const char *text, size_t bytes) { return escape_title(out, text, bytes, "'|"); }
 static bool escape_round(ganz_text *out, const char *text, size_t bytes) { return escape_title(out, text, bytes, "()|"); }
 
-ganz_escape_text *ganz_md_escape_title(char quote) { return quote == '"' ? escape_double : quote == '\'' ? escape_single : escape_round; }
+ganz_escape_text *ganz_md_escape_title(char quote)
+{
+    return quote == '"' ? escape_double : quote == '\'' ? escape_single : escape_round;
+}

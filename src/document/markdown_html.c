@@ -108,11 +108,13 @@ size_t ganz_md_html_length(const char *text, size_t at, size_t bytes, ganz_md_ht
     return end > 0 ? end - at : 0;
 }
 
+static bool is_in_scheme(char c) { return ganz_ascii_alnum(c) || c == '+' || c == '.' || c == '-'; }
+
 /* The place of the ">" of "<scheme:...>"; 0: it is no such address. */
 static size_t address_end(const char *text, size_t at, size_t bytes)
 {
     size_t colon = at + 1;
-    while (colon < bytes && colon - at <= 32 && (ganz_ascii_alnum(text[colon]) || strchr("+.-", text[colon])) && text[colon]) colon++;
+    while (colon < bytes && colon - at <= 32 && is_in_scheme(text[colon])) colon++;
     if (colon - at < 3 || colon >= bytes || text[colon] != ':' || !ganz_ascii_letter(text[at + 1])) return 0;
     size_t end = colon;
     while (end < bytes && (unsigned char)text[end] > ' ' && text[end] != '<' && text[end] != '>') end++;

@@ -154,17 +154,38 @@ static bool is_untranslated(const ganz_html_token *token, unsigned flags)
     return false;
 }
 
-/* 2<sup>30</sup>: what touches a word and is at most one itself would become part of it. Returns the length of the element. */
-static size_t appendix_length(const scanner *s, const ganz_html_token *token)
+/* The place behind "30</sup>" at text[at]; 0: it is not that. */
+static size_t behind_raised(const scanner *s, size_t at)
 {
-    const char *const name = ganz_html_name(token);
-    const bool raised = ganz_html_is(name, token->name_bytes, "sup") || ganz_html_is(name, token->name_bytes, "sub");
-    if (!raised || s->at == 0 || ganz_html_space(s->text[s->at - 1])) return 0;
-    size_t at = s->at + token->bytes;
     const size_t limit = s->bytes - at > APPENDIX_BYTES ? at + APPENDIX_BYTES : s->bytes;
     while (at < limit && s->text[at] != '<' && !ganz_html_space(s->text[at])) at++;
-    if (s->bytes - at < 6 || s->text[at + 1] != '/' || !ganz_html_is(s->text + at + 2, 3, s->text[at + 4] == 'p' ? "sup" : "sub")) return 0;
-    return s->text[at] == '<' && s->text[at + 5] == '>' ? at + 6 - s->at : 0;
+    const bool end = s->bytes - at >= 6 && s->text[at] == '<' && s->text[at + 1] == '/' && s->text[at + 5] == '>';
+    return end && (ganz_html_is(s->text + at + 2, 3, "sup") || ganz_html_is(s->text + at + 2, 3, "sub")) ? at + 6 : 0;
+}
+
+static bool begins_raised(const scanner *s, size_t at)
+{
+    if (s->bytes - at < 5 || s->text[at] != '<' || s->text[at + 4] != '>') return false;
+    return ganz_html_is(s->text + at + 1, 3, "sup") || ganz_html_is(s->text + at + 1, 3, "sub");
+}
+
+/* 2<sup>30</sup>, H<sub>2</sub>O: what touches a word and is at most one itself would become part of it. Alone it is carried
+ * as it is, inside a word with the word. False: it is no such thing. */
+static bool take_raised(scanner *s)
+{
+    size_t begin = s->at, end = s->at;
+    bool inside = false;
+    if (s->at == 0 || ganz_html_space(s->text[s->at - 1])) return false;
+    while (begins_raised(s, end)) {
+        const size_t behind = behind_raised(s, end + 5);
+        if (behind == 0) break;
+        for (end = behind; end < s->bytes && ganz_ascii_alnum(s->text[end]); end++) inside = true;
+    }
+    if (end == s->at) return false;
+    while (inside && begin > s->plain && ganz_ascii_alnum(s->text[begin - 1])) begin--;
+    s->at = begin;
+    take_opaque(s, end - begin, end - begin, 0);
+    return true;
 }
 
 static void take_start_tag(scanner *s, const ganz_html_token *token)
@@ -172,12 +193,9 @@ static void take_start_tag(scanner *s, const ganz_html_token *token)
     const char *const name = ganz_html_name(token);
     const unsigned flags = ganz_html_find(name, token->name_bytes)->flags;
     const bool whole = (flags & GANZ_HTML_VOID) || token->self_closing;
-    const size_t appendix = appendix_length(s, token);
-    if (appendix > 0) {
-        take_opaque(s, appendix, appendix, 0);
-        return;
-    }
-    const size_t end = !whole && is_untranslated(token, flags) ? behind_end_tag(s, s->at + token->bytes, name, token->name_bytes) : 0;
+    if (take_raised(s)) return;
+    const bool untranslated = !whole && is_untranslated(token, flags);
+    const size_t end = untranslated ? behind_end_tag(s, s->at + token->bytes, name, token->name_bytes) : 0;
     if (end > 0) {
         const char *const close = memchr(s->text + s->at + token->bytes, '<', end - s->at - token->bytes);
         take_opaque(s, end - s->at, token->bytes, (size_t)(s->text + end - close));

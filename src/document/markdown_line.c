@@ -102,7 +102,8 @@ static size_t name_length(const char *line, size_t at, size_t bytes)
 
 static bool ends_name(const char *line, size_t at, size_t bytes)
 {
-    return at == bytes || ganz_md_space(line[at]) || line[at] == '>' || (line[at] == '/' && at + 1 < bytes && line[at + 1] == '>');
+    if (at == bytes || ganz_md_space(line[at]) || line[at] == '>') return true;
+    return line[at] == '/' && at + 1 < bytes && line[at + 1] == '>';
 }
 
 static bool is_box_tag(const char *line, size_t bytes)
@@ -119,7 +120,8 @@ static bool is_box_tag(const char *line, size_t bytes)
 static bool is_raw_tag(const char *line, size_t bytes)
 {
     const size_t length = name_length(line, 1, bytes), end = 1 + length;
-    return is_any(line + 1, length, "script\0pre\0style\0textarea\0") && (end == bytes || ganz_md_space(line[end]) || line[end] == '>');
+    if (!is_any(line + 1, length, "script\0pre\0style\0textarea\0")) return false;
+    return end == bytes || ganz_md_space(line[end]) || line[end] == '>';
 }
 
 /* A tag of any name with nothing behind it. */
@@ -197,8 +199,9 @@ size_t ganz_md_footnote(const char *line, size_t bytes)
 static bool is_alert(const char *line, size_t bytes)
 {
     size_t at = 2;
+    if (bytes < 4 || line[0] != '[' || line[1] != '!') return false;
     while (at < bytes && ganz_ascii_letter(line[at])) at++;
-    return bytes > 3 && line[0] == '[' && line[1] == '!' && at > 2 && at < bytes && line[at] == ']' && ganz_md_blank(line + at + 1, bytes - at - 1);
+    return at > 2 && at < bytes && line[at] == ']' && ganz_md_blank(line + at + 1, bytes - at - 1);
 }
 
 bool ganz_md_directive(const char *line, size_t bytes)

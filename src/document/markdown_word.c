@@ -15,7 +15,10 @@ static bool begins(const char *text, size_t at, size_t bytes, const char *with)
 
 static bool is_one_of(const char *set, char c) { return c != '\0' && strchr(set, c); }
 
-static bool is_inside_word(const char *text, size_t at) { return at > 0 && (ganz_ascii_alnum(text[at - 1]) || (unsigned char)text[at - 1] >= 0x80); }
+static bool is_inside_word(const char *text, size_t at)
+{
+    return at > 0 && (ganz_ascii_alnum(text[at - 1]) || (unsigned char)text[at - 1] >= 0x80);
+}
 
 /* ---- addresses ---------------------------------------------------------------------------------- */
 

@@ -164,6 +164,16 @@ static void put_mark(paragraph *p, ganz_mark_kind kind, int name)
     ganz_skeleton_mark(p->r->skeleton, kind, name, raw, bytes);
 }
 
+/* A mark that leads from text in the base format to such text: where a block is written twice it is left out the second
+ * time, because notes and bookmarks have numbers of their own. */
+static void put_mark_once(paragraph *p, ganz_mark_kind kind, int name)
+{
+    size_t bytes;
+    const char *const raw = keep_raw(p, &bytes);
+    const bool again = !ganz_skeleton_bilingual(p->r->skeleton) || kind == GANZ_MARK_BREAK;
+    ganz_skeleton_mark_changing(p->r->skeleton, kind, name, raw, bytes, raw, again ? bytes : 0);
+}
+
 static void put_copy(paragraph *p)
 {
     size_t bytes;
@@ -302,7 +312,7 @@ static void put_feature(paragraph *p, ganz_mark_kind kind, int name, size_t even
     begin_feature(p, event);
     take(p, p->e[last].end);
     end_raw(p, last);
-    put_mark(p, kind, name);
+    put_mark_once(p, kind, name);
 }
 
 /* Something that is a word, or white space, for the model. */

@@ -45,6 +45,7 @@ struct ganz_skeleton {
     frame frames[GANZ_SKELETON_DEPTH];
     int depth; /* frames in use */
     void *state;
+    bool bilingual;
     ganz_error failure; /* GANZ_OK: none */
 };
 
@@ -456,3 +457,5 @@ const ganz_block *ganz_skeleton_blocks(const ganz_skeleton *s) { return s->first
 size_t ganz_skeleton_block_count(const ganz_skeleton *s) { return s->block_count; }
 void *ganz_skeleton_state(const ganz_skeleton *s) { return s->state; }
 void ganz_skeleton_set_state(ganz_skeleton *s, void *state) { s->state = state; }
+bool ganz_skeleton_bilingual(const ganz_skeleton *s) { return s->bilingual; }
+void ganz_skeleton_set_bilingual(ganz_skeleton *s, bool bilingual) { s->bilingual = bilingual; }

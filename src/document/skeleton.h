@@ -39,6 +39,10 @@ void ganz_skeleton_fail(ganz_skeleton *skeleton, ganz_status status, const char 
  * the failure. */
 void *ganz_skeleton_keep(ganz_skeleton *skeleton, size_t bytes);
 
+/* True if translated blocks will be written twice, as they were and translated; for marks that must not be. */
+bool ganz_skeleton_bilingual(const ganz_skeleton *skeleton);
+void ganz_skeleton_set_bilingual(ganz_skeleton *skeleton, bool bilingual);
+
 /* ---- copied bytes ------------------------------------------------------------------------------- */
 
 /* Written as they are. Outside of blocks, or inside a mark (ganz_skeleton_mark_begin). */

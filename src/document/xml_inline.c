@@ -98,7 +98,8 @@ static void put_range(const ganz_inline *in, ganz_inline_kind kind, int name, co
 {
     const ganz_mark_kind mark = kind == GANZ_INLINE_FROM ? GANZ_MARK_OPEN : GANZ_MARK_CLOSE;
     *ranges += kind == GANZ_INLINE_FROM;
-    ganz_skeleton_mark(in->skeleton, *ranges > MOST_RANGES ? GANZ_MARK_EMPTY : mark, name, raw, bytes);
+    ganz_skeleton_mark_changing(in->skeleton, *ranges > MOST_RANGES ? GANZ_MARK_EMPTY : mark, name, raw, bytes, raw,
+                                in->once ? 0 : bytes);
 }
 
 /* A start or empty element; returns the event to go on with. parent: the start of the pair around it, or NO_PAIR.

@@ -37,6 +37,7 @@ struct ganz_inline {
     const ganz_xml_tree *tree;
     const ganz_inline_rules *rules;
     const ganz_block_style *style;
+    bool once;        /* ranges do not occur again in the second half of a bilingual block: their names are unique */
     const void *data; /* the reader's */
 };
 

@@ -16,6 +16,7 @@ enum {
     GANZ_CONTAINER_RANK = 8,         /* most dimensions of a tensor */
     GANZ_CONTAINER_NAME = 512,       /* most bytes of a name */
     GANZ_CONTAINER_TENSORS = 65536,  /* most tensors of a file */
+    GANZ_CONTAINER_PAIRS = 262144,   /* most metadata */
     GANZ_CONTAINER_HEADER = 99999999 /* most bytes of a header */
 };
 
@@ -75,6 +76,13 @@ const ganz_entry *ganz_container_find(const ganz_container *container, const cha
 ganz_status ganz_container_get(const ganz_container *container, const char *name, ganz_dtype dtype, int rank,
                                const int64_t *dims, const ganz_entry **entry, ganz_error *err);
 
+/* Numbers of a tensor from the file itself and not from the mapping, which is no longer what was checked when someone
+ * writes into the file, and no longer there when it is cut short. From a block of the caller they are copied. The
+ * second reads and sums up the whole tensor and compares it with its checksum, if there is one; `data` may be NULL. */
+ganz_status ganz_container_read(const ganz_container *container, const ganz_entry *entry, uint64_t offset, void *data,
+                                size_t bytes, ganz_error *err);
+ganz_status ganz_container_load(const ganz_container *container, const ganz_entry *entry, void *data, ganz_error *err);
+
 /* Says that a tensor has been read for the last time: of a mapped file its pages need not stay in memory. */
 void ganz_container_forget(const ganz_container *container, const ganz_entry *entry);
 
@@ -97,7 +105,7 @@ ganz_status ganz_container_verify(const ganz_container *container, ganz_error *e
 /* ---- writing ------------------------------------------------------------------------------------ */
 
 /* Declare all tensors, then write their data in the same order; the file appears under its name, whole,
- * when ganz_writer_finish succeeds. Only regular files can be written: the header is completed last. */
+ * when ganz_writer_finish succeeds, which reads it again first and compares all of it. Only regular files can be written: the header is completed last. */
 typedef struct ganz_writer ganz_writer;
 
 /* checksums: leave one for each tensor in the metadata ("xxh3:NAME"). The header has one in any case. */

@@ -1,29 +1,40 @@
 /* Reading safetensors: the header is hostile until every line of it has been checked. */
 #include <errno.h>
-#include <jansson.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/io.h"
+#include "base/surroundings.h"
 #include "model/container.h"
+#include "model/json.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data is used as it lies in the file");
 
+enum { PIECE_BYTES = 1 << 18 }; /* read at a time, where a tensor is summed up */
+
+typedef struct pair {
+    const char *key, *text;
+} pair;
+
 struct ganz_container {
     ganz_map map; /* empty when over a block of the caller */
+    int fd;       /* of the mapped file; else -1 */
     char *name;   /* of the file */
     const unsigned char *data;
     size_t data_bytes;
     ganz_entry *entries;        /* (count), in the order of their data */
     const ganz_entry **by_name; /* (count), sorted */
     int count;
-    json_t *header;   /* owns the names and the metadata */
-    json_t *metadata; /* inside the header, or NULL */
-    bool summed;      /* it holds checksums of tensors */
-    bool sound;       /* the header agrees with its checksum */
+    size_t entry_capacity;
+    char *texts; /* names, keys and values */
+    pair *pairs; /* (pair_count), the metadata, sorted by key */
+    size_t pair_count, pair_capacity;
+    bool has_metadata;
+    bool summed; /* it holds checksums of tensors */
+    bool sound;  /* the header agrees with its checksum */
 };
 
 static const struct {
@@ -47,10 +58,28 @@ static ganz_status bad_tensor(const ganz_container *c, const char *tensor, const
     return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %.80s: %s", c->name, tensor, why);
 }
 
-static ganz_status read_dtype(const ganz_container *c, const json_t *value, ganz_entry *e, ganz_error *err)
+static ganz_status no_memory(const ganz_container *c, ganz_error *err)
 {
-    const char *const text = json_string_value(value);
-    if (!text) return bad_tensor(c, e->name, "no dtype", err);
+    return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", c->name);
+}
+
+static ganz_status bad_json(const ganz_container *c, const ganz_json_reader *r, ganz_error *err)
+{
+    return ganz_fail(err, GANZ_EFORMAT, "%s: the header is not valid JSON: %s (byte %zu)", c->name, r->wrong,
+                     (size_t)(r->at - r->begin));
+}
+
+/* For a value that is not what was asked for: no JSON, or JSON of another kind. */
+static ganz_status refuse(const ganz_container *c, const ganz_json_reader *r, const char *tensor, const char *why,
+                          ganz_error *err)
+{
+    return r->wrong ? bad_json(c, r, err) : bad_tensor(c, tensor, why, err);
+}
+
+static ganz_status read_dtype(const ganz_container *c, ganz_json_reader *r, ganz_entry *e, ganz_error *err)
+{
+    const char *text;
+    if (!ganz_json_text(r, &text)) return refuse(c, r, e->name, "no dtype", err);
     for (int i = 0; i < GANZ_DTYPE_COUNT; i++) {
         if (strcmp(text, dtypes[i].name) == 0) {
             e->dtype = (ganz_dtype)i;
@@ -60,32 +89,36 @@ static ganz_status read_dtype(const ganz_container *c, const json_t *value, ganz
     return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: tensor %.80s: unknown dtype %.20s", c->name, e->name, text);
 }
 
-/* Fills rank and dims, and `bytes` with what the shape asks for. */
-static ganz_status read_shape(const ganz_container *c, const json_t *value, ganz_entry *e, ganz_error *err)
+static ganz_status read_shape(const ganz_container *c, ganz_json_reader *r, ganz_entry *e, ganz_error *err)
 {
-    if (!json_is_array(value)) return bad_tensor(c, e->name, "no shape", err);
-    if (json_array_size(value) > GANZ_CONTAINER_RANK)
-        return ganz_fail(err, GANZ_ELIMIT, "%s: tensor %.80s: more than %d dimensions", c->name, e->name,
-                         GANZ_CONTAINER_RANK);
-    e->rank = (int)json_array_size(value);
-    e->bytes = ganz_dtype_bytes(e->dtype);
-    for (int i = 0; i < e->rank; i++) {
-        const json_t *const dim = json_array_get(value, (size_t)i);
-        if (!json_is_integer(dim) || json_integer_value(dim) < 0)
-            return bad_tensor(c, e->name, "a dimension is no whole number", err);
-        e->dims[i] = json_integer_value(dim);
-        if (!ganz_mul_size(e->bytes, (size_t)e->dims[i], &e->bytes))
-            return bad_tensor(c, e->name, "the shape is too large", err);
+    if (!ganz_json_take(r, '[')) return refuse(c, r, e->name, "no shape", err);
+    while (ganz_json_more(r, e->rank == 0, ']')) {
+        if (e->rank == GANZ_CONTAINER_RANK)
+            return ganz_fail(err, GANZ_ELIMIT, "%s: tensor %.80s: more than %d dimensions", c->name, e->name,
+                             GANZ_CONTAINER_RANK);
+        int64_t *const dim = &e->dims[e->rank++];
+        if (!ganz_json_int(r, dim) || *dim < 0)
+            return refuse(c, r, e->name, "a dimension is no whole number", err);
     }
-    return GANZ_OK;
+    return r->wrong ? bad_json(c, r, err) : GANZ_OK;
 }
 
-static ganz_status read_offsets(const ganz_container *c, const json_t *value, ganz_entry *e, ganz_error *err)
+static ganz_status read_offsets(const ganz_container *c, ganz_json_reader *r, const ganz_entry *e, int64_t offsets[2],
+                                ganz_error *err)
 {
-    const json_t *const first = json_array_get(value, 0), *const last = json_array_get(value, 1);
-    if (json_array_size(value) != 2 || !json_is_integer(first) || !json_is_integer(last))
-        return bad_tensor(c, e->name, "no data_offsets", err);
-    const json_int_t begin = json_integer_value(first), end = json_integer_value(last);
+    const bool read = ganz_json_take(r, '[') && ganz_json_int(r, &offsets[0]) && ganz_json_take(r, ',') &&
+                      ganz_json_int(r, &offsets[1]) && ganz_json_take(r, ']');
+    return read ? GANZ_OK : refuse(c, r, e->name, "no data_offsets", err);
+}
+
+/* What the shape asks for is what the offsets enclose, inside the file. */
+static ganz_status place_tensor(const ganz_container *c, const int64_t offsets[2], ganz_entry *e, ganz_error *err)
+{
+    e->bytes = ganz_dtype_bytes(e->dtype);
+    for (int i = 0; i < e->rank; i++)
+        if (!ganz_mul_size(e->bytes, (size_t)e->dims[i], &e->bytes))
+            return bad_tensor(c, e->name, "the shape is too large", err);
+    const int64_t begin = offsets[0], end = offsets[1];
     if (begin < 0 || end < begin || (uint64_t)end > c->data_bytes)
         return bad_tensor(c, e->name, "its data lie outside the file, which may be cut short", err);
     if ((uint64_t)(end - begin) != e->bytes) return bad_tensor(c, e->name, "data_offsets do not fit the shape", err);
@@ -93,18 +126,42 @@ static ganz_status read_offsets(const ganz_container *c, const json_t *value, ga
     return GANZ_OK;
 }
 
-static ganz_status read_tensor(const ganz_container *c, const char *name, const json_t *value, ganz_entry *e,
-                               ganz_error *err)
+/* Each of the three members once, in any order. */
+static ganz_status read_members(const ganz_container *c, ganz_json_reader *r, ganz_entry *e, int64_t offsets[2],
+                                ganz_error *err)
 {
-    e->name = name;
+    static const char not_these[] = "not dtype, shape and data_offsets";
+    static const char *const keys[] = {"dtype", "shape", "data_offsets"};
+    unsigned seen = 0;
+    const char *key;
+    for (bool first = true; ganz_json_more(r, first, '}'); first = false) {
+        if (!ganz_json_key(r, &key)) return bad_json(c, r, err);
+        unsigned member = 0;
+        while (member < 3 && strcmp(key, keys[member]) != 0) member++;
+        if (member == 3 || seen >> member & 1) return bad_tensor(c, e->name, not_these, err);
+        seen |= 1u << member;
+        if (member == 0) GANZ_TRY(read_dtype(c, r, e, err));
+        else if (member == 1) GANZ_TRY(read_shape(c, r, e, err));
+        else GANZ_TRY(read_offsets(c, r, e, offsets, err));
+    }
+    return !r->wrong && seen == 7 ? GANZ_OK : refuse(c, r, e->name, not_these, err);
+}
+
+static ganz_status read_tensor(ganz_container *c, ganz_json_reader *r, const char *name, ganz_error *err)
+{
+    if (c->count == GANZ_CONTAINER_TENSORS)
+        return ganz_fail(err, GANZ_ELIMIT, "%s: more than %d tensors", c->name, GANZ_CONTAINER_TENSORS);
+    if (!ganz_grow((void **)&c->entries, &c->entry_capacity, (size_t)c->count + 1, sizeof *c->entries))
+        return no_memory(c, err);
+    ganz_entry *const e = &c->entries[c->count++];
+    *e = (ganz_entry){.name = name};
     if (!*name || strlen(name) > GANZ_CONTAINER_NAME)
         return ganz_fail(err, GANZ_ELIMIT, "%s: a tensor's name is empty or longer than %d bytes", c->name,
                          GANZ_CONTAINER_NAME);
-    if (!json_is_object(value) || json_object_size(value) != 3)
-        return bad_tensor(c, name, "not dtype, shape and data_offsets", err);
-    GANZ_TRY(read_dtype(c, json_object_get(value, "dtype"), e, err));
-    GANZ_TRY(read_shape(c, json_object_get(value, "shape"), e, err));
-    return read_offsets(c, json_object_get(value, "data_offsets"), e, err);
+    int64_t offsets[2];
+    if (!ganz_json_take(r, '{')) return refuse(c, r, name, "not dtype, shape and data_offsets", err);
+    GANZ_TRY(read_members(c, r, e, offsets, err));
+    return place_tensor(c, offsets, e, err);
 }
 
 /* First of all, so that a damaged header is called that, wherever the damage is. A header without checksum passes. */
@@ -124,21 +181,47 @@ static bool tells_of_sum(const char *key)
     return strcmp(key, "xxh3") == 0 || strcmp(key, GANZ_CONTAINER_SUMMED) == 0;
 }
 
-static ganz_status read_metadata(ganz_container *c, json_t *value, ganz_error *err)
+static int order_by_key(const void *left, const void *right)
 {
-    if (!json_is_object(value)) return ganz_fail(err, GANZ_EFORMAT, "%s: __metadata__ is no object", c->name);
-    const char *key;
-    json_t *text;
-    json_object_foreach(value, key, text)
-    {
-        if (!json_is_string(text)) return ganz_fail(err, GANZ_EFORMAT, "%s: metadata %.80s is no string", c->name, key);
-        if (tells_of_sum(key) && !c->sound)
-            return ganz_fail(err, GANZ_EFORMAT, "%s: the header is damaged (it does not begin with its checksum)",
-                             c->name);
-        if (strncmp(key, "xxh3:", 5) == 0) c->summed = true;
-    }
-    c->metadata = value;
+    return strcmp(((const pair *)left)->key, ((const pair *)right)->key);
+}
+
+static ganz_status add_pair(ganz_container *c, const char *key, const char *text, ganz_error *err)
+{
+    if (tells_of_sum(key) && !c->sound)
+        return ganz_fail(err, GANZ_EFORMAT, "%s: the header is damaged (it does not begin with its checksum)", c->name);
+    if (strncmp(key, "xxh3:", 5) == 0) c->summed = true;
+    if (c->pair_count == GANZ_CONTAINER_PAIRS)
+        return ganz_fail(err, GANZ_ELIMIT, "%s: more than %d metadata", c->name, GANZ_CONTAINER_PAIRS);
+    if (!ganz_grow((void **)&c->pairs, &c->pair_capacity, c->pair_count + 1, sizeof *c->pairs))
+        return no_memory(c, err);
+    c->pairs[c->pair_count++] = (pair){key, text};
     return GANZ_OK;
+}
+
+static ganz_status sort_pairs(ganz_container *c, ganz_error *err)
+{
+    if (c->pair_count > 1) qsort(c->pairs, c->pair_count, sizeof *c->pairs, order_by_key);
+    for (size_t i = 1; i < c->pair_count; i++)
+        if (strcmp(c->pairs[i - 1].key, c->pairs[i].key) == 0)
+            return ganz_fail(err, GANZ_EFORMAT, "%s: duplicate metadata %.80s", c->name, c->pairs[i].key);
+    return GANZ_OK;
+}
+
+static ganz_status read_metadata(ganz_container *c, ganz_json_reader *r, ganz_error *err)
+{
+    if (c->has_metadata) return ganz_fail(err, GANZ_EFORMAT, "%s: duplicate __metadata__", c->name);
+    c->has_metadata = true;
+    if (!ganz_json_take(r, '{')) return ganz_fail(err, GANZ_EFORMAT, "%s: __metadata__ is no object", c->name);
+    const char *key, *text;
+    for (bool first = true; ganz_json_more(r, first, '}'); first = false) {
+        if (!ganz_json_key(r, &key)) return bad_json(c, r, err);
+        if (!ganz_json_text(r, &text))
+            return r->wrong ? bad_json(c, r, err)
+                            : ganz_fail(err, GANZ_EFORMAT, "%s: metadata %.80s is no string", c->name, key);
+        GANZ_TRY(add_pair(c, key, text, err));
+    }
+    return r->wrong ? bad_json(c, r, err) : sort_pairs(c, err);
 }
 
 /* Empty tensors sort before the one that begins at the same place. */
@@ -174,50 +257,38 @@ static ganz_status index_names(ganz_container *c, ganz_error *err)
 {
     const size_t n = (size_t)c->count;
     c->by_name = ganz_alloc(n, sizeof *c->by_name);
-    if (!c->by_name) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", c->name);
+    if (!c->by_name) return no_memory(c, err);
     for (size_t i = 0; i < n; i++) c->by_name[i] = &c->entries[i];
     qsort(c->by_name, n, sizeof *c->by_name, order_by_name);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(c->by_name[i - 1]->name, c->by_name[i]->name) == 0)
+            return bad_tensor(c, c->by_name[i]->name, "a duplicate name", err);
     return GANZ_OK;
 }
 
-/* A parsed value takes many times the two bytes that "1," takes here: count before parsing. */
-static bool too_many_values(const char *text, size_t bytes)
+static ganz_status read_json(ganz_container *c, ganz_json_reader *r, ganz_error *err)
 {
-    const size_t most = 12 * ((size_t)GANZ_CONTAINER_TENSORS + 1); /* commas of a tensor with 8 dimensions */
-    size_t commas = 0;
-    bool quoted = false;
-    for (size_t i = 0; i < bytes; i++) {
-        if (text[i] == '"') quoted = !quoted;
-        if (quoted && text[i] == '\\') i++;
-        if (!quoted && text[i] == ',' && ++commas > most) return true;
+    const char *name;
+    (void)ganz_json_take(r, '{'); /* seen before */
+    for (bool first = true; ganz_json_more(r, first, '}'); first = false) {
+        if (!ganz_json_key(r, &name)) return bad_json(c, r, err);
+        if (strcmp(name, "__metadata__") == 0) GANZ_TRY(read_metadata(c, r, err));
+        else GANZ_TRY(read_tensor(c, r, name, err));
     }
-    return false;
+    (void)ganz_json_peek(r);
+    if (!r->wrong && r->at < r->end) r->wrong = "something behind its end";
+    return r->wrong ? bad_json(c, r, err) : GANZ_OK;
 }
 
 static ganz_status read_header(ganz_container *c, const char *text, size_t bytes, ganz_error *err)
 {
-    json_error_t json;
     if (text[0] != '{') return ganz_fail(err, GANZ_EFORMAT, "%s: the header does not begin with {", c->name);
     GANZ_TRY(check_header(c, text, bytes, err));
-    if (too_many_values(text, bytes))
-        return ganz_fail(err, GANZ_ELIMIT, "%s: more than %d tensors", c->name, GANZ_CONTAINER_TENSORS);
-    c->header = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &json);
-    if (!c->header)
-        return ganz_fail(err, GANZ_EFORMAT, "%s: the header is not valid JSON: %s (byte %d)", c->name, json.text,
-                         json.position);
-    const size_t keys = json_object_size(c->header);
-    if (keys > GANZ_CONTAINER_TENSORS + 1)
-        return ganz_fail(err, GANZ_ELIMIT, "%s: more than %d tensors", c->name, GANZ_CONTAINER_TENSORS);
-    c->entries = ganz_alloc(keys, sizeof *c->entries);
-    if (!c->entries) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", c->name);
-    const char *name;
-    json_t *value;
-    json_object_foreach(c->header, name, value)
-    {
-        if (strcmp(name, "__metadata__") == 0) GANZ_TRY(read_metadata(c, value, err));
-        else GANZ_TRY(read_tensor(c, name, value, &c->entries[c->count++], err));
-    }
-    qsort(c->entries, (size_t)c->count, sizeof *c->entries, order_by_data);
+    c->texts = ganz_alloc(bytes, 1);
+    if (!c->texts) return no_memory(c, err);
+    ganz_json_reader r = {.begin = text, .at = text, .end = text + bytes, .room = c->texts};
+    GANZ_TRY(read_json(c, &r, err));
+    if (c->count > 1) qsort(c->entries, (size_t)c->count, sizeof *c->entries, order_by_data);
     GANZ_TRY(check_cover(c, err));
     return index_names(c, err);
 }
@@ -241,6 +312,7 @@ ganz_status ganz_container_parse(ganz_container **container, const void *data, s
     *container = NULL;
     ganz_container *c = ganz_alloc(1, sizeof *c);
     if (c) c->name = ganz_strdup(name);
+    if (c) c->fd = -1;
     ganz_status status = c && c->name ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", name);
     if (status == GANZ_OK) status = read_file(c, data, bytes, err);
     if (status != GANZ_OK) ganz_container_close(&c);
@@ -251,11 +323,18 @@ ganz_status ganz_container_parse(ganz_container **container, const void *data, s
 ganz_status ganz_container_open(ganz_container **container, const char *path, ganz_error *err)
 {
     *container = NULL;
-    ganz_map map;
-    GANZ_TRY(ganz_map_open(&map, path, err));
-    const ganz_status status = ganz_container_parse(container, map.data, map.bytes, path, err);
-    if (status == GANZ_OK) (*container)->map = map;
-    else ganz_map_close(&map);
+    ganz_map map = {0};
+    int fd;
+    GANZ_TRY(ganz_file_open(&fd, path, err));
+    ganz_status status = ganz_map_descriptor(&map, fd, path, err);
+    if (status == GANZ_OK) status = ganz_container_parse(container, map.data, map.bytes, path, err);
+    if (status == GANZ_OK) {
+        (*container)->map = map;
+        (*container)->fd = fd;
+        return GANZ_OK;
+    }
+    ganz_map_close(&map);
+    ganz_file_close(&fd);
     return status;
 }
 
@@ -264,11 +343,13 @@ void ganz_container_close(ganz_container **it)
     ganz_container *const c = *it;
     *it = NULL;
     if (!c) return;
-    json_decref(c->header);
+    ganz_free(c->pairs);
+    ganz_free(c->texts);
     ganz_free(c->by_name);
     ganz_free(c->entries);
     ganz_free(c->name);
     ganz_map_close(&c->map);
+    ganz_file_close(&c->fd);
     ganz_free(c);
 }
 
@@ -346,15 +427,20 @@ void ganz_container_forget(const ganz_container *c, const ganz_entry *e)
 
 bool ganz_container_summed(const ganz_container *c) { return c->summed; }
 
-static ganz_status compare_sum(const ganz_container *c, const ganz_entry *e, ganz_error *err)
+static ganz_status compare_with(const ganz_container *c, const ganz_entry *e, uint64_t found, ganz_error *err)
 {
     char key[GANZ_CONTAINER_NAME + 8], sum[17];
     snprintf(key, sizeof key, "xxh3:%s", e->name);
     const char *const expected = ganz_container_text(c, key);
     if (!expected) return bad_tensor(c, e->name, "it has no checksum", err);
-    snprintf(sum, sizeof sum, "%016llx", (unsigned long long)ganz_checksum(e->data, e->bytes));
+    snprintf(sum, sizeof sum, "%016llx", (unsigned long long)found);
     if (strcmp(sum, expected) == 0) return GANZ_OK;
     return bad_tensor(c, e->name, "its data is damaged (the checksum differs)", err);
+}
+
+static ganz_status compare_sum(const ganz_container *c, const ganz_entry *e, ganz_error *err)
+{
+    return compare_with(c, e, ganz_checksum(e->data, e->bytes), err);
 }
 
 ganz_status ganz_container_check(const ganz_container *c, const ganz_entry *e, ganz_error *err)
@@ -368,11 +454,50 @@ ganz_status ganz_container_verify(const ganz_container *c, ganz_error *err)
     return GANZ_OK;
 }
 
+ganz_status ganz_container_read(const ganz_container *c, const ganz_entry *e, uint64_t offset, void *data, size_t bytes,
+                                ganz_error *err)
+{
+    GANZ_ASSERT(offset <= e->bytes && bytes <= e->bytes - offset);
+    const unsigned char *const from = (const unsigned char *)e->data + offset;
+    if (c->fd >= 0) return ganz_file_read(c->fd, c->name, (uint64_t)(from - c->map.data), data, bytes, err);
+    memcpy(data, from, bytes);
+    return GANZ_OK;
+}
+
+static ganz_status sum_pieces(const ganz_container *c, const ganz_entry *e, void *data, XXH3_state_t *hash,
+                              ganz_error *err)
+{
+    unsigned char *const piece = data ? NULL : ganz_alloc(PIECE_BYTES, 1);
+    ganz_status status = data || piece ? GANZ_OK : no_memory(c, err);
+    for (size_t at = 0; status == GANZ_OK && at < e->bytes; at += PIECE_BYTES) {
+        const size_t n = e->bytes - at < PIECE_BYTES ? e->bytes - at : PIECE_BYTES;
+        unsigned char *const to = data ? (unsigned char *)data + at : piece;
+        status = ganz_container_read(c, e, at, to, n, err);
+        if (status == GANZ_OK) XXH3_64bits_update(hash, to, n);
+    }
+    ganz_free(piece);
+    return status;
+}
+
+ganz_status ganz_container_load(const ganz_container *c, const ganz_entry *e, void *data, ganz_error *err)
+{
+    XXH3_state_t *const hash = XXH3_createState();
+    if (!hash) return no_memory(c, err);
+    XXH3_64bits_reset(hash);
+    ganz_status status = sum_pieces(c, e, data, hash, err);
+    if (status == GANZ_OK && c->summed) status = compare_with(c, e, XXH3_64bits_digest(hash), err);
+    XXH3_freeState(hash);
+    return status;
+}
+
 /* ---- metadata ----------------------------------------------------------------------------------- */
 
 const char *ganz_container_text(const ganz_container *c, const char *key)
 {
-    return json_string_value(json_object_get(c->metadata, key));
+    const pair wanted = {key, NULL};
+    const pair *const found =
+        c->pair_count ? bsearch(&wanted, c->pairs, c->pair_count, sizeof wanted, order_by_key) : NULL;
+    return found ? found->text : NULL;
 }
 
 ganz_status ganz_container_get_text(const ganz_container *c, const char *key, const char **value, ganz_error *err)
@@ -408,15 +533,10 @@ ganz_status ganz_container_get_int(const ganz_container *c, const char *key, int
 
 ganz_status ganz_container_get_real(const ganz_container *c, const char *key, double *value, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     const char *text;
     GANZ_TRY(ganz_container_get_text(c, key, &text, err));
-    /* The program around us may have set a locale with a decimal comma. */
-    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!plain) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", c->name);
-    const locale_t before = uselocale(plain);
     char *end;
     *value = strtod(text, &end);
-    uselocale(before);
-    freelocale(plain);
     return starts_number(text) && !*end && isfinite(*value) ? GANZ_OK : bad_value(c, key, text, "a number", err);
 }

@@ -1,5 +1,6 @@
 /* Model files: write, open, check. */
 #include "model/model.h"
+#include "base/surroundings.h"
 
 #include <string.h>
 
@@ -371,6 +372,7 @@ static ganz_status open_model(ganz_model **model, ganz_container *file, bool map
 
 ganz_status ganz_model_open(ganz_model **model, const char *path, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     *model = NULL;
     ganz_container *file;
     GANZ_TRY(ganz_container_open(&file, path, err));
@@ -379,6 +381,7 @@ ganz_status ganz_model_open(ganz_model **model, const char *path, ganz_error *er
 
 ganz_status ganz_model_parse(ganz_model **model, const void *data, size_t bytes, const char *name, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     *model = NULL;
     ganz_container *file;
     GANZ_TRY(ganz_container_parse(&file, data, bytes, name, err));

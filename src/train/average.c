@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ganz/train.h"
+#include "base/surroundings.h"
 #include "train/checkpoint.h"
 
 /* The first model gives shape, vocabulary, texts and the notes about its training; shape and vocabulary of the others
@@ -71,6 +72,7 @@ out:
 
 ganz_status ganz_average_models(const char *const *paths, int count, const char *out, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     mean m = {0};
     ganz_status status;
     if (count < 1) return ganz_fail(err, GANZ_EINVAL, "no models to average");

@@ -3,10 +3,6 @@
 
 #include "train/plan.h"
 
-/* Where the mapping of a large corpus would take all memory, pages are given back after so many pairs: each may
- * have brought in 64 KiB. */
-enum { FORGET_PAIRS = 4096, FORGET_BYTES = FORGET_PAIRS << 16 };
-
 /* One side of a batch; capacity as large as any batch may need. */
 typedef struct side {
     int32_t *ids, *position, *row, *slot; /* (tokens) */
@@ -24,7 +20,6 @@ struct ganz_loader {
     side source, target;
     int32_t *target_in; /* (tokens) */
     int capacity;       /* tokens */
-    uint32_t touched;   /* pairs read since pages were last given back */
 };
 
 void ganz_loader_defaults(ganz_loader_options *options)
@@ -182,9 +177,7 @@ static ganz_status add_row(ganz_loader *l, ganz_batch *b, uint32_t from, uint32_
         const uint32_t pair = l->plan.pairs[i];
         const int n = (int)ganz_corpus_source(l->corpus, pair), m = (int)ganz_corpus_target(l->corpus, pair);
         GANZ_ASSERT(l->source.count + n <= l->capacity && l->target.count + m <= l->capacity);
-        if (!ganz_corpus_ids(l->corpus, pair, l->source.ids + l->source.count, l->target.ids + l->target.count))
-            return ganz_fail(err, GANZ_EFORMAT, "%s: pair %u has an id outside the vocabulary",
-                             ganz_container_name(l->corpus->file), pair);
+        GANZ_TRY(ganz_corpus_ids(l->corpus, pair, l->source.ids + l->source.count, l->target.ids + l->target.count, err));
         const int target_from = l->target.count;
         add_segment(&l->source, b->segments, n, b->packed_rows, &source_slot);
         add_segment(&l->target, b->segments, m, b->packed_rows, &target_slot);
@@ -210,15 +203,6 @@ static ganz_status fill_batch(ganz_loader *l, ganz_batch *b, ganz_error *err)
     return GANZ_OK;
 }
 
-static void limit_memory(ganz_loader *l, int segments)
-{
-    const uint64_t bytes = l->corpus->begin[l->corpus->pairs] * l->corpus->id_bytes;
-    l->touched += (uint32_t)segments;
-    if (l->touched < FORGET_PAIRS || bytes < FORGET_BYTES) return;
-    ganz_corpus_forget(l->corpus);
-    l->touched = 0;
-}
-
 ganz_status ganz_loader_next(ganz_loader *l, ganz_batch *batch, ganz_error *err)
 {
     GANZ_TRY(make_plan(l, err));
@@ -239,7 +223,6 @@ ganz_status ganz_loader_next(ganz_loader *l, ganz_batch *batch, ganz_error *err)
     b.target_slot = l->target.slot;
     b.target_begin = l->target.begin;
     *batch = b;
-    limit_memory(l, b.segments);
     if (++l->at.batch == l->batches) {
         l->at = (ganz_position){l->at.epoch + 1, 0};
         l->planned = false;

@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "train/corpus.h"
 #include "train/phases.h"
+#include "base/surroundings.h"
 #include "train/trainer.h"
 
 enum { MOST_PAIRS = 300000, FEWEST_PAIRS = 2000, LONGEST = 250, SEED = 27 };
@@ -118,6 +119,7 @@ static ganz_status measure(ganz_trainer *t, int warm, int steps, ganz_bench_repo
 ganz_status ganz_bench_train(const ganz_train_options *options, int phase, int vocab_size, int warm, int steps,
                              ganz_bench_report *report, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     ganz_train_options o = *options;
     ganz_trainer *t;
     char path[512] = "";

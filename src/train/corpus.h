@@ -29,15 +29,16 @@ typedef struct ganz_corpus {
     uint32_t pairs;
     uint64_t source_tokens, target_tokens;
     int groups;
-    const void *ids;               /* (n) of id_bytes each */
-    size_t id_bytes;               /* 2 or 4 */
-    const uint64_t *begin;         /* (pairs + 1) */
-    const uint32_t *source_length; /* (pairs) */
-    const uint64_t *group_begin;   /* (groups + 1) */
-    const double *group_weight;    /* (groups) */
+    const ganz_entry *ids;   /* (n) of id_bytes each; they stay in the file */
+    size_t id_bytes;         /* 2 or 4 */
+    uint64_t *begin;         /* (pairs + 1); these four are copies, so that what was checked stays as it is */
+    uint32_t *source_length; /* (pairs) */
+    uint64_t *group_begin;   /* (groups + 1) */
+    double *group_weight;    /* (groups) */
 } ganz_corpus;
 
-/* Maps and checks a corpus; only the ids themselves are left to be checked when they are used. */
+/* Opens a corpus, compares it with its checksums and checks it; only whether ids are in the vocabulary is left to be
+ * checked when they are used. Whatever is done to the file afterwards is survived. */
 ganz_status ganz_corpus_open(ganz_corpus **corpus, const char *path, ganz_error *err);
 void ganz_corpus_close(ganz_corpus **corpus);
 
@@ -50,11 +51,9 @@ static inline uint32_t ganz_corpus_target(const ganz_corpus *c, uint32_t pair)
 {
     return (uint32_t)(c->begin[pair + 1] - c->begin[pair]) - c->source_length[pair];
 }
-/* Copies a pair's ids; false when one is outside the vocabulary. */
-bool ganz_corpus_ids(const ganz_corpus *corpus, uint32_t pair, int32_t *source, int32_t *target);
-
-/* Lets the system drop the pages of ids that were read; they come back from the file when needed. */
-void ganz_corpus_forget(const ganz_corpus *corpus);
+/* Reads a pair's ids; refused when one is outside the vocabulary, or when the file cannot be read any more. */
+ganz_status ganz_corpus_ids(const ganz_corpus *corpus, uint32_t pair, int32_t *source, int32_t *target,
+                            ganz_error *err);
 
 /* ---- writing, pair by pair ---------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* Corpora: opened by mapping, checked before use. */
+/* Reading a corpus: what tells where pairs lie is copied and checked, ids are read from the file as they are needed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,28 +38,41 @@ static ganz_status read_metadata(ganz_corpus *c, ganz_error *err)
     return GANZ_OK;
 }
 
-/* Finds the tensors; *ids is how many ids there are. */
-static ganz_status read_tensors(ganz_corpus *c, uint64_t *ids, ganz_error *err)
+/* A tensor in memory; the caller frees *copy. */
+static ganz_status copy_tensor(const ganz_corpus *c, const ganz_entry *e, void **copy, ganz_error *err)
+{
+    *copy = ganz_alloc(e->bytes, 1);
+    if (!*copy) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", ganz_container_name(c->file));
+    return ganz_container_load(c->file, e, *copy, err);
+}
+
+static ganz_status read_groups(ganz_corpus *c, ganz_error *err)
+{
+    const ganz_entry *e;
+    const int64_t any = -1;
+    GANZ_TRY(ganz_container_get(c->file, "group_weight", GANZ_DTYPE_F64, 1, &any, &e, err));
+    if (e->dims[0] >= INT32_MAX) return damaged(c, "too many groups", err);
+    c->groups = (int)e->dims[0];
+    GANZ_TRY(copy_tensor(c, e, (void **)&c->group_weight, err));
+    const int64_t marks = e->dims[0] + 1;
+    GANZ_TRY(ganz_container_get(c->file, "group_begin", GANZ_DTYPE_U64, 1, &marks, &e, err));
+    return copy_tensor(c, e, (void **)&c->group_begin, err);
+}
+
+/* Finds the tensors; all but the ids are copied. */
+static ganz_status read_tensors(ganz_corpus *c, ganz_error *err)
 {
     const ganz_entry *e;
     c->id_bytes = c->vocab_size <= 65536 ? 2 : 4;
     const ganz_dtype id_type = c->id_bytes == 2 ? GANZ_DTYPE_U16 : GANZ_DTYPE_I32;
     const int64_t any = -1, pairs = c->pairs, marks = (int64_t)c->pairs + 1;
-    GANZ_TRY(ganz_container_get(c->file, "ids", id_type, 1, &any, &e, err));
-    c->ids = e->data;
-    *ids = (uint64_t)e->dims[0];
+    GANZ_TRY(ganz_container_get(c->file, "ids", id_type, 1, &any, &c->ids, err));
     GANZ_TRY(ganz_container_get(c->file, "begin", GANZ_DTYPE_U64, 1, &marks, &e, err));
-    c->begin = e->data;
+    GANZ_TRY(copy_tensor(c, e, (void **)&c->begin, err));
     GANZ_TRY(ganz_container_get(c->file, "source_length", GANZ_DTYPE_U32, 1, &pairs, &e, err));
-    c->source_length = e->data;
-    GANZ_TRY(ganz_container_get(c->file, "group_weight", GANZ_DTYPE_F64, 1, &any, &e, err));
-    c->group_weight = e->data;
-    if (e->dims[0] >= INT32_MAX) return damaged(c, "too many groups", err);
-    c->groups = (int)e->dims[0];
-    const int64_t group_marks = e->dims[0] + 1;
-    GANZ_TRY(ganz_container_get(c->file, "group_begin", GANZ_DTYPE_U64, 1, &group_marks, &e, err));
-    c->group_begin = e->data;
-    return GANZ_OK;
+    GANZ_TRY(copy_tensor(c, e, (void **)&c->source_length, err));
+    GANZ_TRY(read_groups(c, err));
+    return ganz_container_summed(c->file) ? ganz_container_load(c->file, c->ids, NULL, err) : GANZ_OK;
 }
 
 static ganz_status check_groups(const ganz_corpus *c, ganz_error *err)
@@ -91,14 +104,13 @@ static ganz_status check_pairs(const ganz_corpus *c, uint64_t ids, ganz_error *e
 ganz_status ganz_corpus_open(ganz_corpus **corpus, const char *path, ganz_error *err)
 {
     *corpus = NULL;
-    uint64_t ids = 0;
     ganz_corpus *c = ganz_alloc(1, sizeof *c);
     if (!c) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
     ganz_status status = ganz_container_open(&c->file, path, err);
     if (status == GANZ_OK) status = read_metadata(c, err);
-    if (status == GANZ_OK) status = read_tensors(c, &ids, err);
+    if (status == GANZ_OK) status = read_tensors(c, err);
     if (status == GANZ_OK) status = check_groups(c, err);
-    if (status == GANZ_OK) status = check_pairs(c, ids, err);
+    if (status == GANZ_OK) status = check_pairs(c, (uint64_t)c->ids->dims[0], err);
     if (status != GANZ_OK) ganz_corpus_close(&c);
     *corpus = c;
     return status;
@@ -109,6 +121,10 @@ void ganz_corpus_close(ganz_corpus **it)
     ganz_corpus *const c = *it;
     *it = NULL;
     if (!c) return;
+    ganz_free(c->group_weight);
+    ganz_free(c->group_begin);
+    ganz_free(c->source_length);
+    ganz_free(c->begin);
     ganz_container_close(&c->file);
     ganz_free(c);
 }
@@ -124,24 +140,39 @@ ganz_status ganz_corpus_fits(const ganz_corpus *c, const ganz_vocab *vocab, ganz
     return GANZ_OK;
 }
 
-/* True when all are in the vocabulary: one comparison for the whole run. */
-static bool copy_ids(const ganz_corpus *c, uint64_t at, int32_t *out, uint32_t count)
+/* Ids of two bytes, read in pieces and widened. */
+static ganz_status read_narrow(const ganz_corpus *c, uint64_t at, int32_t *out, uint32_t count, ganz_error *err)
+{
+    uint16_t piece[1024];
+    for (uint32_t done = 0; done < count;) {
+        const uint32_t left = count - done, n = left < GANZ_COUNT(piece) ? left : (uint32_t)GANZ_COUNT(piece);
+        GANZ_TRY(ganz_container_read(c->file, c->ids, (at + done) * sizeof *piece, piece, n * sizeof *piece, err));
+        for (uint32_t i = 0; i < n; i++) out[done + i] = piece[i];
+        done += n;
+    }
+    return GANZ_OK;
+}
+
+static ganz_status read_ids(const ganz_corpus *c, uint64_t at, int32_t *out, uint32_t count, ganz_error *err)
+{
+    if (c->id_bytes == 2) return read_narrow(c, at, out, count, err);
+    return ganz_container_read(c->file, c->ids, at * sizeof *out, out, count * sizeof *out, err);
+}
+
+/* One comparison for the whole run. */
+static bool in_vocabulary(const ganz_corpus *c, const int32_t *ids, uint32_t count)
 {
     uint32_t largest = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t id =
-            c->id_bytes == 2 ? ((const uint16_t *)c->ids)[at + i] : (uint32_t)((const int32_t *)c->ids)[at + i];
-        out[i] = (int32_t)id;
-        largest = id > largest ? id : largest;
-    }
+    for (uint32_t i = 0; i < count; i++) largest = (uint32_t)ids[i] > largest ? (uint32_t)ids[i] : largest;
     return largest < (uint32_t)c->vocab_size;
 }
 
-bool ganz_corpus_ids(const ganz_corpus *c, uint32_t pair, int32_t *source, int32_t *target)
+ganz_status ganz_corpus_ids(const ganz_corpus *c, uint32_t pair, int32_t *source, int32_t *target, ganz_error *err)
 {
-    const uint32_t n = ganz_corpus_source(c, pair);
-    const bool source_good = copy_ids(c, c->begin[pair], source, n);
-    return copy_ids(c, c->begin[pair] + n, target, ganz_corpus_target(c, pair)) && source_good;
+    const uint32_t n = ganz_corpus_source(c, pair), m = ganz_corpus_target(c, pair);
+    GANZ_TRY(read_ids(c, c->begin[pair], source, n, err));
+    GANZ_TRY(read_ids(c, c->begin[pair] + n, target, m, err));
+    if (in_vocabulary(c, source, n) && in_vocabulary(c, target, m)) return GANZ_OK;
+    return ganz_fail(err, GANZ_EFORMAT, "%s: pair %u has an id outside the vocabulary", ganz_container_name(c->file),
+                     pair);
 }
-
-void ganz_corpus_forget(const ganz_corpus *c) { ganz_map_forget(c->ids, (size_t)c->begin[c->pairs] * c->id_bytes); }

@@ -56,7 +56,7 @@ ganz_status ganz_corpus_writer_open(ganz_corpus_writer **writer, const char *pat
     w->id_bytes = vocab_size <= 65536 ? 2 : 4;
     w->path = ganz_strdup(path);
     ganz_status status = w->path ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
-    if (status == GANZ_OK) status = ganz_writer_open(&w->file, path, false, err);
+    if (status == GANZ_OK) status = ganz_writer_open(&w->file, path, true, err);
     if (status == GANZ_OK) status = declare(w, vocab_checksum, err);
     if (status != GANZ_OK) ganz_corpus_writer_abandon(&w);
     *writer = w;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/surroundings.h"
 
 #define ROW(field, name, kind, min, max, choices, standard, fixed, use, help)                                        \
     {                                                                                                                \
@@ -261,6 +262,7 @@ static ganz_status set_value(ganz_recipe *recipe, const ganz_setting *s, const c
 
 ganz_status ganz_recipe_set(ganz_recipe *recipe, const char *name, const char *value, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     const ganz_setting *const s = find(name);
     if (!s) return ganz_fail(err, GANZ_EINVAL, "no setting is named %s", name);
     return set_value(recipe, s, value, err);
@@ -268,6 +270,7 @@ ganz_status ganz_recipe_set(ganz_recipe *recipe, const char *name, const char *v
 
 void ganz_recipe_defaults(ganz_recipe *recipe)
 {
+    GANZ_PLAIN_NUMBERS;
     *recipe = (ganz_recipe){0};
     for (size_t i = 0; i < GANZ_COUNT(table); i++) {
         const ganz_status status = set_value(recipe, &table[i], table[i].standard, NULL);
@@ -309,6 +312,7 @@ static void print_pair(const double pair[2], char text[32])
 
 void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *s, char text[32])
 {
+    GANZ_PLAIN_NUMBERS;
     const void *const from = (const char *)recipe + s->offset;
     switch (s->kind) {
     case GANZ_SETTING_INT: snprintf(text, 32, "%lld", *(const long long *)from); break;

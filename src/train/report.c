@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ganz/io.h"
+#include "base/surroundings.h"
 #include "ganz/quantize.h"
 #include "train/chart.h"
 #include "train/folder.h"
@@ -260,6 +261,7 @@ static ganz_status draw(const ganz_operands *o, const char *folder, ganz_error *
 
 ganz_status ganz_quantize_report(const char *model, const char *text, int lines, const char *folder, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     ganz_operands o;
     ganz_status status;
     if (lines < 1) return ganz_fail(err, GANZ_EINVAL, "a report needs at least one line");

@@ -8,6 +8,7 @@
 
 #include "ganz/quantize.h"
 #include "train/checkpoint.h"
+#include "base/surroundings.h"
 #include "train/folder.h"
 #include "train/history.h"
 #include "train/log.h"
@@ -518,6 +519,7 @@ void ganz_train_defaults(ganz_train_options *options)
 
 ganz_status ganz_train_recipe(const char *out, ganz_recipe *recipe, bool *found, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     ganz_folder files;
     GANZ_TRY(ganz_folder_name(&files, out, err));
     *found = ganz_exists(files.last);
@@ -526,6 +528,7 @@ ganz_status ganz_train_recipe(const char *out, ganz_recipe *recipe, bool *found,
 
 ganz_status ganz_model_recipe(const char *model, ganz_recipe *recipe, bool *found, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     ganz_container *file;
     ganz_origin origin;
     GANZ_TRY(ganz_container_open(&file, model, err));
@@ -537,6 +540,7 @@ ganz_status ganz_model_recipe(const char *model, ganz_recipe *recipe, bool *foun
 
 ganz_status ganz_train(const ganz_train_options *options, ganz_train_report *report, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     run *const r = ganz_alloc(1, sizeof *r);
     if (!r) return ganz_fail(err, GANZ_ENOMEM, "out of memory");
     ganz_error own;

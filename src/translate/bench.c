@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/rng.h"
+#include "base/surroundings.h"
 #include "ganz/bench.h"
 #include "model/model.h"
 #include "translate/decode.h"
@@ -169,6 +170,7 @@ static ganz_status measure(bench *b, ganz_translation_report *report, ganz_error
 ganz_status ganz_bench_translate(const char *model, const ganz_translation_bench *what, ganz_translation_report *report,
                                  ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     bench b = {.what = what};
     *report = (ganz_translation_report){.p50_ms = -1, .p99_ms = -1};
     if (what->count < 1) return ganz_fail(err, GANZ_EINVAL, "no sentences to translate");

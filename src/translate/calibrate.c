@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/surroundings.h"
 #include "base/thread.h"
 #include "ganz/io.h"
 #include "ganz/quantize.h"
@@ -314,6 +315,7 @@ static ganz_status run(calibrator *c, const char *out, ganz_error *err)
 ganz_status ganz_calibrate(const char *model, const char *out, const ganz_calibration *how,
                            ganz_calibration_report *report, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     ganz_calibration_report unwanted;
     ganz_scheme scheme;
     GANZ_TRY(make_scheme(how, &scheme, err));

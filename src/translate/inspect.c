@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/surroundings.h"
 #include "model/model.h"
 
 /* ---- products ----------------------------------------------------------------------------------- */
@@ -76,6 +77,7 @@ static void describe_kind(const ganz_config *c, char *text, size_t bytes)
 
 void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
 {
+    GANZ_PLAIN_NUMBERS;
     const ganz_config *const c = &m->info.config;
     *facts = (ganz_model_facts){.width = c->width,
                                 .ffn = c->ffn,

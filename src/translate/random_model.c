@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/surroundings.h"
 #include "ganz/bench.h"
 #include "model/model.h"
 #include "translate/decode.h"
@@ -107,6 +108,7 @@ out:
 
 ganz_status ganz_random_model(const char *path, const char *shape, int vocab_size, int bits, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     size_t i = 0;
     while (i < GANZ_COUNT(shapes) && strcmp(shape, shapes[i].name) != 0) i++;
     if (i == GANZ_COUNT(shapes)) return ganz_fail(err, GANZ_EINVAL, "no shape is called %s: small, base or big", shape);
