@@ -1,5 +1,5 @@
-/* A page that nobody vouches for. With a translator that returns its input every byte comes back; with others, which throw
- * words about, lose or double them, each tag and comment still comes out exactly once. */
+/* A page that nobody vouches for. With a translator that returns its input every byte comes back; with others, which
+ * throw words about, lose or double them, each tag and comment still comes out exactly once. */
 #include <string.h>
 
 #include "document/format.h"
@@ -62,7 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     const char *const page = (const char *)data;
     ganz_text out = {0};
     const ganz_status status = fake_document(&out, &ganz_format_html, page, bytes, true, fake_identity, NULL);
-    FUZZ_EXPECT(status == GANZ_OK || (status == GANZ_EFORMAT && (memchr(page, 0, bytes) || data[0] >= 0xFE))); /* UTF-16 */
+    FUZZ_EXPECT(status == GANZ_OK ||
+                (status == GANZ_EFORMAT && (memchr(page, 0, bytes) || data[0] >= 0xFE))); /* UTF-16 */
     if (status == GANZ_OK) {
         FUZZ_EXPECT(out.bytes == bytes && (bytes == 0 || memcmp(out.text, page, bytes) == 0));
         expect_tags(page, bytes, translators[bytes % 4]);

@@ -14,7 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     FUZZ_EXPECT(fake_document(&out, &ganz_format_markdown, file, bytes, true, fake_identity, NULL) == GANZ_OK);
     FUZZ_EXPECT(out.bytes == bytes && (bytes == 0 || memcmp(out.text, file, bytes) == 0));
     out.bytes = 0;
-    FUZZ_EXPECT(fake_document(&out, &ganz_format_markdown, file, bytes, bytes / 4 % 2, translators[bytes % 4], NULL) == GANZ_OK);
+    FUZZ_EXPECT(fake_document(&out, &ganz_format_markdown, file, bytes, bytes / 4 % 2, translators[bytes % 4], NULL) ==
+                GANZ_OK);
     ganz_text_free(&out);
     return 0;
 }

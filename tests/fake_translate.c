@@ -1,5 +1,5 @@
-/* fake_translate FORMAT TRANSLATOR [FILE]: a document through a translator without a model (identity, umlauts, shout, reverse,
- * twice, nothing; turned: reverse, with links that say so) to standard output. tools/check_structure.py and
+/* fake_translate FORMAT TRANSLATOR [FILE]: a document through a translator without a model (identity, umlauts, shout,
+ * reverse, twice, nothing; turned: reverse, with links that say so) to standard output. tools/check_structure.py and
  * tools/office_check.sh compare what comes out. */
 #include <stdio.h>
 
@@ -9,7 +9,8 @@
 static const struct {
     const char *name;
     fake_translator *translate;
-} translators[] = {{"identity", fake_identity}, {"umlauts", fake_umlauts}, {"shout", fake_shout}, {"reverse", fake_reverse}, {"twice", fake_twice}, {"nothing", fake_nothing}};
+} translators[] = {{"identity", fake_identity}, {"umlauts", fake_umlauts}, {"shout", fake_shout},
+                   {"reverse", fake_reverse},   {"twice", fake_twice},     {"nothing", fake_nothing}};
 
 static void read_all(FILE *file, ganz_text *text)
 {
@@ -44,12 +45,14 @@ int main(int argc, char **argv)
     FILE *const file = argc > 3 ? fopen(argv[3], "rb") : stdin;
     ganz_text in = {0}, out = {0};
     ganz_error err = {0};
-    if (!format || (!translate && !turned)) return fprintf(stderr, "usage: fake_translate FORMAT TRANSLATOR [FILE]\n"), 2;
+    if (!format || (!translate && !turned))
+        return fprintf(stderr, "usage: fake_translate FORMAT TRANSLATOR [FILE]\n"), 2;
     if (!file) return perror(argv[3]), 1;
     read_all(file, &in);
     if (file != stdin) fclose(file);
-    const ganz_status status = turned ? turned_document(&out, format, &in, &err)
-                                      : fake_document(&out, format, in.text ? in.text : "", in.bytes, true, translate, &err);
+    const ganz_status status =
+        turned ? turned_document(&out, format, &in, &err)
+               : fake_document(&out, format, in.text ? in.text : "", in.bytes, true, translate, &err);
     if (status != GANZ_OK) fprintf(stderr, "fake_translate: %s\n", err.message);
     else fwrite(out.text ? out.text : "", 1, out.bytes, stdout);
     free(in.text);

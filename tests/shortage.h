@@ -1,5 +1,6 @@
 /* Memory that runs out wherever a test says so, in other libraries too, a disk that writes another byte, a
- * process that is killed when it gives a file its name: the C library's calls are taken over. Not under sanitizers, which take them over themselves. */
+ * process that is killed when it gives a file its name: the C library's calls are taken over. Not under sanitizers,
+ * which take them over themselves. */
 #ifndef GANZ_TESTS_SHORTAGE_H
 #define GANZ_TESTS_SHORTAGE_H
 

@@ -1,4 +1,5 @@
-/* Readers of formats without a model: a skeleton written so that one can read it, and documents through fake translators.
+/* Readers of formats without a model: a skeleton written so that one can read it, and documents through fake
+ * translators.
  *
  *
  *   {text}       a block; text as the model sees it
@@ -23,7 +24,13 @@ static inline void show_mark(ganz_text *out, const ganz_run *r)
 {
     const bool pair = r->mark == GANZ_MARK_OPEN || r->mark == GANZ_MARK_CLOSE;
     show(out, "[", 1);
-    show(out, pair && r->partner < 0 ? "?" : r->mark == GANZ_MARK_OPEN ? "+" : pair ? "-" : r->mark == GANZ_MARK_BREAK ? "/" : ".", 1);
+    show(out,
+         pair && r->partner < 0       ? "?"
+         : r->mark == GANZ_MARK_OPEN  ? "+"
+         : pair                       ? "-"
+         : r->mark == GANZ_MARK_BREAK ? "/"
+                                      : ".",
+         1);
     if (r->inside) show_pieces(out, r->inside);
     else show(out, r->raw, r->raw_bytes);
     show(out, "]", 1);
@@ -118,15 +125,16 @@ static inline ganz_status fake_translate_umlauts(ganz_document *doc, ganz_error 
 }
 
 /* Appends the document that a fake translator makes of these bytes; fake_umlauts gives links, too. */
-static inline ganz_status fake_document(ganz_text *out, const ganz_format *format, const char *bytes, size_t count, bool attributes,
-                                        fake_translator *translate, ganz_error *err)
+static inline ganz_status fake_document(ganz_text *out, const ganz_format *format, const char *bytes, size_t count,
+                                        bool attributes, fake_translator *translate, ganz_error *err)
 {
     ganz_document *doc;
     ganz_document_options options;
     ganz_document_defaults(&options);
     options.attributes = attributes;
     ganz_status status = ganz_document_open_as(&doc, format, bytes, count, &options, err);
-    if (status == GANZ_OK) status = translate == fake_umlauts ? fake_translate_umlauts(doc, err) : fake_translate(doc, translate, err);
+    if (status == GANZ_OK)
+        status = translate == fake_umlauts ? fake_translate_umlauts(doc, err) : fake_translate(doc, translate, err);
     if (status == GANZ_OK) status = ganz_document_write(doc, out, err);
     ganz_document_close(&doc);
     return status;

@@ -1,4 +1,5 @@
-/* HTML: the tokenizer, references, and what the reader makes of pages. Expectations are the standard's rules, by hand. */
+/* HTML: the tokenizer, references, and what the reader makes of pages. Expectations are the standard's rules, by hand.
+ */
 #include "test.h"
 
 #include <stdlib.h>
@@ -96,7 +97,8 @@ static void tokens_are_the_standards(void **state)
     expect_tokens("<!-- a > b --->c", "C<!-- a > b --->|Tc");
     expect_tokens("<!-->a<!--->b<!--c--!>d", "C<!-->|Ta|C<!--->|Tb|C<!--c--!>|Td");
     expect_tokens("<!doctype html><!x>a", "C<!doctype html>|C<!x>|Ta");
-    expect_tokens("<?xml version=\"1.0\"?>a<?php if (a->b > 1) ?>b", "C<?xml version=\"1.0\"?>|Ta|C<?php if (a->b > 1) ?>|Tb");
+    expect_tokens("<?xml version=\"1.0\"?>a<?php if (a->b > 1) ?>b",
+                  "C<?xml version=\"1.0\"?>|Ta|C<?php if (a->b > 1) ?>|Tb");
     expect_tokens("<?php a > b", "C<?php a >|T b");
     expect_tokens("a<% b > c %>d <% e", "Ta|C<% b > c %>|Td <% e");
     expect_tokens("a<![CDATA[x>y]]>", "Ta|C<![CDATA[x>|Ty]]>");
@@ -176,7 +178,8 @@ static void raised_parts_stay_by_their_word(void **state)
 static void templates_keep_their_order(void **state)
 {
     (void)state;
-    expect_page("<p>a {% if x %}b{% endif %} {{ c }} {% d</p>", true, "<p>{a }{% if x %}{b}{% endif %}{ {{ c }} {% d}</p>");
+    expect_page("<p>a {% if x %}b{% endif %} {{ c }} {% d</p>", true,
+                "<p>{a }{% if x %}{b}{% endif %}{ {{ c }} {% d}</p>");
     expect_page("a <?php b ?> c <% d %> e", true, "{a [.<?php b ?>] c [.<% d %>] e}");
 }
 
@@ -215,7 +218,8 @@ static void what_is_not_translated_is_carried(void **state)
     expect_page("<ul><li translate=no>a<li>b</ul>", true, "<ul><li translate=no>a<li>{b}</ul>");
     expect_page("<table><tr><td translate=no>a<td>b<tr><td>c</table>", true,
                 "<table><tr><td translate=no>a<td>{b}<tr><td>{c}</table>");
-    expect_page("<div translate=no>a <p translate=yes>b</p> c</div> d", true, "<div translate=no>a <p translate=yes>{b}</p> c</div>{ d}");
+    expect_page("<div translate=no>a <p translate=yes>b</p> c</div> d", true,
+                "<div translate=no>a <p translate=yes>{b}</p> c</div>{ d}");
     expect_page("a <i translate=no>b <u translate=yes>c</u> d</i> e", true,
                 "{a }<i translate=no>b {[+<u translate=yes>]c[-</u>]} d</i>{ e}");
     expect_page("a <code>b <div>c</div></code> d", true, "{a }<code>b <div>c</div></code>{ d}");
@@ -281,17 +285,23 @@ static void xml_pages_have_empty_elements(void **state)
     (void)state;
     expect_page("<?xml version='1.0'?><p><a id='x'/>Text</p>", true, "<?xml version='1.0'?><p><a id='x'/>{Text}</p>");
     expect_page("<?xml version='1.0'?><title/><p>Text</p>", true, "<?xml version='1.0'?><title/><p>{Text}</p>");
-    expect_page("<?xml version='1.0'?><script src='x'/><p>Text</p>", true, "<?xml version='1.0'?><script src='x'/><p>{Text}</p>");
+    expect_page("<?xml version='1.0'?><script src='x'/><p>Text</p>", true,
+                "<?xml version='1.0'?><script src='x'/><p>{Text}</p>");
 }
 
 static void pages_are_recognised(void **state)
 {
     (void)state;
-    static const char *const pages[] = {"<!DOCTYPE html>\n<p>", "<html>", "\xEF\xBB\xBF <!-- x --> <html lang=en>", "<?xml version='1.0'?><html>",
-                                        "<!doctype HTML PUBLIC \"x\">", "<body class=x>"};
+    static const char *const pages[] = {"<!DOCTYPE html>\n<p>",
+                                        "<html>",
+                                        "\xEF\xBB\xBF <!-- x --> <html lang=en>",
+                                        "<?xml version='1.0'?><html>",
+                                        "<!doctype HTML PUBLIC \"x\">",
+                                        "<body class=x>"};
     static const char *const others[] = {"", "a", "<p>x</p>", "a <html>", "<?xml version='1.0'?><svg>", "< html>"};
     for (size_t i = 0; i < GANZ_COUNT(pages); i++) assert_true(ganz_format_html.recognise(pages[i], strlen(pages[i])));
-    for (size_t i = 0; i < GANZ_COUNT(others); i++) assert_false(ganz_format_html.recognise(others[i], strlen(others[i])));
+    for (size_t i = 0; i < GANZ_COUNT(others); i++)
+        assert_false(ganz_format_html.recognise(others[i], strlen(others[i])));
 }
 
 /* ---- from end to end ---------------------------------------------------------------------------- */
@@ -316,24 +326,47 @@ static void translations_are_escaped(void **state)
     expect_translation("<img alt=say&#32;it>", fake_shout, "<img alt=SAY&#32;IT>");
     expect_translation("<p>gr\xFC\xDF dich</p>", fake_shout, "<p>GR&#252;&#223; DICH</p>");
     expect_translation("<p>a\n b</p>", fake_shout, "<p>A B</p>");
-    expect_translation("<p>bad</p>", fake_umlauts, "<p>b\xC3\xA4" "d</p>");
+    expect_translation("<p>bad</p>", fake_umlauts,
+                       "<p>b\xC3\xA4"
+                       "d</p>");
     expect_translation("<html><p>bad</p>", fake_umlauts, "<html><p>b&#228;d</p>");
     expect_translation("<!doctype html><meta charset=utf-8><p>bad</p>", fake_umlauts,
-                       "<!doctype html><meta charset=utf-8><p>b\xC3\xA4" "d</p>");
-    expect_translation("\xEF\xBB\xBF<html><p>bad</p>", fake_umlauts, "\xEF\xBB\xBF<html><p>b\xC3\xA4" "d</p>");
+                       "<!doctype html><meta charset=utf-8><p>b\xC3\xA4"
+                       "d</p>");
+    expect_translation("\xEF\xBB\xBF<html><p>bad</p>", fake_umlauts,
+                       "\xEF\xBB\xBF<html><p>b\xC3\xA4"
+                       "d</p>");
     expect_translation("<html><meta charset=shift_jis><p>bad \x82\x60</p>", fake_umlauts,
                        "<html><meta charset=shift_jis><p>b&#228;d \x82\x60</p>");
     expect_translation("<?xml version='1.0'?><html><p>bad</p></html>", fake_umlauts,
-                       "<?xml version='1.0'?><html><p>b\xC3\xA4" "d</p></html>");
+                       "<?xml version='1.0'?><html><p>b\xC3\xA4"
+                       "d</p></html>");
 }
 
 static void any_bytes_come_back(void **state)
 {
     (void)state;
-    static const char *const parts[] = {
-        "Hello ", "world", ". ", "<b>", "</b>", "<i class=notranslate>", "</i>", "<p>", "</p>", "<br>", "<code>", "</code>", "<svg>", "</svg>",
-        "<script>", "</script>", "<!--", "-->", "&amp;", "&shy;", "&x;", "\xC2\xAD", "\xFF", "<img alt=\"x y\">", "\n\n", "<title>", "</title>",
-        "<a translate=yes>", "</a>", "<", ">", "\"", "<li>", "<table><td>", "</table>", "<pre>", "</pre>", "<x", "='", "<?php ", "?>", "<![CDATA["};
+    static const char *const parts[] = {"Hello ",   "world",
+                                        ". ",       "<b>",
+                                        "</b>",     "<i class=notranslate>",
+                                        "</i>",     "<p>",
+                                        "</p>",     "<br>",
+                                        "<code>",   "</code>",
+                                        "<svg>",    "</svg>",
+                                        "<script>", "</script>",
+                                        "<!--",     "-->",
+                                        "&amp;",    "&shy;",
+                                        "&x;",      "\xC2\xAD",
+                                        "\xFF",     "<img alt=\"x y\">",
+                                        "\n\n",     "<title>",
+                                        "</title>", "<a translate=yes>",
+                                        "</a>",     "<",
+                                        ">",        "\"",
+                                        "<li>",     "<table><td>",
+                                        "</table>", "<pre>",
+                                        "</pre>",   "<x",
+                                        "='",       "<?php ",
+                                        "?>",       "<![CDATA["};
     for (uint32_t i = 0; i < 20000; i++) {
         char text[1024];
         size_t bytes = 0;
@@ -345,7 +378,8 @@ static void any_bytes_come_back(void **state)
         }
         ganz_text out = {0};
         ganz_error err;
-        if (fake_document(&out, &ganz_format_html, text, bytes, i % 2, fake_identity, &err) != GANZ_OK) fail_msg("%.*s: %s", (int)bytes, text, err.message);
+        if (fake_document(&out, &ganz_format_html, text, bytes, i % 2, fake_identity, &err) != GANZ_OK)
+            fail_msg("%.*s: %s", (int)bytes, text, err.message);
         assert_int_equal(out.bytes, bytes);
         if (bytes > 0) assert_memory_equal(out.text, text, bytes);
         ganz_text_free(&out);
@@ -355,9 +389,19 @@ static void any_bytes_come_back(void **state)
 static void hostile_pages_take_linear_time(void **state)
 {
     (void)state;
-    static const char *const parts[] = {"<", "<b>", "</b>", "<a b=\"", "<!--", "<?php ", "<% ", "<code>", "<code><p>", "<svg>", "<svg><p>", "<div>",
-                                        "</div>", "<ul><li>", "<table><td>", "&", "&#1", "a&shy;", "a<br>b", "<script><!--<script>", "<title>",
-                                        "<b translate=no><i translate=yes>", "<b><p></b>", "<img alt=x>", "\n", "x "};
+    static const char *const parts[] = {"<",           "<b>",
+                                        "</b>",        "<a b=\"",
+                                        "<!--",        "<?php ",
+                                        "<% ",         "<code>",
+                                        "<code><p>",   "<svg>",
+                                        "<svg><p>",    "<div>",
+                                        "</div>",      "<ul><li>",
+                                        "<table><td>", "&",
+                                        "&#1",         "a&shy;",
+                                        "a<br>b",      "<script><!--<script>",
+                                        "<title>",     "<b translate=no><i translate=yes>",
+                                        "<b><p></b>",  "<img alt=x>",
+                                        "\n",          "x "};
     for (size_t i = 0; i < GANZ_COUNT(parts); i++) expect_quick(&ganz_format_html, "", parts[i], "");
     expect_quick(&ganz_format_html, "<a ", "title=x ", ">");
     expect_quick(&ganz_format_html, "<meta ", "content=x name=y ", ">");
@@ -371,7 +415,8 @@ static void running_out_of_memory_is_said(void **state)
         ganz_text out = {0};
         ganz_error err = {0};
         ganz_alloc_fail_at(n);
-        const ganz_status status = fake_document(&out, &ganz_format_html, page, sizeof page - 1, true, fake_identity, &err);
+        const ganz_status status =
+            fake_document(&out, &ganz_format_html, page, sizeof page - 1, true, fake_identity, &err);
         ganz_alloc_fail_at(0);
         ganz_text_free(&out);
         if (status == GANZ_OK) return;

@@ -1,5 +1,5 @@
-/* Markdown: what the reader makes of it, and how translations are written. Expectations are CommonMark's and GitHub's rules,
- * by hand. */
+/* Markdown: what the reader makes of it, and how translations are written. Expectations are CommonMark's and GitHub's
+ * rules, by hand. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -33,7 +33,9 @@ static void paragraphs_are_joined(void **state)
     expect_file("a\nb\n\nc", "{a b}\n\n{c}");
     expect_file("a\r\nb\r\n\r\nc\r\n", "{a b}\r\n\r\n{c}\r\n");
     expect_file("  a  b \n   c\n", "  {a  b c}\n");
-    expect_file("\xEF\xBB\xBF" "a", "\xEF\xBB\xBF{a}");
+    expect_file("\xEF\xBB\xBF"
+                "a",
+                "\xEF\xBB\xBF{a}");
 }
 
 static void headings_have_marks_around(void **state)
@@ -148,7 +150,8 @@ static void code_and_addresses_are_words(void **state)
     expect_file("> [a](b\n> \"c\")", "> {[+[]a[-](b\n> \"c\")]}");
     expect_file("*a `b*`", "{*a [=b*|`b*`]}");
     expect_file("<https://a.b/c_d> <e@f.g>", "{[=https://a.b/c_d|<https://a.b/c_d>] [=e@f.g|<e@f.g>]}");
-    expect_file("See https://a.b/c_d_(e), or (www.f.g).", "{See [=https://a.b/c_d_(e)|https://a.b/c_d_(e)], or ([=www.f.g|www.f.g]).}");
+    expect_file("See https://a.b/c_d_(e), or (www.f.g).",
+                "{See [=https://a.b/c_d_(e)|https://a.b/c_d_(e)], or ([=www.f.g|www.f.g]).}");
     expect_file("$a_1$ and $$b$$ but $5 and $6", "{[=a_1|$a_1$] and [=b|$$b$$] but $5 and $6}");
     expect_file(":tada: 10:30:15 a:b:c", "{[=:tada:|:tada:] 10:30:15 a:b:c}");
     expect_file("{{ a_b }} and {% c %} d", "{[={{ a_b }}|{{ a_b }}] and [={% c %}|{% c %}] d}");
@@ -166,7 +169,8 @@ static void links_keep_their_targets(void **state)
     expect_file("[a [b](c) d](e)", "{[a [+[]b[-](c)] d](e)}");
     expect_file("[a](b c) [a] (b)", "{[a](b c) [a] (b)}");
     expect_file("[`a`](b)", "{[=a|[`a`](b)]}");
-    expect_file("![a *b*](c 'd') ![e][f] ![f]\n\n[f]: g", "{[.![{a [+*]b[-*]}](c '{d}')] [.![{e}][f]] [.![f]]}\n\n[f]: g");
+    expect_file("![a *b*](c 'd') ![e][f] ![f]\n\n[f]: g",
+                "{[.![{a [+*]b[-*]}](c '{d}')] [.![{e}][f]] [.![f]]}\n\n[f]: g");
     expect_file("[![a](b)](c)", "{[+[][.![{a}](b)][-](c)]}");
     expect_file("*a [b*](c)", "{*a [+[]b*[-](c)]}");
 }
@@ -193,14 +197,16 @@ static void expect_escape(ganz_escape_text *escape, const char *text, const char
 {
     ganz_text out = {0};
     assert_true(escape(&out, text, strlen(text)));
-    if (out.bytes != strlen(wanted) || memcmp(out.text, wanted, out.bytes) != 0) fail_msg("%s became %.*s, not %s", text, (int)out.bytes, out.text, wanted);
+    if (out.bytes != strlen(wanted) || memcmp(out.text, wanted, out.bytes) != 0)
+        fail_msg("%s became %.*s, not %s", text, (int)out.bytes, out.text, wanted);
     ganz_text_free(&out);
 }
 
 static void text_becomes_no_marks(void **state)
 {
     (void)state;
-    expect_escape(ganz_md_escape, "Plain text, with (signs): 5 + 3 = 8; a-b!", "Plain text, with (signs): 5 + 3 = 8; a-b!");
+    expect_escape(ganz_md_escape, "Plain text, with (signs): 5 + 3 = 8; a-b!",
+                  "Plain text, with (signs): 5 + 3 = 8; a-b!");
     expect_escape(ganz_md_escape, "a * b snake_case *c* _d_", "a * b snake_case \\*c\\* \\_d\\_");
     expect_escape(ganz_md_escape, "[a](b) `c` ~d", "\\[a\\](b) \\`c\\` \\~d");
     expect_escape(ganz_md_escape, "a < b <c> </d", "a < b \\<c> \\</d");
@@ -240,8 +246,10 @@ static void translations_keep_the_file(void **state)
     expect_translation("# you *foo* ##\n", fake_umlauts, "# y" O U " *f" O O "* ##\n");
     expect_translation("> you\n> **foo** `foo`\n", fake_umlauts, "> y" O U " **f" O O "** `foo`\n");
     expect_translation("You foo. You\nfoo.\n", fake_umlauts, "Y" O U " f" O O ". Y" O U " f" O O ".\n");
-    expect_translation("See foo [foo]\n\n[foo]: x", fake_umlauts, "S\xC3\xAB\xC3\xAB f" O O " [f" O O "][foo]\n\n[foo]: x");
-    expect_translation("See foo [Foo][]\n\n[foo]: x", fake_umlauts, "S\xC3\xAB\xC3\xAB f" O O " [F" O O "][Foo]\n\n[foo]: x");
+    expect_translation("See foo [foo]\n\n[foo]: x", fake_umlauts,
+                       "S\xC3\xAB\xC3\xAB f" O O " [f" O O "][foo]\n\n[foo]: x");
+    expect_translation("See foo [Foo][]\n\n[foo]: x", fake_umlauts,
+                       "S\xC3\xAB\xC3\xAB f" O O " [F" O O "][Foo]\n\n[foo]: x");
     expect_translation("| foo \\| b | c |\n|-|-|\n", fake_umlauts, "| f" O O " \\| b | c |\n|-|-|\n");
     expect_translation("you **foo**", fake_nothing, "");
 }
@@ -250,9 +258,12 @@ static void any_bytes_come_back(void **state)
 {
     (void)state;
     static const char *const parts[] = {
-        "Hello ", "world", ". ", "*", "**", "_", "`", "``", "[", "]", "(", ")", "[a]", "]: x", "](y \"z\")", "![", "\n", "\n\n", "  \n", "\\", "\\\n",
-        "> ", "- ", "1. ", "    ", "\t", "# ", "===\n", "---\n", "```\n", "~~~\n", "|", "|-|-|\n", "<b>", "</b>", "<div>\n", "<!--", "-->", "&amp;",
-        "$", "$$\n", "{{", "}}", ":x:", "http://a.b", "[^1]", "[^1]: ", "~~", "\xFF", "\xC3\xA4", "\r\n", "<br>", "!", "<code>", "</code>"};
+        "Hello ", "world", ". ",      "*",      "**",         "_",       "`",      "``",    "[",     "]",
+        "(",      ")",     "[a]",     "]: x",   "](y \"z\")", "![",      "\n",     "\n\n",  "  \n",  "\\",
+        "\\\n",   "> ",    "- ",      "1. ",    "    ",       "\t",      "# ",     "===\n", "---\n", "```\n",
+        "~~~\n",  "|",     "|-|-|\n", "<b>",    "</b>",       "<div>\n", "<!--",   "-->",   "&amp;", "$",
+        "$$\n",   "{{",    "}}",      ":x:",    "http://a.b", "[^1]",    "[^1]: ", "~~",    "\xFF",  "\xC3\xA4",
+        "\r\n",   "<br>",  "!",       "<code>", "</code>"};
     for (uint32_t i = 0; i < 20000; i++) {
         char text[1024];
         size_t bytes = 0;
@@ -275,10 +286,12 @@ static void any_bytes_come_back(void **state)
 static void hostile_files_take_linear_time(void **state)
 {
     (void)state;
-    static const char *const parts[] = {"[", "]", "![", "[a](b) ", "![a](b", "*", "*a ", "a**b", "_a ", "*a _b ~c ", "**a*b__c_", "~a~~b", "`", "> a\n",
-                                        ">", "- ", "<", "<a b=\"", "<!--", "<?", "<!A", "<![CDATA[", "](x (", "[](((", "[a](x \"", "[a]: b\n", "<code>",
-                                        "$a ", "$$", "{{", "{%", ":a", "|", "a|b\n-|-\n", "<div>\n", "$$\n", "a  \n", "\\", "http://a(", "[^", "[[",
-                                        "# a\n", "\t"};
+    static const char *const parts[] = {
+        "[",         "]",         "![",        "[a](b) ",   "![a](b", "*",     "*a ",        "a**b",     "_a ",
+        "*a _b ~c ", "**a*b__c_", "~a~~b",     "`",         "> a\n",  ">",     "- ",         "<",        "<a b=\"",
+        "<!--",      "<?",        "<!A",       "<![CDATA[", "](x (",  "[](((", "[a](x \"",   "[a]: b\n", "<code>",
+        "$a ",       "$$",        "{{",        "{%",        ":a",     "|",     "a|b\n-|-\n", "<div>\n",  "$$\n",
+        "a  \n",     "\\",        "http://a(", "[^",        "[[",     "# a\n", "\t"};
     for (size_t i = 0; i < GANZ_COUNT(parts); i++) expect_quick(&ganz_format_markdown, "", parts[i], "");
     expect_quick(&ganz_format_markdown, "", "`a``b```c````d", "");
     expect_quick(&ganz_format_markdown, "- - - - - - - - - - - - - - - - a\n", "\n", "b");
@@ -287,12 +300,14 @@ static void hostile_files_take_linear_time(void **state)
 static void running_out_of_memory_is_said(void **state)
 {
     (void)state;
-    static const char file[] = "# a *b*\n\n> [c](d \"e\") `f` ![g](h)\n\n| i |\n|-|\n| j |\n\n<p>k <b>l</b>\n\n[m]: n\n";
+    static const char file[] =
+        "# a *b*\n\n> [c](d \"e\") `f` ![g](h)\n\n| i |\n|-|\n| j |\n\n<p>k <b>l</b>\n\n[m]: n\n";
     for (long n = 1; n < 400; n++) {
         ganz_text out = {0};
         ganz_error err = {0};
         ganz_alloc_fail_at(n);
-        const ganz_status status = fake_document(&out, &ganz_format_markdown, file, sizeof file - 1, true, fake_identity, &err);
+        const ganz_status status =
+            fake_document(&out, &ganz_format_markdown, file, sizeof file - 1, true, fake_identity, &err);
         ganz_alloc_fail_at(0);
         ganz_text_free(&out);
         if (status == GANZ_OK) return;

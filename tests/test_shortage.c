@@ -68,7 +68,8 @@ static void a_save_replaces_by_a_whole_file_or_not_at_all(void **state)
         const char letter = read_letter("kept", &reading, &err);
         if (status != GANZ_OK) assert_int_equal(status, GANZ_ENOMEM);
         if (letter != (status == GANZ_OK ? 'n' : 'o'))
-            fail_msg("request %ld: the file is %c, written with %s", n, letter ? letter : '?', ganz_status_name(status));
+            fail_msg("request %ld: the file is %c, written with %s", n, letter ? letter : '?',
+                     ganz_status_name(status));
         if (!fell) break;
     } while (n < 5000);
     assert_true(n > 50 && n < 5000);
@@ -169,10 +170,8 @@ static void a_kill_between_two_names_is_cleaned_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(a_save_replaces_by_a_whole_file_or_not_at_all),
-        IN_FOLDER(a_shortage_while_reading_is_called_that),
-        IN_FOLDER(a_file_that_was_written_otherwise_gets_no_name),
-        IN_FOLDER(the_mask_of_new_files_is_left_alone),
+        IN_FOLDER(a_save_replaces_by_a_whole_file_or_not_at_all),  IN_FOLDER(a_shortage_while_reading_is_called_that),
+        IN_FOLDER(a_file_that_was_written_otherwise_gets_no_name), IN_FOLDER(the_mask_of_new_files_is_left_alone),
         IN_FOLDER(a_kill_between_two_names_is_cleaned_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* A program around the library may use decimal commas and round as it likes: what the library reads, writes and computes
- * stays the same, and what the program has set stays set. */
+/* A program around the library may use decimal commas and round as it likes: what the library reads, writes and
+ * computes stays the same, and what the program has set stays set. */
 #define _GNU_SOURCE /* setenv, fedisableexcept */
 #include "test.h"
 

@@ -1,5 +1,5 @@
-/* A file without a name until it is whole, so that nothing stays of a killed process; where the file system knows no such
- * thing, a file with a temporary name. A lock tells the file of a living process from one that was left behind. */
+/* A file without a name until it is whole, so that nothing stays of a killed process; where the file system knows no
+ * such thing, a file with a temporary name. A lock tells the file of a living process from one that was left behind. */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "base/replace.h"
 
@@ -37,7 +37,8 @@ static bool change_letters(char *temporary)
 
 static ganz_status make_names(ganz_replacement *f, const char *name, ganz_error *err)
 {
-    char *const real_path = realpath(name, NULL); /* through a symbolic link it is the file behind it that is replaced */
+    char *const real_path =
+        realpath(name, NULL); /* through a symbolic link it is the file behind it that is replaced */
     const char *const target = real_path ? real_path : name;
     const size_t bytes = strlen(target) + sizeof ending + LETTERS;
     f->path = ganz_strdup(target);
@@ -144,7 +145,7 @@ static void take_after(int fd, const char *path)
 {
     struct stat old, new;
     if (stat(path, &old) != 0 || fstat(fd, &new) != 0) return;
-    bool same = old.st_uid == new.st_uid && old.st_gid == new.st_gid;
+    bool same = old.st_uid == new.st_uid &&old.st_gid == new.st_gid;
     if (!same) same = fchown(fd, old.st_uid, old.st_gid) == 0;
     (void)fchmod(fd, old.st_mode & (same ? 07777 : 0777));
 }

@@ -1,10 +1,11 @@
-/* What the program around us may have set for its thread and what numbers depend on: the decimal mark of its locale, the
- * rounding mode, traps and small numbers flushed to zero. A public call that reads, writes or computes numbers begins with
+/* What the program around us may have set for its thread and what numbers depend on: the decimal mark of its locale,
+ * the rounding mode, traps and small numbers flushed to zero. A public call that reads, writes or computes numbers
+ * begins with
  *
  *     GANZ_PLAIN_NUMBERS;
  *
- * From there to the end of the function, on this thread, the decimal mark is a point and arithmetic is as IEEE 754 has it
- * at first; then all is as before, flags of floating point included. */
+ * From there to the end of the function, on this thread, the decimal mark is a point and arithmetic is as IEEE 754 has
+ * it at first; then all is as before, flags of floating point included. */
 #ifndef GANZ_BASE_SURROUNDINGS_H
 #define GANZ_BASE_SURROUNDINGS_H
 

@@ -7,10 +7,10 @@
 
 /* The order is that of recognising content: plain text last. */
 static const ganz_format *const formats[] = {
-    &ganz_format_docx, &ganz_format_pptx, &ganz_format_odt, &ganz_format_odp, &ganz_format_epub,
-    &ganz_format_xliff, &ganz_format_po, &ganz_format_json, &ganz_format_arb, &ganz_format_properties,
-    &ganz_format_srt, &ganz_format_vtt,
-    &ganz_format_html, &ganz_format_markdown, &ganz_format_lines, &ganz_format_text,
+    &ganz_format_docx, &ganz_format_pptx,       &ganz_format_odt,   &ganz_format_odp,
+    &ganz_format_epub, &ganz_format_xliff,      &ganz_format_po,    &ganz_format_json,
+    &ganz_format_arb,  &ganz_format_properties, &ganz_format_srt,   &ganz_format_vtt,
+    &ganz_format_html, &ganz_format_markdown,   &ganz_format_lines, &ganz_format_text,
 };
 
 const char *ganz_document_formats(void)

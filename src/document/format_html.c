@@ -12,11 +12,14 @@ static bool recognise_html(const char *bytes, size_t count)
     ganz_html_scan scan = ganz_html_scan_over(bytes, count < 4096 ? count : 4096);
     ganz_html_token token;
     while (ganz_html_next(&scan, &token)) {
-        if (token.kind == GANZ_HTML_COMMENT && token.bytes > 14 && ganz_html_is(token.raw, 14, "<!doctype html")) return true;
+        if (token.kind == GANZ_HTML_COMMENT && token.bytes > 14 && ganz_html_is(token.raw, 14, "<!doctype html"))
+            return true;
         if (token.kind == GANZ_HTML_START)
             for (size_t i = 0; i < GANZ_COUNT(first); i++)
                 if (ganz_html_is(ganz_html_name(&token), token.name_bytes, first[i])) return true;
-        size_t at = token.kind == GANZ_HTML_TEXT && scan.at == token.bytes && token.bytes >= 3 && token.raw[0] == '\xEF' ? 3 : 0;
+        size_t at = token.kind == GANZ_HTML_TEXT && scan.at == token.bytes && token.bytes >= 3 && token.raw[0] == '\xEF'
+                        ? 3
+                        : 0;
         while (at < token.bytes && ganz_html_space(token.raw[at])) at++;
         if (token.kind != GANZ_HTML_COMMENT && at < token.bytes) return false;
     }
@@ -33,8 +36,8 @@ static bool is_wide(const char *bytes, size_t count)
     return near >= 16 && 3 * zeros > near;
 }
 
-static ganz_status read_page(ganz_skeleton *skeleton, const char *bytes, size_t count, const ganz_format_options *options,
-                             ganz_error *err)
+static ganz_status read_page(ganz_skeleton *skeleton, const char *bytes, size_t count,
+                             const ganz_format_options *options, ganz_error *err)
 {
     if (is_wide(bytes, count)) return ganz_fail(err, GANZ_EFORMAT, "the page is in UTF-16: save it as UTF-8 first");
     return ganz_html_read(skeleton, bytes, count, options, err);

@@ -1,6 +1,6 @@
-/* Markdown: the leaves of the block structure become blocks of text, everything else is copied. The text of a leaf is put
- * together from its lines first, because marks may reach over their ends; each part of it still knows its bytes in the
- * file, with the quote marks and indentation that stand between two lines. */
+/* Markdown: the leaves of the block structure become blocks of text, everything else is copied. The text of a leaf is
+ * put together from its lines first, because marks may reach over their ends; each part of it still knows its bytes in
+ * the file, with the quote marks and indentation that stand between two lines. */
 #include <string.h>
 #include <utf8proc.h>
 
@@ -23,8 +23,8 @@ typedef struct reader {
     const ganz_format_options *options;
     ganz_md_blocks blocks;
     ganz_md_inline in;
-    ganz_text text;  /* of the leaf */
-    size_t *starts;  /* (lines of the leaf) where each begins in the text */
+    ganz_text text; /* of the leaf */
+    size_t *starts; /* (lines of the leaf) where each begins in the text */
     size_t start_capacity;
     const ganz_md_line *lines;
     size_t line_count;
@@ -46,7 +46,10 @@ static const char *raw_at(const reader *r, size_t at)
     return r->file + r->lines[low].begin + (at - r->starts[low]);
 }
 
-static size_t raw_bytes(const reader *r, size_t begin, size_t end) { return (size_t)(raw_at(r, end) - raw_at(r, begin)); }
+static size_t raw_bytes(const reader *r, size_t begin, size_t end)
+{
+    return (size_t)(raw_at(r, end) - raw_at(r, begin));
+}
 
 static bool join_lines(reader *r, const ganz_md_leaf *leaf)
 {
@@ -220,7 +223,8 @@ static void add_label(reader *r, const ganz_md_item *item)
     for (size_t i = 0; i < label; i++)
         if (changed[2 + i] == '\n') changed[2 + i] = ' ';
     const size_t bytes = raw_bytes(r, item->begin, item->end);
-    ganz_skeleton_mark_changing(r->out, GANZ_MARK_CLOSE, item->value, raw_at(r, item->begin), bytes, changed, label + 3);
+    ganz_skeleton_mark_changing(r->out, GANZ_MARK_CLOSE, item->value, raw_at(r, item->begin), bytes, changed,
+                                label + 3);
 }
 
 static void add_close(reader *r, const ganz_md_item *item)
@@ -262,7 +266,8 @@ static size_t add_image(reader *r, size_t number)
 {
     const ganz_md_item *const item = &r->in.items[number], *const end = &r->in.items[item->value];
     const size_t last = (size_t)item->value;
-    if (r->images == IMAGE_DEPTH || !r->options->attributes || end->extra == ']') { /* "![text]": the text is a name, too */
+    if (r->images == IMAGE_DEPTH || !r->options->attributes ||
+        end->extra == ']') { /* "![text]": the text is a name, too */
         add_mark(r, GANZ_MARK_EMPTY, GANZ_MD_NOTHING, item->begin, end->end);
         return last;
     }
@@ -336,8 +341,8 @@ static ganz_status add_leaves(reader *r, size_t count, ganz_error *err)
     return ganz_skeleton_status(r->out, err);
 }
 
-static ganz_status read_markdown(ganz_skeleton *skeleton, const char *bytes, size_t count, const ganz_format_options *options,
-                                 ganz_error *err)
+static ganz_status read_markdown(ganz_skeleton *skeleton, const char *bytes, size_t count,
+                                 const ganz_format_options *options, ganz_error *err)
 {
     reader r = {.out = skeleton, .file = bytes, .options = options};
     ganz_md_read_blocks(&r.blocks, bytes, count);
@@ -349,4 +354,5 @@ static ganz_status read_markdown(ganz_skeleton *skeleton, const char *bytes, siz
     return status;
 }
 
-const ganz_format ganz_format_markdown = {.name = "markdown", .suffixes = "md markdown mdown mkd", .read = read_markdown};
+const ganz_format ganz_format_markdown = {
+    .name = "markdown", .suffixes = "md markdown mdown mkd", .read = read_markdown};

@@ -1,4 +1,5 @@
-/* Text in attributes: the list of the standard's translatable attributes, less those that hold code or names of files. */
+/* Text in attributes: the list of the standard's translatable attributes, less those that hold code or names of files.
+ */
 #include "document/html_attributes.h"
 
 #include <string.h>
@@ -31,15 +32,18 @@ typedef struct allowed {
 
 static allowed allowed_in(const ganz_html_token *token)
 {
-    static const char *const meta[] = {"meta", NULL}, *const input[] = {"input", NULL}, *const cell[] = {"th", "td", NULL};
+    static const char *const meta[] = {"meta", NULL}, *const input[] = {"input", NULL},
+                             *const cell[] = {"th", "td", NULL};
     static const char *const labelled[] = {"option", "optgroup", "track", NULL};
     static const char *const names[] = {"description",         "keywords",          "twitter:title",
                                         "twitter:description", "twitter:image:alt", NULL};
     static const char *const properties[] = {"og:title", "og:description", "og:image:alt", NULL};
     static const char *const sheets[] = {"link", "style", NULL}; /* titles are names of style sheets */
     static const char *const buttons[] = {"submit", "button", "reset", NULL};
-    allowed a = {.title = !tag_is_any(token, sheets), .label = tag_is_any(token, labelled), .abbr = tag_is_any(token, cell)};
-    if (tag_is_any(token, meta)) a.content = has_value(token, "name", names) || has_value(token, "property", properties);
+    allowed a = {
+        .title = !tag_is_any(token, sheets), .label = tag_is_any(token, labelled), .abbr = tag_is_any(token, cell)};
+    if (tag_is_any(token, meta))
+        a.content = has_value(token, "name", names) || has_value(token, "property", properties);
     if (tag_is_any(token, input)) a.value = has_value(token, "type", buttons);
     return a;
 }
@@ -53,11 +57,12 @@ static bool is_blank(const char *text, size_t bytes)
 
 static bool is_text(const ganz_html_attribute *a, const allowed *here)
 {
-    static const char *const everywhere[] = {
-        "alt",     "placeholder",    "aria-label",       "aria-description",
-        "summary", "aria-valuetext", "aria-placeholder", "aria-roledescription", NULL};
+    static const char *const everywhere[] = {"alt",     "placeholder",    "aria-label",       "aria-description",
+                                             "summary", "aria-valuetext", "aria-placeholder", "aria-roledescription",
+                                             NULL};
     if (is_blank(a->value, a->value_bytes)) return false;
-    return is_any(a->name, a->name_bytes, everywhere) || (here->title && ganz_html_is(a->name, a->name_bytes, "title")) ||
+    return is_any(a->name, a->name_bytes, everywhere) ||
+           (here->title && ganz_html_is(a->name, a->name_bytes, "title")) ||
            (here->content && ganz_html_is(a->name, a->name_bytes, "content")) ||
            (here->value && ganz_html_is(a->name, a->name_bytes, "value")) ||
            (here->label && ganz_html_is(a->name, a->name_bytes, "label")) ||

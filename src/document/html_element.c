@@ -19,6 +19,7 @@ enum {
     K = GANZ_HTML_KEEPS
 };
 
+/* clang-format off */
 static const ganz_html_element elements[] = { /* sorted by name */
     {"a", 0, I | F}, {"abbr", 0, I}, {"acronym", 0, I}, {"address", 0, P}, {"applet", 0, S}, {"area", 0, I | V},
     {"article", 0, P}, {"aside", 0, P}, {"audio", 0, 0}, {"b", 0, I | F | L}, {"base", 0, I | V}, {"basefont", 0, I | V},
@@ -49,6 +50,7 @@ static const ganz_html_element elements[] = { /* sorted by name */
     {"title", 0, T}, {"tr", GANZ_HTML_ROW, 0}, {"track", 0, V}, {"tt", 0, I | F | O | L}, {"u", 0, I | F | L},
     {"ul", GANZ_HTML_LIST, P | L}, {"var", 0, I | O | L}, {"video", 0, 0}, {"wbr", 0, I | V}, {"xmp", 0, P | R},
 };
+/* clang-format on */
 
 static const ganz_html_element unknown = {"", 0, I}, custom = {"", 0, 0};
 

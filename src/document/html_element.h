@@ -5,17 +5,17 @@
 #include "base/base.h"
 
 enum {
-    GANZ_HTML_INLINE = 1,     /* stands inside a sentence; all others end it */
-    GANZ_HTML_VOID = 2,       /* has no end tag: <br> */
-    GANZ_HTML_RAW = 4,        /* its content is not markup and not translated: <script> */
-    GANZ_HTML_PLAIN = 8,      /* its content is text without markup: <title> */
-    GANZ_HTML_OPAQUE = 16,    /* its content is not translated unless asked for: <code> */
-    GANZ_HTML_FOREIGN = 32,   /* its content is XML: <svg> */
-    GANZ_HTML_FORMAT = 64,    /* may end although elements inside of it are still open: <b> */
-    GANZ_HTML_SCOPE = 128,    /* end tags of outer elements are not looked for beyond it: <td> */
-    GANZ_HTML_ENDS_P = 256,   /* an open paragraph ends before it */
-    GANZ_HTML_LEAVES = 512,   /* never inside <svg>, which it ends */
-    GANZ_HTML_KEEPS = 1024    /* white space in it counts: <pre> */
+    GANZ_HTML_INLINE = 1,   /* stands inside a sentence; all others end it */
+    GANZ_HTML_VOID = 2,     /* has no end tag: <br> */
+    GANZ_HTML_RAW = 4,      /* its content is not markup and not translated: <script> */
+    GANZ_HTML_PLAIN = 8,    /* its content is text without markup: <title> */
+    GANZ_HTML_OPAQUE = 16,  /* its content is not translated unless asked for: <code> */
+    GANZ_HTML_FOREIGN = 32, /* its content is XML: <svg> */
+    GANZ_HTML_FORMAT = 64,  /* may end although elements inside of it are still open: <b> */
+    GANZ_HTML_SCOPE = 128,  /* end tags of outer elements are not looked for beyond it: <td> */
+    GANZ_HTML_ENDS_P = 256, /* an open paragraph ends before it */
+    GANZ_HTML_LEAVES = 512, /* never inside <svg>, which it ends */
+    GANZ_HTML_KEEPS = 1024  /* white space in it counts: <pre> */
 };
 
 /* Elements that end each other without an end tag. */
@@ -43,8 +43,8 @@ typedef struct ganz_html_element {
     uint16_t flags;
 } ganz_html_element;
 
-/* In any case; never NULL: names that HTML does not know stand inside a sentence, or end it if they have a hyphen (custom
- * elements, mostly boxes of their own). */
+/* In any case; never NULL: names that HTML does not know stand inside a sentence, or end it if they have a hyphen
+ * (custom elements, mostly boxes of their own). */
 const ganz_html_element *ganz_html_find(const char *name, size_t bytes);
 
 /* A number for each name, equal for equal names without case. */

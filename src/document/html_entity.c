@@ -7,8 +7,8 @@
 #include "document/html_scan.h"
 
 enum {
-    TABLE_BYTES = 8,    /* longer names are not in the table */
-    LEGACY_BYTES = 6,   /* the longest name that needs no semicolon */
+    TABLE_BYTES = 8,     /* longer names are not in the table */
+    LEGACY_BYTES = 6,    /* the longest name that needs no semicolon */
     STANDARD_BYTES = 31, /* the longest name of the standard */
     REPLACEMENT = 0xFFFD
 };
@@ -19,6 +19,7 @@ typedef struct entity {
     uint16_t code;
 } entity;
 
+/* clang-format off */
 static const entity entities[] = {
     {"AElig", 1, 0xC6}, {"AMP", 1, 0x26}, {"Aacute", 1, 0xC1}, {"Abreve", 0, 0x102}, {"Acirc", 1, 0xC2},
     {"Acy", 0, 0x410}, {"Agrave", 1, 0xC0}, {"Alpha", 0, 0x391}, {"Amacr", 0, 0x100}, {"Aogon", 0, 0x104},
@@ -135,6 +136,7 @@ static const entity entities[] = {
     {"yucy", 0, 0x44E}, {"yuml", 1, 0xFF}, {"zacute", 0, 0x17A}, {"zcaron", 0, 0x17E}, {"zcy", 0, 0x437},
     {"zdot", 0, 0x17C}, {"zeta", 0, 0x3B6}, {"zhcy", 0, 0x436}, {"zwj", 0, 0x200D}, {"zwnj", 0, 0x200C},
 };
+/* clang-format on */
 
 static const entity *find(const char *name, size_t bytes)
 {
@@ -152,11 +154,10 @@ static const entity *find(const char *name, size_t bytes)
 
 int32_t ganz_windows_1252(unsigned char byte)
 {
-    static const uint16_t codes[32] = {
-        0x20AC, 0x81, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
-        0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D, 0x017D, 0x8F,
-        0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
-        0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D, 0x017E, 0x0178};
+    static const uint16_t codes[32] = {0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
+                                       0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D,   0x017D, 0x8F,
+                                       0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+                                       0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178};
     return byte >= 0x80 && byte < 0xA0 ? codes[byte - 0x80] : byte;
 }
 

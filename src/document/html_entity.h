@@ -1,4 +1,5 @@
-/* Character references of HTML ("&amp;", "&#228;", "&#xE4;"), as the standard's tokenizer reads them; also Markdown's. */
+/* Character references of HTML ("&amp;", "&#228;", "&#xE4;"), as the standard's tokenizer reads them; also Markdown's.
+ */
 #ifndef GANZ_DOCUMENT_HTML_ENTITY_H
 #define GANZ_DOCUMENT_HTML_ENTITY_H
 

@@ -1,6 +1,7 @@
-/* The reader of HTML. Inline elements are marks of a block of text; every other tag ends the block. An inline element that
- * is not translated is a region: nothing is handed on until it ends, and then all of it as one opaque word; a region without
- * an end tag, or with boxes in it, or with an element that is translated again, is copied between two blocks instead. */
+/* The reader of HTML. Inline elements are marks of a block of text; every other tag ends the block. An inline element
+ * that is not translated is a region: nothing is handed on until it ends, and then all of it as one opaque word; a
+ * region without an end tag, or with boxes in it, or with an element that is translated again, is copied between two
+ * blocks instead. */
 #include "document/html_read.h"
 
 #include <string.h>
@@ -36,7 +37,8 @@ typedef struct reader {
 static void begin_block(reader *r)
 {
     if (r->in_block) return;
-    ganz_block_style style = {.breaks = GANZ_BREAK_SENTENCES, .escape = ganz_html_escape(r->charset, 0), .between = "<br>"};
+    ganz_block_style style = {
+        .breaks = GANZ_BREAK_SENTENCES, .escape = ganz_html_escape(r->charset, 0), .between = "<br>"};
     if (ganz_html_innermost(&r->tree)->keeps) style.breaks = GANZ_BREAK_LINES, style.between = NULL;
     ganz_skeleton_begin(r->out, &style);
     r->in_block = true;
@@ -65,8 +67,8 @@ static bool is_raised(const ganz_html_element *element)
     return strcmp(element->name, "sup") == 0 || strcmp(element->name, "sub") == 0;
 }
 
-/* 2<sup>30</sup>, H<sub>2</sub>O, word<sup><a>[1]</a></sup>: what touches a word and is at most one itself would become part
- * of it, so that it is carried as it is. Looks at a few tokens. */
+/* 2<sup>30</sup>, H<sub>2</sub>O, word<sup><a>[1]</a></sup>: what touches a word and is at most one itself would become
+ * part of it, so that it is carried as it is. Looks at a few tokens. */
 static bool is_appendix(const reader *r, const ganz_html_open *open)
 {
     ganz_html_scan scan = r->scan;
@@ -101,7 +103,8 @@ static void begin_region(reader *r, const ganz_html_token *token, const ganz_htm
 /* Ends before `end` with its own end tag, as a word of the block. */
 static void end_region(reader *r, const char *end)
 {
-    const size_t bytes = r->shown_bytes > 0 && r->shown[r->shown_bytes - 1] == ' ' ? r->shown_bytes - 1 : r->shown_bytes;
+    const size_t bytes =
+        r->shown_bytes > 0 && r->shown[r->shown_bytes - 1] == ' ' ? r->shown_bytes - 1 : r->shown_bytes;
     char *const shown = ganz_skeleton_keep(r->out, bytes);
     if (!shown) return;
     memcpy(shown, r->shown, bytes);
@@ -170,7 +173,8 @@ static void add_compound(reader *r, const char *word, size_t bytes)
     char *const shown = ganz_skeleton_keep(r->out, SHOWN_BYTES);
     size_t length = 0;
     while (shown && ganz_html_next(&scan, &token))
-        if (token.kind == GANZ_HTML_TEXT) length = ganz_html_show_text(shown, length, SHOWN_BYTES, token.raw, token.bytes);
+        if (token.kind == GANZ_HTML_TEXT)
+            length = ganz_html_show_text(shown, length, SHOWN_BYTES, token.raw, token.bytes);
     ganz_skeleton_opaque(r->out, shown, length, word, bytes);
     r->touching = true;
 }
@@ -230,7 +234,8 @@ static void read_text(reader *r, const ganz_html_token *token)
     const char *const raw = token->raw;
     if (!r->region && ganz_html_innermost(&r->tree)->translate) add_template(r, raw, token->bytes);
     else if (!r->region) ganz_skeleton_copy(r->out, raw, token->bytes);
-    else if (r->region_shows) r->shown_bytes = ganz_html_show_text(r->shown, r->shown_bytes, SHOWN_BYTES, raw, token->bytes);
+    else if (r->region_shows)
+        r->shown_bytes = ganz_html_show_text(r->shown, r->shown_bytes, SHOWN_BYTES, raw, token->bytes);
 }
 
 static void read_comment(reader *r, const ganz_html_token *token)
@@ -240,8 +245,8 @@ static void read_comment(reader *r, const ganz_html_token *token)
 
 /* ---- line breaks -------------------------------------------------------------------------------- */
 
-/* The first character of the next text that is shown, white space apart; 0: something else comes. *touching: there is no white
- * space before it. Looks at a few tokens. */
+/* The first character of the next text that is shown, white space apart; 0: something else comes. *touching: there is
+ * no white space before it. Looks at a few tokens. */
 static int32_t next_character(ganz_html_scan scan, bool *touching)
 {
     ganz_html_token token;
@@ -270,7 +275,8 @@ static bool break_is_inside(const reader *r)
     return r->in_block && goes_on && utf8proc_islower(next_character(r->scan, &touching));
 }
 
-/* <a>One</a><a>Two</a>: elements one after the other without white space between their words are no parts of a sentence. */
+/* <a>One</a><a>Two</a>: elements one after the other without white space between their words are no parts of a
+ * sentence. */
 static bool is_next_item(const reader *r)
 {
     bool touching;
@@ -319,9 +325,11 @@ static void read_plain(reader *r, const ganz_html_open *open)
 }
 
 /* What a start tag does to an open region. True: the tag is dealt with. */
-static bool start_in_region(reader *r, const ganz_html_token *token, const ganz_html_open *open, const ganz_html_open *outer)
+static bool start_in_region(reader *r, const ganz_html_token *token, const ganz_html_open *open,
+                            const ganz_html_open *outer)
 {
-    if (outer->translate || open->translate) { /* its element has ended without an end tag, or goes on behind this one */
+    if (outer->translate ||
+        open->translate) { /* its element has ended without an end tag, or goes on behind this one */
         copy_region(r, token->raw);
         return false;
     }
@@ -360,8 +368,10 @@ static bool read_start(reader *r, ganz_html_token *token)
     if (!ganz_html_start(&r->tree, token, &open, &stays)) return false;
     const ganz_html_tree outside = {.open = r->tree.open, .count = r->tree.count - stays};
     const ganz_html_open outer = *ganz_html_innermost(&outside);
-    if (stays && open.translate && is_appendix(r, &open)) r->tree.open[r->tree.count - 1].translate = open.translate = false;
-    const bool plain = stays && (open.element->flags & GANZ_HTML_PLAIN), raw = stays && (open.element->flags & GANZ_HTML_RAW);
+    if (stays && open.translate && is_appendix(r, &open))
+        r->tree.open[r->tree.count - 1].translate = open.translate = false;
+    const bool plain = stays && (open.element->flags & GANZ_HTML_PLAIN),
+               raw = stays && (open.element->flags & GANZ_HTML_RAW);
     if (raw) read_raw(r, token, &open);
     if (!r->region || !start_in_region(r, token, &open, &outer)) {
         if (!outer.translate) end_block(r); /* one of an element that has ended without an end tag */

@@ -1,5 +1,6 @@
-/* The tokenizer. Every search for an end (of a comment, a quoted value, a raw text) that fails takes the rest of the input
- * with it, as the standard says, so that no byte is searched twice; only "?>" and "%>" are remembered as missing. */
+/* The tokenizer. Every search for an end (of a comment, a quoted value, a raw text) that fails takes the rest of the
+ * input with it, as the standard says, so that no byte is searched twice; only "?>" and "%>" are remembered as missing.
+ */
 #include <string.h>
 
 #include "document/html_scan.h"
@@ -180,7 +181,8 @@ bool ganz_html_next(ganz_html_scan *scan, ganz_html_token *token)
 static bool tag_named(const char *text, size_t bytes, const char *open, const char *name)
 {
     const size_t before = strlen(open), need = before + strlen(name);
-    if (bytes <= need || memcmp(text, open, before) != 0 || !ganz_html_is(text + before, need - before, name)) return false;
+    if (bytes <= need || memcmp(text, open, before) != 0 || !ganz_html_is(text + before, need - before, name))
+        return false;
     return ganz_html_space(text[need]) || text[need] == '/' || text[need] == '>';
 }
 

@@ -23,8 +23,8 @@ typedef struct ganz_html_token {
 typedef struct ganz_html_scan {
     const char *data;
     size_t bytes, at;
-    bool foreign;           /* inside svg or math, where CDATA sections exist; set by the caller */
-    size_t no_php, no_asp;  /* from here on "?>" (or "%>") is known to be missing; not more than one search for either */
+    bool foreign;          /* inside svg or math, where CDATA sections exist; set by the caller */
+    size_t no_php, no_asp; /* from here on "?>" (or "%>") is known to be missing; not more than one search for either */
 } ganz_html_scan;
 
 ganz_html_scan ganz_html_scan_over(const char *data, size_t bytes);

@@ -1,5 +1,6 @@
-/* Text of HTML. References become characters of their own; blank lines, which mean nothing in HTML, become spaces; a soft
- * hyphen goes along with the character before it, so that it is gone from a translation, whose words break elsewhere. */
+/* Text of HTML. References become characters of their own; blank lines, which mean nothing in HTML, become spaces; a
+ * soft hyphen goes along with the character before it, so that it is gone from a translation, whose words break
+ * elsewhere. */
 #include "document/html_text.h"
 
 #include <stdio.h>
@@ -90,7 +91,8 @@ static size_t space_length(const source *s, size_t at, int *newlines)
     return at - from;
 }
 
-/* The character at raw[at], where it is not written as itself: returns its length and sets *code (-1: not known); 0: it is. */
+/* The character at raw[at], where it is not written as itself: returns its length and sets *code (-1: not known); 0: it
+ * is. */
 static size_t special(const source *s, size_t at, int32_t *code)
 {
     const unsigned char c = (unsigned char)s->raw[at];
@@ -119,7 +121,8 @@ static void add_code(source *s, int32_t code, size_t at, size_t length)
 static void add_hyphenated(source *s, size_t at, size_t length)
 {
     size_t last = at;
-    while (last > s->plain && ((unsigned char)s->raw[--last] & 0xC0) == 0x80) {}
+    while (last > s->plain && ((unsigned char)s->raw[--last] & 0xC0) == 0x80) {
+    }
     if (last == at) { /* nothing before it */
         ganz_skeleton_text(s->out, "", 0, s->raw + at, length);
         return;
@@ -202,7 +205,8 @@ static bool escape(ganz_text *out, const char *text, size_t bytes, ganz_html_cha
         if (step > 1 && charset != GANZ_HTML_UTF8) as = number, snprintf(number, sizeof number, "&#%d;", (int)code);
         const size_t next = at + (step > 0 ? (size_t)step : 1);
         if (as) {
-            if (!ganz_text_append(out, text + plain, at - plain) || !ganz_text_append(out, as, strlen(as))) return false;
+            if (!ganz_text_append(out, text + plain, at - plain) || !ganz_text_append(out, as, strlen(as)))
+                return false;
             plain = next;
         }
         at = next;

@@ -1,5 +1,5 @@
-/* Open elements. Searches look at the innermost 256 only, so that deep nesting costs no more than linear time; the standard
- * lets browsers have such a limit too. */
+/* Open elements. Searches look at the innermost 256 only, so that deep nesting costs no more than linear time; the
+ * standard lets browsers have such a limit too. */
 #include <string.h>
 
 #include "document/html_tree.h"
@@ -25,7 +25,10 @@ bool ganz_html_foreign(const ganz_html_tree *tree)
     return top->foreign && !top->host;
 }
 
-static size_t search_end(const ganz_html_tree *tree) { return tree->count > SEARCH_DEPTH ? tree->count - SEARCH_DEPTH : 0; }
+static size_t search_end(const ganz_html_tree *tree)
+{
+    return tree->count > SEARCH_DEPTH ? tree->count - SEARCH_DEPTH : 0;
+}
 
 /* ---- start tags --------------------------------------------------------------------------------- */
 
@@ -51,7 +54,8 @@ static void leave_foreign(ganz_html_tree *tree)
 /* Elements of svg and math that hold HTML again. */
 static bool is_host(const ganz_html_token *token)
 {
-    static const char *const names[] = {"foreignobject", "desc", "title", "annotation-xml", "mi", "mo", "mn", "ms", "mtext"};
+    static const char *const names[] = {"foreignobject", "desc", "title", "annotation-xml", "mi", "mo", "mn", "ms",
+                                        "mtext"};
     for (size_t i = 0; i < GANZ_COUNT(names); i++)
         if (ganz_html_is(ganz_html_name(token), token->name_bytes, names[i])) return true;
     return false;
@@ -74,7 +78,8 @@ static bool told_to_translate(const ganz_html_token *token, bool translate)
     ganz_html_attribute a;
     bool told = translate, by_class = false;
     for (size_t at = 0; ganz_html_attribute_next(token, &at, &a);) {
-        if (ganz_html_is(a.name, a.name_bytes, "class")) by_class = by_class || has_word(a.value, a.value_bytes, "notranslate");
+        if (ganz_html_is(a.name, a.name_bytes, "class"))
+            by_class = by_class || has_word(a.value, a.value_bytes, "notranslate");
         if (!ganz_html_is(a.name, a.name_bytes, "translate")) continue;
         if (ganz_html_is(a.value, a.value_bytes, "no")) told = false;
         if (a.value_bytes == 0 || ganz_html_is(a.value, a.value_bytes, "yes")) told = true;
@@ -116,7 +121,8 @@ bool ganz_html_start(ganz_html_tree *tree, const ganz_html_token *token, ganz_ht
 
 /* ---- end tags ----------------------------------------------------------------------------------- */
 
-/* The place of the element that the end tag ends, from 1; 0: none. *across: others than inline elements are open in it. */
+/* The place of the element that the end tag ends, from 1; 0: none. *across: others than inline elements are open in it.
+ */
 static size_t find_ended(const ganz_html_tree *tree, int number, const ganz_html_element *ended, bool *across)
 {
     const size_t stop = search_end(tree);

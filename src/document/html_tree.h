@@ -1,4 +1,5 @@
-/* The elements that are open at a place of a page, and what holds inside of them: translated or not, white space, XML. */
+/* The elements that are open at a place of a page, and what holds inside of them: translated or not, white space, XML.
+ */
 #ifndef GANZ_DOCUMENT_HTML_TREE_H
 #define GANZ_DOCUMENT_HTML_TREE_H
 
@@ -27,8 +28,8 @@ const ganz_html_open *ganz_html_innermost(const ganz_html_tree *tree);
 /* Inside svg or math, where tags are XML's. */
 bool ganz_html_foreign(const ganz_html_tree *tree);
 
-/* A start tag: ends what it ends and opens the element; false when memory is out. *opened: what holds in the element, also
- * for one that is empty and does not stay open; *stays says whether it does. */
+/* A start tag: ends what it ends and opens the element; false when memory is out. *opened: what holds in the element,
+ * also for one that is empty and does not stay open; *stays says whether it does. */
 bool ganz_html_start(ganz_html_tree *tree, const ganz_html_token *token, ganz_html_open *opened, bool *stays);
 /* An end tag: ends the element, if one is open that it can end, and most of those inside. */
 void ganz_html_end(ganz_html_tree *tree, const ganz_html_token *token);

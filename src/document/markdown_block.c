@@ -1,6 +1,6 @@
-/* Blocks of Markdown, line by line, as CommonMark describes it: each line first goes through the quotes and list items that
- * are open, then may begin new ones, and what is left of it belongs to a leaf. Nesting is bounded, so that each line is
- * looked at a bounded number of times. */
+/* Blocks of Markdown, line by line, as CommonMark describes it: each line first goes through the quotes and list items
+ * that are open, then may begin new ones, and what is left of it belongs to a leaf. Nesting is bounded, so that each
+ * line is looked at a bounded number of times. */
 #include "document/markdown_block.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct container {
 /* A place in a line. Columns count a tab as white space up to the next multiple of four. */
 typedef struct cursor {
     const char *file;
-    size_t at, end;    /* of the line, without its line end */
+    size_t at, end; /* of the line, without its line end */
     size_t column;
     size_t rest_of_tab; /* columns of a tab before `at` that are not used up */
 } cursor;
@@ -32,7 +32,8 @@ typedef struct scanner {
     size_t count;
     container containers[NESTING];
     size_t depth;
-    size_t keep; /* so many of these the line is in; the others end with the open paragraph, unless the line goes on with it */
+    size_t keep; /* so many of these the line is in; the others end with the open paragraph, unless the line goes on
+                    with it */
     leaf_kind leaf;
     size_t first_line; /* of an open paragraph, in out->lines */
     size_t html_begin, html_end;
@@ -365,7 +366,8 @@ static bool begin_blocks(scanner *s, cursor *c)
         if (first >= c->end || indent >= CODE_INDENT) return false;
         if (begin_whole_line(s, c, first, in_paragraph)) return true;
         if (s->keep >= NESTING) return false;
-        if (!begin_quote(s, c, first) && !begin_item(s, c, first, in_paragraph) && !begin_footnote(s, c, first)) return false;
+        if (!begin_quote(s, c, first) && !begin_item(s, c, first, in_paragraph) && !begin_footnote(s, c, first))
+            return false;
     }
 }
 

@@ -1,5 +1,5 @@
-/* Emphasis, by CommonMark's method of delimiter runs: runs are a list; each one that can close looks back for one that can
- * open, and what was searched in vain is not searched again, which makes it linear. */
+/* Emphasis, by CommonMark's method of delimiter runs: runs are a list; each one that can close looks back for one that
+ * can open, and what was searched in vain is not searched again, which makes it linear. */
 #include "document/markdown_emphasis.h"
 
 #include <string.h>
@@ -11,9 +11,9 @@
 struct ganz_md_delimiter {
     char mark;
     bool opens, closes;
-    uint32_t begin, end;    /* what is left of the run */
-    uint32_t length;        /* of the whole run */
-    int before, after;      /* in the list, from 1; 0: none */
+    uint32_t begin, end; /* what is left of the run */
+    uint32_t length;     /* of the whole run */
+    int before, after;   /* in the list, from 1; 0: none */
 };
 
 void ganz_md_delimiters_close(ganz_md_delimiters *d)

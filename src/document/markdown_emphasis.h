@@ -17,8 +17,8 @@ enum { GANZ_MD_MARK_OPENS = 1, GANZ_MD_MARK_CLOSES = 2, GANZ_MD_MARK_DOUBLE = 4 
 
 /* A run text[begin, end) of one character; false: memory is out. */
 bool ganz_md_add_run(ganz_md_delimiters *d, const char *text, size_t bytes, size_t begin, size_t end);
-/* Pairs the runs behind number `bottom` and forgets them. marks (bytes of the text): the first byte of each mark is set to
- * OPENS or CLOSES, with DOUBLE for "**". */
+/* Pairs the runs behind number `bottom` and forgets them. marks (bytes of the text): the first byte of each mark is set
+ * to OPENS or CLOSES, with DOUBLE for "**". */
 void ganz_md_pair_runs(ganz_md_delimiters *d, int bottom, uint8_t *marks);
 void ganz_md_delimiters_close(ganz_md_delimiters *d);
 

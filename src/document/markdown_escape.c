@@ -1,5 +1,5 @@
-/* Writing text as Markdown. A backslash goes before what could be a mark where it stands; each piece of text is taken to
- * stand at the beginning of a line, since the end of the line before it may have been kept. */
+/* Writing text as Markdown. A backslash goes before what could be a mark where it stands; each piece of text is taken
+ * to stand at the beginning of a line, since the end of the line before it may have been kept. */
 #include "document/markdown_escape.h"
 
 #include <string.h>
@@ -109,13 +109,23 @@ static bool ends_title(const place *p, const char *quotes)
 static bool escape_title(ganz_text *out, const char *text, size_t bytes, const char *quotes)
 {
     for (place p = {.text = text, .bytes = bytes}; p.at < bytes; p.at++)
-        if ((ends_title(&p, quotes) && !ganz_text_append(out, "\\", 1)) || !ganz_text_append(out, text + p.at, 1)) return false;
+        if ((ends_title(&p, quotes) && !ganz_text_append(out, "\\", 1)) || !ganz_text_append(out, text + p.at, 1))
+            return false;
     return true;
 }
 
-static bool escape_double(ganz_text *out, const char *text, size_t bytes) { return escape_title(out, text, bytes, "\"|"); }
-static bool escape_single(ganz_text *out, const char *text, size_t bytes) { return escape_title(out, text, bytes, "'|"); }
-static bool escape_round(ganz_text *out, const char *text, size_t bytes) { return escape_title(out, text, bytes, "()|"); }
+static bool escape_double(ganz_text *out, const char *text, size_t bytes)
+{
+    return escape_title(out, text, bytes, "\"|");
+}
+static bool escape_single(ganz_text *out, const char *text, size_t bytes)
+{
+    return escape_title(out, text, bytes, "'|");
+}
+static bool escape_round(ganz_text *out, const char *text, size_t bytes)
+{
+    return escape_title(out, text, bytes, "()|");
+}
 
 ganz_escape_text *ganz_md_escape_title(char quote)
 {

@@ -51,7 +51,9 @@ static bool begins_attribute(char c) { return ganz_ascii_letter(c) || c == '_' |
 static size_t attribute_end(const char *text, size_t at, size_t bytes)
 {
     if (at >= bytes || !begins_attribute(text[at])) return 0;
-    while (at < bytes && (begins_attribute(text[at]) || ganz_ascii_digit(text[at]) || text[at] == '.' || text[at] == '-')) at++;
+    while (at < bytes &&
+           (begins_attribute(text[at]) || ganz_ascii_digit(text[at]) || text[at] == '.' || text[at] == '-'))
+        at++;
     const size_t equals = skip_space(text, at, bytes);
     if (equals >= bytes || text[equals] != '=') return at;
     return value_end(text, skip_space(text, equals + 1, bytes), bytes);
@@ -124,7 +126,8 @@ static size_t address_end(const char *text, size_t at, size_t bytes)
 static size_t mail_end(const char *text, size_t at, size_t bytes)
 {
     size_t mark = at + 1;
-    while (mark < bytes && text[mark] && (ganz_ascii_alnum(text[mark]) || strchr(".!#$%&'*+/=?^_`{|}~-", text[mark]))) mark++;
+    while (mark < bytes && text[mark] && (ganz_ascii_alnum(text[mark]) || strchr(".!#$%&'*+/=?^_`{|}~-", text[mark])))
+        mark++;
     if (mark == at + 1 || mark >= bytes || text[mark] != '@') return 0;
     size_t end = mark + 1;
     while (end < bytes && (ganz_ascii_alnum(text[end]) || text[end] == '-' || text[end] == '.')) end++;

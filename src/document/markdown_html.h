@@ -9,7 +9,8 @@ typedef struct ganz_md_html_state {
     bool no_comment, no_instruction, no_declaration, no_data;
 } ganz_md_html_state;
 
-/* Length of the tag, comment, instruction, declaration or CDATA section that begins with the "<" at text[at]; 0: none. */
+/* Length of the tag, comment, instruction, declaration or CDATA section that begins with the "<" at text[at]; 0: none.
+ */
 size_t ganz_md_html_length(const char *text, size_t at, size_t bytes, ganz_md_html_state *state);
 
 /* Length of <https://...> or <name@host>; 0: none. */

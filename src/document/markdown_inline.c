@@ -1,5 +1,5 @@
-/* One pass over the text. Brackets wait on a stack for their partners, runs of "*" in a list (markdown_emphasis.c); whatever
- * has to be searched for further on and is not there is remembered as missing, so that the pass is linear. */
+/* One pass over the text. Brackets wait on a stack for their partners, runs of "*" in a list (markdown_emphasis.c);
+ * whatever has to be searched for further on and is not there is remembered as missing, so that the pass is linear. */
 #include "document/markdown_inline.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ typedef struct scanner {
     size_t last_ticks[BACKTICKS + 1]; /* last run of each length, once it is known */
     bool ticks_known;
     ganz_md_item nowhere; /* when memory is out */
-    int vain; /* searches for end tags that found none */
+    int vain;             /* searches for end tags that found none */
 } scanner;
 
 /* ---- items -------------------------------------------------------------------------------------- */
@@ -169,8 +169,8 @@ static bool begins_raised(const scanner *s, size_t at)
     return ganz_html_is(s->text + at + 1, 3, "sup") || ganz_html_is(s->text + at + 1, 3, "sub");
 }
 
-/* 2<sup>30</sup>, H<sub>2</sub>O: what touches a word and is at most one itself would become part of it. Alone it is carried
- * as it is, inside a word with the word. False: it is no such thing. */
+/* 2<sup>30</sup>, H<sub>2</sub>O: what touches a word and is at most one itself would become part of it. Alone it is
+ * carried as it is, inside a word with the word. False: it is no such thing. */
 static bool take_raised(scanner *s)
 {
     size_t begin = s->at, end = s->at;

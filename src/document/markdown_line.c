@@ -128,7 +128,8 @@ static bool is_raw_tag(const char *line, size_t bytes)
 static bool is_lone_tag(const char *line, size_t bytes)
 {
     ganz_md_html_state state = {0};
-    const size_t length = bytes > 1 && line[1] != '!' && line[1] != '?' ? ganz_md_html_length(line, 0, bytes, &state) : 0;
+    const size_t length =
+        bytes > 1 && line[1] != '!' && line[1] != '?' ? ganz_md_html_length(line, 0, bytes, &state) : 0;
     return length > 0 && ganz_md_blank(line + length, bytes - length);
 }
 
@@ -156,8 +157,8 @@ bool ganz_md_html_closes(const char *line, size_t bytes, int kind)
 {
     switch (kind) {
     case 1:
-        return contains(line, bytes, "</script>") || contains(line, bytes, "</pre>") || contains(line, bytes, "</style>") ||
-               contains(line, bytes, "</textarea>");
+        return contains(line, bytes, "</script>") || contains(line, bytes, "</pre>") ||
+               contains(line, bytes, "</style>") || contains(line, bytes, "</textarea>");
     case 2: return contains(line, bytes, "-->");
     case 3: return contains(line, bytes, "?>");
     case 4: return contains(line, bytes, ">");

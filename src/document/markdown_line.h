@@ -1,5 +1,5 @@
-/* What one line of Markdown is: CommonMark's blocks, and tables, footnotes and mathematics as GitHub and others have them.
- * Lines come without their line end and without the white space before them. */
+/* What one line of Markdown is: CommonMark's blocks, and tables, footnotes and mathematics as GitHub and others have
+ * them. Lines come without their line end and without the white space before them. */
 #ifndef GANZ_DOCUMENT_MARKDOWN_LINE_H
 #define GANZ_DOCUMENT_MARKDOWN_LINE_H
 
@@ -29,13 +29,14 @@ typedef struct ganz_md_fence {
 bool ganz_md_fence_opens(const char *line, size_t bytes, ganz_md_fence *fence);
 bool ganz_md_fence_closes(const char *line, size_t bytes, const ganz_md_fence *fence);
 
-/* The beginning of HTML, as one of CommonMark's seven kinds; 0: it is not. The seventh cannot follow a paragraph's line. */
+/* The beginning of HTML, as one of CommonMark's seven kinds; 0: it is not. The seventh cannot follow a paragraph's
+ * line. */
 int ganz_md_html_opens(const char *line, size_t bytes, bool in_paragraph);
 /* Kinds 1 to 5: the line is the last. Kinds 6 and 7 end before a blank line. */
 bool ganz_md_html_closes(const char *line, size_t bytes, int kind);
 
-/* Length of "-", "+", "*", "12." or "12)" with white space or nothing behind it; 0: no item. in_paragraph: whether it may
- * follow a paragraph's line decides too. */
+/* Length of "-", "+", "*", "12." or "12)" with white space or nothing behind it; 0: no item. in_paragraph: whether it
+ * may follow a paragraph's line decides too. */
 size_t ganz_md_item_mark(const char *line, size_t bytes, bool in_paragraph);
 /* Length of "[ ] " or "[x] " with the white space behind it; 0: no task. */
 size_t ganz_md_task(const char *line, size_t bytes);

@@ -17,8 +17,8 @@ bool ganz_md_link_target(const char *text, size_t at, size_t bytes, ganz_md_targ
 /* Length of "[label]" at text[at] with what is between the brackets; 0: none. */
 size_t ganz_md_label_length(const char *text, size_t at, size_t bytes);
 
-/* "[label]: address "title"" at text[0], the lines of a paragraph; returns its length with the last line's end, and sets the
- * label. 0: it is none. */
+/* "[label]: address "title"" at text[0], the lines of a paragraph; returns its length with the last line's end, and
+ * sets the label. 0: it is none. */
 size_t ganz_md_definition(const char *text, size_t bytes, const char **label, size_t *label_bytes);
 
 /* Labels are equal without case and with any white space; false: memory is out. */

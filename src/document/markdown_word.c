@@ -107,7 +107,8 @@ static size_t emoji_length(const char *text, size_t at, size_t bytes)
     return end + 1 < bytes && ganz_ascii_alnum(text[end + 1]) ? 0 : end + 1 - at;
 }
 
-size_t ganz_md_word_length(const char *text, size_t at, size_t bytes, ganz_md_word_state *state, size_t *before, size_t *behind)
+size_t ganz_md_word_length(const char *text, size_t at, size_t bytes, ganz_md_word_state *state, size_t *before,
+                           size_t *behind)
 {
     size_t length = 0, edge = 0;
     switch (text[at]) {

@@ -309,8 +309,12 @@ static bool cut_parts(tree *t)
 
 /* ---- writing it out ----------------------------------------------------------------------------- */
 
-/* A word that is not translated: two of them that were apart must not touch ("`a``b`" is something else in Markdown). */
-static bool is_opaque(const ganz_insert *x) { return x->kind == GANZ_INSERT_RUN && x->run && x->run->kind == GANZ_RUN_OPAQUE; }
+/* A word that is not translated: two of them that were apart must not touch ("`a``b`" is something else in Markdown).
+ */
+static bool is_opaque(const ganz_insert *x)
+{
+    return x->kind == GANZ_INSERT_RUN && x->run && x->run->kind == GANZ_RUN_OPAQUE;
+}
 
 static void insert(tree *t, ganz_insert x)
 {
@@ -319,7 +323,8 @@ static void insert(tree *t, ganz_insert x)
     if (x.until < x.at) x.until = x.at;
     ganz_insert *const last = t->out->count > 0 ? &t->out->items[t->out->count - 1] : NULL;
     if (last && last->space_after && last->until == x.at) x.space_before = false;
-    if (last && last->until == x.at && is_opaque(last) && is_opaque(&x) && last->run->end != x.run->begin) x.space_before = !last->space_after;
+    if (last && last->until == x.at && is_opaque(last) && is_opaque(&x) && last->run->end != x.run->begin)
+        x.space_before = !last->space_after;
     if (!ganz_grow((void **)&t->out->items, &t->out->capacity, t->out->count + 1, sizeof x)) {
         t->failed = true;
         return;

@@ -263,7 +263,10 @@ void ganz_skeleton_text(ganz_skeleton *s, const char *text, size_t bytes, const 
     add_run(s, f, good ? atom : mark, text, good ? bytes : 0);
 }
 
-static bool touches(const ganz_run *r, const ganz_run *next) { return !r->inside && !next->inside && r->raw + r->raw_bytes == next->raw; }
+static bool touches(const ganz_run *r, const ganz_run *next)
+{
+    return !r->inside && !next->inside && r->raw + r->raw_bytes == next->raw;
+}
 
 /* A pair around nothing but a word that is not translated, as in [`x`](y), is one such word. */
 static void join_opaque(frame *f)

@@ -89,7 +89,8 @@ typedef enum ganz_mark_kind {
                         order */
     GANZ_MARK_EMPTY, /* <img>, a comment, a footnote's anchor: a place between two characters */
     GANZ_MARK_BREAK  /* a place where the text is cut (the next cue of a subtitle): white space for the sentence, which
-                        goes on behind it. Breaks stay in order, and none is without words on both sides if words last */
+                        goes on behind it. Breaks stay in order, and none is without words on both sides if words
+                        last */
 } ganz_mark_kind;
 
 /* A mark that is carried along unseen by the model. name: a number of the reader's for each kind of element. */

@@ -105,7 +105,8 @@ ganz_status ganz_container_verify(const ganz_container *container, ganz_error *e
 /* ---- writing ------------------------------------------------------------------------------------ */
 
 /* Declare all tensors, then write their data in the same order; the file appears under its name, whole,
- * when ganz_writer_finish succeeds, which reads it again first and compares all of it. Only regular files can be written: the header is completed last. */
+ * when ganz_writer_finish succeeds, which reads it again first and compares all of it. Only regular files can be
+ * written: the header is completed last. */
 typedef struct ganz_writer ganz_writer;
 
 /* checksums: leave one for each tensor in the metadata ("xxh3:NAME"). The header has one in any case. */

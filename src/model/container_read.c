@@ -97,8 +97,7 @@ static ganz_status read_shape(const ganz_container *c, ganz_json_reader *r, ganz
             return ganz_fail(err, GANZ_ELIMIT, "%s: tensor %.80s: more than %d dimensions", c->name, e->name,
                              GANZ_CONTAINER_RANK);
         int64_t *const dim = &e->dims[e->rank++];
-        if (!ganz_json_int(r, dim) || *dim < 0)
-            return refuse(c, r, e->name, "a dimension is no whole number", err);
+        if (!ganz_json_int(r, dim) || *dim < 0) return refuse(c, r, e->name, "a dimension is no whole number", err);
     }
     return r->wrong ? bad_json(c, r, err) : GANZ_OK;
 }

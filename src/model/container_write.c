@@ -361,7 +361,8 @@ static ganz_status check_meaning(const ganz_writer *w, ganz_error *err)
 }
 
 /* Leaves the hash of the bytes [offset, offset + bytes) of the file in w->hash. */
-static ganz_status hash_again(const ganz_writer *w, uint64_t offset, uint64_t bytes, unsigned char *room, ganz_error *err)
+static ganz_status hash_again(const ganz_writer *w, uint64_t offset, uint64_t bytes, unsigned char *room,
+                              ganz_error *err)
 {
     XXH3_64bits_reset(w->hash);
     while (bytes > 0) {

@@ -111,7 +111,8 @@ static bool read_digits(ganz_json_reader *r, int64_t *negative)
     *negative = 0;
     const bool zero = *r->at == '0';
     while (is_digit(r)) {
-        if (__builtin_mul_overflow(*negative, 10, negative) || __builtin_sub_overflow(*negative, *r->at - '0', negative))
+        if (__builtin_mul_overflow(*negative, 10, negative) ||
+            __builtin_sub_overflow(*negative, *r->at - '0', negative))
             return say(r, "a number beyond 64 bits");
         r->at++;
         if (zero && is_digit(r)) return say(r, "a number that begins with 0");

@@ -36,7 +36,7 @@ typedef struct ganz_json_writer {
     bool failed; /* memory ran out: all later calls do nothing */
 } ganz_json_writer;
 
-void ganz_json_put(ganz_json_writer *writer, const char *plain); /* punctuation, as it is */
+void ganz_json_put(ganz_json_writer *writer, const char *plain);                         /* punctuation, as it is */
 void ganz_json_put_text(ganz_json_writer *writer, const char *prefix, const char *text); /* one string of the two */
 void ganz_json_put_int(ganz_json_writer *writer, int64_t number);
 

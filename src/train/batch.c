@@ -177,7 +177,8 @@ static ganz_status add_row(ganz_loader *l, ganz_batch *b, uint32_t from, uint32_
         const uint32_t pair = l->plan.pairs[i];
         const int n = (int)ganz_corpus_source(l->corpus, pair), m = (int)ganz_corpus_target(l->corpus, pair);
         GANZ_ASSERT(l->source.count + n <= l->capacity && l->target.count + m <= l->capacity);
-        GANZ_TRY(ganz_corpus_ids(l->corpus, pair, l->source.ids + l->source.count, l->target.ids + l->target.count, err));
+        GANZ_TRY(
+            ganz_corpus_ids(l->corpus, pair, l->source.ids + l->source.count, l->target.ids + l->target.count, err));
         const int target_from = l->target.count;
         add_segment(&l->source, b->segments, n, b->packed_rows, &source_slot);
         add_segment(&l->target, b->segments, m, b->packed_rows, &target_slot);

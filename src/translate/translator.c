@@ -219,7 +219,7 @@ static ganz_status take_piece(ganz_translator *t, rest *r, ganz_error *err)
         GANZ_TRY(ganz_vocab_encode_sentence(t->model->vocab, GANZ_SOURCE, p.text, p.bytes, &t->ids, err));
         const size_t ids = t->ids.count - from - 1; /* without the end mark */
         const size_t parts = (ids + most - 1) / most, equal = parts > 0 ? taken / parts * 9 / 8 : 0;
-        if (ids > 0) r->room = taken * most / ids;        /* less than was taken if it was too much */
+        if (ids > 0) r->room = taken * most / ids;          /* less than was taken if it was too much */
         if (ids > most && equal < r->room) r->room = equal; /* so that the last part is no scrap */
         if (ids > most) continue;
         if (ids == 0) t->ids.count = from;
