@@ -367,7 +367,7 @@ static void packing_is_first_fit_over_open_rows(void **state)
     ganz_corpus *c = make_corpus("v", shapes, 7, 1, one);
     ganz_plan plan;
     ganz_error err;
-    OK(ganz_plan_pack(c, order, 7, 8, 2, &plan, &err));
+    OK(ganz_plan_pack(&(ganz_pair_list){c, order, 7}, 8, 2, &plan, &err));
     assert_int_equal(plan.units, 4);
     assert_int_equal(plan.count, 7);
     assert_memory_equal(plan.pairs, packed, sizeof packed);

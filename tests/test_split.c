@@ -1,9 +1,8 @@
-/* Lines before they are translated: where they are cut, words that are too long to be any, the numbers of words. */
+/* Lines before they are translated: where they are cut, and words that are too long to be any. */
 #include "test.h"
 
 #include <string.h>
 
-#include "translate/align.h"
 #include "translate/split.h"
 
 static void cuts_are_good(void **state)

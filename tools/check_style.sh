@@ -60,14 +60,19 @@ read -r -d '' measure <<'AWK'
   }
   END {
     for (f in length_of) {
-      if (length_of[f] > longest) { longest = length_of[f]; name = f }
       if (length_of[f] > 700) { print "style: " f ": " length_of[f] " lines"; bad = 1 }
     }
     for (i = int(n / 2); i > 0; i--) sift(i, n)
     for (m = n; m > 1; m--) { v = sizes[1]; sizes[1] = sizes[m]; sizes[m] = v; sift(1, m - 1) }
     median = sizes[int((n + 1) / 2)]; p95 = sizes[int(n * 0.95)]
-    printf "style: %s: %d files, %d lines (%d%% comments), longest %d (%s)\n", where, files, lines,
-      100 * comments / lines, longest, name
+    printf "style: %s: %d files, %d lines (%d%% comments); the longest:", where, files, lines, 100 * comments / lines
+    for (i = 0; i < 3; i++) {
+      longest = 0
+      for (f in length_of) if (length_of[f] > longest) { longest = length_of[f]; name = f }
+      printf "%s %s %d", i ? "," : "", name, longest
+      delete length_of[name]
+    }
+    print ""
     printf "style: %s: %d functions, median %d, p95 %d, longest %d lines; %d with more than six parameters\n", where, n,
       median, p95, sizes[n], wide
     at_most("the median of functions", median, median_limit)
@@ -88,8 +93,9 @@ check() {
 }
 
 status=0
-check src 8 23 28 src || status=1
+check src 8 23 22 src || status=1
 check "the rest" 13 36 5 include cli tests bench fuzz examples || status=1
-wide=$(every src include cli tests bench fuzz examples | xargs awk 'length($0) > 120 {print FILENAME ":" FNR}')
+wide=$(every src include cli tests bench fuzz examples | \
+  LC_ALL=C.UTF-8 xargs awk 'length($0) > 120 && !/"|\\$/ {print FILENAME ":" FNR}') # texts and macros are set otherwise
 [ -z "$wide" ] || { echo "$wide" | sed 's/^/style: more than 120 columns: /'; status=1; }
 exit $status

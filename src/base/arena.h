@@ -1,4 +1,4 @@
-/* Bump allocation in one block that somebody else owns or that the arena took from the heap.
+/* Bump allocation in one block that the caller owns or that the arena took from the heap.
  *
  *   base                     used                      size
  *   | object | object | ...   |  free ................  |

@@ -1,4 +1,4 @@
-/* What every file may rely on: status and sentence, asserts, checked sizes, memory, `real`. */
+/* Included by every file: status and sentence, asserts, checked sizes, memory, `real`. */
 #ifndef GANZ_BASE_BASE_H
 #define GANZ_BASE_BASE_H
 
@@ -73,7 +73,7 @@ static inline size_t ganz_round_up(size_t n, size_t multiple) { return (n + mult
 void *ganz_alloc(size_t count, size_t size) __attribute__((malloc));
 void *ganz_realloc(void *old, size_t count, size_t size);
 void *ganz_alloc_aligned(size_t bytes); /* GANZ_ALIGN; not zeroed; freed by ganz_free */
-/* The same for what is large, long-lived and read from end to end: on large pages where the system has them. */
+/* The same for large, long-lived blocks that are read from end to end: on large pages where the system has them. */
 void *ganz_alloc_large(size_t bytes);
 char *ganz_strdup(const char *text);
 void ganz_free(void *memory);

@@ -80,7 +80,7 @@ ganz_status ganz_fail_errno(ganz_error *err, const char *what, const char *path)
 }
 
 /* Atomic without locks, so that a signal handler may set a flag that another thread looks at. Sequentially consistent:
- * results that were written before a flag was set are seen by whoever sees it set. */
+ * results that were written before a flag was set are seen by every thread that sees it set. */
 void ganz_flag_set(ganz_flag *flag) { __atomic_store_n(&flag->set, 1, __ATOMIC_SEQ_CST); }
 void ganz_flag_clear(ganz_flag *flag) { __atomic_store_n(&flag->set, 0, __ATOMIC_SEQ_CST); }
 bool ganz_flag_is_set(const ganz_flag *flag) { return flag && __atomic_load_n(&flag->set, __ATOMIC_SEQ_CST) != 0; }

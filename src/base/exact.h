@@ -1,5 +1,5 @@
 /* Exponentials and logarithms that have the same bits on every machine: + - * / and conversions only, each rounded by
- * itself. What translation computes uses these; libm's last digits depend on its version and on the processor. */
+ * itself. Translation uses these alone; libm's last digits depend on its version and on the processor. */
 #ifndef GANZ_BASE_EXACT_H
 #define GANZ_BASE_EXACT_H
 

@@ -32,7 +32,7 @@ void ganz_map_close(ganz_map *map);
 /* Lets the system drop pages of a mapping from memory; they come back from the file when touched. */
 void ganz_map_forget(const void *data, size_t bytes);
 
-/* ---- reading numbers from a block that nobody vouches for --------------------------------------- */
+/* ---- reading numbers from untrusted blocks ------------------------------------------------------ */
 
 typedef struct ganz_reader {
     const unsigned char *data;

@@ -1,6 +1,6 @@
 /* The pool. Shares of a run are claimed, by the caller too: a worker that sleeps, or that the system keeps from
- * running, holds nobody up. Workers look for the next run a little while before they sleep, as runs often follow each
- * other closely. */
+ * running, holds up no other thread. Workers look for the next run a little while before they sleep, as runs often
+ * follow each other closely. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/thread.h"
 
@@ -25,7 +25,7 @@ struct ganz_pool {
     int threads;
     int looks;               /* 0 where threads do not have a core each */
     worker *workers;         /* (threads - 1); the caller is worker 0 */
-    _Atomic uint64_t ticket; /* number of the run in the upper half; shares that nobody has claimed in the lower */
+    _Atomic uint64_t ticket; /* number of the run in the upper half; shares not claimed yet in the lower */
     atomic_int unfinished;   /* shares of the run */
     atomic_int sleeping;     /* workers that want `begin` */
     atomic_bool waiting;     /* the caller wants `done` */

@@ -19,6 +19,7 @@ typedef struct entity {
     uint16_t code;
 } entity;
 
+/* clang-format off */
 static const entity entities[] = {
     {"AElig", 1, 0xC6},     {"AMP", 1, 0x26},       {"Aacute", 1, 0xC1},    {"Abreve", 0, 0x102},
     {"Acirc", 1, 0xC2},     {"Acy", 0, 0x410},      {"Agrave", 1, 0xC0},    {"Alpha", 0, 0x391},
@@ -166,6 +167,7 @@ static const entity entities[] = {
     {"zacute", 0, 0x17A},   {"zcaron", 0, 0x17E},   {"zcy", 0, 0x437},      {"zdot", 0, 0x17C},
     {"zeta", 0, 0x3B6},     {"zhcy", 0, 0x436},     {"zwj", 0, 0x200D},     {"zwnj", 0, 0x200C},
 };
+/* clang-format on */
 
 static const entity *find(const char *name, size_t bytes)
 {

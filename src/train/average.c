@@ -5,7 +5,7 @@
 #include "base/surroundings.h"
 #include "train/checkpoint.h"
 
-/* The first model gives shape, vocabulary, texts and what is known of its training; shape and vocabulary of the others
+/* The first model gives shape, vocabulary, texts and the notes about its training; shape and vocabulary of the others
  * must be the same. */
 typedef struct mean {
     ganz_container *file; /* of the first: its texts are borrowed */

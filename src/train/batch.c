@@ -78,15 +78,16 @@ void ganz_loader_close(ganz_loader **it)
 static ganz_status make_units(ganz_loader *l, const uint32_t *pairs, uint32_t count, ganz_error *err)
 {
     const ganz_loader_options *const o = &l->options;
+    const ganz_pair_list list = {l->corpus, pairs, count};
     if (o->packed) {
-        GANZ_TRY(ganz_plan_pack(l->corpus, pairs, count, o->slots, o->open_rows, &l->plan, err));
+        GANZ_TRY(ganz_plan_pack(&list, o->slots, o->open_rows, &l->plan, err));
         ganz_plan_drop_long(l->corpus, o->slots, &l->plan);
         l->batches = ((uint64_t)l->plan.units + (uint64_t)o->rows - 1) / (uint64_t)o->rows;
         return GANZ_OK;
     }
     const int longest = o->max_length < o->tokens ? o->max_length : o->tokens;
-    GANZ_TRY(ganz_plan_bucket(l->corpus, pairs, count, o->tokens, longest, o->window, l->options.seed, l->at.epoch,
-                              &l->plan, err));
+    const ganz_buckets buckets = {o->tokens, longest, o->window, o->seed, l->at.epoch};
+    GANZ_TRY(ganz_plan_bucket(&list, &buckets, &l->plan, err));
     l->batches = l->plan.units;
     return GANZ_OK;
 }

@@ -5,7 +5,7 @@
 #include "train/corpus.h"
 
 /* Sentences laid end to end, without pads. A segment is one sentence; segment s of the source and segment s of
- * the target are a pair. A row is what padding would have made one: a packed row of several segments, or, for
+ * the target are a pair. A row is a line of the padded matrix: a packed row of several segments, or, for
  * sentences, one segment. All arrays belong to the loader and live until its next call. */
 typedef struct ganz_batch {
     int source_rows, target_rows; /* tokens */

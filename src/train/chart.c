@@ -188,7 +188,7 @@ static void lay_out(page *p, const ganz_chart *chart)
 
 /* ---- drawing ------------------------------------------------------------------------------------ */
 
-/* Text of the file with what XML needs escaped. */
+/* Text of the file, with the characters of XML escaped. */
 static ganz_status put_text(page *p, const char *text)
 {
     for (; *text; text++) {

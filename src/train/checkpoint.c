@@ -250,7 +250,8 @@ static ganz_status read_settings(const ganz_container *file, ganz_recipe *recipe
     return read_noted(file, true, recipe, err);
 }
 
-/* Who taught the model teaches nobody now: with its parameters but without its teacher it would be its own. */
+/* The teacher of the model is not taken over: with its parameters but without its teacher the model would be its own.
+ */
 ganz_status ganz_checkpoint_origin(const ganz_container *file, ganz_recipe *recipe, ganz_origin *origin,
                                    ganz_error *err)
 {
@@ -328,7 +329,7 @@ static ganz_status read_counters(const ganz_container *file, ganz_counters *coun
                      (long long)counters->phase);
 }
 
-/* A run that learns from somebody else, or begins with other scales, would end otherwise. Older files tell nothing. */
+/* A run with another teacher or other first scales would give another model. Older files have no sums. */
 static ganz_status compare_sums(const ganz_container *file, const ganz_run_parts *p, const ganz_counters *at,
                                 ganz_error *err)
 {
@@ -360,7 +361,7 @@ static ganz_status compare_kind(const ganz_container *file, const ganz_run_parts
                      kinds[quantized], kinds[!quantized]);
 }
 
-/* What only a run that quantizes has; and its lines, when they are of this validation set. */
+/* Tensors of runs that quantize; and the sums of lines, when they are of this validation set. */
 static ganz_status check_scales(const ganz_container *file, const ganz_run_parts *p, extras *found, ganz_error *err)
 {
     const int64_t scales = p->net->scales;

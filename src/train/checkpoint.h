@@ -44,7 +44,7 @@ ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *parts, 
 /* Settings of a checkpoint alone. */
 ganz_status ganz_checkpoint_recipe(const char *path, ganz_recipe *recipe, ganz_error *err);
 
-/* What a model file tells of its training. Settings it does not tell, those of quantization and learn_from are left as
+/* Notes of a model file about its training. Settings it does not have, those of quantization and learn_from are left as
  * they are. */
 typedef struct ganz_origin {
     bool recipe;
@@ -52,7 +52,7 @@ typedef struct ganz_origin {
 } ganz_origin;
 ganz_status ganz_checkpoint_origin(const ganz_container *file, ganz_recipe *recipe, ganz_origin *origin,
                                    ganz_error *err);
-/* Notes in a model that is being written what another one's file tells, for one that was made of it. */
+/* Copies these notes into a model that was made of that file. */
 ganz_status ganz_checkpoint_note_origin(ganz_writer *writer, const ganz_container *file, ganz_error *err);
 /* Takes over the optimizer's memory from a checkpoint of the same optimizer; *found false: it has none. */
 ganz_status ganz_checkpoint_slots(const ganz_container *file, const ganz_weights *weights, const ganz_optim *optim,

@@ -7,7 +7,7 @@
 
 enum { CHUNK = 4096 };
 
-/* The ids go to the file as they come; what tells where each pair lies waits in memory, 12 bytes a pair. */
+/* The ids go to the file as they come; offsets and lengths wait in memory, 12 bytes a pair. */
 struct ganz_corpus_writer {
     ganz_writer *file;
     char *path;

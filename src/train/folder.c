@@ -44,7 +44,7 @@ ganz_status ganz_folder_make(const ganz_folder *folder, ganz_error *err)
     return errno == EEXIST ? GANZ_OK : ganz_fail_errno(err, "make the folder", folder->path);
 }
 
-/* "last.safetensors.tmp.ab12CD": what an output is called before it has its name. */
+/* "last.safetensors.tmp.ab12CD": the name of an output that is not finished. */
 static bool is_leftover(const char *name)
 {
     static const char *const stems[] = {

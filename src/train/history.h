@@ -7,7 +7,7 @@
 /* Adds a line: step number, phase, and z of every operand. A file that is not there begins with the names. */
 ganz_status ganz_history_add(const char *path, const ganz_net *net, const ganz_weights *weights, int64_t step,
                              int phase, ganz_error *err);
-/* Cuts off what came after `step`: a run goes on from a checkpoint; 0: all, names too. Nothing to do when
+/* Cuts off lines after `step`: a run goes on from a checkpoint; 0: all, names too. Nothing to do when
  * there is no file. */
 ganz_status ganz_history_keep(const char *path, int64_t step, ganz_error *err);
 /* Draws them. Nothing is drawn when there is no file. */

@@ -114,7 +114,7 @@ static ganz_status keep_lines(ganz_log *log, int64_t keep, ganz_error *err)
 }
 
 /* Two runs in one folder would spoil each other. The lock ends with the process, however that ends. Not fcntl: its
- * locks also end when the file is closed after somebody in the process has read it. */
+ * locks also end when the file is closed by any other reader in the process. */
 static ganz_status take_lock(const ganz_log *log, ganz_error *err)
 {
     if (flock(log->file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)

@@ -21,12 +21,12 @@ typedef struct ganz_log {
     bool old;       /* of a version that knew no notes: it gets none */
 } ganz_log;
 
-/* Opens a log for appending with its first `keep` events; what follows them came after the checkpoint and is cut off.
+/* Opens a log for appending with its first `keep` events; later ones came after the checkpoint and are cut off.
  * keep 0 starts anew. A file that is no log, or in use by another run, is refused. */
 ganz_status ganz_log_open(ganz_log *log, const char *path, int64_t keep, ganz_error *err);
 void ganz_log_close(ganz_log *log);
 
-/* Each line is one write. note: of one line, or NULL; what is too long is cut. */
+/* Each line is one write. note: of one line, or NULL; a long one is cut. */
 ganz_status ganz_log_add(ganz_log *log, const ganz_log_record *record, const char *note, ganz_error *err);
 
 /* All events of a file; the caller frees *records. */

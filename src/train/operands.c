@@ -195,7 +195,7 @@ out:
     return status;
 }
 
-/* Attention weights were made again here, in double: what was clipped of them, the engine has counted itself. */
+/* Attention weights were made again here, in double; their clipped values were counted by the engine. */
 static void take_clipped(ganz_operands *o)
 {
     for (int i = 0; i < o->count; i++)

@@ -1,4 +1,4 @@
-/* What rounding does to the operands of an integer model while it translates. */
+/* Statistics of rounding: the operands of an integer model while it translates. */
 #ifndef GANZ_TRAIN_OPERANDS_H
 #define GANZ_TRAIN_OPERANDS_H
 
@@ -16,7 +16,7 @@ typedef struct ganz_operand_stats {
     double scale;
     int64_t values, clipped;
     double largest;       /* magnitude */
-    double signal, noise; /* sums of squares: of values, of what rounding and clipping took from them */
+    double signal, noise; /* sums of squares: of values, of their errors by rounding and clipping */
 } ganz_operand_stats;
 
 typedef struct ganz_operands {

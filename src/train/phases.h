@@ -1,4 +1,5 @@
-/* The phases of a run, as rows of a table: what is rounded, what learns, what is kept. Row 0 is plain training. */
+/* The phases of a run, as rows of a table: rounded operands, learning parameters, choice of the best model. Row 0 is
+ * plain training. */
 #ifndef GANZ_TRAIN_PHASES_H
 #define GANZ_TRAIN_PHASES_H
 

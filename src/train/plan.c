@@ -106,12 +106,12 @@ static void give_out(ganz_plan *plan, row *r)
 }
 
 /* The rows are a queue in a circle: open[(first + i) % room] for i < used, oldest first. */
-static void pack_all(const ganz_corpus *c, const uint32_t *pairs, uint32_t count, uint32_t slots, row *open,
-                     uint32_t room, ganz_plan *plan)
+static void pack_all(const ganz_pair_list *list, uint32_t slots, row *open, uint32_t room, ganz_plan *plan)
 {
     uint32_t first = 0, used = 0;
-    for (uint32_t p = 0; p < count; p++) {
-        const uint32_t source = ganz_corpus_source(c, pairs[p]), target = ganz_corpus_target(c, pairs[p]);
+    for (uint32_t p = 0; p < list->count; p++) {
+        const uint32_t pair = list->pairs[p];
+        const uint32_t source = ganz_corpus_source(list->corpus, pair), target = ganz_corpus_target(list->corpus, pair);
         row *r = NULL;
         for (uint32_t i = 0; i < used && !r; i++) {
             row *const at = &open[(first + i) % room];
@@ -126,30 +126,29 @@ static void pack_all(const ganz_corpus *c, const uint32_t *pairs, uint32_t count
             r = &open[(first + used++) % room];
             r->source = r->target = r->count = 0;
         }
-        r->pairs[r->count++] = pairs[p];
+        r->pairs[r->count++] = pair;
         r->source += source;
         r->target += target;
     }
     for (uint32_t i = 0; i < used; i++) give_out(plan, &open[(first + i) % room]);
 }
 
-ganz_status ganz_plan_pack(const ganz_corpus *corpus, const uint32_t *pairs, uint32_t count, int slots, int open_rows,
-                           ganz_plan *plan, ganz_error *err)
+ganz_status ganz_plan_pack(const ganz_pair_list *list, int slots, int open_rows, ganz_plan *plan, ganz_error *err)
 {
     GANZ_ASSERT(slots > 0 && open_rows > 0);
-    GANZ_TRY(make_room(plan, count, err));
+    GANZ_TRY(make_room(plan, list->count, err));
     row *const open = ganz_alloc((size_t)open_rows, sizeof *open);
     uint32_t *const items = ganz_alloc((size_t)open_rows * (size_t)slots, sizeof *items);
     if (open && items) {
         for (int i = 0; i < open_rows; i++) open[i].pairs = items + (size_t)i * (size_t)slots;
-        pack_all(corpus, pairs, count, (uint32_t)slots, open, (uint32_t)open_rows, plan);
+        pack_all(list, (uint32_t)slots, open, (uint32_t)open_rows, plan);
     } else {
         ganz_plan_free(plan);
     }
     const bool packed = open && items;
     ganz_free(items);
     ganz_free(open);
-    return packed ? GANZ_OK : no_memory(count, err);
+    return packed ? GANZ_OK : no_memory(list->count, err);
 }
 
 static bool is_long(const ganz_corpus *c, uint32_t pair, uint32_t length)
@@ -185,25 +184,26 @@ static int order_by_key(const void *left, const void *right)
 }
 
 /* Longer side first in the key, then the source, then the place in the window: no two keys are equal. */
-static void sort_window(const ganz_corpus *c, const uint32_t *pairs, uint32_t count, uint64_t *keys)
+static void sort_window(const ganz_pair_list *window, uint64_t *keys)
 {
     const uint32_t most = (1u << 20) - 1;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t source = ganz_corpus_source(c, pairs[i]), target = ganz_corpus_target(c, pairs[i]);
+    for (uint32_t i = 0; i < window->count; i++) {
+        const uint32_t source = ganz_corpus_source(window->corpus, window->pairs[i]);
+        const uint32_t target = ganz_corpus_target(window->corpus, window->pairs[i]);
         const uint32_t longer = source > target ? source : target;
         keys[i] = (uint64_t)(longer < most ? longer : most) << 44 | (uint64_t)(source < most ? source : most) << 24 | i;
     }
-    qsort(keys, count, sizeof *keys, order_by_key);
+    qsort(keys, window->count, sizeof *keys, order_by_key);
 }
 
 /* Appends the pairs of one sorted window as units. */
-static void cut_window(const ganz_corpus *c, const uint32_t *pairs, uint32_t count, const uint64_t *keys,
-                       uint32_t tokens, uint32_t longest, ganz_plan *plan)
+static void cut_window(const ganz_pair_list *window, const uint64_t *keys, const ganz_buckets *buckets, ganz_plan *plan)
 {
+    const uint32_t tokens = (uint32_t)buckets->tokens, longest = (uint32_t)buckets->longest;
     uint64_t source = 0, target = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t pair = pairs[keys[i] & 0xFFFFFF];
-        const uint32_t s = ganz_corpus_source(c, pair), t = ganz_corpus_target(c, pair);
+    for (uint32_t i = 0; i < window->count; i++) {
+        const uint32_t pair = window->pairs[keys[i] & 0xFFFFFF];
+        const uint32_t s = ganz_corpus_source(window->corpus, pair), t = ganz_corpus_target(window->corpus, pair);
         if (s > longest || t > longest) {
             plan->dropped++;
             continue;
@@ -243,20 +243,21 @@ static ganz_status shuffle_units(ganz_plan *plan, uint64_t seed, uint64_t epoch,
     return GANZ_OK;
 }
 
-ganz_status ganz_plan_bucket(const ganz_corpus *corpus, const uint32_t *pairs, uint32_t count, int tokens, int longest,
-                             int window, uint64_t seed, uint64_t epoch, ganz_plan *plan, ganz_error *err)
+ganz_status ganz_plan_bucket(const ganz_pair_list *list, const ganz_buckets *buckets, ganz_plan *plan, ganz_error *err)
 {
-    GANZ_ASSERT(tokens >= longest && longest > 0 && window > 0 && window <= 1 << 24);
+    const uint32_t size = (uint32_t)buckets->window, count = list->count;
+    GANZ_ASSERT(buckets->tokens >= buckets->longest && buckets->longest > 0);
+    GANZ_ASSERT(buckets->window > 0 && buckets->window <= 1 << 24);
     GANZ_TRY(make_room(plan, count, err));
-    uint64_t *const keys = ganz_alloc((size_t)window, sizeof *keys);
+    uint64_t *const keys = ganz_alloc(size, sizeof *keys);
     ganz_status status = keys ? GANZ_OK : no_memory(count, err);
-    for (uint32_t at = 0; keys && at < count; at += (uint32_t)window) {
-        const uint32_t n = count - at < (uint32_t)window ? count - at : (uint32_t)window;
-        sort_window(corpus, pairs + at, n, keys);
-        cut_window(corpus, pairs + at, n, keys, (uint32_t)tokens, (uint32_t)longest, plan);
+    for (uint32_t at = 0; keys && at < count; at += size) {
+        const ganz_pair_list window = {list->corpus, list->pairs + at, count - at < size ? count - at : size};
+        sort_window(&window, keys);
+        cut_window(&window, keys, buckets, plan);
     }
     ganz_free(keys);
-    if (status == GANZ_OK) status = shuffle_units(plan, seed, epoch, err);
+    if (status == GANZ_OK) status = shuffle_units(plan, buckets->seed, buckets->epoch, err);
     if (status != GANZ_OK) ganz_plan_free(plan);
     return status;
 }

@@ -234,7 +234,7 @@ out:
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
-/* What can be known to fail is found before hours of work. */
+/* Mistakes that can be found before hours of work are found here. */
 static ganz_status check_inputs(const ganz_corpus_input *inputs, int count, ganz_error *err)
 {
     int from_stdin = 0;

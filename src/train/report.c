@@ -1,4 +1,4 @@
-/* ganz_quantize_report: what rounding did, as a table, as JSON, as a summary and as a picture. */
+/* ganz_quantize_report: the effects of rounding, as a table, as JSON, as a summary and as a picture. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@ static int chunk_of(const ganz_stepper *stepper) { return stepper->be->host ? HO
 
 typedef struct purpose {
     bool training;
-    const ganz_tutor *tutor; /* who is believed instead of the labels; NULL: nobody */
+    const ganz_tutor *tutor; /* teaches instead of the labels; NULL: none */
     real smoothing;
     uint64_t seed;
     double scale; /* of gradients */
@@ -28,7 +28,8 @@ static ganz_tensor *decode(ganz_pass *pass, const ganz_net *net, const ganz_feed
     return ganz_net_decode(pass, net, &feed->target, &feed->source, memory, &feed->decoder, &feed->cross);
 }
 
-/* What the tutor decodes, at the bottom of the arenas; all else is given back. False: memory is out. */
+/* Keeps the last layer of the tutor at the bottom of the arenas and gives the rest back. Returns false without memory.
+ */
 static bool ask_tutor(const ganz_pass *base, const ganz_feed *feed, const ganz_tutor *tutor, ganz_teacher *teacher)
 {
     const size_t room = (size_t)feed->target.rows * (size_t)tutor->net.config.width * sizeof(real);
@@ -191,7 +192,7 @@ void ganz_stepper_close(ganz_stepper *stepper)
     *stepper = (ganz_stepper){0};
 }
 
-/* A row longer than a part would overrun it; the loader leaves those out, and so must everyone. */
+/* A row longer than a part would overrun it; the loader leaves such rows out, other callers are refused. */
 static ganz_status run_batch(ganz_stepper *stepper, const ganz_batch *batch, bool taught, const purpose *whole,
                              ganz_error *err)
 {
@@ -233,7 +234,7 @@ ganz_status ganz_stepper_look(ganz_stepper *stepper, const ganz_batch *batch, co
 ganz_status ganz_stepper_evaluate(ganz_stepper *stepper, const ganz_batch *batch, double sums[3], ganz_error *err)
 {
     double found[3];
-    const purpose why = {.sums = stepper->sums + 3}; /* what training has summed stays as it is */
+    const purpose why = {.sums = stepper->sums + 3}; /* the sums of training stay */
     stepper->be->zero(stepper->be, why.sums, sizeof found);
     GANZ_TRY(run_batch(stepper, batch, false, &why, err));
     stepper->be->download(stepper->be, found, why.sums, sizeof found);

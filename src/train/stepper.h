@@ -12,7 +12,7 @@ typedef struct ganz_stepper_options {
     int slots;  /* longest row */
     ganz_dropout dropout;
     real smoothing;
-    const ganz_tutors *tutors; /* who is believed instead of the labels, if anybody. Outlives the stepper */
+    const ganz_tutors *tutors; /* teachers instead of the labels, or NULL; outlive the stepper */
 } ganz_stepper_options;
 
 typedef struct ganz_stepper {

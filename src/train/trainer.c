@@ -118,7 +118,7 @@ static ganz_status clip_everything(ganz_trainer *t, ganz_error *err)
     return ganz_weights_set_range(&t->weights, range, err);
 }
 
-/* What fine-tuning begins with is its first candidate. */
+/* The model that fine-tuning begins with is its first candidate. */
 bool ganz_trainer_chooses(const ganz_trainer *t)
 {
     const int row = (int)t->counters.phase, next = ganz_phases_next(t->phases, row);
@@ -148,7 +148,7 @@ ganz_status ganz_trainer_enter(ganz_trainer *t, int row, ganz_event *event, ganz
     if (measured) GANZ_TRY(ganz_weights_set_scales(&t->weights, &t->net, err));
     if (t->average) t->be->copy(t->be, t->average, t->weights.master, bytes);
     if (row == GANZ_PHASE_RANGES) t->be->zero(t->be, t->weights.largest, (size_t)t->net.scales * sizeof(real));
-    if (t->phase && !ganz_trainer_chooses(t)) c->best_step = 0; /* what came before is no candidate */
+    if (t->phase && !ganz_trainer_chooses(t)) c->best_step = 0; /* models of the phases before are no candidates */
     c->waited = 0;
     c->phase = row;
     c->phase_step = 0;
@@ -183,7 +183,7 @@ static void list_changes(const ganz_recipe *before, const ganz_recipe *now, char
     }
 }
 
-/* What is different from now on, for the log, and after what changed before, for the file. */
+/* Changed settings: those of now for the log, behind all earlier ones for the file. */
 static ganz_status note_changes(ganz_trainer *t, ganz_error *err)
 {
     list_changes(&t->past.recipe, &t->recipe, t->changed, sizeof t->changed);
@@ -251,8 +251,8 @@ static ganz_status gradients(ganz_trainer *t, ganz_error *err)
     return status == GANZ_ESTOPPED ? undo_step(t, position, sums, err) : status;
 }
 
-/* The average follows quickly at first, so that it forgets the beginning. What does not learn stays as it is to the
- * bit. */
+/* The average follows quickly at first, so that it forgets the beginning. Parameters that do not learn stay the same to
+ * the bit. */
 static void follow(ganz_trainer *t)
 {
     const double made = (double)t->counters.phase_step, early = (1 + made) / (10 + made),

@@ -194,7 +194,7 @@ static ganz_status open_valid(ganz_trainer *t, ganz_error *err)
     return ganz_decoder_open(&t->decoder, t->be, &t->net, &t->weights, &o, err);
 }
 
-/* What an integer model's inputs can hold: scale times largest code. */
+/* Ranges of an integer model's inputs: scale times largest code. */
 static void take_ranges(real *ranges, ganz_model *m)
 {
     for (int i = 0; i < m->net.sites; i++) {

@@ -14,7 +14,7 @@ typedef struct ganz_upload {
     size_t ints;
 } ganz_upload;
 
-/* What a pass reads; pointers are the device's. */
+/* Inputs of a pass; pointers are the device's. */
 typedef struct ganz_feed {
     ganz_tokens source, target;
     const int32_t *labels;              /* (target.rows) */
@@ -30,7 +30,7 @@ void ganz_upload_close(ganz_upload *upload);
 int ganz_batch_cut(const ganz_batch *batch, int first, int tokens);
 
 /* Uploads segments [first, last), which begin and end with rows. `slots`: side of attention masks. Batches without rows
- * (validation) give a feed without what only training needs. The feed is good until the next call. */
+ * (validation) give a feed without the arrays of training. The feed is good until the next call. */
 void ganz_upload_part(ganz_upload *upload, const ganz_batch *batch, int first, int last, int slots, ganz_feed *feed);
 
 #endif

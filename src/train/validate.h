@@ -1,4 +1,4 @@
-/* Validation: loss over a set of sentence pairs, and BLEU of what the real beam search makes of their sources. */
+/* Validation: loss over a set of sentence pairs, and BLEU of their sources as the real beam search translates them. */
 #ifndef GANZ_TRAIN_VALIDATE_H
 #define GANZ_TRAIN_VALIDATE_H
 
