@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "ganz/corpus.h"
 #include "ganz/io.h"
+#include "mixture.h"
 
 /* clang-format off */
 const cli_command cli_about_prepare = {
@@ -19,36 +20,28 @@ const cli_command cli_about_prepare = {
     "\n"
     "Weights say how often each pair comes in an epoch of training: with 6 it comes six times, with 0.5 in every\n"
     "other epoch. There is one for each pair of files; without --weight all are 1. The list of --list has a line\n"
-    "\"SOURCE TARGET [WEIGHT]\" for each pair of files; lines that begin with # are comments.\n",
+    "\"SOURCE TARGET [WEIGHT] [NAME=VALUE...]\" for each pair of files; lines that begin with # are comments.\n"
+    "\n"
+    "--tag puts a mark of the vocabulary (ganz vocab --reserve) before each source, so that a model can tell text\n"
+    "that was made by a machine from text that was not. There is one for each pair of files, - is none.\n"
+    "\n"
+    "Copies of pairs teach text that corpora seldom hold: in capitals, in small letters, without the final mark, and\n"
+    "so on. Their options give the share of pairs that get a copy, which comes beside the pair. Which pairs these are\n"
+    "depends on --seed and their place in the files. --inserted takes lines of the file --insert: emoji, names and\n"
+    "words that are to be copied. In a list, tag=<bt>, upper=0.1, lower=, title=, bare=, joined= and inserted= hold for\n"
+    "one pair of files, instead of the options.\n",
 };
 /* clang-format on */
 
-/* The pairs of files, from --source and --target or from --list. */
-typedef struct sets {
-    ganz_corpus_input *inputs;
-    int count;
-    char *list; /* text that the inputs of --list point into */
-} sets;
+/* What was given for each pair of files. */
+typedef struct names {
+    cli_list sources, targets, weights, tags;
+    const char *list;
+} names;
 
 static void show_progress(void *context, long long pairs) { cli_progress_show(context, pairs); }
 
-static bool parse_weight(const char *word, double *weight)
-{
-    char *end;
-    *weight = strtod(word, &end);
-    return end != word && !*end && *weight > 0 && *weight <= 1000;
-}
-
 /* ---- which files -------------------------------------------------------------------------------- */
-
-static bool add_set(sets *s, const char *source, const char *target, double weight)
-{
-    ganz_corpus_input *const grown = realloc(s->inputs, sizeof *grown * ((size_t)s->count + 1));
-    if (!grown) return false;
-    s->inputs = grown;
-    s->inputs[s->count++] = (ganz_corpus_input){source, target, weight};
-    return true;
-}
 
 static int no_memory(void)
 {
@@ -56,19 +49,25 @@ static int no_memory(void)
     return cli_fail(&cli_about_prepare, &err);
 }
 
-static int sets_of_options(sets *s, const cli_list *sources, const cli_list *targets, const cli_list *weights)
+static int sets_of_options(cli_mixture *s, const names *n, const ganz_corpus_input *usual)
 {
     const cli_command *const about = &cli_about_prepare;
+    const cli_list *const sources = &n->sources, *const targets = &n->targets, *const weights = &n->weights;
     if (sources->count == 0) return cli_usage(about, "--source and --target, or --list, are needed");
     if (sources->count != targets->count)
         return cli_usage(about, "%d source files, but %d target files", sources->count, targets->count);
     if (weights->count != 0 && weights->count != sources->count)
         return cli_usage(about, "%d weights for %d pairs of files", weights->count, sources->count);
+    if (n->tags.count != 0 && n->tags.count != sources->count)
+        return cli_usage(about, "%d tags for %d pairs of files", n->tags.count, sources->count);
     for (int i = 0; i < sources->count; i++) {
-        double weight = 1;
-        if (weights->count && !parse_weight(weights->items[i], &weight))
+        ganz_corpus_input input = *usual;
+        input.source = sources->items[i];
+        input.target = targets->items[i];
+        if (weights->count && !cli_mixture_weight(weights->items[i], &input.weight))
             return cli_usage(about, "--weight needs numbers over 0, up to 1000, not %s", weights->items[i]);
-        if (!add_set(s, sources->items[i], targets->items[i], weight)) return no_memory();
+        if (n->tags.count && strcmp(n->tags.items[i], "-") != 0) input.tag = n->tags.items[i];
+        if (!cli_mixture_add(s, &input)) return no_memory();
     }
     return -1;
 }
@@ -99,26 +98,12 @@ static char *read_text(const char *path, ganz_error *err)
     return NULL;
 }
 
-static int sets_of_list(sets *s, const char *path)
+static int sets_of_list(cli_mixture *s, const char *path, const ganz_corpus_input *usual)
 {
     const cli_command *const about = &cli_about_prepare;
     ganz_error err = {.message = "out of memory for the list"};
     s->list = read_text(path, &err);
-    if (!s->list) return cli_fail(about, &err);
-    char *line_state, *word_state;
-    for (char *line = strtok_r(s->list, "\n", &line_state); line; line = strtok_r(NULL, "\n", &line_state)) {
-        const char *const source = strtok_r(line, " \t\r", &word_state);
-        const char *const target = source ? strtok_r(NULL, " \t\r", &word_state) : NULL;
-        const char *const word = target ? strtok_r(NULL, " \t\r", &word_state) : NULL;
-        double weight = 1;
-        if (!source || source[0] == '#') continue;
-        if (!target || (word && (!parse_weight(word, &weight) || strtok_r(NULL, " \t\r", &word_state)))) {
-            snprintf(err.message, sizeof err.message,
-                     "%s: not \"SOURCE TARGET [WEIGHT]\" with a weight over 0, up to 1000, after %s", path, source);
-            return cli_fail(about, &err);
-        }
-        if (!add_set(s, source, target, weight)) return no_memory();
-    }
+    if (!s->list || cli_mixture_parse(s, path, usual, &err) != GANZ_OK) return cli_fail(about, &err);
     return s->count ? -1 : cli_usage(about, "%s names no files", path);
 }
 
@@ -136,6 +121,7 @@ static void add_counts(ganz_prepare_counts *sum, const ganz_prepare_counts *c)
     sum->duplicate += c->duplicate;
     sum->kept += c->kept;
     sum->repaired += c->repaired;
+    sum->copies += c->copies;
     sum->source_tokens += c->source_tokens;
     sum->target_tokens += c->target_tokens;
 }
@@ -145,7 +131,7 @@ static void print_row(const char *label, long long count, long long read)
     printf("%-28s%14lld%9.2f%%\n", label, count, read ? 100.0 * (double)count / (double)read : 0.0);
 }
 
-static void print_table(const sets *s, const ganz_prepare_counts *counts)
+static void print_table(const cli_mixture *s, const ganz_prepare_counts *counts)
 {
     ganz_prepare_counts sum = {0};
     for (int i = 0; i < s->count; i++) add_counts(&sum, &counts[i]);
@@ -164,13 +150,14 @@ static void print_table(const sets *s, const ganz_prepare_counts *counts)
     print_row("  dropped, length ratio", sum.ratio, sum.read);
     print_row("  dropped, duplicate", sum.duplicate, sum.read);
     print_row("pairs kept", sum.kept, sum.read);
+    if (sum.copies) print_row("  copies of them", sum.copies, sum.read);
     if (sum.repaired) print_row("  of them repaired", sum.repaired, sum.read);
     printf("%-28s%14lld\n%-28s%14lld\n", "source tokens", sum.source_tokens, "target tokens", sum.target_tokens);
 }
 
 /* ---- the command -------------------------------------------------------------------------------- */
 
-static int prepare(const sets *s, const char *vocab_path, const char *out, ganz_prepare_options *how, bool quiet)
+static int prepare(const cli_mixture *s, const char *vocab_path, const char *out, ganz_prepare_options *how, bool quiet)
 {
     const cli_command *const about = &cli_about_prepare;
     ganz_error err = {.message = "out of memory"};
@@ -196,29 +183,33 @@ static int prepare(const sets *s, const char *vocab_path, const char *out, ganz_
     return status == GANZ_OK ? CLI_OK : cli_fail(about, &err);
 }
 
-static int choose_sets(sets *s, const cli_list *sources, const cli_list *targets, const cli_list *weights,
-                       const char *list)
+static int choose_sets(cli_mixture *s, const names *n, const ganz_corpus_input *usual)
 {
-    if (!list) return sets_of_options(s, sources, targets, weights);
-    if (sources->count || targets->count || weights->count)
-        return cli_usage(&cli_about_prepare, "--list stands for --source, --target and --weight");
-    return sets_of_list(s, list);
+    if (!n->list) return sets_of_options(s, n, usual);
+    if (n->sources.count || n->targets.count || n->weights.count || n->tags.count)
+        return cli_usage(&cli_about_prepare, "--list stands for --source, --target, --weight and --tag");
+    return sets_of_list(s, n->list, usual);
 }
 
 int cli_run_prepare(int argc, char **argv)
 {
-    const char *vocab = NULL, *out = NULL, *list = NULL, *invalid = "error";
-    cli_list sources = {0}, targets = {0}, weights = {0}, rest = {0};
+    const char *vocab = NULL, *out = NULL, *invalid = "error";
+    names n = {0};
+    cli_list rest = {0};
+    ganz_corpus_input usual = {.weight = 1};
     ganz_prepare_options how;
     ganz_prepare_defaults(&how);
-    long long min_length = how.min_length, max_length = how.max_length, threads = how.threads;
+    long long min_length = how.min_length, max_length = how.max_length, threads = how.threads,
+              seed = (long long)how.seed;
+    double *const copies = usual.copies;
     bool quiet = false;
     const cli_option options[] = {
         {"vocab", 'v', CLI_TEXT, &vocab, "FILE", "the vocabulary", 0, 0},
-        {"source", 's', CLI_LIST, &sources, "FILE...", "source text", 0, 0},
-        {"target", 't', CLI_LIST, &targets, "FILE...", "its translation, line by line", 0, 0},
-        {"weight", 'w', CLI_LIST, &weights, "X...", "how often each pair of the files comes in an epoch", 0, 0},
-        {"list", 'l', CLI_TEXT, &list, "FILE", "sources, targets and weights from a list", 0, 0},
+        {"source", 's', CLI_LIST, &n.sources, "FILE...", "source text", 0, 0},
+        {"target", 't', CLI_LIST, &n.targets, "FILE...", "its translation, line by line", 0, 0},
+        {"weight", 'w', CLI_LIST, &n.weights, "X...", "how often each pair of the files comes in an epoch", 0, 0},
+        {"tag", 0, CLI_LIST, &n.tags, "MARK...", "put before each source of the files, - is none", 0, 0},
+        {"list", 'l', CLI_TEXT, &n.list, "FILE", "files, weights and more from a list", 0, 0},
         {"out", 'o', CLI_TEXT, &out, "FILE", "the corpus to write", 0, 0},
         {"min-length", 0, CLI_INT, &min_length, "N", "drop pairs with fewer tokens on a side", 0, 1e9},
         {"max-length", 0, CLI_INT, &max_length, "N", "drop pairs with more tokens on a side, 0: keep all", 0, 1e9},
@@ -226,6 +217,16 @@ int cli_run_prepare(int argc, char **argv)
          "drop pairs whose longer side has over X times the tokens of the other, 0: keep all", 0, 1e9},
         {"dedupe", 0, CLI_FLAG, &how.dedupe, NULL, "drop pairs that came before", 0, 0},
         {"drop-identical", 0, CLI_FLAG, &how.drop_identical, NULL, "drop pairs whose target is their source", 0, 0},
+        {"upper", 0, CLI_REAL, &copies[GANZ_COPY_UPPER], "X", "share of pairs copied in capitals", 0, 1},
+        {"lower", 0, CLI_REAL, &copies[GANZ_COPY_LOWER], "X", "share copied with the source in small letters", 0, 1},
+        {"title", 0, CLI_REAL, &copies[GANZ_COPY_TITLE], "X", "share copied with capitals at the words of the source",
+         0, 1},
+        {"bare", 0, CLI_REAL, &copies[GANZ_COPY_BARE], "X", "share copied without the marks that end both sides", 0, 1},
+        {"joined", 0, CLI_REAL, &copies[GANZ_COPY_JOINED], "X", "share copied with the next pair behind", 0, 1},
+        {"inserted", 0, CLI_REAL, &copies[GANZ_COPY_INSERTED], "X",
+         "share copied with a line of --insert on both sides", 0, 1},
+        {"insert", 0, CLI_TEXT, &how.insert_from, "FILE", "lines for --inserted", 0, 0},
+        {"seed", 0, CLI_INT, &seed, "N", "which pairs are copied", 0, 9e15},
         {"invalid", 0, CLI_CHOICE, &invalid, "error|drop|replace",
          "what text that is not UTF-8 does: stop, drop its pair, or become U+FFFD", 0, 0},
         {"threads", 'j', CLI_INT, &threads, "N", "threads, 0: one for each core; the corpus is the same for any number",
@@ -234,26 +235,27 @@ int cli_run_prepare(int argc, char **argv)
         {0},
     };
     const cli_command *const about = &cli_about_prepare;
-    sets s = {0};
+    cli_mixture s = {0};
     int code = cli_parse(about, options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     if (code < 0 && !vocab) code = cli_usage(about, "--vocab is needed");
     if (code < 0 && !out) code = cli_usage(about, "--out is needed");
-    if (code < 0) code = choose_sets(&s, &sources, &targets, &weights, list);
+    if (code < 0) code = choose_sets(&s, &n, &usual);
     if (code < 0) {
         how.min_length = (int)min_length;
         how.max_length = (int)max_length;
         how.threads = (int)threads;
+        how.seed = (uint64_t)seed;
         how.invalid = invalid[0] == 'd'   ? GANZ_INVALID_DROP
                       : invalid[0] == 'r' ? GANZ_INVALID_REPLACE
                                           : GANZ_INVALID_ERROR;
         code = prepare(&s, vocab, out, &how, quiet);
     }
-    free(s.inputs);
-    free(s.list);
-    cli_list_free(&sources);
-    cli_list_free(&targets);
-    cli_list_free(&weights);
+    cli_mixture_free(&s);
+    cli_list_free(&n.sources);
+    cli_list_free(&n.targets);
+    cli_list_free(&n.weights);
+    cli_list_free(&n.tags);
     cli_list_free(&rest);
     return code;
 }

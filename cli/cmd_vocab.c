@@ -262,7 +262,8 @@ const cli_command cli_about_vocab = {
     "TEXT are those after decompression. Standard input (-) has no size and needs --sample-chars 0. The size\n"
     "reached is within 2% of --size: where the search finds none that near, the rarest entries of the next\n"
     "larger vocabulary are left out. --nearest takes the nearest that the search finds, as Tensor2Tensor does.\n"
-    "A text with too few words gives fewer entries, which is said at the end.\n",
+    "A text with too few words gives fewer entries, which is said at the end. Entries of --reserve come on top,\n"
+    "right after <pad> and <EOS>.\n",
 };
 /* clang-format on */
 
@@ -318,6 +319,24 @@ static ganz_status learn(const cli_list *texts, ganz_vocab_learning *how, const 
     return status;
 }
 
+enum { MOST_MARKS = 16, MARK_BYTES = 128 };
+
+/* The words between commas; false when they are too many. They live until the program ends. */
+static bool split_marks(const char *words, const char *marks[MOST_MARKS], int *count)
+{
+    static char text[MOST_MARKS * MARK_BYTES];
+    *count = 0;
+    if (!words) return true;
+    if (strlen(words) >= sizeof text) return false;
+    memcpy(text, words, strlen(words) + 1);
+    char *state;
+    for (char *word = strtok_r(text, ",", &state); word; word = strtok_r(NULL, ",", &state)) {
+        if (*count == MOST_MARKS) return false;
+        marks[(*count)++] = word;
+    }
+    return true;
+}
+
 int cli_run_vocab(int argc, char **argv)
 {
     ganz_vocab_learning how;
@@ -325,11 +344,14 @@ int cli_run_vocab(int argc, char **argv)
     long long size = how.target_size, length = how.max_length;
     const char *out_path = "-", *invalid = "error";
     bool quiet = false;
+    const char *reserve = NULL, *marks[MOST_MARKS];
     cli_list texts = {0};
     const cli_option options[] = {
         {"size", 0, CLI_INT, &size, "N", "entries wanted", 1, 1000000},
         {"out", 'o', CLI_TEXT, &out_path, "FILE", "write here, - is standard output", 0, 0},
         {"sample-chars", 0, CLI_INT, &how.sample_chars, "N", "characters to take of each TEXT, 0: all", 0, 1e15},
+        {"reserve", 0, CLI_TEXT, &reserve, "MARK[,MARK]",
+         "entries that no text becomes, like <bt>, for tags of ganz prepare", 0, 0},
         {"max-length", 0, CLI_INT, &length, "N", "entries are shorter than N characters", 2, 1000},
         {"nearest", 0, CLI_FLAG, &how.nearest, NULL, "keep the nearest size found, as Tensor2Tensor does", 0, 0},
         {"invalid", 0, CLI_CHOICE, &invalid, "error|replace",
@@ -338,6 +360,8 @@ int cli_run_vocab(int argc, char **argv)
         {0},
     };
     int code = cli_parse(&cli_about_vocab, options, argc, argv, &texts);
+    if (code < 0 && !split_marks(reserve, marks, &how.mark_count))
+        code = cli_usage(&cli_about_vocab, "--reserve has at most %d marks", MOST_MARKS);
     if (code < 0 && texts.count == 0) code = cli_usage(&cli_about_vocab, "which TEXT to learn from?");
     for (int i = 0; code < 0 && i < texts.count && how.sample_chars > 0; i++)
         if (strcmp(texts.items[i], "-") == 0)
@@ -347,6 +371,7 @@ int cli_run_vocab(int argc, char **argv)
         ganz_error err = {0};
         how.target_size = (int)size;
         how.max_length = (int)length;
+        how.marks = marks;
         how.replace_invalid = strcmp(invalid, "replace") == 0;
         code = learn(&texts, &how, out_path, quiet, &err) == GANZ_OK ? CLI_OK : cli_fail(&cli_about_vocab, &err);
     }

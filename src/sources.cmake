@@ -4,7 +4,7 @@ set(GANZ_BASE
   base/alloc.c base/arena.c base/error.c base/lines.c base/map.c base/output.c base/replace.c
   base/rng.c base/surroundings.c base/thread.c base/utf8.c)
 set(GANZ_TEXT
-  text/bleu.c text/bootstrap.c text/chrf.c text/codepoints.c text/ngram.c text/score.c text/subwords.c
+  text/bleu.c text/bootstrap.c text/case.c text/chrf.c text/codepoints.c text/ngram.c text/score.c text/subwords.c
   text/tokenizer.c text/trie.c text/unicode.c text/vocab.c text/words.c)
 set(GANZ_TEXT_LEARN # learning a vocabulary
   text/counts.c text/learn.c text/sample.c text/suffixes.c)
@@ -57,7 +57,7 @@ set(GANZ_TRANSLATE
   translate/inspect.c translate/random_model.c translate/search.c translate/service.c translate/service_queue.c
   translate/service_worker.c translate/split.c translate/translator.c)
 set(GANZ_TRAIN
-  train/average.c train/batch.c train/bench.c train/chart.c train/checkpoint.c train/corpus_read.c
+  train/augment.c train/average.c train/batch.c train/bench.c train/chart.c train/checkpoint.c train/corpus_read.c
   train/corpus_write.c train/folder.c train/history.c train/log.c train/operands.c train/optim.c train/phases.c
   train/plan.c train/prepare.c train/recipe.c train/recipe_file.c train/report.c train/run.c train/seen.c
   train/shape.c train/stepper.c train/trainer.c train/trainer_open.c train/trainer_result.c train/tutor.c train/upload.c

@@ -43,7 +43,7 @@ static void write_pairs(const char *const *pairs, size_t count)
 
 static ganz_status prepare(const ganz_prepare_options *o, ganz_prepare_counts *counts, ganz_error *err)
 {
-    const ganz_corpus_input input = {"s", "t", 1};
+    const ganz_corpus_input input = {.source = "s", .target = "t", .weight = 1};
     ganz_vocab *v = open_vocab();
     const ganz_status status = ganz_corpus_prepare("out", v, &input, 1, o, counts, err);
     ganz_vocab_close(&v);
@@ -101,7 +101,7 @@ static void all_lines_become_ids(void **state)
 {
     (void)state;
     ganz_vocab *v = open_vocab();
-    const ganz_corpus_input inputs[] = {{EN, DE, 2.5}, {DE, EN, 1}};
+    const ganz_corpus_input inputs[] = {{.source = EN, .target = DE, .weight = 2.5}, {.source = DE, .target = EN, .weight = 1}};
     ganz_prepare_options o;
     ganz_prepare_counts counts[2];
     ganz_error err;
@@ -352,7 +352,8 @@ static void nonsense_is_refused(void **state)
     ganz_prepare_options o;
     ganz_prepare_counts n[2];
     ganz_error err;
-    const ganz_corpus_input good = {EN, DE, 1}, zero = {EN, DE, 0}, twice[] = {{"-", DE, 1}, {EN, "-", 1}};
+    const ganz_corpus_input good = {.source = EN, .target = DE, .weight = 1}, zero = {.source = EN, .target = DE},
+                            twice[] = {{.source = "-", .target = DE, .weight = 1}, {.source = EN, .target = "-", .weight = 1}};
     ganz_prepare_defaults(&o);
     assert_int_equal(ganz_corpus_prepare("out", v, &good, 0, &o, n, &err), GANZ_EINVAL);
     assert_int_equal(ganz_corpus_prepare("out", v, &zero, 1, &o, n, &err), GANZ_EINVAL);
@@ -377,7 +378,7 @@ static void every_allocation_may_fail(void **state)
     static const char *const pairs[] = {"Tom|Tom ist da.", "Mary\xFF|Mary\xC3"};
     write_pairs(pairs, 2);
     ganz_vocab *v = open_vocab();
-    const ganz_corpus_input input = {"s", "t", 1};
+    const ganz_corpus_input input = {.source = "s", .target = "t", .weight = 1};
     ganz_prepare_options o;
     ganz_prepare_counts n;
     ganz_error err;

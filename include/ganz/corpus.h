@@ -10,10 +10,26 @@
 extern "C" {
 #endif
 
+/* Copies of pairs that can be added, to teach text that corpora seldom hold. */
+typedef enum ganz_copy_kind {
+    GANZ_COPY_UPPER,    /* both sides in capitals */
+    GANZ_COPY_LOWER,    /* the source in small letters */
+    GANZ_COPY_TITLE,    /* the source with a capital at the beginning of each word */
+    GANZ_COPY_BARE,     /* both sides without the mark that ends their sentence; where both have one */
+    GANZ_COPY_JOINED,   /* with the next pair of the files behind it; where both sides end a sentence */
+    GANZ_COPY_INSERTED, /* with the same line of a file before or behind both sides: emoji, names, other scripts */
+    GANZ_COPY_KINDS
+} ganz_copy_kind;
+
+/* "upper", "lower", "title", "bare", "joined", "inserted" */
+GANZ_API const char *ganz_copy_name(ganz_copy_kind kind);
+
 /* One pair of files, line by line translations of each other; plain or compressed, "-" is standard input. */
 typedef struct ganz_corpus_input {
     const char *source, *target;
-    double weight; /* how often each of its pairs comes in an epoch, on average: 1, 6, 0.5; over 0, to 1000 */
+    double weight;   /* how often each of its pairs comes in an epoch, on average: 1, 6, 0.5; over 0, to 1000 */
+    const char *tag; /* a mark of the vocabulary (ganz_vocab_mark) to put before each source; NULL: none */
+    double copies[GANZ_COPY_KINDS]; /* share of the pairs that get a copy of each kind, 0 to 1 */
 } ganz_corpus_input;
 
 typedef enum ganz_invalid {
@@ -28,6 +44,8 @@ typedef struct ganz_prepare_options {
     bool dedupe;                /* drop a pair whose two texts came before */
     bool drop_identical;        /* drop a pair whose target is its source */
     ganz_invalid invalid;
+    const char *insert_from; /* file whose lines GANZ_COPY_INSERTED takes; NULL: no such copies */
+    uint64_t seed;           /* which pairs get copies */
     int threads;           /* 0: one for each core; the file is the same for any number */
     const ganz_flag *stop; /* looked at after each block of lines; or NULL */
     /* Called now and then with the pairs read so far. May be NULL. */
@@ -39,7 +57,8 @@ typedef struct ganz_prepare_options {
 typedef struct ganz_prepare_counts {
     long long read, invalid, empty, identical, too_short, too_long, ratio, duplicate, kept;
     long long repaired;                     /* kept pairs with replaced parts */
-    long long source_tokens, target_tokens; /* kept, end marks included */
+    long long copies;                       /* of kept pairs */
+    long long source_tokens, target_tokens; /* kept and of copies; end marks and tags included */
 } ganz_prepare_counts;
 
 /* Only pairs with an empty side are dropped. */

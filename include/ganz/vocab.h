@@ -50,6 +50,9 @@ GANZ_API const char *ganz_vocab_kind_name(const ganz_vocab *vocab);
 /* The vocabulary as its file's text; lives as long as the vocabulary. NULL for a kind that is no text file. */
 GANZ_API const char *ganz_vocab_file(const ganz_vocab *vocab, size_t *bytes);
 
+/* The id of a mark, an entry like '<bt>_' that no text is ever encoded to; `name` is <bt>. -1: there is none. */
+GANZ_API int ganz_vocab_mark(const ganz_vocab *vocab, const char *name);
+
 /* Appends the ids of a sentence as models read it: without white space at its ends, and with an end mark. A blank one
  * gives the end mark alone. GANZ_EINVAL when the text is not UTF-8. */
 GANZ_API ganz_status ganz_vocab_encode_sentence(const ganz_vocab *vocab, ganz_side side, const char *text, size_t bytes,
@@ -77,6 +80,9 @@ typedef struct ganz_vocab_learning {
     bool nearest;           /* false: a size more than 2% off is cut to target_size, by the rarest entries that are no
                              * single characters; true: the nearest size that the search finds, as Tensor2Tensor */
     bool replace_invalid;   /* false: text that is not UTF-8 is an error; true: it becomes U+FFFD */
+    const char *const *marks; /* (mark_count) entries to follow <EOS>, each <, small letters and digits, >; see
+                               * ganz_vocab_mark */
+    int mark_count;
     const ganz_flag *stop;  /* looked at between lines, and between vocabularies that are tried; or NULL */
     void (*progress)(void *context, const ganz_vocab_progress *progress); /* or NULL */
     void *context;

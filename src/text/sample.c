@@ -95,18 +95,41 @@ static ganz_status check(const ganz_vocab_learning *how, ganz_error *err)
     if (how->sample_chars < 0) return ganz_fail(err, GANZ_EINVAL, "cannot sample %lld characters", how->sample_chars);
     if (how->max_length < 2 || how->max_length > 1000)
         return ganz_fail(err, GANZ_EINVAL, "the length limit of an entry is 2 to 1000, not %d", how->max_length);
+    for (int i = 0; i < how->mark_count; i++) {
+        if (!ganz_is_mark(how->marks[i]) || strcmp(how->marks[i], "<pad>") == 0)
+            return ganz_fail(err, GANZ_EINVAL, "a mark is small letters and digits between < and >, not %s",
+                             how->marks[i]);
+        for (int j = 0; j < i; j++)
+            if (strcmp(how->marks[i], how->marks[j]) == 0)
+                return ganz_fail(err, GANZ_EINVAL, "the mark %s comes twice", how->marks[i]);
+    }
     return GANZ_OK;
+}
+
+/* Puts the marks behind the two entries that every vocabulary begins with, as Tensor2Tensor does with reserved tokens.
+ */
+static bool add_marks(const ganz_vocab_learning *how, const ganz_text *learned, ganz_text *file)
+{
+    const size_t head = sizeof "'<pad>_'\n'<EOS>_'\n" - 1;
+    bool good = ganz_text_append(file, learned->text, head);
+    for (int i = 0; good && i < how->mark_count; i++)
+        good = ganz_text_append(file, "'", 1) && ganz_text_append(file, how->marks[i], strlen(how->marks[i])) &&
+               ganz_text_append(file, "_'\n", 3);
+    return good && ganz_text_append(file, learned->text + head, learned->bytes - head);
 }
 
 static ganz_status learn(sampling *s, ganz_vocab **vocab, ganz_error *err)
 {
     if (s->counts.size == 0) return ganz_fail(err, GANZ_EINVAL, "no text to learn a vocabulary from");
     ganz_suffixes suffixes;
-    ganz_text file = {0};
+    ganz_text learned = {0}, file = {0};
     GANZ_TRY(ganz_suffixes_open(&suffixes, &s->counts, s->how->max_length - 1, err));
-    ganz_status status = ganz_learn_search(&suffixes, s->how, &s->progress, &file, err);
+    ganz_status status = ganz_learn_search(&suffixes, s->how, &s->progress, &learned, err);
     ganz_suffixes_close(&suffixes);
+    if (status == GANZ_OK && !add_marks(s->how, &learned, &file))
+        status = ganz_fail(err, GANZ_ENOMEM, "out of memory for the vocabulary");
     if (status == GANZ_OK) status = ganz_vocab_parse(vocab, file.text, file.bytes, "the learned vocabulary", err);
+    ganz_text_free(&learned);
     ganz_text_free(&file);
     return status;
 }

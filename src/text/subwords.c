@@ -7,7 +7,7 @@
 #include "text/vocab.h"
 
 /* Far above any real vocabulary (32,768 entries are 400 kB); bounds what a hostile file can make us allocate. */
-enum { MAX_FILE = 16 << 20, MAX_ENTRY = 4096 };
+enum { MAX_FILE = 16 << 20, MAX_ENTRY = 4096, MAX_MARK = 64 };
 
 typedef struct subwords {
     ganz_vocab vocab;
@@ -33,6 +33,28 @@ static int list_parts(const ganz_vocab *vocab, ganz_vocab_part parts[GANZ_VOCAB_
 }
 
 static const char *entry_text(const subwords *v, size_t id) { return v->file.text + v->begin[id]; }
+
+/* ---- marks -------------------------------------------------------------------------------------- */
+
+bool ganz_is_mark(const char *name)
+{
+    const size_t bytes = strlen(name);
+    if (bytes < 3 || bytes > MAX_MARK || name[0] != '<' || name[bytes - 1] != '>') return false;
+    for (size_t i = 1; i + 1 < bytes; i++)
+        if (!((name[i] >= 'a' && name[i] <= 'z') || (name[i] >= '0' && name[i] <= '9'))) return false;
+    return true;
+}
+
+int ganz_vocab_mark(const ganz_vocab *vocab, const char *name)
+{
+    if (vocab->kind != &ganz_subwords || !ganz_is_mark(name)) return -1;
+    char entry[MAX_MARK + 2];
+    const size_t bytes = strlen(name) + 1;
+    memcpy(entry, name, bytes - 1);
+    entry[bytes - 1] = '_';
+    const int32_t id = ganz_trie_find(&subwords_of(vocab)->trie, entry, bytes);
+    return id > GANZ_EOS ? id : -1;
+}
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 

@@ -53,6 +53,10 @@ bool ganz_escape(ganz_text *out, const char *token, size_t bytes, const ganz_alp
  * no code point gives U+3013, and so does a surrogate, which UTF-8 cannot hold. */
 bool ganz_unescape(ganz_text *out, const char *escaped, size_t bytes);
 
+/* Whether this names a mark: <, small letters and digits, >. The tokenizer cuts such a text in three, so no line can be
+ * encoded to the entry that it names. */
+bool ganz_is_mark(const char *name);
+
 /* ---- growing text ------------------------------------------------------------------------------- */
 
 static inline bool ganz_text_append(ganz_text *t, const char *more, size_t bytes)

@@ -1,5 +1,5 @@
-/* Parallel text to a corpus. Blocks of lines are read, then judged and encoded by all threads, then written in
- * the order of the lines: what a thread does never depends on the others. */
+/* Parallel text to a corpus. Blocks of lines are read, then judged and encoded, with their copies, by all threads, then
+ * written in the order of the lines: what a thread does never depends on the others. */
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -10,26 +10,36 @@
 #include "ganz/corpus.h"
 #include "text/unicode.h"
 #include "text/vocab.h"
+#include "train/augment.h"
 #include "train/corpus.h"
 
 enum { BLOCK_PAIRS = 16384, BLOCK_BYTES = 16 << 20, GRAIN = 16 };
 
 typedef enum { KEPT, INVALID, EMPTY, IDENTICAL, TOO_SHORT, TOO_LONG, RATIO } verdict;
 
+/* A pair in ids. */
+typedef struct encoded {
+    size_t at;             /* in the ids of a worker: source, then target */
+    size_t source, target; /* how many; tag and end marks included */
+} encoded;
+
 typedef struct item {
     size_t source_at, source_bytes; /* in the block's text */
     size_t target_at, target_bytes;
     verdict verdict;
     bool repaired;
-    int worker;                    /* who holds the ids */
-    size_t ids_at;                 /* source, then target */
-    size_t source_ids, target_ids; /* end marks included */
-    uint64_t hash;                 /* of both texts */
+    int worker; /* who holds the ids */
+    encoded ids;
+    size_t first_copy, copies; /* in the copies of the worker */
+    uint64_t hash;             /* of both texts */
 } item;
 
 typedef struct scratch {
     ganz_ids ids;
-    ganz_text repaired[2];
+    encoded *copies;
+    size_t copy_count, copy_capacity;
+    ganz_text repaired[4]; /* of a pair and of the one behind it */
+    ganz_text copy[2];
     ganz_status status;
     ganz_error err;
 } scratch;
@@ -45,18 +55,31 @@ typedef struct job {
     ganz_seen seen;
     ganz_corpus_writer *out;
     long long read; /* pairs of all inputs so far */
+    ganz_inserts inserts;
+    const ganz_corpus_input *input; /* at work */
+    int number;                     /* of it */
+    int tag;                        /* its id, or -1 */
+    long long first;                /* line of the block's first pair */
 } job;
 
-void ganz_prepare_defaults(ganz_prepare_options *options) { *options = (ganz_prepare_options){.min_length = 1}; }
+void ganz_prepare_defaults(ganz_prepare_options *options)
+{
+    *options = (ganz_prepare_options){.min_length = 1, .seed = 1};
+}
+
+const char *ganz_copy_name(ganz_copy_kind kind)
+{
+    static const char *const names[] = {"upper", "lower", "title", "bare", "joined", "inserted"};
+    return names[kind];
+}
 
 /* ---- one pair, in any thread -------------------------------------------------------------------- */
 
 /* A view of one side: valid UTF-8, or false. */
-static bool make_valid(const job *j, scratch *s, int side, const char **text, size_t *bytes, item *it)
+static bool make_valid(const job *j, scratch *s, ganz_text *out, const char **text, size_t *bytes, bool *repaired)
 {
     if (ganz_utf8_valid(*text, *bytes)) return true;
     if (j->options->invalid != GANZ_INVALID_REPLACE) return false;
-    ganz_text *const out = &s->repaired[side];
     size_t replaced;
     if (!ganz_grow((void **)&out->text, &out->capacity, 3 * *bytes, 1)) {
         s->status = ganz_fail(&s->err, GANZ_ENOMEM, "out of memory for a line of %zu bytes", *bytes);
@@ -64,44 +87,102 @@ static bool make_valid(const job *j, scratch *s, int side, const char **text, si
     }
     *bytes = ganz_utf8_repair(*text, *bytes, out->text, &replaced);
     *text = out->text;
-    it->repaired = true;
+    *repaired = true;
     return true;
 }
 
-/* Appends the ids of a text and the end mark; returns how many. */
-static size_t encode(const job *j, scratch *s, ganz_side side, const char *text, size_t bytes)
+/* Both sides of an item, ready to be encoded: KEPT, or why not. `room`: two texts for what must be repaired. */
+static verdict view(const job *j, scratch *s, const item *it, ganz_text *room, ganz_pair_text *p, bool *repaired)
 {
-    const size_t before = s->ids.count;
-    if (s->status == GANZ_OK) s->status = ganz_vocab_encode_sentence(j->vocab, side, text, bytes, &s->ids, &s->err);
-    return s->ids.count - before;
+    *p = (ganz_pair_text){j->text.text + it->source_at, j->text.text + it->target_at, it->source_bytes,
+                          it->target_bytes};
+    if (!make_valid(j, s, &room[0], &p->source, &p->source_bytes, repaired) ||
+        !make_valid(j, s, &room[1], &p->target, &p->target_bytes, repaired))
+        return INVALID;
+    p->source = ganz_strip(p->source, &p->source_bytes);
+    p->target = ganz_strip(p->target, &p->target_bytes);
+    return p->source_bytes == 0 || p->target_bytes == 0 ? EMPTY : KEPT;
 }
 
-static verdict judge_lengths(const ganz_prepare_options *o, size_t source, size_t target)
+static void add_id(scratch *s, int32_t id)
 {
-    const size_t shorter = source < target ? source : target, longer = source < target ? target : source;
+    if (s->status != GANZ_OK) return;
+    if (ganz_grow((void **)&s->ids.ids, &s->ids.capacity, s->ids.count + 1, sizeof *s->ids.ids))
+        s->ids.ids[s->ids.count++] = id;
+    else s->status = ganz_fail(&s->err, GANZ_ENOMEM, "out of memory for the ids of a line");
+}
+
+/* Appends the ids of a text and the end mark; returns how many there are since `from`. */
+static size_t encode(const job *j, scratch *s, size_t from, const ganz_passage *p)
+{
+    if (s->status == GANZ_OK)
+        s->status = ganz_vocab_encode_sentence(j->vocab, p->side, p->text, p->bytes, &s->ids, &s->err);
+    return s->ids.count - from;
+}
+
+static encoded encode_pair(const job *j, scratch *s, const ganz_pair_text *p)
+{
+    encoded e = {.at = s->ids.count};
+    if (j->tag >= 0) add_id(s, j->tag);
+    e.source = encode(j, s, e.at, &(ganz_passage){p->source, p->source_bytes, GANZ_SOURCE});
+    e.target = encode(j, s, e.at + e.source, &(ganz_passage){p->target, p->target_bytes, GANZ_TARGET});
+    return e;
+}
+
+static verdict judge_lengths(const ganz_prepare_options *o, const encoded *e)
+{
+    const size_t shorter = e->source < e->target ? e->source : e->target,
+                 longer = e->source < e->target ? e->target : e->source;
     if (shorter < (size_t)o->min_length) return TOO_SHORT;
     if (o->max_length > 0 && longer > (size_t)o->max_length) return TOO_LONG;
     if (o->max_ratio > 0 && (double)longer > o->max_ratio * (double)shorter) return RATIO;
     return KEPT;
 }
 
-static verdict judge(const job *j, scratch *s, item *it)
+static verdict judge(const job *j, scratch *s, item *it, ganz_pair_text *p)
 {
-    const char *source = j->text.text + it->source_at, *target = j->text.text + it->target_at;
-    size_t source_bytes = it->source_bytes, target_bytes = it->target_bytes;
     it->repaired = false;
-    if (!make_valid(j, s, 0, &source, &source_bytes, it) || !make_valid(j, s, 1, &target, &target_bytes, it))
-        return INVALID;
-    source = ganz_strip(source, &source_bytes);
-    target = ganz_strip(target, &target_bytes);
-    if (source_bytes == 0 || target_bytes == 0) return EMPTY;
-    const bool same = source_bytes == target_bytes && memcmp(source, target, source_bytes) == 0;
+    const verdict seen = view(j, s, it, s->repaired, p, &it->repaired);
+    if (seen != KEPT) return seen;
+    const bool same = p->source_bytes == p->target_bytes && memcmp(p->source, p->target, p->source_bytes) == 0;
     if (same && j->options->drop_identical) return IDENTICAL;
-    if (j->options->dedupe) it->hash = XXH3_64bits_withSeed(target, target_bytes, XXH3_64bits(source, source_bytes));
-    it->ids_at = s->ids.count;
-    it->source_ids = encode(j, s, GANZ_SOURCE, source, source_bytes);
-    it->target_ids = encode(j, s, GANZ_TARGET, target, target_bytes);
-    return judge_lengths(j->options, it->source_ids, it->target_ids);
+    if (j->options->dedupe)
+        it->hash = XXH3_64bits_withSeed(p->target, p->target_bytes, XXH3_64bits(p->source, p->source_bytes));
+    it->ids = encode_pair(j, s, p);
+    const verdict fits = judge_lengths(j->options, &it->ids);
+    if (fits != KEPT) s->ids.count = it->ids.at; /* not needed any more */
+    return fits;
+}
+
+/* A copy has the limits that pairs have; one beyond them is not made. */
+static void add_copy(const job *j, scratch *s, item *it)
+{
+    const ganz_pair_text p = {s->copy[0].text, s->copy[1].text, s->copy[0].bytes, s->copy[1].bytes};
+    const encoded e = encode_pair(j, s, &p);
+    if (s->status != GANZ_OK) return;
+    if (judge_lengths(j->options, &e) != KEPT) {
+        s->ids.count = e.at;
+    } else if (!ganz_grow((void **)&s->copies, &s->copy_capacity, s->copy_count + 1, sizeof *s->copies)) {
+        s->status = ganz_fail(&s->err, GANZ_ENOMEM, "out of memory for copies");
+    } else {
+        s->copies[s->copy_count++] = e;
+        it->copies++;
+    }
+}
+
+static void make_copies(const job *j, scratch *s, item *it, const ganz_pair_text *p)
+{
+    const ganz_draw draw = {j->options->seed, (uint64_t)j->number, (uint64_t)(j->first + (it - j->items))};
+    for (int kind = 0; kind < GANZ_COPY_KINDS && s->status == GANZ_OK; kind++) {
+        if (j->input->copies[kind] == 0) continue;
+        ganz_pair_text next;
+        bool repaired, follows = kind == GANZ_COPY_JOINED && it + 1 < j->items + j->count;
+        if (follows) follows = view(j, s, it + 1, s->repaired + 2, &next, &repaired) == KEPT;
+        const ganz_copy_result made = ganz_copy_make((ganz_copy_kind)kind, j->input->copies[kind], &draw, p,
+                                                     follows ? &next : NULL, &j->inserts, s->copy);
+        if (made == GANZ_COPY_NO_MEMORY) s->status = ganz_fail(&s->err, GANZ_ENOMEM, "out of memory for copies");
+        if (made == GANZ_COPY_MADE) add_copy(j, s, it);
+    }
 }
 
 static void judge_items(void *context, int64_t begin, int64_t end, int worker)
@@ -110,9 +191,12 @@ static void judge_items(void *context, int64_t begin, int64_t end, int worker)
     scratch *const s = &j->workers[worker];
     for (int64_t i = begin; i < end && s->status == GANZ_OK; i++) {
         item *const it = &j->items[i];
+        ganz_pair_text p;
         it->worker = worker;
-        it->verdict = judge(j, s, it);
-        if (it->verdict != KEPT && it->verdict >= TOO_SHORT) s->ids.count = it->ids_at; /* not needed any more */
+        it->first_copy = s->copy_count;
+        it->copies = 0;
+        it->verdict = judge(j, s, it, &p);
+        if (it->verdict == KEPT) make_copies(j, s, it, &p);
     }
 }
 
@@ -163,6 +247,14 @@ static ganz_status not_utf8(const job *j, const item *it, const ganz_lines *sour
     return ganz_fail(err, GANZ_EFORMAT, "%s:%lld: not valid UTF-8", ganz_lines_name(file), line);
 }
 
+static ganz_status add_encoded(job *j, const scratch *s, const encoded *e, ganz_prepare_counts *counts, ganz_error *err)
+{
+    const int32_t *const ids = s->ids.ids + e->at;
+    counts->source_tokens += (long long)e->source;
+    counts->target_tokens += (long long)e->target;
+    return ganz_corpus_writer_add(j->out, ids, e->source, ids + e->source, e->target, err);
+}
+
 static ganz_status keep_pair(job *j, const item *it, ganz_prepare_counts *counts, ganz_error *err)
 {
     bool before = false;
@@ -172,12 +264,13 @@ static ganz_status keep_pair(job *j, const item *it, ganz_prepare_counts *counts
         counts->duplicate++;
         return GANZ_OK;
     }
+    const scratch *const s = &j->workers[it->worker];
     counts->kept++;
     counts->repaired += it->repaired;
-    counts->source_tokens += (long long)it->source_ids;
-    counts->target_tokens += (long long)it->target_ids;
-    const int32_t *const ids = j->workers[it->worker].ids.ids + it->ids_at;
-    return ganz_corpus_writer_add(j->out, ids, it->source_ids, ids + it->source_ids, it->target_ids, err);
+    counts->copies += (long long)it->copies;
+    GANZ_TRY(add_encoded(j, s, &it->ids, counts, err));
+    for (size_t i = 0; i < it->copies; i++) GANZ_TRY(add_encoded(j, s, &s->copies[it->first_copy + i], counts, err));
+    return GANZ_OK;
 }
 
 static ganz_status write_block(job *j, ganz_lines *source, ganz_lines *target, ganz_prepare_counts *counts,
@@ -200,7 +293,7 @@ static ganz_status write_block(job *j, ganz_lines *source, ganz_lines *target, g
 static ganz_status run_block(job *j, ganz_lines *source, ganz_lines *target, ganz_prepare_counts *counts,
                              ganz_error *err)
 {
-    for (int i = 0; i < ganz_pool_threads(j->pool); i++) j->workers[i].ids.count = 0;
+    for (int i = 0; i < ganz_pool_threads(j->pool); i++) j->workers[i].ids.count = j->workers[i].copy_count = 0;
     ganz_pool_run(j->pool, j->count, GRAIN, judge_items, j);
     for (int i = 0; i < ganz_pool_threads(j->pool); i++) {
         if (j->workers[i].status == GANZ_OK) continue;
@@ -209,6 +302,7 @@ static ganz_status run_block(job *j, ganz_lines *source, ganz_lines *target, gan
     }
     GANZ_TRY(write_block(j, source, target, counts, err));
     j->read += j->count;
+    j->first += j->count;
     if (j->options->progress) j->options->progress(j->options->context, j->read);
     if (ganz_flag_is_set(j->options->stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped after %lld pairs", j->read);
     return GANZ_OK;
@@ -219,6 +313,9 @@ static ganz_status run_input(job *j, const ganz_corpus_input *input, ganz_prepar
     ganz_lines *source = NULL, *target = NULL;
     bool ended = false;
     ganz_status status = GANZ_OK;
+    j->input = input;
+    j->first = 0;
+    j->tag = input->tag ? ganz_vocab_mark(j->vocab, input->tag) : -1;
     GANZ_CHECK(ganz_lines_open(&source, input->source, err));
     GANZ_CHECK(ganz_lines_open(&target, input->target, err));
     GANZ_CHECK(ganz_corpus_writer_group(j->out, input->weight, err));
@@ -233,6 +330,20 @@ out:
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
+
+static ganz_status check_copies(const ganz_vocab *vocab, const ganz_corpus_input *input, const ganz_prepare_options *o,
+                                ganz_error *err)
+{
+    if (input->tag && ganz_vocab_mark(vocab, input->tag) < 0)
+        return ganz_fail(err, GANZ_EINVAL, "the vocabulary has no mark %s; ganz vocab --reserve makes one", input->tag);
+    for (int kind = 0; kind < GANZ_COPY_KINDS; kind++)
+        if (!(input->copies[kind] >= 0 && input->copies[kind] <= 1))
+            return ganz_fail(err, GANZ_EINVAL, "the share of %s copies is 0 to 1, not %g",
+                             ganz_copy_name((ganz_copy_kind)kind), input->copies[kind]);
+    if (input->copies[GANZ_COPY_INSERTED] > 0 && !o->insert_from)
+        return ganz_fail(err, GANZ_EINVAL, "copies with a line inserted need a file to take it from");
+    return GANZ_OK;
+}
 
 /* Mistakes that can be found before hours of work are found here. */
 static ganz_status check_inputs(const ganz_corpus_input *inputs, int count, ganz_error *err)
@@ -261,6 +372,7 @@ static ganz_status check_options(const ganz_prepare_options *o, ganz_error *err)
 static ganz_status open_job(job *j, const char *path, ganz_error *err)
 {
     const int threads = j->options->threads ? j->options->threads : ganz_cpu_count();
+    if (j->options->insert_from) GANZ_TRY(ganz_inserts_read(&j->inserts, j->options->insert_from, err));
     GANZ_TRY(ganz_pool_open(&j->pool, threads, err));
     j->workers = ganz_alloc((size_t)threads, sizeof *j->workers);
     j->items = ganz_alloc(BLOCK_PAIRS, sizeof *j->items);
@@ -272,9 +384,12 @@ static void close_job(job *j)
 {
     for (int i = 0; j->workers && i < ganz_pool_threads(j->pool); i++) {
         ganz_ids_free(&j->workers[i].ids);
-        ganz_text_free(&j->workers[i].repaired[0]);
-        ganz_text_free(&j->workers[i].repaired[1]);
+        for (int k = 0; k < 4; k++) ganz_text_free(&j->workers[i].repaired[k]);
+        ganz_text_free(&j->workers[i].copy[0]);
+        ganz_text_free(&j->workers[i].copy[1]);
+        ganz_free(j->workers[i].copies);
     }
+    ganz_inserts_free(&j->inserts);
     ganz_pool_close(&j->pool);
     ganz_free(j->workers);
     ganz_free(j->items);
@@ -288,10 +403,12 @@ ganz_status ganz_corpus_prepare(const char *path, const ganz_vocab *vocab, const
 {
     GANZ_TRY(check_inputs(inputs, count, err));
     GANZ_TRY(check_options(options, err));
+    for (int i = 0; i < count; i++) GANZ_TRY(check_copies(vocab, &inputs[i], options, err));
     job j = {.vocab = vocab, .options = options};
     ganz_status status = open_job(&j, path, err);
     for (int i = 0; i < count && status == GANZ_OK; i++) {
         counts[i] = (ganz_prepare_counts){0};
+        j.number = i;
         status = run_input(&j, &inputs[i], &counts[i], err);
     }
     if (status == GANZ_OK) status = ganz_corpus_writer_finish(&j.out, err);

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""ding_pairs.py --from en|de --out STEM [--rank TEXT...] DICTIONARY: words and phrases of the dictionary of Ding as parallel text.
+
+DICTIONARY is the file that Debian's package trans-de-en installs as /usr/share/trans/de-en (GPL-2+): "GERMAN :: ENGLISH" a
+line, where | separates forms of an entry and ; words of the same meaning. STEM.en.xz and STEM.de.xz get one pair a line.
+
+--from says which side will be the source: each of its words is paired with one word of the other side, the first of the entry.
+A source that stands in several entries is paired once: with the translation whose rarest word is the most frequent in the
+texts of --rank (plain or .xz, in the language of the target); notes, which narrow a meaning, and more words than the source
+has count against it. Left out are entries with
+placeholders (sth., jdn.), names of species and the like, words marked old, vulgar or regional, and what is longer than
+--most words."""
+import argparse
+import collections
+import lzma
+import math
+import re
+import sys
+
+PLACEHOLDER = re.compile(r"\b(etw|jd|jdm|jdn|jds|jmd|jmdm|jmdn|sb|sth|so|sb's|sth's|oneself|one's|someone's)\b\.?")
+SPECIES = re.compile(r"zoologische|botanische|\((Gattung|Familie|Ordnung)|\([A-Z][a-z]+ [a-z]+\)|\[ornith\.\]")
+AVOIDED = re.compile(r"\[(archaic|obs|obs\.|veraltet|altertümlich|dated|rare|selten|slang|vulg|vulg\.|vulgär|pej|pej\.|pej\.?|Ös\.|"
+                     r"Schw\.|Süddt\.|Norddt\.|Ostdt\.|Mitteldt\.|Sc\.|Ir\.|Austr\.|NZ|Am\.|humor\.|humor|poet\.|poet|Jägersprache|DDR|"
+                     r"South Africa|India|Canada|Westös\.|Ostös\.|Bayr\.|Tirol|Wien|geh\.|euphem\.)\]")
+NOTES = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|\([^()]*\)|<[^<>]*>|/[^/]*/")
+NARROWING = re.compile(r"\[[^\[\]]*\]|\([^()]*\)")
+FINE = re.compile(r"^[\w’'!?.,;:€$%&„“‚‘\"\- –]+$", re.UNICODE)
+
+
+def split_outside(text, separator):
+    """Parts between separators that stand in no bracket."""
+    parts, depth, begin = [], 0, 0
+    for i, c in enumerate(text):
+        if c in "([{<":
+            depth += 1
+        elif c in ")]}>":
+            depth = max(0, depth - 1)
+        elif c == separator and depth == 0:
+            parts.append(text[begin:i])
+            begin = i + 1
+    parts.append(text[begin:])
+    return parts
+
+
+def clean(text):
+    """A word or phrase without its notes, or nothing when it is of no use."""
+    if AVOIDED.search(text):
+        return ""
+    for _ in range(3):
+        text = NOTES.sub(" ", text)
+    text = " ".join(text.split()).replace(" ,", ",").replace(" !", "!").replace(" ?", "?")
+    text = re.sub(r"^['‘‚„“\"](.*)['’‘“”\"]$", r"\1", text)
+    if not text or PLACEHOLDER.search(text) or not FINE.match(text) or "..." in text or text[0] in "-,;.:":
+        return ""
+    return text if re.search(r"\w", text) and not text.endswith(("-", ",")) else ""
+
+
+def entries(lines):
+    """German words and English words, each with the number of its notes, of each form of each entry that is of use."""
+    for line in lines:
+        if line.startswith("#") or line.count("::") != 1:
+            continue
+        german, english = (split_outside(side.strip(), "|") for side in line.split("::"))
+        if len(german) != len(english) or SPECIES.search(line):
+            continue
+        for form in zip(german, english):
+            words = [[(c, len(NARROWING.findall(part))) for part in split_outside(side, ";") for c in [clean(part)] if c] for side in form]
+            if words[0] and words[1]:
+                yield words
+
+
+def count_words(paths):
+    counts = collections.Counter()
+    for path in paths:
+        with (lzma.open if path.endswith(".xz") else open)(path, "rt", encoding="utf-8") as file:
+            for line in file:
+                counts.update(re.findall(r"\w+", line))
+    return counts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--from", dest="source", choices=["en", "de"], required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--rank", nargs="+", default=[])
+    parser.add_argument("--most", type=int, default=12)
+    parser.add_argument("dictionary")
+    args = parser.parse_args()
+    counts = count_words(args.rank)
+    best = {}
+    with open(args.dictionary, encoding="utf-8") as file:
+        for german, english in entries(file):
+            sources, targets = (english, german) if args.source == "en" else (german, english)
+            target, notes = targets[0]
+            words = re.findall(r"\w+", target)
+            if len(words) > args.most:
+                continue
+            known = min((math.log1p(counts[w]) for w in words), default=0.0)
+            if counts and known == 0 and notes:
+                continue  # a word of some trade that no text uses
+            for source, narrow in sources:
+                have = len(re.findall(r"\w+", source))
+                rank = known - 1.5 * (notes + narrow) - 1.5 * max(0, len(words) - have)
+                if have <= args.most and (source not in best or rank > best[source][0]):
+                    best[source] = (rank, target)
+    target = "de" if args.source == "en" else "en"
+    with lzma.open(f"{args.out}.{args.source}.xz", "wt", encoding="utf-8") as from_file, \
+            lzma.open(f"{args.out}.{target}.xz", "wt", encoding="utf-8") as to_file:
+        for source, (_, words) in best.items():
+            from_file.write(source + "\n")
+            to_file.write(words + "\n")
+    print(f"{len(best)} pairs", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
