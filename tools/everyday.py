@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Scores translations of a list of everyday sentences: a translation is right if it is one of the forms the list accepts.
+
+    tools/everyday.py --sentences >everyday.en
+    ganz translate everyday.en >everyday.de
+    tools/everyday.py everyday.de [--wrong]
+
+The list (tests/data/everyday.tsv) has a kind, a sentence and accepted forms; its head says how forms are written.
+Blanks and quotation marks are made alike first, and the mark that ends a sentence counts only where it is a question mark.
+"""
+import argparse
+import os
+import re
+import sys
+
+LIST = os.path.join(os.path.dirname(__file__), "..", "tests", "data", "everyday.tsv")
+BLANK = r"(?: |(?<= )|^|$|(?=[,?]))"  # nothing beside another blank, at an end or before a comma, if an option is missing
+MARKS = {"(": "(?:", ")": ")", "[": "(?:", "]": ")?", "/": "|"}
+
+
+def pattern(form):
+    """The regular expression of one form; ValueError if its brackets do not match."""
+    out, open_marks, literal = [], [], False
+    for c in form:
+        if literal or c not in "([/])\\":
+            out.append(BLANK if c == " " else re.escape(c))
+            literal = False
+        elif c == "\\":
+            literal = True
+        else:
+            if c in "([":
+                open_marks.append(c)
+            elif c in ")]" and (not open_marks or open_marks.pop() + c not in ("()", "[]")):
+                raise ValueError("brackets do not match")
+            elif c == "/" and not open_marks:
+                raise ValueError("a choice outside of brackets")
+            out.append(MARKS[c])
+    if open_marks or literal:
+        raise ValueError("a bracket is not closed")
+    return "".join(out)
+
+
+def alike(text):
+    """The text without what does not count: kinds of blanks and quotation marks, and marks at its end."""
+    text = re.sub(r"\s+", " ", text.strip())
+    text = re.sub("[„“”]", '"', re.sub("[’‘]", "'", text))
+    return re.sub(r"(?<=[^\s.!])\s*[.!]+$", "", text)
+
+
+def forms_of(accepted):
+    forms = []
+    for form in accepted.split(" | "):
+        form = re.sub(r"(?<=[^\s.!\\])[.!]+$", "", form.strip())
+        forms.append(pattern(form))
+    return re.compile("(?:%s)" % "|".join(forms))
+
+
+def read_list(path):
+    rows = []
+    with open(path, encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.startswith("#"):
+                continue
+            fields = line.rstrip("\n").split("\t")
+            if len(fields) != 3 or not all(fields):
+                sys.exit("%s:%d: not a kind, a sentence and forms" % (path, number))
+            try:
+                rows.append((fields[0], fields[1], forms_of(fields[2])))
+            except ValueError as why:
+                sys.exit("%s:%d: %s" % (path, number, why))
+    return rows
+
+
+def is_right(forms, translation):
+    return bool(forms.fullmatch(alike(translation)))
+
+
+def report(rows, answers, wrong):
+    kinds = {}
+    for (kind, sentence, forms), answer in zip(rows, answers):
+        good = is_right(forms, answer)
+        counts = kinds.setdefault(kind, [0, 0])
+        counts[0] += good
+        counts[1] += 1
+        if wrong and not good:
+            print("%s\t%s\t%s" % (kind, sentence, answer))
+    for kind, (good, count) in kinds.items():
+        print("%-10s %3d of %3d  %5.1f%%" % (kind, good, count, 100 * good / count))
+    good = sum(counts[0] for counts in kinds.values())
+    print("%-10s %3d of %3d  %5.1f%%" % ("all", good, len(rows), 100 * good / len(rows)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("translations", nargs="?", help="one line for each sentence of the list")
+    parser.add_argument("--list", default=LIST, help="another list")
+    parser.add_argument("--sentences", action="store_true", help="print the sentences instead")
+    parser.add_argument("--wrong", action="store_true", help="show what is not right")
+    options = parser.parse_args()
+    rows = read_list(options.list)
+    if options.sentences:
+        for row in rows:
+            print(row[1])
+        return
+    if not options.translations:
+        parser.error("which translations?")
+    with open(options.translations, encoding="utf-8") as lines:
+        answers = lines.read().split("\n")[:-1]
+    if len(answers) != len(rows):
+        sys.exit("%s has %d lines, the list %d" % (options.translations, len(answers), len(rows)))
+    report(rows, answers, options.wrong)
+
+
+if __name__ == "__main__":
+    main()
