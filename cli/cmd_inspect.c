@@ -23,7 +23,8 @@ const cli_command cli_about_inspect = {
 "\n"
 "--vocab prints the vocabulary within instead, as the file that ganz prepare and ganz encode take.\n"
 "\n"
-"The model is MODEL, else the file that GANZ_MODEL names, else the default model, which comes with the program.\n",
+"The model is MODEL, a file or a pair of languages such as de-en, else what GANZ_MODEL names, else the default model,\n"
+"en-de, which comes with the program.\n",
 };
 /* clang-format on */
 
@@ -189,8 +190,10 @@ static void print_facts(const job *j)
     printf("  vocabulary  %s entries\n", commas(f->vocabulary, number));
     printf("  lengths     input up to %d tokens, output up to %d\n", f->longest_input, f->longest_output);
     if (f->kind[0]) print_fact("kind", f->kind);
-    if (f->source_language) print_fact("source", f->source_language);
-    if (f->target_language) print_fact("target", f->target_language);
+    if (f->source_language && f->target_language)
+        printf("  pair        %s-%s\n", f->source_language, f->target_language);
+    else if (f->source_language) print_fact("source", f->source_language);
+    else if (f->target_language) print_fact("target", f->target_language);
     print_bits("weights", f->bits);
     if (f->bits > 0 && f->bits < 8)
         print_fact("stored", "each code in a byte, as kernels multiply them: the file is as large as one of 8 bits");

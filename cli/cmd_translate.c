@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "documents.h"
+#include "ganz/inspect.h"
 #include "ganz/io.h"
 #include "inputs.h"
 #include "lines.h"
@@ -27,7 +28,12 @@ const cli_command cli_about_translate = {
     "with one line for each line, like those that ganz score reads: no line is joined with another.\n"
     "--cache names a file that keeps translations: a job that was stopped goes on where it was.\n"
     "\n"
-    "The model is --model, else the file that GANZ_MODEL names, else the default model, which comes with the program.\n"
+    "The model is --model, else the one for --from and --to, else the file that GANZ_MODEL names, else the default model,\n"
+    "English to German. Models come with the program for en-de and de-en.\n"
+    "\n"
+    "--sample draws each token by the probability the model gives it, at a temperature (1: as they are, below: bolder) or\n"
+    "from the K likeliest (top-10), in place of a search. A sentence has one answer for one --seed, wherever it stands\n"
+    "and, with an integer model, whatever the machine. Made for back-translation; best with --format lines.\n"
     "\n"
     "--glossary names a file of terms, one a line: the term, a tab, what it becomes; without a tab it stays.\n"
     "\n"
@@ -47,7 +53,7 @@ enum { DOCUMENT_LINES = 256, GPU_LINES = 1024, CPU_TOKENS = 3072, GPU_TOKENS = 1
 typedef struct job {
     cli_lines_options lines;
     ganz_document_options document;
-    const char *model_path, *invalid, *newlines, *glossary_path, *cache_path;
+    const char *model_path, *from, *to, *invalid, *newlines, *glossary_path, *cache_path;
     bool quiet;
     cli_progress progress;
 } job;
@@ -127,17 +133,34 @@ static ganz_status translate_documents(job *j, const ganz_model *model, const cl
 
 /* ---- the command -------------------------------------------------------------------------------- */
 
+/* The languages of the text are those asked for, else the model's. */
+static ganz_status choose_languages(job *j, const ganz_model *model, ganz_error *err)
+{
+    ganz_model_facts facts;
+    const ganz_status status = cli_check_languages(model, j->from, j->to, err);
+    ganz_model_describe(model, &facts);
+    if (j->from || facts.source_language) j->document.source = j->from ? j->from : facts.source_language;
+    if (j->to || facts.target_language) j->document.target = j->to ? j->to : facts.target_language;
+    return status;
+}
+
 static int run_job(job *j, const cli_list *files)
 {
     ganz_error err;
     char path[CLI_PATH];
     int skipped = 0;
     ganz_model *model;
+    if (!j->model_path && (j->from || j->to)) {
+        const int code = cli_find_languages(&cli_about_translate, j->from, j->to, path);
+        if (code >= 0) return code;
+        j->model_path = path;
+    }
     j->model_path = cli_find_model(j->model_path, path);
     if (!j->model_path) return cli_no_model(&cli_about_translate, "give --model FILE");
     const bool to_screen = strcmp(j->lines.out, "-") == 0 && isatty(STDOUT_FILENO);
     cli_progress_start(&j->progress, "translated", "lines", 0, j->quiet || to_screen || !isatty(STDERR_FILENO));
     ganz_status status = ganz_model_open(&model, j->model_path, &err);
+    if (status == GANZ_OK) status = choose_languages(j, model, &err);
     if (status == GANZ_OK && wants_lines(j)) {
         j->lines.service.translator.split = j->document.source;
         status = cli_lines_run(&j->lines, model, files, &j->progress, &err);
@@ -186,6 +209,25 @@ static int check_choices(const job *j, const cli_list *files)
     return -1;
 }
 
+/* --sample: a temperature, or top-K. Returns -1 to go on, or the exit code of a usage error. */
+static int read_sample(ganz_translator_options *o, const char *sample, long long *beam, long long n_best)
+{
+    char *end;
+    const bool top = strncmp(sample, "top-", 4) == 0;
+    const char *const number = sample + (top ? 4 : 0);
+    const double value = number[0] >= '0' && number[0] <= '9' ? strtod(number, &end) : -1;
+    if (value < 0 || *end || (top ? value < 1 || value > 128 || value != (int)value : value < 0.01 || value > 100))
+        return cli_usage(&cli_about_translate, "--sample is a temperature (0.01 to 100) or top-1 to top-128, not %s",
+                         sample);
+    if ((*beam != o->beam && *beam != 1) || n_best > 1)
+        return cli_usage(&cli_about_translate,
+                         "--sample draws one translation: it does not go with --beam and --n-best");
+    *beam = 1;
+    o->sample = top ? 1 : value;
+    o->sample_top = top ? (int)value : 0;
+    return -1;
+}
+
 int cli_run_translate(int argc, char **argv)
 {
     job j = {.lines.out = "-", .invalid = "error", .newlines = "end"};
@@ -194,9 +236,11 @@ int cli_run_translate(int argc, char **argv)
     ganz_translator_options *const o = &j.lines.service.translator;
     o->device = "cpu";
     o->precision = "auto";
-    long long beam = o->beam, n_best = 1, batch = 0, max_input = 0, max_length = 0, threads = 0;
+    const char *sample = NULL;
+    long long beam = o->beam, n_best = 1, seed = 1, batch = 0, max_input = 0, max_length = 0, threads = 0;
     const cli_option options[] = {
-        {"model", 'm', CLI_TEXT, &j.model_path, "FILE", "the model", 0, 0},
+        {"model", 'm', CLI_TEXT, &j.model_path, "FILE", "the model: a file, or a pair of languages such as de-en", 0,
+         0},
         {"text", 't', CLI_TEXT, &j.lines.text, "TEXT", "translate this instead of files", 0, 0},
         {"out", 'o', CLI_TEXT, &j.lines.out, "FILE", "where to write: a file, a folder, or - for standard output", 0,
          0},
@@ -208,9 +252,12 @@ int cli_run_translate(int argc, char **argv)
         {"bilingual", 0, CLI_FLAG, &j.document.bilingual, NULL, "each paragraph is followed by its translation", 0, 0},
         {"cache", 0, CLI_TEXT, &j.cache_path, "FILE",
          "keep translations here, and go on with them after an interruption", 0, 0},
-        {"from", 0, CLI_TEXT, &j.document.source, "LANGUAGE", "of the text, for sentence ends, case and numbers", 0, 0},
-        {"to", 0, CLI_TEXT, &j.document.target, "LANGUAGE", "of the translation", 0, 0},
+        {"from", 0, CLI_TEXT, &j.from, "LANGUAGE", "of the text: takes a model for it, such as de-en for de", 0, 0},
+        {"to", 0, CLI_TEXT, &j.to, "LANGUAGE", "of the translation", 0, 0},
         {"beam", 'b', CLI_INT, &beam, "N", "hypotheses kept at each step; 1: greedy", 1, 64},
+        {"sample", 0, CLI_TEXT, &sample, "T|top-K", "draw tokens by chance, at temperature T or from the K likeliest",
+         0, 0},
+        {"seed", 0, CLI_INT, &seed, "N", "of --sample", 0, 0},
         {"alpha", 0, CLI_REAL, &o->alpha, "A", "length penalty", 0, 10},
         {"n-best", 0, CLI_INT, &n_best, "N", "translations for each line, at most the beam", 1, 64},
         {"scores", 0, CLI_FLAG, &j.lines.scores, NULL, "put scores before the translations", 0, 0},
@@ -235,6 +282,8 @@ int cli_run_translate(int argc, char **argv)
     j.document.newlines = newlines_named(j.newlines);
     j.lines.replace_invalid = strcmp(j.invalid, "replace") == 0;
     j.lines.service.workers = (int)threads;
+    o->seed = (uint64_t)seed;
+    if (code < 0 && sample) code = read_sample(o, sample, &beam, n_best);
     o->beam = (int)beam;
     o->n_best = (int)n_best;
     o->batch_tokens = (int)batch;

@@ -49,10 +49,12 @@ static inline void tiny_sharpen(const ganz_net *net, real *block)
 }
 
 /* Writes a model file; false with a message on standard error. The parameters depend on the seed alone. */
-static inline bool write_tiny(const char *path, uint64_t seed)
+static inline bool write_tiny_pair(const char *path, uint64_t seed, const char *source, const char *target)
 {
     ganz_vocab *vocab = tiny_vocab();
-    const ganz_model_info info = tiny_info(vocab);
+    ganz_model_info info = tiny_info(vocab);
+    info.source_language = source;
+    info.target_language = target;
     ganz_net net;
     ganz_error err = {0};
     ganz_status status = ganz_net_open(&net, &info.config, &err);
@@ -66,5 +68,7 @@ static inline bool write_tiny(const char *path, uint64_t seed)
     ganz_vocab_close(&vocab);
     return status == GANZ_OK;
 }
+
+static inline bool write_tiny(const char *path, uint64_t seed) { return write_tiny_pair(path, seed, "en", "de"); }
 
 #endif

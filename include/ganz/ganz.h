@@ -84,6 +84,9 @@ typedef struct ganz_translator_options {
     int beam;          /* hypotheses kept at each step, 1 to 64; 1 is greedy */
     int n_best;        /* results for each line, 1 to beam */
     double alpha;      /* length penalty: scores are log-probability / ((5 + length) / 6)^alpha; 0 to 10 */
+    double sample;     /* temperature, up to 100: tokens are drawn by their probabilities, with a beam of 1; 0: not */
+    int sample_top;    /* draw from so many of the likeliest tokens only, up to 128; 0: from all */
+    uint64_t seed;     /* of drawing: one seed gives a sentence one translation, whatever its batch and place */
     int batch_tokens;  /* size of a batch; each sentence counts its tokens and 25 more */
     int max_input;     /* longest input in tokens, end mark included, at least 16; 0: 96, or the model's limit if lower.
                           Longer lines are split, see ganz_translate */

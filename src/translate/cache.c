@@ -65,14 +65,17 @@ static uint64_t text_sum(const char *text) { return text ? ganz_checksum(text, s
 
 static uint64_t options_sum(const ganz_translator_options *o, uint64_t model)
 {
-    uint64_t facts[8] = {model,
-                         (uint64_t)o->beam,
-                         (uint64_t)o->max_input,
-                         (uint64_t)o->max_length,
-                         text_sum(o->device),
-                         text_sum(o->precision),
-                         text_sum(o->split)};
-    memcpy(&facts[7], &o->alpha, sizeof facts[7]);
+    uint64_t facts[11] = {model,
+                          (uint64_t)o->beam,
+                          (uint64_t)o->max_input,
+                          (uint64_t)o->max_length,
+                          text_sum(o->device),
+                          text_sum(o->precision),
+                          text_sum(o->split),
+                          (uint64_t)o->sample_top,
+                          o->seed};
+    memcpy(&facts[9], &o->alpha, sizeof facts[9]);
+    memcpy(&facts[10], &o->sample, sizeof facts[10]);
     return ganz_checksum(facts, sizeof facts);
 }
 

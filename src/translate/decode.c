@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/exact.h"
 #include "ganz/vocab.h"
 #include "nn/measure.h"
 
@@ -20,6 +21,7 @@ typedef struct lane {
     int sentence;      /* place in the caller's list */
     int32_t first_row; /* of its source in the memory of the group */
     int source_rows;
+    uint64_t stream; /* of random numbers */
 } lane;
 
 /* Numbers of one step, in ordinary memory and as offsets into the block on the device. */
@@ -45,6 +47,8 @@ struct ganz_decoder {
     int32_t *forced;             /* (most_rows) token a row must take, or -1 */
     float *value, *logsumexp;    /* (most_rows, k), (most_rows): parts of one block */
     int32_t *index;              /* (most_rows, k) */
+    float *row;                  /* (vocab) logits to draw from; NULL: not from all of them */
+    real *raw_row;               /* (vocab) the same as they come from the device */
     unsigned char *device_found; /* the same block on the device */
     /* memory of the network, for the largest group in the present edition of its states */
     int edition;
@@ -81,6 +85,9 @@ static void free_block(ganz_decoder *d, void *memory)
     else if (memory) d->be->free(d->be, memory);
 }
 
+static bool draws(const ganz_decoder *d) { return d->options.draw.temperature > 0; }
+static bool draws_from_all(const ganz_decoder *d) { return draws(d) && d->options.draw.top == 0; }
+
 /* Largest group: rows of keys, numbers and beams follow from its count. */
 static void size_group(ganz_decoder *d)
 {
@@ -90,7 +97,7 @@ static void size_group(ganz_decoder *d)
     d->most_lanes = d->capacity / (EXTRA_TOKENS + 1);
     d->most_rows = d->most_lanes * o->search.beam;
     d->logit_rows = d->be->host ? LOGIT_ROWS : d->most_rows < GPU_LOGIT_ROWS ? d->most_rows : GPU_LOGIT_ROWS;
-    d->k = ganz_search_candidates(&o->search);
+    d->k = draws(d) && o->draw.top > 0 ? o->draw.top : ganz_search_candidates(&o->search);
     if (d->k > d->net->config.vocab) d->k = d->net->config.vocab;
     const size_t list_rows = (size_t)o->search.beam * (size_t)d->capacity;
     d->numbers = 4 * (size_t)d->most_rows + 2 + 3 * list_rows; /* self lists: 2 * capacity a beam, cross: capacity */
@@ -103,7 +110,9 @@ static ganz_status take_lists(ganz_decoder *d, ganz_error *err)
     d->host_numbers = ganz_alloc(d->numbers, sizeof *d->host_numbers);
     d->forced = ganz_alloc((size_t)d->most_rows, sizeof *d->forced);
     d->value = ganz_alloc(1, found_bytes(d));
-    if (!d->lanes || !d->host_numbers || !d->forced || !d->value)
+    const size_t drawn = draws_from_all(d) ? (size_t)d->net->config.vocab : 0;
+    if (drawn) d->row = ganz_alloc(drawn, sizeof *d->row), d->raw_row = ganz_alloc(drawn, sizeof *d->raw_row);
+    if (!d->lanes || !d->host_numbers || !d->forced || !d->value || (drawn && (!d->row || !d->raw_row)))
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for a batch of %d tokens", d->capacity);
     d->logsumexp = d->value + (size_t)d->most_rows * (size_t)d->k;
     d->index = (int32_t *)(d->logsumexp + d->most_rows);
@@ -225,6 +234,8 @@ void ganz_decoder_close(ganz_decoder **decoder)
     ganz_free(d->host_numbers);
     ganz_free(d->forced);
     ganz_free(d->value);
+    ganz_free(d->row);
+    ganz_free(d->raw_row);
     ganz_free(d->found);
     ganz_free(d->counts);
     ganz_free(d->offsets);
@@ -301,6 +312,7 @@ static bool start_lanes(ganz_decoder *d, const ganz_sentence *sentences, const s
         const ganz_sentence *const s = &sentences[group[i]];
         lane *const l = &d->lanes[i];
         *l = (lane){.sentence = (int)group[i], .first_row = row, .source_rows = s->count};
+        if (draws(d)) l->stream = ganz_draw_stream(s->ids, s->count);
         if (!ganz_beam_start(&l->beam, &d->beams, &d->options.search, d->net->config.vocab,
                              ganz_decoder_limit(d, s->count), s->prefix, s->prefix_count))
             return false;
@@ -390,20 +402,23 @@ static const int32_t *on_device(const ganz_decoder *d, const int32_t *host)
     return d->device_numbers + (host - d->host_numbers);
 }
 
+/* Logits of a row, columns [col, col + count), as floats; `raw` has room for so many of any type. */
+static void get_logits(const ganz_decoder *d, const ganz_matrix *m, int row, int col, int count, void *raw,
+                       float *value)
+{
+    const size_t bytes = ganz_type_bytes(m->type), at = (size_t)row * (size_t)m->ld + (size_t)col;
+    d->be->download(d->be, raw, (const unsigned char *)m->data + at * bytes, (size_t)count * bytes);
+    for (int i = 0; i < count; i++) {
+        if (m->type == GANZ_REAL) value[i] = (float)((const real *)raw)[i];
+        else value[i] = ganz_float_from((uint32_t)((const uint16_t *)raw)[i] << 16);
+    }
+}
+
 static float logit_at(const ganz_decoder *d, const ganz_matrix *m, int row, int col)
 {
-    const size_t bytes = ganz_type_bytes(m->type);
-    const unsigned char *const from =
-        (const unsigned char *)m->data + ((size_t)row * (size_t)m->ld + (size_t)col) * bytes;
-    union {
-        real value;
-        uint16_t half;
-    } number;
-    d->be->download(d->be, &number, from, bytes);
-    if (m->type == GANZ_REAL) return (float)number.value;
-    const uint32_t bits = (uint32_t)number.half << 16;
+    real raw;
     float value;
-    memcpy(&value, &bits, sizeof value);
+    get_logits(d, m, row, col, 1, &raw, &value);
     return value;
 }
 
@@ -414,6 +429,19 @@ static void ban_end(const ganz_decoder *d, const ganz_matrix *logits)
     GANZ_ASSERT(logits->type == GANZ_REAL);
     for (int row = 0; row < logits->rows; row++)
         d->be->upload(d->be, (real *)logits->data + (size_t)row * (size_t)logits->ld + GANZ_EOS, &never, sizeof never);
+}
+
+/* Draws the token of a row, which becomes its first candidate. There is one row for each sentence. */
+static void draw_token(ganz_decoder *d, const ganz_matrix *logits, int first, int i)
+{
+    const lane *const l = &d->lanes[first + i];
+    const ganz_draw_options *const o = &d->options.draw;
+    float *const value = d->value + (size_t)(first + i) * (size_t)d->k;
+    int32_t *const index = d->index + (size_t)(first + i) * (size_t)d->k;
+    if (d->row) get_logits(d, logits, i, 0, logits->cols, d->raw_row, d->row);
+    const int at = ganz_draw_token(o, l->stream, l->beam.step, d->row ? d->row : value, d->row ? logits->cols : d->k);
+    index[0] = d->row ? at : index[at];
+    value[0] = d->row ? d->row[at] : value[at];
 }
 
 /* Logits and candidates of rows [first, first + rows); forced tokens take the place of a row's first candidate. */
@@ -433,6 +461,7 @@ static void find_candidates(ganz_decoder *d, ganz_pass *pass, const ganz_tensor 
     d->be->download(d->be, d->index + at, call.index, (size_t)rows * (size_t)d->k * sizeof *d->index);
     d->be->download(d->be, d->logsumexp + first, call.logsumexp, (size_t)rows * sizeof *d->logsumexp);
     for (int i = 0; i < rows; i++) {
+        if (d->forced[first + i] < 0 && draws(d)) draw_token(d, &logits->m, first, i);
         if (d->forced[first + i] < 0) continue;
         d->value[at + (size_t)i * (size_t)d->k] = logit_at(d, &logits->m, i, d->forced[first + i]);
         d->index[at + (size_t)i * (size_t)d->k] = d->forced[first + i];
@@ -482,7 +511,7 @@ static ganz_status advance_lanes(ganz_decoder *d, int32_t first_key, ganz_error 
     for (int i = 0; i < d->live; i++) {
         lane *const l = &d->lanes[i];
         const size_t at = (size_t)row * (size_t)d->k;
-        const ganz_candidates c = {.k = ganz_beam_forced(&l->beam) >= 0 ? 1 : d->k,
+        const ganz_candidates c = {.k = draws(d) || ganz_beam_forced(&l->beam) >= 0 ? 1 : d->k,
                                    .value = d->value + at,
                                    .index = d->index + at,
                                    .logsumexp = d->logsumexp + row,

@@ -7,12 +7,14 @@
 #define GANZ_TRANSLATE_DECODE_H
 
 #include "nn/net.h"
+#include "translate/draw.h"
 #include "translate/search.h"
 
 enum { GANZ_BATCH_TOKENS = 3072 }; /* the usual size of a group */
 
 typedef struct ganz_decoder_options {
     ganz_search_options search;
+    ganz_draw_options draw; /* with a temperature: tokens are drawn, and the beam of the search is 1 */
     int batch_tokens; /* size of a group; a sentence counts its tokens and 25 more, half of the steps it may take */
     int max_input;    /* longest source, end mark included; at most the net's positions */
     int max_length;   /* steps of a sentence, at most; 0: its own limit only */

@@ -16,7 +16,13 @@
 
 /* A sentence of more than a hundred tokens is longer than nearly all that a model has seen in training: the small
  * default model loses 23% of its BLEU on such sentences if they are not cut at clauses, and repeats itself. */
-enum { LEAST_INPUT = 16 /* any one character fits */, USUAL_INPUT = 96, MOST_BATCH = 1 << 20, MOST_THREADS = 1024 };
+enum {
+    LEAST_INPUT = 16, /* any one character fits */
+    USUAL_INPUT = 96,
+    HOTTEST = 100,
+    MOST_BATCH = 1 << 20,
+    MOST_THREADS = 1024
+};
 
 /* A piece of a line: one sentence for the decoder, or a word that is copied because it is too long to be one. */
 typedef struct piece {
@@ -83,6 +89,13 @@ static ganz_status check_options(ganz_translator_options *o, const ganz_model *m
         return ganz_fail(err, GANZ_EINVAL, "n-best must be 1 to the beam (%d), not %d", o->beam, o->n_best);
     if (!(o->alpha >= 0 && o->alpha <= 10))
         return ganz_fail(err, GANZ_EINVAL, "alpha must be 0 to 10, not %g", o->alpha);
+    if (!(o->sample >= 0 && o->sample <= HOTTEST))
+        return ganz_fail(err, GANZ_EINVAL, "the temperature must be 0 to %d, not %g", HOTTEST, o->sample);
+    if (o->sample_top < 0 || o->sample_top > GANZ_DRAW_MOST)
+        return ganz_fail(err, GANZ_EINVAL, "tokens to draw from must be 0 to %d, not %d", GANZ_DRAW_MOST,
+                         o->sample_top);
+    if (o->sample > 0 && o->beam != 1)
+        return ganz_fail(err, GANZ_EINVAL, "drawn translations have a beam of 1, not %d", o->beam);
     if (o->batch_tokens < 1 || o->batch_tokens > MOST_BATCH)
         return ganz_fail(err, GANZ_EINVAL, "batch tokens must be 1 to %d, not %d", MOST_BATCH, o->batch_tokens);
     if (o->max_length < 0) return ganz_fail(err, GANZ_EINVAL, "the longest translation cannot be %d", o->max_length);
@@ -119,6 +132,7 @@ static ganz_status open_parts(ganz_translator *t, ganz_error *err)
     const ganz_model *const m = t->model;
     const ganz_translator_options *const o = &t->options;
     const ganz_decoder_options d = {.search = {.beam = o->beam, .n_best = o->n_best, .alpha = o->alpha},
+                                    .draw = {o->sample, o->sample_top, o->seed},
                                     .batch_tokens = o->batch_tokens,
                                     .max_input = o->max_input,
                                     .max_length = o->max_length,

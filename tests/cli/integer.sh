@@ -43,6 +43,24 @@ $A >linked || fail "--alignment"
 GANZ_FORCE_ISA=scalar $A | cmp - linked || fail "links depend on the processor"
 $A --threads 2 --batch-tokens 1 | cmp - linked || fail "links depend on batches"
 
+# translations drawn by chance: one answer for one seed, whatever the batch, the threads, the processor and the place
+for how in 1 0.7 top-5; do
+  D="$GANZ translate -m $GOLDEN/int8.safetensors --max-length 16 --scores --sample $how"
+  $D few >drawn || fail "--sample $how"
+  GANZ_FORCE_ISA=scalar $D few | cmp - drawn || fail "--sample $how depends on the processor"
+  $D --threads 2 --batch-tokens 1 few | cmp - drawn || fail "--sample $how depends on batches"
+  tac few | $D --batch-tokens 900 | tac | cmp - drawn || fail "--sample $how depends on the place of a line"
+  $D --seed 1 few | cmp - drawn || fail "the first seed is not 1"
+  $D --seed 2 few | cmp -s - drawn && fail "--sample $how does not depend on the seed"
+done
+S="$GANZ translate -m $GOLDEN/int8.safetensors --max-length 16 --scores"
+$S --sample top-1 few >drawn && $S --beam 1 few | cmp - drawn || fail "the likeliest token alone is not the greedy search"
+for bad in 0 -1 top-0 top-129 top-1.5 top- 1x warm nan inf 1e9; do
+  refuses 2 'a temperature .0.01 to 100. or top-1 to top-128' $S --sample $bad few
+done
+refuses 2 'does not go with --beam and --n-best' $S --sample 1 --beam 2 few
+refuses 2 'does not go with --beam and --n-best' $S --sample 1 --n-best 2 few
+
 # ganz quantize
 $MAKE_MODEL m.safetensors 5 || fail "no model"
 head -n 40 "$TEXT" >some

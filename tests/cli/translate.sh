@@ -44,6 +44,31 @@ cp other.safetensors put/bin/models/en-de.safetensors
 put/bin/ganz translate --max-length 16 in | cmp -s - out && fail "a model beside the program does not come first"
 GANZ_MODEL=m.safetensors put/bin/ganz translate --max-length 16 in | cmp - out || fail "GANZ_MODEL does not come first"
 
+# models of pairs, by name and by language
+$MAKE_MODEL put/bin/models/de-en.safetensors 5 de en || fail "no model"
+for how in '--model de-en' '--from de' '--to en' '--from de --to en'; do
+  put/bin/ganz translate $how --max-length 16 in | cmp - out || fail "translate $how"
+done
+GANZ_MODEL=de-en put/bin/ganz translate --max-length 16 in | cmp - out || fail "GANZ_MODEL as a pair"
+GANZ_MODEL=other.safetensors put/bin/ganz translate --from de --max-length 16 in | cmp - out || fail "--from and GANZ_MODEL"
+put/bin/ganz translate --from en --max-length 16 in | cmp -s - out && fail "--from en takes de-en"
+put/bin/ganz inspect de-en | head -n 1 | grep -q '/put/bin/models/de-en.safetensors: ' || fail "inspect by pair"
+cp other.safetensors de-en && put/bin/ganz translate --model de-en --max-length 16 in | cmp -s - out &&
+  fail "a pair comes before a file of that name"
+rm de-en
+refuses 1 'no model comes with the program that translates from fr: give --model FILE' put/bin/ganz translate --from fr in
+refuses 1 'no model comes with the program that translates from de to de: ' put/bin/ganz translate --from de --to de in
+refuses 1 'en-fr' put/bin/ganz translate --model en-fr in
+$MAKE_MODEL put/bin/models/de-fr.safetensors 5 de fr
+refuses 2 'several models translate from de: name both languages' put/bin/ganz translate --from de in
+put/bin/ganz translate --to fr --max-length 16 in | cmp - out || fail "--to fr"
+: >put/bin/models/readme-of-models.safetensors # no pair
+put/bin/ganz translate --to en --max-length 16 in | cmp - out || fail "--to en beside other files"
+refuses 1 'the model translates from en to de, not from de to en' $GANZ translate --model m.safetensors --from de --to en in
+refuses 1 'the model translates from en to de, not to en' $GANZ translate --model m.safetensors --to en in
+$GANZ inspect m.safetensors | grep -q '^  pair        en-de$' || fail "inspect does not say the pair"
+rm -r put/bin/models
+
 # scores and n-best
 $T --scores in >scored || fail "--scores"
 equal "scored lines" 150 "$(wc -l <scored)"
