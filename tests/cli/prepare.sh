@@ -63,6 +63,40 @@ echo 's t much' >bad.list
 refuses 1 'SOURCE TARGET' $P --list bad.list -o x.st
 refuses 1 'cannot open nowhere' $P --list nowhere -o x.st
 
+# ---- tags and copies
+head -n 300 "$DATA/tatoeba.en" >few.en && head -n 300 "$DATA/tatoeba.de" >few.de
+$GANZ vocab -q --size 600 --sample-chars 0 --reserve '<bt>,<m1>' -o marks.vocab few.en few.de || fail "vocab --reserve"
+equal "marks" "'<bt>_' '<m1>_'" "$(sed -n '3,4p' marks.vocab | xargs -d '\n' echo)"
+echo '<bt> is <m1>' | $GANZ encode --vocab marks.vocab | tr ' ' '\n' | grep -qxE '2|3' && fail "text becomes a mark"
+M="$GANZ prepare --vocab marks.vocab -q"
+# numbers FILE COUNT: the first ids of a corpus, which are its first tensor
+head -n 1 few.en >one.en && head -n 1 few.de >one.de
+ids() { printf '%s ' $(cat "$1.en" "$1.de" | $GANZ encode --vocab marks.vocab | sed 's/$/ 1/'); }
+numbers() { od -An -v -tu2 -w2 -j $((8 + $(od -An -tu8 -N8 "$1"))) -N $((2 * $2)) "$1" | tr -s ' \n' ' '; }
+wanted=$(ids one | wc -w)
+$M -s one.en -t one.de -o one.st && $M -s one.en -t one.de --tag '<bt>' -o tagged.st || fail "--tag"
+equal "ids" "$(echo $(ids one))" "$(echo $(numbers one.st $wanted))"
+equal "tagged ids" "2 $(echo $(ids one))" "$(echo $(numbers tagged.st $((wanted + 1))))"
+echo 'one.en one.de 1 tag=<m1>' >marks.list
+$M --list marks.list -o listed.st || fail "tag= in a list"
+equal "tag of a list" "3 $(echo $(ids one))" "$(echo $(numbers listed.st $((wanted + 1))))"
+printf '%s\n' 'few.en few.de 2 upper=0.5 lower=0.3' 'few.en few.de joined=0.2 tag=<bt>' >copies.list
+$M --list copies.list --threads 1 -o copies.st && $M --list copies.list --threads 3 -o threads.st || fail "copies"
+cmp copies.st threads.st || fail "copies depend on threads"
+$M --list copies.list --seed 2 -o seed.st && cmp -s copies.st seed.st && fail "copies do not depend on the seed"
+$M -s few.en -t few.de --upper 1 -o upper.st || fail "--upper"
+tr '[:lower:]' '[:upper:]' <one.en >up.en && tr '[:lower:]' '[:upper:]' <one.de >up.de # the first pair is ASCII
+$M -s one.en -t one.de --upper 1 -o both.st || fail "--upper of one pair"
+equal "a pair and its copy" "$(echo $(ids one) $(ids up))" "$(echo $(numbers both.st $((wanted + $(ids up | wc -w)))))"
+refuses 1 '<no>' $M -s one.en -t one.de --tag '<no>' -o x.st
+refuses 1 'bt' $P -s one.en -t one.de --tag '<bt>' -o x.st
+for bad in tag= tag=bt upper=2 upper=-1 upper=x colour=1 =1 upper; do
+  echo "one.en one.de 1 $bad" >bad.list
+  refuses 1 '' $M --list bad.list -o x.st
+done
+refuses 1 'between < and >' $GANZ vocab --size 600 --reserve 'bt' -o x.vocab few.en
+absent x.st
+
 # ---- wrong files
 refuses 1 's:5: not valid UTF-8' $P -s s -t t -o x.st
 head -3 t >short
