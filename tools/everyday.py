@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Scores translations of a list of everyday sentences: a translation is right if it is one of the forms the list accepts.
+"""Scores translations of everyday sentences: a translation is right if it is one of the forms the list accepts.
 
     tools/everyday.py --sentences >everyday.en
     ganz translate everyday.en >everyday.de
     tools/everyday.py everyday.de [--wrong]
 
 The list (tests/data/everyday.tsv) has a kind, a sentence and accepted forms; its head says how forms are written.
-Blanks and quotation marks are made alike first, and the mark that ends a sentence counts only where it is a question mark.
+Blanks and quotation marks are made alike first, and the mark that ends a sentence counts only where it is a question
+mark.
 """
 import argparse
 import os
@@ -14,7 +15,8 @@ import re
 import sys
 
 LIST = os.path.join(os.path.dirname(__file__), "..", "tests", "data", "everyday.tsv")
-BLANK = r"(?: |(?<= )|^|$|(?=[,?]))"  # nothing beside another blank, at an end or before a comma, if an option is missing
+# A blank: nothing beside another one, at an end or before a comma, as when an option is missing.
+BLANK = r"(?: |(?<= )|^|$|(?=[,?]))"
 MARKS = {"(": "(?:", ")": ")", "[": "(?:", "]": ")?", "/": "|"}
 
 

@@ -1,0 +1,167 @@
+#!/bin/bash
+# models.sh DATA OUT: from text to the two models that ship, en-de and de-en, as docs/RESULTS.md describes. A step
+# whose result is there is not done again and a run that was interrupted goes on, so the chain may be stopped and
+# started at will.
+#   DATA  train/NAME.{en,de}.xz for the names of recipes/mixture-en-de-models.txt, mono/NAME.LANGUAGE.xz for those of
+#         recipes/mono-de.txt and mono-en.txt (what is missing is left out, and said), newstest2013.{en,de}
+#   OUT   everything that is made, at last en-de.safetensors and de-en.safetensors
+# Settings, by the environment: GANZ (the program), DEVICE (cuda; cpu takes weeks), THREADS (all), VOCAB (a vocabulary
+# with the mark <bt>; the one of the model that ships), DING (/usr/share/trans/de-en of Debian's trans-de-en), STEPS
+# (percent of the steps of each run: 100 is 23 minutes of an H200), MIXTURE, LAST and INSERTS (files of recipes/).
+set -eu
+[ $# -eq 2 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+here=$(cd "$(dirname "$0")/.." && pwd)
+data=$(cd "$1" && pwd) recipes=$here/recipes
+mkdir -p "$2/text"
+export GANZ=${GANZ:-$here/build/release/cli/ganz} THREADS=${THREADS:-0}
+case $GANZ in /*) ;; *) GANZ=$PWD/$GANZ ;; esac
+MIXTURE=$(realpath "${MIXTURE:-$recipes/mixture-en-de-models.txt}")
+LAST=$(realpath "${LAST:-$recipes/mixture-en-de-last.txt}")
+INSERTS=$(realpath "${INSERTS:-$recipes/inserts.txt}") DING=${DING:-/usr/share/trans/de-en} DEVICE=${DEVICE:-cuda}
+[ -z "${VOCAB:-}" ] || VOCAB=$(realpath "$VOCAB")
+cd "$2" # names in the models' metadata are relative to here
+
+say() { printf '== %s (%d s)\n' "$*" $SECONDS; }
+steps() { echo $(($1 * ${STEPS:-100} / 100 > 10 ? $1 * ${STEPS:-100} / 100 : 10)); }
+
+# ---- texts ------------------------------------------------------------------------------------------
+
+texts() {
+  local side
+  for side in en de; do
+    [ -s text/newstest2013.$side ] || cp "$data/newstest2013.$side" text/
+  done
+  [ -s text/clock-phrases.de ] || "$here/tools/clock_phrases.sh" text/clock-phrases
+  if [ ! -s vocab.txt ]; then
+    if [ -n "${VOCAB:-}" ]; then cat "$VOCAB"; else "$GANZ" inspect --vocab "$here/models/en-de.safetensors"; fi \
+      >vocab.new
+    mv vocab.new vocab.txt
+  fi
+  for side in en de; do
+    [ -s text/ding-$side.de.xz ] || [ ! -e "$DING" ] ||
+      "$here/tools/ding_pairs.py" --from $side --out text/ding-$side \
+        --rank "$data/train/tatoeba.$([ $side = en ] && echo de || echo en).xz" "$DING"
+  done
+}
+
+# list DIRECTION MIXTURE: lines of ganz prepare --list for those texts that are there
+list() {
+  local name rest from=${1%-*} to=${1#*-} stem
+  grep -v '^#' "$2" | while read -r name rest; do
+    stem=$data/train/$name
+    case $name in ding-words) stem=text/ding-$from ;; clock-phrases) stem=text/$name ;; esac
+    if [ -e "$stem.$from.xz" ]; then echo "$stem.$from.xz $stem.$to.xz $rest"
+    elif [ -e "$stem.$from" ]; then echo "$stem.$from $stem.$to $rest"
+    else say "without $name" >&2
+    fi
+  done
+}
+
+# weighted WEIGHT LIST: its lines with another weight
+weighted() { awk -v w="$1" '{$3 = w} 1' "$2"; }
+# turned LIST: its lines from real to made text, without a tag
+turned() { awk '{t = $1; $1 = $2; $2 = t; sub(/ ?tag=[^ ]*/, "")} 1' "$1"; }
+
+corpus() { # NAME, the list from standard input
+  [ -e "$1.st" ] && return
+  cat >"$1.list"
+  say "corpus $1"
+  "$GANZ" prepare -q --vocab vocab.txt --list "$1.list" --dedupe --drop-identical --max-length 200 --max-ratio 4 \
+    --insert "$INSERTS" --threads "$THREADS" --out "$1.st"
+}
+
+# mono LANGUAGE: one file of recipes/mono-LANGUAGE.txt, shuffled in an order that is always the same
+mono() {
+  local name every
+  [ -s "text/mono.$1" ] && return
+  grep -v '^#' "$recipes/mono-$1.txt" | while read -r name every; do
+    [ -e "$data/mono/$name.$1.xz" ] || { say "without $name" >&2; continue; }
+    xz -dc "$data/mono/$name.$1.xz" | awk -v n="$every" 'NR % n == 0'
+  done | shuf --random-source=<(yes) >"text/mono.$1.new"
+  mv "text/mono.$1.new" "text/mono.$1"
+}
+
+# ---- runs -------------------------------------------------------------------------------------------
+
+base="--width 512 --ffn 2048 --heads 8 --encoder-layers 6 --decoder-layers 6"
+small="--width 320 --ffn 1280 --heads 5 --encoder-layers 8 --decoder-layers 2"
+back="--width 256 --ffn 2048 --heads 4 --encoder-layers 6 --decoder-layers 2"
+schedule="--optimizer adafactor --learning-rate 1 --warmup 400 --decay-start 4000 --cooldown 0.4 --label-smoothing 0.1
+  --dropout 0.1 --dropout-relu 0.1 --dropout-attention 0.1 --vocab vocab.txt"
+low="--dropout 0.05 --dropout-relu 0.05 --dropout-attention 0.05"
+taught="--optimizer adafactor --learning-rate 1 --warmup 300 --decay-start 4000 --cooldown 0.5 $low --vocab vocab.txt"
+last="--learning-rate 0.3 --warmup 100 --cooldown 1"
+
+train() { # NAME CORPUS STEPS DIRECTION OPTIONS...
+  local name=$1 corpus=$2 count from=${4%-*} to=${4#*-}
+  count=$(steps "$3")
+  shift 4
+  [ -e "$name/done" ] && return
+  say "training $name, $count steps"
+  "$GANZ" train -q --train "$corpus.st" --device "$DEVICE" --threads "$THREADS" --rows 64 --source-language "$from" \
+    --target-language "$to" --seed 1 --average-decay 0.999 --valid-source "text/newstest2013.$from" \
+    --valid-target "text/newstest2013.$to" --validate-every 0 --bleu-sentences 0 --steps "$count" --out "$name" \
+    --resume "$@"
+  touch "$name/done"
+}
+
+kl() { # MODEL LANGUAGE OUT
+  [ -e "$3" ] || "$GANZ" quantize -q --model "$1" --method kl --bits 8 --calibrate "text/newstest2013.$2" \
+    --calibrate-lines 200 --threads "$THREADS" --out "$3"
+}
+
+integers() { # NAME CORPUS DIRECTION TEACHER
+  local from=${3%-*} to=${3#*-}
+  [ -e "$1-8/done" ] && return
+  say "integers of $1"
+  kl "$1/average.safetensors" "$from" "$1-kl8.safetensors"
+  "$GANZ" quantize -q --model "$1/average.safetensors" --train "$2.st" --bits 8 --steps-of "$1-kl8.safetensors" \
+    --device "$DEVICE" --threads "$THREADS" --valid-source "text/newstest2013.$from" \
+    --valid-target "text/newstest2013.$to" --teacher "$1/average.safetensors" "$4/average.safetensors" --rows 64 --rate-factor 0.1 \
+    --steps-per-phase "$(steps 150)" --measure-batches 30 --validate-every 0 --bleu-sentences 0 --out "$1-8"
+  touch "$1-8/done"
+}
+
+# ---- the chain --------------------------------------------------------------------------------------
+
+copies="upper=0.04 lower=0.04 bare=0.01 joined=0.02"
+texts
+mono de
+mono en
+# German of English news, by the model that ships: tagged sources for de-en
+MORE="upper=0.02 lower=0.02" "$here/tools/back_translate.sh" "$here/models/en-de.safetensors" from-english text/mono.en
+# a small model from German makes English of German text
+{ list de-en "$MIXTURE"; cat from-english/list; } | corpus de-en
+train back de-en 13257 de-en $back $schedule
+kl back/average.safetensors de back8.safetensors
+MORE=$copies "$here/tools/back_translate.sh" back8.safetensors from-german text/mono.de
+# large models, and their last pass on news and everyday text
+train base-de-en de-en 11839 de-en $base $schedule
+{ list de-en "$LAST"; cat from-english/list; } | corpus de-en-last
+train tuned-de-en de-en-last 1414 de-en --model base-de-en/average.safetensors $last --dropout 0.1
+{ list en-de "$MIXTURE"; cat from-german/list; } | corpus en-de
+train base-en-de en-de 25460 en-de $base $schedule
+{ list en-de "$LAST"; weighted 0.25 from-german/list; } | corpus en-de-last
+train tuned-en-de en-de-last 1980 en-de --model base-en-de/average.safetensors $last --dropout 0.1
+# small models that learn from the large ones
+{ list de-en "$MIXTURE"; turned from-german/list; cat from-english/list; } | corpus de-en-taught
+train small-de-en de-en-taught 11216 de-en $small $taught --teacher tuned-de-en/average.safetensors
+train small-en-de en-de 17518 en-de $small $taught --teacher tuned-en-de/average.safetensors
+# the large model translates English news for the last pass of the small one
+[ -e forward.done ] || "$GANZ" translate -q --device "$DEVICE" --model tuned-en-de/average.safetensors --format lines \
+  --beam 4 --max-length 150 --out text/forward.de text/mono.en
+touch forward.done
+{ list en-de "$LAST"; echo "text/mono.en text/forward.de 1 upper=0.05 lower=0.05"; weighted 0.25 from-german/list; } |
+  corpus en-de-small-last
+{ list de-en "$LAST"; turned from-german/list >turned.list; weighted 0.25 turned.list; } | corpus de-en-small-last
+train last-en-de en-de-small-last 2214 en-de --model small-en-de/average.safetensors \
+  --teacher tuned-en-de/average.safetensors $last $low
+train last-de-en de-en-small-last 2189 de-en --model small-de-en/average.safetensors \
+  --teacher tuned-de-en/average.safetensors $last $low
+# integers, taught by the float model and by the large one
+integers last-en-de en-de-small-last en-de tuned-en-de
+integers last-de-en de-en-small-last de-en tuned-de-en
+for pair in en-de de-en; do
+  cp "last-$pair-8/best.safetensors" "$pair.new" && mv "$pair.new" "$pair.safetensors"
+  say "$pair.safetensors: $("$GANZ" inspect "$pair.safetensors" | grep products)"
+done
