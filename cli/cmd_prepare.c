@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "ganz/corpus.h"
 #include "ganz/io.h"
+#include "mixture.h"
 
 /* clang-format off */
 const cli_command cli_about_prepare = {
@@ -21,14 +22,14 @@ const cli_command cli_about_prepare = {
     "other epoch. There is one for each pair of files; without --weight all are 1. The list of --list has a line\n"
     "\"SOURCE TARGET [WEIGHT] [NAME=VALUE...]\" for each pair of files; lines that begin with # are comments.\n"
     "\n"
-    "--tag puts a mark of the vocabulary (ganz vocab --reserve) before each source, so that a model can tell text that\n"
-    "was made by a machine from text that was not. There is one for each pair of files, - is none.\n"
+    "--tag puts a mark of the vocabulary (ganz vocab --reserve) before each source, so that a model can tell text\n"
+    "that was made by a machine from text that was not. There is one for each pair of files, - is none.\n"
     "\n"
-    "Copies of pairs teach text that corpora seldom hold: in capitals, in small letters, without the final mark, and so\n"
-    "on. Their options give the share of pairs that get a copy, which comes beside the pair. Which pairs these are\n"
-    "depends on --seed and their place in the files. --inserted takes lines of the file --insert: emoji, names and words\n"
-    "that are to be copied. In a list, tag=<bt>, upper=0.1, lower=, title=, bare=, joined= and inserted= hold for one\n"
-    "pair of files, instead of the options.\n",
+    "Copies of pairs teach text that corpora seldom hold: in capitals, in small letters, without the final mark, and\n"
+    "so on. Their options give the share of pairs that get a copy, which comes beside the pair. Which pairs these are\n"
+    "depends on --seed and their place in the files. --inserted takes lines of the file --insert: emoji, names and\n"
+    "words that are to be copied. In a list, tag=<bt>, upper=0.1, lower=, title=, bare=, joined= and inserted= hold for\n"
+    "one pair of files, instead of the options.\n",
 };
 /* clang-format on */
 
@@ -38,32 +39,9 @@ typedef struct names {
     const char *list;
 } names;
 
-/* The pairs of files, from --source and --target or from --list. */
-typedef struct sets {
-    ganz_corpus_input *inputs;
-    int count;
-    char *list; /* text that the inputs of --list point into */
-} sets;
-
 static void show_progress(void *context, long long pairs) { cli_progress_show(context, pairs); }
 
-static bool parse_weight(const char *word, double *weight)
-{
-    char *end;
-    *weight = strtod(word, &end);
-    return end != word && !*end && *weight > 0 && *weight <= 1000;
-}
-
 /* ---- which files -------------------------------------------------------------------------------- */
-
-static bool add_set(sets *s, const ganz_corpus_input *input)
-{
-    ganz_corpus_input *const grown = realloc(s->inputs, sizeof *grown * ((size_t)s->count + 1));
-    if (!grown) return false;
-    s->inputs = grown;
-    s->inputs[s->count++] = *input;
-    return true;
-}
 
 static int no_memory(void)
 {
@@ -71,7 +49,7 @@ static int no_memory(void)
     return cli_fail(&cli_about_prepare, &err);
 }
 
-static int sets_of_options(sets *s, const names *n, const ganz_corpus_input *usual)
+static int sets_of_options(cli_mixture *s, const names *n, const ganz_corpus_input *usual)
 {
     const cli_command *const about = &cli_about_prepare;
     const cli_list *const sources = &n->sources, *const targets = &n->targets, *const weights = &n->weights;
@@ -86,10 +64,10 @@ static int sets_of_options(sets *s, const names *n, const ganz_corpus_input *usu
         ganz_corpus_input input = *usual;
         input.source = sources->items[i];
         input.target = targets->items[i];
-        if (weights->count && !parse_weight(weights->items[i], &input.weight))
+        if (weights->count && !cli_mixture_weight(weights->items[i], &input.weight))
             return cli_usage(about, "--weight needs numbers over 0, up to 1000, not %s", weights->items[i]);
         if (n->tags.count && strcmp(n->tags.items[i], "-") != 0) input.tag = n->tags.items[i];
-        if (!add_set(s, &input)) return no_memory();
+        if (!cli_mixture_add(s, &input)) return no_memory();
     }
     return -1;
 }
@@ -120,58 +98,12 @@ static char *read_text(const char *path, ganz_error *err)
     return NULL;
 }
 
-static bool parse_share(const char *word, double *share)
-{
-    char *end;
-    *share = strtod(word, &end);
-    return end != word && !*end && *share >= 0 && *share <= 1;
-}
-
-/* A word behind the two names: a weight if it comes first, or NAME=VALUE. */
-static bool parse_word(char *word, bool first, ganz_corpus_input *input)
-{
-    char *const equals = strchr(word, '=');
-    if (!equals) return first && parse_weight(word, &input->weight);
-    *equals = '\0';
-    if (strcmp(word, "tag") == 0) return *(input->tag = equals + 1) != '\0';
-    for (int kind = 0; kind < GANZ_COPY_KINDS; kind++)
-        if (strcmp(word, ganz_copy_name((ganz_copy_kind)kind)) == 0)
-            return parse_share(equals + 1, &input->copies[kind]);
-    return false;
-}
-
-/* One line of a list into *input; false when it is none. */
-static bool parse_line(char *source, char **state, ganz_corpus_input *input)
-{
-    input->source = source;
-    input->target = strtok_r(NULL, " \t\r", state);
-    if (!input->target) return false;
-    bool first = true;
-    for (char *word = strtok_r(NULL, " \t\r", state); word; word = strtok_r(NULL, " \t\r", state), first = false)
-        if (!parse_word(word, first, input)) return false;
-    return true;
-}
-
-static int sets_of_list(sets *s, const char *path, const ganz_corpus_input *usual)
+static int sets_of_list(cli_mixture *s, const char *path, const ganz_corpus_input *usual)
 {
     const cli_command *const about = &cli_about_prepare;
     ganz_error err = {.message = "out of memory for the list"};
     s->list = read_text(path, &err);
-    if (!s->list) return cli_fail(about, &err);
-    char *line_state, *word_state;
-    for (char *line = strtok_r(s->list, "\n", &line_state); line; line = strtok_r(NULL, "\n", &line_state)) {
-        char *const source = strtok_r(line, " \t\r", &word_state);
-        ganz_corpus_input input = *usual;
-        if (!source || source[0] == '#') continue;
-        if (!parse_line(source, &word_state, &input)) {
-            snprintf(
-                err.message, sizeof err.message,
-                "%s: not \"SOURCE TARGET [WEIGHT] [NAME=VALUE...]\" with a weight over 0, up to 1000, and shares from 0 to 1, after %s",
-                path, source);
-            return cli_fail(about, &err);
-        }
-        if (!add_set(s, &input)) return no_memory();
-    }
+    if (!s->list || cli_mixture_parse(s, path, usual, &err) != GANZ_OK) return cli_fail(about, &err);
     return s->count ? -1 : cli_usage(about, "%s names no files", path);
 }
 
@@ -199,7 +131,7 @@ static void print_row(const char *label, long long count, long long read)
     printf("%-28s%14lld%9.2f%%\n", label, count, read ? 100.0 * (double)count / (double)read : 0.0);
 }
 
-static void print_table(const sets *s, const ganz_prepare_counts *counts)
+static void print_table(const cli_mixture *s, const ganz_prepare_counts *counts)
 {
     ganz_prepare_counts sum = {0};
     for (int i = 0; i < s->count; i++) add_counts(&sum, &counts[i]);
@@ -225,7 +157,7 @@ static void print_table(const sets *s, const ganz_prepare_counts *counts)
 
 /* ---- the command -------------------------------------------------------------------------------- */
 
-static int prepare(const sets *s, const char *vocab_path, const char *out, ganz_prepare_options *how, bool quiet)
+static int prepare(const cli_mixture *s, const char *vocab_path, const char *out, ganz_prepare_options *how, bool quiet)
 {
     const cli_command *const about = &cli_about_prepare;
     ganz_error err = {.message = "out of memory"};
@@ -251,7 +183,7 @@ static int prepare(const sets *s, const char *vocab_path, const char *out, ganz_
     return status == GANZ_OK ? CLI_OK : cli_fail(about, &err);
 }
 
-static int choose_sets(sets *s, const names *n, const ganz_corpus_input *usual)
+static int choose_sets(cli_mixture *s, const names *n, const ganz_corpus_input *usual)
 {
     if (!n->list) return sets_of_options(s, n, usual);
     if (n->sources.count || n->targets.count || n->weights.count || n->tags.count)
@@ -303,7 +235,7 @@ int cli_run_prepare(int argc, char **argv)
         {0},
     };
     const cli_command *const about = &cli_about_prepare;
-    sets s = {0};
+    cli_mixture s = {0};
     int code = cli_parse(about, options, argc, argv, &rest);
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     if (code < 0 && !vocab) code = cli_usage(about, "--vocab is needed");
@@ -319,8 +251,7 @@ int cli_run_prepare(int argc, char **argv)
                                           : GANZ_INVALID_ERROR;
         code = prepare(&s, vocab, out, &how, quiet);
     }
-    free(s.inputs);
-    free(s.list);
+    cli_mixture_free(&s);
     cli_list_free(&n.sources);
     cli_list_free(&n.targets);
     cli_list_free(&n.weights);

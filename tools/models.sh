@@ -117,7 +117,8 @@ integers() { # NAME CORPUS DIRECTION TEACHER
   kl "$1/average.safetensors" "$from" "$1-kl8.safetensors"
   "$GANZ" quantize -q --model "$1/average.safetensors" --train "$2.st" --bits 8 --steps-of "$1-kl8.safetensors" \
     --device "$DEVICE" --threads "$THREADS" --valid-source "text/newstest2013.$from" \
-    --valid-target "text/newstest2013.$to" --teacher "$1/average.safetensors" "$4/average.safetensors" --rows 64 --rate-factor 0.1 \
+    --valid-target "text/newstest2013.$to" --teacher "$1/average.safetensors" "$4/average.safetensors" \
+    --rows 64 --rate-factor 0.1 \
     --steps-per-phase "$(steps 150)" --measure-batches 30 --validate-every 0 --bleu-sentences 0 --out "$1-8"
   touch "$1-8/done"
 }
