@@ -107,13 +107,13 @@ int cli_settings_check(const cli_command *command, const cli_settings *s, const 
 void cli_settings_print(const ganz_recipe *recipe);
 
 /* The model a command uses: `given`, a file or the name of a pair such as de-en, else what GANZ_MODEL names, else the
- * default model. Models of pairs are looked for around the program; then the name is in `path`. NULL: none; cli_no_model
- * says so, `how` being what the user could do ("give --model FILE"), and returns the exit code. */
+ * default model. Models of pairs are looked for around the program; then the name is in `path`. NULL: none;
+ * cli_no_model says so, `how` being what the user could do ("give --model FILE"), and returns the exit code. */
 enum { CLI_PATH = 4096 };
 const char *cli_find_model(const char *given, char path[CLI_PATH]);
 int cli_no_model(const cli_command *command, const char *how);
-/* The model around the program that translates from one language to another, either of which may be NULL. -1: its name is
- * in `path`; else the exit code of an error that has been reported. */
+/* The model around the program that translates from one language to another, either of which may be NULL. -1: its name
+ * is in `path`; else the exit code of an error that has been reported. */
 int cli_find_languages(const cli_command *command, const char *from, const char *to, char path[CLI_PATH]);
 /* Refuses a model that says it is for other languages than these (NULL: any). */
 ganz_status cli_check_languages(const ganz_model *model, const char *from, const char *to, ganz_error *err);

@@ -101,7 +101,8 @@ static void all_lines_become_ids(void **state)
 {
     (void)state;
     ganz_vocab *v = open_vocab();
-    const ganz_corpus_input inputs[] = {{.source = EN, .target = DE, .weight = 2.5}, {.source = DE, .target = EN, .weight = 1}};
+    const ganz_corpus_input inputs[] = {{.source = EN, .target = DE, .weight = 2.5},
+                                        {.source = DE, .target = EN, .weight = 1}};
     ganz_prepare_options o;
     ganz_prepare_counts counts[2];
     ganz_error err;
@@ -353,7 +354,8 @@ static void nonsense_is_refused(void **state)
     ganz_prepare_counts n[2];
     ganz_error err;
     const ganz_corpus_input good = {.source = EN, .target = DE, .weight = 1}, zero = {.source = EN, .target = DE},
-                            twice[] = {{.source = "-", .target = DE, .weight = 1}, {.source = EN, .target = "-", .weight = 1}};
+                            twice[] = {{.source = "-", .target = DE, .weight = 1},
+                                       {.source = EN, .target = "-", .weight = 1}};
     ganz_prepare_defaults(&o);
     assert_int_equal(ganz_corpus_prepare("out", v, &good, 0, &o, n, &err), GANZ_EINVAL);
     assert_int_equal(ganz_corpus_prepare("out", v, &zero, 1, &o, n, &err), GANZ_EINVAL);

@@ -46,8 +46,8 @@ typedef struct ganz_prepare_options {
     ganz_invalid invalid;
     const char *insert_from; /* file whose lines GANZ_COPY_INSERTED takes; NULL: no such copies */
     uint64_t seed;           /* which pairs get copies */
-    int threads;           /* 0: one for each core; the file is the same for any number */
-    const ganz_flag *stop; /* looked at after each block of lines; or NULL */
+    int threads;             /* 0: one for each core; the file is the same for any number */
+    const ganz_flag *stop;   /* looked at after each block of lines; or NULL */
     /* Called now and then with the pairs read so far. May be NULL. */
     void (*progress)(void *context, long long pairs);
     void *context;

@@ -74,16 +74,16 @@ typedef struct ganz_vocab_progress {
 } ganz_vocab_progress;
 
 typedef struct ganz_vocab_learning {
-    int target_size;        /* 32768 */
-    long long sample_chars; /* of each file: 1000000; 0 takes all text */
-    int max_length;         /* 200: the longest entry has one character less */
-    bool nearest;           /* false: a size more than 2% off is cut to target_size, by the rarest entries that are no
-                             * single characters; true: the nearest size that the search finds, as Tensor2Tensor */
-    bool replace_invalid;   /* false: text that is not UTF-8 is an error; true: it becomes U+FFFD */
+    int target_size;          /* 32768 */
+    long long sample_chars;   /* of each file: 1000000; 0 takes all text */
+    int max_length;           /* 200: the longest entry has one character less */
+    bool nearest;             /* false: a size more than 2% off is cut to target_size, by the rarest entries that are no
+                               * single characters; true: the nearest size that the search finds, as Tensor2Tensor */
+    bool replace_invalid;     /* false: text that is not UTF-8 is an error; true: it becomes U+FFFD */
     const char *const *marks; /* (mark_count) entries to follow <EOS>, each <, small letters and digits, >; see
                                * ganz_vocab_mark */
     int mark_count;
-    const ganz_flag *stop;  /* looked at between lines, and between vocabularies that are tried; or NULL */
+    const ganz_flag *stop; /* looked at between lines, and between vocabularies that are tried; or NULL */
     void (*progress)(void *context, const ganz_vocab_progress *progress); /* or NULL */
     void *context;
 } ganz_vocab_learning;
