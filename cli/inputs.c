@@ -59,7 +59,7 @@ static ganz_status add_line(reader *r, bool *more, ganz_error *err)
 }
 
 /* Bytes of text that are not UTF-8 are refused or replaced, as the user wants. */
-static ganz_status check_text(reader *r, long long first_line, ganz_error *err)
+static ganz_status check_text(reader *r, const char *name, long long first_line, ganz_error *err)
 {
     if (ganz_utf8_valid(r->text.text, r->text.bytes)) return GANZ_OK;
     if (r->in->replace_invalid) {
@@ -76,7 +76,7 @@ static ganz_status check_text(reader *r, long long first_line, ganz_error *err)
          line = end + 1, first_line++)
         if (!ganz_utf8_valid(line, (size_t)(end - line))) break;
     err->status = GANZ_EINVAL;
-    snprintf(err->message, sizeof err->message, "%s:%lld: not UTF-8", ganz_lines_name(r->lines), first_line);
+    snprintf(err->message, sizeof err->message, "%s:%lld: not UTF-8", name, first_line);
     return GANZ_EINVAL;
 }
 
@@ -117,7 +117,7 @@ static ganz_status read_pieces(reader *r, const char *format, ganz_error *err)
         if (r->text.bytes == 0) break;
         r->added = true;
         r->unended = r->text.text[r->text.bytes - 1] != '\n';
-        ganz_status status = check_text(r, line, err);
+        ganz_status status = check_text(r, ganz_lines_name(r->lines), line, err);
         line = ganz_lines_number(r->lines) + 1;
         if (status == GANZ_OK)
             status = cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
@@ -209,8 +209,8 @@ static ganz_status read_text(reader *r, ganz_error *err)
     ganz_status status = add(&r->text, r->in->text, strlen(r->in->text), err);
     if (status == GANZ_OK) status = add(&r->text, "\n", 1, err);
     if (status != GANZ_OK) return status;
-    if (!ganz_utf8_valid(r->text.text, r->text.bytes) && !r->in->replace_invalid)
-        return failed(err, GANZ_EINVAL, "--text", "not UTF-8");
+    status = check_text(r, "--text", 1, err);
+    if (status != GANZ_OK) return status;
     return cli_documents_add(r->documents, &r->text, format, "--text", err);
 }
 
