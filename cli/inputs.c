@@ -98,7 +98,7 @@ static bool piece_ends(const reader *r, bool paragraphs)
 /* Before input is waited for, a person sees all answers and then a prompt. */
 static void prompt(const reader *r)
 {
-    if (!r->in->talking || (r->lines && ganz_lines_ready(r->lines))) return;
+    if (!r->in->talking) return;
     cli_documents_wait(r->documents);
     fputs("> ", stderr);
 }
@@ -122,7 +122,7 @@ static ganz_status read_pieces(reader *r, const char *format, ganz_error *err)
         if (status == GANZ_OK)
             status = cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
         if (status != GANZ_OK) return status;
-        prompt(r);
+        if (!ganz_lines_ready(r->lines)) prompt(r);
         if (r->piece < MOST_BYTES) r->piece *= 2;
     }
     return r->added ? GANZ_OK : cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
