@@ -1,5 +1,5 @@
-/* A page that nobody vouches for. With a translator that returns its input every byte comes back; with others, which throw
- * words about, lose or double them, each tag and comment still comes out exactly once. */
+/* A page that nobody vouches for. With a translator that returns its input every byte comes back; with others, which
+ * throw words about, lose or double them, each tag and comment still comes out exactly once. */
 #include <string.h>
 
 #include "document/format.h"

@@ -90,7 +90,8 @@ static inline void write_raw(ganz_text *out, const ganz_piece *piece)
     }
 }
 
-/* True if all raw bytes of the skeleton that a format makes of these bytes are these bytes; *status: that of the reader. */
+/* True if all raw bytes of the skeleton that a format makes of these bytes are these bytes; *status: that of the
+ * reader. */
 static inline bool skeleton_is_whole(const ganz_format *format, const char *bytes, size_t count, ganz_status *status)
 {
     const ganz_format_options options = {.source_language = "en", .target_language = "de", .attributes = true};
