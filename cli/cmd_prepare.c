@@ -28,8 +28,8 @@ const cli_command cli_about_prepare = {
     "Copies of pairs teach text that corpora seldom hold: in capitals, in small letters, without the final mark, and\n"
     "so on. Their options give the share of pairs that get a copy, which comes beside the pair. Which pairs these are\n"
     "depends on --seed and their place in the files. --inserted takes lines of the file --insert: emoji, names and\n"
-    "words that are to be copied. In a list, tag=<bt>, upper=0.1, lower=, title=, bare=, joined= and inserted= hold for\n"
-    "one pair of files, instead of the options.\n",
+    "words that are to be copied. In a list, tag=<bt>, upper=0.1, lower=, title=, bare=, joined= and inserted= hold\n"
+    "for one pair of files, instead of the options.\n",
 };
 /* clang-format on */
 

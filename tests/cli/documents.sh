@@ -16,6 +16,16 @@ for word in '{name}' 'https://www.example.org/a?b=1' 'jane@example.org' 'C:\User
 done
 equal "tags" 'Das <b>rote</b> Haus.' "$(echo 'The <b>red</b> house.' | $T)"
 
+# pages and Markdown
+printf '<p title="The red house.">The <b>red</b> house.</p><script>a < b</script>\n' >page.html
+equal "a page" '<p title="Das rote Haus.">Das <b>rote</b> Haus.</p><script>a < b</script>' "$($T page.html)"
+printf '<html>\n<p>The green house.\n' >page
+equal "a page without a name, which does not say that it is UTF-8" "$(printf '<html>\n<p>Das gr&#252;ne Haus.')" "$($T page)"
+printf '> The **red** house\n> is [here](x_y).\n\n    code\n' >file.md
+$T file.md >file.de.md || fail "Markdown"
+grep -q '^> Das \*\*rote\*\* Haus .*\[hier\](x_y)' file.de.md || fail "Markdown became $(cat file.de.md)"
+equal "code" '    code' "$(tail -n 1 file.de.md)"
+
 # capitals
 equal "capitals" "$(echo 'Close the door!' | $T | tr a-z A-Z | sed 's/ü/Ü/g; s/ß/SS/g')" "$(echo 'CLOSE THE DOOR!' | $T)"
 
