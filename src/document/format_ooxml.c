@@ -288,6 +288,7 @@ static const struct {
     {"presentationml.notesSlide+xml", false},
     {"drawingml.chart+xml", false},
     {"drawingml.diagramData+xml", false},
+    {"drawingml.diagramDrawing+xml", false},
 };
 
 static bool ends_with(ganz_slice text, const char *end)

@@ -52,6 +52,7 @@ typedef struct reader {
     const ganz_format_options *options;
     size_t done; /* bytes copied */
     bool version2;
+    size_t preserved; /* up to this event white space counts, newlines too */
 } reader;
 
 /* ---- inline elements ---------------------------------------------------------------------------- */
@@ -90,6 +91,7 @@ static ganz_slice key_of(const ganz_inline *in, size_t event)
 
 static const ganz_inline_rules rules = {.kind = kind_of, .key = key_of};
 static const ganz_block_style style = {.breaks = GANZ_BREAK_SENTENCES, .escape = ganz_xml_escape};
+static const ganz_block_style style_of_lines = {.breaks = GANZ_BREAK_LINES, .escape = ganz_xml_escape};
 
 /* ---- targets ------------------------------------------------------------------------------------ */
 
@@ -133,9 +135,14 @@ static void put_end_tag(const reader *r, size_t event)
     put(r, ">");
 }
 
+static bool is_preserved(const reader *r, size_t event) { return attribute_is(r->tree, event, "space", "preserve"); }
+
 static void put_content(const reader *r, size_t source)
 {
-    const ganz_inline in = {.skeleton = r->skeleton, .tree = r->tree, .rules = &rules, .style = &style};
+    const ganz_inline in = {.skeleton = r->skeleton,
+                            .tree = r->tree,
+                            .rules = &rules,
+                            .style = source < r->preserved || is_preserved(r, source) ? &style_of_lines : &style};
     ganz_inline_block(&in, source + 1, r->e[source].partner);
 }
 
@@ -199,6 +206,7 @@ static void read_unit(reader *r, size_t unit)
     const size_t from = segments ? segments : source;
     if (from == 0 || !ganz_xml_has_text(r->tree, from, r->e[from].partner) || (target && !is_empty(r, target))) return;
     if (attribute_is(r->tree, unit, "approved", "yes") || attribute_is(r->tree, unit, "state", "final")) return;
+    if (attribute_is(r->tree, unit, "restype", "x-gettext-domain-header")) return;
     if (r->version2) {
         put_tag_without(r, unit, "state");
         put(r, " state=\"translated\">");
@@ -229,6 +237,7 @@ static void read_events(reader *r)
         if (name == ROOT) r->version2 = true;
         if (name == ROOT) name_language(r, i, "trgLang");
         if (name == FILE_) name_language(r, i, "target-language");
+        if (name != 0 && is_preserved(r, i) && r->e[i].partner > r->preserved) r->preserved = r->e[i].partner;
         if (name == UNIT && !silent) read_unit(r, i);
         i = name == UNIT || silent ? ganz_xml_after(r->tree, i) : i + 1;
     }
