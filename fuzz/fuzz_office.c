@@ -61,9 +61,10 @@ static ganz_status lost_texts(const char *text, size_t bytes, size_t *lost)
     static const ganz_xml_space spaces[] = {{WORD, 1}, {DRAWING, 1}, {NULL, 0}};
     static const ganz_xml_name names[] = {
         {1, "t", RUN_TEXT}, {1, "p", PARAGRAPH}, {1, "r", PARAGRAPH}, {1, "hyperlink", PARAGRAPH}, {0, NULL, 0}};
+    const ganz_xml_dialect dialect = {.names = names, .options = {.spaces = spaces}};
     ganz_xml_tree t;
     ganz_error err;
-    const ganz_status status = ganz_xml_tree_open(&t, text, bytes, "result", spaces, names, NULL, &err);
+    const ganz_status status = ganz_xml_tree_open(&t, text, bytes, "result", &dialect, &err);
     if (status == GANZ_OK) count_texts(&t, lost);
     ganz_xml_tree_close(&t);
     return status;

@@ -234,16 +234,20 @@ static void damaged_members_are_seen(void **state)
 
 /* ---- XML ---------------------------------------------------------------------------------------- */
 
+static const ganz_xml_name none[] = {{0, NULL, 0}};
+static const ganz_xml_dialect plain = {.names = none};
+
 /* Events in one line: +name(space) -name(space) =text #cdata ! for others. */
-static void show_events(const char *text, const ganz_xml_options *options, char *out, size_t room)
+static void show_events(const char *text, bool doctype, char *out, size_t room)
 {
     static const ganz_xml_space spaces[] = {{"urn:a", 1}, {"urn:b", 2}, {NULL, 0}};
     static const char signs[] = "+-=#!.";
+    const ganz_xml_options options = {.spaces = spaces, .doctype = doctype};
     ganz_xml x;
     ganz_error err;
     size_t n = 0;
     out[0] = '\0';
-    if (ganz_xml_open(&x, text, strlen(text), "a.xml", spaces, options, &err) != GANZ_OK) fail_msg("%s", err.message);
+    if (ganz_xml_open(&x, text, strlen(text), "a.xml", &options, &err) != GANZ_OK) fail_msg("%s", err.message);
     do {
         if (ganz_xml_next(&x, &err) != GANZ_OK) fail_msg("%s: %s", text, err.message);
         const bool tag = x.kind == GANZ_XML_START || x.kind == GANZ_XML_END;
@@ -271,12 +275,11 @@ static void events_of_xml(void **state)
     };
     for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
         char events[512];
-        show_events(cases[i].text, NULL, events, sizeof events);
+        show_events(cases[i].text, false, events, sizeof events);
         assert_string_equal(cases[i].events, events);
     }
     char events[64];
-    const ganz_xml_options html = {.doctype = true};
-    show_events("<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.1//EN\" \"a>b\"><html/>", &html, events, sizeof events);
+    show_events("<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.1//EN\" \"a>b\"><html/>", true, events, sizeof events);
     assert_string_equal("!+html(0)/.", events);
 }
 
@@ -310,12 +313,10 @@ static void wrong_xml_is_refused(void **state)
         {"<a/><?xml version='1.0'?>", "elsewhere than at the beginning"},
         {"<1/>", "begins no tag"},
     };
-    static const ganz_xml_name none[] = {{0, NULL, 0}};
     for (size_t i = 0; i < GANZ_COUNT(bad); i++) {
         ganz_xml_tree tree;
         ganz_error err = {0};
-        const ganz_status status =
-            ganz_xml_tree_open(&tree, bad[i].text, strlen(bad[i].text), "a.xml", NULL, none, NULL, &err);
+        const ganz_status status = ganz_xml_tree_open(&tree, bad[i].text, strlen(bad[i].text), "a.xml", &plain, &err);
         if (status != GANZ_EFORMAT || !strstr(err.message, bad[i].says)) fail_msg("%s: %s", bad[i].text, err.message);
         ganz_xml_tree_close(&tree);
     }
@@ -324,14 +325,13 @@ static void wrong_xml_is_refused(void **state)
 static void depth_of_xml_is_bounded(void **state)
 {
     (void)state;
-    static const ganz_xml_name none[] = {{0, NULL, 0}};
     for (int depth = 255; depth <= 257; depth++) {
         char text[4096] = "";
         ganz_xml_tree tree;
         ganz_error err = {0};
         for (int i = 0; i < depth; i++) strcat(text, "<a>");
         for (int i = 0; i < depth; i++) strcat(text, "</a>");
-        const ganz_status status = ganz_xml_tree_open(&tree, text, strlen(text), NULL, NULL, none, NULL, &err);
+        const ganz_status status = ganz_xml_tree_open(&tree, text, strlen(text), NULL, &plain, &err);
         assert_int_equal(depth <= GANZ_XML_DEPTH ? GANZ_OK : GANZ_EFORMAT, status);
         if (status != GANZ_OK) assert_non_null(strstr(err.message, "nested over 256 deep"));
         ganz_xml_tree_close(&tree);

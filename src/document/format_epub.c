@@ -74,10 +74,10 @@ static bool join_path(char *path, size_t folder, ganz_slice reference)
 static ganz_status open_tree(book *b, ganz_xml_tree *tree, int member, const char **text, size_t *bytes,
                              ganz_error *err)
 {
-    const ganz_xml_options how = {.doctype = true};
+    static const ganz_xml_dialect dialect = {.names = names, .options = {.spaces = spaces, .doctype = true}};
     tree->events = NULL;
     GANZ_TRY(ganz_package_load(&b->package, member, text, bytes, err));
-    return ganz_xml_tree_open(tree, *text, *bytes, ganz_zip_name(b->package.zip, member), spaces, names, &how, err);
+    return ganz_xml_tree_open(tree, *text, *bytes, ganz_zip_name(b->package.zip, member), &dialect, err);
 }
 
 /* Members that are encrypted have their names in a list: fonts mostly, which are not read, or all pages of a book that

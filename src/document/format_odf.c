@@ -78,6 +78,8 @@ static const ganz_xml_name names[] = {
     {0, NULL, 0},
 };
 
+static const ganz_xml_dialect dialect = {.names = names, .options = {.spaces = spaces}};
+
 /* ---- inside a paragraph ------------------------------------------------------------------------- */
 
 static ganz_inline_kind kind_of(const ganz_inline *in, size_t event)
@@ -168,8 +170,7 @@ static ganz_status read_member(ganz_package *p, int member, body_reader *read, c
     ganz_xml_tree tree;
     if (member < 0) return GANZ_OK;
     GANZ_TRY(ganz_package_load(p, member, &text, &bytes, err));
-    const ganz_status status =
-        ganz_xml_tree_open(&tree, text, bytes, ganz_zip_name(p->zip, member), spaces, names, NULL, err);
+    const ganz_status status = ganz_xml_tree_open(&tree, text, bytes, ganz_zip_name(p->zip, member), &dialect, err);
     if (status == GANZ_OK) {
         const ganz_inline in = {.skeleton = p->skeleton,
                                 .tree = &tree,

@@ -77,6 +77,9 @@ static const ganz_xml_name names_of_drawing[] = {
     {PICTURE, "cNvPr", OOXML_DRAWING}, {0, NULL, 0},
 };
 
+static const ganz_xml_dialect dialect_of_word = {.names = names_of_word, .options = {.spaces = spaces}};
+static const ganz_xml_dialect dialect_of_drawing = {.names = names_of_drawing, .options = {.spaces = spaces}};
+
 /* ---- formats of runs ---------------------------------------------------------------------------- */
 
 size_t ganz_ooxml_format_event(const ganz_xml_tree *t, size_t run)
@@ -258,8 +261,8 @@ static ganz_status read_member(ganz_package *p, int member, bool word, const gan
     ganz_ooxml_glue *const glue = ganz_skeleton_keep(p->skeleton, sizeof *glue);
     if (!glue) return ganz_skeleton_status(p->skeleton, err);
     *glue = (ganz_ooxml_glue){.preserve = word};
-    ganz_status status = ganz_xml_tree_open(&tree, text, bytes, ganz_zip_name(p->zip, member), spaces,
-                                            word ? names_of_word : names_of_drawing, NULL, err);
+    ganz_status status = ganz_xml_tree_open(&tree, text, bytes, ganz_zip_name(p->zip, member),
+                                            word ? &dialect_of_word : &dialect_of_drawing, err);
     if (status == GANZ_OK && find_names(glue, &tree)) {
         ganz_package_begin(p, member, text, bytes, ganz_ooxml_glue_polish, glue);
         status = read_tree(p, &tree, glue, options, err);
@@ -339,13 +342,14 @@ static ganz_status read_parts(ganz_package *p, const ganz_xml_tree *tree, const 
 static ganz_status read_types(ganz_package *p, const ganz_format_options *options, ganz_error *err)
 {
     static const ganz_xml_name none[] = {{0, NULL, 0}};
+    static const ganz_xml_dialect dialect = {.names = none};
     const char *text;
     size_t bytes;
     ganz_xml_tree tree;
     const int member = ganz_zip_find(p->zip, "[Content_Types].xml");
     if (member < 0) return ganz_fail(err, GANZ_EFORMAT, "this is no Office document: [Content_Types].xml is missing");
     GANZ_TRY(ganz_package_load(p, member, &text, &bytes, err));
-    ganz_status status = ganz_xml_tree_open(&tree, text, bytes, ganz_zip_name(p->zip, member), spaces, none, NULL, err);
+    ganz_status status = ganz_xml_tree_open(&tree, text, bytes, ganz_zip_name(p->zip, member), &dialect, err);
     if (status == GANZ_OK) status = read_parts(p, &tree, options, err);
     ganz_xml_tree_close(&tree);
     return status;

@@ -45,6 +45,8 @@ static const ganz_xml_name names[] = {
     {NEW, "em", TO},         {0, NULL, 0},
 };
 
+static const ganz_xml_dialect dialect = {.names = names, .options = {.spaces = spaces}};
+
 typedef struct reader {
     ganz_skeleton *skeleton;
     const ganz_xml_tree *tree;
@@ -257,7 +259,7 @@ static ganz_status read_xliff(ganz_skeleton *s, const char *bytes, size_t count,
                               ganz_error *err)
 {
     ganz_xml_tree tree;
-    ganz_status status = ganz_xml_tree_open(&tree, bytes, count, NULL, spaces, names, NULL, err);
+    ganz_status status = ganz_xml_tree_open(&tree, bytes, count, NULL, &dialect, err);
     if (status == GANZ_OK && !is_known(&tree))
         status = ganz_fail(err, GANZ_EFORMAT, "this is no XLIFF file of version 1.1, 1.2 or 2");
     if (status == GANZ_OK) {

@@ -96,6 +96,8 @@ static size_t choice_bytes(const char *raw, size_t bytes)
     return 0;
 }
 
+typedef enum brace_kind { TEXT, PLACE, CHOICES } brace_kind;
+
 /* Walks through a value with choices. Braces are a stack of what they hold. */
 typedef struct walk {
     ganz_skeleton *skeleton;
@@ -103,7 +105,7 @@ typedef struct walk {
     size_t bytes, done;
     ganz_message_step *step;
     const ganz_block_style *style;
-    enum { TEXT, PLACE, CHOICES } inside[MOST_DEPTH + 1];
+    brace_kind inside[MOST_DEPTH + 1];
     int depth;
 } walk;
 
@@ -122,7 +124,7 @@ static void put_until(walk *w, size_t at, bool text)
 /* At "{"; returns where to go on. */
 static size_t open_brace(walk *w, size_t at)
 {
-    const int around = w->inside[w->depth];
+    const brace_kind around = w->inside[w->depth];
     const size_t choice = around == TEXT ? choice_bytes(w->raw + at, w->bytes - at) : 0;
     if (choice > 0) put_until(w, at, true);
     if (around == CHOICES) put_until(w, at + 1, false);
@@ -132,7 +134,7 @@ static size_t open_brace(walk *w, size_t at)
 
 static void close_brace(walk *w, size_t at)
 {
-    const int inside = w->inside[w->depth--];
+    const brace_kind inside = w->inside[w->depth--];
     if (inside == TEXT) put_until(w, at, true);
     if (inside == CHOICES) put_until(w, at + 1, false);
 }

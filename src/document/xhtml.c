@@ -174,11 +174,10 @@ static ganz_status read_tree(ganz_skeleton *s, const ganz_xml_tree *tree, const 
 ganz_status ganz_xhtml_read(ganz_skeleton *skeleton, const char *bytes, size_t count,
                             const ganz_format_options *options, ganz_error *err)
 {
-    static const ganz_xml_space none[] = {{NULL, 0}};
-    static const ganz_xml_name names[] = {{0, NULL, 0}};
-    const ganz_xml_options how = {.doctype = true, .entity = entity};
+    static const ganz_xml_name none[] = {{0, NULL, 0}};
+    static const ganz_xml_dialect dialect = {.names = none, .options = {.doctype = true, .entity = entity}};
     ganz_xml_tree tree;
-    ganz_status status = ganz_xml_tree_open(&tree, bytes, count, NULL, none, names, &how, err);
+    ganz_status status = ganz_xml_tree_open(&tree, bytes, count, NULL, &dialect, err);
     if (status == GANZ_OK) status = read_tree(skeleton, &tree, options, err);
     else if (status == GANZ_EFORMAT) status = ganz_html_read(skeleton, bytes, count, options, err);
     ganz_xml_tree_close(&tree);

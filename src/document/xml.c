@@ -196,14 +196,14 @@ static ganz_status check_declaration(const ganz_xml *x, size_t begin, size_t end
 static void bind(ganz_xml *x, const char *prefix, const char *address)
 {
     int number = 0;
-    for (const ganz_xml_space *s = x->known; s && s->address; s++)
+    for (const ganz_xml_space *s = x->options.spaces; s && s->address; s++)
         if (strcmp(s->address, address) == 0) number = s->number;
     x->bindings[x->bound].prefix = (ganz_slice){prefix, strlen(prefix)};
     x->bindings[x->bound].number = number;
     x->bindings[x->bound++].depth = -1;
 }
 
-ganz_status ganz_xml_open(ganz_xml *x, const char *text, size_t bytes, const char *name, const ganz_xml_space *known,
+ganz_status ganz_xml_open(ganz_xml *x, const char *text, size_t bytes, const char *name,
                           const ganz_xml_options *options, ganz_error *err)
 {
     memset(x, 0, offsetof(ganz_xml, names));
@@ -211,7 +211,6 @@ ganz_status ganz_xml_open(ganz_xml *x, const char *text, size_t bytes, const cha
     x->text = text;
     x->bytes = bytes;
     x->name = name;
-    x->known = known;
     if (options) x->options = *options;
     bind(x, "xml", "http://www.w3.org/XML/1998/namespace");
     if (bytes >= 2 && (memcmp(text, "\xFE\xFF", 2) == 0 || memcmp(text, "\xFF\xFE", 2) == 0))
@@ -254,7 +253,7 @@ static ganz_status bind_attribute(ganz_xml *x, ganz_slice name, ganz_slice addre
     if (x->bound == GANZ_XML_BINDINGS)
         return ganz_xml_fail(x, (size_t)(address.at - x->text), "over 256 namespaces are in use at once", err);
     int number = 0;
-    for (const ganz_xml_space *s = x->known; s && s->address && number == 0; s++)
+    for (const ganz_xml_space *s = x->options.spaces; s && s->address && number == 0; s++)
         if (ganz_slice_is(address, s->address)) number = s->number;
     x->bindings[x->bound].prefix = plain ? prefix : name;
     x->bindings[x->bound].number = number;

@@ -2,7 +2,7 @@
  * ranges follow each other without gaps, so that a reader can copy what it does not understand.
  *
  *   ganz_xml x;
- *   ganz_xml_open(&x, text, bytes, "content.xml", known, NULL, err);
+ *   ganz_xml_open(&x, text, bytes, "content.xml", &options, err);
  *   do { GANZ_TRY(ganz_xml_next(&x, err)); ... } while (x.kind != GANZ_XML_STOP);
  *
  * UTF-8 only; no document type (but see options), so no entities but the five of XML and numbers; 256 levels; no
@@ -35,7 +35,8 @@ typedef struct ganz_xml_space {
 } ganz_xml_space;
 
 typedef struct ganz_xml_options {
-    bool doctype; /* a document type without declarations of its own is passed over (XHTML) */
+    const ganz_xml_space *spaces; /* ends with address NULL; NULL: none is of interest */
+    bool doctype;                 /* a document type without declarations of its own is passed over (XHTML) */
     /* Code point of a named reference, or 0 for none; NULL: the five only. */
     int32_t (*entity)(const char *name, size_t bytes);
 } ganz_xml_options;
@@ -54,7 +55,6 @@ typedef struct ganz_xml {
 
     /* The scanner's own. */
     const char *name;
-    const ganz_xml_space *known; /* ends with address NULL */
     ganz_xml_options options;
     bool rooted;
     int open;
@@ -69,7 +69,7 @@ typedef struct ganz_xml {
 
 /* Everything is borrowed until the last event. name is for messages; NULL: there is but one file. options NULL: none.
  */
-ganz_status ganz_xml_open(ganz_xml *x, const char *text, size_t bytes, const char *name, const ganz_xml_space *known,
+ganz_status ganz_xml_open(ganz_xml *x, const char *text, size_t bytes, const char *name,
                           const ganz_xml_options *options, ganz_error *err);
 ganz_status ganz_xml_next(ganz_xml *x, ganz_error *err);
 

@@ -45,18 +45,17 @@ static ganz_status add_event(ganz_xml_tree *t, size_t *capacity, const ganz_xml_
 }
 
 ganz_status ganz_xml_tree_open(ganz_xml_tree *t, const char *text, size_t bytes, const char *name,
-                               const ganz_xml_space *spaces, const ganz_xml_name *names,
-                               const ganz_xml_options *options, ganz_error *err)
+                               const ganz_xml_dialect *dialect, ganz_error *err)
 {
     uint32_t open[GANZ_XML_DEPTH];
     size_t capacity = 0;
     t->events = NULL;
     t->count = 0;
     if (bytes > MOST_BYTES) return ganz_fail(err, GANZ_ELIMIT, "the document has over 256 MiB");
-    GANZ_TRY(ganz_xml_open(&t->x, text, bytes, name, spaces, options, err));
+    GANZ_TRY(ganz_xml_open(&t->x, text, bytes, name, &dialect->options, err));
     do {
         GANZ_TRY(ganz_xml_next(&t->x, err));
-        GANZ_TRY(add_event(t, &capacity, names, open, err));
+        GANZ_TRY(add_event(t, &capacity, dialect->names, open, err));
     } while (t->x.kind != GANZ_XML_STOP);
     return GANZ_OK;
 }

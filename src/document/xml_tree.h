@@ -13,6 +13,12 @@ typedef struct ganz_xml_name {
     int name;
 } ganz_xml_name;
 
+/* What a reader knows of a format. */
+typedef struct ganz_xml_dialect {
+    const ganz_xml_name *names;
+    ganz_xml_options options;
+} ganz_xml_dialect;
+
 typedef struct ganz_xml_event {
     uint32_t begin, end; /* bytes of the text */
     uint32_t partner;    /* of a start: its end; of an end: its start; of all others, and of empty elements: itself */
@@ -30,8 +36,7 @@ typedef struct ganz_xml_tree {
 /* Scans all of the text (at most 256 MiB, 16 million events), which is borrowed. name: see ganz_xml_open. Tables end
  * with a NULL. To be closed also after a failure. */
 ganz_status ganz_xml_tree_open(ganz_xml_tree *tree, const char *text, size_t bytes, const char *name,
-                               const ganz_xml_space *spaces, const ganz_xml_name *names,
-                               const ganz_xml_options *options, ganz_error *err);
+                               const ganz_xml_dialect *dialect, ganz_error *err);
 void ganz_xml_tree_close(ganz_xml_tree *tree);
 
 static inline bool ganz_xml_starts(const ganz_xml_tree *t, size_t event, int name)
