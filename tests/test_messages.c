@@ -185,6 +185,35 @@ static void long_files_are_quick(void **state)
     expect_quick(&ganz_format_properties, "a=", "''{0}", "\n");
 }
 
+static void memory_runs_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const ganz_format *format;
+        const char *text;
+    } cases[] = {
+        {&ganz_format_po,
+         "#, c-format\nmsgid \"%s and %d\\n\"\nmsgid_plural \"%s or %d\"\nmsgstr[0] \"\"\nmsgstr[1] \"\"\n"},
+        {&ganz_format_json, "{\"a\": [\"one \\u00e4\", \"{n, plural, other{# files}}\"]}"},
+        {&ganz_format_properties, "a=one \\\n  two\n"},
+        {&ganz_format_srt,
+         "1\n00:00:01,000 --> 00:00:02,000\nOne <i>two</i>\nthree,\n\n2\n00:00:02,000 --> 00:00:03,000\nfour.\n"},
+    };
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
+        ganz_status status = GANZ_ENOMEM;
+        for (long n = 1; status == GANZ_ENOMEM; n++) {
+            ganz_error err = {0};
+            ganz_text out = {0};
+            ganz_alloc_fail_at(n);
+            status = fake_document(&out, cases[i].format, cases[i].text, strlen(cases[i].text), true, fake_shout, &err);
+            ganz_alloc_fail_at(0);
+            ganz_text_free(&out);
+            assert_true(n < 5000);
+        }
+        assert_int_equal(GANZ_OK, status);
+    }
+}
+
 static void formats_are_recognised(void **state)
 {
     (void)state;
@@ -218,6 +247,7 @@ int main(void)
         cmocka_unit_test(wrong_json_is_refused),
         cmocka_unit_test(values_of_properties),
         cmocka_unit_test(long_files_are_quick),
+        cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(formats_are_recognised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

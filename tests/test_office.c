@@ -394,6 +394,44 @@ static void wrong_documents_are_refused(void **state)
     }
 }
 
+/* Whichever request for memory is the first to fail: a sentence, and nothing is lost or written. */
+static void memory_runs_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const kind *k;
+        const char *body;
+    } cases[] = {
+        {&docx, P(RP("One ") B("two") "<w:hyperlink>" R("three") "</w:hyperlink>" REF RP(" four")) P(BOX("Some text"))},
+        {&odt,
+         "<text:p>One <text:span>two</text:span><text:note><text:note-body><text:p>Three</text:p></text:note-body></text:note></text:p>"},
+        {&epub, "<p>One <b>two</b> &amp; <img alt=\"three\"/></p>"},
+    };
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
+        size_t bytes;
+        unsigned char *const file = make(cases[i].k, cases[i].body, &bytes);
+        ganz_status status = GANZ_ENOMEM;
+        ganz_document_options o;
+        ganz_document_defaults(&o);
+        for (long n = 1; status == GANZ_ENOMEM; n++) {
+            ganz_document *doc;
+            ganz_error err = {0};
+            ganz_text out = {0};
+            ganz_alloc_fail_at(n);
+            status = ganz_document_open_as(&doc, cases[i].k->format, (const char *)file, bytes, &o, &err);
+            if (status == GANZ_OK) status = shout(doc, &err);
+            if (status == GANZ_OK) status = ganz_document_write(doc, &out, &err);
+            ganz_alloc_fail_at(0);
+            ganz_document_close(&doc);
+            ganz_text_free(&out);
+            assert_true(status == GANZ_OK || err.message[0]);
+            assert_true(n < 5000);
+        }
+        assert_int_equal(GANZ_OK, status);
+        free(file);
+    }
+}
+
 /* By their content, without a name. */
 static void archives_are_told_apart(void **state)
 {
@@ -458,6 +496,7 @@ int main(void)
         cmocka_unit_test(books),
         cmocka_unit_test(xliff),
         cmocka_unit_test(wrong_documents_are_refused),
+        cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(archives_are_told_apart),
         cmocka_unit_test(long_paragraphs_are_quick),
     };

@@ -20,12 +20,14 @@ typedef struct polisher {
     const ganz_ooxml_glue *glue;
     const char *at, *end;
     ganz_text *out;
-    bool failed;
+    ganz_status status;
 } polisher;
 
 static void add(polisher *p, const char *bytes, size_t count)
 {
-    if (p->out->bytes + count > MOST_BYTES || !ganz_text_append(p->out, bytes, count)) p->failed = true;
+    if (p->status != GANZ_OK) return;
+    if (p->out->bytes + count > MOST_BYTES) p->status = GANZ_ELIMIT;
+    else if (!ganz_text_append(p->out, bytes, count)) p->status = GANZ_ENOMEM;
 }
 
 static void add_text(polisher *p, const char *text) { add(p, text, strlen(text)); }
@@ -95,7 +97,7 @@ static void polish_space(polisher *p)
 ganz_status ganz_ooxml_glue_polish(const void *data, const ganz_text *written, ganz_text *out, ganz_error *err)
 {
     polisher p = {.glue = data, .at = written->text, .end = written->text + written->bytes, .out = out};
-    while (p.at < p.end && !p.failed) {
+    while (p.at < p.end && p.status == GANZ_OK) {
         const char *const begin = p.at;
         while (p.at < p.end && (unsigned char)*p.at > OOXML_GLUE_SPACE) p.at++;
         add(&p, begin, (size_t)(p.at - begin));
@@ -104,5 +106,6 @@ ganz_status ganz_ooxml_glue_polish(const void *data, const ganz_text *written, g
         else if (*p.at == OOXML_GLUE_OUT) end_text(&p, take(&p, OOXML_GLUE_OUT));
         else polish_space(&p);
     }
-    return p.failed ? ganz_fail(err, GANZ_ENOMEM, "out of memory for a document") : GANZ_OK;
+    if (p.status == GANZ_ELIMIT) return ganz_fail(err, GANZ_ELIMIT, "a part of the document would be over 1 GiB");
+    return p.status == GANZ_OK ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for a document");
 }
