@@ -159,10 +159,10 @@ static void runs_are_marks(void **state)
 static void runs_that_look_alike_are_joined(void **state)
 {
     (void)state;
-    expect(
-        &docx,
-        P("<w:r w:rsidR=\"1\"><w:t>He</w:t></w:r><w:proofErr w:type=\"spellStart\"/><w:r w:rsidR=\"2\"><w:t>llo you</w:t></w:r>"),
-        shout, P("<w:r w:rsidR=\"1\"><w:t>HELLO YOU</w:t></w:r>"));
+    expect(&docx,
+           P("<w:r w:rsidR=\"1\"><w:t>He</w:t></w:r><w:proofErr w:type=\"spellStart\"/><w:r w:rsidR=\"2\"><w:t>llo "
+             "you</w:t></w:r>"),
+           shout, P("<w:r w:rsidR=\"1\"><w:t>HELLO YOU</w:t></w:r>"));
     expect(&docx, P(R("He") "<w:r><w:rPr><w:lang w:val=\"en-US\"/></w:rPr><w:t>llo you</w:t></w:r>"), shout,
            P(R("HELLO YOU")));
     /* A sentence that is not changed keeps its runs, and so do the gaps. */
@@ -257,17 +257,18 @@ static void bilingual_documents(void **state)
 static void slides(void **state)
 {
     (void)state;
-    expect(
-        &pptx,
-        "<a:p><a:r><a:rPr lang=\"en-US\" dirty=\"0\"/><a:t>The ti</a:t></a:r><a:r><a:rPr lang=\"de\"/><a:t>tle</a:t></a:r><a:endParaRPr/></a:p>",
-        shout, "<a:p><a:r><a:rPr lang=\"en-US\" dirty=\"0\"/><a:t>THE TITLE</a:t></a:r><a:endParaRPr/></a:p>");
+    expect(&pptx,
+           "<a:p><a:r><a:rPr lang=\"en-US\" dirty=\"0\"/><a:t>The ti</a:t></a:r><a:r><a:rPr "
+           "lang=\"de\"/><a:t>tle</a:t></a:r><a:endParaRPr/></a:p>",
+           shout, "<a:p><a:r><a:rPr lang=\"en-US\" dirty=\"0\"/><a:t>THE TITLE</a:t></a:r><a:endParaRPr/></a:p>");
     expect(&pptx, "<a:p><a:r><a:t>Page </a:t></a:r><a:fld type=\"slidenum\"><a:t>3</a:t></a:fld></a:p>", shout,
            "<a:p><a:r><a:t>PAGE </a:t></a:r><a:fld type=\"slidenum\"><a:t>3</a:t></a:fld></a:p>");
-    expect(
-        &pptx,
-        "<a:p><a:r><a:t>One title.</a:t></a:r><a:br><a:rPr/></a:br><a:r><a:t>Another.</a:t></a:r></a:p><p:cNvPr id=\"1\" descr=\"a cat &amp; dog\"/>",
-        shout,
-        "<a:p><a:r><a:t>ONE TITLE.</a:t></a:r><a:br><a:rPr/></a:br><a:r><a:t>ANOTHER.</a:t></a:r></a:p><p:cNvPr id=\"1\" descr=\"A CAT &amp; DOG\"/>");
+    expect(&pptx,
+           "<a:p><a:r><a:t>One title.</a:t></a:r><a:br><a:rPr/></a:br><a:r><a:t>Another.</a:t></a:r></a:p><p:cNvPr "
+           "id=\"1\" descr=\"a cat &amp; dog\"/>",
+           shout,
+           "<a:p><a:r><a:t>ONE TITLE.</a:t></a:r><a:br><a:rPr/></a:br><a:r><a:t>ANOTHER.</a:t></a:r></a:p><p:cNvPr "
+           "id=\"1\" descr=\"A CAT &amp; DOG\"/>");
 }
 
 /* ---- OpenDocument ------------------------------------------------------------------------------- */
@@ -280,21 +281,24 @@ static void open_documents(void **state)
            "<text:h>head A</text:h><text:p/><text:p>cats <text:span>red</text:span> Two</text:p>");
     expect(&odt, "<text:p>one<text:s text:c=\"2\"/>two<text:tab/>three.<text:line-break/>Four</text:p>", shout,
            "<text:p>ONE TWO<text:tab/>THREE.<text:line-break/>FOUR</text:p>");
-    expect(
-        &odt,
-        "<text:p>word<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>a note</text:p></text:note-body></text:note> end</text:p>",
-        shout,
-        "<text:p>WORD<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>A NOTE</text:p></text:note-body></text:note> END</text:p>");
-    expect(
-        &odt,
-        "<text:tracked-changes><text:p>gone</text:p></text:tracked-changes><text:p>page <text:page-number>3</text:page-number></text:p>",
-        shout,
-        "<text:tracked-changes><text:p>gone</text:p></text:tracked-changes><text:p>PAGE <text:page-number>3</text:page-number></text:p>");
-    expect(
-        &odt,
-        "<text:p><draw:frame><draw:text-box><text:p>in a box</text:p></draw:text-box><svg:title>a cat</svg:title></draw:frame></text:p>",
-        shout,
-        "<text:p><draw:frame><draw:text-box><text:p>IN A BOX</text:p></draw:text-box><svg:title>A CAT</svg:title></draw:frame></text:p>");
+    expect(&odt,
+           "<text:p>word<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>a "
+           "note</text:p></text:note-body></text:note> end</text:p>",
+           shout,
+           "<text:p>WORD<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>A "
+           "NOTE</text:p></text:note-body></text:note> END</text:p>");
+    expect(&odt,
+           "<text:tracked-changes><text:p>gone</text:p></text:tracked-changes><text:p>page "
+           "<text:page-number>3</text:page-number></text:p>",
+           shout,
+           "<text:tracked-changes><text:p>gone</text:p></text:tracked-changes><text:p>PAGE "
+           "<text:page-number>3</text:page-number></text:p>");
+    expect(&odt,
+           "<text:p><draw:frame><draw:text-box><text:p>in a box</text:p></draw:text-box><svg:title>a "
+           "cat</svg:title></draw:frame></text:p>",
+           shout,
+           "<text:p><draw:frame><draw:text-box><text:p>IN A BOX</text:p></draw:text-box><svg:title>A "
+           "CAT</svg:title></draw:frame></text:p>");
 }
 
 /* ---- EPUB --------------------------------------------------------------------------------------- */
@@ -306,11 +310,12 @@ static void books(void **state)
            "<h1 id=\"a\"/><p>TWO <b>RED</b> CATS &amp; A DOG<br/>MORE</p>");
     expect(&epub, "<div>loose <a id=\"x\"/>text<div>a box</div>end</div><script/><p>after&nbsp;it</p>", shout,
            "<div>LOOSE <a id=\"x\"/>TEXT<div>A BOX</div>END</div><script/><p>AFTER IT</p>");
-    expect(
-        &epub,
-        "<p translate=\"no\">keep</p><p>see <code>x = 1</code> here</p><pre>as is</pre><p><img alt=\"a cat\" src=\"c.png\"/></p>",
-        shout,
-        "<p translate=\"no\">keep</p><p>SEE <code>x = 1</code> HERE</p><pre>as is</pre><p><img alt=\"A CAT\" src=\"c.png\"/></p>");
+    expect(&epub,
+           "<p translate=\"no\">keep</p><p>see <code>x = 1</code> here</p><pre>as is</pre><p><img alt=\"a cat\" "
+           "src=\"c.png\"/></p>",
+           shout,
+           "<p translate=\"no\">keep</p><p>SEE <code>x = 1</code> HERE</p><pre>as is</pre><p><img alt=\"A CAT\" "
+           "src=\"c.png\"/></p>");
     /* What is no XML is read as HTML. */
     expect(&epub, "<p>one<p>two &copy", shout, "<p>ONE<p>TWO \xC2\xA9");
 }
@@ -341,17 +346,17 @@ static void xliff(void **state)
                  X1(" target-language=\"de\"",
                     "<trans-unit id=\"1\">\n <source>a <g id=\"1\">big</g> dog</source>\n " REVIEW
                     "dog <g id=\"1\">big</g> a</target>\n</trans-unit>"));
-    expect_xliff(
-        X1(" target-language=\"fr\"",
-           "<trans-unit><source>a b</source><target xml:lang=\"fr\" state=\"new\" x='y'/></trans-unit>"),
-        X1(" target-language=\"fr\"",
-           "<trans-unit><source>a b</source><target xml:lang=\"fr\" x='y' state=\"needs-review-translation\">b a</target></trans-unit>"));
+    expect_xliff(X1(" target-language=\"fr\"",
+                    "<trans-unit><source>a b</source><target xml:lang=\"fr\" state=\"new\" x='y'/></trans-unit>"),
+                 X1(" target-language=\"fr\"", "<trans-unit><source>a b</source><target xml:lang=\"fr\" x='y' "
+                                               "state=\"needs-review-translation\">b a</target></trans-unit>"));
     /* Where white space counts, newlines end sentences. */
-    expect_xliff(
-        X2("<unit xml:space=\"preserve\"><segment><source>a b\n c d</source></segment></unit>"),
-        X2("<unit xml:space=\"preserve\"><segment state=\"translated\"><source>a b\n c d</source><target>b a\n d c</target></segment></unit>"));
-#define KEPT                                                                                                                        \
-    "<trans-unit><source>a b</source><target>c</target></trans-unit><trans-unit translate=\"no\"><source>d e</source></trans-unit>" \
+    expect_xliff(X2("<unit xml:space=\"preserve\"><segment><source>a b\n c d</source></segment></unit>"),
+                 X2("<unit xml:space=\"preserve\"><segment state=\"translated\"><source>a b\n c d</source><target>b "
+                    "a\n d c</target></segment></unit>"));
+#define KEPT                                                                                                 \
+    "<trans-unit><source>a b</source><target>c</target></trans-unit><trans-unit translate=\"no\"><source>d " \
+    "e</source></trans-unit>"                                                                                \
     "<trans-unit approved=\"yes\"><source>f g</source></trans-unit><trans-unit><source/></trans-unit>"
     expect_xliff(X1(" target-language=\"de\"", KEPT), X1(" target-language=\"de\"", KEPT));
     expect_xliff(
@@ -362,7 +367,8 @@ static void xliff(void **state)
            "b a</target><alt-trans><source>x</source><target>y</target></alt-trans></trans-unit>"));
     expect_xliff(
         X2("<unit id=\"1\"><segment state=\"initial\"><source>a <pc id=\"1\">big</pc> dog</source></segment></unit>"),
-        X2("<unit id=\"1\"><segment state=\"translated\"><source>a <pc id=\"1\">big</pc> dog</source><target>dog <pc id=\"1\">big</pc> a</target></segment></unit>"));
+        X2("<unit id=\"1\"><segment state=\"translated\"><source>a <pc id=\"1\">big</pc> dog</source><target>dog <pc "
+           "id=\"1\">big</pc> a</target></segment></unit>"));
     expect_xliff(X2("<unit id=\"1\" translate=\"no\"><segment><source>a b</source></segment></unit>"),
                  X2("<unit id=\"1\" translate=\"no\"><segment><source>a b</source></segment></unit>"));
 }
@@ -403,8 +409,9 @@ static void memory_runs_out(void **state)
         const char *body;
     } cases[] = {
         {&docx, P(RP("One ") B("two") "<w:hyperlink>" R("three") "</w:hyperlink>" REF RP(" four")) P(BOX("Some text"))},
-        {&odt,
-         "<text:p>One <text:span>two</text:span><text:note><text:note-body><text:p>Three</text:p></text:note-body></text:note></text:p>"},
+        {&odt, "<text:p>One "
+               "<text:span>two</text:span><text:note><text:note-body><text:p>Three</text:p></text:note-body></"
+               "text:note></text:p>"},
         {&epub, "<p>One <b>two</b> &amp; <img alt=\"three\"/></p>"},
     };
     for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
