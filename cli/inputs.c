@@ -192,26 +192,30 @@ static ganz_status end_line(reader *r, ganz_error *err)
 
 static ganz_status read_file(reader *r, const char *path, ganz_error *err)
 {
+    if (strcmp(path, "-") == 0) prompt(r); /* opening waits for the first bytes, which tell the format */
     ganz_status status = ganz_lines_open(&r->lines, path, err);
     if (status == GANZ_OK) status = end_line(r, err);
     r->text.bytes = 0;
     r->added = false;
-    if (status == GANZ_OK && strcmp(path, "-") == 0) prompt(r);
     if (status == GANZ_OK) status = read_open_file(r, path, err);
     ganz_lines_close(&r->lines);
     return status;
 }
 
-/* A text of the command line, as a line of its own. */
+/* A text of the command line, which ends a line as a file does. */
 static ganz_status read_text(reader *r, ganz_error *err)
 {
     const char *const format = strcmp(r->in->format, "auto") == 0 ? "text" : r->in->format;
-    ganz_status status = add(&r->text, r->in->text, strlen(r->in->text), err);
-    if (status == GANZ_OK) status = add(&r->text, "\n", 1, err);
+    const bool pieces = strcmp(format, "text") == 0 || strcmp(format, "lines") == 0;
+    ganz_text text = {0};
+    ganz_status status = add(&text, r->in->text, strlen(r->in->text), err);
+    if (status == GANZ_OK) status = add(&text, "\n", 1, err);
+    if (status == GANZ_OK) status = ganz_lines_open_text(&r->lines, text.text, text.bytes, "--text", err);
+    free(text.text);
     if (status != GANZ_OK) return status;
-    if (!ganz_utf8_valid(r->text.text, r->text.bytes) && !r->in->replace_invalid)
-        return failed(err, GANZ_EINVAL, "--text", "not UTF-8");
-    return cli_documents_add(r->documents, &r->text, format, "--text", err);
+    status = pieces ? read_pieces(r, format, err) : read_whole(r, format, "--text", err);
+    ganz_lines_close(&r->lines);
+    return status;
 }
 
 /* ---- folders ------------------------------------------------------------------------------------ */

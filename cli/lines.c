@@ -263,7 +263,8 @@ static ganz_status read_file(job *j, const char *path, ganz_error *err)
 
 static ganz_status read_text(job *j, ganz_error *err)
 {
-    const ganz_status status = ganz_lines_open_text(&j->lines, j->options->text, strlen(j->options->text), "--text", err);
+    const ganz_status status =
+        ganz_lines_open_text(&j->lines, j->options->text, strlen(j->options->text), "--text", err);
     return status == GANZ_OK ? read_lines(j, err) : status;
 }
 
