@@ -48,7 +48,7 @@ const cli_command cli_about_translate = {
 };
 /* clang-format on */
 
-enum { DOCUMENT_LINES = 256, GPU_LINES = 1024, CPU_TOKENS = 3072, GPU_TOKENS = 16384, MOST_THREADS = 256 };
+enum { MOST_THREADS = 256 };
 
 typedef struct job {
     cli_lines_options lines;
@@ -74,21 +74,6 @@ static bool reads_input(const job *j, const cli_list *files)
 
 /* ---- documents ---------------------------------------------------------------------------------- */
 
-static cli_documents_options document_options(const job *j)
-{
-    cli_documents_options o = {.translator = j->lines.service.translator,
-                               .document = j->document,
-                               .threads = j->lines.service.workers,
-                               .cache = j->cache_path,
-                               .model_path = j->model_path};
-    const bool gpu = strcmp(o.translator.device, "cpu") != 0;
-    o.most_lines = gpu ? GPU_LINES : DOCUMENT_LINES;
-    if (o.translator.batch_tokens == 0) o.translator.batch_tokens = gpu ? GPU_TOKENS : CPU_TOKENS;
-    if (o.threads == 0) o.threads = gpu ? 1 : ganz_cpu_count();
-    if (o.threads > MOST_THREADS) o.threads = MOST_THREADS;
-    return o;
-}
-
 /* Whether a person types and reads the answers. */
 static bool is_talking(const job *j, const cli_list *files)
 {
@@ -105,12 +90,15 @@ static ganz_status run_documents(job *j, const ganz_model *model, const cli_list
                                .replace_invalid = j->lines.replace_invalid,
                                .quiet = j->quiet,
                                .talking = is_talking(j, files)};
-    const cli_documents_options o = document_options(j);
+    const cli_documents_options o = {.service = j->lines.service,
+                                     .document = j->document,
+                                     .bytes = cli_inputs_bytes(&inputs),
+                                     .cache = j->cache_path,
+                                     .model_path = j->model_path};
     cli_documents *documents;
     ganz_status status = cli_documents_open(&documents, model, &o, &j->progress, err);
     if (status != GANZ_OK) return status;
     j->progress.unit = "sentences";
-    j->progress.total = cli_inputs_bytes(&inputs);
     if (inputs.talking)
         fputs("ganz translate: type a line and press Enter to see its translation; Ctrl-D ends\n", stderr);
     status = cli_inputs_read(&inputs, documents, skipped, err);

@@ -1,5 +1,5 @@
-/* A ring of documents. The reader adds them at one end; workers take sentences from the oldest that have some, so that
- * a translator has full batches even where documents are short; whole ones are written at the other end, in order. */
+/* A ring of documents. The reader adds them at one end and hands their sentences to a service, which makes full batches
+ * even where documents are short; a second thread puts the answers in, and writes whole documents in order. */
 #include "documents.h"
 
 #include <pthread.h>
@@ -7,44 +7,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_THREADS = 256, MOST_LINES = 1024 };
+enum { CHUNK = 64, SLOTS_A_THREAD = 4, CHUNKS_A_THREAD = 32 };
+
+/* Sentences of a document that are handed in together. */
+typedef struct chunk {
+    struct chunk *next;
+    ganz_request *request;
+    ganz_line lines[CHUNK]; /* their texts are the document's until they are put */
+    size_t numbers[CHUNK];
+    int count;
+} chunk;
 
 typedef struct slot {
     ganz_text text; /* of the document, as it came */
     ganz_document *document;
-    char *name;    /* for messages */
-    char *path;    /* an output that begins with this document, or NULL */
-    size_t flying; /* sentences that are being translated */
-    bool done;
+    char *name;          /* for messages */
+    char *path;          /* an output that begins with this document, or NULL */
+    chunk *first, *last; /* handed in, in order */
+    bool whole;          /* no more of them come from the reader */
     ganz_text out;
 } slot;
 
-/* Sentences on their way through one translator. */
-typedef struct batch {
-    ganz_line lines[MOST_LINES];
-    slot *slots[MOST_LINES];
-    size_t numbers[MOST_LINES];
-    int count;
-} batch;
-
 struct cli_documents {
     cli_documents_options options;
-    const ganz_model *model;
+    ganz_service *service;
     ganz_cache *cache;
-    pthread_t threads[MOST_THREADS];
-    int started, opened;
-    pthread_mutex_t lock;
+    pthread_t writer;
+    bool writes;          /* the writer was started */
+    pthread_mutex_t lock; /* of what follows, of documents in the ring, and of the cache */
     pthread_cond_t changed;
     slot *ring; /* document n lives in ring[n % slots] */
     long long slots, added, written;
-    char *path; /* the output of the next document, if it is another one */
+    long long under_way; /* chunks handed in whose answers nobody has taken yet */
+    char *path;          /* the output of the next document, if it is another one */
     bool ended, failed;
     ganz_error err; /* of the first failure */
     ganz_output *out;
-    bool talking; /* somebody reads while we write */
+    bool to_stream; /* the output is read while we write */
     cli_progress *progress;
     long long bytes_written, sentences;
-    char unit[64];
 };
 
 /* ---- failures ----------------------------------------------------------------------------------- */
@@ -71,35 +72,21 @@ static ganz_status of_file(const char *name, ganz_error *err)
     return told.status;
 }
 
-/* ---- writing, under the lock -------------------------------------------------------------------- */
+/* ---- sentences ---------------------------------------------------------------------------------- */
 
-static ganz_status begin_output(cli_documents *d, slot *s, ganz_error *err)
+static void free_chunk(chunk *c)
 {
-    if (!s->path) return GANZ_OK;
-    ganz_status status = d->out ? ganz_output_finish(&d->out, err) : GANZ_OK;
-    if (status == GANZ_OK) status = ganz_output_open(&d->out, s->path, err);
-    d->talking = strcmp(s->path, "-") == 0;
-    free(s->path);
-    s->path = NULL;
-    return status;
-}
-
-static void show_progress(cli_documents *d)
-{
-    cli_progress *const p = d->progress;
-    const double seconds = cli_seconds() - p->started;
-    if (p->total > 0) {
-        p->plain = true;
-        p->unit = d->unit;
-        p->left =
-            d->bytes_written > 0 ? seconds * (double)(p->total - d->bytes_written) / (double)d->bytes_written : -1;
-        snprintf(d->unit, sizeof d->unit, "sentences, %d%%", (int)(100 * d->bytes_written / p->total));
-    }
-    cli_progress_show(p, d->sentences);
+    ganz_request_close(&c->request);
+    free(c);
 }
 
 static void empty_slot(slot *s)
 {
+    while (s->first) {
+        chunk *const c = s->first;
+        s->first = c->next;
+        free_chunk(c);
+    }
     ganz_document_close(&s->document);
     ganz_text_free(&s->text);
     ganz_text_free(&s->out);
@@ -107,36 +94,6 @@ static void empty_slot(slot *s)
     free(s->path);
     *s = (slot){0};
 }
-
-/* Writes what is next in order. */
-static ganz_status write_slots(cli_documents *d, ganz_error *err)
-{
-    ganz_status status = GANZ_OK;
-    while (status == GANZ_OK && d->written < d->added && d->ring[d->written % d->slots].done) {
-        slot *const s = &d->ring[d->written % d->slots];
-        status = begin_output(d, s, err);
-        if (status == GANZ_OK) status = ganz_output_write(d->out, s->out.text, s->out.bytes, err);
-        if (status == GANZ_OK && d->talking) status = ganz_output_flush(d->out, err);
-        d->bytes_written += (long long)s->text.bytes;
-        d->sentences += (long long)ganz_document_segments(s->document, NULL);
-        empty_slot(s);
-        d->written++;
-        show_progress(d);
-        pthread_cond_broadcast(&d->changed);
-    }
-    return status;
-}
-
-static ganz_status finish_if_done(slot *s, ganz_error *err)
-{
-    size_t done;
-    if (s->flying > 0 || ganz_document_segments(s->document, &done) > done) return GANZ_OK;
-    const ganz_status status = ganz_document_write(s->document, &s->out, err);
-    s->done = status == GANZ_OK;
-    return status == GANZ_OK ? GANZ_OK : of_file(s->name, err);
-}
-
-/* ---- sentences, under the lock ------------------------------------------------------------------ */
 
 /* Answers a sentence from the cache; *found says whether it could. */
 static ganz_status look_up(cli_documents *d, slot *s, size_t number, const ganz_line *line, bool *found,
@@ -148,9 +105,10 @@ static ganz_status look_up(cli_documents *d, slot *s, size_t number, const ganz_
     return *found ? ganz_document_put(s->document, number, &t, err) : status;
 }
 
-static ganz_status take_sentences(cli_documents *d, batch *b, slot *s, ganz_error *err)
+/* The next sentences of a document that the cache does not know; none when there are no more now. */
+static ganz_status fill_chunk(cli_documents *d, slot *s, chunk *c, ganz_error *err)
 {
-    while (b->count < d->options.most_lines) {
+    while (c->count < CHUNK) {
         ganz_segment segment;
         bool found;
         ganz_status status = ganz_document_next(s->document, &segment, err);
@@ -159,102 +117,175 @@ static ganz_status take_sentences(cli_documents *d, batch *b, slot *s, ganz_erro
         status = look_up(d, s, segment.number, &line, &found, err);
         if (status != GANZ_OK) return status;
         if (found) continue;
-        b->lines[b->count] = line;
-        b->slots[b->count] = s;
-        b->numbers[b->count++] = segment.number;
-        s->flying++;
+        c->lines[c->count] = line;
+        c->numbers[c->count++] = segment.number;
     }
     return GANZ_OK;
 }
 
-static ganz_status fill_batch(cli_documents *d, batch *b, ganz_error *err)
+/* Takes sentences of a document and hands them in. *taken is NULL when there were none. */
+static ganz_status submit_chunk(cli_documents *d, slot *s, chunk **taken, ganz_error *err)
 {
-    ganz_status status = GANZ_OK;
-    b->count = 0;
-    for (long long i = d->written; i < d->added && status == GANZ_OK && b->count < d->options.most_lines; i++) {
-        slot *const s = &d->ring[i % d->slots];
-        if (s->done) continue;
-        status = take_sentences(d, b, s, err);
-        if (status == GANZ_OK) status = finish_if_done(s, err); /* nothing in it to translate, or all from the cache */
-    }
-    return status == GANZ_OK ? write_slots(d, err) : status;
+    chunk *const c = *taken = calloc(1, sizeof *c);
+    if (!c) return out_of_memory(err);
+    pthread_mutex_lock(&d->lock);
+    ganz_status status = fill_chunk(d, s, c, err);
+    pthread_mutex_unlock(&d->lock);
+    if (status == GANZ_OK && c->count > 0)
+        status = ganz_service_submit(d->service, c->lines, c->count, NULL, &c->request, err);
+    if (status == GANZ_OK && c->count > 0) return GANZ_OK;
+    free_chunk(c);
+    *taken = NULL;
+    return status;
 }
 
-static ganz_status put_results(cli_documents *d, const batch *b, const ganz_result *results, ganz_error *err)
+/* A chunk that was handed in, or NULL after the last, for the writer. */
+static ganz_status pass_on(cli_documents *d, slot *s, chunk *c, ganz_error *err)
 {
-    ganz_status status = GANZ_OK;
-    for (int i = 0; i < b->count && status == GANZ_OK; i++) {
+    pthread_mutex_lock(&d->lock);
+    const bool failed = d->failed;
+    if (failed) *err = d->err;
+    if (c) d->under_way++;
+    if (!c) s->whole = true;
+    else if (s->first) s->last = s->last->next = c;
+    else s->first = s->last = c;
+    pthread_cond_broadcast(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+    return failed ? err->status : GANZ_OK;
+}
+
+/* Waits for the translations of a chunk and puts them in the document. */
+static ganz_status put_chunk(cli_documents *d, slot *s, chunk *c, ganz_error *err)
+{
+    const ganz_result *results;
+    ganz_status status = ganz_request_wait(c->request, &results, err);
+    pthread_mutex_lock(&d->lock);
+    for (int i = 0; i < c->count && status == GANZ_OK; i++) {
         const ganz_translation *const best = &results[i].best[0];
-        b->slots[i]->flying--;
-        if (d->cache) status = ganz_cache_add(d->cache, &b->lines[i], best, err);
-        if (status == GANZ_OK) status = ganz_document_put(b->slots[i]->document, b->numbers[i], best, err);
+        if (d->cache) status = ganz_cache_add(d->cache, &c->lines[i], best, err);
+        if (status == GANZ_OK) status = ganz_document_put(s->document, c->numbers[i], best, err);
     }
     if (status == GANZ_OK && d->cache) status = ganz_cache_flush(d->cache, err);
-    for (int i = 0; i < b->count && status == GANZ_OK; i++)
-        if (!b->slots[i]->done) status = finish_if_done(b->slots[i], err);
-    return status == GANZ_OK ? write_slots(d, err) : status;
+    pthread_mutex_unlock(&d->lock);
+    free_chunk(c);
+    return status;
 }
 
-/* ---- workers ------------------------------------------------------------------------------------ */
+/* ---- the writer --------------------------------------------------------------------------------- */
 
-/* Sentences to translate, or none when there will be no more. */
-static void wait_for_batch(cli_documents *d, batch *b)
+static ganz_status begin_output(cli_documents *d, slot *s, ganz_error *err)
 {
-    for (;;) {
-        ganz_error err;
-        b->count = 0;
-        if (d->failed) return;
-        if (fill_batch(d, b, &err) != GANZ_OK) fail(d, &err);
-        if (b->count > 0 || d->failed || (d->ended && d->written == d->added)) return;
-        pthread_cond_wait(&d->changed, &d->lock);
-    }
+    if (!s->path) return GANZ_OK;
+    ganz_status status = d->out ? ganz_output_finish(&d->out, err) : GANZ_OK;
+    if (status == GANZ_OK) status = ganz_output_open(&d->out, s->path, err);
+    d->to_stream = strcmp(s->path, "-") == 0;
+    free(s->path);
+    s->path = NULL;
+    return status;
 }
 
-static void translate_batches(cli_documents *d, ganz_translator *t, batch *b)
+static bool has_failed(cli_documents *d)
 {
-    for (wait_for_batch(d, b); b->count > 0 && !d->failed; wait_for_batch(d, b)) {
-        const ganz_result *results;
-        ganz_error err;
-        pthread_mutex_unlock(&d->lock);
-        ganz_status status = ganz_translate(t, b->lines, b->count, &results, &err);
-        pthread_mutex_lock(&d->lock);
-        if (status == GANZ_OK && !d->failed) status = put_results(d, b, results, &err);
-        if (status != GANZ_OK) fail(d, &err);
-        pthread_cond_broadcast(&d->changed);
-    }
+    pthread_mutex_lock(&d->lock);
+    const bool failed = d->failed;
+    pthread_mutex_unlock(&d->lock);
+    return failed;
 }
 
-static void *work(void *context)
+/* The next chunk of a document; NULL: it is whole, or something has failed. */
+static chunk *wait_for_chunk(cli_documents *d, slot *s)
+{
+    pthread_mutex_lock(&d->lock);
+    while (!s->first && !s->whole && !d->failed) pthread_cond_wait(&d->changed, &d->lock);
+    chunk *const c = d->failed ? NULL : s->first;
+    if (c) s->first = c->next;
+    if (c) d->under_way--;
+    pthread_cond_broadcast(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+    return c;
+}
+
+/* Hands in the sentences that a document wants once more, after the reader is through with it. */
+static ganz_status submit_again(cli_documents *d, slot *s, ganz_error *err)
+{
+    pthread_mutex_lock(&d->lock);
+    const bool whole = s->whole;
+    pthread_mutex_unlock(&d->lock);
+    ganz_status status = GANZ_OK;
+    for (chunk *c = NULL; whole && status == GANZ_OK;) {
+        status = submit_chunk(d, s, &c, err);
+        if (status != GANZ_OK || !c) break;
+        status = pass_on(d, s, c, err);
+    }
+    return status;
+}
+
+/* Puts all translations in as they come. */
+static ganz_status complete(cli_documents *d, slot *s, ganz_error *err)
+{
+    ganz_status status = GANZ_OK;
+    do {
+        for (chunk *c; status == GANZ_OK && (c = wait_for_chunk(d, s));) {
+            status = put_chunk(d, s, c, err);
+            if (status == GANZ_OK) status = submit_again(d, s, err);
+        }
+        if (status == GANZ_OK) status = submit_again(d, s, err);
+    } while (status == GANZ_OK && s->first); /* s is whole now, and only this thread hands in more */
+    return status;
+}
+
+static ganz_status write_document(cli_documents *d, slot *s, ganz_error *err)
+{
+    ganz_status status = ganz_document_write(s->document, &s->out, err);
+    if (status != GANZ_OK) return of_file(s->name, err);
+    status = begin_output(d, s, err);
+    if (status == GANZ_OK) status = ganz_output_write(d->out, s->out.text, s->out.bytes, err);
+    if (status == GANZ_OK && d->to_stream) status = ganz_output_flush(d->out, err);
+    d->bytes_written += (long long)s->text.bytes;
+    d->sentences += (long long)ganz_document_segments(s->document, NULL);
+    if (d->options.bytes > 0) d->progress->share = (double)d->bytes_written / (double)d->options.bytes;
+    cli_progress_show(d->progress, d->sentences);
+    return status;
+}
+
+static void *write_documents(void *context)
 {
     cli_documents *const d = context;
-    ganz_translator *t = NULL;
-    ganz_error err;
-    batch *const b = malloc(sizeof *b);
-    ganz_status status = b ? ganz_translator_open(&t, d->model, &d->options.translator, &err) : out_of_memory(&err);
     pthread_mutex_lock(&d->lock);
-    d->opened++;
-    if (status != GANZ_OK) fail(d, &err);
-    pthread_cond_broadcast(&d->changed);
-    if (status == GANZ_OK) translate_batches(d, t, b);
+    for (;;) {
+        while (d->written == d->added && !d->ended && !d->failed) pthread_cond_wait(&d->changed, &d->lock);
+        if (d->failed || d->written == d->added) break;
+        slot *const s = &d->ring[d->written % d->slots];
+        ganz_error err;
+        pthread_mutex_unlock(&d->lock);
+        ganz_status status = complete(d, s, &err);
+        if (status == GANZ_OK && !has_failed(d)) status = write_document(d, s, &err);
+        pthread_mutex_lock(&d->lock);
+        if (status != GANZ_OK) fail(d, &err);
+        if (d->failed) break;
+        empty_slot(s);
+        d->written++;
+        pthread_cond_broadcast(&d->changed);
+    }
     pthread_mutex_unlock(&d->lock);
-    ganz_translator_close(&t);
-    free(b);
     return NULL;
 }
 
 /* ---- open and close ----------------------------------------------------------------------------- */
 
-/* Whatever is refused is refused before the input is asked for. */
-static ganz_status start_workers(cli_documents *d, ganz_error *err)
+static ganz_status open_parts(cli_documents *d, const ganz_model *model, ganz_error *err)
 {
-    while (d->started < d->options.threads && pthread_create(&d->threads[d->started], NULL, work, d) == 0) d->started++;
-    if (d->started == 0) return out_of_memory(err);
-    pthread_mutex_lock(&d->lock);
-    while (d->opened < d->started && !d->failed) pthread_cond_wait(&d->changed, &d->lock);
-    if (d->failed) *err = d->err;
-    const ganz_status status = d->failed ? d->err.status : GANZ_OK;
-    pthread_mutex_unlock(&d->lock);
-    return status;
+    const cli_documents_options *const o = &d->options;
+    d->slots = SLOTS_A_THREAD * ((o->service.workers ? o->service.workers : ganz_cpu_count()) + 1);
+    d->ring = calloc((size_t)d->slots, sizeof *d->ring);
+    if (!d->ring) return out_of_memory(err);
+    ganz_status status = GANZ_OK;
+    if (o->cache) status = ganz_cache_open(&d->cache, o->cache, o->model_path, &o->service.translator, err);
+    /* whatever is refused is refused before the input is asked for */
+    if (status == GANZ_OK) status = ganz_service_open(&d->service, model, &o->service, err);
+    if (status != GANZ_OK) return status;
+    d->writes = pthread_create(&d->writer, NULL, write_documents, d) == 0;
+    return d->writes ? GANZ_OK : out_of_memory(err);
 }
 
 ganz_status cli_documents_open(cli_documents **documents, const ganz_model *model, const cli_documents_options *options,
@@ -263,17 +294,11 @@ ganz_status cli_documents_open(cli_documents **documents, const ganz_model *mode
     cli_documents *const d = *documents = calloc(1, sizeof *d);
     if (!d) return out_of_memory(err);
     d->options = *options;
-    d->options.translator.alignment = true; /* for marks; lines say whether they want links */
-    d->model = model;
+    d->options.service.translator.alignment = true; /* for marks; lines say whether they want links */
     d->progress = progress;
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->changed, NULL);
-    d->slots = 4 * options->threads + 4;
-    d->ring = calloc((size_t)d->slots, sizeof *d->ring);
-    ganz_status status = d->ring ? GANZ_OK : out_of_memory(err);
-    if (status == GANZ_OK && options->cache)
-        status = ganz_cache_open(&d->cache, options->cache, options->model_path, &d->options.translator, err);
-    if (status == GANZ_OK) status = start_workers(d, err);
+    const ganz_status status = open_parts(d, model, err);
     if (status != GANZ_OK) cli_documents_close(documents);
     return status;
 }
@@ -288,8 +313,9 @@ void cli_documents_close(cli_documents **documents)
     d->ended = true;
     pthread_cond_broadcast(&d->changed);
     pthread_mutex_unlock(&d->lock);
-    for (int i = 0; i < d->started; i++) pthread_join(d->threads[i], NULL);
+    if (d->writes) pthread_join(d->writer, NULL);
     for (long long i = 0; d->ring && i < d->slots; i++) empty_slot(&d->ring[i]);
+    ganz_service_close(&d->service);
     free(d->ring);
     free(d->path);
     ganz_output_abandon(&d->out);
@@ -329,6 +355,32 @@ static ganz_status fill_slot(cli_documents *d, slot *s, ganz_text *text, const c
     return status == GANZ_OK ? GANZ_OK : of_file(name, err);
 }
 
+/* Puts an open document into the ring. NULL: something has failed. */
+static slot *enter(cli_documents *d, const slot *s, ganz_error *err)
+{
+    slot *place = NULL;
+    pthread_mutex_lock(&d->lock);
+    while (d->added - d->written == d->slots && !d->failed) pthread_cond_wait(&d->changed, &d->lock);
+    if (d->failed) {
+        *err = d->err;
+    } else {
+        place = &d->ring[d->added++ % d->slots];
+        *place = *s;
+        pthread_cond_broadcast(&d->changed);
+    }
+    pthread_mutex_unlock(&d->lock);
+    return place;
+}
+
+/* Waits while so many answers are not taken yet that memory would grow. */
+static void wait_for_answers(cli_documents *d)
+{
+    const long long most = CHUNKS_A_THREAD * (d->slots / SLOTS_A_THREAD);
+    pthread_mutex_lock(&d->lock);
+    while (d->under_way >= most && !d->failed) pthread_cond_wait(&d->changed, &d->lock);
+    pthread_mutex_unlock(&d->lock);
+}
+
 ganz_status cli_documents_add(cli_documents *d, ganz_text *text, const char *format, const char *name, ganz_error *err)
 {
     slot s;
@@ -339,18 +391,17 @@ ganz_status cli_documents_add(cli_documents *d, ganz_text *text, const char *for
         empty_slot(&s);
         return status;
     }
-    pthread_mutex_lock(&d->lock);
-    while (d->added - d->written == d->slots && !d->failed) pthread_cond_wait(&d->changed, &d->lock);
-    if (d->failed) {
-        *err = d->err;
-        status = d->err.status;
+    slot *const place = enter(d, &s, err);
+    if (!place) {
         empty_slot(&s);
-    } else {
-        d->ring[d->added++ % d->slots] = s;
+        return err->status;
     }
-    pthread_cond_broadcast(&d->changed);
-    pthread_mutex_unlock(&d->lock);
-    return status;
+    for (chunk *c = NULL;;) {
+        wait_for_answers(d);
+        status = submit_chunk(d, place, &c, err);
+        if (status == GANZ_OK) status = pass_on(d, place, c, err);
+        if (status != GANZ_OK || !c) return status;
+    }
 }
 
 void cli_documents_wait(cli_documents *d)

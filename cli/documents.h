@@ -1,18 +1,18 @@
-/* Documents through translators on several threads, in the order they come. */
+/* Documents through a service, in the order they come. */
 #ifndef GANZ_CLI_DOCUMENTS_H
 #define GANZ_CLI_DOCUMENTS_H
 
 #include "cli.h"
 #include "ganz/document.h"
 #include "ganz/io.h"
+#include "ganz/service.h"
 
 typedef struct cli_documents cli_documents;
 
 typedef struct cli_documents_options {
-    ganz_translator_options translator;
+    ganz_service_options service;
     ganz_document_options document;
-    int threads;
-    int most_lines;    /* sentences that go through a translator together */
+    long long bytes;   /* of all documents, for progress; 0: unknown */
     const char *cache; /* file of translations made earlier; NULL: none */
     const char *model_path;
 } cli_documents_options;

@@ -59,7 +59,7 @@ static ganz_status add_line(reader *r, bool *more, ganz_error *err)
 }
 
 /* Bytes of text that are not UTF-8 are refused or replaced, as the user wants. */
-static ganz_status check_text(reader *r, const char *name, long long first_line, ganz_error *err)
+static ganz_status check_text(reader *r, long long first_line, ganz_error *err)
 {
     if (ganz_utf8_valid(r->text.text, r->text.bytes)) return GANZ_OK;
     if (r->in->replace_invalid) {
@@ -76,7 +76,7 @@ static ganz_status check_text(reader *r, const char *name, long long first_line,
          line = end + 1, first_line++)
         if (!ganz_utf8_valid(line, (size_t)(end - line))) break;
     err->status = GANZ_EINVAL;
-    snprintf(err->message, sizeof err->message, "%s:%lld: not UTF-8", name, first_line);
+    snprintf(err->message, sizeof err->message, "%s:%lld: not UTF-8", ganz_lines_name(r->lines), first_line);
     return GANZ_EINVAL;
 }
 
@@ -98,7 +98,7 @@ static bool piece_ends(const reader *r, bool paragraphs)
 /* Before input is waited for, a person sees all answers and then a prompt. */
 static void prompt(const reader *r)
 {
-    if (!r->in->talking) return;
+    if (!r->in->talking || (r->lines && ganz_lines_ready(r->lines))) return;
     cli_documents_wait(r->documents);
     fputs("> ", stderr);
 }
@@ -117,12 +117,12 @@ static ganz_status read_pieces(reader *r, const char *format, ganz_error *err)
         if (r->text.bytes == 0) break;
         r->added = true;
         r->unended = r->text.text[r->text.bytes - 1] != '\n';
-        ganz_status status = check_text(r, ganz_lines_name(r->lines), line, err);
+        ganz_status status = check_text(r, line, err);
         line = ganz_lines_number(r->lines) + 1;
         if (status == GANZ_OK)
             status = cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
         if (status != GANZ_OK) return status;
-        if (!ganz_lines_ready(r->lines)) prompt(r);
+        prompt(r);
         if (r->piece < MOST_BYTES) r->piece *= 2;
     }
     return r->added ? GANZ_OK : cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
@@ -192,26 +192,30 @@ static ganz_status end_line(reader *r, ganz_error *err)
 
 static ganz_status read_file(reader *r, const char *path, ganz_error *err)
 {
+    if (strcmp(path, "-") == 0) prompt(r); /* opening waits for the first bytes, which tell the format */
     ganz_status status = ganz_lines_open(&r->lines, path, err);
     if (status == GANZ_OK) status = end_line(r, err);
     r->text.bytes = 0;
     r->added = false;
-    if (status == GANZ_OK && strcmp(path, "-") == 0) prompt(r);
     if (status == GANZ_OK) status = read_open_file(r, path, err);
     ganz_lines_close(&r->lines);
     return status;
 }
 
-/* A text of the command line, as a line of its own. */
+/* A text of the command line, which ends a line as a file does. */
 static ganz_status read_text(reader *r, ganz_error *err)
 {
     const char *const format = strcmp(r->in->format, "auto") == 0 ? "text" : r->in->format;
-    ganz_status status = add(&r->text, r->in->text, strlen(r->in->text), err);
-    if (status == GANZ_OK) status = add(&r->text, "\n", 1, err);
+    const bool pieces = strcmp(format, "text") == 0 || strcmp(format, "lines") == 0;
+    ganz_text text = {0};
+    ganz_status status = add(&text, r->in->text, strlen(r->in->text), err);
+    if (status == GANZ_OK) status = add(&text, "\n", 1, err);
+    if (status == GANZ_OK) status = ganz_lines_open_text(&r->lines, text.text, text.bytes, "--text", err);
+    free(text.text);
     if (status != GANZ_OK) return status;
-    status = check_text(r, "--text", 1, err);
-    if (status != GANZ_OK) return status;
-    return cli_documents_add(r->documents, &r->text, format, "--text", err);
+    status = pieces ? read_pieces(r, format, err) : read_whole(r, format, "--text", err);
+    ganz_lines_close(&r->lines);
+    return status;
 }
 
 /* ---- folders ------------------------------------------------------------------------------------ */
