@@ -220,6 +220,15 @@ static ganz_status submit_again(cli_documents *d, slot *s, ganz_error *err)
     return status;
 }
 
+/* Whether a document has chunks whose answers are still to be taken. */
+static bool has_more(cli_documents *d, const slot *s)
+{
+    pthread_mutex_lock(&d->lock);
+    const bool more = s->first && !d->failed;
+    pthread_mutex_unlock(&d->lock);
+    return more;
+}
+
 /* Puts all translations in as they come. */
 static ganz_status complete(cli_documents *d, slot *s, ganz_error *err)
 {
@@ -230,7 +239,7 @@ static ganz_status complete(cli_documents *d, slot *s, ganz_error *err)
             if (status == GANZ_OK) status = submit_again(d, s, err);
         }
         if (status == GANZ_OK) status = submit_again(d, s, err);
-    } while (status == GANZ_OK && s->first); /* s is whole now, and only this thread hands in more */
+    } while (status == GANZ_OK && has_more(d, s));
     return status;
 }
 
