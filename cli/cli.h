@@ -112,6 +112,9 @@ void cli_settings_print(const ganz_recipe *recipe);
 enum { CLI_PATH = 4096 };
 const char *cli_find_model(const char *given, char path[CLI_PATH]);
 int cli_no_model(const cli_command *command, const char *how);
+/* All models around the program, at most so many; returns how many there are. */
+enum { CLI_MODELS = 64 };
+int cli_list_models(char (*paths)[CLI_PATH], int most);
 /* The model around the program that translates from one language to another, either of which may be NULL. -1: its name
  * is in `path`; else the exit code of an error that has been reported. */
 int cli_find_languages(const cli_command *command, const char *from, const char *to, char path[CLI_PATH]);
@@ -143,6 +146,7 @@ double cli_peak_mib(void);
     X(average)          \
     X(quantize)         \
     X(translate)        \
+    X(serve)            \
     X(inspect)          \
     X(score)            \
     X(bench)

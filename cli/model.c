@@ -83,6 +83,37 @@ static int find_pair(const char *from, const char *to, char path[CLI_PATH])
     return count;
 }
 
+static int compare_paths(const void *a, const void *b) { return strcmp(a, b); }
+
+/* Adds the models of a folder, by the alphabet. */
+static int list_folder(const char *folder, char (*paths)[CLI_PATH], int most)
+{
+    int count = 0;
+    DIR *const list = opendir(folder);
+    for (struct dirent *entry; list && count < most && (entry = readdir(list));) {
+        char name[2 * CLI_PATH];
+        if (!file_fits(entry->d_name, NULL, NULL)) continue;
+        const int bytes = snprintf(name, sizeof name, "%s/%s", folder, entry->d_name);
+        if (bytes >= CLI_PATH || access(name, R_OK) != 0) continue;
+        memcpy(paths[count++], name, (size_t)bytes + 1);
+    }
+    if (list) closedir(list);
+    qsort(paths, (size_t)count, sizeof *paths, compare_paths);
+    return count;
+}
+
+int cli_list_models(char (*paths)[CLI_PATH], int most)
+{
+    char folder[CLI_PATH], name[2 * CLI_PATH];
+    int count = 0;
+    if (!program_folder(folder)) return 0;
+    for (int i = 0; i < FOLDERS && count == 0; i++) {
+        snprintf(name, sizeof name, "%s/%s", folder, folders[i]);
+        count = list_folder(name, paths, most);
+    }
+    return count;
+}
+
 static bool find_named_pair(const char *name, char path[CLI_PATH])
 {
     char pair[64];

@@ -107,6 +107,13 @@ GANZ_API ganz_status ganz_translate_document(ganz_translator *translator, ganz_d
 /* Appends the document with the translations that there are; other sentences stay as they were. */
 GANZ_API ganz_status ganz_document_write(ganz_document *document, ganz_text *out, ganz_error *err);
 
+/* ---- sentences alone ---------------------------------------------------------------------------- */
+
+/* Calls `use` for each sentence of a plain text, in their order: bytes [begin, end) of it, without white space at their
+ * ends; between two of them is nothing but white space. Text that is not UTF-8 has none. */
+GANZ_API void ganz_each_sentence(const char *text, size_t bytes, const char *language, ganz_newlines newlines,
+                                 void (*use)(void *context, size_t begin, size_t end), void *context);
+
 /* ---- translations made earlier ------------------------------------------------------------------ */
 
 /* A file of translations by their lines, so that a long job that was stopped goes on where it was. One thread at a

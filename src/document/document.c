@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "document/sentences.h"
+#include "ganz/io.h"
 
 void ganz_document_defaults(ganz_document_options *o)
 {
@@ -78,6 +79,16 @@ static ganz_status split_blocks(ganz_document *d, ganz_error *err)
         d->first[b->number + 1] = d->count;
     }
     return GANZ_OK;
+}
+
+void ganz_each_sentence(const char *text, size_t bytes, const char *language, ganz_newlines newlines,
+                        void (*use)(void *context, size_t begin, size_t end), void *context)
+{
+    ganz_sentences walk = {
+        .text = text, .bytes = bytes, .language = ganz_language_of(language), .breaks = (ganz_breaks)newlines};
+    size_t begin, end;
+    if (!ganz_utf8_valid(text, bytes)) return;
+    while (ganz_sentences_next(&walk, &begin, &end)) use(context, begin, end);
 }
 
 /* ---- open and close ----------------------------------------------------------------------------- */

@@ -1,0 +1,154 @@
+/* ganz serve: translation over HTTP. The server is in server/; here are its options and its signals. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "server/server.h"
+
+/* clang-format off */
+const cli_command cli_about_serve = {
+    "serve", "[--model MODEL]... [--port N]", "translate over HTTP: a page for people, interfaces for programs",
+    "Opens the models and answers on http://127.0.0.1:5000/ : with a page to type into, and with the interfaces of\n"
+    "LibreTranslate (/translate) for programs. Without --model it takes all models that come with the program.\n"
+    "\n"
+    "SIGTERM and Ctrl-C end it once what was accepted is answered. SIGHUP opens the models anew; no request is lost.\n"
+    "Sockets that systemd passes are used in place of --host and --port.\n"
+    "\n"
+    "Only this machine is served unless --host says otherwise. Pages of other sites are refused unless --cors names "
+    "them.\n",
+};
+/* clang-format on */
+
+static void say(void *context, const char *sentence)
+{
+    (void)context;
+    fprintf(stderr, "ganz serve: %s\n", sentence);
+}
+
+/* ---- signals ------------------------------------------------------------------------------------ */
+
+typedef struct listener {
+    server *server;
+    sigset_t set;
+    int signal; /* that ended it */
+} listener;
+
+/* A thread that waits for signals, so that nothing happens inside a handler. SIGUSR2 ends it. */
+static void *wait_for_signals(void *context)
+{
+    listener *const l = context;
+    for (int number; sigwait(&l->set, &number) == 0;) {
+        ganz_error err;
+        if (number == SIGUSR2) break;
+        if (number == SIGHUP) {
+            server_reload(l->server, &err);
+            continue;
+        }
+        if (l->signal) { /* the second one: at once */
+            signal(number, SIG_DFL);
+            raise(number);
+        }
+        l->signal = number;
+        say(NULL, "stopping once all that was accepted is answered");
+        server_stop(l->server);
+    }
+    return NULL;
+}
+
+static int run(const server_options *o)
+{
+    ganz_error err;
+    listener l = {.signal = 0};
+    pthread_t thread;
+    sigemptyset(&l.set);
+    sigaddset(&l.set, SIGINT);
+    sigaddset(&l.set, SIGTERM);
+    sigaddset(&l.set, SIGHUP);
+    sigaddset(&l.set, SIGUSR2);
+    pthread_sigmask(SIG_BLOCK, &l.set, NULL); /* for all threads to come */
+    ganz_status status = server_open(&l.server, o, &err);
+    if (status != GANZ_OK) return cli_fail(&cli_about_serve, &err);
+    if (pthread_create(&thread, NULL, wait_for_signals, &l) != 0) {
+        server_close(&l.server);
+        return cli_fail_errno(&cli_about_serve, "start", "a thread");
+    }
+    status = server_run(l.server, &err);
+    pthread_kill(thread, SIGUSR2);
+    pthread_join(thread, NULL);
+    server_close(&l.server);
+    return status == GANZ_OK ? CLI_OK : cli_fail(&cli_about_serve, &err);
+}
+
+/* ---- models ------------------------------------------------------------------------------------- */
+
+/* The files of the models that are named, else all that come with the program. */
+static int find_models(const cli_list *given, char (*paths)[CLI_PATH], const char **models)
+{
+    char path[CLI_PATH];
+    int count = 0;
+    for (int i = 0; i < given->count; i++) {
+        const char *const found = cli_find_model(given->items[i], path);
+        snprintf(paths[count], CLI_PATH, "%s", found ? found : given->items[i]);
+        count++;
+    }
+    if (count == 0) count = cli_list_models(paths, CLI_MODELS);
+    for (int i = 0; i < count; i++) models[i] = paths[i];
+    return count;
+}
+
+static int run_with_models(server_options *o, const cli_list *given)
+{
+    if (given->count > CLI_MODELS) return cli_usage(&cli_about_serve, "at most %d models", CLI_MODELS);
+    char(*const paths)[CLI_PATH] = calloc(CLI_MODELS, sizeof *paths);
+    const char *models[CLI_MODELS];
+    if (!paths) return cli_fail_errno(&cli_about_serve, "open", "the models");
+    o->models = models;
+    o->model_count = find_models(given, paths, models);
+    const int code = o->model_count > 0 ? run(o) : cli_no_model(&cli_about_serve, "give --model FILE");
+    free(paths);
+    return code;
+}
+
+int cli_run_serve(int argc, char **argv)
+{
+    server_options o;
+    server_defaults(&o);
+    o.say = say;
+    cli_list models = {0}, hosts = {0}, rest = {0};
+    long long port = o.port, beam = o.beam, threads = 0, characters = o.max_characters, requests = o.max_requests;
+    const cli_option options[] = {
+        {"model", 'm', CLI_LIST, &models, "MODEL", "models: files, or pairs of languages such as de-en", 0, 0},
+        {"host", 0, CLI_TEXT, &o.host, "ADDRESS", "where to listen; 127.0.0.1: this machine, 0.0.0.0: everywhere", 0,
+         0},
+        {"port", 'p', CLI_INT, &port, "N", "where to listen; 0: any that is free", 0, 65535},
+        {"unix", 0, CLI_TEXT, &o.unix_path, "FILE", "listen on a Unix socket instead", 0, 0},
+        {"allow-host", 0, CLI_LIST, &hosts, "NAME", "names that requests may call this server, beside localhost", 0, 0},
+        {"cors", 0, CLI_TEXT, &o.cors, "ORIGIN", "a site whose pages may ask, or * for all", 0, 0},
+        {"web-root", 0, CLI_TEXT, &o.web_root, "FOLDER", "files that stand in for those of the page", 0, 0},
+        {"beam", 'b', CLI_INT, &beam, "N", "hypotheses kept at each step", 1, 64},
+        {"threads", 'j', CLI_INT, &threads, "N", "that translate, for each model; 0: all cores", 0, 256},
+        {"max-characters", 0, CLI_INT, &characters, "N", "of the texts of a request", 1, 1 << 24},
+        {"max-requests", 0, CLI_INT, &requests, "N", "at once; more are refused", 1, 4096},
+        {"max-wait", 0, CLI_REAL, &o.max_wait, "SECONDS", "refuse requests that would wait longer for their turn", 0,
+         3600},
+        {"timeout", 0, CLI_REAL, &o.seconds, "SECONDS", "for a request", 0.1, 86400},
+        {0},
+    };
+    int code = cli_parse(&cli_about_serve, options, argc, argv, &rest);
+    o.port = (int)port;
+    o.beam = (int)beam;
+    o.workers = (int)threads;
+    o.max_characters = (long)characters;
+    o.max_requests = (int)requests;
+    o.hosts = hosts.items;
+    o.host_count = hosts.count;
+    if (code < 0 && rest.count > 0) code = cli_usage(&cli_about_serve, "%s is no option", rest.items[0]);
+    if (code < 0) code = run_with_models(&o, &models);
+    cli_list_free(&models);
+    cli_list_free(&hosts);
+    cli_list_free(&rest);
+    return code;
+}

@@ -1,0 +1,315 @@
+/* What the page asks for: sentences with all that is known about their translations. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "call.h"
+#include "ganz/io.h"
+
+typedef struct sentence {
+    const char *text; /* without white space at its ends */
+    size_t bytes;
+    size_t begin, end; /* in UTF-16 units of the whole text */
+    bool plain;        /* the model sees it as it is: words of the translation can be linked to it */
+    int place;         /* among the plain ones, or among the others */
+} sentence;
+
+typedef struct page_job {
+    call *c;
+    job job;
+    sentence *sentences;
+    int count, capacity, plain_count, other_count;
+    bool positions; /* sentences are parts of one text */
+    bool alignment, scores;
+    int alternatives;
+    const char *prefix;
+    size_t prefix_bytes;
+    const char *text;      /* in which sentences are looked for */
+    size_t counted, units; /* how far its units are counted */
+    ganz_line *lines;
+    call_texts others;
+    buffer *answers; /* (count) translations as JSON */
+    bool failed;
+} page_job;
+
+/* ---- sentences ---------------------------------------------------------------------------------- */
+
+static void add_sentence(page_job *p, const char *text, size_t bytes)
+{
+    if (p->count == p->capacity) {
+        const int capacity = p->capacity ? 2 * p->capacity : 16;
+        sentence *const more = realloc(p->sentences, (size_t)capacity * sizeof *more);
+        if (!more) {
+            p->failed = true;
+            return;
+        }
+        p->sentences = more;
+        p->capacity = capacity;
+    }
+    p->sentences[p->count++] = (sentence){.text = text, .bytes = bytes};
+}
+
+static void on_sentence(void *context, size_t begin, size_t end)
+{
+    page_job *const p = context;
+    add_sentence(p, p->text + begin, end - begin);
+    if (p->failed) return;
+    sentence *const s = &p->sentences[p->count - 1];
+    s->begin = p->units + count_units(p->text + p->counted, begin - p->counted);
+    s->end = s->begin + count_units(p->text + begin, end - begin);
+    p->counted = end;
+    p->units = s->end;
+}
+
+static void add_stripped(page_job *p, const char *text, size_t bytes)
+{
+    while (bytes > 0 && strchr(" \t\r\n", text[bytes - 1])) bytes--;
+    while (bytes > 0 && strchr(" \t\r\n", *text)) text++, bytes--;
+    add_sentence(p, text, bytes);
+}
+
+static bool read_sentences(page_job *p, const char *language)
+{
+    call *const c = p->c;
+    const json_value *const text = params_get(&c->p, "text"), *const list = params_get(&c->p, "sentences");
+    if (list && list->kind == JSON_ARRAY) {
+        for (const json_value *v = list->first; v; v = v->next) {
+            if (v->kind != JSON_TEXT) return call_fail(c, 400, "Invalid request: a sentence is not a string"), false;
+            add_stripped(p, v->text, v->bytes);
+        }
+    } else if (text && text->kind == JSON_TEXT) {
+        p->text = text->text;
+        p->positions = true;
+        ganz_each_sentence(text->text, text->bytes, language, GANZ_NEWLINE_ENDS, on_sentence, p);
+    } else {
+        return call_fail(c, 400, "Invalid request: missing text or sentences parameter"), false;
+    }
+    if (p->count > TEXTS_MOST) return call_fail(c, 400, "Invalid request: more than %d sentences", TEXTS_MOST), false;
+    return p->failed ? call_fail(c, 503, "out of memory"), false : true;
+}
+
+/* Whether the model sees the sentence as it is, and nothing has to be put back into its translation. */
+static bool is_plain(const page_job *p, const sentence *s)
+{
+    ganz_error err;
+    ganz_document *d;
+    ganz_document_options o;
+    ganz_segment first = {0}, second = {.text = ""};
+    ganz_document_defaults(&o);
+    o.format = "text";
+    o.newlines = GANZ_NEWLINE_NEVER;
+    o.source = p->job.chain.models[0]->source;
+    o.target = p->job.chain.models[0]->target;
+    if (ganz_document_open(&d, s->text, s->bytes, &o, &err) != GANZ_OK) return false;
+    const bool read = ganz_document_next(d, &first, &err) == GANZ_OK && first.text &&
+                      ganz_document_next(d, &second, &err) == GANZ_OK && !second.text;
+    const bool plain = read && !first.links && first.bytes == s->bytes && memcmp(first.text, s->text, s->bytes) == 0;
+    ganz_document_close(&d);
+    return plain;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------ */
+
+static void put_range(buffer *out, const char *text, size_t begin, size_t end)
+{
+    const size_t first = count_units(text, begin);
+    buffer_printf(out, "%zu,%zu", first, first + count_units(text + begin, end - begin));
+}
+
+static void put_links(buffer *out, const sentence *s, const ganz_translation *t)
+{
+    buffer_put(out, ",\"links\":[");
+    const char *comma = "";
+    for (int i = 0; i < t->link_count; i++) {
+        const ganz_link *const l = &t->links[i];
+        if (l->weak || l->source_end > s->bytes || l->target_end > t->bytes) continue;
+        buffer_printf(out, "%s[", comma);
+        put_range(out, s->text, l->source_begin, l->source_end);
+        buffer_put(out, ",");
+        put_range(out, t->text, l->target_begin, l->target_end);
+        buffer_put(out, "]");
+        comma = ",";
+    }
+    buffer_put(out, "]");
+}
+
+static void put_translation(const page_job *p, buffer *out, const sentence *s, const ganz_translation *t)
+{
+    buffer_put(out, "{\"text\":");
+    json_put_text(out, t->text, t->bytes);
+    if (p->scores) {
+        buffer_put(out, ",\"score\":");
+        json_put_number(out, t->score);
+    }
+    if (p->alignment && t->links) put_links(out, s, t);
+    buffer_put(out, "}");
+}
+
+static bool same(const ganz_translation *a, const ganz_translation *b)
+{
+    return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0;
+}
+
+/* Results of the plain sentences, before they are gone. */
+static void use_results(void *context, const ganz_result *results)
+{
+    page_job *const p = context;
+    for (int i = 0; i < p->count; i++) {
+        const sentence *const s = &p->sentences[i];
+        if (!s->plain) continue;
+        const ganz_result *const r = &results[s->place];
+        for (int k = 0; k < r->count && k <= p->alternatives; k++) {
+            bool known = false;
+            for (int before = 0; before < k; before++) known |= same(&r->best[before], &r->best[k]);
+            if (known) continue;
+            if (k > 0) buffer_put(&p->answers[i], ",");
+            put_translation(p, &p->answers[i], s, &r->best[k]);
+        }
+    }
+}
+
+static void use_others(page_job *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        const sentence *const s = &p->sentences[i];
+        if (s->plain) continue;
+        const job_text *const t = &p->others.texts[s->place];
+        for (int k = 0; k <= p->alternatives; k++) {
+            if (k > 0 && (t->out[k].bytes == 0 || (t->out[k].bytes == t->out[k - 1].bytes &&
+                                                   memcmp(t->out[k].text, t->out[k - 1].text, t->out[k].bytes) == 0)))
+                continue;
+            buffer_put(&p->answers[i], k ? ",{\"text\":" : "{\"text\":");
+            json_put_text(&p->answers[i], t->out[k].text ? t->out[k].text : "", t->out[k].bytes);
+            buffer_put(&p->answers[i], "}");
+        }
+    }
+}
+
+static void put_answer(page_job *p, const char *source, const char *target, const detection *detected)
+{
+    buffer *const out = &p->c->out;
+    buffer_put(out, "{\"source\":");
+    json_put(out, source);
+    buffer_put(out, ",\"target\":");
+    json_put(out, target);
+    if (detected) buffer_printf(out, ",\"confidence\":%.1f", detected->confidence);
+    buffer_put(out, ",\"sentences\":[");
+    for (int i = 0; i < p->count; i++) {
+        const sentence *const s = &p->sentences[i];
+        buffer_put(out, i ? ",{\"source\":" : "{\"source\":");
+        json_put_text(out, s->text, s->bytes);
+        if (p->positions) buffer_printf(out, ",\"begin\":%zu,\"end\":%zu", s->begin, s->end);
+        buffer_put(out, ",\"translations\":[");
+        buffer_add(out, p->answers[i].data, p->answers[i].bytes);
+        if (p->answers[i].failed) out->failed = true;
+        buffer_put(out, "]}");
+    }
+    buffer_put(out, "]}");
+    call_reply(p->c, 200);
+}
+
+/* ---- translating -------------------------------------------------------------------------------- */
+
+static bool sort_sentences(page_job *p)
+{
+    const size_t count = (size_t)p->count + 1, results = 1 + (size_t)p->alternatives;
+    size_t characters = 0;
+    p->lines = calloc(count, sizeof *p->lines);
+    p->answers = calloc(count, sizeof *p->answers);
+    p->others = (call_texts){.texts = calloc(count, sizeof *p->others.texts),
+                             .out = calloc(count * results, sizeof *p->others.out),
+                             .results = (int)results};
+    if (!p->lines || !p->answers || !p->others.texts || !p->others.out)
+        return call_fail(p->c, 503, "out of memory"), false;
+    for (int i = 0; i < p->count; i++) {
+        sentence *const s = &p->sentences[i];
+        characters += count_characters(s->text, s->bytes);
+        s->plain = p->prefix || (p->job.chain.count == 1 && is_plain(p, s));
+        s->place = s->plain ? p->plain_count++ : p->others.count++;
+        if (s->plain) p->lines[s->place] = (ganz_line){s->text, s->bytes, p->prefix, p->prefix_bytes, !p->alignment};
+        else p->others.texts[s->place] = (job_text){s->text, s->bytes, p->others.out + (size_t)s->place * results};
+    }
+    if (characters <= (size_t)server_characters(p->c->server)) return true;
+    call_fail(p->c, 400, "Invalid request: request (%zu) exceeds text limit (%ld)", characters,
+              server_characters(p->c->server));
+    return false;
+}
+
+static bool translate(page_job *p)
+{
+    ganz_error err;
+    p->job.alternatives = p->alternatives;
+    p->job.newlines = GANZ_NEWLINE_NEVER;
+    if (p->plain_count > 0 &&
+        job_lines(&p->job, p->lines, p->plain_count, p->alternatives > 0, use_results, p, &err) != GANZ_OK)
+        return call_fail_job(p->c, &err), false;
+    if (p->others.count > 0) {
+        if (!call_translate(p->c, &p->job, &p->others)) return false;
+        use_others(p);
+    }
+    return true;
+}
+
+static bool read_choices(page_job *p)
+{
+    call *const c = p->c;
+    const json_value *const prefix = params_get(&c->p, "prefix");
+    const long alternatives = params_number(&c->p, "alternatives", 0);
+    if (alternatives < 0 || alternatives >= c->set->beam)
+        return call_fail(c, 400, "Invalid request: alternatives parameter must be <= %d", c->set->beam - 1), false;
+    p->alternatives = (int)alternatives;
+    p->alignment = params_flag(&c->p, "alignment", false);
+    p->scores = params_flag(&c->p, "scores", false);
+    if (!prefix || prefix->kind != JSON_TEXT || prefix->bytes == 0) return true;
+    p->prefix = prefix->text;
+    p->prefix_bytes = prefix->bytes;
+    return true;
+}
+
+static void free_job(page_job *p)
+{
+    for (int i = 0; i < p->count && p->answers; i++) buffer_free(&p->answers[i]);
+    call_texts_free(&p->others);
+    free(p->answers);
+    free(p->lines);
+    free(p->sentences);
+}
+
+/* The text that tells the language: all of it, or the first sentence. */
+static detection detect(const call *c)
+{
+    const json_value *v = params_get(&c->p, "text");
+    const json_value *const list = params_get(&c->p, "sentences");
+    if (!v && list && list->kind == JSON_ARRAY) v = list->first;
+    return v && v->kind == JSON_TEXT ? call_detect(c, v->text, v->bytes) : call_detect(c, "", 0);
+}
+
+static bool choose(page_job *p, char source[LANGUAGE_BYTES], char target[LANGUAGE_BYTES], detection *detected)
+{
+    call *const c = p->c;
+    const char *const from = params_text(&c->p, "source"), *const to = params_text(&c->p, "target");
+    *detected = (detection){.confidence = -1};
+    if (!to || !call_language(to, target)) return call_fail(c, 400, "Invalid request: missing target parameter"), false;
+    if (!from || strcmp(from, "auto") == 0) {
+        *detected = detect(c);
+        strcpy(source, detected->code);
+    } else if (!call_language(from, source)) {
+        return call_fail(c, 400, "%.32s is not supported", from), false;
+    }
+    p->job.chain = models_find(c->set, source, target);
+    if (p->job.chain.count > 0) return true;
+    call_fail(c, 400, "%s is not supported", models_is_source(c->set, source) ? target : source);
+    return false;
+}
+
+void run_ganz_translate(call *c)
+{
+    page_job p = {.c = c, .job = call_job(c)};
+    char source[LANGUAGE_BYTES], target[LANGUAGE_BYTES];
+    detection detected;
+    if (read_choices(&p) && choose(&p, source, target, &detected) && read_sentences(&p, source)) {
+        if (p.prefix && p.count != 1) call_fail(c, 400, "Invalid request: a prefix needs exactly one sentence");
+        else if (sort_sentences(&p) && translate(&p))
+            put_answer(&p, source, target, detected.confidence >= 0 ? &detected : NULL);
+    }
+    free_job(&p);
+}

@@ -1,0 +1,141 @@
+/* What all routes share: replies and their errors, texts of a request, translating them. */
+#include "call.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ganz/io.h"
+#include "server_parts.h"
+
+/* ---- replies ------------------------------------------------------------------------------------ */
+
+void call_reply_as(call *c, int status, const char *type) { http_reply(c->x, status, type, &c->out); }
+
+void call_reply(call *c, int status)
+{
+    buffer_put(&c->out, "\n");
+    call_reply_as(c, status, "application/json");
+}
+
+void call_fail(call *c, int status, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (size_t bytes = strlen(text); !ganz_utf8_valid(text, bytes); bytes--)
+        text[bytes - 1] = '\0'; /* cut at a byte */
+    c->out.bytes = 0;
+    buffer_put(&c->out, c->route->flags & ROUTE_DEEPL ? "{\"message\":" : "{\"error\":");
+    json_put(&c->out, text);
+    buffer_put(&c->out, "}");
+    call_reply(c, status);
+}
+
+void call_fail_job(call *c, const ganz_error *err)
+{
+    switch (err->status) {
+    case GANZ_EINVAL:
+    case GANZ_EFORMAT:
+    case GANZ_EVERSION:
+    case GANZ_EUNSUPPORTED:
+    case GANZ_ELIMIT: call_fail(c, 400, "Invalid request: %s", err->message); break;
+    case GANZ_ETIMEOUT: call_fail(c, 504, "the translation takes longer than this server waits"); break;
+    case GANZ_EBUSY:
+    case GANZ_ESTOPPED:
+    case GANZ_ENOMEM:
+        http_add_header(c->x, "Retry-After", "1");
+        call_fail(c, 503, "no room for this request now");
+        break;
+    default: call_fail(c, 500, "%s", err->message);
+    }
+}
+
+/* ---- texts -------------------------------------------------------------------------------------- */
+
+size_t count_characters(const char *text, size_t bytes)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < bytes; i++) count += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return count;
+}
+
+size_t count_units(const char *text, size_t bytes)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        count += (c & 0xc0) != 0x80;
+        count += c >= 0xf0;
+    }
+    return count;
+}
+
+bool call_language(const char *text, char code[LANGUAGE_BYTES])
+{
+    const size_t bytes = strcspn(text, "-_");
+    if (bytes == 0 || bytes >= LANGUAGE_BYTES) return false;
+    for (size_t i = 0; i < bytes; i++) {
+        if (!isalpha((unsigned char)text[i])) return false;
+        code[i] = (char)tolower((unsigned char)text[i]);
+    }
+    code[bytes] = '\0';
+    return true;
+}
+
+static void add_text(call_texts *t, const json_value *v)
+{
+    t->texts[t->count] = (job_text){v->text, v->bytes, t->out + (size_t)t->count * (size_t)t->results};
+    t->count++;
+    t->characters += count_characters(v->text, v->bytes);
+}
+
+bool call_read_texts(call *c, const json_value *value, int results, call_texts *t)
+{
+    *t = (call_texts){.results = results, .array = value->kind == JSON_ARRAY};
+    const int count = t->array ? value->count : 1;
+    if (count > TEXTS_MOST) return call_fail(c, 400, "Invalid request: more than %d texts", TEXTS_MOST), false;
+    t->texts = calloc((size_t)count + 1, sizeof *t->texts);
+    t->out = calloc((size_t)count * (size_t)results + 1, sizeof *t->out);
+    if (!t->texts || !t->out) return call_fail(c, 503, "out of memory"), false;
+    for (const json_value *v = t->array ? value->first : value; v; v = t->array ? v->next : NULL) {
+        if (v->kind != JSON_TEXT) return call_fail(c, 400, "Invalid request: a text is not a string"), false;
+        add_text(t, v);
+    }
+    const long most = server_characters(c->server);
+    if (t->characters > (size_t)most)
+        return call_fail(c, 400, "Invalid request: request (%zu) exceeds text limit (%ld)", t->characters, most), false;
+    return true;
+}
+
+void call_texts_free(call_texts *t)
+{
+    for (int i = 0; i < t->count * t->results && t->out; i++) ganz_text_free(&t->out[i]);
+    free(t->texts);
+    free(t->out);
+    *t = (call_texts){0};
+}
+
+/* ---- translating -------------------------------------------------------------------------------- */
+
+job call_job(const call *c)
+{
+    return (job){.client = c->client,
+                 .seconds = c->server->options.seconds,
+                 .gone = http_gone(c->x),
+                 .format = "text",
+                 .newlines = GANZ_NEWLINE_ENDS};
+}
+
+bool call_translate(call *c, const job *j, call_texts *t)
+{
+    ganz_error err;
+    if (job_run(j, t->texts, t->count, &err) == GANZ_OK) return true;
+    call_fail_job(c, &err);
+    return false;
+}

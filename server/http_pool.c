@@ -1,0 +1,95 @@
+/* Threads that take whole requests in the order they came, and hand them back to the loop with their replies. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "http_parts.h"
+
+enum { STACK = 1 << 20 };
+
+void http_wake(http_server *s)
+{
+    const char byte = 0;
+    if (write(s->wake[1], &byte, 1) < 0) return; /* the pipe is full: the loop wakes anyway */
+}
+
+static http_exchange *take(http_server *s)
+{
+    while (!s->first && !s->ended) pthread_cond_wait(&s->changed, &s->lock);
+    http_exchange *const x = s->first;
+    if (!x) return NULL;
+    s->first = x->next;
+    if (!s->first) s->last = NULL;
+    s->stats.waiting--;
+    s->stats.running++;
+    return x;
+}
+
+static void hand_back(http_server *s, http_exchange *x)
+{
+    x->next = s->done;
+    s->done = x;
+    s->stats.running--;
+    http_wake(s);
+}
+
+static void *run(void *context)
+{
+    http_server *const s = context;
+    pthread_mutex_lock(&s->lock);
+    for (http_exchange *x; (x = take(s));) {
+        pthread_mutex_unlock(&s->lock);
+        if (!ganz_flag_is_set(&x->gone)) s->options.request(s->options.context, x);
+        if (!x->status) http_fail(x, 500, "the request has no answer");
+        pthread_mutex_lock(&s->lock);
+        hand_back(s, x);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+void http_pool_add(http_server *s, http_exchange *x)
+{
+    pthread_mutex_lock(&s->lock);
+    x->next = NULL;
+    if (s->last) s->last->next = x;
+    else s->first = x;
+    s->last = x;
+    s->stats.waiting++;
+    pthread_cond_signal(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+http_exchange *http_pool_done(http_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    http_exchange *const x = s->done;
+    s->done = NULL;
+    pthread_mutex_unlock(&s->lock);
+    return x;
+}
+
+ganz_status http_pool_open(http_server *s, ganz_error *err)
+{
+    pthread_attr_t attributes;
+    s->threads = calloc((size_t)s->options.threads, sizeof *s->threads);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK);
+    while (s->threads && s->thread_count < s->options.threads &&
+           pthread_create(&s->threads[s->thread_count], &attributes, run, s) == 0)
+        s->thread_count++;
+    pthread_attr_destroy(&attributes);
+    if (s->thread_count == s->options.threads) return GANZ_OK;
+    *err = (ganz_error){.status = GANZ_ENOMEM, .message = "out of memory for the threads of the server"};
+    return GANZ_ENOMEM;
+}
+
+void http_pool_close(http_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->ended = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    for (int i = 0; i < s->thread_count; i++) pthread_join(s->threads[i], NULL);
+    free(s->threads);
+}
