@@ -1,5 +1,5 @@
-/* Vocabularies: text to ids and back, and learning one from text. Tensor2Tensor's subwords are the kind that is read
- * from files and learned. */
+/* Vocabularies: text to ids and back, and learning one from text. Tensor2Tensor's subwords are the kind that is
+ * learned; pieces of SentencePiece models are another. */
 #ifndef GANZ_VOCAB_H
 #define GANZ_VOCAB_H
 
@@ -34,7 +34,9 @@ GANZ_API void ganz_text_free(ganz_text *text);
 
 /* Reads a vocabulary file: one entry a line, in the order of the ids, in quotes as Tensor2Tensor writes it or without.
  * The first two are '<pad>_' and '<EOS>_'. Every character that occurs is an entry itself, and so is each of
- * \ _ u ; 0-9, so that any text can be encoded. Of two equal entries the later id is used. At most 16 MiB. */
+ * \ _ u ; 0-9, so that any text can be encoded. Of two equal entries the later id is used. At most 16 MiB.
+ * Or a SentencePiece model (unigram, BPE or char), recognised by its first bytes: padding and end mark, then its pieces
+ * in their order. At most 64 MiB. */
 GANZ_API ganz_status ganz_vocab_open(ganz_vocab **vocab, const char *path, ganz_error *err);
 /* The same from memory; `name` is for messages. The text need not outlive the call. */
 GANZ_API ganz_status ganz_vocab_parse(ganz_vocab **vocab, const char *text, size_t bytes, const char *name,
@@ -45,10 +47,14 @@ GANZ_API void ganz_vocab_close(ganz_vocab **vocab);
 GANZ_API int ganz_vocab_size(const ganz_vocab *vocab);
 /* Entries of one side: its ids are below. */
 GANZ_API int ganz_vocab_side_size(const ganz_vocab *vocab, ganz_side side);
-/* "subwords" */
+/* "subwords" or "pieces" */
 GANZ_API const char *ganz_vocab_kind_name(const ganz_vocab *vocab);
 /* The vocabulary as its file's text; lives as long as the vocabulary. NULL for a kind that is no text file. */
 GANZ_API const char *ganz_vocab_file(const ganz_vocab *vocab, size_t *bytes);
+
+/* The name of a label, by its number from 0: deu where >>deu<< in front of a source asks for that language. NULL: there
+ * are no more. */
+GANZ_API const char *ganz_vocab_label(const ganz_vocab *vocab, int number);
 
 /* The id of a mark, an entry like '<bt>_' that no text is ever encoded to; `name` is <bt>. -1: there is none. */
 GANZ_API int ganz_vocab_mark(const ganz_vocab *vocab, const char *name);

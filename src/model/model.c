@@ -208,6 +208,8 @@ ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *in
     return ganz_model_read_config(file, &info->config, err);
 }
 
+static bool has_part(void *context, const char *part) { return ganz_container_find(context, part) != NULL; }
+
 static ganz_status get_part(void *context, const char *part, const char **data, size_t *bytes, ganz_error *err)
 {
     const ganz_container *const file = context;
@@ -224,17 +226,19 @@ ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config 
 {
     const char *const name = ganz_container_text(file, tokenizer_key);
     const ganz_vocab_kind *const kind = name ? ganz_vocab_find_kind(name) : &ganz_subwords;
-    const ganz_vocab_store store = {ganz_container_name(file), get_part, (void *)(uintptr_t)file};
+    const ganz_vocab_store store = {ganz_container_name(file), has_part, get_part, (void *)(uintptr_t)file};
     *vocab = NULL;
     if (!kind)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: the tokenizer is \"%.40s\", which this build does not know",
                          ganz_container_name(file), name);
     GANZ_TRY(kind->load(vocab, &store, err));
-    const int size = ganz_vocab_size(*vocab);
-    if (size == config->vocab) return GANZ_OK;
+    const int source = config->source_vocab > 0 ? config->source_vocab : config->vocab;
+    const int sizes[] = {ganz_vocab_side_size(*vocab, GANZ_SOURCE), ganz_vocab_size(*vocab)};
+    const int wanted[] = {source, config->vocab}, wrong = sizes[1] != wanted[1];
+    if (!wrong && sizes[0] == wanted[0]) return GANZ_OK;
     ganz_vocab_close(vocab);
     return ganz_fail(err, GANZ_EFORMAT, "%s: the vocabulary has %d entries, the model %d", ganz_container_name(file),
-                     size, config->vocab);
+                     sizes[wrong], wanted[wrong]);
 }
 
 ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config *config, const ganz_vocab *vocab,

@@ -200,7 +200,7 @@ static ganz_status read_lines(subwords *v, ganz_lines *lines, ganz_error *err)
     }
 }
 
-ganz_status ganz_vocab_open(ganz_vocab **vocab, const char *path, ganz_error *err)
+ganz_status ganz_subwords_open(ganz_vocab **vocab, const char *path, ganz_error *err)
 {
     *vocab = NULL;
     subwords *v;

@@ -109,11 +109,16 @@ int32_t ganz_trie_longest(const ganz_trie *trie, const char *text, size_t bytes,
     return best;
 }
 
+uint32_t ganz_trie_child(const ganz_trie *trie, uint32_t node, unsigned char label)
+{
+    return node == 0 ? trie->root[label] : child_of(trie, node, label);
+}
+
 int32_t ganz_trie_find(const ganz_trie *trie, const char *text, size_t bytes)
 {
     uint32_t node = 0;
     for (size_t i = 0; i < bytes; i++) {
-        node = i == 0 ? trie->root[(unsigned char)text[0]] : child_of(trie, node, (unsigned char)text[i]);
+        node = ganz_trie_child(trie, node, (unsigned char)text[i]);
         if (node == 0) return -1;
     }
     return trie->nodes[node].id;

@@ -34,6 +34,10 @@ void ganz_trie_close(ganz_trie *trie);
  * bytes + 1; -1 when there is none. */
 int32_t ganz_trie_longest(const ganz_trie *trie, const char *text, size_t bytes, size_t *length);
 
+/* The node below a node (0: the root) for one more byte; 0: none. nodes[node].id is the entry that ends there, or -1.
+ */
+uint32_t ganz_trie_child(const ganz_trie *trie, uint32_t node, unsigned char label);
+
 /* The id of exactly this entry, or -1. */
 int32_t ganz_trie_find(const ganz_trie *trie, const char *text, size_t bytes);
 

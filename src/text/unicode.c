@@ -10,6 +10,12 @@ bool ganz_is_alnum_wide(int32_t code)
            (c >= UTF8PROC_CATEGORY_ND && c <= UTF8PROC_CATEGORY_NO);
 }
 
+bool ganz_is_combining(int32_t code)
+{
+    const utf8proc_category_t c = code < 0x300 ? UTF8PROC_CATEGORY_LL : utf8proc_category(code);
+    return c >= UTF8PROC_CATEGORY_MN && c <= UTF8PROC_CATEGORY_ME;
+}
+
 bool ganz_is_upper(int32_t code)
 {
     if (code < 0x80) return code >= 'A' && code <= 'Z';

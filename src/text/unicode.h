@@ -14,6 +14,9 @@ static inline bool ganz_is_alnum(int32_t code)
     return c < 0x80 ? (c | 0x20) - 'a' < 26 || c - '0' < 10 : ganz_is_alnum_wide(code);
 }
 
+/* A mark that belongs to the character before it: the general category starts with M. */
+bool ganz_is_combining(int32_t code);
+
 /* Case, one character at a time. Title case is upper; what has no other case stays as it is. */
 bool ganz_is_upper(int32_t code);
 bool ganz_is_lower(int32_t code);

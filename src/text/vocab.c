@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "text/pieces.h"
+#include "text/spm.h"
 #include "text/unicode.h"
 
-static const ganz_vocab_kind *const kinds[] = {&ganz_subwords};
+static const ganz_vocab_kind *const kinds[] = {&ganz_subwords, &ganz_pieces};
 
 const ganz_vocab_kind *ganz_vocab_find_kind(const char *name)
 {
@@ -33,6 +35,20 @@ void ganz_places_free(ganz_places *places)
     *places = (ganz_places){0};
 }
 
+/* A file of SentencePiece is known by its beginning; pipes cannot be looked at twice and have text. */
+ganz_status ganz_vocab_open(ganz_vocab **vocab, const char *path, ganz_error *err)
+{
+    ganz_map map;
+    ganz_status status;
+    *vocab = NULL;
+    if (strcmp(path, "-") == 0 || ganz_map_open(&map, path, NULL) != GANZ_OK)
+        return ganz_subwords_open(vocab, path, err);
+    const bool pieces = ganz_spm_recognise(map.data, map.bytes);
+    if (pieces) status = ganz_pieces_open_spm(vocab, map.data, map.bytes, path, err);
+    ganz_map_close(&map);
+    return pieces ? status : ganz_subwords_open(vocab, path, err);
+}
+
 void ganz_vocab_close(ganz_vocab **vocab)
 {
     ganz_vocab *const v = *vocab;
@@ -45,6 +61,11 @@ void ganz_vocab_close(ganz_vocab **vocab)
 int ganz_vocab_size(const ganz_vocab *v) { return v->size[GANZ_TARGET]; }
 int ganz_vocab_side_size(const ganz_vocab *v, ganz_side side) { return v->size[side]; }
 const char *ganz_vocab_kind_name(const ganz_vocab *v) { return v->kind->name; }
+
+const char *ganz_vocab_label(const ganz_vocab *v, int number)
+{
+    return v->kind->label && number >= 0 ? v->kind->label(v, (size_t)number) : NULL;
+}
 
 const char *ganz_vocab_file(const ganz_vocab *v, size_t *bytes)
 {

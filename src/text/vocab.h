@@ -1,5 +1,5 @@
 /* The door to text inside the library: what a kind of vocabulary must be able to do. The calls of ganz/vocab.h go
- * through it. Tensor2Tensor's subwords are one kind (subwords.c).
+ * through it. Tensor2Tensor's subwords are one kind (subwords.c), pieces of SentencePiece models another (pieces.c).
  *
  * Another kind is one file with a ganz_vocab_kind, and a line in the table of vocab.c. It may have a tokenizer and a
  * list of entries for each language; it numbers GANZ_PAD and GANZ_EOS as every vocabulary does, whatever its own files
@@ -44,6 +44,7 @@ enum { GANZ_VOCAB_PARTS = 4 }; /* most of one kind */
 /* Where a kind finds the parts it was saved as. */
 typedef struct ganz_vocab_store {
     const char *name; /* for messages */
+    bool (*has)(void *context, const char *part);
     ganz_status (*get)(void *context, const char *part, const char **data, size_t *bytes, ganz_error *err);
     void *context;
 } ganz_vocab_store;
@@ -62,10 +63,14 @@ typedef struct ganz_vocab_kind {
      * part of. On failure `out` is as before. */
     ganz_status (*decode)(const ganz_vocab *vocab, const ganz_id_span *ids, ganz_text *out, size_t *begin,
                           ganz_error *err);
+    /* The name of a label by its number, NULL: there are no more; or NULL where there are none. */
+    const char *(*label)(const ganz_vocab *vocab, size_t number);
     void (*close)(ganz_vocab *vocab);
 } ganz_vocab_kind;
 
-extern const ganz_vocab_kind ganz_subwords;
+extern const ganz_vocab_kind ganz_subwords, ganz_pieces;
+/* The vocabulary file of subwords. */
+ganz_status ganz_subwords_open(ganz_vocab **vocab, const char *path, ganz_error *err);
 
 /* The beginning of every kind's own structure. */
 struct ganz_vocab {
