@@ -97,6 +97,8 @@ typedef struct cli_settings {
 int cli_settings_open(cli_settings *s, const cli_option *own, ganz_setting_use use, const char *const *without);
 void cli_settings_close(cli_settings *s);
 /* Whether a setting was on the command line. */
+/* Where the text of one is kept; NULL there: not given. */
+const char **cli_settings_value(cli_settings *s, const char *name);
 bool cli_settings_given(const cli_settings *s, const char *name);
 /* Puts what was given into the recipe; -1 to go on, or the exit code of a usage error. */
 int cli_settings_apply(const cli_command *command, const cli_settings *s, ganz_recipe *recipe);

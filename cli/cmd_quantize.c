@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "ganz/io.h"
 #include "ganz/quantize.h"
 
 /* clang-format off */
@@ -30,7 +31,8 @@ const cli_command cli_about_quantize = {
 "\n"
 "The corpus only says which sentences to look at: what is learned is to believe what the float model believes, or\n"
 "another --teacher of the same vocabulary, so that the integer model stays near it. Of several teachers each has its\n"
-"share of the batches. With --learn-from corpus the corpus is right instead, as in the paper.\n"
+"share of the batches. With --learn-from corpus the corpus is right instead.\n"
+"--recipe paper does all as the paper does; it goes on from the last.safetensors of a run of --recipe paper-base.\n"
 "\n"
 "--method max (so it is with --calibrate) takes steps from the largest magnitudes seen while the model translates a\n"
 "text (or, with --calibrate-target, while it follows the given translation); some hundred sentences do. --method kl\n"
@@ -43,7 +45,7 @@ const cli_command cli_about_quantize = {
 enum { REPORT_LINES = 200 };
 
 typedef struct words {
-    const char *recipe, *report, *keep;
+    const char *recipe, *report;
     ganz_train_options run;
     ganz_calibration how;
     cli_progress progress;
@@ -70,6 +72,7 @@ static void fill_calibration(words *w)
     w->how.attention_bits = (int)r->attention_bits;
     w->how.bias_bits = (int)r->bias_bits;
     w->how.dense = r->products == GANZ_PRODUCTS_DENSE;
+    w->how.exceptions = r->exceptions[0] ? r->exceptions : NULL;
     w->how.power_of_two = r->power_of_two;
     w->how.per_row = r->per_row;
     w->how.weight_range = r->weight_range;
@@ -146,9 +149,56 @@ static int learn(words *w)
 
 /* ---- words -------------------------------------------------------------------------------------- */
 
+/* One line of a file of rules behind the text so far; # begins a remark. Returns the length, which may be too much. */
+static size_t append_rule(char *text, size_t n, const char *line, size_t bytes)
+{
+    size_t blank = 0;
+    const char *const remark = memchr(line, '#', bytes);
+    if (remark) bytes = (size_t)(remark - line);
+    while (blank < bytes && strchr(" \t\r", line[blank])) blank++;
+    if (blank == bytes) return n;
+    if (n + bytes + 3 > GANZ_EXCEPTIONS_BYTES) return GANZ_EXCEPTIONS_BYTES;
+    return n + (size_t)snprintf(text + n, GANZ_EXCEPTIONS_BYTES - n, "%s%.*s", n ? "; " : "", (int)bytes, line);
+}
+
+static int read_rules(const char *path, char text[GANZ_EXCEPTIONS_BYTES])
+{
+    const cli_command *const about = &cli_about_quantize;
+    ganz_lines *lines;
+    const char *line;
+    size_t bytes, n = 0;
+    ganz_error err;
+    ganz_status status = ganz_lines_open(&lines, path, &err);
+    if (status != GANZ_OK) return cli_fail(about, &err);
+    text[0] = '\0';
+    while ((status = ganz_lines_next(lines, &line, &bytes, &err)) == GANZ_OK && line && n < GANZ_EXCEPTIONS_BYTES)
+        n = append_rule(text, n, line, bytes);
+    ganz_lines_close(&lines);
+    if (status != GANZ_OK) return cli_fail(about, &err);
+    if (n < GANZ_EXCEPTIONS_BYTES) return -1;
+    return cli_usage(about, "%s: more than %d letters of rules", path, GANZ_EXCEPTIONS_BYTES - 1);
+}
+
+/* --products with the name of a file: its rules are the exceptions, and the setting itself is as if not given. */
+static int take_products(cli_settings *settings, ganz_recipe *recipe)
+{
+    const char **const given = cli_settings_value(settings, "products");
+    char text[GANZ_EXCEPTIONS_BYTES];
+    ganz_error err;
+    if (!*given || !strpbrk(*given, "/.")) return -1;
+    if (*cli_settings_value(settings, "exceptions"))
+        return cli_usage(&cli_about_quantize, "--products with a file and --exceptions exclude each other");
+    const int code = read_rules(*given, text);
+    if (code >= 0) return code;
+    if (ganz_recipe_set(recipe, "exceptions", text, &err) != GANZ_OK)
+        return cli_usage(&cli_about_quantize, "%s: %s", *given, err.message);
+    *given = NULL;
+    return -1;
+}
+
 /* Settings of the model's own training (or of the run that goes on), the recipe, and options, each over the one
  * before. */
-static int make_recipe(words *w, const cli_settings *settings)
+static int make_recipe(words *w, cli_settings *settings)
 {
     const cli_command *const about = &cli_about_quantize;
     ganz_recipe *const r = &w->run.recipe;
@@ -161,7 +211,8 @@ static int make_recipe(words *w, const cli_settings *settings)
     if (w->recipe && ganz_recipe_read(r, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
     r->average_last = r->patience = 0; /* of training, which a recipe or the model's file may name */
     if (w->run.teacher_count > 0) r->learn_from = GANZ_LEARN_FROM_MODEL;
-    const int code = cli_settings_apply(about, settings, r);
+    int code = take_products(settings, r);
+    if (code < 0) code = cli_settings_apply(about, settings, r);
     if (code >= 0) return code;
     if (ganz_recipe_check(r, &err) != GANZ_OK) return cli_usage(about, "%s", err.message);
     return -1;
@@ -230,7 +281,7 @@ static int choose_method(words *w, bool named)
 int cli_run_quantize(int argc, char **argv)
 {
     const cli_command *const about = &cli_about_quantize;
-    words w = {.keep = "better"};
+    words w = {0};
     long long threads = 0;
     cli_settings settings = {0};
     cli_list rest = {0}, teachers = {0};
@@ -251,8 +302,6 @@ int cli_run_quantize(int argc, char **argv)
          "learning: begin with this integer model's steps, as of --method kl", 0, 0},
         {"teacher", 0, CLI_LIST, &teachers, "MODEL...",
          "learning: from these float models instead of the corpus or --model", 0, 0},
-        {"keep", 0, CLI_CHOICE, &w.keep, "better|learned",
-         "learning: the better one of the learned and a calibrated model, or the learned", 0, 0},
         {"resume", 0, CLI_FLAG, &w.run.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},
         {"device", 'd', CLI_TEXT, &w.run.device, "cpu|cuda[:N]", "where to learn", 0, 0},
         {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU, 0: all; the result is the same", 0, 1024},
@@ -265,7 +314,7 @@ int cli_run_quantize(int argc, char **argv)
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     cli_list_free(&rest);
     w.run.threads = (int)threads;
-    w.run.compare = strcmp(w.keep, "better") == 0;
+    w.run.compare = true;
     w.run.teachers = teachers.items;
     w.run.teacher_count = teachers.count;
     if (code < 0) code = check_words(&w);

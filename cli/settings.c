@@ -12,8 +12,9 @@ static const char *meta_of(const ganz_setting *setting)
     case GANZ_SETTING_REAL: return "X";
     case GANZ_SETTING_TIME: return "TIME";
     case GANZ_SETTING_FLAG: return "true|false";
-    case GANZ_SETTING_SET: return "N,N-N";
+    case GANZ_SETTING_SET: return "N,N-N|joint";
     case GANZ_SETTING_PAIR: return "X[:X]";
+    case GANZ_SETTING_RULES: return "RULES";
     case GANZ_SETTING_CHOICE: break;
     }
     return setting->choices;
@@ -65,6 +66,14 @@ void cli_settings_close(cli_settings *s)
     *s = (cli_settings){0};
 }
 
+const char **cli_settings_value(cli_settings *s, const char *name)
+{
+    int count, place = 0;
+    const ganz_setting *const table = ganz_recipe_table(&count);
+    while (place + 1 < count && strcmp(table[place].name, name) != 0) place++;
+    return &s->given[place];
+}
+
 bool cli_settings_given(const cli_settings *s, const char *name)
 {
     int count;
@@ -107,6 +116,8 @@ static const struct {
     {"adam-epsilon", ADAM, false},
     {"rows", PACKED, false},
     {"zero-start", PACKED, false},
+    {"mean-rows", PACKED, false},
+    {"mask-rows", PACKED, false},
     {"batch-tokens", SENTENCES, false},
     {"bleu-sentences", VALIDATION, false},
     {"beam", VALIDATION, false},
@@ -120,13 +131,16 @@ static const struct {
     {"measure-batches", LEARNED, true},
     {"step-optimizer", LEARNED, true},
     {"step-rate", LEARNED, true},
+    {"step-schedule", LEARNED, true},
+    {"only-tuned", LEARNED, true},
+    {"keep", LEARNED, true},
     {"clip", CLIP, true},
 };
 
 /* Settings of an integer model that is measured, not learned. */
 static const char *const measured[] = {
-    "method",       "bits",    "weight-bits",  "activation-bits", "attention-bits", "bias-bits", "products",
-    "power-of-two", "per-row", "weight-range", "float-lookup",    "clip",           NULL};
+    "method",       "bits",    "weight-bits",  "activation-bits", "attention-bits", "bias-bits",  "products",
+    "power-of-two", "per-row", "weight-range", "float-lookup",    "clip",           "exceptions", NULL};
 
 static bool is_met(company need, const ganz_train_options *o)
 {
@@ -166,7 +180,7 @@ void cli_settings_print(const ganz_recipe *recipe)
     int count;
     const ganz_setting *const table = ganz_recipe_table(&count);
     for (int i = 0; i < count; i++) {
-        char text[32];
+        char text[GANZ_VALUE_BYTES];
         ganz_recipe_get(recipe, &table[i], text);
         printf("%s: %s\n", table[i].name, text);
     }

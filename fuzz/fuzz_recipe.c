@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     ganz_recipe recipe, before, again;
     ganz_error err = {0};
-    char text[8192];
+    static char text[16384];
     size_t n = 0;
     int count;
     const ganz_setting *const table = ganz_recipe_table(&count);
@@ -30,10 +30,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         return 0;
     }
     for (int i = 0; i < count; i++) {
-        char value[32];
+        char value[GANZ_VALUE_BYTES];
         expect_in_range(&recipe, &table[i]);
         ganz_recipe_get(&recipe, &table[i], value);
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s: %s\n", table[i].name, value);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s: '%s'\n", table[i].name, value);
     }
     ganz_recipe_defaults(&again);
     FUZZ_EXPECT(ganz_recipe_parse(&again, text, n, "again", &err) == GANZ_OK);

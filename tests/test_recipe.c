@@ -29,7 +29,7 @@ static void table_is_whole(void **state)
     ganz_recipe_defaults(&a);
     memset(&b, 0, sizeof b);
     for (int i = 0; i < count; i++) { /* every value as text and back */
-        char text[32];
+        char text[GANZ_VALUE_BYTES];
         ganz_error err;
         ganz_recipe_get(&a, &table[i], text);
         assert_int_equal(GANZ_OK, ganz_recipe_set(&b, table[i].name, text, &err));

@@ -40,7 +40,7 @@ static void decimal_commas_do_no_harm(void **state)
     const ganz_status set = ganz_recipe_set(&recipe, "dropout", "0.25", &err);
     int count;
     const ganz_setting *const table = ganz_recipe_table(&count);
-    char shown[32] = "";
+    char shown[GANZ_VALUE_BYTES] = "";
     for (int i = 0; i < count; i++)
         if (strcmp(table[i].name, "dropout") == 0) ganz_recipe_get(&recipe, &table[i], shown);
     ganz_output *out;

@@ -26,7 +26,7 @@ typedef struct ganz_model_facts {
     const char *source_language, *target_language, *command; /* the model's; NULL: unknown */
     /* in words, where the network is not Tensor2Tensor's ("post-norm, swish, ...") and where products are rounded
      * otherwise than most ("logits: weights=8; ..."); empty: nowhere */
-    char kind[256], exceptions[1024];
+    char kind[256], exceptions[4096];
 } ganz_model_facts;
 
 GANZ_API void ganz_model_describe(const ganz_model *model, ganz_model_facts *facts);

@@ -23,6 +23,9 @@ enum { GANZ_PRODUCTS_ALL, GANZ_PRODUCTS_DENSE };
 enum { GANZ_WEIGHT_RANGE_AUTO, GANZ_WEIGHT_RANGE_MAX, GANZ_WEIGHT_RANGE_FIT };
 enum { GANZ_LEARN_FROM_AUTO, GANZ_LEARN_FROM_CORPUS, GANZ_LEARN_FROM_MODEL };
 enum { GANZ_PRECISION_AUTO, GANZ_PRECISION_FP32, GANZ_PRECISION_TF32, GANZ_PRECISION_BF16 };
+enum { GANZ_SCHEDULE_OWN, GANZ_SCHEDULE_WEIGHTS };
+enum { GANZ_KEEP_BETTER, GANZ_KEEP_LEARNED };
+enum { GANZ_EXCEPTIONS_BYTES = 4096, GANZ_VALUE_BYTES = GANZ_EXCEPTIONS_BYTES }; /* of a value as text, at most */
 
 /* What each means is said in the table (recipe.c, or `ganz train --help`). */
 typedef struct ganz_recipe {
@@ -50,6 +53,7 @@ typedef struct ganz_recipe {
     long long batch; /* GANZ_BATCH_* */
     long long rows, slots, batch_tokens;
     bool zero_start;
+    long long mean_rows, mask_rows;
     long long micro_tokens;
     long long precision; /* GANZ_PRECISION_* */
     long long seed;
@@ -65,13 +69,17 @@ typedef struct ganz_recipe {
     long long method;                                                        /* GANZ_METHOD_* */
     long long bits, weight_bits, activation_bits, attention_bits, bias_bits; /* all but the first: 0 is as `bits` */
     long long products;                                                      /* GANZ_PRODUCTS_* */
+    char exceptions[GANZ_EXCEPTIONS_BYTES];                                  /* as in ganz_calibration; "": none */
     bool power_of_two, per_row, float_lookup, drop_first;
     long long weight_range; /* GANZ_WEIGHT_RANGE_* */
-    long long phases;       /* set of numbers, a bit for each */
+    long long phases;       /* set of numbers, a bit for each; 1 (no number): joint */
     long long steps_per_phase, measure_batches, first_step;
     double rate_factor, phase_cooldown, phase_average;
     long long scale_optimizer; /* GANZ_OPTIMIZER_* */
     double scale_rate;
+    long long scale_schedule; /* GANZ_SCHEDULE_* */
+    bool only_tuned;
+    long long keep; /* GANZ_KEEP_* */
     double clip[2]; /* ranges at the beginning and at the end */
 } ganz_recipe;
 
@@ -81,8 +89,9 @@ typedef enum ganz_setting_kind {
     GANZ_SETTING_TIME,   /* double: seconds; written 90, 90s, 10m, 2h or 1d */
     GANZ_SETTING_CHOICE, /* long long: place of the word among `choices` */
     GANZ_SETTING_FLAG,   /* bool: true or false */
-    GANZ_SETTING_SET,    /* long long: bits of the numbers in a text like 1-3,5 */
-    GANZ_SETTING_PAIR    /* double[2]: written A:B, or A where both are the same */
+    GANZ_SETTING_SET,    /* long long: bits of the numbers in a text like 1-3,5, or 1 for the word of `choices` */
+    GANZ_SETTING_PAIR,   /* double[2]: written A:B, or A where both are the same */
+    GANZ_SETTING_RULES   /* char[GANZ_EXCEPTIONS_BYTES]: rules of products by name, see docs/FORMAT.md */
 } ganz_setting_kind;
 
 /* Which commands a setting is an option of. */
@@ -109,11 +118,11 @@ GANZ_API void ganz_recipe_defaults(ganz_recipe *recipe);
 
 /* Sets one by its name; GANZ_EINVAL with a sentence for an unknown name or a value that is none. */
 GANZ_API ganz_status ganz_recipe_set(ganz_recipe *recipe, const char *name, const char *value, ganz_error *err);
-/* Value of one as text that ganz_recipe_set takes back exactly; `text` has room for 32 bytes. */
-GANZ_API void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *setting, char text[32]);
+/* Value of one as text that ganz_recipe_set takes back exactly. */
+GANZ_API void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *setting, char text[GANZ_VALUE_BYTES]);
 
 /* Reads a file of "name: value" lines (YAML) over what is in *recipe. A bare word (no "/", no ".") names one of the
- * recipes that are built in: base, base-quick, big, big-quick, small, tiny. */
+ * recipes that are built in: base, base-quick, big, big-quick, paper, paper-base, paper-big, small, tiny. */
 GANZ_API ganz_status ganz_recipe_read(ganz_recipe *recipe, const char *path, ganz_error *err);
 /* The same from memory; `name` is for messages. */
 GANZ_API ganz_status ganz_recipe_parse(ganz_recipe *recipe, const char *text, size_t bytes, const char *name,

@@ -110,6 +110,7 @@ typedef struct ganz_weights {
     real *input_scale;   /* (scales) 2^z, made by refresh */
     real *dropped_scale; /* (scales) the same times drop_scale, of codes that come out of dropout; in training only */
     real drop_scale;     /* set by the owner before refresh; 0 at first: as 1 */
+    real u_drop_scale;   /* the same for attention weights */
     real *largest;       /* (scales) measured ranges */
     int64_t *clipped;    /* (scales) codes clipped in passes without a tape */
     real *timing;        /* (max_positions, width) */
@@ -127,6 +128,12 @@ void ganz_weights_close(ganz_weights *w);
 /* To be called after the masters or the states changed and before the next pass. Fails only when it first needs memory
  * for copies and there is none. */
 ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_error *err);
+
+/* Whether dropout of attention weights comes before their rounding. */
+static inline bool ganz_weights_drop_u_first(const ganz_weights *w)
+{
+    return w->dropped_scale && w->u_drop_scale > 0 && w->u_drop_scale < 1;
+}
 
 /* FAKE weights reach to `range` from now on, and what lies beyond is clipped. To be refreshed. GANZ_ENOMEM. */
 ganz_status ganz_weights_set_range(ganz_weights *w, real range, ganz_error *err);

@@ -282,8 +282,10 @@ ganz_pair_u ganz_pair_u_of(const ganz_pass *pass, const ganz_pair *pair)
 {
     const ganz_weights *const w = pass->weights;
     const bool integers = pair->inputs == GANZ_INPUTS_CODES;
+    const real *const scales =
+        pass->dropout.attention > 0 && ganz_weights_drop_u_first(w) ? w->dropped_scale : w->input_scale;
     return (ganz_pair_u){.integers = integers,
-                         .scale = integers || pair->inputs == GANZ_INPUTS_FAKE ? w->input_scale + pair->u.place : NULL,
+                         .scale = integers || pair->inputs == GANZ_INPUTS_FAKE ? scales + pair->u.place : NULL,
                          .max = ganz_code_max(pair->rule.attention_bits, false),
                          .largest = pair->inputs == GANZ_INPUTS_MEASURE ? w->largest + pair->u.place : NULL};
 }

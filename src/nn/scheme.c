@@ -132,7 +132,8 @@ static ganz_status take_exception(ganz_scheme *scheme, char *text, ganz_error *e
 {
     text += strspn(text, " ");
     char *const colon = strchr(text, ':');
-    if (!colon || colon == text || (size_t)(colon - text) >= sizeof scheme->exception[0].pattern)
+    const size_t letters = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.*");
+    if (!colon || colon == text || letters != (size_t)(colon - text) || letters >= sizeof scheme->exception[0].pattern)
         return ganz_fail(err, GANZ_EINVAL, "\"%.40s\" is no rule: a name, a colon and words like weights=8", text);
     if (scheme->exceptions == GANZ_SCHEME_EXCEPTIONS)
         return ganz_fail(err, GANZ_ELIMIT, "more than %d exceptions", GANZ_SCHEME_EXCEPTIONS);

@@ -17,7 +17,7 @@ typedef struct ganz_rule {
 } ganz_rule;
 
 enum { GANZ_BITS_LEAST = 2, GANZ_BITS_MOST = 8, GANZ_BITS_FLOAT = 32 };
-enum { GANZ_RULE_FIELDS = 8, GANZ_SCHEME_EXCEPTIONS = 16, GANZ_SCHEME_TEXT = 1024 };
+enum { GANZ_RULE_FIELDS = 8, GANZ_SCHEME_EXCEPTIONS = 160, GANZ_SCHEME_TEXT = 4096 };
 
 /* What is different for the products of some names. */
 typedef struct ganz_exception {

@@ -114,6 +114,18 @@ static void refresh_scales(const ganz_weights *w, const ganz_net *net, real *sca
     }
 }
 
+/* Attention weights that are dropped first and rounded then: a kept one is divided by the keep probability, which is
+ * rounding with the scale times that probability, and dropping the code. */
+static void refresh_u(const ganz_weights *w, const ganz_net *net)
+{
+    const real *const z = w->master + net->params.list[net->first_scale].offset;
+    for (int i = 0; i < net->pairs; i++) {
+        const int place = net->pair[i].u.place;
+        const bool powers = net->pair[i].rule.power_of_two;
+        w->be->scales(w->be, z + place, w->dropped_scale + place, 1, powers, w->u_drop_scale);
+    }
+}
+
 ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_error *err)
 {
     ganz_backend *const be = w->be;
@@ -134,5 +146,6 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
     if (count > 0) be->refresh(be, w->items, count);
     refresh_scales(w, net, w->input_scale, 1);
     if (w->dropped_scale) refresh_scales(w, net, w->dropped_scale, w->drop_scale > 0 ? w->drop_scale : 1);
+    if (ganz_weights_drop_u_first(w)) refresh_u(w, net);
     return GANZ_OK;
 }

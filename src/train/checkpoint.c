@@ -100,7 +100,7 @@ static ganz_status write_settings(ganz_writer *writer, const ganz_recipe *recipe
     ganz_recipe usual;
     ganz_recipe_defaults(&usual);
     for (int i = 0; i < count; i++) {
-        char key[64], text[32], standard[32];
+        char key[64], text[GANZ_VALUE_BYTES], standard[GANZ_VALUE_BYTES];
         snprintf(key, sizeof key, "recipe.%s", table[i].name);
         ganz_recipe_get(recipe, &table[i], text);
         ganz_recipe_get(&usual, &table[i], standard);
@@ -296,7 +296,7 @@ static ganz_status compare_settings(const ganz_container *file, const ganz_recip
     const ganz_setting *const table = ganz_recipe_table(&count);
     GANZ_TRY(read_settings(file, made, err));
     for (int i = 0; i < count; i++) {
-        char before[32], now[32];
+        char before[GANZ_VALUE_BYTES], now[GANZ_VALUE_BYTES];
         if (!table[i].fixed) continue;
         ganz_recipe_get(made, &table[i], before);
         ganz_recipe_get(recipe, &table[i], now);

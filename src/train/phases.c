@@ -1,8 +1,8 @@
 /* The table of phases, and which of them a recipe asks for. */
 #include "train/phases.h"
 
-/* Weights and scales learn in turns, never together: together they do not converge. Dropout is off where no weight
- * learns: a few scales need no regulariser, and ranges are to be those of translation. */
+/* Weights and scales learn in turns: together, as in JOINT, they are said not to converge. Dropout is off where no
+ * weight learns: a few scales need no regulariser, and ranges are to be those of translation. */
 const ganz_phase ganz_phases[GANZ_PHASES] = {
     [GANZ_PHASE_FLOAT] = {"training", GANZ_WEIGHTS_FLOAT, GANZ_INPUTS_FLOAT, true, false, true, true},
     [GANZ_PHASE_PARAMETERS] = {"integer parameters", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FLOAT, true, false, true, false},
@@ -11,8 +11,11 @@ const ganz_phase ganz_phases[GANZ_PHASES] = {
     [GANZ_PHASE_REFINE] = {"refined steps", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, false, true, false, false},
     [GANZ_PHASE_TUNE] = {"fine-tuning", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, false, true, true},
     [GANZ_PHASE_TUNE_MORE] = {"more fine-tuning", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, false, true, true},
+    [GANZ_PHASE_JOINT] = {"steps and parameters", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, true, true, true},
     [GANZ_PHASE_CLIPPED] = {"clipped ranges", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, false, true, true},
 };
+
+enum { JOINED = 5 }; /* phases 1 and 3 to 6 are as long together */
 
 static bool holds(unsigned set, int row) { return set >> row & 1u; }
 
@@ -22,6 +25,7 @@ ganz_status ganz_phases_of(const ganz_recipe *recipe, bool quantize, unsigned *s
     if (quantize && recipe->method != GANZ_METHOD_LEARNED && recipe->method != GANZ_METHOD_CLIP)
         return ganz_fail(err, GANZ_EINVAL, "only the methods learned and clip train");
     if (quantize && recipe->method == GANZ_METHOD_CLIP) *set = 1u << GANZ_PHASE_CLIPPED;
+    else if (quantize && *set == 1) *set = 1u << GANZ_PHASE_RANGES | 1u << GANZ_PHASE_JOINT;
     else if (quantize && !(holds(*set, GANZ_PHASE_RANGES) && holds(*set, GANZ_PHASE_SCALES)))
         return ganz_fail(err, GANZ_EINVAL, "phases 2 and 3 are needed: ranges are measured, then steps are learned");
     return GANZ_OK;
@@ -40,21 +44,26 @@ int64_t ganz_phase_length(const ganz_recipe *recipe, int row, uint64_t pass)
 {
     if (row == GANZ_PHASE_FLOAT) return recipe->steps > 0 ? recipe->steps : INT64_MAX;
     if (row == GANZ_PHASE_RANGES && recipe->measure_batches > 0) return recipe->measure_batches;
-    return recipe->steps_per_phase > 0 ? recipe->steps_per_phase : (int64_t)pass;
+    const int64_t steps = recipe->steps_per_phase > 0 ? recipe->steps_per_phase : (int64_t)pass;
+    return row == GANZ_PHASE_JOINT ? JOINED * steps : steps;
 }
 
 static int bits_of(long long own, const ganz_recipe *recipe) { return (int)(own > 0 ? own : recipe->bits); }
 
 ganz_scheme ganz_recipe_scheme(const ganz_recipe *recipe)
 {
-    return (ganz_scheme){.rule = {.integer = true,
-                                  .weight_bits = bits_of(recipe->weight_bits, recipe),
-                                  .input_bits = bits_of(recipe->activation_bits, recipe),
-                                  .attention_bits = bits_of(recipe->attention_bits, recipe),
-                                  .bias_bits = bits_of(recipe->bias_bits, recipe),
-                                  .per_row = recipe->per_row,
-                                  .power_of_two = recipe->power_of_two,
-                                  .weight_range = (int)recipe->weight_range},
-                         .float_attention = recipe->products == GANZ_PRODUCTS_DENSE,
-                         .float_lookup = recipe->float_lookup};
+    ganz_scheme scheme = {.rule = {.integer = true,
+                                   .weight_bits = bits_of(recipe->weight_bits, recipe),
+                                   .input_bits = bits_of(recipe->activation_bits, recipe),
+                                   .attention_bits = bits_of(recipe->attention_bits, recipe),
+                                   .bias_bits = bits_of(recipe->bias_bits, recipe),
+                                   .per_row = recipe->per_row,
+                                   .power_of_two = recipe->power_of_two,
+                                   .weight_range = (int)recipe->weight_range},
+                          .float_attention = recipe->products == GANZ_PRODUCTS_DENSE,
+                          .float_lookup = recipe->float_lookup};
+    const ganz_status status = ganz_scheme_parse(&scheme, recipe->exceptions, NULL);
+    GANZ_ASSERT(status == GANZ_OK); /* by ganz_recipe_check */
+    (void)status;
+    return scheme;
 }

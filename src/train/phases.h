@@ -15,6 +15,7 @@ enum {
     GANZ_PHASE_TUNE,
     GANZ_PHASE_TUNE_MORE,
     GANZ_PHASE_CLIPPED, /* fine-tuning with one range for everything */
+    GANZ_PHASE_JOINT,   /* scales and parameters together, which the paper found not to converge */
     GANZ_PHASES
 };
 

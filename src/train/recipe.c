@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "base/surroundings.h"
+#include "nn/scheme.h"
 
 #define ROW(field, name, kind, min, max, choices, standard, fixed, use, help)                                        \
     {                                                                                                                \
@@ -21,6 +22,12 @@
     {                                                                                                               \
         name, GANZ_SETTING_##kind, offsetof(ganz_recipe, field), min, max, choices, standard, true, GANZ_USE_TRAIN, \
             help, true                                                                                              \
+    }
+/* Settings that are younger than most files. */
+#define LATER(field, name, kind, max, choices, standard, fixed, use, help)                                         \
+    {                                                                                                              \
+        name, GANZ_SETTING_##kind, offsetof(ganz_recipe, field), 0, max, choices, standard, fixed, GANZ_USE_##use, \
+            help, true                                                                                             \
     }
 #define INT(field, name, min, max, standard, use, help) \
     ROW(field, name, INT, min, max, NULL, standard, false, use, help)
@@ -79,6 +86,10 @@ static const ganz_setting table[] = {
     SHAPE(slots, "slots", 4, 4096, "256", BOTH, "tokens of a packed row; longer sentences are left out"),
     SHAPE(batch_tokens, "batch-tokens", 4, 16777216, "16384", BOTH, "sentences: most tokens of a step on either side"),
     FLAG(zero_start, "zero-start", "false", true, BOTH, "packed: each sentence starts alone, as in translation"),
+    LATER(mean_rows, "mean-rows", INT, 65536, NULL, "0", true, BOTH,
+          "packed: rows with a mean loss of their own, whose mean counts; 0: one mean over all tokens"),
+    LATER(mask_rows, "mask-rows", INT, 65536, NULL, "0", true, BOTH,
+          "packed: most rows that share dropout masks of attention; 0: all computed at a time"),
     INT(micro_tokens, "micro-tokens", 0, 16777216, "0", BOTH,
         "tokens computed at a time; 0: 4096 on a CPU, 16384 on a GPU"),
     CHOICE(precision, "precision", "auto|fp32|tf32|bf16", "auto", false, BOTH,
@@ -104,7 +115,10 @@ static const ganz_setting table[] = {
     SHAPE(activation_bits, "activation-bits", 0, 8, "0", QUANTIZE, "of inputs, queries, keys and values; 0: as bits"),
     SHAPE(attention_bits, "attention-bits", 0, 8, "0", QUANTIZE, "of attention weights; 0: as bits"),
     SHAPE(bias_bits, "bias-bits", 0, 32, "0", QUANTIZE, "of biases; 0: as bits, 32: they stay float"),
-    CHOICE(products, "products", "all|dense", "all", true, QUANTIZE, "made integer; dense: attention stays float"),
+    CHOICE(products, "products", "all|dense", "all", true, QUANTIZE,
+           "made integer; dense: attention stays float; as an option also a FILE of exceptions"),
+    LATER(exceptions, "exceptions", RULES, 0, NULL, "", true, QUANTIZE,
+          "products that are rounded otherwise, by name, as 'logits: weights=8; *.ffn.out: product=float'"),
     FLAG(power_of_two, "power-of-two", "false", true, QUANTIZE, "steps are powers of two"),
     FLAG(per_row, "per-row", "false", true, QUANTIZE, "a step for each output of a weight, instead of one for all"),
     CHOICE(weight_range, "weight-range", "auto|max|fit", "auto", true, QUANTIZE,
@@ -112,7 +126,8 @@ static const ganz_setting table[] = {
     FLAG(float_lookup, "float-lookup", "false", true, QUANTIZE,
          "embeddings are looked up in a float table of their own"),
     FLAG(drop_first, "drop-first", "false", true, QUANTIZE, "round what dropout has scaled, instead of dropping codes"),
-    ROW(phases, "phases", SET, 1, 6, NULL, "1-6", false, QUANTIZE, "phases of learning, like 1-3 or 1,2,3"),
+    ROW(phases, "phases", SET, 1, 6, "joint", "1-6", false, QUANTIZE,
+        "phases of learning, like 1-3 or 1,2,3; joint: steps and parameters together after phase 2"),
     INT(steps_per_phase, "steps-per-phase", 0, 100000000, "0", QUANTIZE,
         "length of a phase; 0: once through the corpus"),
     INT(measure_batches, "measure-batches", 0, 100000000, "0", QUANTIZE, "length of phase 2; 0: as the others"),
@@ -126,6 +141,12 @@ static const ganz_setting table[] = {
     CHOICE(scale_optimizer, "step-optimizer", "adafactor|adam", "adam", true, QUANTIZE, "how steps are learned"),
     REAL(scale_rate, "step-rate", 0, 10, "0", QUANTIZE,
          "rate of the steps; 0: by bits, 0.009 for 8, or 0.002 for Adafactor"),
+    LATER(scale_schedule, "step-schedule", CHOICE, 0, "own|weights", "own", true, QUANTIZE,
+          "rate of the steps: their own, or the rate and the count of updates of the weights"),
+    LATER(only_tuned, "only-tuned", FLAG, 0, NULL, "false", false, QUANTIZE,
+          "the model before fine-tuning is no candidate for the best"),
+    LATER(keep, "keep", CHOICE, 0, "better|learned", "better", false, QUANTIZE,
+          "the better one of the learned and a calibrated model, or the learned"),
     ROW(clip, "clip", PAIR, 0.001, 1000, NULL, "2", false, QUANTIZE,
         "clip: range, or FROM:TO to narrow it in training"),
 };
@@ -200,6 +221,10 @@ static ganz_status set_set(const ganz_setting *s, const char *value, long long *
     long long set = 0;
     const char *at = value;
     bool good = *at != '\0';
+    if (s->choices && strcmp(value, s->choices) == 0) {
+        *to = 1;
+        return GANZ_OK;
+    }
     while (good && *at) {
         char *end;
         const long first = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : -1;
@@ -214,6 +239,22 @@ static ganz_status set_set(const ganz_setting *s, const char *value, long long *
         return ganz_fail(err, GANZ_EINVAL, "%s are numbers from %g to %g like 1-3 or 1,2,5, not %s", s->name, s->min,
                          s->max, value);
     *to = set;
+    return GANZ_OK;
+}
+
+static ganz_status check_rules(const char *text, ganz_error *err)
+{
+    ganz_error why;
+    ganz_scheme scheme;
+    if (ganz_scheme_parse(&scheme, text, &why) == GANZ_OK) return GANZ_OK;
+    return ganz_fail(err, GANZ_EINVAL, "exceptions: %s", why.message);
+}
+
+static ganz_status set_rules(const char *value, char to[GANZ_EXCEPTIONS_BYTES], ganz_error *err)
+{
+    GANZ_TRY(check_rules(value, err));
+    memset(to, 0, GANZ_EXCEPTIONS_BYTES); /* recipes are compared as bytes */
+    memcpy(to, value, strlen(value));
     return GANZ_OK;
 }
 
@@ -256,6 +297,7 @@ static ganz_status set_value(ganz_recipe *recipe, const ganz_setting *s, const c
         return GANZ_OK;
     case GANZ_SETTING_SET: return set_set(s, value, to, err);
     case GANZ_SETTING_PAIR: return set_pair(s, value, to, err);
+    case GANZ_SETTING_RULES: return set_rules(value, to, err);
     }
     return GANZ_OK;
 }
@@ -289,9 +331,11 @@ static void print_real(double number, char text[32])
 }
 
 /* Ranges where numbers follow each other. */
-static void print_set(long long set, char text[32])
+static void print_set(long long set, const char *word, char text[32])
 {
     int n = 0;
+    if (set == 1 && word) n = snprintf(text, 32, "%s", word);
+    if (n > 0) return;
     for (int i = 0; i < 63 && n < 24; i++) {
         if (!(set >> i & 1)) continue;
         int last = i;
@@ -310,7 +354,7 @@ static void print_pair(const double pair[2], char text[32])
     else snprintf(text, 32, "%.15s:%.15s", first, second);
 }
 
-void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *s, char text[32])
+void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *s, char text[GANZ_VALUE_BYTES])
 {
     GANZ_PLAIN_NUMBERS;
     const void *const from = (const char *)recipe + s->offset;
@@ -318,8 +362,9 @@ void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *s, char text
     case GANZ_SETTING_INT: snprintf(text, 32, "%lld", *(const long long *)from); break;
     case GANZ_SETTING_REAL:
     case GANZ_SETTING_TIME: print_real(*(const double *)from, text); break;
-    case GANZ_SETTING_SET: print_set(*(const long long *)from, text); break;
+    case GANZ_SETTING_SET: print_set(*(const long long *)from, s->choices, text); break;
     case GANZ_SETTING_PAIR: print_pair(from, text); break;
+    case GANZ_SETTING_RULES: snprintf(text, GANZ_VALUE_BYTES, "%s", (const char *)from); break;
     case GANZ_SETTING_FLAG: snprintf(text, 32, "%s", *(const bool *)from ? "true" : "false"); break;
     case GANZ_SETTING_CHOICE: {
         const char *word = s->choices;
@@ -362,5 +407,8 @@ ganz_status ganz_recipe_check(const ganz_recipe *r, ganz_error *err)
     if (r->batch == GANZ_BATCH_PACKED && r->micro_tokens > 0 && r->micro_tokens < r->slots)
         return ganz_fail(err, GANZ_EINVAL, "micro-tokens %lld holds not one row of %lld slots", r->micro_tokens,
                          r->slots);
+    if (memchr(r->exceptions, '\0', sizeof r->exceptions) == NULL)
+        return ganz_fail(err, GANZ_EINVAL, "exceptions of more than %d letters", GANZ_EXCEPTIONS_BYTES - 1);
+    GANZ_TRY(check_rules(r->exceptions, err));
     return check_bits(r, err);
 }

@@ -7,7 +7,7 @@
 #include "ganz/recipe.h"
 #include "train/recipes.h"
 
-enum { RECIPE_BYTES = 1 << 20, VALUE_BYTES = 64 };
+enum { RECIPE_BYTES = 1 << 20, NAME_BYTES = 64 };
 
 /* A walk over the events of one file. */
 typedef struct walk {
@@ -29,15 +29,15 @@ static ganz_status advance(walk *w)
 
 static size_t line(const walk *w) { return w->event.start_mark.line + 1; }
 
-/* The scalar at hand as a C string. */
-static ganz_status scalar(const walk *w, const char *what, char text[VALUE_BYTES])
+/* The scalar at hand as a C string of less than `room` bytes. */
+static ganz_status scalar(const walk *w, const char *what, char *text, size_t room)
 {
     if (w->event.type != YAML_SCALAR_EVENT)
         return ganz_fail(w->err, GANZ_EFORMAT, "%s:%zu: %s is one word or number here, nothing deeper", w->name,
                          line(w), what);
     const size_t bytes = w->event.data.scalar.length;
     const char *const from = (const char *)w->event.data.scalar.value;
-    if (bytes >= VALUE_BYTES || memchr(from, '\0', bytes))
+    if (bytes >= room || memchr(from, '\0', bytes))
         return ganz_fail(w->err, GANZ_EFORMAT, "%s:%zu: %s is too long", w->name, line(w), what);
     memcpy(text, from, bytes);
     text[bytes] = '\0';
@@ -47,9 +47,9 @@ static ganz_status scalar(const walk *w, const char *what, char text[VALUE_BYTES
 /* One "name: value"; the event at hand is the name. `seen` has a flag for each setting. */
 static ganz_status take_pair(walk *w, ganz_recipe *recipe, bool *seen)
 {
-    char name[VALUE_BYTES], value[VALUE_BYTES];
+    char name[NAME_BYTES], value[GANZ_VALUE_BYTES];
     const size_t at = line(w);
-    GANZ_TRY(scalar(w, "a setting", name));
+    GANZ_TRY(scalar(w, "a setting", name, sizeof name));
     int count;
     const ganz_setting *const table = ganz_recipe_table(&count);
     for (int i = 0; i < count; i++) {
@@ -58,7 +58,7 @@ static ganz_status take_pair(walk *w, ganz_recipe *recipe, bool *seen)
         seen[i] = true;
     }
     GANZ_TRY(advance(w));
-    GANZ_TRY(scalar(w, "a value", value));
+    GANZ_TRY(scalar(w, "a value", value, sizeof value));
     ganz_error why = {0};
     if (ganz_recipe_set(recipe, name, value, &why) != GANZ_OK)
         return ganz_fail(w->err, GANZ_EFORMAT, "%s:%zu: %s", w->name, at, why.message);

@@ -325,8 +325,8 @@ static ganz_status enter_phase(run *r, int row, ganz_error *err)
 /* Where learning can be compared with calibration at all. */
 static bool compares(const run *r)
 {
-    return r->options->compare && r->options->model && r->recipe->method == GANZ_METHOD_LEARNED &&
-           r->frozen.compared > 0;
+    return r->options->compare && r->recipe->keep == GANZ_KEEP_BETTER && r->options->model &&
+           r->recipe->method == GANZ_METHOD_LEARNED && r->frozen.compared > 0;
 }
 
 /* The same widths by measured ranges: the largest values, or below 8 bits those of KL. */
@@ -346,6 +346,7 @@ static ganz_status calibrate(const run *r, ganz_error *err)
     how.attention_bits = (int)q->attention_bits;
     how.bias_bits = (int)q->bias_bits;
     how.dense = q->products == GANZ_PRODUCTS_DENSE;
+    how.exceptions = q->exceptions;
     how.per_row = q->per_row;
     how.weight_range = q->weight_range;
     how.float_lookup = q->float_lookup;

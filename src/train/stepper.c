@@ -192,6 +192,36 @@ void ganz_stepper_close(ganz_stepper *stepper)
     *stepper = (ganz_stepper){0};
 }
 
+/* ---- groups of rows ----------------------------------------------------------------------------- */
+
+/* Behind the last segment that is in the same group of so many rows as segment `first`. */
+static int group_end(const ganz_batch *batch, int first, int rows)
+{
+    int end = first;
+    if (rows <= 0 || !batch->target_row) return batch->segments;
+    const int32_t group = batch->target_row[batch->target_begin[first]] / rows;
+    while (end < batch->segments && batch->target_row[batch->target_begin[end]] / rows == group) end++;
+    return end;
+}
+
+/* As ganz_batch_cut, within groups: a part has its own masks, and no share of two means. */
+static int cut(const ganz_stepper *stepper, const ganz_batch *batch, int first)
+{
+    const int mean = group_end(batch, first, stepper->options.mean_rows),
+              mask = group_end(batch, first, stepper->options.mask_rows);
+    ganz_batch group = *batch;
+    group.segments = mean < mask ? mean : mask;
+    return ganz_batch_cut(&group, first, stepper->options.tokens);
+}
+
+/* Tensor2Tensor's cores each take the mean over their own rows, and their gradients are averaged. */
+static double scale_of_group(const ganz_batch *batch, int first, int rows)
+{
+    const int end = group_end(batch, first, rows);
+    const int tokens = batch->target_begin[end] - batch->target_begin[first];
+    return 1.0 / ((batch->packed_rows + rows - 1) / rows) / (tokens > 0 ? tokens : 1);
+}
+
 /* A row longer than a part would overrun it; the loader leaves such rows out, other callers are refused. */
 static ganz_status run_batch(ganz_stepper *stepper, const ganz_batch *batch, bool taught, const purpose *whole,
                              ganz_error *err)
@@ -199,9 +229,15 @@ static ganz_status run_batch(ganz_stepper *stepper, const ganz_batch *batch, boo
     purpose part = *whole;
     ganz_feed feed;
     uint64_t parts = 0;
+    const bool means = whole->training && stepper->options.mean_rows > 0 && batch->target_row;
+    int mean_end = 0;
     for (int first = 0, last; first < batch->segments; first = last) {
         if (first > 0 && ganz_flag_is_set(whole->stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
-        last = ganz_batch_cut(batch, first, stepper->options.tokens);
+        last = cut(stepper, batch, first);
+        if (means && first == mean_end) {
+            part.scale = scale_of_group(batch, first, stepper->options.mean_rows);
+            mean_end = group_end(batch, first, stepper->options.mean_rows);
+        }
         if (batch->source_begin[last] - batch->source_begin[first] > stepper->options.tokens ||
             batch->target_begin[last] - batch->target_begin[first] > stepper->options.tokens)
             return ganz_fail(err, GANZ_ELIMIT, "a row has more than %d tokens", stepper->options.tokens);

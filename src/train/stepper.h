@@ -12,6 +12,8 @@ typedef struct ganz_stepper_options {
     int slots;  /* longest row */
     ganz_dropout dropout;
     real smoothing;
+    int mean_rows; /* rows with a mean of their own, whose mean is the loss of a batch; 0: one mean over all tokens */
+    int mask_rows; /* most rows of a part; 0: as many as fit */
     const ganz_tutors *tutors; /* teachers instead of the labels, or NULL; outlive the stepper */
 } ganz_stepper_options;
 
@@ -35,8 +37,8 @@ void ganz_stepper_close(ganz_stepper *stepper);
 ganz_status ganz_stepper_reserve(ganz_stepper *stepper, ganz_error *err);
 
 /* Adds the gradients of a whole batch, part by part, to weights->grad, and its losses to sums. The gradient is that of
- * the mean over all target tokens of the batch, however it is cut. GANZ_ESTOPPED when *stop (which may be NULL) was set
- * between two parts. */
+ * the mean over all target tokens of the batch, or of the means of its groups of rows, however it is cut. GANZ_ESTOPPED
+ * when *stop (which may be NULL) was set between two parts. */
 ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, uint64_t seed, const ganz_flag *stop,
                                ganz_error *err);
 /* The same without gradients: ranges are measured where states ask for it. */

@@ -124,6 +124,7 @@ bool ganz_trainer_chooses(const ganz_trainer *t)
     const int row = (int)t->counters.phase, next = ganz_phases_next(t->phases, row);
     if (narrows(t)) return clip_range(t) == t->recipe.clip[1];
     if (ganz_phases_choose(t->phases, row)) return true;
+    if (t->recipe.only_tuned) return false;
     return t->phase->inputs == GANZ_INPUTS_FAKE && ganz_phases_choose(t->phases, next) &&
            t->counters.phase_step == ganz_trainer_phase_length(t);
 }
@@ -133,7 +134,9 @@ static ganz_status set_phase(ganz_trainer *t, ganz_error *err)
     if (t->counters.phase == GANZ_PHASE_CLIPPED) GANZ_TRY(clip_everything(t, err));
     t->phase = &ganz_phases[t->counters.phase];
     ganz_trainer_apply_phase(t, t->phase);
-    t->weights.drop_scale = t->recipe.drop_first ? 1 : 1 / (1 - t->stepper.options.dropout.relu);
+    const ganz_dropout *const dropout = &t->stepper.options.dropout;
+    t->weights.drop_scale = t->recipe.drop_first ? 1 : 1 / (1 - dropout->relu);
+    t->weights.u_drop_scale = t->recipe.drop_first ? 1 - dropout->attention : 1;
     return ganz_weights_refresh(&t->weights, &t->net, err);
 }
 
@@ -175,7 +178,7 @@ static void list_changes(const ganz_recipe *before, const ganz_recipe *now, char
     size_t n = 0;
     text[0] = '\0';
     for (int i = 0; i < count && n < bytes; i++) {
-        char was[32], is[32];
+        char was[GANZ_VALUE_BYTES], is[GANZ_VALUE_BYTES];
         ganz_recipe_get(before, &table[i], was);
         ganz_recipe_get(now, &table[i], is);
         if (strcmp(was, is) == 0) continue;
@@ -277,8 +280,10 @@ static ganz_status update(ganz_trainer *t, double done, ganz_error *err)
         ganz_optim_step(&t->optim, t->rate, c->updates++);
     }
     if (t->phase->learn_scales) {
-        t->rate = ganz_scale_rate(r) * factor;
-        ganz_optim_step(&t->scale_optim, t->rate, c->scale_updates++);
+        const bool shared = r->scale_schedule == GANZ_SCHEDULE_WEIGHTS;
+        t->rate = (shared ? ganz_flat_rate(r, c->first + c->step) : ganz_scale_rate(r)) * factor;
+        ganz_optim_step(&t->scale_optim, t->rate, shared ? c->first + c->step : c->scale_updates);
+        c->scale_updates++;
     }
     if (t->phase->train_weights || t->phase->learn_scales) GANZ_TRY(ganz_weights_refresh(&t->weights, &t->net, err));
     if (t->average) follow(t);

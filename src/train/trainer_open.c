@@ -160,6 +160,8 @@ static ganz_status open_stepper(ganz_trainer *t, ganz_error *err)
                                     .slots = (int)r->slots,
                                     .dropout = dropout_of(t),
                                     .smoothing = (real)r->label_smoothing,
+                                    .mean_rows = packed ? (int)r->mean_rows : 0,
+                                    .mask_rows = packed ? (int)r->mask_rows : 0,
                                     .tutors = &t->tutors};
     ganz_status status = ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
     for (int row = -1; status == GANZ_OK && (row = ganz_phases_next(t->phases, row)) >= 0;) {

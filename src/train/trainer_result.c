@@ -183,12 +183,18 @@ static size_t weight_bytes(const ganz_trainer *t)
     return bytes;
 }
 
+static int integer_products(const ganz_net *net)
+{
+    int count = 0;
+    for (int i = 0; i < net->products; i++) count += ganz_product_rule(&net->product[i])->integer;
+    return count;
+}
+
 ganz_trainer_facts ganz_trainer_describe(const ganz_trainer *t)
 {
     const ganz_recipe *const r = &t->recipe;
     const bool by_slots = r->batch == GANZ_BATCH_PACKED || r->slots < r->batch_tokens;
     const int products = t->net.sites + 2 * t->net.pairs;
-    const bool all = r->products == GANZ_PRODUCTS_ALL;
     return (ganz_trainer_facts){.device = t->be->name,
                                 .command = t->info.command,
                                 .parameters = ganz_params_total(&t->net.params),
@@ -199,9 +205,7 @@ ganz_trainer_facts ganz_trainer_describe(const ganz_trainer *t)
                                 .longest = by_slots ? r->slots : r->batch_tokens,
                                 .steps = all_steps(t),
                                 .products = products,
-                                .integer_products = !t->options.quantize ? 0
-                                                    : all                ? products
-                                                                         : t->net.sites,
+                                .integer_products = t->options.quantize ? integer_products(&t->net) : 0,
                                 .taught = t->tutors.count > 0,
                                 .averages = t->average != NULL};
 }

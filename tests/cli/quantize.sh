@@ -112,6 +112,30 @@ made '23 of 23 products in 8' --calibrate valid.en
 made '23 of 23 products in 6' --calibrate valid.en --bits 6 --method kl
 made '17 of 23 products in 8' --calibrate valid.en --method kl --products dense
 made '23 of 23 products in 8' --method clip --clip 4
+# Products by name: in a file with remarks, and as text; Bhandare's choice is one of the former.
+printf '# behind a ReLU\n*.ffn.out: product=float\n\nlogits: weights=6 # fewer\n' >rules.txt
+refuses 2 "exclude each other" $GANZ quantize --model float/best.safetensors --calibrate valid.en --out no \
+  --products rules.txt --exceptions "enc.*: weights=4"
+made '21 of 23 products in 8' --calibrate valid.en --method kl --products rules.txt
+made '15 of 23 products in 8' --calibrate valid.en --method kl --products dense --exceptions '*.ffn.out: product=float'
+$GANZ inspect made.safetensors | grep -qF '*.ffn.out: product=float' || fail "inspect does not tell the exceptions"
+printf 'logits: weights=12\n' >rules.txt
+refuses 2 'rules.txt: exceptions: logits: no rule is "weights=12"' $GANZ quantize --model float/best.safetensors \
+  --calibrate valid.en --out no --products rules.txt
+refuses 1 'nowhere.txt' $GANZ quantize --model float/best.safetensors --calibrate valid.en --out no --products nowhere.txt
+refuses 2 'products is one of all|dense' $GANZ quantize --model float/best.safetensors --calibrate valid.en --out no \
+  --products some
+yes '*.ffn.out: product=float' | head -n 300 >rules.txt
+refuses 2 'rules.txt: more than 4095 letters of rules' $GANZ quantize --model float/best.safetensors \
+  --calibrate valid.en --out no --products rules.txt
+# Steps and parameters together; the paper's recipe goes on from a checkpoint with the optimizer's memory.
+$GANZ quantize -q --model float/best.safetensors --train corpus --out joint --phases joint --steps-per-phase 2 \
+  --measure-batches 2 || fail "joint learning"
+equal "steps of joint learning" 12 "$(tail -n 1 joint/log.tsv | cut -f1)"
+$GANZ quantize -q --model float/last.safetensors --recipe paper --rows 4 --slots 64 --mean-rows 2 --mask-rows 2 \
+  --optimizer adam --steps-per-phase 3 --train corpus --valid-source valid.en --valid-target valid.de --validate-every 1 \
+  --out paper 2>err || fail "paper mode: $(cat err)"
+[ -e paper/learned.safetensors ] && fail "paper mode compares with calibration"
 refuses 1 'the dynamic method has bits of weights and of inputs' $GANZ quantize --model float/best.safetensors \
   --out no --method dynamic --power-of-two
 made '17 of 23 products in 8' --method dynamic
