@@ -225,6 +225,8 @@ int cli_run_prepare(int argc, char **argv)
         {"joined", 0, CLI_REAL, &copies[GANZ_COPY_JOINED], "X", "share copied with the next pair behind", 0, 1},
         {"inserted", 0, CLI_REAL, &copies[GANZ_COPY_INSERTED], "X",
          "share copied with a line of --insert on both sides", 0, 1},
+        {"quotes", 0, CLI_REAL, &copies[GANZ_COPY_QUOTES], "X",
+         "share copied with the other kind, straight or curly, of apostrophes and quotes in the source", 0, 1},
         {"insert", 0, CLI_TEXT, &how.insert_from, "FILE", "lines for --inserted", 0, 0},
         {"seed", 0, CLI_INT, &seed, "N", "which pairs are copied", 0, 9e15},
         {"invalid", 0, CLI_CHOICE, &invalid, "error|drop|replace",

@@ -51,6 +51,9 @@ static void test_kinds(void **state)
     expect(GANZ_COPY_JOINED, "One.", "Eins.", "One. Next one.", "Eins. Der nächste.");
     expect(GANZ_COPY_JOINED, "A title", "Ein Titel", NULL, NULL); /* not a sentence that ends */
     expect(GANZ_COPY_INSERTED, "One.", "Eins.", NULL, NULL);      /* nothing to insert */
+    expect(GANZ_COPY_QUOTES, "It’s “it’s”.", "Es ist „es“.", "It's \"it's\".", "Es ist „es“.");
+    expect(GANZ_COPY_QUOTES, "It's 'it', élan's, 5'.", "x", "It’s 'it', élan’s, 5'.", "x");
+    expect(GANZ_COPY_QUOTES, "No quotes", "Keine", NULL, NULL);
 }
 
 /* Letters that change their length in UTF-8, and such as have no other case. */

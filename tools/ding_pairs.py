@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ding_pairs.py --from en|de --out STEM [--rank TEXT...] DICTIONARY: words and phrases of the dictionary of Ding as parallel text.
+"""ding_pairs.py --from en|de --out STEM [--phrases STEM] [--rank TEXT] DICTIONARY: words and phrases of the dictionary of Ding as parallel text.
 
 DICTIONARY is the file that Debian's package trans-de-en installs as /usr/share/trans/de-en (GPL-2+): "GERMAN :: ENGLISH" a
 line, where | separates forms of an entry and ; words of the same meaning. STEM.en.xz and STEM.de.xz get one pair a line.
@@ -9,7 +9,8 @@ A source that stands in several entries is paired once: with the translation who
 texts of --rank (plain or .xz, in the language of the target); notes, which narrow a meaning, and more words than the source
 has count against it. Left out are entries with
 placeholders (sth., jdn.), names of species and the like, words marked old, vulgar or regional, and what is longer than
---most words."""
+--most words. --phrases writes the entries that are whole sentences (signs, greetings, sayings) once more to files of their own,
+each with up to three of its translations, so that they can have a weight of their own."""
 import argparse
 import collections
 import lzma
@@ -48,7 +49,8 @@ def clean(text):
         return ""
     for _ in range(3):
         text = NOTES.sub(" ", text)
-    text = " ".join(text.split()).replace(" ,", ",").replace(" !", "!").replace(" ?", "?")
+    text = " ".join(text.split()).replace(" ,", ",").replace(" !", "!").replace(" ?", "?").replace(" .", ".")
+    text = text.replace("’", "'")  # as people type it
     text = re.sub(r"^['‘‚„“\"](.*)['’‘“”\"]$", r"\1", text)
     if not text or PLACEHOLDER.search(text) or not FINE.match(text) or "..." in text or text[0] in "-,;.:":
         return ""
@@ -78,16 +80,26 @@ def count_words(paths):
     return counts
 
 
+def write(stem, source, pairs):
+    target = "de" if source == "en" else "en"
+    with lzma.open(f"{stem}.{source}.xz", "wt", encoding="utf-8") as from_file, \
+            lzma.open(f"{stem}.{target}.xz", "wt", encoding="utf-8") as to_file:
+        for from_text, to_text in pairs:
+            from_file.write(from_text + "\n")
+            to_file.write(to_text + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--from", dest="source", choices=["en", "de"], required=True)
     parser.add_argument("--out", required=True)
-    parser.add_argument("--rank", nargs="+", default=[])
+    parser.add_argument("--phrases")
+    parser.add_argument("--rank", action="append", default=[])
     parser.add_argument("--most", type=int, default=12)
     parser.add_argument("dictionary")
     args = parser.parse_args()
     counts = count_words(args.rank)
-    best = {}
+    best, phrases = {}, collections.defaultdict(dict)
     with open(args.dictionary, encoding="utf-8") as file:
         for german, english in entries(file):
             sources, targets = (english, german) if args.source == "en" else (german, english)
@@ -101,14 +113,14 @@ def main():
             for source, narrow in sources:
                 have = len(re.findall(r"\w+", source))
                 rank = known - 1.5 * (notes + narrow) - 1.5 * max(0, len(words) - have)
+                if have <= args.most and source[-1] in ".!?" and target[-1] in ".!?":
+                    phrases[source][target] = rank
                 if have <= args.most and (source not in best or rank > best[source][0]):
                     best[source] = (rank, target)
-    target = "de" if args.source == "en" else "en"
-    with lzma.open(f"{args.out}.{args.source}.xz", "wt", encoding="utf-8") as from_file, \
-            lzma.open(f"{args.out}.{target}.xz", "wt", encoding="utf-8") as to_file:
-        for source, (_, words) in best.items():
-            from_file.write(source + "\n")
-            to_file.write(words + "\n")
+    write(args.out, args.source, [(source, words) for source, (_, words) in best.items()])
+    if args.phrases:
+        write(args.phrases, args.source, [(source, target) for source, forms in phrases.items()
+                                          for target in sorted(forms, key=forms.get, reverse=True)[:3]])
     print(f"{len(best)} pairs", file=sys.stderr)
 
 

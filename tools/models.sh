@@ -39,7 +39,7 @@ texts() {
   fi
   for side in en de; do
     [ -s text/ding-$side.de.xz ] || [ ! -e "$DING" ] ||
-      "$here/tools/ding_pairs.py" --from $side --out text/ding-$side \
+      "$here/tools/ding_pairs.py" --from $side --out text/ding-$side --phrases text/phrases-$side \
         --rank "$data/train/tatoeba.$([ $side = en ] && echo de || echo en).xz" "$DING"
   done
 }
@@ -49,7 +49,7 @@ list() {
   local name rest from=${1%-*} to=${1#*-} stem
   grep -v '^#' "$2" | while read -r name rest; do
     stem=$data/train/$name
-    case $name in ding-words) stem=text/ding-$from ;; clock-phrases) stem=text/$name ;; esac
+    case $name in ding-words) stem=text/ding-$from ;; ding-phrases) stem=text/phrases-$from ;; clock-phrases) stem=text/$name ;; esac
     if [ -e "$stem.$from.xz" ]; then echo "$stem.$from.xz $stem.$to.xz $rest"
     elif [ -e "$stem.$from" ]; then echo "$stem.$from $stem.$to $rest"
     else say "without $name" >&2

@@ -134,6 +134,54 @@ static bool make_inserted(const ganz_pair_text *p, const ganz_inserts *inserts, 
            put_beside(&copy[1], p->target, p->target_bytes, line, bytes, before);
 }
 
+/* Curly quotes and their straight forms. */
+static const struct {
+    int32_t curly;
+    char straight;
+} quotes[] = {{0x2018, '\''}, {0x201A, '\''}, {0x2019, '\''}, {0x201C, '"'}, {0x201E, '"'}, {0x201D, '"'}};
+
+/* The straight form of a character, or 0. */
+static char straight_quote(int32_t code)
+{
+    for (size_t i = 0; i < GANZ_COUNT(quotes); i++)
+        if (quotes[i].curly == code) return quotes[i].straight;
+    return 0;
+}
+
+/* Straight quotes for curly ones; *found says whether there was one. */
+static bool straighten(const char *text, size_t bytes, ganz_text *out, bool *found)
+{
+    for (size_t at = 0, length; at < bytes; at += length) {
+        int32_t code;
+        length = ganz_next_character(text + at, &code);
+        const char straight = straight_quote(code);
+        *found |= straight != 0;
+        if (!(straight ? put(out, &straight, 1) : put(out, text + at, length))) return false;
+    }
+    return true;
+}
+
+static bool is_letter_byte(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80); }
+
+/* Curly apostrophes for straight ones between letters, the only place where the right one is certain. */
+static bool curl(const char *text, size_t bytes, ganz_text *out)
+{
+    for (size_t at = 0; at < bytes; at++) {
+        const bool inside = text[at] == '\'' && at > 0 && at + 1 < bytes && is_letter_byte(text[at - 1]) &&
+                            is_letter_byte(text[at + 1]);
+        if (!(inside ? put(out, "\xE2\x80\x99", 3) : put(out, text + at, 1))) return false;
+    }
+    return true;
+}
+
+static bool make_quotes(const ganz_pair_text *p, ganz_text copy[2])
+{
+    bool found = false;
+    if (!straighten(p->source, p->source_bytes, &copy[0], &found)) return false;
+    if (!found) copy[0].bytes = 0;
+    return (found || curl(p->source, p->source_bytes, &copy[0])) && put_target(p, copy);
+}
+
 static bool make(ganz_copy_kind kind, const ganz_pair_text *p, const ganz_pair_text *next, const ganz_inserts *inserts,
                  uint64_t random, ganz_text copy[2])
 {
@@ -146,6 +194,7 @@ static bool make(ganz_copy_kind kind, const ganz_pair_text *p, const ganz_pair_t
     case GANZ_COPY_BARE: return make_bare(p, copy);
     case GANZ_COPY_JOINED: return make_joined(p, next, copy);
     case GANZ_COPY_INSERTED: return make_inserted(p, inserts, random, copy);
+    case GANZ_COPY_QUOTES: return make_quotes(p, copy);
     default: return true;
     }
 }
