@@ -1,18 +1,25 @@
 /* OpenBLAS, which is loaded when the first float product is to be made. As soon as it is there it starts a thread for
  * each processor. Each spins for a while and reserves 128 MiB, which it demands again and again where it cannot have
- * them (ulimit -v), so that the program never ends. Programs that multiply integers only are spared that. */
+ * them (ulimit -v), so that the program never ends; libgfortran, which comes with it, ends the program itself when it
+ * gets no memory. So the memory is asked for once before. Programs that multiply integers only are spared all that. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "backend/cpu_gemm.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #ifdef GANZ_F64
 #define GEMM cblas_dgemm
 #else
 #define GEMM cblas_sgemm
 #endif
+
+#define THREAD_BYTES ((size_t)144 << 20)
+#define CODE_BYTES ((size_t)64 << 20)
 
 #define GANZ_TEXT_OF(x) #x
 #define GANZ_TEXT(x) GANZ_TEXT_OF(x)
@@ -59,9 +66,20 @@ static bool find_library(library *lib)
 }
 #endif
 
+/* What OpenBLAS reserves and its code, the stacks of its threads, and the same for each thread of ours that calls. */
+static bool has_memory(void)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN), threads = 2 * (processors > 0 ? processors : 1);
+    const size_t bytes = (size_t)threads * THREAD_BYTES + CODE_BYTES;
+    void *const trial = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (trial != MAP_FAILED) munmap(trial, bytes);
+    else snprintf(blas.why, sizeof blas.why, "its %zu MiB of memory cannot be had (see ulimit -v)", bytes >> 20);
+    return trial != MAP_FAILED;
+}
+
 static void load(void)
 {
-    if (!find_library(&blas.lib)) return;
+    if (!has_memory() || !find_library(&blas.lib)) return;
     blas.lib.set_threads(1); /* the pool divides the work: a BLAS that divides it again only gets in the way */
     blas.one_by_one = blas.lib.kind() == OPENBLAS_SEQUENTIAL;
     blas.ready = true;

@@ -147,5 +147,5 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
     refresh_scales(w, net, w->input_scale, 1);
     if (w->dropped_scale) refresh_scales(w, net, w->dropped_scale, w->drop_scale > 0 ? w->drop_scale : 1);
     if (ganz_weights_drop_u_first(w)) refresh_u(w, net);
-    return GANZ_OK;
+    return be->host ? be->sync(be, err) : GANZ_OK; /* a device that computes by itself is not waited for here */
 }
