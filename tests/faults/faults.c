@@ -31,19 +31,43 @@ static const char *const kinds[FAULT_KINDS] = {"memory", "open", "read", "write"
 static bool wanted[FAULT_KINDS];
 static atomic_long calls;
 static atomic_long fail_at;
-static _Thread_local bool is_looking;
+static _Thread_local bool is_looking __attribute__((tls_model("initial-exec"))); /* made without a request for memory */
 static bool kills, traces;
 static const char *count_path;
 
-/* Before this the program has not begun: what the loader asks for does not count. */
-__attribute__((constructor)) static void begin(void)
+static void begin(void)
 {
     const char *const kind = getenv("FAULT_KIND"), *const at = getenv("FAULT_AT"), *const how = getenv("FAULT_HOW");
     fail_at = at ? strtol(at, NULL, 10) : 0;
     kills = how && strcmp(how, "kill") == 0;
     traces = how && strcmp(how, "trace") == 0;
     count_path = getenv("FAULT_COUNT");
+    void *callers[1];
+    (void)backtrace(callers, 1); /* the first call loads a library, which must not happen inside the loader */
     for (int i = 0; kind && i < FAULT_KINDS; i++) wanted[i] = strstr(kind, kinds[i]) != NULL;
+}
+
+typedef int main_function(int argc, char **argv, char **environment);
+typedef int start_function(main_function *run, int argc, char **argv, void (*init)(void), void (*fini)(void),
+                           void (*loader_fini)(void), void *stack_end);
+static main_function *real_main;
+
+static int counted_main(int argc, char **argv, char **environment)
+{
+    begin();
+    return real_main(argc, argv, environment);
+}
+
+/* What is asked for before main, by the loader and by libraries that get ready, does not count. */
+start_function __libc_start_main;
+SEEN int __libc_start_main(main_function *run, int argc, char **argv, void (*init)(void), void (*fini)(void),
+                           void (*loader_fini)(void), void *stack_end)
+{
+    start_function *real;
+    void *const found = dlsym(RTLD_NEXT, "__libc_start_main");
+    memcpy(&real, &found, sizeof real);
+    real_main = run;
+    return real(counted_main, argc, argv, init, fini, loader_fini, stack_end);
 }
 
 __attribute__((destructor)) static void end(void)
