@@ -18,7 +18,7 @@ declare -A may=(
 # Public headers, without "ganz/" and ".h".
 declare -A public=(
   [base]="ganz io"
-  [text]="ganz io score vocab"
+  [text]="detect ganz io score vocab"
   [document]="document ganz io vocab"
   [kernel]="ganz"
   [backend]="ganz"
