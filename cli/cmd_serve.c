@@ -28,6 +28,12 @@ static void say(void *context, const char *sentence)
     fprintf(stderr, "ganz serve: %s\n", sentence);
 }
 
+static void write_log(void *context, const char *line, size_t bytes)
+{
+    (void)context;
+    fwrite(line, 1, bytes, stderr);
+}
+
 /* ---- signals ------------------------------------------------------------------------------------ */
 
 typedef struct listener {
@@ -117,6 +123,7 @@ int cli_run_serve(int argc, char **argv)
     server_options o;
     server_defaults(&o);
     o.say = say;
+    o.write_log = write_log;
     cli_list models = {0}, hosts = {0}, rest = {0};
     long long port = o.port, beam = o.beam, threads = 0, characters = o.max_characters, requests = o.max_requests;
     const cli_option options[] = {
@@ -127,6 +134,11 @@ int cli_run_serve(int argc, char **argv)
         {"unix", 0, CLI_TEXT, &o.unix_path, "FILE", "listen on a Unix socket instead", 0, 0},
         {"allow-host", 0, CLI_LIST, &hosts, "NAME", "names that requests may call this server, beside localhost", 0, 0},
         {"cors", 0, CLI_TEXT, &o.cors, "ORIGIN", "a site whose pages may ask, or * for all", 0, 0},
+        {"keys", 0, CLI_TEXT, &o.keys_path, "FILE", "API keys, one a line, one of which a request needs", 0, 0},
+        {"metrics", 0, CLI_FLAG, &o.metrics, NULL, "answer /metrics with counters", 0, 0},
+        {"log", 0, CLI_FLAG, &o.log, NULL, "a line of JSON on standard error for each request, without its text", 0, 0},
+        {"sandbox", 0, CLI_FLAG, &o.sandbox, NULL, "give up what a server has no use for, by Landlock and seccomp", 0,
+         0},
         {"web-root", 0, CLI_TEXT, &o.web_root, "FOLDER", "files that stand in for those of the page", 0, 0},
         {"beam", 'b', CLI_INT, &beam, "N", "hypotheses kept at each step", 1, 64},
         {"threads", 'j', CLI_INT, &threads, "N", "that translate, for each model; 0: all cores", 0, 256},

@@ -42,9 +42,7 @@ void run_languages(call *c)
 /* ---- translate ---------------------------------------------------------------------------------- */
 
 typedef struct wish {
-    char source[LANGUAGE_BYTES], target[LANGUAGE_BYTES];
-    bool automatic;
-    detection detected;
+    call_pair pair;
     int alternatives;
     job job;
 } wish;
@@ -55,17 +53,6 @@ static const char *need(call *c, const char *name)
     const char *const text = params_text(&c->p, name);
     if (!text || !*text) call_fail(c, 400, "Invalid request: missing %s parameter", name);
     return text && *text ? text : NULL;
-}
-
-static bool read_languages(call *c, wish *w)
-{
-    const char *const source = need(c, "source"), *const target = source ? need(c, "target") : NULL;
-    if (!target) return false;
-    w->automatic = strcmp(source, "auto") == 0;
-    if (!w->automatic && !call_language(source, w->source))
-        return call_fail(c, 400, "%.32s is not supported", source), false;
-    if (!call_language(target, w->target)) return call_fail(c, 400, "%.32s is not supported", target), false;
-    return true;
 }
 
 static bool read_choices(call *c, wish *w)
@@ -85,32 +72,17 @@ static bool read_choices(call *c, wish *w)
     return true;
 }
 
-/* Chooses the models; text in the target language already, as `auto` may find, stays as it is. */
-static bool choose(call *c, wish *w, const call_texts *t)
+static bool choose(call *c, wish *w, const json_value *q)
 {
-    if (w->automatic) {
-        w->detected = call_detect(c, t->texts[0].text, t->texts[0].bytes);
-        for (int i = 1; i < t->count && w->detected.confidence < 1; i++)
-            w->detected = call_detect(c, t->texts[i].text, t->texts[i].bytes);
-        snprintf(w->source, sizeof w->source, "%s", w->detected.code);
-    }
-    w->job.chain = models_find(c->set, w->source, w->target);
-    if (w->job.chain.count > 0 || (strcmp(w->source, w->target) == 0 && models_is_source(c->set, w->source)))
-        return true;
-    call_fail(c, 400, "%s is not supported", models_is_source(c->set, w->source) ? w->target : w->source);
-    return false;
-}
-
-/* Copies texts that need no translation. */
-static void copy_texts(call_texts *t)
-{
-    for (int i = 0; i < t->count; i++) t->texts[i].out = NULL;
+    const char *const source = need(c, "source"), *const target = source ? need(c, "target") : NULL;
+    if (!target || !call_choose(c, source, target, q, &w->pair)) return false;
+    w->job.chain = w->pair.chain;
+    return true;
 }
 
 static void put_result(buffer *out, const job_text *t)
 {
-    if (!t->out) json_put_text(out, t->text, t->bytes);
-    else json_put_text(out, t->out[0].text ? t->out[0].text : "", t->out[0].bytes);
+    json_put_text(out, t->out[0].text ? t->out[0].text : "", t->out[0].bytes);
 }
 
 static bool is_new(const job_text *t, int k)
@@ -125,7 +97,7 @@ static void put_alternatives(buffer *out, const job_text *t, int count)
 {
     const char *comma = "";
     buffer_put(out, "[");
-    for (int k = 1; k <= count && t->out; k++) {
+    for (int k = 1; k <= count; k++) {
         if (!is_new(t, k)) continue;
         buffer_put(out, comma);
         json_put_text(out, t->out[k].text, t->out[k].bytes);
@@ -152,7 +124,7 @@ static void put_each(call *c, const wish *w, const call_texts *t, put_kind kind)
         if (i > 0) buffer_put(out, ",");
         if (kind == PUT_RESULT) put_result(out, &t->texts[i]);
         else if (kind == PUT_ALTERNATIVES) put_alternatives(out, &t->texts[i], w->job.alternatives);
-        else put_detected(out, &w->detected);
+        else put_detected(out, &w->pair.detected);
     }
     if (t->array) buffer_put(out, "]");
 }
@@ -165,7 +137,7 @@ static void answer(call *c, const wish *w, const call_texts *t)
         put_each(c, w, t, PUT_ALTERNATIVES);
         buffer_put(&c->out, ",");
     }
-    if (w->automatic) {
+    if (w->pair.automatic) {
         buffer_put(&c->out, "\"detectedLanguage\":");
         put_each(c, w, t, PUT_DETECTED);
         buffer_put(&c->out, ",");
@@ -176,25 +148,89 @@ static void answer(call *c, const wish *w, const call_texts *t)
     call_reply(c, 200);
 }
 
-void run_translate(call *c)
+static bool is_missing(const json_value *q)
 {
-    wish w = {.automatic = false};
+    return !q || (q->kind == JSON_TEXT && q->bytes == 0) || (q->kind == JSON_ARRAY && q->count == 0);
+}
+
+static void translate(call *c)
+{
+    wish w = {.alternatives = 0};
     call_texts t = {0};
     const json_value *const q = params_get(&c->p, "q");
-    if (!q || (q->kind == JSON_TEXT && q->bytes == 0) || (q->kind == JSON_ARRAY && q->count == 0)) {
+    if (is_missing(q)) {
         call_fail(c, 400, "Invalid request: missing q parameter");
         return;
     }
-    if (read_languages(c, &w) && read_choices(c, &w) && call_read_texts(c, q, 1 + w.job.alternatives, &t) &&
-        choose(c, &w, &t)) {
-        if (w.job.chain.count == 0) copy_texts(&t);
-        if (w.job.chain.count == 0 || call_translate(c, &w.job, &t)) answer(c, &w, &t);
-    }
+    if (read_choices(c, &w) && choose(c, &w, q) && call_read_texts(c, q, 1 + w.job.alternatives, &t) &&
+        call_translate(c, &w.job, &t))
+        answer(c, &w, &t);
     call_texts_free(&t);
+}
+
+/* Other interfaces use the same address; their names for the text tell them apart. */
+void run_translate(call *c)
+{
+    if (!params_get(&c->p, "q") && params_get(&c->p, "text_list")) run_imme(c);
+    else if (!params_get(&c->p, "q") && params_get(&c->p, "text") && params_get(&c->p, "target_lang")) run_deeplx(c);
+    else if (!params_get(&c->p, "q") && params_get(&c->p, "to")) run_kiss(c);
+    else translate(c);
+}
+
+/* ---- what belongs to it ------------------------------------------------------------------------- */
+
+void run_detect(call *c)
+{
+    const json_value *const q = params_get(&c->p, "q");
+    if (is_missing(q) || q->kind != JSON_TEXT) {
+        call_fail(c, 400, "Invalid request: missing q parameter");
+        return;
+    }
+    const detection d = call_detect(c, q->text, q->bytes);
+    buffer_put(&c->out, "[");
+    put_detected(&c->out, &d);
+    buffer_put(&c->out, "]");
+    call_reply(c, 200);
+}
+
+void run_suggest(call *c) { call_fail(c, 403, "Suggestions are disabled on this server."); }
+
+/* The first pair, as the settings of the page begin with. */
+static void put_side(buffer *out, const char *side, const char *code)
+{
+    buffer_printf(out, "\"%s\":{\"code\":", side);
+    json_put(out, code);
+    buffer_put(out, ",\"name\":");
+    json_put(out, strcmp(code, "auto") == 0 ? "Auto Detect" : language_name(code));
+    buffer_put(out, "}");
+}
+
+void run_settings(call *c)
+{
+    const server_options *const o = server_options_of(c->server);
+    buffer_printf(&c->out,
+                  "{\"apiKeys\":%s,\"charLimit\":%ld,\"filesTranslation\":true,\"frontendTimeout\":150,"
+                  "\"keyRequired\":%s,\"language\":{",
+                  o->keys_path ? "true" : "false", o->max_characters, o->keys_path ? "true" : "false");
+    put_side(&c->out, "source", c->set->count > 1 ? "auto" : c->set->models[0].source);
+    buffer_put(&c->out, ",");
+    put_side(&c->out, "target", c->set->models[0].target);
+    buffer_put(&c->out, "},\"suggestions\":false,\"supportedFilesFormat\":["
+                        "\".txt\",\".html\",\".md\",\".docx\",\".pptx\",\".odt\",\".odp\",\".epub\",\".xlf\","
+                        "\".po\",\".json\",\".arb\",\".properties\",\".srt\",\".vtt\"]}");
+    call_reply(c, 200);
 }
 
 void run_health(call *c)
 {
     buffer_put(&c->out, "{\"status\":\"ok\"}");
+    call_reply(c, 200);
+}
+
+void run_version(call *c)
+{
+    buffer_put(&c->out, "{\"name\":\"ganz\",\"version\":");
+    json_put(&c->out, ganz_version());
+    buffer_put(&c->out, "}");
     call_reply(c, 200);
 }

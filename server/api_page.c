@@ -184,14 +184,14 @@ static void use_others(page_job *p)
     }
 }
 
-static void put_answer(page_job *p, const char *source, const char *target, const detection *detected)
+static void put_answer(page_job *p, const call_pair *pair)
 {
     buffer *const out = &p->c->out;
     buffer_put(out, "{\"source\":");
-    json_put(out, source);
+    json_put(out, pair->source);
     buffer_put(out, ",\"target\":");
-    json_put(out, target);
-    if (detected) buffer_printf(out, ",\"confidence\":%.1f", detected->confidence);
+    json_put(out, pair->target);
+    if (pair->automatic) buffer_printf(out, ",\"confidence\":%.1f", pair->detected.confidence);
     buffer_put(out, ",\"sentences\":[");
     for (int i = 0; i < p->count; i++) {
         const sentence *const s = &p->sentences[i];
@@ -223,7 +223,7 @@ static bool sort_sentences(page_job *p)
     for (int i = 0; i < p->count; i++) {
         sentence *const s = &p->sentences[i];
         characters += count_characters(s->text, s->bytes);
-        s->plain = p->prefix || (p->job.chain.count == 1 && is_plain(p, s));
+        s->plain = p->job.chain.count > 0 && (p->prefix || (p->job.chain.count == 1 && is_plain(p, s)));
         s->place = s->plain ? p->plain_count++ : p->others.count++;
         if (s->plain) p->lines[s->place] = (ganz_line){s->text, s->bytes, p->prefix, p->prefix_bytes, !p->alignment};
         else p->others.texts[s->place] = (job_text){s->text, s->bytes, p->others.out + (size_t)s->place * results};
@@ -274,42 +274,25 @@ static void free_job(page_job *p)
     free(p->sentences);
 }
 
-/* The text that tells the language: all of it, or the first sentence. */
-static detection detect(const call *c)
-{
-    const json_value *v = params_get(&c->p, "text");
-    const json_value *const list = params_get(&c->p, "sentences");
-    if (!v && list && list->kind == JSON_ARRAY) v = list->first;
-    return v && v->kind == JSON_TEXT ? call_detect(c, v->text, v->bytes) : call_detect(c, "", 0);
-}
-
-static bool choose(page_job *p, char source[LANGUAGE_BYTES], char target[LANGUAGE_BYTES], detection *detected)
+/* Chooses the models, by the text or the first sentences where it has to be found out. */
+static bool choose(page_job *p, call_pair *pair)
 {
     call *const c = p->c;
-    const char *const from = params_text(&c->p, "source"), *const to = params_text(&c->p, "target");
-    *detected = (detection){.confidence = -1};
-    if (!to || !call_language(to, target)) return call_fail(c, 400, "Invalid request: missing target parameter"), false;
-    if (!from || strcmp(from, "auto") == 0) {
-        *detected = detect(c);
-        strcpy(source, detected->code);
-    } else if (!call_language(from, source)) {
-        return call_fail(c, 400, "%.32s is not supported", from), false;
-    }
-    p->job.chain = models_find(c->set, source, target);
-    if (p->job.chain.count > 0) return true;
-    call_fail(c, 400, "%s is not supported", models_is_source(c->set, source) ? target : source);
-    return false;
+    const char *const target = params_text(&c->p, "target");
+    const json_value *const text = params_get(&c->p, "text"), *const list = params_get(&c->p, "sentences");
+    if (!target || !*target) return call_fail(c, 400, "Invalid request: missing target parameter"), false;
+    if (!call_choose(c, params_text(&c->p, "source"), target, list ? list : text, pair)) return false;
+    p->job.chain = pair->chain;
+    return true;
 }
 
 void run_ganz_translate(call *c)
 {
     page_job p = {.c = c, .job = call_job(c)};
-    char source[LANGUAGE_BYTES], target[LANGUAGE_BYTES];
-    detection detected;
-    if (read_choices(&p) && choose(&p, source, target, &detected) && read_sentences(&p, source)) {
+    call_pair pair;
+    if (read_choices(&p) && choose(&p, &pair) && read_sentences(&p, pair.source)) {
         if (p.prefix && p.count != 1) call_fail(c, 400, "Invalid request: a prefix needs exactly one sentence");
-        else if (sort_sentences(&p) && translate(&p))
-            put_answer(&p, source, target, detected.confidence >= 0 ? &detected : NULL);
+        else if (sort_sentences(&p) && translate(&p)) put_answer(&p, &pair);
     }
     free_job(&p);
 }

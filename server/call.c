@@ -65,6 +65,14 @@ size_t count_characters(const char *text, size_t bytes)
     return count;
 }
 
+size_t cut_characters(const char *text, size_t most)
+{
+    size_t bytes = strlen(text);
+    if (bytes <= most) return bytes;
+    for (bytes = most; bytes > 0 && ((unsigned char)text[bytes] & 0xc0) == 0x80;) bytes--;
+    return bytes;
+}
+
 size_t count_units(const char *text, size_t bytes)
 {
     size_t count = 0;
@@ -121,6 +129,35 @@ void call_texts_free(call_texts *t)
     *t = (call_texts){0};
 }
 
+/* ---- languages ---------------------------------------------------------------------------------- */
+
+/* The first text of a value, or of an array of them, that says something about its language. */
+static detection detect_value(const call *c, const json_value *v)
+{
+    detection d = {.confidence = 0};
+    const json_value *t = v && v->kind == JSON_ARRAY ? v->first : v;
+    for (; t; t = v->kind == JSON_ARRAY ? t->next : NULL) {
+        d = t->kind == JSON_TEXT ? call_detect(c, t->text, t->bytes) : call_detect(c, "", 0);
+        if (d.confidence > 0) return d;
+    }
+    return *d.code ? d : call_detect(c, "", 0);
+}
+
+bool call_choose(call *c, const char *source, const char *target, const json_value *sample, call_pair *p)
+{
+    *p = (call_pair){.automatic = !source || strcmp(source, "auto") == 0};
+    if (!p->automatic && !call_language(source, p->source))
+        return call_fail(c, 400, "%.32s is not supported", source), false;
+    if (!call_language(target, p->target)) return call_fail(c, 400, "%.32s is not supported", target), false;
+    if (p->automatic) p->detected = detect_value(c, sample);
+    if (p->automatic) snprintf(p->source, sizeof p->source, "%s", p->detected.code);
+    p->chain = models_find(c->set, p->source, p->target);
+    if (p->chain.count > 0) return true;
+    if (strcmp(p->source, p->target) == 0 && models_is_source(c->set, p->source)) return true;
+    call_fail(c, 400, "%s is not supported", models_is_source(c->set, p->source) ? p->target : p->source);
+    return false;
+}
+
 /* ---- translating -------------------------------------------------------------------------------- */
 
 job call_job(const call *c)
@@ -132,9 +169,24 @@ job call_job(const call *c)
                  .newlines = GANZ_NEWLINE_ENDS};
 }
 
+/* Texts that are in the target language already are their own translations. */
+static bool copy_texts(call *c, call_texts *t)
+{
+    for (int i = 0; i < t->count; i++) {
+        ganz_text *const out = &t->texts[i].out[0];
+        out->text = malloc(t->texts[i].bytes + 1);
+        if (!out->text) return call_fail(c, 503, "out of memory"), false;
+        memcpy(out->text, t->texts[i].text, t->texts[i].bytes);
+        out->bytes = out->capacity = t->texts[i].bytes;
+    }
+    return true;
+}
+
 bool call_translate(call *c, const job *j, call_texts *t)
 {
     ganz_error err;
+    server_count_characters(c->server, t->characters);
+    if (j->chain.count == 0) return copy_texts(c, t);
     if (job_run(j, t->texts, t->count, &err) == GANZ_OK) return true;
     call_fail_job(c, &err);
     return false;

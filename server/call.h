@@ -50,6 +50,8 @@ bool call_language(const char *text, char code[LANGUAGE_BYTES]);
 /* What a route needs to know about the server. */
 long server_characters(const server *s);
 const server_options *server_options_of(const server *s);
+void server_count_characters(server *s, size_t characters);
+unsigned long long server_character_count(server *s);
 
 /* Texts of a value: one text or an array of texts, at most TEXTS_MOST; false after a refusal. */
 typedef struct call_texts {
@@ -71,13 +73,56 @@ typedef struct detection {
 /* Which of the source languages the texts are in. */
 detection call_detect(const call *c, const char *text, size_t bytes);
 
+/* The languages of a request and the models for them. */
+typedef struct call_pair {
+    char source[LANGUAGE_BYTES], target[LANGUAGE_BYTES];
+    bool automatic; /* the source was looked for in the text */
+    detection detected;
+    model_chain chain; /* empty: both are the same language, and the text stays as it is */
+} call_pair;
+/* Chooses models; `source` may be NULL or "auto", and `sample` is then the text that tells. False after a refusal in
+ * LibreTranslate's words. */
+bool call_choose(call *c, const char *source, const char *target, const json_value *sample, call_pair *p);
+
 /* Routes; the table is in routes.c. */
 void run_translate(call *c);
 void run_languages(call *c);
+void run_detect(call *c);
+void run_suggest(call *c);
+void run_settings(call *c);
 void run_health(call *c);
+void run_version(call *c);
+void run_metrics(call *c);
+void run_spec(call *c);
+void run_translate_file(call *c);
+void run_download(call *c);
 void run_page(call *c);
 void run_ganz_translate(call *c);
+void run_ganz_upload(call *c);
+void run_ganz_document(call *c);
+void run_deepl_translate(call *c);
+void run_deepl_languages(call *c);
+void run_deepl_usage(call *c);
+void run_deepl_upload(call *c);
+void run_deepl_document(call *c);
+void run_deepl_glossaries(call *c);
+void run_deepl_glossary(call *c);
+void run_deepl_pairs(call *c);
+void run_imme(call *c);
+void run_kiss(call *c);
+void run_deeplx(call *c);
 
+/* EN of en. */
+void call_upper(const char *code, char upper[LANGUAGE_BYTES]);
+/* c->out as a file of that name. */
+void call_send_file(call *c, const char *name);
+/* Languages and glossary of a request to DeepL's interface; false, or *failed, after a refusal. The glossary is to be
+ * given back. */
+bool deepl_choose(call *c, const json_value *sample, call_pair *pair);
+const ganz_glossary *deepl_glossary(call *c, const call_pair *pair, bool *failed);
+
+/* The longest beginning of a text that has at most so many bytes and ends with a whole character. */
+size_t cut_characters(const char *text, size_t most);
 /* Units of UTF-16 in some UTF-8. */
 size_t count_units(const char *text, size_t bytes);
 size_t count_characters(const char *text, size_t bytes);

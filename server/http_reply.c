@@ -34,6 +34,7 @@ const char *http_reason(int status)
         const char *reason;
     } reasons[] = {
         {200, "OK"},
+        {201, "Created"},
         {204, "No Content"},
         {304, "Not Modified"},
         {400, "Bad Request"},

@@ -1,4 +1,4 @@
-/* Sentences of all texts of a request are handed in together, some hundred at a time and two such parts at once, so
+/* Sentences of all texts of a request are handed in together, some dozen at a time and three such parts at once, so
  * that workers never wait for the next one. The library does all that is about documents. */
 #include "job.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PART = 128, PARTS = 2 };
+enum { PART = 48, PARTS = 3 };
 
 static ganz_status fail(ganz_error *err, ganz_status status, const char *sentence)
 {
@@ -178,6 +178,7 @@ static void tell_progress(const run *r)
 static ganz_status translate(run *r, ganz_error *err)
 {
     ganz_status status = GANZ_OK;
+    tell_progress(r);
     for (int at = 0, busy = 0; status == GANZ_OK;) {
         part *const free_part = &r->parts[(at + busy) % PARTS];
         if (busy < PARTS) status = fill(r, free_part, err);

@@ -92,6 +92,13 @@ ganz_status model_set_open(model_set **set, const models_options *o, ganz_error 
     return status;
 }
 
+void model_set_hold(model_set *set)
+{
+    pthread_mutex_lock(&holders_lock);
+    set->holders++;
+    pthread_mutex_unlock(&holders_lock);
+}
+
 void model_set_release(model_set *set)
 {
     if (!set) return;
@@ -136,9 +143,7 @@ model_set *models_hold(models *m)
 {
     pthread_mutex_lock(&m->lock);
     model_set *const set = m->now;
-    pthread_mutex_lock(&holders_lock);
-    set->holders++;
-    pthread_mutex_unlock(&holders_lock);
+    model_set_hold(set);
     pthread_mutex_unlock(&m->lock);
     return set;
 }

@@ -33,6 +33,8 @@ typedef struct models_options {
 
 /* Opens all models and starts their workers. Two models for one pair are refused. */
 ganz_status model_set_open(model_set **set, const models_options *options, ganz_error *err);
+/* One more hold on a set that is held already. */
+void model_set_hold(model_set *set);
 /* Gives one hold back; the last one closes the models. */
 void model_set_release(model_set *set);
 

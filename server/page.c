@@ -65,6 +65,13 @@ static void send_page(call *c, const char *name)
     call_reply_as(c, same ? 304 : 200, type_of(name));
 }
 
+void run_spec(call *c)
+{
+    for (const page_file *f = page_files; f->name; f++)
+        if (strcmp(f->name, "spec.json") == 0) buffer_add(&c->out, f->data, f->bytes);
+    call_reply_as(c, 200, "application/json");
+}
+
 void run_page(call *c)
 {
     const char *const name = *c->rest ? c->rest : "index.html", *const folder = c->server->options.web_root;

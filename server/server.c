@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "http_parts.h"
+#include "sandbox.h"
 #include "server_parts.h"
 
 enum {
@@ -16,7 +19,8 @@ enum {
     THREADS = 64,
     CONNECTIONS = 1024,
     CONNECTIONS_A_CLIENT = 32,
-    REQUESTS_A_CLIENT = 16
+    REQUESTS_A_CLIENT = 16,
+    DOCUMENT_THREADS = 2
 };
 
 void server_defaults(server_options *o)
@@ -39,6 +43,12 @@ const server_options *server_options_of(const server *s) { return &s->options; }
 static void refuse(server *s, http_exchange *x, int status, const char *why)
 {
     unsigned allowed;
+    pthread_mutex_lock(&s->lock);
+    if (status == 503) s->metrics.refused_full++;
+    else if (status == 429) s->metrics.refused_client++;
+    else if (status == 403) s->metrics.refused_origin++;
+    else s->metrics.refused_address++;
+    pthread_mutex_unlock(&s->lock);
     const char *rest;
     const route *const r = find_route(http_head_of(x), &allowed, &rest);
     buffer body = {0};
@@ -76,11 +86,14 @@ static double expected_wait(server *s)
 /* The status that refuses one request more, or 0. */
 static int check_room(server *s, const http_exchange *x, double *wait)
 {
-    int same = 0;
+    int same = 0, large = 0;
     *wait = expected_wait(s);
     pthread_mutex_lock(&s->lock);
-    const bool full = s->guest_count >= s->options.max_requests || s->guest_count == REQUESTS_MOST;
-    for (int i = 0; i < s->guest_count; i++) same += s->guests[i]->client == http_client(x);
+    for (int i = 0; i < s->guest_count; i++) {
+        same += s->guests[i]->client == http_client(x);
+        large += !(s->guests[i]->route->flags & ROUTE_SMALL);
+    }
+    const bool full = large >= s->options.max_requests;
     pthread_mutex_unlock(&s->lock);
     if (!http_is_local(x) && same >= REQUESTS_A_CLIENT) return 429;
     return full || *wait > s->options.max_wait ? 503 : 0;
@@ -127,11 +140,34 @@ static long long on_head(void *context, http_exchange *x)
     return r->most ? r->most : USUAL_BODY;
 }
 
+/* One line of JSON for a request, without a word of what was in it. */
+static void write_log(const server *s, const guest *g, const http_exchange *x, double seconds)
+{
+    char line[512], when[32] = "";
+    size_t in, out;
+    struct tm parts;
+    const time_t now = time(NULL);
+    const int status = http_status_of(x, &in, &out);
+    if (!s->options.log || !s->options.write_log) return;
+    if (gmtime_r(&now, &parts)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    const int bytes = snprintf(
+        line, sizeof line, "{\"time\":\"%s\",\"route\":\"%s\",\"status\":%d,\"in\":%zu,\"out\":%zu,\"ms\":%.1f%s}\n",
+        when, g->route->path, status, in, out, seconds * 1000, ganz_flag_is_set(http_gone(x)) ? ",\"gone\":true" : "");
+    s->options.write_log(s->options.context, line, (size_t)bytes);
+}
+
 static void on_finished(void *context, http_exchange *x)
 {
     server *const s = context;
     guest *const g = *http_user(x);
+    const double seconds = http_seconds() - g->began;
+    size_t in, out, count;
+    const int status = http_status_of(x, &in, &out);
+    write_log(s, g, x, seconds);
     pthread_mutex_lock(&s->lock);
+    if (!ganz_flag_is_set(http_gone(x))) metrics_add(&s->metrics, route_number(g->route, &count), status, seconds);
+    s->metrics.bytes_in += in;
+    s->metrics.bytes_out += out;
     for (int i = 0; i < s->guest_count; i++)
         if (s->guests[i] == g) {
             s->guests[i] = s->guests[--s->guest_count];
@@ -141,7 +177,92 @@ static void on_finished(void *context, http_exchange *x)
     free(g);
 }
 
+/* ---- what is counted ---------------------------------------------------------------------------- */
+
+void server_count_characters(server *s, size_t characters)
+{
+    pthread_mutex_lock(&s->lock);
+    s->metrics.characters += characters;
+    pthread_mutex_unlock(&s->lock);
+}
+
+unsigned long long server_character_count(server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const unsigned long long count = s->metrics.characters;
+    pthread_mutex_unlock(&s->lock);
+    return count;
+}
+
+static void put_services(call *c)
+{
+    for (int i = 0; i < 2 * c->set->count; i++) {
+        const server_model *const m = &c->set->models[i / 2];
+        ganz_service_stats t;
+        char labels[128];
+        ganz_service_get_stats(i % 2 ? m->rich : m->plain, &t);
+        snprintf(labels, sizeof labels, "{pair=\"%s-%s\",results=\"%s\"}", m->source, m->target,
+                 i % 2 ? "many" : "one");
+        buffer_printf(&c->out, "ganz_sentences_total%s %lld\nganz_batches_total%s %lld\n", labels, t.lines, labels,
+                      t.batches);
+        buffer_printf(&c->out, "ganz_source_tokens_total%s %lld\nganz_queue_sentences%s %lld\n", labels,
+                      t.source_tokens, labels, t.lines_waiting);
+        buffer_printf(&c->out, "ganz_queue_seconds_total%s %.6f\nganz_translate_seconds_total%s %.6f\n", labels,
+                      t.queue_seconds, labels, t.work_seconds);
+        if (i % 2 == 0)
+            buffer_printf(&c->out, "ganz_model_info{pair=\"%s-%s\",bits=\"%d\"} 1\n", m->source, m->target,
+                          m->facts.bits);
+    }
+}
+
+void run_metrics(call *c)
+{
+    server *const s = c->server;
+    size_t routes;
+    http_stats h;
+    if (!s->options.metrics) {
+        call_fail(c, 404, "there is nothing at this address");
+        return;
+    }
+    route_number(c->route, &routes);
+    pthread_mutex_lock(&s->lock);
+    const metrics m = s->metrics;
+    pthread_mutex_unlock(&s->lock);
+    metrics_write(&m, route_path, routes, &c->out);
+    http_get_stats(s->http, &h);
+    buffer_printf(&c->out, "ganz_connections %d\nganz_requests_waiting %d\nganz_requests_running %d\n", h.connections,
+                  h.waiting, h.running);
+    buffer_printf(&c->out, "ganz_uptime_seconds %.0f\n", http_seconds() - s->began);
+    put_services(c);
+    call_reply_as(c, 200, "text/plain; version=0.0.4; charset=utf-8");
+}
+
 /* ---- requests ----------------------------------------------------------------------------------- */
+
+/* The key of a request: a header, or a parameter; "" if there is none. */
+static const char *key_of(const call *c)
+{
+    const char *const header = http_find_header(http_head_of(c->x), "authorization");
+    if (header) return strchr(header, ' ') ? strchr(header, ' ') + 1 : header;
+    const char *const key = params_text(&c->p, "api_key"), *const token = params_text(&c->p, "token");
+    return key ? key : token ? token : "";
+}
+
+/* Whether the request may be answered; false after a refusal. */
+static bool check_key(call *c)
+{
+    server *const s = c->server;
+    const char *const key = key_of(c);
+    if (c->route->flags & ROUTE_OPEN) return true;
+    pthread_mutex_lock(&s->lock);
+    const bool fine = !s->keys || keys_know(s->keys, key, &c->client);
+    pthread_mutex_unlock(&s->lock);
+    if (fine) return true;
+    if (c->route->flags & ROUTE_DEEPL) call_fail(c, 403, "Authorization failed.");
+    else if (*key) call_fail(c, 403, "Invalid API key");
+    else call_fail(c, 400, "Invalid request: this server needs an API key; ask its owner for one");
+    return false;
+}
 
 static void on_request(void *context, http_exchange *x)
 {
@@ -157,7 +278,7 @@ static void on_request(void *context, http_exchange *x)
     http_add_header(x, "X-Content-Type-Options", "nosniff");
     const bool page = c.route->flags & ROUTE_PAGE;
     if (page || params_read(&c.p, head->query, http_find_header(head, "content-type"), body, bytes, &why))
-        c.route->run(&c);
+        page || check_key(&c) ? c.route->run(&c) : (void)0;
     else call_fail(&c, 400, "%s", why);
     params_close(&c.p);
     buffer_free(&c.out);
@@ -173,16 +294,8 @@ static void say(const server *s, const char *format, const char *what)
     if (s->options.say) s->options.say(s->options.context, text);
 }
 
-static ganz_status open_parts(server *s, ganz_error *err)
+static ganz_status open_http(server *s, const int *sockets, int count, ganz_error *err)
 {
-    const models_options m = {s->options.models, s->options.model_count, s->options.beam, s->options.workers};
-    int sockets[SOCKETS_MOST];
-    char where[512];
-    ganz_status status = models_open(&s->models, &m, err);
-    if (status != GANZ_OK) return status;
-    const int count = server_sockets(&s->options, sockets, where, err);
-    if (count < 0) return err->status;
-    s->any_host = s->options.unix_path;
     const http_options h = {.sockets = sockets,
                             .socket_count = count,
                             .threads = THREADS,
@@ -192,9 +305,38 @@ static ganz_status open_parts(server *s, ganz_error *err)
                             .request = on_request,
                             .finished = on_finished,
                             .context = s};
-    status = http_open(&s->http, &h, err);
-    if (status == GANZ_OK) say(s, "listening on %s", where);
-    return status;
+    return http_open(&s->http, &h, err);
+}
+
+static ganz_status open_models(server *s, ganz_error *err)
+{
+    const server_options *const o = &s->options;
+    const models_options m = {o->models, o->model_count, o->beam, o->workers};
+    ganz_status status = o->keys_path ? keys_open(&s->keys, o->keys_path, err) : GANZ_OK;
+    if (status == GANZ_OK) status = models_open(&s->models, &m, err);
+    if (status == GANZ_OK) status = glossaries_open(&s->glossaries, err);
+    return status == GANZ_OK ? files_open(&s->files, DOCUMENT_THREADS, err) : status;
+}
+
+/* Sockets come first, because files are out of reach once the sandbox is closed, and that comes before all threads. */
+static ganz_status open_parts(server *s, ganz_error *err)
+{
+    int sockets[SOCKETS_MOST];
+    char where[512];
+    const int count = server_sockets(&s->options, sockets, where, err);
+    if (count < 0) return err->status;
+    s->any_host = s->options.unix_path;
+    const bool no_files = s->options.sandbox && sandbox_files(&s->options);
+    ganz_status status = open_models(s, err);
+    if (status == GANZ_OK) status = open_http(s, sockets, count, err);
+    if (!s->http)
+        for (int i = 0; i < count; i++) close(sockets[i]);
+    if (status != GANZ_OK) return status;
+    const bool no_calls = s->options.sandbox && sandbox_calls();
+    if (s->options.sandbox && !(no_files && no_calls))
+        say(s, "%s", "this system has no Landlock or seccomp: running without a sandbox");
+    say(s, "listening on %s", where);
+    return GANZ_OK;
 }
 
 ganz_status server_open(server **srv, const server_options *options, ganz_error *err)
@@ -205,6 +347,7 @@ ganz_status server_open(server **srv, const server_options *options, ganz_error 
         return GANZ_ENOMEM;
     }
     s->options = *options;
+    s->began = http_seconds();
     pthread_mutex_init(&s->lock, NULL);
     const ganz_status status = open_parts(s, err);
     if (status != GANZ_OK) server_close(srv);
@@ -215,9 +358,24 @@ ganz_status server_run(server *s, ganz_error *err) { return http_run(s->http, s-
 
 void server_stop(server *s) { http_stop(s->http); }
 
+static ganz_status reload_keys(server *s, ganz_error *err)
+{
+    keys *fresh;
+    if (!s->options.keys_path) return GANZ_OK;
+    const ganz_status status = keys_open(&fresh, s->options.keys_path, err);
+    if (status != GANZ_OK) return status;
+    pthread_mutex_lock(&s->lock);
+    keys *old = s->keys;
+    s->keys = fresh;
+    pthread_mutex_unlock(&s->lock);
+    keys_close(&old);
+    return GANZ_OK;
+}
+
 ganz_status server_reload(server *s, ganz_error *err)
 {
-    const ganz_status status = models_reload(s->models, err);
+    ganz_status status = models_reload(s->models, err);
+    if (status == GANZ_OK) status = reload_keys(s, err);
     if (status == GANZ_OK) say(s, "%s", "the models are open anew");
     else say(s, "the models stay as they were: %s", err->message);
     return status;
@@ -229,7 +387,10 @@ void server_close(server **srv)
     *srv = NULL;
     if (!s) return;
     http_close(&s->http);
+    files_close(&s->files);
+    glossaries_close(&s->glossaries);
     models_close(&s->models);
+    keys_close(&s->keys);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }

@@ -5,6 +5,10 @@
 #include <pthread.h>
 
 #include "call.h"
+#include "files.h"
+#include "glossaries.h"
+#include "keys.h"
+#include "metrics.h"
 
 enum { REQUESTS_MOST = 4096, SOCKETS_MOST = 16 };
 
@@ -21,8 +25,12 @@ struct server {
     models *models;
     http_server *http;
     bool any_host; /* no name of a host is wrong: a Unix socket */
-    struct keys *keys;
+    files *files;
+    glossaries *glossaries;
+    double began;
     pthread_mutex_t lock; /* of what follows */
+    keys *keys;           /* NULL: nobody needs one */
+    metrics metrics;
     guest *guests[REQUESTS_MOST];
     int guest_count;
 };
@@ -33,6 +41,9 @@ int server_sockets(const server_options *o, int sockets[SOCKETS_MOST], char text
 
 /* The route of a head; NULL: none. *allowed: the methods that there are for its path. */
 const route *find_route(const http_head *head, unsigned *allowed, const char **rest);
+
+size_t route_number(const route *r, size_t *count); /* of `count` routes */
+const char *route_path(size_t number);
 
 /* Whether Host and Origin are those of this server's own pages and programs; else the status that refuses, and *why. */
 int server_check_origin(const server *s, const http_exchange *x, const char **why);

@@ -1,9 +1,13 @@
 """Tests of `ganz serve`: test_serve.py GANZ. Expected translations are what `ganz translate` says."""
 import json
+import signal
 import subprocess
 import sys
+import threading
+import time
 
-from server import Server, multipart
+from hostile import REQUESTS
+from server import Server, multipart, read_reply, wait_until
 
 GANZ = sys.argv[1]
 
@@ -96,12 +100,253 @@ def check_errors(s):
     equal("405", s.get("/translate")[0], 405)
 
 
-def main():
+def check_hostile(s):
+    for name, data, statuses in REQUESTS:
+        got = s.raw(data)
+        head, _, body = got.partition(b"\r\n\r\n")
+        assert got.count(b"\r\nServer: ganz\r\n") == 1, f"{name}: {got!r}"
+        assert int(head.split()[1]) in statuses, f"{name}: {got!r}"
+        assert b"Connection: close" in head, f"{name}: {got!r}"
+        assert list(json.loads(body)) == ["error"], f"{name}: {got!r}"
+
+
+def check_connections(s):
+    def one(path):
+        return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    with s.connect() as c:  # kept alive, and two requests at once are answered in turn
+        c.sendall(one("/health") + one("/version"))
+        got = b""
+        while b'"version"' not in got:
+            got += c.recv(65536)
+        assert got.index(b'"status"') < got.index(b'"version"') and got.count(b"200 OK") == 2, got
+        for byte in one("/health"):
+            c.sendall(bytes([byte]))
+        equal("byte by byte", read_reply(c)[0], 200)
+    with s.connect() as c:  # a client that waits to be asked for the body
+        body = json.dumps({"q": "Good morning", "source": "en", "target": "de"}).encode()
+        c.sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                  b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body))
+        equal("100", c.recv(4096), b"HTTP/1.1 100 Continue\r\n\r\n")
+        c.sendall(body)
+        equal("after it", read_reply(c)[0], 200)
+    status, headers, body = s.ask("HEAD", "/languages")
+    equal("HEAD", (status, body, int(headers["content-length"]) > 10), (200, b"", True))
+    status, headers, _ = s.ask("GET", "/")
+    assert headers["content-type"].startswith("text/html") and "default-src 'none'" in headers["content-security-policy"]
+    equal("ETag", s.ask("GET", "/", headers={"If-None-Match": headers["etag"]})[0], 304)
+    equal("no way out of the page", s.get("/ganz/page/../../etc/passwd")[0], 404)
+    status, _, body = s.ask("GET", "/languages", b"api_key=x", {"Content-Type": "application/x-www-form-urlencoded"})
+    equal("GET with a body", status, 200)
+
+
+def check_origins(s):
+    fields = {"q": "Good morning", "source": "en", "target": "de"}
+    for headers, status in [({"Host": "evil.example"}, 403), ({"Host": "localhost"}, 200), ({"Host": "[::1]:5000"}, 200),
+                            ({"Origin": "https://evil.example"}, 403), ({"Origin": "null"}, 403),
+                            ({"Origin": f"http://127.0.0.1:{s.port}"}, 200),
+                            ({"Origin": "chrome-extension://abcdef"}, 200)]:
+        equal(headers, s.json("/translate", fields, headers)[0], status)
+
+
+def check_deepl(s):
+    want = translate(HELLO)
+    status, answer = s.json("/v2/translate", {"text": [HELLO, "Good morning"], "target_lang": "DE"})
+    equal("texts", (status, [t["text"] for t in answer["translations"]]), (200, [want, translate("Good morning")]))
+    equal("facts", (answer["translations"][0]["detected_source_language"],
+                    answer["translations"][0]["billed_characters"]), ("EN", len(HELLO)))
+    status, answer = s.form("/v2/translate", {"text": [HELLO, "Good morning"], "target_lang": "DE", "source_lang": "EN"})
+    equal("a form", [t["text"] for t in answer["translations"]], [want, translate("Good morning")])
+    status, answer = s.json("/v2/translate", {"text": ['Press <x id="1"></x> or <y>the button</y> now.'],
+                                              "target_lang": "DE", "tag_handling": "xml", "ignore_tags": ["x", "y"]})
+    text = answer["translations"][0]["text"]
+    assert text.count('<x id="1"></x>') == 1 and text.count("<y>the button</y>") == 1 and "ganz" not in text, text
+    status, _, body = s.ask("GET", "/v2/languages", b"type=target", {"Content-Type": "application/x-www-form-urlencoded"})
+    equal("languages", [x["language"] for x in json.loads(body)], ["DE", "EN-GB", "EN-US"])
+    equal("wrong language", s.json("/v2/translate", {"text": ["a"], "target_lang": "XX"}),
+          (400, {"message": "Bad request. Reason: Value for 'target_lang' not supported."}))
+    status, made = s.json("/v2/glossaries", {"name": "words", "source_lang": "en", "target_lang": "de",
+                                             "entries": 'cat,Kater\n"big ""dog""",Hund\n', "entries_format": "csv"})
+    equal("a glossary", (status, made["entry_count"]), (201, 2))
+    path = "/v2/glossaries/" + made["glossary_id"]
+    equal("its entries", s.ask("GET", path + "/entries")[2].decode(), 'cat\tKater\nbig "dog"\tHund\n')
+    status, answer = s.json("/v2/translate", {"text": ["The cat sleeps."], "source_lang": "EN", "target_lang": "DE",
+                                              "glossary_id": made["glossary_id"]})
+    assert "Kater" in answer["translations"][0]["text"], answer
+    equal("removed", (s.ask("DELETE", path)[0], s.get(path)[0]), (204, 404))
+
+
+def check_files(s):
+    text = "Hello world.\n\nThis is a file.\n".encode()
+    kind, body = multipart({"source": "en", "target": "de"}, [("file", "a.txt", text)])
+    status, _, answer = s.ask("POST", "/translate_file", body, {"Content-Type": kind})
+    equal("file", status, 200)
+    url = json.loads(answer)["translatedFileUrl"]
+    status, headers, got = s.ask("GET", url[url.index("/download_file"):])
+    equal("its translation", (status, got.decode()), (200, translate(text.decode())))
+    assert "a_de.txt" in headers["content-disposition"], headers
+    kind, body = multipart({"target_lang": "DE"}, [("file", "file", b"<p>Good <b>morning</b>.</p>")])
+    made = json.loads(s.ask("POST", "/v2/document", body, {"Content-Type": kind})[2])
+    path, key = "/v2/document/" + made["document_id"], {"document_key": made["document_key"]}
+    assert wait_until(lambda: s.json(path, key)[1]["status"] == "done")
+    equal("a stream's format is seen", s.ask("POST", path + "/result", json.dumps(key).encode(),
+                                             {"Content-Type": "application/json"})[2].decode(),
+          translate("<p>Good <b>morning</b>.</p>", "en-de", "--format", "html"))
+    equal("another's key", s.json(path, {"document_key": "0" * 32})[0], 404)
+    kind, body = multipart({"source": "en", "target": "de"}, [("file", "a.bin", bytes(range(256)))])
+    equal("no document", s.ask("POST", "/translate_file", body, {"Content-Type": kind})[0], 400)
+
+
+def check_small(s):
+    want = translate("Good morning")
+    equal("imme", s.json("/imme", {"text_list": ["Good morning"], "source_lang": "auto", "target_lang": "de"}),
+          (200, {"translations": [{"detected_source_lang": "en", "text": want}]}))
+    equal("kiss", s.json("/kiss", {"text": "Good morning", "from": "en", "to": "de"})[1]["text"], want)
+    equal("kiss", s.json("/kiss", {"texts": ["Good morning"], "from": "en", "to": "de"})[1]["translations"],
+          [{"text": want, "src": "en"}])
+    equal("deeplx", s.json("/translate", {"text": "Good morning", "source_lang": "EN", "target_lang": "DE"})[1]["data"],
+          want)
+
+
+def check_hanging_up(s):
+    """A client that goes away gets nothing translated: the sentence counter stays where it was, or nearly."""
+    def sentences():
+        text = s.ask("GET", "/metrics")[2].decode()
+        return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("ganz_sentences_total"))
+    text = " ".join(f"This is sentence number {i} of a very long text." for i in range(1000))
+    body = json.dumps({"q": text, "source": "en", "target": "de"}).encode()
+    before = sentences()
+    with s.connect() as c:
+        c.sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                  b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        assert wait_until(lambda: sentences() > before)
+    assert wait_until(lambda: "ganz_requests_running 1\n" in s.ask("GET", "/metrics")[2].decode(), 20)
+    assert sentences() - before < 900, sentences() - before
+
+
+CANARY = "Zwiebelfisch"
+
+
+def check_canary(s):
+    for path in ("/translate", "/detect", "/ganz/translate", "/v2/translate", "/imme", "/kiss", "/deeplx", "/nothing"):
+        for fields in ({"q": CANARY, "source": "de", "target": "en"}, {"text": CANARY, "target_lang": "EN", "to": "en"},
+                       {"q": CANARY, "source": CANARY, "target": CANARY}):
+            s.json(path, fields)
+            s.form(path + "?q=" + CANARY, fields)
+    assert CANARY not in s.ask("GET", "/metrics")[2].decode()
+
+
+def check_overload():
+    """Refused by their heads, before their bodies are sent, with a time to come back."""
+    with Server(GANZ, "--max-requests", "1", "--metrics") as s:
+        text = " ".join(f"This is sentence number {i} of a long text." for i in range(300))
+        body = json.dumps({"q": text, "source": "en", "target": "de"}).encode()
+        head = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        with s.connect(60) as first, s.connect() as second:
+            first.sendall(head % len(body) + body)
+            assert wait_until(lambda: "ganz_requests_running 2\n" in s.ask("GET", "/metrics")[2].decode())
+            second.sendall(head % len(body))
+            status, headers, _ = read_reply(second)
+            equal("the second", (status, int(headers["retry-after"]) >= 1), (503, True))
+            equal("small requests", s.get("/health")[0], 200)
+            equal("the first", read_reply(first)[0], 200)
+
+
+def check_keys():
+    with open("keys", "w") as f:
+        f.write("# whose\nfirst-key  somebody\nsecond-key\n")
+    fields = {"q": "Good morning", "source": "en", "target": "de"}
+    with Server(GANZ, "--keys", "keys") as s:
+        equal("none", s.json("/translate", fields)[0], 400)
+        equal("wrong", s.json("/translate", {**fields, "api_key": "first"}), (403, {"error": "Invalid API key"}))
+        equal("right", s.json("/translate", {**fields, "api_key": "first-key"})[0], 200)
+        deepl = {"text": ["Good morning"], "target_lang": "DE"}
+        equal("DeepL, wrong", s.json("/v2/translate", deepl, {"Authorization": "DeepL-Auth-Key x"})[0], 403)
+        equal("DeepL, right", s.json("/v2/translate", deepl, {"Authorization": "DeepL-Auth-Key second-key"})[0], 200)
+        equal("languages need none", s.get("/languages")[0], 200)
+
+
+def check_ends():
+    """What was accepted is answered after SIGTERM and through SIGHUP, once."""
+    answers, wrong = [], []
     with Server(GANZ) as s:
-        for check in (check_encodings, check_texts, check_page_interface, check_errors):
+        want = {"translatedText": translate(HELLO)}
+
+        def client(count):
+            for _ in range(count):
+                try:
+                    answer = s.json("/translate", {"q": HELLO, "source": "en", "target": "de"})
+                except ConnectionError as e:  # not accepted any more
+                    wrong.append(str(e))
+                    return
+                answers.append(answer)
+        threads = [threading.Thread(target=client, args=(10,)) for _ in range(8)]
+        for t in threads:
+            t.start()
+        for _ in range(3):
+            time.sleep(0.05)
+            s.process.send_signal(signal.SIGHUP)
+        for t in threads:
+            t.join()
+        equal("answers", (len(answers), wrong), (80, []))
+        assert all(a == (200, want) for a in answers), answers
+        connections = [s.connect(60) for _ in range(20)]
+        body = json.dumps({"q": HELLO, "source": "en", "target": "de"}).encode()
+        for c in connections:
+            c.sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                      b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        time.sleep(0.02)
+        s.process.send_signal(signal.SIGTERM)
+        for c in connections:
+            status, _, got = read_reply(c)
+            equal("after SIGTERM", (status, json.loads(got)), (200, want))
+            c.close()
+    equal("exit", s.process.returncode, 0)
+
+
+def check_unix():
+    import socket
+    process = subprocess.Popen([GANZ, "serve", "--unix", "socket", "--model", "en-de"], stderr=subprocess.PIPE)
+    assert b"listening on socket" in process.stderr.readline()
+    with socket.socket(socket.AF_UNIX) as c:
+        c.connect("socket")
+        c.sendall(b"GET /health HTTP/1.1\r\nHost: translate.example\r\n\r\n")
+        equal("a Unix socket", read_reply(c)[0], 200)
+    process.terminate()
+    equal("exit", process.wait(20), 0)
+
+
+def check_passed_socket():
+    """As systemd does it: descriptor 3 listens."""
+    import socket
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        code = ("import os,sys;os.dup2(int(sys.argv[2]),3);os.set_inheritable(3,True);"
+                "os.environ.update(LISTEN_PID=str(os.getpid()),LISTEN_FDS='1');"
+                "os.execv(sys.argv[1],[sys.argv[1],'serve','--model','en-de'])")
+        process = subprocess.Popen([sys.executable, "-c", code, GANZ, str(listener.fileno())],
+                                   pass_fds=[listener.fileno()], stderr=subprocess.PIPE)
+        with socket.create_connection(("127.0.0.1", port), 30) as c:
+            c.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            equal("a passed socket", read_reply(c)[0], 200)
+        process.terminate()
+        equal("exit", process.wait(20), 0)
+
+
+def main():
+    with Server(GANZ, "--log", "--metrics") as s:
+        for check in (check_encodings, check_texts, check_page_interface, check_errors, check_hostile, check_connections,
+                      check_origins, check_deepl, check_files, check_small, check_hanging_up, check_canary):
             check(s)
             print("fine:", check.__name__)
     equal("exit", s.process.returncode, 0)
+    log = [line for line in s.lines if line.startswith("{")]
+    assert len(log) > 50 and all(json.loads(line)["route"] for line in log), log[:3]
+    assert not any(CANARY in line for line in s.lines), "the log holds what was translated"
+    for check in (check_overload, check_keys, check_ends, check_unix, check_passed_socket):
+        check()
+        print("fine:", check.__name__)
 
 
 main()

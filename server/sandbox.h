@@ -1,0 +1,13 @@
+/* What a server gives up once it is open: all files but those it may read again, and all calls of the system that it
+ * has no use for. */
+#ifndef GANZ_SERVER_SANDBOX_H
+#define GANZ_SERVER_SANDBOX_H
+
+#include "server.h"
+
+/* To be called before the first thread is made, sockets being open. Returns whether the kernel took it. */
+bool sandbox_files(const server_options *o);
+/* To be called when all is open; for all threads. */
+bool sandbox_calls(void);
+
+#endif
