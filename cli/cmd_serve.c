@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "server/server.h"
@@ -53,10 +54,7 @@ static void *wait_for_signals(void *context)
             server_reload(l->server, &err);
             continue;
         }
-        if (l->signal) { /* the second one: at once */
-            signal(number, SIG_DFL);
-            raise(number);
-        }
+        if (l->signal) _exit(128 + number); /* the second one: at once */
         l->signal = number;
         say(NULL, "stopping once all that was accepted is answered");
         server_stop(l->server);
@@ -134,6 +132,7 @@ int cli_run_serve(int argc, char **argv)
         {"unix", 0, CLI_TEXT, &o.unix_path, "FILE", "listen on a Unix socket instead", 0, 0},
         {"allow-host", 0, CLI_LIST, &hosts, "NAME", "names that requests may call this server, beside localhost", 0, 0},
         {"cors", 0, CLI_TEXT, &o.cors, "ORIGIN", "a site whose pages may ask, or * for all", 0, 0},
+        {"trust-proxy", 0, CLI_FLAG, &o.trust_proxy, NULL, "who asks is who the proxy on this machine says", 0, 0},
         {"keys", 0, CLI_TEXT, &o.keys_path, "FILE", "API keys, one a line, one of which a request needs", 0, 0},
         {"metrics", 0, CLI_FLAG, &o.metrics, NULL, "answer /metrics with counters", 0, 0},
         {"log", 0, CLI_FLAG, &o.log, NULL, "a line of JSON on standard error for each request, without its text", 0, 0},

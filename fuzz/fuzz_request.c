@@ -101,7 +101,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (status == 0) {
         expect_head(&head);
         if (head.chunked) try_chunks(&head, text + end, bytes - end);
-        else try_params(&head, text + end, head.has_length && head.length < bytes - end ? (size_t)head.length : bytes - end);
+        else
+            try_params(&head, text + end,
+                       head.has_length && head.length < bytes - end ? (size_t)head.length : bytes - end);
     }
     buffer_free(&copy);
     return 0;

@@ -186,9 +186,16 @@ void run_detect(call *c)
         call_fail(c, 400, "Invalid request: missing q parameter");
         return;
     }
-    const detection d = call_detect(c, q->text, q->bytes);
+    ganz_guess guesses[3];
+    const size_t count = ganz_detect(c->set->detector, q->text, q->bytes, guesses, 3);
     buffer_put(&c->out, "[");
-    put_detected(&c->out, &d);
+    for (size_t i = 0; i < count; i++) {
+        detection d = {.confidence = 100 * guesses[i].confidence};
+        snprintf(d.code, sizeof d.code, "%s", guesses[i].language);
+        if (i > 0) buffer_put(&c->out, ",");
+        put_detected(&c->out, &d);
+    }
+    if (count == 0) buffer_put(&c->out, "{\"confidence\":0.0,\"language\":\"en\"}");
     buffer_put(&c->out, "]");
     call_reply(c, 200);
 }

@@ -72,6 +72,16 @@ static bool has_pair(const model_set *set, const server_model *m)
     return false;
 }
 
+static ganz_status open_detector(model_set *s, ganz_error *err)
+{
+    char sources[MODELS_MOST * LANGUAGE_BYTES] = "";
+    for (int i = 0; i < s->count; i++) {
+        strcat(sources, s->models[i].source);
+        strcat(sources, " ");
+    }
+    return ganz_detector_open(&s->detector, sources, err);
+}
+
 ganz_status model_set_open(model_set **set, const models_options *o, ganz_error *err)
 {
     model_set *const s = *set = calloc(1, sizeof *s);
@@ -86,6 +96,7 @@ ganz_status model_set_open(model_set **set, const models_options *o, ganz_error 
         if (status == GANZ_OK && has_pair(s, m))
             status = fail(err, GANZ_EINVAL, "two models translate the pair of %.300s: name one of them", o->paths[i]);
     }
+    if (status == GANZ_OK) status = open_detector(s, err);
     if (status == GANZ_OK) return GANZ_OK;
     model_set_release(s);
     *set = NULL;
@@ -113,6 +124,7 @@ void model_set_release(model_set *set)
         ganz_model_close(&m->model);
         free(m->path);
     }
+    ganz_detector_close(&set->detector);
     free(set);
 }
 

@@ -2,6 +2,7 @@
 #ifndef GANZ_SERVER_MODELS_H
 #define GANZ_SERVER_MODELS_H
 
+#include "ganz/detect.h"
 #include "ganz/document.h"
 #include "ganz/inspect.h"
 #include "ganz/service.h"
@@ -21,6 +22,7 @@ typedef struct server_model {
 typedef struct model_set {
     server_model models[MODELS_MOST];
     int count, beam;
+    ganz_detector *detector; /* of the source languages */
     long holders;
 } model_set;
 

@@ -83,27 +83,44 @@ static double expected_wait(server *s)
     return most;
 }
 
+/* Who asks, as a number; *far: not this machine. Behind a proxy it is who the proxy says, the last of a list. */
+static uint64_t find_client(const server *s, const http_exchange *x, bool *far)
+{
+    const char *const list = http_find_header(http_head_of(x), "x-forwarded-for");
+    *far = !http_is_local(x);
+    if (!s->options.trust_proxy || *far || !list || !*list) return http_client(x);
+    const char *const comma = strrchr(list, ',');
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (const char *p = comma ? comma + 1 : list; *p; p++)
+        if (*p != ' ') hash = (hash ^ (unsigned char)*p) * UINT64_C(1099511628211);
+    *far = true;
+    return UINT64_C(1) << 63 | hash >> 2;
+}
+
 /* The status that refuses one request more, or 0. */
 static int check_room(server *s, const http_exchange *x, double *wait)
 {
+    bool far;
+    const uint64_t client = find_client(s, x, &far);
     int same = 0, large = 0;
     *wait = expected_wait(s);
     pthread_mutex_lock(&s->lock);
     for (int i = 0; i < s->guest_count; i++) {
-        same += s->guests[i]->client == http_client(x);
+        same += s->guests[i]->client == client;
         large += !(s->guests[i]->route->flags & ROUTE_SMALL);
     }
     const bool full = large >= s->options.max_requests;
     pthread_mutex_unlock(&s->lock);
-    if (!http_is_local(x) && same >= REQUESTS_A_CLIENT) return 429;
+    if (far && same >= REQUESTS_A_CLIENT) return 429;
     return full || *wait > s->options.max_wait ? 503 : 0;
 }
 
 static bool add_guest(server *s, http_exchange *x, const route *r, const char *rest)
 {
+    bool far;
     guest *const g = calloc(1, sizeof *g);
     if (!g || strlen(rest) >= sizeof g->rest) return free(g), false;
-    *g = (guest){.client = http_client(x), .route = r, .began = http_seconds()};
+    *g = (guest){.client = find_client(s, x, &far), .route = r, .began = http_seconds()};
     strcpy(g->rest, rest);
     *http_user(x) = g;
     pthread_mutex_lock(&s->lock);
@@ -269,7 +286,7 @@ static void on_request(void *context, http_exchange *x)
     server *const s = context;
     const guest *const g = *http_user(x);
     const http_head *const head = http_head_of(x);
-    call c = {.server = s, .x = x, .route = g->route, .rest = g->rest, .client = http_client(x)};
+    call c = {.server = s, .x = x, .route = g->route, .rest = g->rest, .client = g->client};
     const char *why;
     size_t bytes;
     char *const body = http_body(x, &bytes);

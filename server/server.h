@@ -23,6 +23,7 @@ typedef struct server_options {
     double max_wait;       /* requests that would wait longer before their turn are refused */
     int max_requests;      /* at once; 0: the usual */
     bool metrics, log, sandbox;
+    bool trust_proxy; /* who asks is the last of X-Forwarded-For, when it comes from this machine */
     void (*say)(void *context, const char *sentence); /* what a person should know: addresses, reloads, the end */
     void (*write_log)(void *context, const char *line, size_t bytes);
     void *context;

@@ -16,6 +16,7 @@ class Server:
         self.process = subprocess.Popen(
             [ganz, "serve", "--port", "0", "--threads", "2", *options], stderr=subprocess.PIPE, env=env)
         self.lines = []
+        self.stopped = False
         self.port = None
         while self.port is None:
             line = self.process.stderr.readline().decode()
@@ -30,14 +31,19 @@ class Server:
         return self
 
     def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+        self.stop()
         try:
             self.process.wait(30)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
         self.lines += self.process.stderr.read().decode(errors="replace").splitlines(True)
+
+    def stop(self):
+        """Asks it to end, once: a second time would end it at once."""
+        if not self.stopped and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        self.stopped = True
 
     def connect(self, timeout=20):
         return socket.create_connection(("127.0.0.1", self.port), timeout)

@@ -1,4 +1,5 @@
 """Tests of `ganz serve`: test_serve.py GANZ. Expected translations are what `ganz translate` says."""
+import functools
 import json
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from server import Server, multipart, read_reply, wait_until
 GANZ = sys.argv[1]
 
 
+@functools.lru_cache(maxsize=None)
 def translate(text, pair="en-de", *options):
     """What the program says."""
     done = subprocess.run([GANZ, "translate", "-q", "--model", pair, *options], input=text.encode(),
@@ -218,8 +220,8 @@ def check_hanging_up(s):
     with s.connect() as c:
         c.sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                   b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        assert wait_until(lambda: sentences() > before)
-    assert wait_until(lambda: "ganz_requests_running 1\n" in s.ask("GET", "/metrics")[2].decode(), 20)
+        assert wait_until(lambda: sentences() > before, 60)
+    assert wait_until(lambda: "ganz_requests_running 1\n" in s.ask("GET", "/metrics")[2].decode(), 60)
     assert sentences() - before < 900, sentences() - before
 
 
@@ -295,7 +297,7 @@ def check_ends():
             c.sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                       b"Content-Length: %d\r\n\r\n" % len(body) + body)
         time.sleep(0.02)
-        s.process.send_signal(signal.SIGTERM)
+        s.stop()
         for c in connections:
             status, _, got = read_reply(c)
             equal("after SIGTERM", (status, json.loads(got)), (200, want))
