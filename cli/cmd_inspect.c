@@ -178,6 +178,15 @@ static void print_bits(const char *label, int bits)
     else printf("  %-11s float\n", label);
 }
 
+static void print_labels(const job *j)
+{
+    const ganz_vocab *const vocab = ganz_model_vocab(j->model);
+    const char *label = ganz_vocab_label(vocab, 0);
+    if (label) fputs("  labels     ", stdout);
+    for (int i = 1; label; label = ganz_vocab_label(vocab, i++)) printf(" %s", label);
+    if (ganz_vocab_label(vocab, 0)) putchar('\n');
+}
+
 static void print_facts(const job *j)
 {
     const ganz_model_facts *const f = &j->facts;
@@ -187,7 +196,11 @@ static void print_facts(const job *j)
     printf("  network     %d + %d layers, width %d, feed-forward %d, %d heads\n", f->encoder_layers, f->decoder_layers,
            f->width, f->ffn, f->heads);
     printf("  parameters  %s\n", commas(f->parameters, number));
-    printf("  vocabulary  %s entries\n", commas(f->vocabulary, number));
+    printf("  vocabulary  %s entries", commas(f->vocabulary, number));
+    if (f->source_vocabulary != f->vocabulary) printf(", %s of sources", commas(f->source_vocabulary, number));
+    printf(" (%s)\n", ganz_vocab_kind_name(ganz_model_vocab(j->model)));
+    print_labels(j);
+    if (f->search[0]) print_fact("search", f->search);
     printf("  lengths     input up to %d tokens, output up to %d\n", f->longest_input, f->longest_output);
     if (f->kind[0]) print_fact("kind", f->kind);
     if (f->source_language && f->target_language)
@@ -296,13 +309,8 @@ static void print_text(const job *j)
 
 /* ---- JSON --------------------------------------------------------------------------------------- */
 
-static void json_text(const char *key, const char *text)
+static void json_string(const char *text)
 {
-    printf("\"%s\":", key);
-    if (!text) {
-        fputs("null", stdout);
-        return;
-    }
     putchar('"');
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
         if (*c == '"' || *c == '\\') putchar('\\');
@@ -310,6 +318,13 @@ static void json_text(const char *key, const char *text)
         else putchar(*c);
     }
     putchar('"');
+}
+
+static void json_text(const char *key, const char *text)
+{
+    printf("\"%s\":", key);
+    if (text) json_string(text);
+    else fputs("null", stdout);
 }
 
 static void json_codes(const char *key, const ganz_code_facts *c)
@@ -338,6 +353,17 @@ static void json_product(const job *j, const row *r)
     putchar('}');
 }
 
+static void json_labels(const job *j)
+{
+    const char *label;
+    fputs("\"labels\":[", stdout);
+    for (int i = 0; (label = ganz_vocab_label(ganz_model_vocab(j->model), i)); i++) {
+        if (i > 0) putchar(',');
+        json_string(label);
+    }
+    fputs("],", stdout);
+}
+
 static void print_json(const job *j)
 {
     const ganz_model_facts *const f = &j->facts;
@@ -354,6 +380,10 @@ static void print_json(const job *j)
            f->longest_input, f->longest_output, f->parameters, f->bits, f->input_bits, f->attention_bits, f->bias_bits,
            f->float_lookup ? "true" : "false", f->row_scales ? "true" : "false", f->dynamic_bits);
     if (f->kind[0]) json_text("kind", f->kind), putchar(',');
+    json_text("tokenizer", ganz_vocab_kind_name(ganz_model_vocab(j->model)));
+    putchar(',');
+    json_labels(j);
+    if (f->search[0]) json_text("search", f->search), putchar(',');
     if (f->exceptions[0]) json_text("exceptions", f->exceptions), putchar(',');
     json_text("source_language", f->source_language);
     putchar(',');
@@ -375,7 +405,11 @@ static void print_vocab(const job *j)
 {
     size_t bytes;
     const char *const text = ganz_vocab_file(ganz_model_vocab(j->model), &bytes);
-    fwrite(text, 1, bytes, stdout);
+    if (text) fwrite(text, 1, bytes, stdout);
+    else
+        fputs(
+            "ganz inspect: the vocabulary is no text file; ganz prepare and ganz encode take the model itself as --vocab\n",
+            stderr);
 }
 
 /* ---- the command -------------------------------------------------------------------------------- */
@@ -405,7 +439,7 @@ int cli_run_inspect(int argc, char **argv)
     long long beam = j.options.beam;
     const cli_option options[] = {
         {"audit", 'a', CLI_TEXT, &j.audit_path, "TEXT", "translate this text and show what the products did", 0, 0},
-        {"beam", 'b', CLI_INT, &beam, "N", "of that translation", 1, 64},
+        {"beam", 'b', CLI_INT, &beam, "N", "of that translation; 0: as the model says, mostly 4", 0, 64},
         {"vocab", 'v', CLI_FLAG, &j.vocab, NULL, "print the vocabulary alone", 0, 0},
         {"json", 0, CLI_FLAG, &j.json, NULL, "JSON output, all digits", 0, 0},
         {"quiet", 'q', CLI_FLAG, &j.quiet, NULL, "no progress", 0, 0},

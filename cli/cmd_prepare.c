@@ -164,7 +164,7 @@ static int prepare(const cli_mixture *s, const char *vocab_path, const char *out
     ganz_vocab *vocab = NULL;
     cli_progress progress;
     ganz_prepare_counts *const counts = calloc((size_t)s->count, sizeof *counts);
-    ganz_status status = counts ? ganz_vocab_open(&vocab, vocab_path, &err) : GANZ_ENOMEM;
+    ganz_status status = counts ? ganz_vocab_open_any(&vocab, vocab_path, &err) : GANZ_ENOMEM;
     if (status == GANZ_OK) {
         how->stop = cli_stop_listen(about, "after this block of lines"); /* the temporary file goes before we do */
         cli_progress_start(&progress, "prepare", "pairs", 0, quiet);
@@ -204,7 +204,7 @@ int cli_run_prepare(int argc, char **argv)
     double *const copies = usual.copies;
     bool quiet = false;
     const cli_option options[] = {
-        {"vocab", 'v', CLI_TEXT, &vocab, "FILE", "the vocabulary", 0, 0},
+        {"vocab", 'v', CLI_TEXT, &vocab, "FILE", "the vocabulary, a SentencePiece model, or a model with one", 0, 0},
         {"source", 's', CLI_LIST, &n.sources, "FILE...", "source text", 0, 0},
         {"target", 't', CLI_LIST, &n.targets, "FILE...", "its translation, line by line", 0, 0},
         {"weight", 'w', CLI_LIST, &n.weights, "X...", "how often each pair of the files comes in an epoch", 0, 0},

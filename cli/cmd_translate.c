@@ -37,7 +37,8 @@ const cli_command cli_about_translate = {
     "\n"
     "--glossary names a file of terms, one a line: the term, a tab, what it becomes; without a tab it stays.\n"
     "\n"
-    "--scores puts the score and a tab before each translation: log-probability / ((5 + length) / 6)^alpha.\n"
+    "--scores puts the score and a tab before each translation: log-probability / ((5 + length) / 6)^alpha, or\n"
+    "/ length^alpha with models that say so. --to takes a label of models that have some (ganz inspect names them).\n"
     "--n-best N writes up to N lines for each line, with the line's number and a tab before them.\n"
     "--alignment puts a tab and links between words behind each translation, source-target, counted from 0: 0-0 1-2.\n"
     "Words are what white space separates.\n"
@@ -128,6 +129,7 @@ static ganz_status choose_languages(job *j, const ganz_model *model, ganz_error 
     const ganz_status status = cli_check_languages(model, j->from, j->to, err);
     ganz_model_describe(model, &facts);
     if (j->from || facts.source_language) j->document.source = j->from ? j->from : facts.source_language;
+    if (j->to && ganz_vocab_label(ganz_model_vocab(model), 0)) j->lines.service.translator.label = j->to;
     if (j->to || facts.target_language) j->document.target = j->to ? j->to : facts.target_language;
     return status;
 }
@@ -185,7 +187,7 @@ static int check_choices(const job *j, const cli_list *files)
     const cli_command *const about = &cli_about_translate;
     const ganz_translator_options *const o = &j->lines.service.translator;
     const bool documents = j->glossary_path || j->cache_path || j->document.bilingual || !is_plain(j->document.format);
-    if (o->n_best > o->beam) return cli_usage(about, "--n-best must be at most --beam (%d)", o->beam);
+    if (o->beam > 0 && o->n_best > o->beam) return cli_usage(about, "--n-best must be at most --beam (%d)", o->beam);
     if (j->lines.text && files->count > 0) return cli_usage(about, "--text and FILE exclude each other");
     if (!is_format(j->document.format))
         return cli_usage(about, "there is no format %s: auto %s", j->document.format, ganz_document_formats());
@@ -242,11 +244,12 @@ int cli_run_translate(int argc, char **argv)
          "keep translations here, and go on with them after an interruption", 0, 0},
         {"from", 0, CLI_TEXT, &j.from, "LANGUAGE", "of the text: takes a model for it, such as de-en for de", 0, 0},
         {"to", 0, CLI_TEXT, &j.to, "LANGUAGE", "of the translation", 0, 0},
-        {"beam", 'b', CLI_INT, &beam, "N", "hypotheses kept at each step; 1: greedy", 1, 64},
+        {"beam", 'b', CLI_INT, &beam, "N", "hypotheses kept at each step; 1: greedy; 0: as the model says, mostly 4", 0,
+         64},
         {"sample", 0, CLI_TEXT, &sample, "T|top-K", "draw tokens by chance, at temperature T or from the K likeliest",
          0, 0},
         {"seed", 0, CLI_INT, &seed, "N", "of --sample", 0, 0},
-        {"alpha", 0, CLI_REAL, &o->alpha, "A", "length penalty", 0, 10},
+        {"alpha", 0, CLI_REAL, &o->alpha, "A", "length penalty; -1: as the model says, mostly 0.6", -1, 10},
         {"n-best", 0, CLI_INT, &n_best, "N", "translations for each line, at most the beam", 1, 64},
         {"scores", 0, CLI_FLAG, &j.lines.scores, NULL, "put scores before the translations", 0, 0},
         {"alignment", 0, CLI_FLAG, &o->alignment, NULL, "put links between words behind the translations", 0, 0},

@@ -21,7 +21,7 @@ typedef ganz_status each_line(job *j, const char *line, size_t bytes, ganz_error
 
 struct job {
     const cli_command *about;
-    const char *vocab_path, *out_path, *invalid;
+    const char *vocab_path, *out_path, *invalid, *language;
     bool eos;
     each_line *each;
     ganz_vocab *vocab;
@@ -66,7 +66,7 @@ static ganz_status run_file(job *j, const char *path, ganz_output *out, ganz_err
 static ganz_status run_files(job *j, const cli_list *files, ganz_error *err)
 {
     ganz_output *out;
-    ganz_status status = ganz_vocab_open(&j->vocab, j->vocab_path, err);
+    ganz_status status = ganz_vocab_open_any(&j->vocab, j->vocab_path, err);
     if (status == GANZ_OK) status = ganz_output_open(&out, j->out_path, err);
     if (status != GANZ_OK) return status;
     if (files->count == 0) status = run_file(j, "-", out, err);
@@ -106,6 +106,8 @@ static ganz_status reserve(const job *j, buffer *b, size_t bytes, ganz_error *er
     return GANZ_OK;
 }
 
+static ganz_side side_of(const job *j) { return strcmp(j->language, "target") == 0 ? GANZ_TARGET : GANZ_SOURCE; }
+
 /* ---- encode ------------------------------------------------------------------------------------- */
 
 static ganz_status repair(job *j, const char **line, size_t *bytes, ganz_error *err)
@@ -136,7 +138,7 @@ static ganz_status encode_line(job *j, const char *line, size_t bytes, ganz_erro
 {
     ganz_status status = GANZ_OK;
     if (!ganz_utf8_valid(line, bytes)) status = repair(j, &line, &bytes, err);
-    if (status == GANZ_OK) status = ganz_vocab_encode(j->vocab, GANZ_SOURCE, line, bytes, &j->ids, err);
+    if (status == GANZ_OK) status = ganz_vocab_encode(j->vocab, side_of(j), line, bytes, &j->ids, err);
     if (status == GANZ_OK) status = reserve(j, &j->digits, (j->ids.count + 1) * ID_BYTES, err);
     if (status != GANZ_OK) return status;
     char *to = j->digits.data;
@@ -160,9 +162,13 @@ const cli_command cli_about_encode = {
 
 int cli_run_encode(int argc, char **argv)
 {
-    job j = {.about = &cli_about_encode, .out_path = "-", .invalid = "error", .each = encode_line};
+    job j = {
+        .about = &cli_about_encode, .out_path = "-", .invalid = "error", .language = "source", .each = encode_line};
     const cli_option options[] = {
-        {"vocab", 'v', CLI_TEXT, &j.vocab_path, "FILE", "the vocabulary", 0, 0},
+        {"vocab", 'v', CLI_TEXT, &j.vocab_path, "FILE", "the vocabulary, a SentencePiece model, or a model with one", 0,
+         0},
+        {"side", 0, CLI_CHOICE, &j.language, "source|target", "the language of the text, where a vocabulary tells two",
+         0, 0},
         {"out", 'o', CLI_TEXT, &j.out_path, "FILE", "write here, - is standard output", 0, 0},
         {"eos", 0, CLI_FLAG, &j.eos, NULL, "end each line with the end mark, id 1", 0, 0},
         {"invalid", 0, CLI_CHOICE, &j.invalid, "error|replace",
@@ -207,7 +213,7 @@ static ganz_status take_ids(job *j, const char *line, size_t bytes, size_t *coun
         const ganz_status status = reserve(j, &j->numbers, (*count + 1) * sizeof id, err);
         if (status != GANZ_OK) return status;
         ((int32_t *)j->numbers.data)[(*count)++] = id;
-        if (id < 0 || id >= ganz_vocab_size(j->vocab)) j->unknown++;
+        if (id < 0 || id >= ganz_vocab_side_size(j->vocab, side_of(j))) j->unknown++;
     }
     return GANZ_OK;
 }
@@ -216,7 +222,7 @@ static ganz_status decode_line(job *j, const char *line, size_t bytes, ganz_erro
 {
     size_t count = 0;
     ganz_status status = take_ids(j, line, bytes, &count, err);
-    if (status == GANZ_OK) status = ganz_vocab_decode(j->vocab, GANZ_TARGET, j->numbers.data, count, &j->text, err);
+    if (status == GANZ_OK) status = ganz_vocab_decode(j->vocab, side_of(j), j->numbers.data, count, &j->text, err);
     for (size_t i = 0; i < j->text.bytes; i++) /* an escaped newline must not make two lines of one */
         if (j->text.text[i] == '\n') j->text.text[i] = ' ';
     j->out = j->text.text;
@@ -237,9 +243,12 @@ const cli_command cli_about_decode = {
 
 int cli_run_decode(int argc, char **argv)
 {
-    job j = {.about = &cli_about_decode, .out_path = "-", .each = decode_line};
+    job j = {.about = &cli_about_decode, .out_path = "-", .language = "target", .each = decode_line};
     const cli_option options[] = {
-        {"vocab", 'v', CLI_TEXT, &j.vocab_path, "FILE", "the vocabulary", 0, 0},
+        {"vocab", 'v', CLI_TEXT, &j.vocab_path, "FILE", "the vocabulary, a SentencePiece model, or a model with one", 0,
+         0},
+        {"side", 0, CLI_CHOICE, &j.language, "source|target", "the language of the text, where a vocabulary tells two",
+         0, 0},
         {"out", 'o', CLI_TEXT, &j.out_path, "FILE", "write here, - is standard output", 0, 0},
         {0},
     };

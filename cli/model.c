@@ -165,13 +165,22 @@ int cli_find_languages(const cli_command *command, const char *from, const char 
     return CLI_FAILED;
 }
 
+static bool has_label(const ganz_model *model, const char *name)
+{
+    const char *label;
+    for (int i = 0; (label = ganz_vocab_label(ganz_model_vocab(model), i)); i++)
+        if (strcmp(label, name) == 0) return true;
+    return false;
+}
+
 ganz_status cli_check_languages(const ganz_model *model, const char *from, const char *to, ganz_error *err)
 {
     ganz_model_facts facts;
     char wanted[128], given[128];
     ganz_model_describe(model, &facts);
     const bool other_source = from && facts.source_language && strcmp(from, facts.source_language) != 0;
-    const bool other_target = to && facts.target_language && strcmp(to, facts.target_language) != 0;
+    const bool other_target =
+        to && facts.target_language && strcmp(to, facts.target_language) != 0 && !has_label(model, to);
     if (!other_source && !other_target) return GANZ_OK;
     err->status = GANZ_EINVAL;
     snprintf(err->message, sizeof err->message, "the model translates%s, not%s",

@@ -1,10 +1,14 @@
 /* Pieces of SentencePiece models: ids and texts of the sentencepiece library (tests/golden/make_pieces.py), lists with
  * numbers of their own, labels, places, hostile files. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "test.h"
+
+#include "folder.h"
+#include "tiny.h"
 
 #include "base/io.h"
 #include "ganz/io.h"
@@ -374,6 +378,79 @@ static void places_are_those_of_tokens(void **state)
     }
 }
 
+/* ---- models ------------------------------------------------------------------------------------- */
+
+#define OK(call) assert_int_equal((call), GANZ_OK)
+
+/* A random model of words with labels, which asks for a search of its own and bans padding. */
+static void write_labelled(const char *path)
+{
+    static const char *const list[] = {"<blank>", "</s>", "<unk>", ">>deu<<", ">>fra<<",
+                                       "low",     "er",   "new",   "est",     "a"};
+    const ganz_pieces_from from = {.list = {{0}, {list, 10, 2}}};
+    ganz_vocab *vocab;
+    ganz_net net;
+    OK(ganz_pieces_open(&vocab, &from, "words", NULL));
+    ganz_model_info info = tiny_info(vocab);
+    info.config.logits_bias = true;
+    info.search = (ganz_model_search){.beam = 2, .has_alpha = true, .alpha = 1, .by_length = true};
+    OK(ganz_net_open(&net, &info.config, NULL));
+    real *const block = calloc(net.params.block, sizeof *block);
+    ganz_params_init(&net.params, 3, block);
+    tiny_sharpen(&net, block);
+    for (int i = 0; i < net.params.count; i++)
+        if (strcmp(net.params.list[i].name, "logits.bias") == 0) block[net.params.list[i].offset] = -INFINITY;
+    OK(ganz_model_save(path, &info, &net, vocab, block, NULL));
+    free(block);
+    ganz_net_close(&net);
+    ganz_vocab_close(&vocab);
+}
+
+static double translate(const ganz_model *m, const char *label, const char *text, char out[256])
+{
+    ganz_translator_options o;
+    ganz_translator *t;
+    const ganz_result *r;
+    ganz_translator_defaults(&o);
+    o.label = label;
+    o.alignment = true;
+    OK(ganz_translator_open(&t, m, &o, NULL));
+    OK(ganz_translate(t, &(ganz_line){.text = text, .bytes = strlen(text)}, 1, &r, NULL));
+    snprintf(out, 256, "%s", r[0].best[0].text);
+    const double score = r[0].best[0].score;
+    ganz_translator_close(&t);
+    return score;
+}
+
+static void models_have_labels_and_a_search(void **state)
+{
+    (void)state;
+    char out[3][256];
+    ganz_model *m;
+    ganz_vocab *vocab;
+    ganz_translator *t;
+    ganz_error err;
+
+    write_labelled("m");
+    OK(ganz_model_open(&m, "m", &err));
+    assert_true(m->info.search.beam == 2 && m->info.search.alpha == 1 && m->info.search.by_length);
+    OK(ganz_vocab_open_any(&vocab, "m", NULL));
+    assert_true(ganz_vocab_equal(vocab, m->vocab));
+    const double asked = translate(m, "fra", "low er a", out[0]);
+    const double written = translate(m, NULL, ">>fra<< low er a", out[1]);
+    const double without = translate(m, NULL, "low er a", out[2]);
+    assert_true(asked == written && asked != without);
+    assert_string_equal(out[0], out[1]);
+    assert_null(strstr(out[0], "<blank>"));
+    ganz_translator_options o;
+    ganz_translator_defaults(&o);
+    o.label = "ita";
+    assert_int_equal(ganz_translator_open(&t, m, &o, &err), GANZ_EINVAL);
+    assert_non_null(strstr(err.message, "no label ita"));
+    ganz_vocab_close(&vocab);
+    ganz_model_close(&m);
+}
+
 /* ---- hostile ------------------------------------------------------------------------------------ */
 
 static void expect_refused(const char *const *list, int count, int unknown, const char *why)
@@ -454,11 +531,16 @@ static void memory_may_run_out_anywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_have_the_librarys_ids), cmocka_unit_test(a_list_numbers_pieces),
-        cmocka_unit_test(labels_are_one_id_in_front),  cmocka_unit_test(sides_are_kept),
-        cmocka_unit_test(words_need_no_model),         cmocka_unit_test(places_are_those_of_tokens),
-        cmocka_unit_test(wrong_lists_are_refused),     cmocka_unit_test(damaged_models_are_safe),
+        cmocka_unit_test(lines_have_the_librarys_ids),
+        cmocka_unit_test(a_list_numbers_pieces),
+        cmocka_unit_test(labels_are_one_id_in_front),
+        cmocka_unit_test(sides_are_kept),
+        cmocka_unit_test(words_need_no_model),
+        cmocka_unit_test(places_are_those_of_tokens),
+        cmocka_unit_test(wrong_lists_are_refused),
+        cmocka_unit_test(damaged_models_are_safe),
         cmocka_unit_test(memory_may_run_out_anywhere),
+        cmocka_unit_test_setup_teardown(models_have_labels_and_a_search, enter_folder, leave_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

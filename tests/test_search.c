@@ -120,17 +120,24 @@ static void test_example(void **state)
     ganz_arena_close(&arena);
 }
 
+static float penalty(int length, double alpha, bool by_length)
+{
+    return ganz_length_penalty(length, &(ganz_search_options){.alpha = alpha, .by_length = by_length});
+}
+
 static void test_penalty(void **state)
 {
     (void)state;
-    assert_true(ganz_length_penalty(1, 0.6) == 1.0f);
-    assert_true(fabs(ganz_length_penalty(10, 0.6) - 1.73286211) < 1e-7);
-    assert_true(fabs(ganz_length_penalty(50, 0.6) - 3.77856470) < 2e-7);
+    assert_true(penalty(1, 0.6, false) == 1.0f);
+    assert_true(fabs(penalty(10, 0.6, false) - 1.73286211) < 1e-7);
+    assert_true(fabs(penalty(50, 0.6, false) - 3.77856470) < 2e-7);
     for (int length = 1; length < 2000; length += 7) {
-        assert_true(ganz_length_penalty(length, 0) == 1.0f);
+        assert_true(penalty(length, 0, false) == 1.0f && penalty(length, 0, true) == 1.0f);
+        assert_true(penalty(length, 1, true) == (float)length);
         for (double alpha = 0.1; alpha < 2; alpha += 0.3) {
             const double exact = pow((5.0 + length) / 6.0, alpha);
-            assert_true(fabs(ganz_length_penalty(length, alpha) / exact - 1) < 6.1e-8);
+            assert_true(fabs(penalty(length, alpha, false) / exact - 1) < 6.1e-8);
+            assert_true(fabs(penalty(length, alpha, true) / pow(length, alpha) - 1) < 6.1e-8);
         }
     }
 }
@@ -171,17 +178,16 @@ static void check_results(const ganz_beam *beam, char *expected)
     assert_int_equal(seen, count);
 }
 
-static void test_golden(void **state)
+static int run_golden(const char *path, bool by_length)
 {
-    (void)state;
-    FILE *const file = fopen(GANZ_TESTS_DIR "/golden/search.tsv", "r");
+    FILE *const file = fopen(path, "r");
     assert_non_null(file);
     char line[4096];
     int cases = 0;
     while (fgets(line, sizeof line, file)) {
         uint32_t seed;
         int vocab, limit, used;
-        ganz_search_options o;
+        ganz_search_options o = {.by_length = by_length};
         if (line[0] == '#') continue;
         assert_int_equal(
             sscanf(line, "%u %d %d %lf %d %d%n", &seed, &vocab, &o.beam, &o.alpha, &limit, &o.n_best, &used), 6);
@@ -194,7 +200,20 @@ static void test_golden(void **state)
         cases++;
     }
     fclose(file);
-    assert_int_equal(cases, 120);
+    return cases;
+}
+
+static void test_golden(void **state)
+{
+    (void)state;
+    assert_int_equal(run_golden(GANZ_TESTS_DIR "/golden/search.tsv", false), 120);
+}
+
+/* length^alpha, and the search that goes with it (tests/golden/make_search_length.py). */
+static void test_golden_by_length(void **state)
+{
+    (void)state;
+    assert_int_equal(run_golden(GANZ_TESTS_DIR "/golden/search_length.tsv", true), 120);
 }
 
 /* ---- trying everything -------------------------------------------------------------------------- */
@@ -362,9 +381,11 @@ static void test_small_arena(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example),     cmocka_unit_test(test_penalty), cmocka_unit_test(test_golden),
-        cmocka_unit_test(test_exhaustive),  cmocka_unit_test(test_ties),    cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_end_at_once), cmocka_unit_test(test_prefix),  cmocka_unit_test(test_small_arena),
+        cmocka_unit_test(test_example),    cmocka_unit_test(test_penalty),
+        cmocka_unit_test(test_golden),     cmocka_unit_test(test_golden_by_length),
+        cmocka_unit_test(test_exhaustive), cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_limit),      cmocka_unit_test(test_end_at_once),
+        cmocka_unit_test(test_prefix),     cmocka_unit_test(test_small_arena),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -441,12 +441,12 @@ static void options_are_checked(void **state)
     ganz_service_options o;
     ganz_error err;
     ganz_service_defaults(&o);
-    assert_int_equal(o.translator.beam, 4);
+    assert_int_equal(o.translator.beam, 0);
     o.workers = 257;
     assert_int_equal(ganz_service_open(&s, model, &o, &err), GANZ_EINVAL);
     assert_null(s);
     o.workers = 3;
-    o.translator.beam = 0; /* all workers refuse; one of them is heard */
+    o.translator.beam = -1; /* all workers refuse; one of them is heard */
     assert_int_equal(ganz_service_open(&s, model, &o, &err), GANZ_EINVAL);
     assert_non_null(strstr(err.message, "beam must be"));
     assert_null(s);

@@ -485,7 +485,7 @@ static void options_are_checked(void **state)
     ganz_error err;
     for (int i = 0; i < 17; i++) {
         ganz_translator_defaults(&o);
-        if (i == 0) o.beam = 0;
+        if (i == 0) o.beam = -1;
         if (i == 1) o.beam = 65;
         if (i == 2) o.n_best = 5;
         if (i == 3) o.n_best = 0;

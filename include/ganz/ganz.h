@@ -81,18 +81,21 @@ GANZ_API void ganz_model_close(ganz_model **model);
 /* ---- translation -------------------------------------------------------------------------------- */
 
 typedef struct ganz_translator_options {
-    int beam;          /* hypotheses kept at each step, 1 to 64; 1 is greedy */
-    int n_best;        /* results for each line, 1 to beam */
-    double alpha;      /* length penalty: scores are log-probability / ((5 + length) / 6)^alpha; 0 to 10 */
-    double sample;     /* temperature, up to 100: tokens are drawn by their probabilities, with a beam of 1; 0: not */
-    int sample_top;    /* draw from so many of the likeliest tokens only, up to 128; 0: from all */
-    uint64_t seed;     /* of drawing: one seed gives a sentence one translation, whatever its batch and place */
-    int batch_tokens;  /* size of a batch; each sentence counts its tokens and 25 more */
-    int max_input;     /* longest input in tokens, end mark included, at least 16; 0: 96, or the model's limit if lower.
-                          Longer lines are split, see ganz_translate */
-    int max_length;    /* most tokens of one translation; 0: twice the input's and 50 */
+    int beam;         /* hypotheses kept at each step, 1 to 64; 1 is greedy; 0: as the model says, else 4 */
+    int n_best;       /* results for each line, 1 to beam */
+    double alpha;     /* length penalty: scores are log-probability / ((5 + length) / 6)^alpha, or, with models that say
+                         so, / length^alpha; 0 to 10; -1: as the model says, else 0.6 */
+    double sample;    /* temperature, up to 100: tokens are drawn by their probabilities, with a beam of 1; 0: not */
+    int sample_top;   /* draw from so many of the likeliest tokens only, up to 128; 0: from all */
+    uint64_t seed;    /* of drawing: one seed gives a sentence one translation, whatever its batch and place */
+    int batch_tokens; /* size of a batch; each sentence counts its tokens and 25 more */
+    int max_input;    /* longest input in tokens, end mark included, at least 16; 0: 96, or the model's limit if lower.
+                         Longer lines are split, see ganz_translate */
+    int max_length;   /* most tokens of one translation; 0: twice the input's and 50 */
     const char *split; /* language of the lines, "en": those of several sentences are translated sentence by sentence;
                           NULL: as they are */
+    const char *label; /* language to translate to, of a model with labels (ganz_vocab_label); NULL: none is put in
+                          front */
     int threads;       /* inside one call; for throughput rather open one translator for each thread */
     bool alignment; /* say which words come from which, see ganz_link; costs about one more pass for each result, on the
                        CPU always */
@@ -105,7 +108,7 @@ typedef struct ganz_translator_options {
     const ganz_flag *stop; /* ends a call of ganz_translate within a step of the search; NULL: nothing does */
 } ganz_translator_options;
 
-/* beam 4, n_best 1, alpha 0.6, batch_tokens 3072, one thread, no alignment, on the CPU. */
+/* beam and alpha of the model, n_best 1, batch_tokens 3072, one thread, no alignment, on the CPU. */
 GANZ_API void ganz_translator_defaults(ganz_translator_options *options);
 
 /* Workspace and results of one timeline: one thread at a time. The model is borrowed. */

@@ -13,7 +13,7 @@ extern "C" {
 
 typedef struct ganz_model_facts {
     int width, ffn, heads, encoder_layers, decoder_layers;
-    int vocabulary;                    /* entries */
+    int vocabulary, source_vocabulary; /* entries; of sources, where they have a list of their own */
     int longest_input, longest_output; /* tokens, end mark included */
     int bits;                          /* of the codes of weights; 0: they are float */
     int input_bits, attention_bits;    /* of the codes of inputs and of attention weights; 0: these are float */
@@ -27,6 +27,7 @@ typedef struct ganz_model_facts {
     /* in words, where the network is not Tensor2Tensor's ("post-norm, swish, ...") and where products are rounded
      * otherwise than most ("logits: weights=8; ..."); empty: nowhere */
     char kind[256], exceptions[4096];
+    char search[96]; /* how the model wants to be searched, in words; empty: as usual */
 } ganz_model_facts;
 
 GANZ_API void ganz_model_describe(const ganz_model *model, ganz_model_facts *facts);

@@ -41,6 +41,8 @@ GANZ_API ganz_status ganz_vocab_open(ganz_vocab **vocab, const char *path, ganz_
 /* The same from memory; `name` is for messages. The text need not outlive the call. */
 GANZ_API ganz_status ganz_vocab_parse(ganz_vocab **vocab, const char *text, size_t bytes, const char *name,
                                       ganz_error *err);
+/* Either, or the vocabulary within a model file. */
+GANZ_API ganz_status ganz_vocab_open_any(ganz_vocab **vocab, const char *path, ganz_error *err);
 GANZ_API void ganz_vocab_close(ganz_vocab **vocab);
 
 /* Entries; where the languages have lists of their own, those of the target. */

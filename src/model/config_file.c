@@ -1,5 +1,6 @@
-/* Configurations in the metadata of model files. Keys of switches are written only where a network differs from
- * Tensor2Tensor's, so that files of such networks stay as older programs know them. */
+/* Configurations in the metadata of model files: the network's, and how it wants to be searched. Keys of switches are
+ * written only where a network differs from Tensor2Tensor's, so that files of such networks stay as older programs know
+ * them. */
 #include <string.h>
 
 #include "model/model.h"
@@ -155,4 +156,26 @@ ganz_status ganz_model_read_config(const ganz_container *file, ganz_config *c, g
     ganz_error why;
     if (ganz_config_check(c, &why) == GANZ_OK) return GANZ_OK;
     return ganz_fail(err, GANZ_EFORMAT, "%s: %s", ganz_container_name(file), why.message);
+}
+
+/* ---- search ------------------------------------------------------------------------------------- */
+
+enum { MOST_BEAM = 64, MOST_ALPHA = 10 };
+
+ganz_status ganz_model_write_search(ganz_writer *w, const ganz_model_search *s, ganz_error *err)
+{
+    if (s->beam > 0) GANZ_TRY(ganz_writer_int(w, "beam", s->beam, err));
+    if (s->has_alpha) GANZ_TRY(ganz_writer_real(w, "alpha", s->alpha, err));
+    return write_flag(w, s->by_length, "penalty", "length", err);
+}
+
+ganz_status ganz_model_read_search(const ganz_container *file, ganz_model_search *s, ganz_error *err)
+{
+    *s = (ganz_model_search){.has_alpha = ganz_container_text(file, "alpha")};
+    if (ganz_container_text(file, "beam")) GANZ_TRY(read_number(file, "beam", MOST_BEAM, &s->beam, err));
+    if (s->has_alpha) GANZ_TRY(ganz_container_get_real(file, "alpha", &s->alpha, err));
+    if (!(s->alpha >= 0 && s->alpha <= MOST_ALPHA))
+        return ganz_fail(err, GANZ_EFORMAT, "%s: alpha must be 0 to %d, not %g", ganz_container_name(file), MOST_ALPHA,
+                         s->alpha);
+    return read_switch(file, "penalty", "t2t", "length", &s->by_length, err);
 }

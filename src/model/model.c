@@ -1,7 +1,9 @@
 /* Model files: write, open, check. */
 #include "model/model.h"
+#include "base/io.h"
 #include "base/surroundings.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "text/vocab.h"
@@ -46,11 +48,14 @@ static ganz_status write_scheme(ganz_writer *w, const ganz_scheme *scheme, ganz_
 ganz_status ganz_model_write_info(ganz_writer *w, const ganz_model_info *info, const ganz_scheme *scheme,
                                   ganz_error *err)
 {
-    const bool first = ganz_config_is_plain(&info->config) && (!scheme || scheme->exceptions == 0);
+    const ganz_model_search *const s = &info->search;
+    const bool usual = s->beam == 0 && !s->has_alpha && !s->by_length;
+    const bool first = ganz_config_is_plain(&info->config) && (!scheme || scheme->exceptions == 0) && usual;
     GANZ_TRY(ganz_writer_text(w, "format", "ganz", err));
     GANZ_TRY(ganz_writer_int(w, "version", first ? GANZ_MODEL_FIRST : GANZ_MODEL_VERSION, err));
     GANZ_TRY(ganz_writer_text(w, "weights", scheme ? "codes" : "float", err));
     GANZ_TRY(ganz_model_write_config(w, &info->config, err));
+    GANZ_TRY(ganz_model_write_search(w, &info->search, err));
     GANZ_TRY(write_text(w, "source_language", info->source_language, err));
     GANZ_TRY(write_text(w, "target_language", info->target_language, err));
     GANZ_TRY(write_text(w, "command", info->command, err));
@@ -205,6 +210,7 @@ ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *in
     info->source_language = ganz_container_text(file, "source_language");
     info->target_language = ganz_container_text(file, "target_language");
     info->command = ganz_container_text(file, "command");
+    GANZ_TRY(ganz_model_read_search(file, &info->search, err));
     return ganz_model_read_config(file, &info->config, err);
 }
 
@@ -232,13 +238,39 @@ ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config 
         return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: the tokenizer is \"%.40s\", which this build does not know",
                          ganz_container_name(file), name);
     GANZ_TRY(kind->load(vocab, &store, err));
-    const int source = config->source_vocab > 0 ? config->source_vocab : config->vocab;
-    const int sizes[] = {ganz_vocab_side_size(*vocab, GANZ_SOURCE), ganz_vocab_size(*vocab)};
-    const int wanted[] = {source, config->vocab}, wrong = sizes[1] != wanted[1];
-    if (!wrong && sizes[0] == wanted[0]) return GANZ_OK;
+    const int source = ganz_vocab_side_size(*vocab, GANZ_SOURCE), target = ganz_vocab_size(*vocab);
+    const bool fits = config->source_vocab > 0 ? source <= config->source_vocab : source == config->vocab;
+    if (target == config->vocab && fits) return GANZ_OK;
     ganz_vocab_close(vocab);
     return ganz_fail(err, GANZ_EFORMAT, "%s: the vocabulary has %d entries, the model %d", ganz_container_name(file),
-                     sizes[wrong], wanted[wrong]);
+                     fits ? target : source, fits || config->source_vocab == 0 ? config->vocab : config->source_vocab);
+}
+
+/* A container begins with the length of a header, which begins with a brace; a text vocabulary has no such bytes, a
+ * SentencePiece model has a quite different length there. */
+static bool is_container(const ganz_map *map)
+{
+    uint64_t bytes = 0;
+    if (map->bytes < 9 || map->data[8] != '{') return false;
+    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | map->data[i];
+    return bytes < map->bytes;
+}
+
+ganz_status ganz_vocab_open_any(ganz_vocab **vocab, const char *path, ganz_error *err)
+{
+    ganz_map map;
+    ganz_container *file;
+    ganz_model_info info;
+    *vocab = NULL;
+    if (strcmp(path, "-") == 0 || ganz_map_open(&map, path, NULL) != GANZ_OK) return ganz_vocab_open(vocab, path, err);
+    const bool container = is_container(&map);
+    ganz_map_close(&map);
+    if (!container) return ganz_vocab_open(vocab, path, err);
+    GANZ_TRY(ganz_container_open(&file, path, err));
+    ganz_status status = ganz_model_read_info(file, &info, err);
+    if (status == GANZ_OK) status = ganz_model_read_vocab(file, &info.config, vocab, err);
+    ganz_container_close(&file);
+    return status;
 }
 
 ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config *config, const ganz_vocab *vocab,
@@ -288,6 +320,21 @@ bool ganz_model_all_finite(const void *floats, size_t count)
     return largest < 0x7F800000u;
 }
 
+/* -infinity in the bias of the logits bans an entry. */
+bool ganz_model_may_hold(const ganz_param *p, const void *floats)
+{
+    const float *const values = floats;
+    const size_t count = ganz_param_count(p);
+    if (ganz_model_all_finite(floats, count)) return true;
+    if (strcmp(p->name, "logits.bias") != 0) return false;
+    size_t banned = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!(values[i] < INFINITY)) return false;
+        banned += values[i] == -INFINITY;
+    }
+    return banned < count;
+}
+
 ganz_status ganz_model_read_params(const ganz_container *file, const ganz_net *net, real *block, ganz_error *err)
 {
     for (int i = 0; i < net->params.count; i++) {
@@ -297,7 +344,7 @@ ganz_status ganz_model_read_params(const ganz_container *file, const ganz_net *n
         GANZ_TRY(get_param(file, p, &e, err));
         GANZ_TRY(ganz_container_check(file, e, err));
         const size_t count = ganz_param_count(p);
-        if (!ganz_model_all_finite(e->data, count))
+        if (!ganz_model_may_hold(p, e->data))
             return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds numbers that are not finite",
                              ganz_container_name(file), p->name);
         const float *const values = e->data;

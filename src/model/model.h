@@ -14,6 +14,14 @@
 /* A file that is all as version 1 knows it says so, and older programs read it. */
 enum { GANZ_MODEL_FIRST = 1, GANZ_MODEL_VERSION = 2, GANZ_MODEL_POSITIONS = 4096 /* most */ };
 
+/* How a model wants to be searched; all zero: as ganz does where nobody says otherwise (beam 4, alpha 0.6). */
+typedef struct ganz_model_search {
+    int beam;       /* 0: not said */
+    bool has_alpha; /* alpha is said */
+    double alpha;
+    bool by_length; /* the penalty is length^alpha, not ((5 + length) / 6)^alpha */
+} ganz_model_search;
+
 /* Texts may be NULL; in a file opened they are the model's. */
 typedef struct ganz_model_info {
     ganz_config config; /* max_positions: longest input the model takes, in ids with the end mark */
@@ -22,6 +30,7 @@ typedef struct ganz_model_info {
     bool integer;                                  /* weights are codes, by this scheme: */
     ganz_scheme scheme; /* what of it files keep: not ranges and powers of two, which have become numbers */
     int dynamic_bits;   /* of a float model: inputs of dense products are rounded row by row; 0: not */
+    ganz_model_search search;
 } ganz_model_info;
 
 /* Immutable once open: any number of threads may share it. */
@@ -63,6 +72,8 @@ ganz_status ganz_model_write_info(ganz_writer *writer, const ganz_model_info *in
 /* Its part about the network (config_file.c). */
 ganz_status ganz_model_write_config(ganz_writer *writer, const ganz_config *config, ganz_error *err);
 ganz_status ganz_model_read_config(const ganz_container *file, ganz_config *config, ganz_error *err);
+ganz_status ganz_model_write_search(ganz_writer *writer, const ganz_model_search *search, ganz_error *err);
+ganz_status ganz_model_read_search(const ganz_container *file, ganz_model_search *search, ganz_error *err);
 const char *ganz_activation_name(ganz_activation activation);            /* "relu"; not of NONE */
 void ganz_attention_bias_names(const ganz_config *config, char text[8]); /* "q o" */
 
@@ -89,5 +100,7 @@ ganz_status ganz_model_read_codes(const ganz_container *file, const ganz_net *ne
 /* A parameter in a file: its rank, and its dimensions. */
 int ganz_model_shape(const ganz_param *param, int64_t dims[2]);
 bool ganz_model_all_finite(const void *floats, size_t count);
+/* Whether a parameter may have these values: finite ones, or bans. */
+bool ganz_model_may_hold(const ganz_param *param, const void *floats);
 
 #endif

@@ -244,7 +244,7 @@ static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
     if (!o->valid_source != !o->valid_target)
         return ganz_fail(err, GANZ_EINVAL, "validation needs both a source and a target");
     if (o->model) GANZ_TRY(open_start(t, err));
-    else if (o->vocab) GANZ_TRY(ganz_vocab_open(&t->vocab, o->vocab, err));
+    else if (o->vocab) GANZ_TRY(ganz_vocab_open_any(&t->vocab, o->vocab, err));
     GANZ_TRY(ganz_corpus_open(&t->corpus, o->train, err));
     if (t->vocab) GANZ_TRY(ganz_corpus_fits(t->corpus, t->vocab, err));
     GANZ_TRY(open_net(t, err));

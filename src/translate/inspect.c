@@ -75,6 +75,14 @@ static void describe_kind(const ganz_config *c, char *text, size_t bytes)
     append(text, bytes, c->no_target_space, "no target space");
 }
 
+static void describe_search(const ganz_model_search *s, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    append(text, bytes, s->beam > 0, "beam %d", s->beam);
+    append(text, bytes, s->has_alpha, "alpha %g", s->alpha);
+    append(text, bytes, s->by_length, "penalty length^alpha");
+}
+
 void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
 {
     GANZ_PLAIN_NUMBERS;
@@ -85,6 +93,7 @@ void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
                                 .encoder_layers = c->encoder_layers,
                                 .decoder_layers = c->decoder_layers,
                                 .vocabulary = c->vocab,
+                                .source_vocabulary = c->source_vocab > 0 ? c->source_vocab : c->vocab,
                                 .longest_input = c->max_positions,
                                 .longest_output = m->net.config.max_positions,
                                 .parameters = (long long)ganz_params_total(&m->net.params),
@@ -102,6 +111,7 @@ void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
     facts->row_scales = scheme->rule.per_row;
     facts->dynamic_bits = m->info.dynamic_bits;
     describe_kind(&m->net.config, facts->kind, sizeof facts->kind);
+    describe_search(&m->info.search, facts->search, sizeof facts->search);
     ganz_scheme_print(scheme, facts->exceptions);
 }
 

@@ -28,9 +28,9 @@ static double exponential(double x)
     return ldexp(sum, (int)whole); /* exact */
 }
 
-float ganz_length_penalty(int length, double alpha)
+float ganz_length_penalty(int length, const ganz_search_options *o)
 {
-    return (float)exponential(alpha * natural_log((5.0 + length) / 6.0));
+    return (float)exponential(o->alpha * natural_log(o->by_length ? (double)length : (5.0 + length) / 6.0));
 }
 
 /* ---- memory ------------------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static int keep_choice(choice *list, int count, int room, const choice *one)
 
 static int best_choices(const ganz_beam *beam, const ganz_candidates *c, choice *best)
 {
-    const float penalty = ganz_length_penalty(beam->step + 1, beam->options.alpha);
+    const float penalty = ganz_length_penalty(beam->step + 1, &beam->options);
     const int room = ganz_search_candidates(&beam->options);
     int count = 0;
     for (int i = 0; i < beam->alive; i++) {
@@ -103,8 +103,9 @@ static int best_choices(const ganz_beam *beam, const ganz_candidates *c, choice 
             const float log_prob = c->value[i * c->k + j] - c->logsumexp[i];
             const float total = log_prob + beam->live[i].log_prob;
             const float score = total / penalty;
-            /* The log-probability goes through the score and back, as in Tensor2Tensor. */
-            const choice one = {score, score * penalty, i, c->index[i * c->k + j]};
+            /* In Tensor2Tensor the log-probability goes through the score and back. */
+            const float kept = beam->options.by_length ? total : score * penalty;
+            const choice one = {score, kept, i, c->index[i * c->k + j]};
             GANZ_ASSERT(one.token >= 0 && one.token < beam->vocab);
             count = keep_choice(best, count, room, &one);
         }
@@ -138,13 +139,23 @@ static void continue_hypothesis(const ganz_beam *beam, const choice *c, int32_t 
     h->keys[n] = key;
 }
 
+/* Enough have ended, and the best live one is no better as it stands. With length^alpha the true bound lies so far off
+ * that hardly a search would end before its limit. */
+static bool is_settled(const ganz_beam *beam)
+{
+    const int room = beam->options.beam;
+    const float live = beam->live[0].log_prob / ganz_length_penalty(beam->step, &beam->options);
+    return beam->finished == room && beam->ended[room - 1].score >= live;
+}
+
 /* No live hypothesis can get better than this: its log-probability only falls, the penalty grows up to the limit's. */
 static bool bound_is_met(const ganz_beam *beam)
 {
     const int best = beam->options.n_best;
     if (beam->options.beam == 1) return beam->finished > 0;
+    if (beam->options.by_length) return is_settled(beam);
     if (beam->finished < (best > 1 ? beam->options.beam : 1)) return false;
-    const float bound = beam->live[0].log_prob / ganz_length_penalty(beam->limit, beam->options.alpha);
+    const float bound = beam->live[0].log_prob / ganz_length_penalty(beam->limit, &beam->options);
     return beam->ended[best > 1 ? beam->options.beam - 1 : 0].score > bound;
 }
 
@@ -154,9 +165,11 @@ void ganz_beam_advance(ganz_beam *beam, const ganz_candidates *candidates)
     GANZ_ASSERT(!beam->done);
     const int count = best_choices(beam, candidates, best);
     int alive = 0;
+    /* Elsewhere an end mark counts only among the first `beam`. */
+    const int may_end = beam->options.by_length ? beam->options.beam : count;
     for (int i = 0; i < count; i++) {
-        if (best[i].token == GANZ_EOS) end_hypothesis(beam, &best[i]);
-        else if (alive < beam->options.beam)
+        if (best[i].token == GANZ_EOS && i < may_end) end_hypothesis(beam, &best[i]);
+        else if (best[i].token != GANZ_EOS && alive < beam->options.beam)
             continue_hypothesis(beam, &best[i], candidates->first_key + best[i].parent, &beam->next[alive++]);
     }
     ganz_hypothesis *const old = beam->live;

@@ -1,4 +1,4 @@
-/* Tensor2Tensor's beam search over one sentence, without a network.
+/* Beam search over one sentence, without a network: Tensor2Tensor's, or that of Marian and the programs after it.
  *
  * Whoever drives it asks the network for the best next tokens of every live hypothesis and hands them to
  * ganz_beam_advance, until the beam is done. All arithmetic is float32 in a fixed order and touches this sentence only,
@@ -15,9 +15,10 @@
 enum { GANZ_BEAM_MOST = 64 };
 
 typedef struct ganz_search_options {
-    int beam;     /* 1: greedy, the argmax of every step up to the first end mark */
-    int n_best;   /* results wanted, at most beam; above 1 the search goes on until no result can change */
-    double alpha; /* exponent of the length penalty */
+    int beam;       /* 1: greedy, the argmax of every step up to the first end mark */
+    int n_best;     /* results wanted, at most beam; above 1 the search goes on until no result can change */
+    double alpha;   /* exponent of the length penalty */
+    bool by_length; /* the penalty is length^alpha, and the search ends as other programs with this penalty do */
 } ganz_search_options;
 
 /* Candidates that the driver has to bring for each live hypothesis, at most. */
@@ -26,9 +27,9 @@ static inline int ganz_search_candidates(const ganz_search_options *o) { return 
 /* Steps after which a sentence ends anyway: 2 L + 50, L source tokens with the end mark. */
 static inline int ganz_search_limit(int source_tokens) { return 2 * source_tokens + 50; }
 
-/* ((5 + length) / 6)^alpha, the end mark counted. Made of + - * / in double and rounded once to float, so that it is
- * the same number on every machine. */
-float ganz_length_penalty(int length, double alpha);
+/* ((5 + length) / 6)^alpha, or length^alpha, the end mark counted. Made of + - * / in double and rounded once to float,
+ * so that it is the same number on every machine. */
+float ganz_length_penalty(int length, const ganz_search_options *options);
 
 typedef struct ganz_hypothesis {
     float log_prob;  /* sum over its tokens, the end mark counted */

@@ -6,6 +6,7 @@
 #include "base/surroundings.h"
 #include "ganz/io.h"
 #include "model/model.h"
+#include "text/tokenizer.h"
 #include "text/unicode.h"
 #include "text/vocab.h"
 #include "translate/align.h"
@@ -19,10 +20,12 @@
 enum {
     LEAST_INPUT = 16, /* any one character fits */
     USUAL_INPUT = 96,
+    USUAL_BEAM = 4,
     HOTTEST = 100,
     MOST_BATCH = 1 << 20,
     MOST_THREADS = 1024
 };
+static const double USUAL_ALPHA = 0.6;
 
 /* A piece of a line: one sentence for the decoder, or a word that is copied because it is too long to be one. */
 typedef struct piece {
@@ -54,6 +57,7 @@ struct ganz_translator {
     ganz_weights weights; /* on a GPU, a copy of the model's there; else nothing */
     ganz_decoder *decoder;
     ganz_audit audit;         /* empty: nothing is counted */
+    int32_t label;            /* id in front of every source, -1: none */
     ganz_ids ids;             /* of all pieces and prefixes of a call */
     piece *pieces;            /* of all lines */
     ganz_sentence *sentences; /* the same for the decoder */
@@ -76,13 +80,21 @@ struct ganz_translator {
 
 void ganz_translator_defaults(ganz_translator_options *o)
 {
-    *o = (ganz_translator_options){
-        .beam = 4, .n_best = 1, .alpha = 0.6, .batch_tokens = GANZ_BATCH_TOKENS, .threads = 1};
+    *o = (ganz_translator_options){.n_best = 1, .alpha = -1, .batch_tokens = GANZ_BATCH_TOKENS, .threads = 1};
+}
+
+/* What is not asked for is the model's. */
+static void choose_search(ganz_translator_options *o, const ganz_model_search *s)
+{
+    if (o->beam == 0 && o->sample > 0) o->beam = 1;
+    if (o->beam == 0) o->beam = s->beam > 0 ? s->beam : USUAL_BEAM;
+    if (o->alpha == -1) o->alpha = s->has_alpha ? s->alpha : USUAL_ALPHA;
 }
 
 static ganz_status check_options(ganz_translator_options *o, const ganz_model *model, ganz_error *err)
 {
     const int longest = model->info.config.max_positions;
+    choose_search(o, &model->info.search);
     if (o->beam < 1 || o->beam > GANZ_BEAM_MOST)
         return ganz_fail(err, GANZ_EINVAL, "beam must be 1 to %d, not %d", GANZ_BEAM_MOST, o->beam);
     if (o->n_best < 1 || o->n_best > o->beam)
@@ -127,16 +139,37 @@ static ganz_status open_device(ganz_translator *t, ganz_error *err)
     return t->be->sync(t->be, err);
 }
 
+/* The id of the label that was asked for. */
+static ganz_status find_label(ganz_translator *t, ganz_error *err)
+{
+    const ganz_vocab *const vocab = t->model->vocab;
+    const char *const wanted = t->options.label, *label;
+    t->label = -1;
+    if (!wanted) return GANZ_OK;
+    for (int i = 0; (label = ganz_vocab_label(vocab, i)) && strcmp(label, wanted) != 0;) i++;
+    if (!label)
+        return ganz_fail(err, GANZ_EINVAL, "the model has no label %.40s for the language to translate to", wanted);
+    t->text.bytes = t->ids.count = 0;
+    if (!ganz_text_append(&t->text, ">>", 2) || !ganz_text_append(&t->text, label, strlen(label)) ||
+        !ganz_text_append(&t->text, "<<", 2))
+        return ganz_fail(err, GANZ_ENOMEM, "out of memory for a translator");
+    GANZ_TRY(ganz_vocab_encode(vocab, GANZ_SOURCE, t->text.text, t->text.bytes, &t->ids, err));
+    GANZ_ASSERT(t->ids.count == 1);
+    t->label = t->ids.ids[0];
+    return GANZ_OK;
+}
+
 static ganz_status open_parts(ganz_translator *t, ganz_error *err)
 {
     const ganz_model *const m = t->model;
     const ganz_translator_options *const o = &t->options;
-    const ganz_decoder_options d = {.search = {.beam = o->beam, .n_best = o->n_best, .alpha = o->alpha},
+    const ganz_decoder_options d = {.search = {o->beam, o->n_best, o->alpha, m->info.search.by_length},
                                     .draw = {o->sample, o->sample_top, o->seed},
                                     .batch_tokens = o->batch_tokens,
                                     .max_input = o->max_input,
                                     .max_length = o->max_length,
                                     .stop = o->stop};
+    GANZ_TRY(find_label(t, err));
     GANZ_TRY(open_device(t, err));
     const ganz_weights *const weights = t->be->host ? &m->weights : &t->weights;
     GANZ_TRY(ganz_decoder_open(&t->decoder, t->be, &m->net, weights, &d, err));
@@ -220,18 +253,32 @@ typedef struct rest {
     size_t room; /* bytes that may fit, judged by how many tokens the bytes before gave */
 } rest;
 
+/* Appends the ids of a sentence, behind the label if there is one. *count: those of the text alone. */
+static ganz_status encode_piece(ganz_translator *t, const char *text, size_t bytes, size_t *count, ganz_error *err)
+{
+    if (t->label >= 0) {
+        if (!ganz_grow((void **)&t->ids.ids, &t->ids.capacity, t->ids.count + 1, sizeof *t->ids.ids))
+            return no_memory(err);
+        t->ids.ids[t->ids.count++] = t->label;
+    }
+    const size_t before = t->ids.count;
+    GANZ_TRY(ganz_vocab_encode_sentence(t->model->vocab, GANZ_SOURCE, text, bytes, &t->ids, err));
+    *count = t->ids.count - before - 1; /* without the end mark */
+    return GANZ_OK;
+}
+
 /* The beginning of the rest, as much as fits, becomes a piece, and the rest is what is behind it. */
 static ganz_status take_piece(ganz_translator *t, rest *r, ganz_error *err)
 {
-    const size_t most = (size_t)t->options.max_input - 1, from = t->ids.count;
+    const size_t most = (size_t)t->options.max_input - (t->label >= 0 ? 2 : 1), from = t->ids.count;
     for (;;) {
         const size_t taken = ganz_split_at(r->text, r->bytes, r->room);
         piece p = {.bytes = taken};
         p.text = ganz_strip(r->text, &p.bytes);
         p.at = r->at + (size_t)(p.text - r->text);
         t->ids.count = from;
-        GANZ_TRY(ganz_vocab_encode_sentence(t->model->vocab, GANZ_SOURCE, p.text, p.bytes, &t->ids, err));
-        const size_t ids = t->ids.count - from - 1; /* without the end mark */
+        size_t ids = 0;
+        GANZ_TRY(encode_piece(t, p.text, p.bytes, &ids, err));
         const size_t parts = (ids + most - 1) / most, equal = parts > 0 ? taken / parts * 9 / 8 : 0;
         if (ids > 0) r->room = taken * most / ids;          /* less than was taken if it was too much */
         if (ids > most && equal < r->room) r->room = equal; /* so that the last part is no scrap */
@@ -416,13 +463,15 @@ static ganz_status reserve_places(linker *l, int side, size_t count, ganz_error 
 static ganz_status find_source(ganz_translator *t, const piece *p, ganz_error *err)
 {
     linker *const l = &t->link;
-    const size_t count = (size_t)p->count - 1; /* without the end mark */
+    const size_t count = (size_t)p->count - 1;  /* without the end mark */
+    const size_t first = t->label >= 0 ? 1 : 0; /* the label goes with the first token */
     const ganz_passage text = {p->text, p->bytes, GANZ_SOURCE};
     GANZ_TRY(reserve_places(l, SOURCE, count, err));
     l->ids.count = l->places.count = 0;
     GANZ_TRY(ganz_vocab_find_tokens(t->model->vocab, &text, &l->ids, &l->places, err));
-    GANZ_ASSERT(l->places.count == count);
-    if (count > 0) memcpy(l->begin[SOURCE], l->places.begin, count * sizeof **l->begin);
+    GANZ_ASSERT(l->places.count + first == count);
+    if (first > 0) l->begin[SOURCE][0] = 0;
+    if (count > first) memcpy(l->begin[SOURCE] + first, l->places.begin, (count - first) * sizeof **l->begin);
     ganz_token_ends(p->text, p->bytes, l->begin[SOURCE], l->end[SOURCE], count);
     return GANZ_OK;
 }
