@@ -1,6 +1,6 @@
 /* Which model a command uses: a file, the model of a pair of languages by its name, or the default model. Models that
- * come with the program are called after their pair, en-de.safetensors, and are looked for in folders around the
- * program. */
+ * come with the program are called after their pair, en-de.safetensors, and are looked for in the folders
+ * that GANZ_MODELS names and in those around the program. */
 #define _GNU_SOURCE /* secure_getenv */
 #include <ctype.h>
 #include <dirent.h>
@@ -70,12 +70,27 @@ static int find_in_folder(const char *folder, const char *from, const char *to, 
     return count;
 }
 
-/* The same in the first folder around the program that has such a model. */
+/* The next folder of GANZ_MODELS, a list with colons; *at begins as NULL. False: there are no more. */
+static bool next_folder(const char **at, char folder[CLI_PATH])
+{
+    if (!*at) *at = secure_getenv("GANZ_MODELS");
+    while (*at && **at) {
+        const size_t bytes = strcspn(*at, ":");
+        const bool fits = bytes > 0 && bytes < CLI_PATH;
+        if (fits) snprintf(folder, CLI_PATH, "%.*s", (int)bytes, *at);
+        *at += bytes + ((*at)[bytes] == ':');
+        if (fits) return true;
+    }
+    return false;
+}
+
+/* The same in the first folder of GANZ_MODELS, else around the program, that has such a model. */
 static int find_pair(const char *from, const char *to, char path[CLI_PATH])
 {
     char folder[CLI_PATH], name[2 * CLI_PATH];
     int count = 0;
-    if (!program_folder(folder)) return 0;
+    for (const char *at = NULL; count == 0 && next_folder(&at, folder);) count = find_in_folder(folder, from, to, path);
+    if (!program_folder(folder)) return count;
     for (int i = 0; i < FOLDERS && count == 0; i++) {
         snprintf(name, sizeof name, "%s/%s", folder, folders[i]);
         count = find_in_folder(name, from, to, path);
@@ -106,7 +121,8 @@ int cli_list_models(char (*paths)[CLI_PATH], int most)
 {
     char folder[CLI_PATH], name[2 * CLI_PATH];
     int count = 0;
-    if (!program_folder(folder)) return 0;
+    for (const char *at = NULL; next_folder(&at, folder);) count += list_folder(folder, paths + count, most - count);
+    if (!program_folder(folder)) return count;
     for (int i = 0; i < FOLDERS && count == 0; i++) {
         snprintf(name, sizeof name, "%s/%s", folder, folders[i]);
         count = list_folder(name, paths, most);

@@ -7,7 +7,7 @@ for program in clang-format-14 clang-format ""; do
   [ -n "$program" ] || { echo "format: skipped, there is no clang-format 14"; exit 0; }
   "$program" --version 2>/dev/null | grep -q 'version 14\.' && break
 done
-mapfile -t files < <(find src server include cli tests bench fuzz examples \
+mapfile -t files < <(find src server include cli python tests bench fuzz examples \
   \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) | LC_ALL=C sort)
 if [ "${1:-}" = --fix ]; then
   "$program" -i "${files[@]}"

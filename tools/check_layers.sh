@@ -62,6 +62,13 @@ while IFS=: read -r file line include; do
   case "$target" in ganz/*) ;; *) say "$file:$line: the server may not include $target" ;; esac
 done < <(grep -rnE '^ *# *include "' server)
 
+while IFS=: read -r file line include; do
+  [ -n "$file" ] || continue
+  target=$(sed -E 's/.*"([^"]+)".*/\1/' <<<"$include")
+  [ -e "python/$target" ] && continue # the module's own
+  case "$target" in ganz/*) ;; *) say "$file:$line: the Python module may not include $target" ;; esac
+done < <(grep -rnE '^ *# *include "' python)
+
 while IFS= read -r hit; do say "intrinsics outside a kernel file of their own: $hit"; done \
   < <(grep -rlE '#include <(immintrin|arm_neon|x86intrin)\.h>' src cli |
     grep -vE '^src/kernel/.*_(avx2|vnni|amx|neon|avx512)\.(c|h)$')

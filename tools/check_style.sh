@@ -95,8 +95,8 @@ check() {
 status=0
 check src 8 23 22 src || status=1
 check server 9 23 2 server || status=1
-check "the rest" 13 36 5 include cli tests bench fuzz examples || status=1
-wide=$(every src server include cli tests bench fuzz examples | \
+check "the rest" 13 36 5 include cli python tests bench fuzz examples || status=1
+wide=$(every src server include cli python tests bench fuzz examples | \
   LC_ALL=C.UTF-8 xargs awk 'length($0) > 120 && !/"|\\$/ {print FILENAME ":" FNR}') # texts and macros are set otherwise
 [ -z "$wide" ] || { echo "$wide" | sed 's/^/style: more than 120 columns: /'; status=1; }
 exit $status

@@ -1,0 +1,271 @@
+"""Translation by exact integers: text in, text out, the same bytes as the program `ganz`.
+
+    >>> import ganz
+    >>> translator = ganz.Translator()
+    >>> translator.translate("The train leaves at half past seven.")
+    'Der Zug fährt um halb acht ab.'
+"""
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union, overload
+
+from . import _ganz
+from ._errors import GanzError, Status
+from ._models import find_model, models
+from ._program import average, inspect, prepare, program, quantize, run, score, train, vocab
+
+__version__: str = _ganz.version
+__all__ = ["GanzError", "Link", "ModelInfo", "Result", "Status", "Translation", "Translator", "average", "find_model",
+           "formats", "inspect", "models", "prepare", "program", "quantize", "run", "score", "train", "vocab"]
+
+Name = Union[str, "os.PathLike[str]"]
+Progress = Optional[Callable[[int, int], object]]
+
+formats: tuple[str, ...] = tuple(_ganz.formats.split())
+"""Names of the formats of documents."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A token of the translation comes from a token of the line: ranges of characters of the two. `weak`: the best
+    there is for a token that no other comes from."""
+
+    source: tuple[int, int]
+    target: tuple[int, int]
+    weak: bool = False
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One translation of a line, with its score: log-probability / ((5 + length) / 6)^alpha."""
+
+    text: str
+    score: float
+    links: Optional[tuple[Link, ...]] = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """The translations of a line, best first."""
+
+    translations: tuple[Translation, ...]
+
+    @property
+    def text(self) -> str:
+        return self.translations[0].text
+
+    @property
+    def score(self) -> float:
+        return self.translations[0].score
+
+    @property
+    def links(self) -> Optional[tuple[Link, ...]]:
+        return self.translations[0].links
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What is in a model; ganz.inspect tells it product by product. Bits of 0 are float."""
+
+    path: Path
+    source_language: Optional[str]
+    target_language: Optional[str]
+    width: int
+    ffn: int
+    heads: int
+    encoder_layers: int
+    decoder_layers: int
+    vocabulary: int
+    longest_input: int
+    longest_output: int
+    bits: int
+    input_bits: int
+    attention_bits: int
+    bias_bits: int
+    parameters: int
+    products: int
+    integer_products: int
+    command: Optional[str]
+    kind: str
+
+
+def _glossary_text(glossary: Union[Name, Mapping[str, Optional[str]], None]) -> Optional[str]:
+    """The lines of a glossary, from its file or from a mapping of terms; None for a term: it stays."""
+    if glossary is None:
+        return None
+    if not isinstance(glossary, Mapping):
+        return Path(glossary).read_text(encoding="utf-8")
+    if any("\t" in text or "\n" in text for pair in glossary.items() for text in pair if text):
+        raise GanzError("a term of a glossary has neither tabs nor newlines")
+    return "".join(f"{term}\n" if other is None else f"{term}\t{other}\n" for term, other in glossary.items())
+
+
+def _offsets(text: str) -> Callable[[int], int]:
+    """From bytes of UTF-8 to characters."""
+    if text.isascii():
+        return lambda at: at
+    table = {}
+    at = 0
+    for i, c in enumerate(text):
+        table[at] = i
+        at += len(c.encode("utf-8"))
+    table[at] = len(text)
+    return table.__getitem__
+
+
+def _make_result(line: str, found: Any) -> Result:
+    source = _offsets(line)
+    translations = []
+    for text, value, links in found:
+        made = None
+        if links is not None:
+            target = _offsets(text)
+            made = tuple(Link((source(a), source(b)), (target(c), target(d)), weak) for a, b, c, d, weak in links)
+        translations.append(Translation(text, value, made))
+    return Result(tuple(translations))
+
+
+class Translator:
+    """A model and threads that translate with it.
+
+    `model` is a file, a pair of languages such as "de-en" whose model is installed, or None: the default, en-de.
+    Any number of threads may share one; calls of all of them share its `threads` (0: one for each core), which start
+    with the first call. After a fork each process has its own. It can be pickled: model and options travel, the model's
+    file does not. It is a context manager; without one, it closes with its last reference."""
+
+    def __init__(self, model: Optional[Name] = None, beam: int = 4, threads: int = 0, *, alpha: float = 0.6,
+                 max_input: int = 0, max_length: int = 0,
+                 glossary: Union[Name, Mapping[str, Optional[str]], None] = None) -> None:
+        if not 0 <= threads <= 256:
+            raise GanzError("threads must be 0 to 256")
+        self._path = find_model(model)
+        text = _glossary_text(glossary)
+        if text is not None and "\0" in text:
+            raise GanzError("a glossary has no NUL bytes")
+        named = model is None or not os.path.exists(model)
+        self._state = (os.fspath(model) if named and model is not None else None if named else str(self._path),
+                       beam, threads, alpha, max_input, max_length, text)
+        self._engine = _ganz.Engine(str(self._path), beam, threads, float(alpha), max_input, max_length, text)
+
+    def __reduce__(self) -> Any:
+        return _restore, self._state
+
+    def __enter__(self) -> "Translator":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends its threads; calls under way are finished first."""
+        self._engine.close()
+
+    def __repr__(self) -> str:
+        return f"ganz.Translator({str(self._path)!r}, beam={self._state[1]}, threads={self._state[2]})"
+
+    @property
+    def model_info(self) -> ModelInfo:
+        return ModelInfo(path=self._path, **self._engine.facts())
+
+    @overload
+    def translate(self, text: str, *, format: str = ..., newlines: str = ..., bilingual: bool = ...,
+                  progress: Progress = ...) -> str: ...
+    @overload
+    def translate(self, text: Iterable[str], *, format: str = ..., newlines: str = ..., bilingual: bool = ...,
+                  progress: Progress = ...) -> list[str]: ...
+    def translate(self, text: Union[str, Iterable[str]], *, format: str = "text", newlines: str = "end",
+                  bilingual: bool = False, progress: Progress = None) -> Union[str, list[str]]:
+        """Translates a text, or each of several. Everything that is no sentence stays as it was: white space, blank
+        lines, addresses, placeholders. `format` says what the text is (ganz.formats): "html", "markdown", ...
+        `newlines`: "end", "space" or "never", as in the program. `progress(done, all)` is told of sentences."""
+        if newlines not in ("end", "space", "never"):
+            raise GanzError("newlines is one of end, space, never")
+        single = isinstance(text, str)
+        texts = [text] if single else list(text)
+        out = self._engine.documents(texts, format, None, newlines, bilingual, False, progress)
+        return out[0] if single else out
+
+    def translate_batch(self, lines: Sequence[str], *, n_best: int = 1, prefix: Optional[Sequence[Optional[str]]] = None,
+                        alignment: bool = False, progress: Progress = None) -> list[Result]:
+        """Translates lines one by one, with scores: `n_best` translations of each (at most `beam`), those that begin
+        with a `prefix`, with links between words. As `ganz translate --scores`: nothing is kept or put back."""
+        texts = list(lines)
+        prefixes = None if prefix is None else [p or None for p in prefix]
+        if prefixes is not None and len(prefixes) != len(texts):
+            raise GanzError(f"there are {len(texts)} lines and {len(prefixes)} prefixes")
+        for number, line in enumerate(texts):
+            if "\n" in line:
+                raise GanzError(f"line {number + 1} has a newline", Status.INVALID, number + 1)
+        found = self._engine.lines(texts, prefixes, n_best, alignment, progress)
+        return [_make_result(line, of_line) for line, of_line in zip(texts, found)]
+
+    def translate_iter(self, texts: Iterable[str], *, batch: int = 256, **options: Any) -> Iterator[str]:
+        """Translates texts as they come, in their order; reads at most two batches ahead of what was taken."""
+        source = iter(texts)
+        waiting: "deque[Future[list[str]]]" = deque()
+        with ThreadPoolExecutor(2, "ganz") as pool:
+            try:
+                while True:
+                    while len(waiting) < 2 and (part := list(islice(source, batch))):
+                        waiting.append(pool.submit(self.translate, part, **options))
+                    if not waiting:
+                        return
+                    yield from waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def translate_document(self, path: Name, out: Optional[Name] = None, *, format: Optional[str] = None,
+                           newlines: str = "end", bilingual: bool = False, progress: Progress = None) -> Path:
+        """Translates a file: text, HTML, Markdown, office documents, subtitles, ... (ganz.formats), by its suffix and
+        content unless `format` says it. `out` (default: report.odt becomes report.de.odt) appears whole or not at all."""
+        if newlines not in ("end", "space", "never"):
+            raise GanzError("newlines is one of end, space, never")
+        source = Path(path)
+        target = self.model_info.target_language or "translated"
+        goal = Path(out) if out is not None else source.with_name(f"{source.stem}.{target}{source.suffix}")
+        made = self._engine.documents([source.read_bytes()], format, str(source), newlines, bilingual, True, progress)
+        _write_whole(goal, made[0])
+        return goal
+
+    async def atranslate(self, text: Union[str, Iterable[str]], **options: Any) -> Any:
+        """translate in the running loop's executor: other tasks go on meanwhile."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(None, lambda: self.translate(text, **options))
+
+    async def atranslate_batch(self, lines: Sequence[str], **options: Any) -> list[Result]:
+        """translate_batch in the running loop's executor."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(None, lambda: self.translate_batch(lines, **options))
+
+
+def _restore(model: Optional[str], beam: int, threads: int, alpha: float, max_input: int, max_length: int,
+             glossary: Optional[str]) -> Translator:
+    """What pickle calls."""
+    terms = None
+    if glossary is not None:
+        lines = [line for line in glossary.split("\n") if line and not line.startswith("#")]
+        terms = {line.partition("\t")[0]: line.partition("\t")[2] if "\t" in line else None for line in lines}
+    return Translator(model, beam, threads, alpha=alpha, max_input=max_input, max_length=max_length, glossary=terms)
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """Writes a file that appears whole or not at all."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with open(part, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
