@@ -55,7 +55,7 @@ typedef struct job {
     cli_lines_options lines;
     ganz_document_options document;
     const char *model_path, *from, *to, *invalid, *newlines, *glossary_path, *cache_path;
-    bool quiet;
+    bool quiet, knows_source;
     cli_progress progress;
 } job;
 
@@ -95,7 +95,8 @@ static ganz_status run_documents(job *j, const ganz_model *model, const cli_list
                                      .document = j->document,
                                      .bytes = cli_inputs_bytes(&inputs),
                                      .cache = j->cache_path,
-                                     .model_path = j->model_path};
+                                     .model_path = j->model_path,
+                                     .warn = !j->quiet && j->knows_source};
     cli_documents *documents;
     ganz_status status = cli_documents_open(&documents, model, &o, &j->progress, err);
     if (status != GANZ_OK) return status;
@@ -128,7 +129,8 @@ static ganz_status choose_languages(job *j, const ganz_model *model, ganz_error 
     ganz_model_facts facts;
     const ganz_status status = cli_check_languages(model, j->from, j->to, err);
     ganz_model_describe(model, &facts);
-    if (j->from || facts.source_language) j->document.source = j->from ? j->from : facts.source_language;
+    j->knows_source = j->from || facts.source_language;
+    if (j->knows_source) j->document.source = j->from ? j->from : facts.source_language;
     if (j->to && ganz_vocab_label(ganz_model_vocab(model), 0)) j->lines.service.translator.label = j->to;
     if (j->to || facts.target_language) j->document.target = j->to ? j->to : facts.target_language;
     return status;
@@ -265,7 +267,7 @@ int cli_run_translate(int argc, char **argv)
         {"max-input", 0, CLI_INT, &max_input, "N", "longest sentence in tokens; 0: 96 or the model's limit", 0,
          1 << 20},
         {"invalid", 0, CLI_CHOICE, &j.invalid, "error|replace", "what to do with text that is not UTF-8", 0, 0},
-        {"quiet", 'q', CLI_FLAG, &j.quiet, NULL, "no progress and no prompt", 0, 0},
+        {"quiet", 'q', CLI_FLAG, &j.quiet, NULL, "no progress, no prompt, no warning", 0, 0},
         {0},
     };
     cli_list files = {0};

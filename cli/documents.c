@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "foreign.h"
+
 enum { CHUNK = 64, SLOTS_A_THREAD = 4, CHUNKS_A_THREAD = 32 };
 
 /* Sentences of a document that are handed in together. */
@@ -46,6 +48,7 @@ struct cli_documents {
     bool to_stream; /* the output is read while we write */
     cli_progress *progress;
     long long bytes_written, sentences;
+    cli_foreign foreign;
 };
 
 /* ---- failures ----------------------------------------------------------------------------------- */
@@ -113,6 +116,7 @@ static ganz_status fill_chunk(cli_documents *d, slot *s, chunk *c, ganz_error *e
         bool found;
         ganz_status status = ganz_document_next(s->document, &segment, err);
         if (status != GANZ_OK || !segment.text) return status;
+        cli_foreign_take(&d->foreign, segment.text, segment.bytes);
         const ganz_line line = {.text = segment.text, .bytes = segment.bytes, .unlinked = !segment.links};
         status = look_up(d, s, segment.number, &line, &found, err);
         if (status != GANZ_OK) return status;
@@ -130,6 +134,7 @@ static ganz_status submit_chunk(cli_documents *d, slot *s, chunk **taken, ganz_e
     if (!c) return out_of_memory(err);
     pthread_mutex_lock(&d->lock);
     ganz_status status = fill_chunk(d, s, c, err);
+    if (cli_foreign_is_full(&d->foreign)) cli_foreign_warn(&d->foreign, d->progress);
     pthread_mutex_unlock(&d->lock);
     if (status == GANZ_OK && c->count > 0)
         status = ganz_service_submit(d->service, c->lines, c->count, NULL, &c->request, err);
@@ -305,6 +310,7 @@ ganz_status cli_documents_open(cli_documents **documents, const ganz_model *mode
     d->options = *options;
     d->options.service.translator.alignment = true; /* for marks; lines say whether they want links */
     d->progress = progress;
+    cli_foreign_start(&d->foreign, options->warn ? options->document.source : NULL);
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->changed, NULL);
     const ganz_status status = open_parts(d, model, err);
@@ -416,6 +422,7 @@ ganz_status cli_documents_add(cli_documents *d, ganz_text *text, const char *for
 void cli_documents_wait(cli_documents *d)
 {
     pthread_mutex_lock(&d->lock);
+    cli_foreign_warn(&d->foreign, d->progress);
     while (d->written < d->added && !d->failed) pthread_cond_wait(&d->changed, &d->lock);
     pthread_mutex_unlock(&d->lock);
 }

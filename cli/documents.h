@@ -15,6 +15,7 @@ typedef struct cli_documents_options {
     long long bytes;   /* of all documents, for progress; 0: unknown */
     const char *cache; /* file of translations made earlier; NULL: none */
     const char *model_path;
+    bool warn; /* when the text is not in the language of the document options */
 } cli_documents_options;
 
 /* The options' texts are borrowed. Refuses what a translator refuses before anything is read. */

@@ -297,8 +297,11 @@ static void pages_are_recognised(void **state)
                                         "\xEF\xBB\xBF <!-- x --> <html lang=en>",
                                         "<?xml version='1.0'?><html>",
                                         "<!doctype HTML PUBLIC \"x\">",
-                                        "<body class=x>"};
-    static const char *const others[] = {"", "a", "<p>x</p>", "a <html>", "<?xml version='1.0'?><svg>", "< html>"};
+                                        "<body class=x>",
+                                        "<p>x</p>\n",
+                                        "<ul><li>a<li>b</ul>"};
+    static const char *const others[] = {
+        "", "a", "<p>x</p>\n\n# y", "<b>x</b>", "<pre", "a <html>", "<?xml version='1.0'?><svg>", "< html>"};
     for (size_t i = 0; i < GANZ_COUNT(pages); i++) assert_true(ganz_format_html.recognise(pages[i], strlen(pages[i])));
     for (size_t i = 0; i < GANZ_COUNT(others); i++)
         assert_false(ganz_format_html.recognise(others[i], strlen(others[i])));

@@ -5,18 +5,38 @@
 #include "document/html_read.h"
 #include "document/html_scan.h"
 
-/* True if the first thing that is not a comment is <!doctype html>, <html>, <head> or <body>. */
+static bool is_named(const ganz_html_token *token, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ganz_html_is(ganz_html_name(token), token->name_bytes, names[i])) return true;
+    return false;
+}
+
+/* A piece of a page, as it is pasted, ends with a tag; Markdown may begin with one, but goes on. */
+static bool ends_with_tag(const char *bytes, size_t count)
+{
+    while (count > 0 && ganz_html_space(bytes[count - 1])) count--;
+    return count > 0 && bytes[count - 1] == '>';
+}
+
+static bool starts_page(const ganz_html_token *token, const char *bytes, size_t count)
+{
+    static const char *const page[] = {"html", "head", "body"};
+    static const char *const piece[] = {"p",  "div", "ul", "ol",  "dl",      "table",   "h1",  "h2",
+                                        "h3", "h4",  "h5", "pre", "section", "article", "nav", "blockquote"};
+    if (token->kind == GANZ_HTML_COMMENT) return token->bytes > 14 && ganz_html_is(token->raw, 14, "<!doctype html");
+    if (token->kind != GANZ_HTML_START) return false;
+    return is_named(token, page, GANZ_COUNT(page)) ||
+           (is_named(token, piece, GANZ_COUNT(piece)) && ends_with_tag(bytes, count));
+}
+
+/* True if the first thing that is not a comment is <!doctype html>, or the tag of a page or of a piece of one. */
 static bool recognise_html(const char *bytes, size_t count)
 {
-    static const char *const first[] = {"html", "head", "body"};
     ganz_html_scan scan = ganz_html_scan_over(bytes, count < 4096 ? count : 4096);
     ganz_html_token token;
     while (ganz_html_next(&scan, &token)) {
-        if (token.kind == GANZ_HTML_COMMENT && token.bytes > 14 && ganz_html_is(token.raw, 14, "<!doctype html"))
-            return true;
-        if (token.kind == GANZ_HTML_START)
-            for (size_t i = 0; i < GANZ_COUNT(first); i++)
-                if (ganz_html_is(ganz_html_name(&token), token.name_bytes, first[i])) return true;
+        if (starts_page(&token, bytes, count)) return true;
         size_t at = token.kind == GANZ_HTML_TEXT && scan.at == token.bytes && token.bytes >= 3 && token.raw[0] == '\xEF'
                         ? 3
                         : 0;

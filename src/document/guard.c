@@ -269,9 +269,30 @@ static size_t reference_length(const view *v)
     return byte_at(v, v->at + length) == ';' ? length + 1 : 0;
 }
 
+/* <%= x %>, {% x %}, [% x %], <?php x ?>: what programs fill in. */
+static size_t template_length(const view *v)
+{
+    static const char *const shapes[][2] = {{"<%", "%>"}, {"{%", "%}"}, {"[%", "%]"}, {"<?", "?>"}};
+    for (size_t i = 0; i < GANZ_COUNT(shapes); i++) {
+        if (!has(v, v->at, shapes[i][0])) continue;
+        for (size_t at = v->at + 2; at < v->end && at - v->at < LONGEST_CODE; at++)
+            if (has(v, at, shapes[i][1])) return at + 2 - v->at;
+    }
+    return 0;
+}
+
+/* \n, \t, \r where a program's text is pasted: not \name. */
+static size_t escape_length(const view *v)
+{
+    if (byte_at(v, v->at) != '\\' || byte_before(v, v->at) == '\\') return 0;
+    return is_one_of(byte_at(v, v->at + 1), "nrt") && !is_lower(byte_at(v, v->at + 2)) ? 2 : 0;
+}
+
 static size_t holder_length(const view *v)
 {
     size_t length = percent_length(v);
+    if (length == 0) length = template_length(v);
+    if (length == 0) length = escape_length(v);
     if (length == 0) length = brace_length(v);
     if (length == 0) length = angle_length(v);
     if (length == 0) length = reference_length(v);
@@ -365,6 +386,18 @@ static size_t picture_length(const view *v)
     return at - v->at;
 }
 
+/* :-) and its kin, alone or before the end of a sentence. */
+static size_t face_length(const view *v)
+{
+    static const char *const faces[] = {":-)", ":)", ";-)", ";)", ":-(", ":(", ":-D", ":D", ":-P", ":P", "<3", "^^"};
+    if (v->at > v->begin && !ganz_is_space(code_before(v, v->at))) return 0;
+    for (size_t i = 0; i < GANZ_COUNT(faces); i++) {
+        const char after = has(v, v->at, faces[i]) ? byte_at(v, v->at + strlen(faces[i])) : 'x';
+        if (after == 0 || is_one_of(after, " \t\n\r.,!?")) return strlen(faces[i]);
+    }
+    return 0;
+}
+
 static bool is_foreign(int32_t c)
 {
     if (c < 0x370) return false;
@@ -410,6 +443,22 @@ static bool is_version(const char *text, size_t length)
     return dots > 1 && threes < dots;
 }
 
+/* 3/4/2024, 2024-03-04: days are written in many orders, and nobody knows which one this is. */
+static size_t date_length(const view *v)
+{
+    size_t at = v->at, longest = 0;
+    if (is_one_of(byte_before(v, at), "/-")) return 0;
+    for (int part = 0; part < 3; part++) {
+        const size_t begin = at;
+        while (at - begin < 5 && is_digit(byte_at(v, at))) at++;
+        if (at == begin || at - begin == 5) return 0;
+        if (at - begin > longest) longest = at - begin;
+        const char joint = part == 0 ? byte_at(v, at) : v->text[begin - 1];
+        if (part < 2 && (!is_one_of(joint, "/-") || byte_at(v, at++) != joint)) return 0;
+    }
+    return longest == 3 || ganz_is_alnum(code_at(v, at)) || is_one_of(byte_at(v, at), "/-") ? 0 : at - v->at;
+}
+
 /* Numbers that a translation may not write as words or count anew: from 13 on, or with a point. Not those that are part
  * of a word (50s, A380), and no times of day before noon and after it. */
 static size_t guarded_number_length(const view *v)
@@ -439,13 +488,14 @@ static bool starts_word(const view *v)
 static size_t guard_length(const view *v, bool latin, ganz_guard_kind *kind)
 {
     size_t length;
-    if ((length = picture_length(v)) > 0) return *kind = GANZ_GUARD_SIGN, length;
+    if ((length = picture_length(v)) > 0 || (length = face_length(v)) > 0) return *kind = GANZ_GUARD_SIGN, length;
     if ((length = ticks_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = holder_length(v)) > 0) return *kind = GANZ_GUARD_HOLDER, length;
     if (latin && (length = script_length(v)) > 0) return *kind = GANZ_GUARD_SCRIPT, length;
     if (!starts_word(v)) return 0;
     if ((length = address_length(v)) > 0) return *kind = GANZ_GUARD_ADDRESS, length;
     if ((length = code_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
+    if ((length = date_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = guarded_number_length(v)) == 0) return 0;
     *kind = is_version(v->text + v->at, length) ? GANZ_GUARD_CODE : GANZ_GUARD_NUMBER;
     return length;

@@ -3,7 +3,7 @@ MODEL=$HERE/../../models/en-de.safetensors
 T="$GANZ translate --model $MODEL -q"
 
 # white space, tabs, blank lines and line ends stay; a sentence is never translated together with the next
-printf '  Hello.  How are you?\t\r\n\n\n\tGood morning!\n\nThe end' >in.txt
+printf '  Hello.  Good evening!\t\r\n\n\n\tGood morning!\n\nThe end' >in.txt
 $T in.txt >out.txt || fail "it fails"
 equal "what is no word" "$(tr -d 'a-zA-Z\303\244\266\274\237\204\226\234' <in.txt | od -c)" "$(tr -d 'a-zA-Z\303\244\266\274\237\204\226\234' <out.txt | od -c)"
 printf 'This is the first. This is the second. This is the third.\n' | $T >three
@@ -21,10 +21,21 @@ printf '<p title="The red house.">The <b>red</b> house.</p><script>a < b</script
 equal "a page" '<p title="Das rote Haus.">Das <b>rote</b> Haus.</p><script>a < b</script>' "$($T page.html)"
 printf '<html>\n<p>The green house.\n' >page
 equal "a page without a name, which does not say that it is UTF-8" "$(printf '<html>\n<p>Das gr&#252;ne Haus.')" "$($T page)"
+equal "a piece of a page" '<p>Das <b>rote</b> Haus.</p><ul><li>das grüne Haus</ul>' \
+  "$(printf '<p>The <b>red</b> house.</p><ul><li>the green house</ul>' | $T)"
 printf '> The **red** house\n> is [here](x_y).\n\n    code\n' >file.md
 $T file.md >file.de.md || fail "Markdown"
 grep -q '^> Das \*\*rote\*\* Haus .*\[hier\](x_y)' file.de.md || fail "Markdown became $(cat file.de.md)"
 equal "code" '    code' "$(tail -n 1 file.de.md)"
+
+# text in another language is translated all the same, but there is a warning, once; not with -q
+yes 'Nous allons à la gare, parce que nos amis arrivent à sept heures.' | head -n 40 >french
+$GANZ translate --model $MODEL french >/dev/null 2>warned || fail "French"
+equal "the warning" 'ganz translate: the text looks like fr, but the model translates from en (--from, --model)' "$(cat warned)"
+$T french >/dev/null 2>warned || fail "French, quietly"
+equal "no warning" '' "$(cat warned)"
+echo 'We are going to the station, because our friends arrive at seven.' | $GANZ translate --model $MODEL >/dev/null 2>warned
+equal "no warning about English" '' "$(cat warned)"
 
 # capitals
 equal "capitals" "$(echo 'Close the door!' | $T | tr a-z A-Z | sed 's/ü/Ü/g; s/ß/SS/g')" "$(echo 'CLOSE THE DOOR!' | $T)"
