@@ -1,0 +1,85 @@
+// Documents: chosen or dropped anywhere on the page, translated one after the other, each with its progress and result.
+import {translateFile} from './api.js';
+import {make, say} from './words.js';
+
+const input = document.getElementById('file');
+const jobs = document.getElementById('jobs');
+const waiting = [];
+let busy = false;
+let pair = () => ({});
+
+function addJob(file) {
+  const bar = make('progress', {max: 1, value: 0, 'aria-label': file.name});
+  const state = make('span', {class: 'state', role: 'status'});
+  const button = make('button', {type: 'button', class: 'icon', 'aria-label': say('file_cancel', {name: file.name})}, '×');
+  const item = make('li', {class: 'job'}, make('span', {class: 'file'}, file.name), bar, state, button);
+  const job = {file, bar, state, button, item, stop: new AbortController(), pair: pair()};
+  button.addEventListener('click', () => { job.stop.abort(); item.remove(); input.focus(); });
+  jobs.append(item);
+  waiting.push(job);
+}
+
+function progress(job, part) {
+  if (part === null) job.bar.removeAttribute('value');
+  else job.bar.value = part;
+  job.state.textContent = part === null ? say('file_working') : say('file_sending', {n: Math.round(part * 100)});
+}
+
+function finish(job, text, kind) {
+  job.item.classList.add(kind);
+  job.bar.remove();
+  job.state.textContent = text;
+  job.button.setAttribute('aria-label', say('file_remove', {name: job.file.name}));
+}
+
+/** name.txt becomes name.de.txt */
+function resultName(name, language) {
+  const dot = name.lastIndexOf('.');
+  return dot > 0 ? `${name.slice(0, dot)}.${language}${name.slice(dot)}` : `${name}.${language}`;
+}
+
+async function run(job) {
+  progress(job, 0);
+  try {
+    const url = await translateFile(job.file, job.pair, part => progress(job, part), job.stop.signal);
+    const name = resultName(job.file.name, job.pair.target);
+    finish(job, say('file_done'), 'done');
+    job.button.before(make('a', {href: url, download: name, class: 'save'}, say('file_save', {name})));
+  } catch (e) {
+    if (e.name === 'AbortError') return;
+    finish(job, `${say('file_failed')}: ${e instanceof TypeError ? say('offline') : e.message}`, 'failed');
+  }
+}
+
+async function next() {
+  if (busy) return;
+  busy = true;
+  while (waiting.length) {
+    const job = waiting.shift();
+    if (!job.stop.signal.aborted) await run(job);
+  }
+  busy = false;
+}
+
+function take(files) {
+  for (const file of files) addJob(file);
+  next();
+}
+
+const holdsFiles = e => Array.from(e.dataTransfer?.types ?? []).includes('Files');
+
+/** Connects the page; languages() gives {source, target}. */
+export function listen(languages) {
+  pair = languages;
+  input.addEventListener('change', () => { take(input.files); input.value = ''; });
+  let inside = 0; // dragenter and dragleave come for every element under the pointer
+  const mark = () => document.body.classList.toggle('dragging', inside > 0);
+  addEventListener('dragenter', e => { if (holdsFiles(e)) { inside++; mark(); } });
+  addEventListener('dragleave', e => { if (holdsFiles(e)) { inside = Math.max(0, inside - 1); mark(); } });
+  addEventListener('dragover', e => { if (holdsFiles(e)) e.preventDefault(); });
+  addEventListener('drop', e => {
+    inside = 0;
+    mark();
+    if (holdsFiles(e)) { e.preventDefault(); take(e.dataTransfer.files); }
+  });
+}

@@ -1,0 +1,291 @@
+// The page: takes what is typed, sends the sentences that have changed, and shows the answers.
+import * as api from './api.js';
+import * as files from './files.js';
+import * as panel from './panel.js';
+import {pending, plainText, settle, splitLines} from './text.js';
+import * as view from './view.js';
+import {number, say} from './words.js';
+
+const pause = 150; // milliseconds after the last key
+const $ = id => document.getElementById(id);
+const field = $('text'), source = $('source'), target = $('target'), output = $('output'), problem = $('problem');
+let lines = [];
+let limit = -1;
+let timer = 0, speaking = 0;
+let turn = 0;        // of the newest request; an answer to an older one is dropped
+let running = null;  // AbortController of the newest request
+let known = [];      // of /languages
+let detected = null; // the language the server found, with source "auto"
+let choices = new Map(); // of sentences, what was chosen for them
+
+const pair = () => ({source: source.value, target: target.value});
+
+/* ---- translating while typing ---- */
+
+function changed() {
+  panel.close(false);
+  lines = splitLines(lines, field.value);
+  update();
+  clearTimeout(timer);
+  timer = setTimeout(send, pause);
+}
+
+function update() {
+  view.show(lines);
+  const n = Array.from(field.value).length;
+  $('count').textContent = limit > 0 ? say('characters_most', {n: number(n), most: number(limit)})
+    : n ? say('characters', {n: number(n)}) : '';
+  $('clear').hidden = !field.value;
+  $('example').hidden = Boolean(field.value);
+  $('copy').disabled = !field.value.trim();
+  if (!field.value.trim()) $('time').textContent = '';
+}
+
+async function send() {
+  clearTimeout(timer);
+  running?.abort();
+  const mine = ++turn, ask = lines.filter(line => pending(line) !== null);
+  if (!ask.length) { complain(''); return; }
+  running = new AbortController();
+  const began = performance.now();
+  try {
+    const reply = await api.translate(ask.map(pending), pair(), running.signal);
+    if (mine !== turn) return;
+    ask.forEach((line, i) => { settle(line, reply.results[i]); line.sentences = line.sentences.map(s => chosenBefore(line, s)); });
+    $('time').textContent = say('milliseconds', {n: number(Math.round(performance.now() - began))});
+    detect(reply.source);
+    complain('');
+    update();
+    speak();
+  } catch (e) {
+    if (mine === turn && e.name !== 'AbortError') failed(e);
+  }
+}
+
+function failed(e) {
+  if (e instanceof api.Busy) timer = setTimeout(send, 1000 * e.seconds);
+  complain(e instanceof api.Busy ? say('busy') : e instanceof TypeError ? say('offline') : e.message);
+}
+
+function complain(text) {
+  if (problem.textContent !== text) problem.textContent = text;
+}
+
+/** Tells screen readers the translation, once it has rested. */
+function speak() {
+  clearTimeout(speaking);
+  speaking = setTimeout(() => { $('status').textContent = say('translated', {text: plainText(lines)}); }, 1000);
+}
+
+function startAnew() {
+  lines = [];
+  choices = new Map();
+  changed();
+  send();
+}
+
+/* ---- a word of the translation ---- */
+
+function openWord(word) {
+  const place = view.placeOf(word);
+  const line = lines.find(l => l.sentences?.includes(place.sentence));
+  if (!line) return;
+  const text = textOf(line, place.sentence);
+  const languages = {...pair(), source: detected ?? source.value};
+  panel.open(word, place, text, languages, candidate => choose(line, place.sentence, candidate));
+}
+
+const textOf = (line, sentence) => line.text.slice(sentence.begin, sentence.end);
+
+/** The sentence as it was chosen before, if it was. */
+function chosenBefore(line, sentence) {
+  const choice = choices.get(textOf(line, sentence));
+  return choice && !sentence.first ? {...choice, begin: sentence.begin, end: sentence.end} : sentence;
+}
+
+const chosenPart = ({translation, score, links, words}) => ({translation, score, links, words});
+
+function choose(line, sentence, candidate) {
+  const first = sentence.first ?? chosenPart(sentence);
+  const choice = chosenPart(candidate);
+  if (first.translation === choice.translation) choices.delete(textOf(line, sentence));
+  else choices.set(textOf(line, sentence), Object.assign(choice, {first, chosen: true}));
+  line.sentences = line.sentences.map(s => s === sentence ? {...choice, begin: s.begin, end: s.end} : s);
+  update();
+  speak();
+}
+
+/* ---- languages ---- */
+
+function fillTargets() {
+  const from = known.find(l => l.code === source.value);
+  const codes = (from ? from.targets : known.flatMap(l => l.targets)).filter(c => c !== source.value);
+  for (const option of target.options) option.disabled = option.hidden = !codes.includes(option.value);
+  if (target.selectedOptions[0]?.disabled ?? true) target.value = codes[0] ?? '';
+  $('swap').disabled = !canSwap();
+  field.lang = source.value === 'auto' ? '' : source.value;
+  output.lang = target.value;
+}
+
+function canSwap() {
+  const from = detected ?? source.value;
+  return from !== 'auto' && Boolean(known.find(l => l.code === target.value)?.targets.includes(from));
+}
+
+function detect(code) {
+  detected = source.value === 'auto' ? code : null;
+  const auto = source.querySelector('option[value=auto]');
+  if (!auto) return;
+  auto.dataset.name ??= auto.textContent;
+  const name = known.find(l => l.code === detected)?.code;
+  auto.textContent = name ? say('detected', {language: source.querySelector(`option[value="${name}"]`).textContent}) : auto.dataset.name;
+  $('swap').disabled = !canSwap();
+}
+
+function swap() {
+  if (!canSwap()) return;
+  const text = plainText(lines), from = detected ?? source.value;
+  source.value = target.value;
+  fillTargets();
+  target.value = from;
+  if (text.trim()) field.value = text;
+  languagesChanged();
+  field.focus();
+}
+
+function languagesChanged() {
+  detect(null);
+  fillTargets();
+  remember();
+  startAnew();
+}
+
+/* ---- the rest ---- */
+
+function store(key, value) {
+  try { localStorage.setItem(key, value); } catch { /* storage is off */ }
+}
+
+const remember = () => store('ganz-pair', `${source.value} ${target.value}`);
+
+function recall() {
+  let pairBefore = '';
+  try { pairBefore = localStorage.getItem('ganz-pair') ?? ''; } catch { return; }
+  const [from, to] = pairBefore.split(' ');
+  if (source.querySelector(`option[value="${CSS.escape(from)}"]`)) { source.value = from; fillTargets(); }
+  if (to && !(target.querySelector(`option[value="${CSS.escape(to)}"]`)?.disabled ?? true)) target.value = to;
+  fillTargets();
+}
+
+async function copy() {
+  const text = plainText(lines);
+  if (!text.trim()) return;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch { // not a secure place, such as http:// on another machine: the old way
+    const area = document.createElement('textarea');
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand('copy');
+    area.remove();
+  }
+  $('copy').textContent = $('status').textContent = say('copied');
+  setTimeout(() => { $('copy').textContent = say('copy'); }, 1500);
+}
+
+function toggleTheme() {
+  const root = document.documentElement;
+  const dark = (root.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
+  root.dataset.theme = dark ? 'light' : 'dark';
+  store('ganz-theme', root.dataset.theme);
+}
+
+function toggleSure() {
+  const on = output.classList.toggle('sure');
+  $('sure').setAttribute('aria-pressed', on);
+  $('legend').hidden = !on;
+}
+
+function clear() {
+  field.value = '';
+  changed();
+  field.focus();
+}
+
+function example() {
+  field.value = say(source.value === 'de' ? 'example_de' : 'example_en');
+  startAnew();
+  field.focus();
+}
+
+/** The interface in the other language: the text goes along in the browser, not in the address. */
+function otherLanguage() {
+  try { sessionStorage.setItem('ganz-text', field.value); } catch { /* it will be empty */ }
+}
+
+function textFromBefore() {
+  try {
+    const text = sessionStorage.getItem('ganz-text');
+    sessionStorage.removeItem('ganz-text');
+    if (text && !field.value) field.value = text;
+  } catch { /* nothing was kept */ }
+}
+
+const mac = /Mac|iP(hone|ad)/.test(navigator.platform); // where Alt with a letter types another letter
+
+function shortcut(e) {
+  if (e.key === 'Escape') panel.close();
+  if (e.key === 'Enter' && (e.ctrlKey || e.metaKey) && e.target === field) { e.preventDefault(); send(); }
+  if (!e.altKey || e.ctrlKey !== mac || e.metaKey || e.shiftKey) return;
+  if (e.code === 'KeyS') { e.preventDefault(); swap(); }
+  if (e.code === 'KeyC') { e.preventDefault(); copy(); }
+}
+
+function caretMoved() {
+  if (document.activeElement !== field) return;
+  view.light(view.mirrorWordAtOffset(lines, field.selectionStart));
+}
+
+function connect() {
+  field.addEventListener('input', changed);
+  source.addEventListener('change', () => { fillTargets(); languagesChanged(); });
+  target.addEventListener('change', languagesChanged);
+  $('form').addEventListener('submit', e => { e.preventDefault(); send(); });
+  $('swap').addEventListener('click', swap);
+  $('copy').addEventListener('click', copy);
+  $('clear').addEventListener('click', clear);
+  $('example').addEventListener('click', example);
+  $('theme').addEventListener('click', toggleTheme);
+  $('sure').addEventListener('click', toggleSure);
+  $('other-language').addEventListener('click', otherLanguage);
+  document.addEventListener('keydown', shortcut);
+  document.addEventListener('selectionchange', caretMoved);
+  view.listen(openWord);
+  files.listen(() => ({...pair(), source: detected ?? source.value}));
+}
+
+function outputAsTextbox() {
+  for (const [name, value] of [['role', 'textbox'], ['aria-readonly', 'true'], ['aria-multiline', 'true'],
+    ['aria-labelledby', 'output-label'], ['tabindex', '0']]) output.setAttribute(name, value);
+}
+
+async function start() {
+  outputAsTextbox();
+  connect();
+  if (!/^(localhost|127\.|\[::1\])/.test(location.hostname)) $('place').textContent = say('place_host', {host: location.hostname});
+  textFromBefore();
+  update();
+  try {
+    const [list, settings] = await Promise.all([api.languages(), api.settings()]);
+    known = list;
+    limit = settings.charLimit ?? -1;
+    $('files').hidden = settings.filesTranslation === false;
+    if (settings.supportedFilesFormat) $('file').accept = settings.supportedFilesFormat.join(',');
+    recall();
+  } catch (e) { failed(e); }
+  if (field.value.trim()) startAnew();
+  field.focus();
+}
+
+start();
