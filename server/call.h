@@ -97,6 +97,8 @@ void run_spec(call *c);
 void run_translate_file(call *c);
 void run_download(call *c);
 void run_page(call *c);
+void run_form(call *c);
+void run_page_file(call *c);
 void run_ganz_translate(call *c);
 void run_ganz_upload(call *c);
 void run_ganz_document(call *c);

@@ -1,10 +1,9 @@
-/* The page: index.html at /, its other files below /ganz/page/, with the headers that keep foreign code out. */
+/* Files of the page, with the headers that keep foreign code out. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "page.h"
-#include "call.h"
 #include "server_parts.h"
 
 static const char *type_of(const char *name)
@@ -47,22 +46,22 @@ static void make_tag(const buffer *b, char tag[24])
     snprintf(tag, 24, "\"%016llx\"", (unsigned long long)hash);
 }
 
-static void send_page(call *c, const char *name)
+void page_send(call *c, int status, const char *name)
 {
     char tag[24];
     const char *const known = http_find_header(http_head_of(c->x), "if-none-match");
     make_tag(&c->out, tag);
     http_add_header(c->x, "ETag", tag);
     http_add_header(c->x, "Cache-Control", "no-cache");
-    http_add_header(c->x, "Referrer-Policy", "no-referrer");
+    http_add_header(c->x, "Referrer-Policy", "same-origin"); /* with none, a form would not say whose it is */
     http_add_header(c->x, "Cross-Origin-Opener-Policy", "same-origin");
     http_add_header(
         c->x, "Content-Security-Policy",
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
-    const bool same = known && strstr(known, tag);
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
+    const bool same = status == 200 && known && strstr(known, tag);
     if (same) c->out.bytes = 0;
-    call_reply_as(c, same ? 304 : 200, type_of(name));
+    call_reply_as(c, same ? 304 : status, type_of(name));
 }
 
 void run_spec(call *c)
@@ -72,17 +71,22 @@ void run_spec(call *c)
     call_reply_as(c, 200, "application/json");
 }
 
-void run_page(call *c)
+bool page_read(const call *c, const char *name, buffer *out)
 {
-    const char *const name = *c->rest ? c->rest : "index.html", *const folder = c->server->options.web_root;
+    const char *const folder = c->server->options.web_root;
+    const size_t before = out->bytes;
     for (const page_file *f = page_files; f->name; f++) {
         if (strcmp(f->name, name) != 0) continue;
-        if (!folder || !read_file(folder, name, &c->out)) {
-            c->out.bytes = 0;
-            buffer_add(&c->out, f->data, f->bytes);
-        }
-        send_page(c, name);
-        return;
+        if (folder && read_file(folder, name, out)) return true;
+        out->bytes = before;
+        buffer_add(out, f->data, f->bytes);
+        return true;
     }
-    call_fail(c, 404, "there is nothing at this address");
+    return false;
+}
+
+void run_page_file(call *c)
+{
+    if (page_read(c, c->rest, &c->out)) page_send(c, 200, c->rest);
+    else call_fail(c, 404, "there is nothing at this address");
 }

@@ -1,8 +1,8 @@
-/* Files of the page, made into the program from server/page/ (tools/embed_page.cmake). */
+/* Files of the page, made into the program from web/ (tools/embed_page.cmake). */
 #ifndef GANZ_SERVER_PAGE_H
 #define GANZ_SERVER_PAGE_H
 
-#include <stddef.h>
+#include "call.h"
 
 typedef struct page_file {
     const char *name; /* "index.html"; NULL ends the table */
@@ -11,5 +11,10 @@ typedef struct page_file {
 } page_file;
 
 extern const page_file page_files[];
+
+/* Appends a file of the page; false: there is none of that name. */
+bool page_read(const call *c, const char *name, buffer *out);
+/* Replies with c->out, which is the file of that name or made from it. */
+void page_send(call *c, int status, const char *name);
 
 #endif

@@ -14,8 +14,9 @@ enum {
 };
 
 static const route routes[] = {
-    {GET, "/", run_page, 0, FREE | ROUTE_PAGE},
-    {GET, "/ganz/page/*", run_page, 0, FREE | ROUTE_PAGE},
+    {GET, "/", run_page, 0, FREE},
+    {POST, "/", run_form, 0, 0},
+    {GET, "/ganz/page/*", run_page_file, 0, FREE | ROUTE_PAGE},
     {POST, "/ganz/translate", run_ganz_translate, 0, 0},
     {POST, "/ganz/document", run_ganz_upload, FILE_BODY, 0},
     {GET, "/ganz/document/*", run_ganz_document, 0, FREE},

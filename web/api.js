@@ -1,5 +1,7 @@
 // The calls that the page makes. Every failure becomes an Error whose message can be shown.
 
+const key = document.getElementById('key'); // shown where the server wants one
+
 export class Busy extends Error {
   constructor(seconds) { super('busy'); this.seconds = seconds; }
 }
@@ -17,7 +19,7 @@ async function post(body, signal) {
   return answer(await fetch('/ganz/translate', {
     method: 'POST', signal, cache: 'no-store',
     headers: {'Content-Type': 'application/json'},
-    body: JSON.stringify({...body, alignment: true, scores: true}),
+    body: JSON.stringify({...body, alignment: true, scores: true, ...(key.value && {api_key: key.value})}),
   }));
 }
 
@@ -44,36 +46,39 @@ export async function alternatives(sentence, prefix, {source, target}, signal) {
   return reply.sentences[0].translations.map(translation);
 }
 
-/** [{code, name, targets}] */
-export async function languages() {
-  return answer(await fetch('/languages'));
-}
-
-/** {charLimit, supportedFilesFormat, ...} */
-export async function settings() {
-  return answer(await fetch('/frontend/settings'));
-}
-
-/** Sends a document. progress(part) is told how much of it is sent, then null. Gives the address of the result. */
-export function translateFile(file, {source, target}, progress, signal) {
+/** Sends a document; sent(part) is told how much of it has gone. Gives {id, status, ...}. fetch cannot tell that. */
+function upload(file, {source, target}, sent, signal) {
   return new Promise((resolve, reject) => {
-    const form = new FormData();
+    const form = new FormData(), request = new XMLHttpRequest();
     form.append('source', source);
     form.append('target', target);
+    if (key.value) form.append('api_key', key.value);
     form.append('file', file);
-    const request = new XMLHttpRequest();
     request.responseType = 'json';
-    request.upload.onprogress = e => progress(e.lengthComputable && e.loaded < e.total ? e.loaded / e.total : null);
-    request.upload.onload = () => progress(null);
+    request.upload.onprogress = e => { if (e.lengthComputable) sent(e.loaded / e.total); };
     request.onload = () => {
       const body = request.response ?? {};
-      if (request.status === 200 && body.translatedFileUrl) resolve(new URL(body.translatedFileUrl, location.href).pathname);
+      if (request.status === 200) resolve(body);
       else reject(new Error(body.error || request.statusText));
     };
     request.onerror = () => reject(new TypeError('network'));
     request.onabort = () => reject(new DOMException('cancelled', 'AbortError'));
     signal.addEventListener('abort', () => request.abort());
-    request.open('POST', '/translate_file');
+    request.open('POST', '/ganz/document');
     request.send(form);
   });
+}
+
+const moment = milliseconds => new Promise(resolve => { setTimeout(resolve, milliseconds); });
+
+/** Translates a document: sent(part) while it is sent, then done(part). Gives the address of the result. */
+export async function translateDocument(file, pair, {sent, done}, signal) {
+  let state = await upload(file, pair, sent, signal);
+  for (let wait = 100; state.status === 'queued' || state.status === 'translating'; wait = Math.min(1000, wait * 1.5)) {
+    done(state.count ? state.done / state.count : 0);
+    await moment(wait);
+    state = await answer(await fetch(`/ganz/document/${state.id}`, {signal, cache: 'no-store'}));
+  }
+  if (state.status !== 'done') throw new Error(state.error || state.status);
+  return `/ganz/document/${state.id}/result`;
 }

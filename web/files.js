@@ -1,5 +1,5 @@
 // Documents: chosen or dropped anywhere on the page, translated one after the other, each with its progress and result.
-import {translateFile} from './api.js';
+import {translateDocument} from './api.js';
 import {make, say} from './words.js';
 
 const input = document.getElementById('file');
@@ -19,10 +19,10 @@ function addJob(file) {
   waiting.push(job);
 }
 
-function progress(job, part) {
-  if (part === null) job.bar.removeAttribute('value');
-  else job.bar.value = part;
-  job.state.textContent = part === null ? say('file_working') : say('file_sending', {n: Math.round(part * 100)});
+/** Sending is the first tenth of the bar. */
+function progress(job, begin, share, part, key) {
+  job.bar.value = begin + share * part;
+  job.state.textContent = say(key, {n: Math.round(part * 100)});
 }
 
 function finish(job, text, kind) {
@@ -39,9 +39,11 @@ function resultName(name, language) {
 }
 
 async function run(job) {
-  progress(job, 0);
+  const sent = part => progress(job, 0, .1, part, 'file_sending');
+  const done = part => progress(job, .1, .9, part, 'file_working');
+  sent(0);
   try {
-    const url = await translateFile(job.file, job.pair, part => progress(job, part), job.stop.signal);
+    const url = await translateDocument(job.file, job.pair, {sent, done}, job.stop.signal);
     const name = resultName(job.file.name, job.pair.target);
     finish(job, say('file_done'), 'done');
     job.button.before(make('a', {href: url, download: name, class: 'save'}, say('file_save', {name})));

@@ -6,15 +6,15 @@ import {pending, plainText, settle, splitLines} from './text.js';
 import * as view from './view.js';
 import {number, say} from './words.js';
 
+const limit = Number(document.body.dataset.limit);
+const pairs = new Set(document.body.dataset.pairs.split(' ')); // "en-de"
 const pause = 150; // milliseconds after the last key
 const $ = id => document.getElementById(id);
 const field = $('text'), source = $('source'), target = $('target'), output = $('output'), problem = $('problem');
 let lines = [];
-let limit = -1;
 let timer = 0, speaking = 0;
 let turn = 0;        // of the newest request; an answer to an older one is dropped
 let running = null;  // AbortController of the newest request
-let known = [];      // of /languages
 let detected = null; // the language the server found, with source "auto"
 let choices = new Map(); // of sentences, what was chosen for them
 
@@ -33,8 +33,8 @@ function changed() {
 function update() {
   view.show(lines);
   const n = Array.from(field.value).length;
-  $('count').textContent = limit > 0 ? say('characters_most', {n: number(n), most: number(limit)})
-    : n ? say('characters', {n: number(n)}) : '';
+  const key = n > limit / 2 ? 'characters_most' : 'characters';
+  $('count').textContent = n ? say(key, {n: number(n), most: number(limit)}) : '';
   $('clear').hidden = !field.value;
   $('example').hidden = Boolean(field.value);
   $('copy').disabled = !field.value.trim();
@@ -49,9 +49,13 @@ async function send() {
   running = new AbortController();
   const began = performance.now();
   try {
-    const reply = await api.translate(ask.map(pending), pair(), running.signal);
+    const reply = await api.translate(ask.map(pending), {...pair(), source: languageFor(ask)}, running.signal);
     if (mine !== turn) return;
-    ask.forEach((line, i) => { settle(line, reply.results[i]); line.sentences = line.sentences.map(s => chosenBefore(line, s)); });
+    if (detected && reply.source !== detected) { detect(null); startAnew(); return; }
+    ask.forEach((line, i) => {
+      settle(line, reply.results[i]);
+      line.sentences = line.sentences.map(s => chosenBefore(line, s));
+    });
     $('time').textContent = say('milliseconds', {n: number(Math.round(performance.now() - began))});
     detect(reply.source);
     complain('');
@@ -60,6 +64,12 @@ async function send() {
   } catch (e) {
     if (mine === turn && e.name !== 'AbortError') failed(e);
   }
+}
+
+/** The language to ask with: one that was detected stays for small changes, which say too little. */
+function languageFor(ask) {
+  const part = ask.reduce((sum, line) => sum + pending(line).length, 0);
+  return detected && part < field.value.length / 2 ? detected : source.value;
 }
 
 function failed(e) {
@@ -117,9 +127,11 @@ function choose(line, sentence, candidate) {
 
 /* ---- languages ---- */
 
+const targetsOf = from => Array.from(target.options, o => o.value).filter(to =>
+  from === 'auto' ? true : pairs.has(`${from}-${to}`));
+
 function fillTargets() {
-  const from = known.find(l => l.code === source.value);
-  const codes = (from ? from.targets : known.flatMap(l => l.targets)).filter(c => c !== source.value);
+  const codes = targetsOf(source.value);
   for (const option of target.options) option.disabled = option.hidden = !codes.includes(option.value);
   if (target.selectedOptions[0]?.disabled ?? true) target.value = codes[0] ?? '';
   $('swap').disabled = !canSwap();
@@ -127,18 +139,17 @@ function fillTargets() {
   output.lang = target.value;
 }
 
-function canSwap() {
-  const from = detected ?? source.value;
-  return from !== 'auto' && Boolean(known.find(l => l.code === target.value)?.targets.includes(from));
-}
+const canSwap = () => pairs.has(`${target.value}-${detected ?? source.value}`);
+
+/** The option for a language, with "auto" as one of them. */
+const optionOf = (select, code) => Array.from(select.options).find(o => o.value === code);
 
 function detect(code) {
   detected = source.value === 'auto' ? code : null;
-  const auto = source.querySelector('option[value=auto]');
+  const auto = optionOf(source, 'auto');
   if (!auto) return;
   auto.dataset.name ??= auto.textContent;
-  const name = known.find(l => l.code === detected)?.code;
-  auto.textContent = name ? say('detected', {language: source.querySelector(`option[value="${name}"]`).textContent}) : auto.dataset.name;
+  auto.textContent = detected ? say('detected', {language: optionOf(source, detected).textContent}) : auto.dataset.name;
   $('swap').disabled = !canSwap();
 }
 
@@ -169,11 +180,12 @@ function store(key, value) {
 const remember = () => store('ganz-pair', `${source.value} ${target.value}`);
 
 function recall() {
-  let pairBefore = '';
-  try { pairBefore = localStorage.getItem('ganz-pair') ?? ''; } catch { return; }
-  const [from, to] = pairBefore.split(' ');
-  if (source.querySelector(`option[value="${CSS.escape(from)}"]`)) { source.value = from; fillTargets(); }
-  if (to && !(target.querySelector(`option[value="${CSS.escape(to)}"]`)?.disabled ?? true)) target.value = to;
+  let before = '';
+  try { before = localStorage.getItem('ganz-pair') ?? ''; } catch { /* storage is off */ }
+  const [from, to] = before.split(' ');
+  if (optionOf(source, from)) source.value = from;
+  fillTargets();
+  if (to && !(optionOf(target, to)?.disabled ?? true)) target.value = to;
   fillTargets();
 }
 
@@ -270,20 +282,12 @@ function outputAsTextbox() {
     ['aria-labelledby', 'output-label'], ['tabindex', '0']]) output.setAttribute(name, value);
 }
 
-async function start() {
+function start() {
   outputAsTextbox();
   connect();
-  if (!/^(localhost|127\.|\[::1\])/.test(location.hostname)) $('place').textContent = say('place_host', {host: location.hostname});
   textFromBefore();
+  recall();
   update();
-  try {
-    const [list, settings] = await Promise.all([api.languages(), api.settings()]);
-    known = list;
-    limit = settings.charLimit ?? -1;
-    $('files').hidden = settings.filesTranslation === false;
-    if (settings.supportedFilesFormat) $('file').accept = settings.supportedFilesFormat.join(',');
-    recall();
-  } catch (e) { failed(e); }
   if (field.value.trim()) startAnew();
   field.focus();
 }
