@@ -194,7 +194,7 @@ async function copy() {
   if (!text.trim()) return;
   try {
     await navigator.clipboard.writeText(text);
-  } catch { // not a secure place, such as http:// on another machine: the old way
+  } catch { // not a secure place, such as another machine without TLS: the old way
     const area = document.createElement('textarea');
     area.value = text;
     document.body.append(area);
