@@ -71,7 +71,7 @@ function upload(file, {source, target}, sent, signal) {
 
 const moment = milliseconds => new Promise(resolve => { setTimeout(resolve, milliseconds); });
 
-/** Translates a document: sent(part) while it is sent, then done(part). Gives the address of the result. */
+/** Translates a document: sent(part) while it is sent, then done(part). Gives {url, name} of the result. */
 export async function translateDocument(file, pair, {sent, done}, signal) {
   let state = await upload(file, pair, sent, signal);
   for (let wait = 100; state.status === 'queued' || state.status === 'translating'; wait = Math.min(1000, wait * 1.5)) {
@@ -80,5 +80,5 @@ export async function translateDocument(file, pair, {sent, done}, signal) {
     state = await answer(await fetch(`/ganz/document/${state.id}`, {signal, cache: 'no-store'}));
   }
   if (state.status !== 'done') throw new Error(state.error || state.status);
-  return `/ganz/document/${state.id}/result`;
+  return {url: `/ganz/document/${state.id}/result`, name: state.name};
 }

@@ -32,19 +32,12 @@ function finish(job, text, kind) {
   job.button.setAttribute('aria-label', say('file_remove', {name: job.file.name}));
 }
 
-/** name.txt becomes name.de.txt */
-function resultName(name, language) {
-  const dot = name.lastIndexOf('.');
-  return dot > 0 ? `${name.slice(0, dot)}.${language}${name.slice(dot)}` : `${name}.${language}`;
-}
-
 async function run(job) {
   const sent = part => progress(job, 0, .1, part, 'file_sending');
   const done = part => progress(job, .1, .9, part, 'file_working');
   sent(0);
   try {
-    const url = await translateDocument(job.file, job.pair, {sent, done}, job.stop.signal);
-    const name = resultName(job.file.name, job.pair.target);
+    const {url, name} = await translateDocument(job.file, job.pair, {sent, done}, job.stop.signal);
     finish(job, say('file_done'), 'done');
     job.button.before(make('a', {href: url, download: name, class: 'save'}, say('file_save', {name})));
   } catch (e) {
