@@ -1,5 +1,5 @@
 // The panel of a word of the translation: how the sentence could go on from there, and how it could be said otherwise.
-import {alternatives} from './api.js';
+import {alternatives, Busy} from './api.js';
 import {make, say} from './words.js';
 
 const panel = document.getElementById('panel');
@@ -35,11 +35,13 @@ function choice(candidate, kept, choose) {
   return make('li', {}, button);
 }
 
-/** Those that go on with another word than before come first. */
-function sort(candidates, kept, shown) {
-  const next = text => text.slice(kept).match(/\S+/)?.[0];
-  const same = c => shown.some(text => next(text) === next(c.translation));
-  return [...candidates.filter(c => !same(c)), ...candidates.filter(same)];
+/** The first word behind `kept` characters. */
+const wordAfter = (text, kept) => text.slice(kept).match(/\S+/)?.[0];
+
+/** Those that go on with another word than the sentence does; all where none does. */
+function otherWords(candidates, kept, text) {
+  const others = candidates.filter(c => wordAfter(c.translation, kept) !== wordAfter(text, kept));
+  return others.length ? others : candidates;
 }
 
 function fill(list, candidates, kept, choose) {
@@ -48,12 +50,42 @@ function fill(list, candidates, kept, choose) {
   else list.replaceChildren(...candidates.map(c => choice(c, kept, choose)));
 }
 
-async function ask(list, {text, request, prefix = '', kept, shown = []}, choose) {
+/** Without those that are shown already, each once. */
+function fresh(candidates, shown) {
+  return candidates.filter(c => !shown.has(c.translation) && shown.add(c.translation));
+}
+
+/** Fills the lists: how it goes on with other words behind `before`, and other translations of the whole. */
+async function ask(lists, {text, request, before, now}, choose) {
+  const {signal} = asking, shown = new Set([now]);
   try {
-    const found = await alternatives(text, prefix, request, asking.signal);
-    fill(list, sort(found.filter(c => !shown.includes(c.translation)), kept, shown), kept, choose);
+    const [further, whole] = await Promise.all([
+      before ? alternatives(text, before.trimEnd(), request, signal) : [], alternatives(text, '', request, signal)]);
+    const others = before ? fresh(otherWords(further.filter(c => c.translation !== now), before.length, now), shown) : [];
+    if (before) fill(lists.further, others, before.length, choose);
+    fill(lists.whole, fresh([...whole, ...further], shown), 0, choose);
   } catch (e) {
-    if (e.name !== 'AbortError') list.replaceChildren(make('li', {class: 'none'}, e.message));
+    tell(e, lists);
+  }
+}
+
+/** Fills the list with translations that begin with `prefix`. */
+async function goOn(lists, {text, request, prefix}, choose) {
+  try {
+    fill(lists.further, await alternatives(text, prefix, request, asking.signal), prefix.length, choose);
+    lists.further.querySelector('button')?.focus();
+  } catch (e) {
+    tell(e, lists);
+  }
+}
+
+function tell(e, lists) {
+  if (e.name === 'AbortError') return;
+  const what = e instanceof TypeError ? say('offline') : e instanceof Busy ? say('busy') : e.message;
+  for (const list of Object.values(lists)) {
+    if (!list.hasAttribute('aria-busy')) continue;
+    list.removeAttribute('aria-busy');
+    list.replaceChildren(make('li', {class: 'none'}, what));
   }
 }
 
@@ -77,25 +109,22 @@ function wholeWord(text, offset) { return text.slice(0, offset).search(/\S*$/); 
 export function open(word, {sentence, begin}, text, request, choose) {
   close(false);
   asking = new AbortController();
-  const take = candidate => { close(); choose(candidate); };
   opened = {word};
   word.classList.add('open');
-  const at = wholeWord(sentence.translation, begin), before = sentence.translation.slice(0, at);
+  const now = sentence.translation, before = now.slice(0, wholeWord(now, begin));
   const from = say('panel_from', {word: word.textContent}), whole = say('panel_whole');
-  const further = waiting(from), other = waiting(whole);
-  const go = async prefix => {
-    further.setAttribute('aria-busy', 'true');
-    await ask(further, {text, request, prefix, kept: prefix.length}, take);
-    further.querySelector('button')?.focus();
-  };
-  panel.replaceChildren(head(), ...(at ? [make('h3', {}, from), further] : []), ownWord(before, go),
-    ...(at ? [] : [further]), make('h3', {}, whole), other, ...back(sentence, take));
-  if (!at) { further.removeAttribute('aria-busy'); further.replaceChildren(); }
+  const lists = {further: waiting(from), whole: waiting(whole)};
+  const take = candidate => { close(); choose(candidate); };
+  const own = ownWord(before, prefix => {
+    lists.further.setAttribute('aria-busy', 'true');
+    goOn(lists, {text, request, prefix}, take);
+  });
+  if (!before) { lists.further.removeAttribute('aria-busy'); lists.further.replaceChildren(); }
+  panel.replaceChildren(head(), make('h3', {}, from), lists.further, own, make('h3', {}, whole), lists.whole,
+    ...back(sentence, take));
   place(word);
   panel.focus({preventScroll: true});
-  const shown = [sentence.translation];
-  if (at) ask(further, {text, request, prefix: before.trimEnd(), kept: before.length, shown}, take);
-  ask(other, {text, request, kept: 0, shown}, take);
+  ask(lists, {text, request, before, now}, take);
 }
 
 function head() {
