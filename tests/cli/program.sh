@@ -12,7 +12,7 @@ refuses 2 'unknown option -model: did you mean --model\?' $GANZ translate -model
 refuses 2 'unknown option --zebra .see ' $GANZ translate --zebra
 refuses 2 'nothing named trian can be measured: did you mean train\?' $GANZ bench trian
 # a value joined to its letter
-refuses 2 '\-\-beam must be 1 to 64' $GANZ translate -b65
+refuses 2 '\-\-beam must be 0 to 64' $GANZ translate -b65
 refuses 2 '\-\-beam needs a whole number, not 2x' $GANZ translate -b2x
 refuses 1 'cannot open nothing' $GANZ translate -mnothing
 refuses 2 'unknown option -q2' $GANZ translate -q2

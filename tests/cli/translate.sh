@@ -187,7 +187,7 @@ refuses 1 'nothing: ' $GANZ translate --model nothing in
 refuses 1 'nothing' $T nothing
 refuses 1 'n-best' $T --n-best 5 in
 refuses 2 'n-best' $T --beam 4 --n-best 5 in
-refuses 2 'beam' $T --beam 0 in
+refuses 2 'beam' $T --beam -1 in
 refuses 1 '16 to 64 tokens' $T --max-input 100 in
 refuses 1 'no CUDA|no GPU' $T --device cuda:999 in
 refuses 1 'device is cpu, cuda or cuda:N, not gpu' $T --device gpu in
