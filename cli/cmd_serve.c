@@ -1,4 +1,5 @@
 /* ganz serve: translation over HTTP. The server is in server/; here are its options and its signals. */
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,10 +30,12 @@ static void say(void *context, const char *sentence)
     fprintf(stderr, "ganz serve: %s\n", sentence);
 }
 
+/* A reader that is too slow loses lines: the server does not wait for it. */
 static void write_log(void *context, const char *line, size_t bytes)
 {
+    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
     (void)context;
-    fwrite(line, 1, bytes, stderr);
+    if (poll(&out, 1, 0) == 1 && write(STDERR_FILENO, line, bytes) < 0) return; /* nobody to tell */
 }
 
 /* ---- signals ------------------------------------------------------------------------------------ */

@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.parse
 
@@ -26,6 +27,9 @@ class Server:
             found = re.search(r"listening on http://[^:]*:(\d+)/", line)
             if found:
                 self.port = int(found.group(1))
+        self.reader = threading.Thread(target=lambda: self.lines.extend(
+            line.decode(errors="replace") for line in self.process.stderr))
+        self.reader.start()
 
     def __enter__(self):
         return self
@@ -37,7 +41,8 @@ class Server:
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
-        self.lines += self.process.stderr.read().decode(errors="replace").splitlines(True)
+        finally:
+            self.reader.join()
 
     def stop(self):
         """Asks it to end, once: a second time would end it at once."""
