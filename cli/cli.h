@@ -148,6 +148,7 @@ double cli_peak_mib(void);
     X(average)          \
     X(quantize)         \
     X(translate)        \
+    X(join)             \
     X(serve)            \
     X(inspect)          \
     X(score)            \

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bulk.h"
 #include "cli.h"
 #include "documents.h"
 #include "ganz/inspect.h"
@@ -37,6 +38,8 @@ const cli_command cli_about_translate = {
     "\n"
     "--glossary names a file of terms, one a line: the term, a tab, what it becomes; without a tab it stays.\n"
     "\n"
+    "--shard and --work are for large files of lines: see ganz join.\n"
+    "\n"
     "--scores puts the score and a tab before each translation: log-probability / ((5 + length) / 6)^alpha, or\n"
     "/ length^alpha with models that say so. --to takes a label of models that have some (ganz inspect names them).\n"
     "--n-best N writes up to N lines for each line, with the line's number and a tab before them.\n"
@@ -56,6 +59,8 @@ typedef struct job {
     ganz_document_options document;
     const char *model_path, *from, *to, *invalid, *newlines, *glossary_path, *cache_path;
     bool quiet, knows_source;
+    cli_bulk bulk;
+    const ganz_part *part; /* of the input, that is translated now; NULL: all of it */
     cli_progress progress;
 } job;
 
@@ -86,6 +91,7 @@ static ganz_status run_documents(job *j, const ganz_model *model, const cli_list
 {
     const cli_inputs inputs = {.files = files,
                                .text = j->lines.text,
+                               .part = j->part,
                                .out = j->lines.out,
                                .format = j->document.format,
                                .replace_invalid = j->lines.replace_invalid,
@@ -119,6 +125,60 @@ static ganz_status translate_documents(job *j, const ganz_model *model, const cl
     if (status == GANZ_OK) status = run_documents(j, model, files, skipped, err);
     ganz_glossary_close(&glossary);
     return status;
+}
+
+/* ---- parts -------------------------------------------------------------------------------------- */
+
+typedef struct bulk_job {
+    job *job;
+    const ganz_model *model;
+    const cli_list *files;
+} bulk_job;
+
+static ganz_status translate_part(void *context, const ganz_part *part, const char *path, ganz_error *err)
+{
+    const bulk_job *const b = context;
+    int skipped;
+    b->job->part = part;
+    b->job->lines.out = path;
+    const ganz_status status = translate_documents(b->job, b->model, b->files, &skipped, err);
+    cli_progress_end(&b->job->progress, 0);
+    return status;
+}
+
+static ganz_status translate_parts(job *j, const ganz_model *model, const cli_list *files, ganz_error *err)
+{
+    bulk_job context = {.job = j, .model = model, .files = files};
+    j->bulk.input = files->items[0];
+    j->bulk.out = j->lines.out;
+    j->bulk.quiet = j->quiet;
+    if (j->bulk.work) j->progress.quiet = true; /* parts are told one by one */
+    j->bulk.translate = translate_part;
+    j->bulk.context = &context;
+    const ganz_status status = ganz_part_origin(j->model_path, &j->lines.service.translator, &j->bulk.origin, err);
+    return status == GANZ_OK ? cli_bulk_run(&j->bulk, err) : status;
+}
+
+static bool wants_parts(const job *j) { return j->bulk.shard || j->bulk.work; }
+
+/* -1 to go on, or the exit code of options that do not go with parts. */
+static int check_parts(job *j, const cli_list *files)
+{
+    const cli_command *const about = &cli_about_translate;
+    const bool plain = strcmp(j->document.format, "auto") == 0 || strcmp(j->document.format, "lines") == 0;
+    const int code = cli_bulk_check(&j->bulk, about);
+    if (code >= 0 || !wants_parts(j)) return code;
+    if (files->count != 1 || strcmp(files->items[0], "-") == 0)
+        return cli_usage(about, "--shard and --work are about one FILE");
+    if (wants_lines(j) || !plain || j->glossary_path || j->document.bilingual)
+        return cli_usage(about, "--shard and --work are about plain lines: no other formats, --glossary, --bilingual, "
+                                "--n-best, --scores, --alignment or --prefix");
+    if (j->bulk.shard && strcmp(j->lines.out, "-") == 0)
+        return cli_usage(about, "--shard needs --out FILE: it writes FILE.part-I-of-N");
+    if (j->bulk.work && strcmp(j->lines.out, "-") != 0)
+        return cli_usage(about, "--work writes into its folder; ganz join makes the file");
+    j->document.format = "lines";
+    return -1;
 }
 
 /* ---- the command -------------------------------------------------------------------------------- */
@@ -156,6 +216,8 @@ static int run_job(job *j, const cli_list *files)
     if (status == GANZ_OK && wants_lines(j)) {
         j->lines.service.translator.split = j->document.source;
         status = cli_lines_run(&j->lines, model, files, &j->progress, &err);
+    } else if (status == GANZ_OK && wants_parts(j)) {
+        status = translate_parts(j, model, files, &err);
     } else if (status == GANZ_OK) {
         status = translate_documents(j, model, files, &skipped, &err);
     }
@@ -222,7 +284,8 @@ static int read_sample(ganz_translator_options *o, const char *sample, long long
 
 int cli_run_translate(int argc, char **argv)
 {
-    job j = {.lines.out = "-", .invalid = "error", .newlines = "end"};
+    job j = {
+        .lines.out = "-", .invalid = "error", .newlines = "end", .bulk = {.part_bytes = 1 << 20, .claim_seconds = 60}};
     ganz_service_defaults(&j.lines.service);
     ganz_document_defaults(&j.document);
     ganz_translator_options *const o = &j.lines.service.translator;
@@ -244,6 +307,15 @@ int cli_run_translate(int argc, char **argv)
         {"bilingual", 0, CLI_FLAG, &j.document.bilingual, NULL, "each paragraph is followed by its translation", 0, 0},
         {"cache", 0, CLI_TEXT, &j.cache_path, "FILE",
          "keep translations here, and go on with them after an interruption", 0, 0},
+        {"shard", 0, CLI_TEXT, &j.bulk.shard, "I/N|slurm", "translate part I of N of the lines, to OUT.part-I-of-N", 0,
+         0},
+        {"work", 0, CLI_TEXT, &j.bulk.work, "FOLDER", "share the parts of FILE with all who work in this folder", 0, 0},
+        {"part-bytes", 0, CLI_INT, &j.bulk.part_bytes, "N", "of the parts of --work, the same for all who share them",
+         64, 1 << 30},
+        {"claim-seconds", 0, CLI_REAL, &j.bulk.claim_seconds, "S",
+         "without a sign of life after which --work takes a part over", 1, 86400},
+        {"verify", 0, CLI_REAL, &j.bulk.verify, "X", "share of the parts of --work to translate again and compare", 0,
+         1},
         {"from", 0, CLI_TEXT, &j.from, "LANGUAGE", "of the text: takes a model for it, such as de-en for de", 0, 0},
         {"to", 0, CLI_TEXT, &j.to, "LANGUAGE", "of the translation", 0, 0},
         {"beam", 'b', CLI_INT, &beam, "N", "hypotheses kept at each step; 1: greedy; 0: as the model says, mostly 4", 0,
@@ -283,6 +355,7 @@ int cli_run_translate(int argc, char **argv)
     o->max_input = (int)max_input;
     o->max_length = (int)max_length;
     if (code < 0) code = check_choices(&j, &files);
+    if (code < 0) code = check_parts(&j, &files);
     if (code < 0) code = run_job(&j, &files);
     cli_list_free(&files);
     return code;

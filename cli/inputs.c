@@ -193,7 +193,8 @@ static ganz_status end_line(reader *r, ganz_error *err)
 static ganz_status read_file(reader *r, const char *path, ganz_error *err)
 {
     if (strcmp(path, "-") == 0) prompt(r); /* opening waits for the first bytes, which tell the format */
-    ganz_status status = ganz_lines_open(&r->lines, path, err);
+    ganz_status status =
+        r->in->part ? ganz_lines_open_part(&r->lines, path, r->in->part, err) : ganz_lines_open(&r->lines, path, err);
     if (status == GANZ_OK) status = end_line(r, err);
     r->text.bytes = 0;
     r->added = false;
@@ -328,6 +329,7 @@ static ganz_status read_to_folder(reader *r, ganz_error *err)
 long long cli_inputs_bytes(const cli_inputs *in)
 {
     long long sum = 0;
+    if (in->part) return (long long)(in->part->end - in->part->begin);
     for (int i = 0; i < in->files->count; i++) {
         struct stat facts;
         char plain[CLI_PATH];

@@ -3,10 +3,12 @@
 #define GANZ_CLI_INPUTS_H
 
 #include "documents.h"
+#include "ganz/bulk.h"
 
 typedef struct cli_inputs {
     const cli_list *files; /* none: standard input */
     const char *text;      /* in place of files; NULL: none */
+    const ganz_part *part; /* of the one file there is; NULL: all of it */
     const char *out;       /* "-", a file or a folder */
     const char *format;    /* "auto" or a name */
     bool replace_invalid;  /* bytes that are not UTF-8 become U+FFFD; else they are refused in text */

@@ -13,6 +13,7 @@ declare -A may=(
   [nn]="base kernel backend nn"
   [model]="base text kernel backend nn model"
   [translate]="base text document kernel backend nn model translate"
+  [bulk]="base bulk"
   [train]="base text document kernel backend nn model translate train"
 )
 # Public headers, without "ganz/" and ".h".
@@ -24,7 +25,8 @@ declare -A public=(
   [backend]="ganz"
   [nn]="ganz recipe"
   [model]="ganz io recipe vocab"
-  [translate]="ganz bench document inspect io quantize service vocab"
+  [bulk]="bulk ganz io"
+  [translate]="ganz bench bulk document inspect io quantize service vocab"
   [train]="ganz corpus io quantize recipe score train vocab"
 )
 bad=0

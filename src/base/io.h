@@ -65,6 +65,10 @@ ganz_status ganz_output_patch(ganz_output *out, uint64_t offset, const void *dat
 ganz_status ganz_output_read(ganz_output *out, uint64_t offset, void *data, size_t bytes, ganz_error *err);
 ganz_status ganz_output_map(ganz_output *out, ganz_map *map, ganz_error *err);
 
+/* Lines of bytes [begin, end) of a plain file. */
+ganz_status ganz_lines_open_range(ganz_lines **lines, const char *path, unsigned long long begin,
+                                  unsigned long long end, ganz_error *err);
+
 /* ---- checksums ---------------------------------------------------------------------------------- */
 
 /* XXH3, 64 bits. */

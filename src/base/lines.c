@@ -24,6 +24,7 @@ struct ganz_lines {
     unsigned char raw[RAW_BYTES];
     size_t raw_at, raw_bytes;
     unsigned long long raw_read; /* bytes of the file so far */
+    unsigned long long raw_most; /* so many and no more; 0: all */
     z_stream gz;
     lzma_stream xz;
     ZSTD_DStream *zstd;
@@ -42,7 +43,9 @@ static ganz_status fill_raw(ganz_lines *l, ganz_error *err)
         l->raw_at = 0;
     }
     while (!l->raw_ended && l->raw_bytes < RAW_BYTES) {
-        const ssize_t got = read(l->fd, l->raw + l->raw_bytes, RAW_BYTES - l->raw_bytes);
+        size_t room = RAW_BYTES - l->raw_bytes;
+        if (l->raw_most > 0 && l->raw_most - l->raw_read < room) room = (size_t)(l->raw_most - l->raw_read);
+        const ssize_t got = read(l->fd, l->raw + l->raw_bytes, room);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return ganz_fail_errno(err, "read", l->name);
         if (got == 0) l->raw_ended = true;
@@ -179,6 +182,26 @@ ganz_status ganz_lines_open(ganz_lines **out, const char *path, ganz_error *err)
             status = ganz_fail(err, GANZ_EIO, "cannot read %s: it is a folder", l->name);
         else status = start_decoder(l, err);
     }
+    if (status != GANZ_OK) ganz_lines_close(&l);
+    *out = l;
+    return status;
+}
+
+ganz_status ganz_lines_open_range(ganz_lines **out, const char *path, unsigned long long begin, unsigned long long end,
+                                  ganz_error *err)
+{
+    if (begin == end) return ganz_lines_open_text(out, "", 0, path, err);
+    *out = NULL;
+    ganz_lines *l = ganz_alloc(1, sizeof *l);
+    if (!l) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
+    l->xz = (lzma_stream)LZMA_STREAM_INIT;
+    l->whole = true;
+    l->raw_most = end - begin;
+    l->fd = open(path, O_RDONLY | O_CLOEXEC);
+    l->name = ganz_strdup(path);
+    ganz_status status = GANZ_OK;
+    if (l->fd < 0 || lseek(l->fd, (off_t)begin, SEEK_SET) < 0) status = ganz_fail_errno(err, "open", path);
+    else if (!l->name) status = ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
     if (status != GANZ_OK) ganz_lines_close(&l);
     *out = l;
     return status;

@@ -10,17 +10,11 @@
 #include "base/io.h"
 #include "ganz/document.h"
 #include "text/tokenizer.h"
+#include "translate/origin.h"
 
 #define MAGIC "ganz cache 1\n\0\0\0"
 #define WEAK_BIT UINT32_C(0x80000000) /* of the last number of a link */
-enum {
-    MAGIC_BYTES = 16,
-    SUM_BYTES = 8,
-    LINK_BYTES = 16,
-    MOST_TEXT = 1 << 26,
-    MOST_LINKS = 1 << 22,
-    MODEL_BYTES = 4 << 20
-};
+enum { MAGIC_BYTES = 16, SUM_BYTES = 8, LINK_BYTES = 16, MOST_TEXT = 1 << 26, MOST_LINKS = 1 << 22 };
 
 /* A record: key, bytes of text, links, score; the text; each link as four numbers; a sum of all of it. */
 typedef struct head {
@@ -50,35 +44,6 @@ static ganz_status no_memory(ganz_error *err)
 }
 
 /* ---- keys --------------------------------------------------------------------------------------- */
-
-static ganz_status model_sum(const char *path, uint64_t *sum, ganz_error *err)
-{
-    ganz_map map;
-    GANZ_TRY(ganz_map_open(&map, path, err));
-    *sum = ganz_checksum(map.data, map.bytes < MODEL_BYTES ? map.bytes : MODEL_BYTES) ^
-           map.bytes; /* its head has all sums */
-    ganz_map_close(&map);
-    return GANZ_OK;
-}
-
-static uint64_t text_sum(const char *text) { return text ? ganz_checksum(text, strlen(text)) : 0; }
-
-static uint64_t options_sum(const ganz_translator_options *o, uint64_t model)
-{
-    uint64_t facts[12] = {model,
-                          (uint64_t)o->beam,
-                          (uint64_t)o->max_input,
-                          (uint64_t)o->max_length,
-                          text_sum(o->device),
-                          text_sum(o->precision),
-                          text_sum(o->split),
-                          (uint64_t)o->sample_top,
-                          o->seed};
-    memcpy(&facts[9], &o->alpha, sizeof facts[9]);
-    memcpy(&facts[10], &o->sample, sizeof facts[10]);
-    facts[11] = text_sum(o->label);
-    return ganz_checksum(facts, sizeof facts);
-}
 
 static uint64_t key_of(const ganz_cache *c, const ganz_line *line)
 {
@@ -185,9 +150,7 @@ ganz_status ganz_cache_open(ganz_cache **cache, const char *path, const char *mo
     if (!c) return no_memory(err);
     c->file = -1;
     c->path = ganz_strdup(path);
-    uint64_t model = 0;
-    ganz_status status = c->path ? model_sum(model_path, &model, err) : no_memory(err);
-    c->salt = options_sum(options, model);
+    ganz_status status = c->path ? ganz_origin_of(model_path, options, &c->salt, err) : no_memory(err);
     if (status == GANZ_OK) status = open_file(c, err);
     if (status != GANZ_OK) ganz_cache_close(cache);
     return status;
