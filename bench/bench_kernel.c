@@ -1,6 +1,6 @@
 /* Speed of the kernels, as TSV on stdout. GANZ_FORCE_ISA picks the ISA.
  *
- *   bench_kernel [--bits B] [--spread S] [--uniform] [--quick] [--rows-only] [--shape KxN]
+ *   bench_kernel [--bits B] [--weight-bits B] [--spread S] [--uniform] [--quick] [--rows-only] [--shape KxN]
  *
  * gemm  shape by number of rows: GOP/s (2 * m * n * k) with the float epilogue, on one copy of the weights
  *       (hot) and going round copies of 96 MB together (cold); GB/s of weights; share of the core's peak, which
@@ -20,7 +20,8 @@
 #include "kernel/kernel.h"
 
 typedef struct settings {
-    int p;
+    int p;         /* largest input code */
+    int weight;    /* largest weight; at most 7: two in a byte */
     double spread; /* largest weight in standard deviations */
     bool uniform, quick, rows_only;
     int k, n; /* the only shape, or 0 */
@@ -48,9 +49,9 @@ static void *take(size_t bytes)
 static void fill_weights(const settings *s, int8_t *w, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const double x = s->uniform ? (double)ganz_random_below(1, 2, i, (uint32_t)(2 * s->p + 1)) - s->p
-                                    : ganz_random_normal(1, 2, i) * s->p / s->spread;
-        w[i] = (int8_t)fmax(-s->p, fmin(s->p, nearbyint(x)));
+        const double x = s->uniform ? (double)ganz_random_below(1, 2, i, (uint32_t)(2 * s->weight + 1)) - s->weight
+                                    : ganz_random_normal(1, 2, i) * s->weight / s->spread;
+        w[i] = (int8_t)fmax(-s->weight, fmin(s->weight, nearbyint(x)));
     }
 }
 
@@ -99,7 +100,7 @@ static void bench_shape(const settings *s, const ganz_kernel *kernel, int k, int
 {
     static const int rows[] = {1, 4, 8, 32, 128, 512};
     job j = {.kernel = kernel, .n = n, .k = k};
-    const size_t bytes = ganz_pack_bytes(kernel, n, k);
+    const size_t bytes = ganz_pack_bytes(kernel, n, k, s->weight <= GANZ_NIBBLE_MAX);
     j.copies = s->quick ? 1 : 1 + (int)(96000000 / bytes);
     int8_t *const codes = take((size_t)n * (size_t)k);
     fill_weights(s, codes, (size_t)n * (size_t)k);
@@ -108,7 +109,7 @@ static void bench_shape(const settings *s, const ganz_kernel *kernel, int k, int
     double pack = now();
     for (int i = 0; i < j.copies; i++)
         ganz_pack(kernel, &j.w[i], block + ganz_round_up(bytes, GANZ_ALIGN) * (size_t)i,
-                  &(ganz_unpacked){codes, n, k, -s->p, s->p});
+                  &(ganz_unpacked){codes, n, k, -s->p, s->p, s->weight <= GANZ_NIBBLE_MAX});
     pack = (now() - pack) / j.copies;
     printf("pack\t%s\t%s\t-\t-\t%dx%d\t%.2f ms\t%.2f\t%u fixes\n", kernel->gemm.name, j.w[0].route.name, k, n,
            1e3 * pack, 1e-9 * n * k / pack, (unsigned)j.w[0].fix_at[(n + kernel->gemm.nr - 1) / kernel->gemm.nr]);
@@ -240,12 +241,14 @@ static bool parse(settings *s, int argc, char **argv)
         else if (!strcmp(argv[i], "--uniform")) s->uniform = true;
         else if (!strcmp(argv[i], "--rows-only")) s->rows_only = true;
         else if (!strcmp(argv[i], "--bits") && i + 1 < argc) s->p = (1 << (atoi(argv[++i]) - 1)) - 1;
+        else if (!strcmp(argv[i], "--weight-bits") && i + 1 < argc) s->weight = (1 << (atoi(argv[++i]) - 1)) - 1;
         else if (!strcmp(argv[i], "--spread") && i + 1 < argc) s->spread = atof(argv[++i]);
         else if (!strcmp(argv[i], "--shape") && i + 1 < argc && sscanf(argv[i + 1], "%dx%d", &s->k, &s->n) == 2) i++;
         else return false;
     }
-    return s->p >= 1 && s->p <= 127 && s->spread > 0.0 && s->k >= 0 && s->k <= GANZ_DEPTH_MAX &&
-           (s->k == 0 || s->n >= 1);
+    if (s->weight == 0) s->weight = s->p;
+    return s->weight >= 1 && s->weight <= 127 && s->p >= 1 && s->p <= 127 && s->spread > 0.0 && s->k >= 0 &&
+           s->k <= GANZ_DEPTH_MAX && (s->k == 0 || s->n >= 1);
 }
 
 int main(int argc, char **argv)
@@ -256,8 +259,9 @@ int main(int argc, char **argv)
     unsigned flags;
     ganz_error err;
     if (!parse(&s, argc, argv)) {
-        fprintf(stderr,
-                "usage: bench_kernel [--bits 2..8] [--spread S] [--uniform] [--quick] [--rows-only] [--shape KxN]\n");
+        fprintf(
+            stderr,
+            "usage: bench_kernel [--bits 2..8] [--weight-bits 2..8] [--spread S] [--uniform] [--quick] [--rows-only] [--shape KxN]\n");
         return 2;
     }
     if (ganz_cpu_choose(&flags, &err) != GANZ_OK) {

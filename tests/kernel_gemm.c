@@ -45,15 +45,15 @@ static void *aligned(size_t bytes)
     return block;
 }
 
-/* All columns, and the same in two shares as two threads would. */
-static void compare(check *c, const ganz_kernel *kernel, product *p)
+/* All columns, and the same in two shares as two threads would. nibbles: two weights in a byte. */
+static void compare_as(check *c, const ganz_kernel *kernel, product *p, bool nibbles)
 {
     ganz_packed w;
-    void *const block = aligned(ganz_pack_bytes(kernel, p->n, p->k));
+    void *const block = aligned(ganz_pack_bytes(kernel, p->n, p->k, nibbles));
     void *const scratch = aligned(ganz_gemm_scratch(kernel, p->k));
     int8_t *const weights = check_in(c, 0, p->w, (size_t)(p->n * p->k));
     const void *const a = check_in(c, 1, p->a, (size_t)(p->m * p->k));
-    ganz_pack(kernel, &w, block, &(ganz_unpacked){weights, p->n, p->k, p->low, p->high});
+    ganz_pack(kernel, &w, block, &(ganz_unpacked){weights, p->n, p->k, p->low, p->high, nibbles});
     memset(weights, 0, (size_t)(p->n * p->k)); /* not needed any more */
     const size_t results = (size_t)(p->m * p->n);
     ganz_epilogue e = {.sums = check_out(c, 2, results * sizeof(int32_t)), .sums_stride = (size_t)p->n};
@@ -69,6 +69,37 @@ static void compare(check *c, const ganz_kernel *kernel, product *p)
     ganz_free(block);
 }
 
+static void compare(check *c, const ganz_kernel *kernel, product *p) { compare_as(c, kernel, p, false); }
+
+/* Weights of at most 4 bits by input codes of any width, two in a byte: few rows and many, the largest sums, and rows
+ * back as codes. */
+static void nibble_products(check *c, product *p)
+{
+    static const int ends[][2] = {{-127, 127}, {0, 255}, {-31, 31}, {0, 127}, {-7, 7}};
+    static const int depths[] = {1, 7, 8, 33, 64, 100, 256, 512, K_MAX};
+    for (int round = 0; round < 5 * 18; round++) {
+        p->low = ends[round % 5][0];
+        p->high = ends[round % 5][1];
+        p->k = depths[round % (int)GANZ_COUNT(depths)];
+        p->n = check_between(c, 1, 140);
+        p->m = round % 3 ? check_between(c, 1, 7) : check_between(c, 8, M_MAX);
+        fill(c, p, round % 4 == 0, round % 6, round % 2 ? 7 : 3);
+        multiply(p);
+        compare_as(c, &c->kernel, p, true);
+    }
+    ganz_packed w;
+    int8_t row[K_MAX];
+    void *const block = aligned(ganz_pack_bytes(&c->kernel, p->n, p->k, true));
+    ganz_pack(&c->kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high, true});
+    for (int i = 0; i < p->n; i++) {
+        ganz_unpack_row(&c->kernel, &w, i, row);
+        CHECK(c, memcmp(row, p->w + i * p->k, (size_t)p->k) == 0);
+    }
+    CHECK(c, 2 * ganz_pack_bytes(&c->kernel, 4096, 4096, true) <
+                 1.02 * (double)ganz_pack_bytes(&c->kernel, 4096, 4096, false));
+    ganz_free(block);
+}
+
 /* Each route wherever it can be taken (the first always can), then the choice by cost. */
 static void each_route(check *c, product *p, int *taken)
 {
@@ -79,9 +110,9 @@ static void each_route(check *c, product *p, int *taken)
         kernel.gemm.routes = i ? 2 : 1;
         kernel.gemm.route[1] = isa->route[i];
         kernel.gemm.route[1].cost = -1e6f;
-        void *const block = aligned(ganz_pack_bytes(&kernel, p->n, p->k));
+        void *const block = aligned(ganz_pack_bytes(&kernel, p->n, p->k, false));
         ganz_packed w;
-        ganz_pack(&kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high});
+        ganz_pack(&kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high, false});
         const bool chosen = !strcmp(w.route.name, isa->route[i].name);
         ganz_free(block);
         if (!chosen) continue;
@@ -131,7 +162,7 @@ static void deepest(check *c)
 {
     enum { K = GANZ_DEPTH_MAX, N = 3 };
     int8_t *const w = aligned((size_t)K * N), *const a = aligned((size_t)2 * K);
-    void *const block = aligned(ganz_pack_bytes(&c->kernel, N, K));
+    void *const block = aligned(ganz_pack_bytes(&c->kernel, N, K, false));
     void *const scratch = aligned(ganz_gemm_scratch(&c->kernel, K));
     for (int side = 0; side < 2; side++) {
         const int low = side ? 0 : -127, high = side ? 255 : 127;
@@ -141,7 +172,7 @@ static void deepest(check *c)
         memset(a, side ? 255 : 127, K);
         memset(a + K, side ? 254 : -127, K);
         ganz_packed packed;
-        ganz_pack(&c->kernel, &packed, block, &(ganz_unpacked){w, N, K, low, high});
+        ganz_pack(&c->kernel, &packed, block, &(ganz_unpacked){w, N, K, low, high, false});
         int32_t sums[2 * N];
         const ganz_epilogue e = {.sums = sums, .sums_stride = N};
         ganz_gemm(&c->kernel, &(ganz_gemm_call){&packed, a, K, 2, &e}, 0, N, scratch);
@@ -195,10 +226,10 @@ static void through_epilogue(check *c, product *p)
                        .inv = 3.0f,
                        .p = 127};
     c->scalar.rows.epilogue(&e, p->sums, (size_t)p->n, (ganz_block){0, p->m, 0, p->n});
-    void *const block = aligned(ganz_pack_bytes(&c->kernel, p->n, p->k));
+    void *const block = aligned(ganz_pack_bytes(&c->kernel, p->n, p->k, false));
     void *const scratch = aligned(ganz_gemm_scratch(&c->kernel, p->k));
     ganz_packed w;
-    ganz_pack(&c->kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high});
+    ganz_pack(&c->kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high, false});
     const size_t results = (size_t)(p->m * p->n);
     e.out = check_in(c, 3, p->add, results * sizeof(float)); /* the residual in place */
     e.add = e.out;
@@ -216,13 +247,13 @@ static void large_result(check *c)
     enum { M = 66, N = 8203, K = 9, LD = 8208 };
     int8_t *const w = aligned((size_t)N * K), a[M * K];
     float *const out = aligned(sizeof(float) * M * LD);
-    void *const block = aligned(ganz_pack_bytes(&c->kernel, N, K)), *const scratch =
-                                                                        aligned(ganz_gemm_scratch(&c->kernel, K));
+    void *const block = aligned(ganz_pack_bytes(&c->kernel, N, K, false)), *const scratch = aligned(
+                                                                               ganz_gemm_scratch(&c->kernel, K));
     ganz_packed packed;
     check_codes(c, w, N * K, -127, 127, 0);
     check_codes(c, a, M * K, -127, 127, 0);
     memset(out, 0x55, sizeof(float) * M * LD);
-    ganz_pack(&c->kernel, &packed, block, &(ganz_unpacked){w, N, K, -127, 127});
+    ganz_pack(&c->kernel, &packed, block, &(ganz_unpacked){w, N, K, -127, 127, false});
     const ganz_epilogue e = {.scale = 1e-3f, .out = out, .out_stride = LD};
     ganz_gemm(&c->kernel, &(ganz_gemm_call){&packed, a, K, M, &e}, 0, N, scratch);
     long wrong = 0;
@@ -247,6 +278,7 @@ void check_gemm(check *c)
     int taken[GANZ_ROUTES_MAX] = {0};
     CHECK(c, c->kernel.gemm.route[0].pairs == 0);
     random_products(c, &p, taken);
+    nibble_products(c, &p);
     large_products(c, &p, taken);
     deceptive(c, &p);
     deepest(c);
@@ -254,6 +286,6 @@ void check_gemm(check *c)
     large_result(c);
     for (int i = 0; i < c->kernel.gemm.routes; i++)
         if (!taken[i]) check_fail(c, "route %s was never taken", c->kernel.gemm.route[i].name);
-    CHECK(c,
-          ganz_pack_bytes(&c->kernel, INT32_MAX, 64) == 0 && ganz_pack_bytes(&c->kernel, 8, GANZ_DEPTH_MAX + 1) == 0);
+    CHECK(c, ganz_pack_bytes(&c->kernel, INT32_MAX, 64, false) == 0 &&
+                 ganz_pack_bytes(&c->kernel, 8, GANZ_DEPTH_MAX + 1, false) == 0);
 }

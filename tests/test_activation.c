@@ -116,8 +116,8 @@ static void same_bits_in_integers(ganz_backend *be)
     draw_codes(xs, x, ROWS * IN, 1);
     draw_codes(ws, w, OUT * IN, 2);
     fill(bias, OUT, 3);
-    void *const block = ganz_alloc_aligned(be->pack_bytes(be, OUT, IN));
-    const ganz_packed *const packed = be->pack(be, block, &(ganz_pack_call){ws, OUT, IN, -127, 127});
+    void *const block = ganz_alloc_aligned(be->pack_bytes(be, OUT, IN, false));
+    const ganz_packed *const packed = be->pack(be, block, &(ganz_pack_call){ws, OUT, IN, -127, 127, false});
     for (int a = GANZ_ACTIVATION_NONE; a < GANZ_ACTIVATIONS; a++) {
         ganz_linear_call c = {.rows = ROWS,
                               .in = IN,
@@ -236,7 +236,7 @@ static void same_start(ganz_backend *be)
     fill(grad, TOKENS * COLS, 11);
     memset(table_grad, 0, sizeof table_grad);
     memset(start_grad, 0, sizeof start_grad);
-    void *const block = ganz_alloc_aligned(be->pack_bytes(be, VOCAB, COLS));
+    void *const block = ganz_alloc_aligned(be->pack_bytes(be, VOCAB, COLS, false));
     ganz_embed_call c = {.rows = TOKENS,
                          .cols = COLS,
                          .vocab = VOCAB,
@@ -262,7 +262,7 @@ static void same_start(ganz_backend *be)
         near(table_grad[i], 3 * (double)grad[COLS + i], 1e-5);
         near(table_grad[2 * COLS + i], 0, 0);
     }
-    c.packed = be->pack(be, block, &(ganz_pack_call){codes, VOCAB, COLS, -127, 127});
+    c.packed = be->pack(be, block, &(ganz_pack_call){codes, VOCAB, COLS, -127, 127, false});
     c.out = whole;
     be->embed_codes(be, &c);
     assert_memory_equal(out, whole, sizeof out);
@@ -312,14 +312,14 @@ static void same_banned(ganz_backend *be)
     draw_codes(ws, w, VOCAB * IN, 13);
     fill(bias, VOCAB, 14);
     for (int j = 0; j < VOCAB; j += 4) bias[j] = -INFINITY;
-    void *const block = ganz_alloc_aligned(be->pack_bytes(be, VOCAB, IN));
+    void *const block = ganz_alloc_aligned(be->pack_bytes(be, VOCAB, IN, false));
     const ganz_linear_call c = {.rows = ROWS,
                                 .in = IN,
                                 .out = VOCAB,
                                 .x = {bytes(xs, ROWS, IN), &x_scale},
                                 .w = {bytes(NULL, VOCAB, IN), &w_scale},
                                 .bias = bias,
-                                .packed = be->pack(be, block, &(ganz_pack_call){ws, VOCAB, IN, -127, 127}),
+                                .packed = be->pack(be, block, &(ganz_pack_call){ws, VOCAB, IN, -127, 127, false}),
                                 .y = matrix(y, ROWS, VOCAB)};
     be->linear_codes(be, &c);
     const ganz_topk_call t = {

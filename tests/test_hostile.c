@@ -148,7 +148,7 @@ static void wrong_metadata(model_parts *m, bool integers)
     static const struct {
         const char *key, *value;
     } others[] = {{"format", "gguf"},        {"format", NULL},
-                  {"version", "3"},          {"weights", "ternary"},
+                  {"version", "4"},          {"weights", "ternary"},
                   {"weights", NULL},         {"weights", ""},
                   {"width", "24"},           {"width", "13"},
                   {"width", "8194"},         {"ffn", "21"},

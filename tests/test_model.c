@@ -119,7 +119,7 @@ static const struct {
     {{.key = "format"}, GANZ_EFORMAT, "not a ganz model"},
     {{.key = "format", .value = "gguf"}, GANZ_EFORMAT, "not a ganz model"},
     {{.key = "version"}, GANZ_EFORMAT, "version"},
-    {{.key = "version", .value = "3"}, GANZ_EVERSION, "version 3, this build knows version 2"},
+    {{.key = "version", .value = "4"}, GANZ_EVERSION, "version 4, this build knows version 3"},
     {{.key = "version", .value = "one"}, GANZ_EFORMAT, "version"},
     {{.key = "weights", .value = "ternary"}, GANZ_EUNSUPPORTED, "ternary"},
     {{.key = "width", .value = "-32"}, GANZ_EFORMAT, "width"},

@@ -286,7 +286,7 @@ static const damage damages[] = {
      .put = "\"embedding\":{\"dtype\":\"U8\"",
      .words = "dtype U8, expected I8"},
     {.find = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[32,32]",
-     .put = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[16,64]",
+     .put = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[16,48]",
      .words = "has shape (16, 64), expected (32, 32)"},
 };
 
@@ -313,6 +313,22 @@ static const damage row_damages[] = {
     {.find = "\"dec.0.cross.v.weight.step\":",
      .put = "\"dec.0.cross.w.weight.step\":",
      .words = "no tensor dec.0.cross.v.weight.step"},
+};
+
+/* Two weights in a byte: a half of 0 is the code -8, which is none with 4 bits. */
+static const damage nibble_damages[] = {
+    {.tensor = "enc.0.self.q.weight", .bytes = {0x80}, .count = 1, .from = 7, .words = "holds codes of magnitude 8"},
+    {.tensor = "embedding",
+     .bytes = {0x08},
+     .count = 1,
+     .from = 0,
+     .words = "tensor embedding holds codes of magnitude 8"},
+    {.find = "\"enc.0.ffn.in.weight\":{\"dtype\":\"U8\",\"shape\":[48,16]",
+     .put = "\"enc.0.ffn.in.weight\":{\"dtype\":\"U8\",\"shape\":[16,48]",
+     .words = "has shape (16, 48), expected (48, 16)"},
+    {.find = "\"enc.0.ffn.in.weight\":{\"dtype\":\"U8\"",
+     .put = "\"enc.0.ffn.in.weight\":{\"dtype\":\"I8\"",
+     .words = "enc.0.ffn.in.weight"},
 };
 
 static char *find(char *data, size_t bytes, const char *what)
@@ -379,6 +395,8 @@ static void damaged_files_are_refused(void **state)
     quantize("m", "i", 8, NULL);
     refuse_damaged(row_damages, GANZ_COUNT(row_damages));
     per_row = false;
+    quantize("m", "i", 4, NULL);
+    refuse_damaged(nibble_damages, GANZ_COUNT(nibble_damages));
 }
 
 static void turned_bits_are_refused(void **state)
@@ -386,6 +404,8 @@ static void turned_bits_are_refused(void **state)
     (void)state;
     assert_true(write_tiny("m", 5));
     quantize("m", "i", 6, NULL);
+    refuses_every_flip("i");
+    quantize("m", "i", 3, NULL);
     refuses_every_flip("i");
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "backend/cpu_backend.h"
 #include "folder.h"
 #include "ganz/quantize.h"
 #include "tiny.h"
@@ -118,6 +119,44 @@ static void files_keep_exceptions(void **state)
     ganz_model_close(&m);
 }
 
+/* Weights of at most 4 bits are half as large in the file and in memory, and the same codes. */
+static void two_weights_in_a_byte(void **state)
+{
+    (void)state;
+    ganz_scheme scheme = ganz_scheme_of_bits(8);
+    ganz_model *m, *codes;
+    ganz_container *file;
+    OK(ganz_scheme_parse(&scheme, "*.q: weights=4; logits: weights=3; dec.0.ffn.in: weights=5", NULL));
+    assert_true(write_tiny("m", 3));
+    OK(ganz_model_open(&m, "m", NULL));
+    round_model(m, &scheme);
+    OK(ganz_model_save_codes("i", &m->info, &m->net, m->vocab, &m->weights, NULL));
+    OK(ganz_container_open(&file, "i", NULL));
+    assert_string_equal(ganz_container_text(file, "version"), "3");
+    OK(ganz_model_open(&codes, "i", NULL));
+    ganz_frozen_weights frozen;
+    OK(ganz_frozen_open(&frozen, &m->net, &m->weights, NULL));
+    const ganz_kernel *const kernel = &ganz_cpu_of(codes->be)->kernel;
+    for (int i = 0; i < m->net.sites; i++) {
+        const ganz_site *const site = &m->net.site[i];
+        const ganz_param *const p = &m->net.params.list[site->weight];
+        const ganz_entry *const e = ganz_container_find(file, p->name);
+        const bool half = site->rule.weight_bits <= 4;
+        int8_t row[256];
+        assert_int_equal(e->dtype, half ? GANZ_DTYPE_U8 : GANZ_DTYPE_I8);
+        assert_int_equal(e->bytes, ganz_param_count(p) / (half ? 2 : 1));
+        assert_int_equal(codes->weights.packed[i]->nibbles, half);
+        for (int j = 0; j < site->out; j++) {
+            ganz_unpack_row(kernel, codes->weights.packed[i], j, row);
+            assert_memory_equal(row, frozen.codes + p->offset + (size_t)j * (size_t)site->in, site->in);
+        }
+    }
+    ganz_frozen_close(&frozen);
+    ganz_container_close(&file);
+    ganz_model_close(&codes);
+    ganz_model_close(&m);
+}
+
 /* A calibration by exceptions: products that stay float are counted so, and the file knows them. */
 static void calibrations_take_exceptions(void **state)
 {
@@ -174,11 +213,9 @@ static void plain_files_are_of_the_first_version(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_follow_names),
-        cmocka_unit_test(text_and_back),
-        IN_FOLDER(files_keep_exceptions),
-        IN_FOLDER(calibrations_take_exceptions),
-        IN_FOLDER(plain_files_are_of_the_first_version),
+        cmocka_unit_test(rules_follow_names),    cmocka_unit_test(text_and_back),
+        IN_FOLDER(files_keep_exceptions),        IN_FOLDER(two_weights_in_a_byte),
+        IN_FOLDER(calibrations_take_exceptions), IN_FOLDER(plain_files_are_of_the_first_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

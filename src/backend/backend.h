@@ -267,6 +267,7 @@ typedef struct ganz_pack_call {
     const int8_t *codes; /* (out, in) in host memory */
     int out, in;
     int low, p;
+    bool nibbles; /* codes are within [-7, 7], and two are to lie in a byte */
 } ganz_pack_call;
 
 /* ---- the table ---------------------------------------------------------------------------------- */
@@ -313,7 +314,7 @@ struct ganz_backend {
 
     /* Integer translation: all of these or none (NULL). Sums are exact; the arithmetic after them is that of the
      * float operations above on codes, so that both give the same bits. Forward only, no dropout. */
-    size_t (*pack_bytes)(const ganz_backend *be, int out, int in); /* 0: too large */
+    size_t (*pack_bytes)(const ganz_backend *be, int out, int in, bool nibbles); /* 0: too large */
     /* Weights into a block of pack_bytes, aligned to GANZ_ALIGN. Which other backends read it:
      * ganz_cpu_backend_follow. */
     const ganz_packed *(*pack)(const ganz_backend *be, void *block, const ganz_pack_call *c);

@@ -11,15 +11,15 @@ enum { SHARE = 1 << 18 };
 
 /* ---- weights ------------------------------------------------------------------------------------ */
 
-size_t ganz_cpu_pack_bytes(const ganz_backend *be, int out, int in)
+size_t ganz_cpu_pack_bytes(const ganz_backend *be, int out, int in, bool nibbles)
 {
-    const size_t bytes = ganz_pack_bytes(&((const ganz_cpu *)be)->kernel, out, in);
+    const size_t bytes = ganz_pack_bytes(&((const ganz_cpu *)be)->kernel, out, in, nibbles);
     return bytes ? bytes + ganz_round_up(sizeof(ganz_packed), GANZ_ALIGN) : 0;
 }
 
 const ganz_packed *ganz_cpu_pack(const ganz_backend *be, void *block, const ganz_pack_call *c)
 {
-    const ganz_unpacked from = {c->codes, c->out, c->in, c->low, c->p};
+    const ganz_unpacked from = {c->codes, c->out, c->in, c->low, c->p, c->nibbles};
     ganz_packed *const packed = block;
     char *const rest = (char *)block + ganz_round_up(sizeof *packed, GANZ_ALIGN);
     ganz_pack(&((const ganz_cpu *)be)->kernel, packed, rest, &from);

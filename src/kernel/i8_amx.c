@@ -78,5 +78,6 @@ void ganz_kernel_init_amx(ganz_kernel *kernel)
     kernel->gemm.m_block = 64;
     kernel->gemm.enter = enter;
     kernel->gemm.leave = leave;
+    kernel->gemm.nibbles = NULL; /* tiles are loaded from plain weights */
     kernel->gemm.route[0] = (ganz_route){.name = "amx", .tile = tile, .cost = 1.0f};
 }

@@ -4,6 +4,9 @@
  *   pairsN  unsigned inputs (codes shifted up) times weights, N sums of two products added up in 16 bits before they
  *           widen to 32: exact because the packing keeps those sums in range
  *
+ *   nibbles pairs8 with weights of at most 4 bits, two in a byte, which are taken apart on the way to the registers:
+ * one row is bound by the memory that weights come from
+ *
  * Panels of 16 columns, [k / 4][16][4]: a register holds four depths of eight columns. */
 #include <immintrin.h>
 #include <string.h>
@@ -135,6 +138,59 @@ INLINE void long_pairs(const ganz_tile_args *t, int rows, int pairs)
     if (fit) EACH_ROW EACH_HALF store_sums(t->sums + (size_t)r * t->stride, h, sum[r][h]);
 }
 
+/* Two quads of depth from one unit of nibbles into the 16-bit sums of all rows. */
+INLINE void add_nibbles(const ganz_tile_args *t, const int8_t *b, int i, int unit, int rows, __m256i s[6][2])
+{
+    const __m256i mask = _mm256_set1_epi8(15), zero = _mm256_set1_epi8(GANZ_NIBBLE_ZERO);
+    const __m256i both[2] = {weights(b, unit, 0), weights(b, unit, 1)};
+    fetch_ahead(b, unit, rows);
+    UNROLL
+    for (int q = 0; q < 2; q++) {
+        __m256i w[2];
+        EACH_HALF
+        {
+            const __m256i part = q ? _mm256_srli_epi16(both[h], 4) : both[h];
+            w[h] = _mm256_sub_epi8(_mm256_and_si256(part, mask), zero);
+        }
+        EACH_ROW
+        {
+            const __m256i x = four(t->a + (size_t)r * t->lda + i + KR * (2 * unit + q));
+            EACH_HALF
+            {
+                const __m256i products = _mm256_maddubs_epi16(x, w[h]);
+                s[r][h] = keep(unit || q ? _mm256_add_epi16(s[r][h], products) : products);
+            }
+        }
+    }
+}
+
+/* As long_pairs with eight pairs. */
+INLINE void nibble_rows(const ganz_tile_args *t, int rows)
+{
+    const bool fit = rows <= 2;
+    __m256i sum[4][2];
+    EACH_ROW EACH_HALF
+    {
+        sum[r][h] = load_sums(t->start + (size_t)r * t->start_stride, h);
+        if (!fit) store_sums(t->sums + (size_t)r * t->stride, h, sum[r][h]);
+    }
+    const int8_t *b = t->b;
+    for (int i = 0; i < t->k; i += KR * 8, b += NR * KR * 4) {
+        __m256i s[6][2];
+        add_nibbles(t, b, i, 0, rows, s);
+        add_nibbles(t, b, i, 1, rows, s);
+        add_nibbles(t, b, i, 2, rows, s);
+        add_nibbles(t, b, i, 3, rows, s);
+        EACH_ROW
+        {
+            int32_t *const sums = t->sums + (size_t)r * t->stride;
+            if (fit) EACH_HALF sum[r][h] = _mm256_add_epi32(sum[r][h], widen(s[r][h]));
+            else EACH_HALF store_sums(sums, h, _mm256_add_epi32(load_sums(sums, h), widen(s[r][h])));
+        }
+    }
+    if (fit) EACH_ROW EACH_HALF store_sums(t->sums + (size_t)r * t->stride, h, sum[r][h]);
+}
+
 /* Four input codes of 16 bits, in every column. */
 INLINE __m256i four_words(const uint8_t *a)
 {
@@ -204,6 +260,7 @@ TILE(tile_pairs1, 4, PAIRS1_ROWS)
 TILE(tile_pairs2, 4, PAIRS2_ROWS)
 TILE(tile_pairs4, 6, PAIRS4_ROWS)
 TILE(tile_pairs8, 6, PAIRS8_ROWS)
+TILE(tile_nibbles, 4, nibble_rows)
 
 /* ---- packing ------------------------------------------------------------------------------------ */
 
@@ -365,6 +422,8 @@ void ganz_kernel_init_i8_avx2(ganz_kernel *kernel)
         .m_block = 60,
         .routes = 5,
         .over = over,
+        .nibbles = tile_nibbles,
+        .nibble_rows = 16,
         .route =
             {
                 {.name = "words", .tile = tile_words, .words = true, .cost = 1.39f},

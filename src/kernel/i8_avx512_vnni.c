@@ -42,6 +42,37 @@ VNNI_INLINE void some_rows(const ganz_tile_args *t, int row, int rows)
     EACH_ROW EACH_QUARTER _mm512_storeu_si512((void *)(t->sums + (size_t)(row + r) * t->stride + 16 * h), sum[r][h]);
 }
 
+/* The same with two weights in a byte. */
+VNNI_INLINE void some_nibble_rows(const ganz_tile_args *t, int row, int rows)
+{
+    const __m512i mask = _mm512_set1_epi8(15), zero = _mm512_set1_epi8(GANZ_NIBBLE_ZERO);
+    const uint8_t *const a = t->a + (size_t)row * t->lda;
+    __m512i sum[MR][4];
+    const int32_t *const start = t->start + (size_t)row * t->start_stride;
+    EACH_ROW EACH_QUARTER sum[r][h] = _mm512_loadu_si512((const void *)(start + (size_t)r * t->start_stride + 16 * h));
+    const int8_t *b = t->b;
+    for (int i = 0; i < t->k; i += 2 * KR, b += NR * KR) EACH_QUARTER
+        {
+            const __m512i both = _mm512_load_si512((const void *)(b + 64 * h));
+            const __m512i low = _mm512_sub_epi8(_mm512_and_si512(both, mask), zero);
+            const __m512i high = _mm512_sub_epi8(_mm512_and_si512(_mm512_srli_epi16(both, 4), mask), zero);
+            EACH_ROW
+            {
+                const uint8_t *const x = a + (size_t)r * t->lda + i;
+                sum[r][h] = _mm512_dpbusd_epi32(sum[r][h], four(x), low);
+                sum[r][h] = _mm512_dpbusd_epi32(sum[r][h], four(x + KR), high);
+            }
+        }
+    EACH_ROW EACH_QUARTER _mm512_storeu_si512((void *)(t->sums + (size_t)(row + r) * t->stride + 16 * h), sum[r][h]);
+}
+
+static void tile_nibbles(const ganz_tile_args *t)
+{
+    int row = 0;
+    for (; row + 4 <= t->rows; row += 4) some_nibble_rows(t, row, 4);
+    for (; row < t->rows; row++) some_nibble_rows(t, row, 1);
+}
+
 static void tile(const ganz_tile_args *t)
 {
     int row = 0;
@@ -67,6 +98,8 @@ void ganz_kernel_init_avx512_vnni(ganz_kernel *kernel)
         .k_step = K_STEP,
         .k_block = 512,
         .m_block = 60,
+        .nibbles = tile_nibbles,
+        .nibble_rows = 8,
         .routes = 1,
         .route = {{.name = "vnni512", .tile = tile, .cost = 1.0f}},
     };

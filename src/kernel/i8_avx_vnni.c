@@ -42,6 +42,37 @@ VNNI_INLINE void some_rows(const ganz_tile_args *t, int row, int rows)
     EACH_ROW EACH_HALF _mm256_storeu_si256((void *)(t->sums + (size_t)(row + r) * t->stride + 8 * h), sum[r][h]);
 }
 
+/* The same with two weights in a byte. */
+VNNI_INLINE void some_nibble_rows(const ganz_tile_args *t, int row, int rows)
+{
+    const __m256i mask = _mm256_set1_epi8(15), zero = _mm256_set1_epi8(GANZ_NIBBLE_ZERO);
+    const uint8_t *const a = t->a + (size_t)row * t->lda;
+    __m256i sum[MR][2];
+    const int32_t *const start = t->start + (size_t)row * t->start_stride;
+    EACH_ROW EACH_HALF sum[r][h] = _mm256_loadu_si256((const void *)(start + (size_t)r * t->start_stride + 8 * h));
+    const int8_t *b = t->b;
+    for (int i = 0; i < t->k; i += 2 * KR, b += NR * KR) EACH_HALF
+        {
+            const __m256i both = _mm256_load_si256((const void *)(b + 32 * h));
+            const __m256i low = _mm256_sub_epi8(_mm256_and_si256(both, mask), zero);
+            const __m256i high = _mm256_sub_epi8(_mm256_and_si256(_mm256_srli_epi16(both, 4), mask), zero);
+            EACH_ROW
+            {
+                const uint8_t *const x = a + (size_t)r * t->lda + i;
+                sum[r][h] = DPBUSD(sum[r][h], four(x), low);
+                sum[r][h] = DPBUSD(sum[r][h], four(x + KR), high);
+            }
+        }
+    EACH_ROW EACH_HALF _mm256_storeu_si256((void *)(t->sums + (size_t)(row + r) * t->stride + 8 * h), sum[r][h]);
+}
+
+static void tile_nibbles(const ganz_tile_args *t)
+{
+    int row = 0;
+    for (; row + 4 <= t->rows; row += 4) some_nibble_rows(t, row, 4);
+    for (; row < t->rows; row++) some_nibble_rows(t, row, 1);
+}
+
 static void tile(const ganz_tile_args *t)
 {
     int row = 0;
@@ -64,7 +95,9 @@ void ganz_kernel_init_avx_vnni(ganz_kernel *kernel)
         .name = "avxvnni",
         .nr = NR,
         .kr = KR,
-        .k_step = KR,
+        .k_step = 2 * KR,
+        .nibbles = tile_nibbles,
+        .nibble_rows = 8,
         .k_block = 1024,
         .m_block = 60,
         .routes = 1,

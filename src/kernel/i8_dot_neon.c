@@ -36,6 +36,41 @@ INLINE void some_rows(const ganz_tile_args *t, int row, int rows)
     EACH_ROW EACH_QUARTER vst1q_s32(t->sums + (size_t)(row + r) * t->stride + 4 * h, sum[r][h]);
 }
 
+INLINE int8x16_t nibble_codes(uint8x16_t nibbles)
+{
+    return vsubq_s8(vreinterpretq_s8_u8(nibbles), vdupq_n_s8(GANZ_NIBBLE_ZERO));
+}
+
+/* One unit of nibbles: quads `quad` and `quad` + 1 of depth, which are constants. */
+#define ADD_NIBBLES(quad)                                                                     \
+    EACH_QUARTER                                                                              \
+    {                                                                                         \
+        const uint8x16_t both = vld1q_u8(b + (quad) / 2 * (NR * KR) + 16 * h);                \
+        const int8x16_t low = nibble_codes(vandq_u8(both, vdupq_n_u8(15)));                   \
+        const int8x16_t high = nibble_codes(vshrq_n_u8(both, 4));                             \
+        sum[h] = vdotq_laneq_s32(vdotq_laneq_s32(sum[h], low, x, quad), high, x, (quad) + 1); \
+    }
+
+/* The same with two weights in a byte, one row. */
+INLINE void nibble_row(const ganz_tile_args *t, int row)
+{
+    const int8_t *const a = (const int8_t *)t->a + (size_t)row * t->lda;
+    int32x4_t sum[4];
+    EACH_QUARTER sum[h] = vld1q_s32(t->start + (size_t)row * t->start_stride + 4 * h);
+    const uint8_t *b = (const uint8_t *)t->b;
+    for (int i = 0; i < t->k; i += K_STEP, b += NR * K_STEP / 2) {
+        const int8x16_t x = vld1q_s8(a + i);
+        ADD_NIBBLES(0)
+        ADD_NIBBLES(2)
+    }
+    EACH_QUARTER vst1q_s32(t->sums + (size_t)row * t->stride + 4 * h, sum[h]);
+}
+
+static void tile_nibbles(const ganz_tile_args *t)
+{
+    for (int row = 0; row < t->rows; row++) nibble_row(t, row);
+}
+
 static void tile(const ganz_tile_args *t)
 {
     int row = 0;
@@ -75,6 +110,8 @@ void ganz_kernel_init_i8_dot_neon(ganz_kernel *kernel)
         .nr = NR,
         .kr = KR,
         .k_step = K_STEP,
+        .nibbles = tile_nibbles,
+        .nibble_rows = 2,
         .k_block = 1024,
         .m_block = 64,
         .routes = 1,

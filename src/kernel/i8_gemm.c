@@ -29,11 +29,17 @@ static int strip_columns(const ganz_gemm_isa *isa, int rows)
     return fit < isa->nr ? isa->nr : fit / isa->nr * isa->nr;
 }
 
+static size_t sums_bytes(const ganz_gemm_isa *isa)
+{
+    const size_t most = (size_t)isa->m_block * (size_t)isa->nr;
+    return ganz_round_up((most > SUMS ? most : SUMS) * sizeof(int32_t), GANZ_ALIGN);
+}
+
+/* Input rows, sums, and the plain weights of a block of depth of a panel. */
 size_t ganz_gemm_scratch(const ganz_kernel *kernel, int k)
 {
     const ganz_gemm_isa *const isa = &kernel->gemm;
-    const size_t most = (size_t)isa->m_block * (size_t)isa->nr;
-    return input_bytes(isa, k) + (most > SUMS ? most : SUMS) * sizeof(int32_t);
+    return input_bytes(isa, k) + sums_bytes(isa) + (size_t)isa->k_block * (size_t)isa->nr;
 }
 
 static void shift_row(const uint8_t *restrict from, int k, uint8_t shift, uint8_t *restrict to)
@@ -55,6 +61,13 @@ typedef struct input_rows {
     size_t lda;
     int rows;
 } input_rows;
+
+/* Where the sums of a panel go, and room for its weights made plain. */
+typedef struct strip_sums {
+    int32_t *sums;
+    size_t stride;
+    int8_t *plain;
+} strip_sums;
 
 /* Copies input codes for a tile: shifted or widened, with zeros up to the stored depth, and zero rows up to
  * `rows_tile`. */
@@ -81,23 +94,51 @@ static void apply_fixes(const ganz_packed *w, int panel, input_rows x, int32_t *
     }
 }
 
-/* Sums of some rows and one panel. */
-static void multiply_panel(const ganz_gemm_isa *isa, const ganz_packed *w, int panel, input_rows x, int32_t *sums,
-                           size_t stride)
+/* Plain weights of two units of nibbles and more. */
+static void widen_nibbles(const uint8_t *restrict from, size_t bytes, size_t unit, int8_t *restrict to)
 {
-    const int8_t *const codes = w->codes + (size_t)panel * (size_t)isa->nr * (size_t)w->k_stored;
+    for (size_t at = 0; at < bytes; at += unit, to += 2 * unit)
+        for (size_t i = 0; i < unit; i++) {
+            to[i] = (int8_t)((from[at + i] & 15) - GANZ_NIBBLE_ZERO);
+            to[unit + i] = (int8_t)((from[at + i] >> 4) - GANZ_NIBBLE_ZERO);
+        }
+}
+
+/* A block of depth, times weights that lie two in a byte. Few rows read them as they are; for more of them they are
+ * made plain once. `plain`: room for that. */
+static void multiply_nibbles(const ganz_gemm_isa *isa, const ganz_packed *w, ganz_tile_args *t, int8_t *plain)
+{
+    const size_t bytes = (size_t)t->k * (size_t)isa->nr / 2;
+    const int8_t *const from = t->b;
+    if (isa->nibbles && t->rows <= isa->nibble_rows) isa->nibbles(t);
+    else {
+        widen_nibbles((const uint8_t *)from, bytes, (size_t)(isa->nr * isa->kr), plain);
+        t->b = plain;
+        w->route.tile(t);
+    }
+    t->b = from + bytes;
+}
+
+/* Sums of some rows and one panel. */
+static void multiply_panel(const ganz_gemm_isa *isa, const ganz_packed *w, int panel, input_rows x, strip_sums to)
+{
+    const int8_t *const codes = w->codes + (size_t)panel * (size_t)isa->nr * (size_t)w->k_stored / (w->nibbles ? 2 : 1);
     const int32_t *const base = w->base + (size_t)panel * (size_t)isa->nr;
     ganz_tile_args t = {
-        .a = x.a, .lda = x.lda, .rows = x.rows, .b = codes, .start = base, .sums = sums, .stride = stride};
+        .a = x.a, .lda = x.lda, .rows = x.rows, .b = codes, .start = base, .sums = to.sums, .stride = to.stride};
     for (int left = w->k_stored; left > 0; left -= isa->k_block) {
         t.k = left < isa->k_block ? left : isa->k_block;
-        w->route.tile(&t);
+        if (w->nibbles) {
+            multiply_nibbles(isa, w, &t, to.plain);
+        } else {
+            w->route.tile(&t);
+            t.b += (size_t)t.k * (size_t)isa->nr;
+        }
         t.a += w->route.words ? 2 * t.k : t.k;
-        t.b += (size_t)t.k * (size_t)isa->nr;
-        t.start = sums;
-        t.start_stride = stride;
+        t.start = to.sums;
+        t.start_stride = to.stride;
     }
-    apply_fixes(w, panel, x, sums, stride);
+    if (!w->nibbles) apply_fixes(w, panel, x, to.sums, to.stride);
 }
 
 /* Lines of a large result are scattered over its rows: fetching each before it is overwritten takes a tenth of the
@@ -115,6 +156,7 @@ void ganz_gemm(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int 
     GANZ_ASSERT(col % isa->nr == 0 && (col_end % isa->nr == 0 || col_end == w->n));
     uint8_t *const input = scratch;
     int32_t *const sums = (int32_t *)(void *)(input + input_bytes(isa, w->k));
+    int8_t *const plain = (int8_t *)(void *)((char *)(void *)sums + sums_bytes(isa));
     const bool direct = w->shift == 0 && !w->route.words && w->k == w->k_stored && !isa->row_step;
     const size_t stride_in = direct ? c->lda : row_bytes(isa, w->k, w->route.words);
     ganz_epilogue finish = *c->e;
@@ -130,7 +172,7 @@ void ganz_gemm(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int 
         for (int at = col; at < col_end; at += strip) {
             const int end = col_end - at < strip ? col_end : at + strip;
             for (int panel = at; panel < end; panel += isa->nr)
-                multiply_panel(isa, w, panel / isa->nr, x, sums + (panel - at), (size_t)strip);
+                multiply_panel(isa, w, panel / isa->nr, x, (strip_sums){sums + (panel - at), (size_t)strip, plain});
             kernel->rows.epilogue(&finish, sums, (size_t)strip, (ganz_block){row, m, at, end - at});
         }
     }

@@ -47,6 +47,36 @@ INLINE void some_rows(const ganz_tile_args *t, int row, int rows)
     }
 }
 
+INLINE int8x16_t nibble_codes(uint8x16_t nibbles)
+{
+    return vsubq_s8(vreinterpretq_s8_u8(nibbles), vdupq_n_s8(GANZ_NIBBLE_ZERO));
+}
+
+/* The same with two weights in a byte, one row. */
+INLINE void nibble_row(const ganz_tile_args *t, int row)
+{
+    const int8_t *const a = (const int8_t *)t->a + (size_t)row * t->lda;
+    int32x4_t sum[NR];
+    EACH_COLUMN sum[c] = vdupq_n_s32(0);
+    const uint8_t *b = (const uint8_t *)t->b;
+    for (int i = 0; i < t->k; i += 2 * KR, b += NR * KR) {
+        const int8x16_t low = vld1q_s8(a + i), high = vld1q_s8(a + i + KR);
+        EACH_COLUMN
+        {
+            const uint8x16_t both = vld1q_u8(b + KR * c);
+            sum[c] = add_products(sum[c], low, nibble_codes(vandq_u8(both, vdupq_n_u8(15))));
+            sum[c] = add_products(sum[c], high, nibble_codes(vshrq_n_u8(both, 4)));
+        }
+    }
+    const int32x4_t start = vld1q_s32(t->start + (size_t)row * t->start_stride);
+    vst1q_s32(t->sums + (size_t)row * t->stride, vaddq_s32(start, join4(sum[0], sum[1], sum[2], sum[3])));
+}
+
+static void tile_nibbles(const ganz_tile_args *t)
+{
+    for (int row = 0; row < t->rows; row++) nibble_row(t, row);
+}
+
 static void tile(const ganz_tile_args *t)
 {
     int row = 0;
@@ -122,7 +152,9 @@ void ganz_kernel_init_i8_neon(ganz_kernel *kernel)
         .name = "neon",
         .nr = NR,
         .kr = KR,
-        .k_step = KR,
+        .k_step = 2 * KR,
+        .nibbles = tile_nibbles,
+        .nibble_rows = 2,
         .k_block = 2048,
         .m_block = 64,
         .routes = 1,

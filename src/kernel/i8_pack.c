@@ -5,6 +5,9 @@
  * have a few groups beyond it. There the largest weights are cut down to the limit, and the differences are
  * kept as a list of fixes, added to the sums one by one. The cheapest route for these weights wins.
  *
+ * Weights of at most 4 bits never are beyond it: 16 of them sum to no more than 112, and 32767 / 255 is 128. So they
+ * need no fixes with any route.
+ *
  * A group of `pairs` pairs lies as the instruction wants it: of `pairs` neighbouring quads of depth either all
  * first halves or all second halves. */
 #include <string.h>
@@ -19,15 +22,23 @@ static int stored_depth(const ganz_gemm_isa *isa, int k) { return (int)ganz_roun
 /* More fixes than this are slower than the route that needs none. */
 static size_t most_fixes(int n, int k) { return (size_t)n * (size_t)k / 128; }
 
-size_t ganz_pack_bytes(const ganz_kernel *kernel, int n, int k)
+/* Bytes of the codes of a panel. */
+static size_t panel_bytes(const ganz_gemm_isa *isa, int depth, bool nibbles)
+{
+    return (size_t)isa->nr * (size_t)depth / (nibbles ? 2 : 1);
+}
+
+size_t ganz_pack_bytes(const ganz_kernel *kernel, int n, int k, bool nibbles)
 {
     const ganz_gemm_isa *const isa = &kernel->gemm;
     if (n < 1 || k < 1 || k > GANZ_DEPTH_MAX || n > INT32_MAX - isa->nr) return 0;
     const size_t columns = (size_t)panels_of(isa, n) * (size_t)isa->nr;
     size_t codes;
     if (!ganz_mul_size(columns, (size_t)stored_depth(isa, k), &codes) || codes > SIZE_MAX / 4) return 0;
+    if (nibbles) codes /= 2;
     return ganz_round_up(codes, GANZ_ALIGN) + ganz_round_up(columns * sizeof(int32_t), GANZ_ALIGN) +
-           ganz_round_up((columns + 1) * sizeof(uint32_t), GANZ_ALIGN) + most_fixes(n, k) * sizeof(ganz_fix);
+           ganz_round_up((columns + 1) * sizeof(uint32_t), GANZ_ALIGN) +
+           (nibbles ? 0 : most_fixes(n, k) * sizeof(ganz_fix));
 }
 
 /* ---- splitting ---------------------------------------------------------------------------------- */
@@ -140,6 +151,45 @@ static void pack_panel(const ganz_gemm_isa *isa, const ganz_packed *p, const int
     }
 }
 
+/* Four codes each of two units, as four bytes. */
+static uint32_t nibble_word(const int8_t *low, const int8_t *high)
+{
+    uint32_t first, second;
+    memcpy(&first, low, sizeof first);
+    memcpy(&second, high, sizeof second);
+    return ((first & 0x0F0F0F0Fu) | (second & 0x0F0F0F0Fu) << 4) ^ 0x88888888u; /* plus 8, of four bits */
+}
+
+/* Depths [at, end) of one column of a panel of nibbles; whole pairs of units. */
+static void nibble_column(const ganz_gemm_isa *isa, const int8_t *column, int at, int end, uint8_t *out)
+{
+    const int kr = isa->kr, unit = isa->nr * kr;
+    for (; at < end; at += 2 * kr)
+        for (int q = 0; q < kr; q += 4) {
+            const uint32_t word = nibble_word(column + at + q, column + at + kr + q);
+            memcpy(out + (size_t)(at / (2 * kr)) * (size_t)unit + q, &word, sizeof word);
+        }
+}
+
+/* One panel of nibbles, of codes and of zeros where there are none. Cache lines as in pack_panel. */
+static void pack_nibbles(const ganz_gemm_isa *isa, const ganz_packed *p, const int8_t *codes, int col, uint8_t *out)
+{
+    enum { LINE = 64 };
+    const int columns = p->n - col < isa->nr ? p->n - col : isa->nr, kr = isa->kr;
+    const int8_t *const first = codes + (size_t)col * (size_t)p->k;
+    const int whole = p->k / LINE * LINE;
+    memset(out, GANZ_NIBBLE_ZERO | GANZ_NIBBLE_ZERO << 4, panel_bytes(isa, p->k_stored, true));
+    for (int at = 0; at < whole; at += LINE)
+        for (int c = 0; c < columns; c++)
+            nibble_column(isa, first + (size_t)c * (size_t)p->k, at, at + LINE, out + c * kr);
+    for (int c = 0; c < columns && whole < p->k; c++) {
+        int8_t rest[LINE] = {0};
+        memcpy(rest, first + (size_t)c * (size_t)p->k + whole, (size_t)(p->k - whole));
+        const int end = p->k_stored - whole < LINE ? p->k_stored - whole : LINE;
+        nibble_column(isa, rest, 0, end, out + (size_t)whole * (size_t)isa->nr / 2 + (size_t)(c * kr));
+    }
+}
+
 static void take_out(const ganz_gemm_isa *isa, int8_t *panel, const ganz_fix *fix, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -179,10 +229,10 @@ typedef struct parts {
     ganz_fix *fix;
 } parts;
 
-static parts parts_of(void *block, size_t columns, int depth)
+static parts parts_of(void *block, size_t columns, size_t codes)
 {
     char *const start = block;
-    const size_t base = ganz_round_up(columns * (size_t)depth, GANZ_ALIGN);
+    const size_t base = ganz_round_up(codes, GANZ_ALIGN);
     const size_t fix_at = base + ganz_round_up(columns * sizeof(int32_t), GANZ_ALIGN);
     const size_t fix = fix_at + ganz_round_up((columns + 1) * sizeof(uint32_t), GANZ_ALIGN);
     const parts p = {block, (int32_t *)(void *)(start + base), (uint32_t *)(void *)(start + fix_at),
@@ -194,10 +244,11 @@ static parts parts_of(void *block, size_t columns, int depth)
 static bool pack_by(const ganz_gemm_isa *isa, ganz_packed *packed, const parts *to, const int8_t *codes, int limit)
 {
     const int panels = panels_of(isa, packed->n), k = packed->k;
-    const size_t panel_bytes = (size_t)isa->nr * (size_t)packed->k_stored, room = most_fixes(packed->n, k);
+    const size_t bytes = panel_bytes(isa, packed->k_stored, packed->nibbles),
+                 room = packed->nibbles ? 0 : most_fixes(packed->n, k);
     splitter s = {.k = k, .pairs = packed->route.pairs, .limit = limit, .fix = to->fix, .room = room};
     for (int p = 0; p < panels; p++) {
-        int8_t *const panel = to->codes + (size_t)p * panel_bytes;
+        int8_t *const panel = to->codes + (size_t)p * bytes;
         to->fix_at[p] = (uint32_t)s.fixes;
         for (int c = 0; c < isa->nr; c++) {
             const int j = p * isa->nr + c;
@@ -207,7 +258,8 @@ static bool pack_by(const ganz_gemm_isa *isa, ganz_packed *packed, const parts *
             if (j < packed->n && s.pairs) split_column(&s, isa, column);
         }
         if (s.fixes > room) return false;
-        pack_panel(isa, packed, codes, p * isa->nr, panel);
+        if (packed->nibbles) pack_nibbles(isa, packed, codes, p * isa->nr, (uint8_t *)panel);
+        else pack_panel(isa, packed, codes, p * isa->nr, panel);
         take_out(isa, panel, to->fix + to->fix_at[p], s.fixes - to->fix_at[p]);
     }
     to->fix_at[panels] = (uint32_t)s.fixes;
@@ -221,16 +273,19 @@ void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, cons
     const int n = from->n, k = from->k, low = from->low, high = from->high;
     GANZ_ASSERT(n >= 1 && k >= 1 && k <= GANZ_DEPTH_MAX && low <= 0 && low >= -127 && high >= 1 && high - low <= 255);
     const int limit = 32767 / (high - low), depth = stored_depth(isa, k);
-    const parts to = parts_of(block, (size_t)panels_of(isa, n) * (size_t)isa->nr, depth);
-    *packed = (ganz_packed){.n = n,
-                            .k = k,
-                            .k_stored = depth,
-                            .is_unsigned = low == 0,
-                            .codes = to.codes,
-                            .base = to.base,
-                            .fix_at = to.fix_at,
-                            .fix = to.fix,
-                            .route = choose_route(isa, codes, n, k, limit)};
+    const size_t panels = (size_t)panels_of(isa, n);
+    const parts to = parts_of(block, panels * (size_t)isa->nr, panels * panel_bytes(isa, depth, from->nibbles));
+    *packed =
+        (ganz_packed){.n = n,
+                      .k = k,
+                      .k_stored = depth,
+                      .is_unsigned = low == 0,
+                      .nibbles = from->nibbles,
+                      .codes = to.codes,
+                      .base = to.base,
+                      .fix_at = to.fix_at,
+                      .fix = to.fix,
+                      .route = from->nibbles ? isa->route[isa->routes - 1] : choose_route(isa, codes, n, k, limit)};
     do {
         packed->shift = packed->route.words ? 0 : !packed->route.is_signed ? -low : low < 0 ? 0 : -128;
         if (pack_by(isa, packed, &to, codes, limit)) return;

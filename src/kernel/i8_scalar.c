@@ -18,6 +18,25 @@ static void tile(const ganz_tile_args *t)
     }
 }
 
+/* The same with two weights in a byte. */
+static void tile_nibbles(const ganz_tile_args *t)
+{
+    for (int r = 0; r < t->rows; r++) {
+        const int8_t *const codes = (const int8_t *)(t->a + (size_t)r * t->lda);
+        int32_t *const sums = t->sums + (size_t)r * t->stride;
+        for (int c = 0; c < NR; c++) {
+            int32_t sum = t->start[(size_t)r * t->start_stride + (size_t)c];
+            for (int i = 0; i < t->k; i += 2 * KR)
+                for (int q = 0; q < KR; q++) {
+                    const int byte = (uint8_t)t->b[i / 2 * NR + c * KR + q];
+                    sum += codes[i + q] * ((byte & 15) - GANZ_NIBBLE_ZERO);
+                    sum += codes[i + KR + q] * ((byte >> 4) - GANZ_NIBBLE_ZERO);
+                }
+            sums[c] = sum;
+        }
+    }
+}
+
 static void dot_rows(const int8_t *q, int n, const int8_t *const *rows, size_t offset, int count, int32_t *scores)
 {
     for (int i = 0; i < count; i++) {
@@ -45,7 +64,9 @@ void ganz_kernel_init_i8_scalar(ganz_kernel *kernel)
         .name = "scalar",
         .nr = NR,
         .kr = KR,
-        .k_step = KR,
+        .k_step = 2 * KR,
+        .nibbles = tile_nibbles,
+        .nibble_rows = 64,
         .k_block = 2048,
         .m_block = 64,
         .routes = 1,

@@ -178,6 +178,10 @@ typedef struct ganz_route {
     float cost;     /* time for a weight, in units of its own; one extra weight costs GANZ_FIX_COST */
 } ganz_route;
 
+/* Weights of at most 4 bits lie two in a byte: a unit of a panel, nr * kr bytes, holds the codes of two neighbouring
+ * units of plain weights, those of the first in the lower halves, each code plus 8. A tile for them reads `b` so. */
+enum { GANZ_NIBBLE_MAX = 7, GANZ_NIBBLE_ZERO = 8 };
+
 #define GANZ_ROUTES_MAX 6
 #define GANZ_FIX_COST 70.0f
 #define GANZ_STRETCH 32 /* codes; a whole number of groups of any route */
@@ -190,13 +194,15 @@ typedef int ganz_over(const int8_t *codes, int k, int pairs, int limit, uint16_t
 typedef struct ganz_gemm_isa {
     const char *name;
     int nr, kr;   /* columns of a panel; codes of one column that lie together */
-    int k_step;   /* stored depth is a multiple of this, and of every route's 4 * pairs */
+    int k_step;   /* stored depth is a multiple of this, of 2 * kr and of every route's 4 * pairs */
     int k_block;  /* depth a panel is worked through at a time, multiple of k_step */
     int row_step; /* a tile gets multiples of this many rows, the last ones without meaning; 0: any number */
     int m_block;  /* rows worked through at a time, multiple of row_step */
     int routes;   /* the first has no pairs, it takes any weights; no other one has words */
     ganz_route route[GANZ_ROUTES_MAX];
     ganz_over *over;     /* where a route has pairs */
+    ganz_tile *nibbles;  /* for two weights in a byte, with inputs as the last route has them; NULL: none */
+    int nibble_rows;     /* with more rows than this, plain weights are made of a panel first, once for all */
     void (*enter)(void); /* around a whole product, or NULL: state that a tile needs */
     void (*leave)(void);
 } ganz_gemm_isa;
@@ -214,8 +220,9 @@ typedef struct ganz_packed {
     int k_stored;           /* depth with padding */
     int shift;              /* added to input codes, modulo 256 */
     bool is_unsigned;       /* input codes are uint8 */
+    bool nibbles;           /* two codes in a byte; no fixes then */
     ganz_route route;       /* chosen for these weights */
-    const int8_t *codes;    /* [panel][k_stored / kr][nr][kr] */
+    const int8_t *codes;    /* [panel][k_stored / kr][nr][kr], or nibbles in half of the bytes */
     const int32_t *base;    /* (panels * nr) where sums start: takes the shift back out */
     const uint32_t *fix_at; /* (panels + 1) */
     const ganz_fix *fix;
@@ -233,8 +240,9 @@ typedef struct ganz_kernel {
  * read by tables of the same flags. */
 void ganz_kernel_init(ganz_kernel *kernel, unsigned flags);
 
-/* Bytes of a block for weights (n, k), before their values are known. 0 when that overflows. */
-size_t ganz_pack_bytes(const ganz_kernel *kernel, int n, int k);
+/* Bytes of a block for weights (n, k), before their values are known; nibbles: none is beyond GANZ_NIBBLE_MAX, and two
+ * are to lie in a byte. 0 when that overflows. */
+size_t ganz_pack_bytes(const ganz_kernel *kernel, int n, int k, bool nibbles);
 
 /* Weights to be packed: (n, k), rows of `k` codes in [-127, 127], and the range of the input codes they will be
  * multiplied with: [-p, p], or [0, high] for unsigned ones. */
@@ -242,6 +250,7 @@ typedef struct ganz_unpacked {
     const int8_t *codes;
     int n, k;
     int low, high;
+    bool nibbles; /* as in ganz_pack_bytes */
 } ganz_unpacked;
 
 /* Packs into the block (aligned to GANZ_ALIGN, of ganz_pack_bytes). The codes are not needed afterwards. */

@@ -1,4 +1,5 @@
-/* Integer models in files: scales first, as wide elements, then codes. */
+/* Integer models in files: scales first, as wide elements, then codes; those of weights of at most 4 bits two in a
+ * byte. */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +32,25 @@ static int scales_of(const ganz_net *net, const ganz_param *p)
     return weight && p->site >= 0 && net->site[p->site].rule.per_row ? p->rows : 1;
 }
 
+/* Weights that lie two in a byte. */
+static bool is_halved(const ganz_net *net, const ganz_param *p)
+{
+    return p->kind != GANZ_BIAS && p->site >= 0 && ganz_site_nibbles(&net->site[p->site]);
+}
+
+/* Bytes of a row of weights, two in each. */
+static int64_t halved(int64_t cols) { return (cols + 1) / 2; }
+
 /* ---- writing ------------------------------------------------------------------------------------ */
+
+static ganz_status declare_codes(ganz_writer *w, const ganz_net *net, const ganz_param *p, ganz_error *err)
+{
+    int64_t dims[2];
+    const int rank = ganz_model_shape(p, dims);
+    if (!is_halved(net, p)) return ganz_writer_declare(w, p->name, GANZ_DTYPE_I8, rank, dims, err);
+    dims[1] = halved(dims[1]);
+    return ganz_writer_declare(w, p->name, GANZ_DTYPE_U8, rank, dims, err);
+}
 
 static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, ganz_error *err)
 {
@@ -48,8 +67,7 @@ static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab
     if (net->scheme.float_lookup) GANZ_TRY(ganz_writer_declare(w, lookup, GANZ_DTYPE_F32, table, dims, err));
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
-        const int rank = ganz_model_shape(p, dims);
-        if (kept(net, p) == KEPT_CODES) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_I8, rank, dims, err));
+        if (kept(net, p) == KEPT_CODES) GANZ_TRY(declare_codes(w, net, p, err));
     }
     return ganz_model_declare_vocab(w, vocab, err);
 }
@@ -88,6 +106,25 @@ static ganz_status write_values(ganz_writer *w, const source *s, const ganz_para
     return write_reals(w, s->work, count, err);
 }
 
+/* Two codes in a byte, each plus 8, the first in the lower half; at the end of an odd row the code 0. */
+static ganz_status write_halved(ganz_writer *w, const ganz_param *p, const int8_t *codes, ganz_error *err)
+{
+    for (int row = 0; row < p->rows; row++, codes += p->cols)
+        for (int i = 0; i < p->cols; i += 2) {
+            const int second = i + 1 < p->cols ? codes[i + 1] : 0;
+            const uint8_t both = (uint8_t)((codes[i] + 8) | (second + 8) << 4);
+            GANZ_TRY(ganz_writer_write(w, &both, 1, err));
+        }
+    return GANZ_OK;
+}
+
+static ganz_status write_codes(ganz_writer *w, const source *s, const ganz_param *p, ganz_error *err)
+{
+    const int8_t *const codes = s->frozen.codes + p->offset;
+    if (is_halved(s->net, p)) return write_halved(w, p, codes, err);
+    return ganz_writer_write(w, codes, ganz_param_count(p), err);
+}
+
 static ganz_status write_data(ganz_writer *w, const source *s, const ganz_vocab *vocab, ganz_error *err)
 {
     const ganz_net *const net = s->net;
@@ -98,8 +135,7 @@ static ganz_status write_data(ganz_writer *w, const source *s, const ganz_vocab 
     }
     if (net->scheme.float_lookup) GANZ_TRY(write_values(w, s, &list[net->embedding], err));
     for (int i = 0; i < net->params.count; i++)
-        if (kept(net, &list[i]) == KEPT_CODES)
-            GANZ_TRY(ganz_writer_write(w, s->frozen.codes + list[i].offset, ganz_param_count(&list[i]), err));
+        if (kept(net, &list[i]) == KEPT_CODES) GANZ_TRY(write_codes(w, s, &list[i], err));
     return ganz_model_write_vocab(w, vocab, err);
 }
 
@@ -163,6 +199,19 @@ static ganz_status get_tensor(const ganz_container *file, const ganz_param *p, c
     return ganz_container_get(file, name, type, rank, dims, e, err);
 }
 
+/* Codes of a parameter; files older than version 3 have all of them in bytes. */
+static ganz_status get_codes_tensor(const ganz_container *file, const ganz_net *net, const ganz_param *p,
+                                    const ganz_entry **e, ganz_error *err)
+{
+    int64_t dims[2];
+    const int rank = ganz_model_shape(p, dims);
+    const ganz_entry *const found = ganz_container_find(file, p->name);
+    if (!is_halved(net, p) || !found || found->dtype != GANZ_DTYPE_U8)
+        return ganz_container_get(file, p->name, GANZ_DTYPE_I8, rank, dims, e, err);
+    dims[1] = halved(dims[1]);
+    return ganz_container_get(file, p->name, GANZ_DTYPE_U8, rank, dims, e, err);
+}
+
 ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *net, ganz_error *err)
 {
     for (int i = 0; i < net->params.count; i++) {
@@ -171,13 +220,22 @@ ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *n
         const float *scales;
         const kept_as as = kept(net, p);
         if (as == KEPT_VALUES) GANZ_TRY(get_tensor(file, p, p->name, GANZ_DTYPE_F32, &e, err));
-        if (as == KEPT_CODES) GANZ_TRY(get_tensor(file, p, p->name, GANZ_DTYPE_I8, &e, err));
+        if (as == KEPT_CODES) GANZ_TRY(get_codes_tensor(file, net, p, &e, err));
         if (as != KEPT_VALUES) GANZ_TRY(get_scales(file, p, scales_of(net, p), &scales, err));
     }
     const ganz_entry *e;
     const ganz_param *const table = &net->params.list[net->embedding];
     return net->scheme.float_lookup ? get_tensor(file, table, lookup, GANZ_DTYPE_F32, &e, err) : GANZ_OK;
 }
+
+/* What reading the weights of a file needs. */
+typedef struct reading {
+    const ganz_container *file;
+    const ganz_net *net;
+    bool forget;   /* what has been packed need not stay in memory */
+    real *room;    /* for the scales of a weight */
+    int8_t *plain; /* for the codes of a weight that lie two in a byte */
+} reading;
 
 /* The largest magnitude, 128 included. A block at a time and of unsigned bytes, so that it becomes vectors. */
 static int largest_code(const int8_t *codes, size_t count)
@@ -197,54 +255,85 @@ static int largest_code(const int8_t *codes, size_t count)
     return 128 - low > high - 128 ? 128 - low : high - 128;
 }
 
-static ganz_status get_codes(const ganz_container *file, const ganz_param *p, int bits, const int8_t **codes,
-                             ganz_error *err)
+/* Rows of two codes in a byte to plain ones. A code of -8, and something behind the last of an odd row, become too
+ * large ones, which are refused as such. */
+static void widen_rows(const ganz_param *p, const uint8_t *from, int8_t *to)
 {
+    for (int row = 0; row < p->rows; row++, to += p->cols, from += halved(p->cols)) {
+        for (int i = 0; i < p->cols / 2; i++) {
+            to[2 * i] = (int8_t)((from[i] & 15) - 8);
+            to[2 * i + 1] = (int8_t)((from[i] >> 4) - 8);
+        }
+        if (p->cols % 2) to[p->cols - 1] = (int8_t)((from[p->cols / 2] & 15) - 8);
+        if (p->cols % 2 && from[p->cols / 2] >> 4 != 8) to[0] = -8;
+    }
+}
+
+static ganz_status get_codes(const reading *r, const ganz_param *p, int bits, const int8_t **codes, ganz_error *err)
+{
+    const ganz_container *const file = r->file;
     const ganz_entry *e;
-    GANZ_TRY(get_tensor(file, p, p->name, GANZ_DTYPE_I8, &e, err));
+    GANZ_TRY(get_codes_tensor(file, r->net, p, &e, err));
     GANZ_TRY(ganz_container_check(file, e, err));
     *codes = e->data;
+    if (e->dtype == GANZ_DTYPE_U8) {
+        widen_rows(p, e->data, r->plain);
+        *codes = r->plain;
+    }
+    if (r->forget && e->dtype == GANZ_DTYPE_U8) ganz_map_forget(e->data, e->bytes);
     const int largest = largest_code(*codes, ganz_param_count(p)), p_max = ganz_code_max(bits, true);
     if (largest <= p_max) return GANZ_OK;
     return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds codes of magnitude %d, with %d bits %d is the most",
                      ganz_container_name(file), p->name, largest, bits, p_max);
 }
 
-static ganz_status read_bias(const ganz_container *file, const ganz_site *site, ganz_weights *w, ganz_error *err)
+static ganz_status read_bias(const reading *r, const ganz_site *site, ganz_weights *w, ganz_error *err)
 {
     const ganz_param *const bias = &w->params->list[site->bias];
     const int8_t *codes;
     const float *scale;
-    GANZ_TRY(get_codes(file, bias, site->rule.bias_bits, &codes, err));
-    GANZ_TRY(get_scales(file, bias, 1, &scale, err));
+    GANZ_TRY(get_codes(r, bias, site->rule.bias_bits, &codes, err));
+    GANZ_TRY(get_scales(r->file, bias, 1, &scale, err));
     for (int i = 0; i < site->out; i++) w->value[site->bias][i] = (real)codes[i] * (real)*scale;
     return GANZ_OK;
 }
 
-/* Weight and bias of a site. `room`: for its scales. */
-static ganz_status read_site(const ganz_container *file, const ganz_site *site, ganz_weights *w, bool forget,
-                             real *room, ganz_error *err)
+/* Weight and bias of a site. */
+static ganz_status read_site(const reading *r, const ganz_site *site, ganz_weights *w, ganz_error *err)
 {
     const ganz_param *const weight = &w->params->list[site->weight];
     const int count = ganz_site_scale_count(site);
     const int8_t *codes;
     const float *scales;
-    GANZ_TRY(get_codes(file, weight, site->rule.weight_bits, &codes, err));
-    GANZ_TRY(get_scales(file, weight, count, &scales, err));
-    for (int i = 0; i < count; i++) room[i] = (real)scales[i];
-    ganz_weights_pack(w, site, codes, room);
-    if (forget) ganz_map_forget(codes, ganz_param_count(weight));
-    return ganz_site_codes_bias(site) ? read_bias(file, site, w, err) : GANZ_OK;
+    GANZ_TRY(get_codes(r, weight, site->rule.weight_bits, &codes, err));
+    GANZ_TRY(get_scales(r->file, weight, count, &scales, err));
+    for (int i = 0; i < count; i++) r->room[i] = (real)scales[i];
+    ganz_weights_pack(w, site, codes, r->room);
+    if (r->forget && codes != r->plain) ganz_map_forget(codes, ganz_param_count(weight));
+    return ganz_site_codes_bias(site) ? read_bias(r, site, w, err) : GANZ_OK;
+}
+
+static size_t largest_halved(const ganz_net *net)
+{
+    size_t most = 0;
+    for (int i = 0; i < net->params.count; i++) {
+        const ganz_param *const p = &net->params.list[i];
+        const size_t count = ganz_param_count(p);
+        if (kept(net, p) == KEPT_CODES && is_halved(net, p) && count > most) most = count;
+    }
+    return most;
 }
 
 static ganz_status read_sites(const ganz_container *file, const ganz_net *net, ganz_weights *w, bool forget,
                               ganz_error *err)
 {
-    real *const room = ganz_alloc((size_t)net->rows, sizeof *room);
-    ganz_status status = room ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for %d steps", net->rows);
+    const size_t most = largest_halved(net);
+    const reading r = {file, net, forget, ganz_alloc((size_t)net->rows, sizeof *r.room), ganz_alloc(most + 1, 1)};
+    ganz_status status = r.room && r.plain ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for reading codes");
     for (int i = 0; status == GANZ_OK && i < net->sites; i++)
-        if (net->site[i].rule.integer) status = read_site(file, &net->site[i], w, forget, room, err);
-    ganz_free(room);
+        if (net->site[i].rule.integer) status = read_site(&r, &net->site[i], w, err);
+    ganz_free(r.room);
+    ganz_free(r.plain);
     return status;
 }
 

@@ -52,7 +52,10 @@ ganz_status ganz_model_write_info(ganz_writer *w, const ganz_model_info *info, c
     const bool usual = s->beam == 0 && !s->has_alpha && !s->by_length;
     const bool first = ganz_config_is_plain(&info->config) && (!scheme || scheme->exceptions == 0) && usual;
     GANZ_TRY(ganz_writer_text(w, "format", "ganz", err));
-    GANZ_TRY(ganz_writer_int(w, "version", first ? GANZ_MODEL_FIRST : GANZ_MODEL_VERSION, err));
+    const int version = scheme && ganz_scheme_has_nibbles(scheme) ? GANZ_MODEL_VERSION
+                        : first                                   ? GANZ_MODEL_FIRST
+                                                                  : GANZ_MODEL_KINDS;
+    GANZ_TRY(ganz_writer_int(w, "version", version, err));
     GANZ_TRY(ganz_writer_text(w, "weights", scheme ? "codes" : "float", err));
     GANZ_TRY(ganz_model_write_config(w, &info->config, err));
     GANZ_TRY(ganz_model_write_search(w, &info->search, err));

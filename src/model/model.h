@@ -12,7 +12,7 @@
 #include "nn/net.h"
 
 /* A file that is all as version 1 knows it says so, and older programs read it. */
-enum { GANZ_MODEL_FIRST = 1, GANZ_MODEL_VERSION = 2, GANZ_MODEL_POSITIONS = 4096 /* most */ };
+enum { GANZ_MODEL_FIRST = 1, GANZ_MODEL_KINDS = 2, GANZ_MODEL_VERSION = 3, GANZ_MODEL_POSITIONS = 4096 /* most */ };
 
 /* How a model wants to be searched; all zero: as ganz does where nobody says otherwise (beam 4, alpha 0.6). */
 typedef struct ganz_model_search {

@@ -46,7 +46,7 @@ static ganz_status take_packed(ganz_weights *w, const ganz_net *net, ganz_error 
     for (int i = 0; i < net->sites; i++) {
         const ganz_site *const site = &net->site[i];
         if (!site->rule.integer) continue;
-        const size_t bytes = w->be->pack_bytes(w->be, site->out, site->in);
+        const size_t bytes = w->be->pack_bytes(w->be, site->out, site->in, ganz_site_nibbles(site));
         if (bytes == 0 || !ganz_add_size(total, ganz_round_up(bytes, GANZ_ALIGN), &total))
             return ganz_fail(err, GANZ_ELIMIT, "%s: a product of depth %d and width %d is too large", site->name,
                              site->in, site->out);
@@ -80,8 +80,8 @@ void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *cod
     ganz_backend *const be = w->be;
     char *const block = (char *)w->packed_block + w->packed_used;
     const int p = ganz_code_max(site->rule.input_bits, true);
-    const ganz_pack_call from = {codes, site->out, site->in, site->after_relu ? 0 : -p, p};
+    const ganz_pack_call from = {codes, site->out, site->in, site->after_relu ? 0 : -p, p, ganz_site_nibbles(site)};
     w->packed[site->place] = be->pack(be, block, &from);
-    w->packed_used += ganz_round_up(be->pack_bytes(be, site->out, site->in), GANZ_ALIGN);
+    w->packed_used += ganz_round_up(be->pack_bytes(be, site->out, site->in, ganz_site_nibbles(site)), GANZ_ALIGN);
     be->upload(be, ganz_site_scales(w, site), scales, (size_t)ganz_site_scale_count(site) * sizeof *scales);
 }

@@ -52,6 +52,9 @@ static inline bool ganz_site_by_row(const ganz_site *site)
     return site->rule.per_row && site->weights != GANZ_WEIGHTS_FLOAT;
 }
 
+/* Weights that lie two in a byte, in memory and in files. */
+static inline bool ganz_site_nibbles(const ganz_site *site) { return site->rule.weight_bits <= GANZ_BITS_NIBBLE; }
+
 static inline bool ganz_site_codes_bias(const ganz_site *site)
 {
     return site->bias >= 0 && site->rule.bias_bits != GANZ_BITS_FLOAT;

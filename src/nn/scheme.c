@@ -70,6 +70,16 @@ ganz_rule ganz_scheme_rule(const ganz_scheme *scheme, const char *name, bool att
     return to_rule(value);
 }
 
+bool ganz_scheme_has_nibbles(const ganz_scheme *scheme)
+{
+    bool found = scheme->rule.weight_bits <= GANZ_BITS_NIBBLE;
+    for (int i = 0; i < scheme->exceptions; i++) {
+        const int bits = scheme->exception[i].value[WEIGHTS];
+        found = found || (bits >= 0 && bits <= GANZ_BITS_NIBBLE);
+    }
+    return found;
+}
+
 static bool is_width(int field, long bits)
 {
     return (bits >= GANZ_BITS_LEAST && bits <= GANZ_BITS_MOST) || (field == BIASES && bits == GANZ_BITS_FLOAT);

@@ -17,6 +17,7 @@ typedef struct ganz_rule {
 } ganz_rule;
 
 enum { GANZ_BITS_LEAST = 2, GANZ_BITS_MOST = 8, GANZ_BITS_FLOAT = 32 };
+enum { GANZ_BITS_NIBBLE = 4 /* and fewer: two weights in a byte */ };
 enum { GANZ_RULE_FIELDS = 8, GANZ_SCHEME_EXCEPTIONS = 160, GANZ_SCHEME_TEXT = 4096 };
 
 /* What is different for the products of some names. */
@@ -37,6 +38,8 @@ typedef struct ganz_scheme {
 ganz_scheme ganz_scheme_of_bits(int bits);
 /* The rule of a dense product, or of an attention, of this name. Of several exceptions the last one holds. */
 ganz_rule ganz_scheme_rule(const ganz_scheme *scheme, const char *name, bool attention);
+/* Whether weights of any product may have so few bits that two lie in a byte. */
+bool ganz_scheme_has_nibbles(const ganz_scheme *scheme);
 /* GANZ_EINVAL with a sentence when widths are none. */
 ganz_status ganz_scheme_check(const ganz_scheme *scheme, ganz_error *err);
 
