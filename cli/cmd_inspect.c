@@ -208,7 +208,8 @@ static void print_facts(const job *j)
     else if (f->source_language) print_fact("source", f->source_language);
     else if (f->target_language) print_fact("target", f->target_language);
     print_bits("weights", f->bits);
-    if (f->bits > 0 && f->bits < 8)
+    if (f->bits > 0 && f->bits <= 4) print_fact("stored", "two weights in a byte");
+    else if (f->bits > 0 && f->bits < 8)
         print_fact("stored", "each code in a byte, as kernels multiply them: the file is as large as one of 8 bits");
     if (f->bits) {
         print_bits("inputs", f->input_bits);
@@ -249,8 +250,8 @@ static void print_done(const row *r)
     const ganz_product_counts *const c = &r->counts;
     printf("%-17s %9lld %9lld", r->facts.name, c->integer_runs, c->float_runs);
     if (c->integer_runs > 0)
-        printf(" %9.4f%% %14lld %4d of %d", c->codes ? 100.0 * (double)c->clipped / (double)c->codes : 0.0, c->largest,
-               bits_of(c->largest), bits_of(r->facts.worst));
+        printf(" %9.4f%% %14lld %4d of %-2d  %d x %d", c->codes ? 100.0 * (double)c->clipped / (double)c->codes : 0.0,
+               c->largest, bits_of(c->largest), bits_of(r->facts.worst), r->facts.left.bits, r->facts.right.bits);
     putchar('\n');
 }
 
@@ -286,6 +287,21 @@ static void print_totals(const job *j)
     printf("%s of %s codes clipped.\n", commas(sum.clipped, number[0]), commas(sum.codes, number[1]));
 }
 
+/* How many products have which widths, the widest first: "75 of 8 x 8 bits, 18 of 8 x 4". */
+static void print_widths(const job *j)
+{
+    int count[9][9] = {{0}}, kinds = 0;
+    for (int i = 0; i < j->facts.products; i++) {
+        const ganz_product_facts f = row_at(j, i).facts;
+        if (f.integer) kinds += count[f.left.bits][f.right.bits]++ == 0;
+    }
+    if (kinds == 0) return;
+    printf("Widths of left and right codes: ");
+    for (int at = 80; at >= 0; at--)
+        if (count[at / 9][at % 9])
+            printf("%d of %d x %d bits%s", count[at / 9][at % 9], at / 9, at % 9, --kinds ? ", " : ".\n");
+}
+
 static void print_text(const job *j)
 {
     int integers, floats;
@@ -294,7 +310,8 @@ static void print_text(const job *j)
     printf("\n%d products: %d integer, %d float%s\n\n", j->facts.products, integers, floats,
            j->translator && integers + floats < j->facts.products ? ", the rest never ran" : "");
     if (j->translator)
-        printf("%-17s %9s %9s %10s %14s %s\n", "product", "integer", "float", "clipped", "largest sum", "bits");
+        printf("%-17s %9s %9s %10s %14s %s\n", "product", "integer", "float", "clipped", "largest sum",
+               "bits      widths");
     else
         printf("%-17s %-15s %5s  %-9s %-9s %5s  %-9s %-9s %s\n", "product", "out x depth", "left", "step", "range",
                "right", "step", "range", "largest possible sum");
@@ -304,6 +321,7 @@ static void print_text(const job *j)
     }
     putchar('\n');
     if (j->translator) print_totals(j);
+    print_widths(j);
     print_proof(j);
 }
 

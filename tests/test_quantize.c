@@ -286,7 +286,7 @@ static const damage damages[] = {
      .put = "\"embedding\":{\"dtype\":\"U8\"",
      .words = "dtype U8, expected I8"},
     {.find = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[32,32]",
-     .put = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[16,48]",
+     .put = "\"enc.0.self.q.weight\":{\"dtype\":\"I8\",\"shape\":[16,64]",
      .words = "has shape (16, 64), expected (32, 32)"},
 };
 
