@@ -133,7 +133,6 @@ static const struct {
     {"step-rate", LEARNED, true},
     {"step-schedule", LEARNED, true},
     {"only-tuned", LEARNED, true},
-    {"keep", LEARNED, true},
     {"clip", CLIP, true},
 };
 

@@ -1,0 +1,255 @@
+#!/bin/bash
+# paper.sh DATA OUT: the experiments of docs/PAPER.md, from corpus to tables: the paper's method, ours, what lies between them
+# one thing at a time, the baselines as published, five and four bits, several seeds. It works through a plan; after LIMIT
+# seconds it saves what is under way and ends with status 3: started again, it goes on. Status 0: all is done.
+#   DATA  vocab.txt and corpus.safetensors (of ganz prepare), SET.en and SET.de of all sets; unseen.safetensors, if it is
+#         there, is a corpus that no float model has seen
+#   OUT   NAME/ (a run), NAME.safetensors (its model), NAME.SET.hyp, plan.tsv, table.tsv (each model on each set),
+#         pooled.tsv (over the test sets, against FP32 and against the best baseline by VALID), seeds.tsv (means over seeds),
+#         failed.tsv (runs that failed, as those do that run away: they are not tried again), log
+# Settings, by the environment:
+#   GANZ, DEVICE=cuda, THREADS=0
+#   LIMIT=0            seconds of a piece; 0: no end
+#   ONLY=.             a regular expression: names of the plan to work on (float models and tables always)
+#   SEEDS="1 2 3"      of the lines that have seeds
+#   TRAIN_PAPER="--recipe paper-base" TRAIN_OURS="--recipe base-quick"   options of ganz train
+#   PAPER="--recipe paper" OURS="--steps-per-phase 300 --measure-batches 30"   options of ganz quantize
+#   VALID=newstest2013 TESTS="newstest2014 newstest2015 newstest2016 newstest2017 newstest2018" SOURCE=en TARGET=de
+#   LINES=600          of VALID for calibration; BOOTSTRAP=1000, BEAM=4
+set -eu
+[ $# = 2 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+data=$1 out=$2
+here=$(cd "$(dirname "$0")/.." && pwd)
+GANZ=${GANZ:-$here/build/release/cli/ganz} DEVICE=${DEVICE:-cuda} THREADS=${THREADS:-0} LIMIT=${LIMIT:-0} ONLY=${ONLY:-.}
+SEEDS=${SEEDS:-1 2 3} LINES=${LINES:-600} BOOTSTRAP=${BOOTSTRAP:-1000} BEAM=${BEAM:-4}
+TRAIN_PAPER=${TRAIN_PAPER:---recipe paper-base} TRAIN_OURS=${TRAIN_OURS:---recipe base-quick}
+PAPER=${PAPER:---recipe paper} OURS=${OURS:---steps-per-phase 300 --measure-batches 30}
+VALID=${VALID:-newstest2013} SOURCE=${SOURCE:-en} TARGET=${TARGET:-de}
+TESTS=${TESTS:-newstest2014 newstest2015 newstest2016 newstest2017 newstest2018}
+mkdir -p "$out"
+exec 3>&2 # for words of this script, wherever those of a command go
+
+say() { printf '[%s] %s (%d s)\n' "$(date +%T)" "$*" $SECONDS | tee -a "$out/log" >&3; }
+later() { say "time is up: start again to go on"; exit 3; }
+
+# timed COMMAND...: with what is left of the piece; what is stopped by that has saved its state
+timed() {
+  local code=0 left=$((LIMIT - SECONDS))
+  [ "$LIMIT" -gt 0 ] || { "$@"; return; }
+  [ $left -gt 2 ] || later
+  timeout --kill-after=60 $left "$@" || code=$?
+  case $code in 124 | 143) later ;; esac
+  return $code
+}
+
+# ---- the plan: name, float model it is made of, kind, options. Baselines are named so, with their bits at the end.
+line() { printf '%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "${*:4}"; }
+
+plan() {
+  local bits seed from
+  for seed in $SEEDS; do
+    for bits in 8 6; do
+      line paper-$bits-s"$seed" paper learned "$PAPER --bits $bits --seed $seed"
+      line ours-$bits-s"$seed" ours learned "$OURS --bits $bits --seed $seed --steps-of @kl-ours-$bits"
+    done
+  done
+  # the claims: powers of two lose little; together from the start does not converge
+  line paper-power-8 paper learned "$PAPER --bits 8 --power-of-two"
+  for bits in 8 6; do line joint-$bits paper learned "$PAPER --bits $bits --phases joint"; done
+  # from the paper's way towards ours, one thing at a time
+  for bits in 8 6; do
+    line paper+teacher-$bits paper learned "$PAPER --bits $bits --learn-from model"
+    line paper+kl-$bits paper learned "$PAPER --bits $bits --steps-of @kl-paper-$bits"
+    line paper+cooldown-$bits paper learned "$PAPER --bits $bits --phase-cooldown 0.5"
+    line paper+average-$bits paper learned "$PAPER --bits $bits --phase-average 0.999"
+    line paper+rate-$bits paper learned "$PAPER --bits $bits --rate-factor 0.2"
+    line paper+adam-$bits paper learned "$PAPER --bits $bits --step-optimizer adam --step-schedule own"
+    line paper+order-$bits paper learned "$PAPER --bits $bits --no-drop-first"
+    line paper+fit-$bits paper learned "$PAPER --bits $bits --weight-range fit"
+    [ ! -e "$data/unseen.safetensors" ] || line paper+unseen-$bits paper unseen "$PAPER --bits $bits"
+    line ours-corpus-$bits ours learned "$OURS --bits $bits --learn-from corpus --steps-of @kl-ours-$bits"
+    line ours-max-$bits ours learned "$OURS --bits $bits"
+    line ours-flat-$bits ours learned "$OURS --bits $bits --phase-cooldown 0 --phase-average 0 --steps-of @kl-ours-$bits"
+  done
+  # five and four bits, and weights of four with inputs of eight
+  for seed in $SEEDS; do
+    for bits in 5 4; do
+      line ours-$bits-s"$seed" ours learned "$OURS --bits $bits --bias-bits 8 --per-row --seed $seed --steps-of @rows-ours-$bits"
+    done
+    line ours-w4a8-s"$seed" ours learned \
+      "$OURS --bits 8 --weight-bits 4 --per-row --seed $seed --steps-of @w4a8-kl-per-row-ours"
+  done
+  # the baselines, as published (docs/PAPER.md), on both float models
+  for from in paper ours; do
+    for bits in 8 6 5 4; do
+      line base-max-$from-$bits $from calibrated "--method max --bits $bits"
+      line kl-$from-$bits $from calibrated "--method kl --bits $bits"
+      line rows-$from-$bits $from calibrated "--method kl --per-row --bits $bits"
+    done
+    line w4a8-kl-per-row-$from $from calibrated "--method kl --per-row --bits 8 --weight-bits 4"
+    line bhandare-$from-8 $from calibrated "--method kl --bits 8 --products dense --exceptions *.ffn.out:_product=float"
+    line dynamic-$from-8 $from plain "--method dynamic --bits 8"
+    line clip-$from-8 $from plain "--method clip --clip 2 --bits 8"
+    line clip-tuned-$from-8 $from tuned "--method clip --clip 2 --bits 8 --learn-from corpus"
+    line gnmt-$from-8 $from tuned "--method clip --clip 8:1 --bits 8 --products dense --learn-from corpus"
+  done
+}
+
+# ---- making models
+
+# trained NAME OPTIONS...: the float model NAME; paper mode goes on from its checkpoint
+trained() {
+  local name=float-$1
+  shift
+  [ -e "$out/$name.done" ] || {
+    timed $GANZ train --resume --train "$data/corpus.safetensors" --vocab "$data/vocab.txt" --valid-source \
+      "$data/$VALID.$SOURCE" --valid-target "$data/$VALID.$TARGET" --out "$out/$name" --device "$DEVICE" \
+      --threads "$THREADS" "$@" 2>>"$out/$name.log"
+    touch "$out/$name.done"
+    say "trained $name"
+  }
+  local best=best
+  [ ! -e "$out/$name/average.safetensors" ] || best=average
+  [ "$name" != float-paper ] || best=last # a single checkpoint, the last one
+  ln -sfn "$name/$best.safetensors" "$out/$name.safetensors"
+}
+
+# words OPTIONS: one a line; @NAME is a model of the plan, _ in a rule is a space
+words() { tr ' ' '\n' <<<"$1" | sed -e "s|^@\(.*\)|$out/\1.safetensors|" -e '/product=/s/_/ /g'; }
+
+# made NAME FROM KIND OPTIONS
+made() {
+  local name=$1 from=$out/float-$2.safetensors kind=$3 options=() corpus=$data/corpus.safetensors
+  mapfile -t options < <(words "$4")
+  [ ! -e "$out/$name.safetensors" ] || return 0
+  ! cut -f1 "$out/failed.tsv" 2>/dev/null | grep -qxF -- "$name" || return 0
+  case $kind in
+  calibrated | plain)
+    [ "$kind" = plain ] || options+=(--calibrate "$data/$VALID.$SOURCE" --calibrate-target "$data/$VALID.$TARGET"
+      --calibrate-lines "$LINES")
+    timed $GANZ quantize -q --model "$(realpath "$from")" --out "$out/$name.safetensors" --threads "$THREADS" \
+      "${options[@]}" ;;
+  learned | unseen | tuned)
+    [ "$kind" != unseen ] || corpus=$data/unseen.safetensors
+    # shellcheck disable=SC2206 # OURS is a list of words, without those of phases that clip has not
+    [ "$kind" != tuned ] || options+=($(sed -E 's/--(phases|measure-batches|recipe)[ =][^ ]+//g' <<<"$OURS"))
+    timed $GANZ quantize --resume --keep learned --model "$(realpath "$from")" --train "$corpus" --valid-source \
+      "$data/$VALID.$SOURCE" --valid-target "$data/$VALID.$TARGET" --out "$out/$name" --device "$DEVICE" \
+      --threads "$THREADS" "${options[@]}" 2>>"$out/$name.log" || {
+      say "$name FAILED: $(tail -n 1 "$out/$name.log")" # a run that does not converge is a result
+      printf '%s\t%s\n' "$name" "$(tail -n 1 "$out/$name.log")" >>"$out/failed.tsv"
+      return 0
+    }
+    [ ! -e "$out/$name/phase-3.safetensors" ] || ln -sfn "$name/phase-3.safetensors" "$out/$name.phase-3.safetensors"
+    ln -sfn "$name/best.safetensors" "$out/$name.safetensors" ;;
+  esac
+  say "made $name"
+}
+
+# needed OPTIONS: models of the plan that the options name come first
+needed() {
+  local other name from kind options
+  for other in $(grep -o '@[^ ]*' <<<"$1" || true); do
+    while IFS=$'\t' read -r name from kind options; do
+      [ "@$name" != "$other" ] || made "$name" "$from" "$kind" "$options"
+    done <"$out/plan.tsv"
+  done
+}
+
+translated() {
+  local name=$1 set options=()
+  [ -e "$out/$name.safetensors" ] || return 0
+  case $name in float-*) options=(--device "$DEVICE") ;; esac
+  for set in $VALID $TESTS; do
+    [ ! -s "$out/$name.$set.hyp" ] || continue
+    timed $GANZ translate -q --format lines --model "$out/$name.safetensors" --beam "$BEAM" --threads "$THREADS" \
+      "${options[@]}" -o "$out/$name.$set.hyp" "$data/$set.$SOURCE"
+  done
+}
+
+# ---- tables
+
+# scored REF HYP...: file and BLEU and p of each, the first being what the others are compared with
+scored() {
+  $GANZ score --ref "$1" --hyp "${@:2}" --bootstrap "$BOOTSTRAP" --json ${TOK:+--tok $TOK} ${LOWER:+--lowercase} | awk '
+    function field(key) { return match($0, "\"" key "\": [0-9.eE+-]+") ? substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 4) : "" }
+    /"name"/ { name = $0; sub(/.*"name": "/, "", name); sub(/".*/, "", name); sub(/.*\//, "", name)
+      printf "%s\t%.4f\t%s\n", name, field("score"), field("p_value") }'
+}
+
+# of FROM: names of its models, all of whose translations are there
+of() {
+  local from=$1 name
+  for name in "float-$from" $(awk -F'\t' -v f="$from" '$2 == f { print $1; print $1 ".phase-3" }' "$out/plan.tsv"); do
+    [ "$(for set in $VALID $TESTS; do [ ! -s "$out/$name.$set.hyp" ] || echo; done | wc -l)" != \
+      "$(wc -w <<<"$VALID $TESTS")" ] || echo "$name"
+  done
+}
+
+# bits NAME: the last number of its name, seeds and phases aside; w4a8 stands for itself
+bits() { case $1 in *w4a8*) echo w4a8 ;; *) sed 's/\.phase-3$//; s/-s[0-9]*$//; s/.*-//' <<<"$1" ;; esac; }
+is_baseline() { case $1 in base-max-* | kl-* | rows-* | w4a8-kl-* | bhandare-* | dynamic-* | clip-*) true ;; *) false ;; esac; }
+
+# best FROM BITS: the baseline with the best BLEU on VALID
+best() {
+  awk -F'\t' -v set="$VALID" '$2 == set && $3 == "13a" && $4 == "cased" { print $1 "\t" $5 }' "$out/table.tsv" |
+    while IFS=$'\t' read -r name score; do
+      ! { is_baseline "$name" && [ "$(bits "$name")" = "$2" ] && [[ $name == *-$1* ]]; } || printf '%s\t%s\n' "$score" "$name"
+    done | sort -rn | head -n 1 | cut -f2
+}
+
+tables() {
+  local from set name rival first
+  printf 'name\tset\ttokenizer\tcase\tBLEU\tpercent of FP32\tp\n' >"$out/table.part"
+  printf 'name\tagainst\tBLEU\tpercent\tp\n' >"$out/pooled.part"
+  rm -rf "$out/pooled" && mkdir "$out/pooled"
+  for from in paper ours; do
+    local names
+    names=$(of $from)
+    [ -n "$names" ] || continue
+    for set in $VALID $TESTS; do
+      for how in 13a:cased 13a:uncased t2t:cased t2t:uncased; do
+        # shellcheck disable=SC2046
+        TOK=${how%:*} LOWER=$([ "${how#*:}" = cased ] || echo yes) scored "$data/$set.$TARGET" \
+          $(for name in $names; do echo "$out/$name.$set.hyp"; done) | awk -F'\t' -v OFS='\t' -v set="$set" \
+          -v how="$how" '{ sub("." set ".hyp$", "", $1); if (NR == 1) f = $2; split(how, h, ":")
+            print $1, set, h[1], h[2], $2, sprintf("%.2f", f > 0 ? 100 * $2 / f : 0), $3 }' >>"$out/table.part"
+      done
+    done
+  done
+  mv "$out/table.part" "$out/table.tsv"
+  for set in $TESTS; do cat "$data/$set.$TARGET"; done >"$out/pooled/ref"
+  for from in paper ours; do
+    names=$(of $from)
+    for name in $names; do for set in $TESTS; do cat "$out/$name.$set.hyp"; done >"$out/pooled/$name"; done
+    for name in $names; do
+      for rival in "float-$from" $(best $from "$(bits "$name")"); do
+        [ "$name" != "$rival" ] || continue
+        first=$(scored "$out/pooled/ref" "$out/pooled/$rival" "$out/pooled/$name" | awk -F'\t' -v OFS='\t' \
+          -v rival="$rival" 'NR == 1 { f = $2 } NR == 2 { print $1, rival, $2, sprintf("%.2f", f > 0 ? 100 * $2 / f : 0), $3 }')
+        printf '%s\n' "$first" >>"$out/pooled.part"
+      done
+    done
+  done
+  mv "$out/pooled.part" "$out/pooled.tsv"
+  rm -rf "$out/pooled"
+  awk -F'\t' -v OFS='\t' 'NR > 1 && $1 ~ /-s[0-9]+(\.phase-3)?$/ { sub(/-s[0-9]+/, "", $1); k = $1 OFS $2 OFS $3 OFS $4
+      n[k]++; s[k] += $5; p[k] += $6; if (n[k] == 1 || $5 < lo[k]) lo[k] = $5; if (n[k] == 1 || $5 > hi[k]) hi[k] = $5 }
+    BEGIN { print "name", "set", "tokenizer", "case", "seeds", "mean", "least", "most", "percent of FP32" }
+    END { for (k in n) print k, n[k], sprintf("%.4f", s[k] / n[k]), lo[k], hi[k], sprintf("%.2f", p[k] / n[k]) | "sort" }' \
+    "$out/table.tsv" >"$out/seeds.tsv"
+}
+
+plan | sort -u >"$out/plan.tsv"
+# shellcheck disable=SC2086 # lists of words
+trained paper $TRAIN_PAPER
+# shellcheck disable=SC2086
+trained ours $TRAIN_OURS
+for name in paper ours; do translated float-$name; done
+plan | grep -E "$ONLY" | while IFS=$'\t' read -r name from kind options; do
+  needed "$options"
+  made "$name" "$from" "$kind" "$options"
+  for model in "$name" "$name.phase-3"; do translated "$model"; done
+done || exit $?
+tables
+say "all is done: $(($(wc -l <"$out/table.tsv") - 1)) scores"
