@@ -1,6 +1,7 @@
 /* ganz quantize: a float model becomes an integer model. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,7 +46,7 @@ const cli_command cli_about_quantize = {
 enum { REPORT_LINES = 200 };
 
 typedef struct words {
-    const char *recipe, *report;
+    const char *recipe, *report, *budget;
     ganz_train_options run;
     ganz_calibration how;
     cli_progress progress;
@@ -145,6 +146,59 @@ static int learn(words *w)
     const int code = cli_train(&cli_about_quantize, &w->run, w->quiet, &report);
     if (code == CLI_OK && !w->quiet) print_report(w, &report);
     return code;
+}
+
+/* ---- a budget ----------------------------------------------------------------------------------- */
+
+/* "36M", "900k", "31000000" bytes; or up to 8: bits of a weight. */
+static bool parse_budget(const char *text, ganz_budget *budget)
+{
+    char *end;
+    const double number = strtod(text, &end);
+    const double unit = *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : *end == 'G' ? 1e9 : 1;
+    if (end == text || !(number > 0 && number < 1e15)) return false;
+    if (unit > 1) end++;
+    *budget = (ganz_budget){0};
+    if (unit == 1 && number <= 8) budget->bits = number;
+    else budget->bytes = (long long)(number * unit);
+    return *end == '\0';
+}
+
+static void print_choice(const ganz_budget_choice *choice)
+{
+    const char *before = "widths of weights: ";
+    for (int bits = 8; bits > 0; bits--) {
+        if (!choice->products[bits]) continue;
+        fprintf(stderr, "%s%d products of %d bits", before, choice->products[bits], bits);
+        before = ", ";
+    }
+    fprintf(stderr, "; %.2f bits on average, a file of at most %.1f MB, divergence %.5f nats a token\n", choice->bits,
+            choice->bytes / 1e6, choice->harm);
+    if (choice->exceptions[0]) fprintf(stderr, "%d bits, but: %s\n", choice->weight_bits, choice->exceptions);
+}
+
+/* Widths for this run. One that goes on has them already. */
+static int keep_within(words *w)
+{
+    const cli_command *const about = &cli_about_quantize;
+    ganz_recipe *const r = &w->run.recipe, begun;
+    ganz_budget budget;
+    ganz_budget_choice choice;
+    ganz_error err;
+    bool found = false;
+    if (!w->budget) return -1;
+    if (!w->run.train) return cli_usage(about, "--budget goes with --train, whose text tells what each product bears");
+    if (!parse_budget(w->budget, &budget))
+        return cli_usage(about, "--budget is a size like 36M, or bits up to 8, not %s", w->budget);
+    if (w->run.resume && ganz_train_recipe(w->run.out, &begun, &found, &err) != GANZ_OK) return cli_fail(about, &err);
+    if (found) return -1;
+    if (r->exceptions[0] || r->weight_bits > 0)
+        return cli_usage(about, "--budget chooses the widths of weights: give none");
+    if (ganz_budget_choose(&w->run, &budget, &choice, &err) != GANZ_OK) return cli_fail(about, &err);
+    if (!w->quiet) print_choice(&choice);
+    r->weight_bits = choice.weight_bits;
+    if (ganz_recipe_set(r, "exceptions", choice.exceptions, &err) != GANZ_OK) return cli_fail(about, &err);
+    return -1;
 }
 
 /* ---- words -------------------------------------------------------------------------------------- */
@@ -302,6 +356,8 @@ int cli_run_quantize(int argc, char **argv)
          "learning: begin with this integer model's steps, as of --method kl", 0, 0},
         {"teacher", 0, CLI_LIST, &teachers, "MODEL...",
          "learning: from these float models instead of the corpus or --model", 0, 0},
+        {"budget", 0, CLI_TEXT, &w.budget, "SIZE|BITS",
+         "learning: widths of weights so that the file has this size, like 36M, or so many bits on average", 0, 0},
         {"resume", 0, CLI_FLAG, &w.run.resume, "", "go on from the folder's last checkpoint, if there is one", 0, 0},
         {"device", 'd', CLI_TEXT, &w.run.device, "cpu|cuda[:N]", "where to learn", 0, 0},
         {"threads", 'j', CLI_INT, &threads, "N", "threads of the CPU, 0: all; the result is the same", 0, 1024},
@@ -321,6 +377,7 @@ int cli_run_quantize(int argc, char **argv)
     if (code < 0) code = make_recipe(&w, &settings);
     if (code < 0) code = choose_method(&w, cli_settings_given(&settings, "method"));
     if (code < 0) code = check_settings(&w, &settings);
+    if (code < 0) code = keep_within(&w);
     cli_join_words(argc, argv, w.command, sizeof w.command);
     if (code < 0) code = w.run.train ? learn(&w) : calibrate(&w);
     cli_settings_close(&settings);

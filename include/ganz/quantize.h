@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "ganz/recipe.h"
+#include "ganz/train.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -68,6 +68,30 @@ GANZ_API ganz_status ganz_calibrate(const char *model, const char *out, const ga
  * (scales against those that would clip nothing). The folder must be there. */
 GANZ_API ganz_status ganz_quantize_report(const char *model, const char *text, int lines, const char *folder,
                                           ganz_error *err);
+
+/* ---- widths within a budget --------------------------------------------------------------------- */
+
+/* How much the weights of a model may take; one of the two. */
+typedef struct ganz_budget {
+    double bits;     /* of a weight on average, 3 to 8; 0: by size */
+    long long bytes; /* of the model file */
+} ganz_budget;
+
+typedef struct ganz_budget_choice {
+    int weight_bits;                        /* of most products: for recipe.weight_bits */
+    char exceptions[GANZ_EXCEPTIONS_BYTES]; /* of the others: for recipe.exceptions */
+    int products[9];                        /* how many have so many bits */
+    double bits;                            /* of a weight on average */
+    double bytes;                           /* of the file, reckoned amply */
+    double harm; /* sum of the divergences from the float model, in nats a token, that each rounding makes alone */
+} ganz_budget_choice;
+
+/* Gives the weights of each dense product the width it deserves, 3 to 8 bits: rounds each alone to each width, looks at
+ * a batch of the corpus how far the model then is from the float one, and narrows where that costs least for what it
+ * saves. By size only 8 and 4 bits are of use, because two weights of at most 4 bits lie in a byte. Of the options
+ * model, train, device, threads, stop and the recipe are read. GANZ_EINVAL where no widths fit. */
+GANZ_API ganz_status ganz_budget_choose(const ganz_train_options *options, const ganz_budget *budget,
+                                        ganz_budget_choice *choice, ganz_error *err);
 
 #ifdef __cplusplus
 }

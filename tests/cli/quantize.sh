@@ -128,6 +128,17 @@ refuses 2 'products is one of all|dense' $GANZ quantize --model float/best.safet
 yes '*.ffn.out: product=float' | head -n 300 >rules.txt
 refuses 2 'rules.txt: more than 4095 letters of rules' $GANZ quantize --model float/best.safetensors \
   --calibrate valid.en --out no --products rules.txt
+# Widths within a budget: told, kept, and not chosen anew by a run that goes on.
+budget=(quantize --model float/best.safetensors --train corpus --rows 4 --slots 64 --steps-per-phase 1 --out budget)
+$GANZ "${budget[@]}" --budget 5 2>err || fail "a budget: $(cat err)"
+grep -qE '^widths of weights: .* (4\.[5-9][0-9]|5\.00) bits on average, a file of at most' err || fail "says: $(cat err)"
+$GANZ inspect budget/best.safetensors | grep -q '^Widths of left and right codes: .*, ' || fail "one width for all"
+$GANZ "${budget[@]}" --budget 5 --resume 2>err || fail "a budget that goes on: $(cat err)"
+grep -q '^widths of weights' err && fail "widths are chosen twice"
+refuses 2 'a size like 36M' $GANZ "${budget[@]}" --budget much
+refuses 2 'goes with --train' $GANZ quantize --model float/best.safetensors --calibrate valid.en --out no --budget 5
+refuses 2 'chooses the widths' $GANZ quantize --model float/best.safetensors --train corpus --out no --budget 5 --weight-bits 4
+refuses 1 'no model of 9000 bytes' $GANZ quantize --model float/best.safetensors --train corpus --out no --budget 9k
 # Steps and parameters together; the paper's recipe goes on from a checkpoint with the optimizer's memory.
 $GANZ quantize -q --model float/best.safetensors --train corpus --out joint --phases joint --steps-per-phase 2 \
   --measure-batches 2 || fail "joint learning"
