@@ -151,6 +151,7 @@ double cli_peak_mib(void);
     X(join)             \
     X(serve)            \
     X(inspect)          \
+    X(import)           \
     X(score)            \
     X(bench)
 

@@ -222,6 +222,8 @@ static void print_facts(const job *j)
     if (f->dynamic_bits)
         printf("  inputs      float, rounded to %d bits row by row in dense products\n", f->dynamic_bits);
     if (f->command) print_fact("made by", f->command);
+    if (f->origin) print_fact("origin", f->origin);
+    if (f->licence) print_fact("licence", f->licence);
 }
 
 static void print_codes(const ganz_code_facts *c)
@@ -408,6 +410,10 @@ static void print_json(const job *j)
     json_text("target_language", f->target_language);
     putchar(',');
     json_text("command", f->command);
+    putchar(',');
+    json_text("origin", f->origin);
+    putchar(',');
+    json_text("licence", f->licence);
     printf(",\"integer_products\":%d,\"float_products\":%d,", integers, floats);
     if (j->translator) printf("\"audited_lines\":%lld,", j->lines);
     fputs("\"products\":[\n", stdout);

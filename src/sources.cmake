@@ -66,3 +66,7 @@ set(GANZ_TRAIN
   train/plan.c train/prepare.c train/recipe.c train/recipe_file.c train/report.c train/run.c train/seen.c
   train/shape.c train/stepper.c train/trainer.c train/trainer_open.c train/trainer_result.c train/tutor.c train/upload.c
   train/validate.c)
+set(GANZ_IMPORT # models of other programs
+  import/build.c import/ctranslate2.c import/draft.c import/family_ctranslate2.c import/family_fairseq.c
+  import/family_huggingface.c import/family_marian.c import/files.c import/import.c import/marian.c import/naming.c
+  import/npz.c import/options.c import/pickle.c import/safetensors.c import/tensors.c import/torch.c import/words.c)

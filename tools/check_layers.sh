@@ -15,6 +15,7 @@ declare -A may=(
   [translate]="base text document kernel backend nn model translate"
   [bulk]="base bulk"
   [train]="base text document kernel backend nn model translate train"
+  [import]="base text document kernel backend nn model import"
 )
 # Public headers, without "ganz/" and ".h".
 declare -A public=(
@@ -28,6 +29,7 @@ declare -A public=(
   [bulk]="bulk ganz io"
   [translate]="ganz bench bulk document inspect io quantize service vocab"
   [train]="ganz corpus io quantize recipe score train vocab"
+  [import]="ganz import io vocab"
 )
 bad=0
 say() { echo "layers: $*"; bad=1; }

@@ -44,6 +44,9 @@ ganz_status ganz_zip_claim(ganz_zip *zip, int member, size_t *bytes, ganz_error 
 /* Unpacks a member into out, which has room for its bytes and a zero, and compares its checksum. */
 ganz_status ganz_zip_read(const ganz_zip *zip, int member, char *out, ganz_error *err);
 
+/* The bytes of a stored member where they lie in the archive, compared with their checksum. */
+ganz_status ganz_zip_peek(const ganz_zip *zip, int member, const unsigned char **data, ganz_error *err);
+
 /* Gives a member new contents; they are packed now, as the old ones were, and need not stay. */
 ganz_status ganz_zip_replace(ganz_zip *zip, int member, const void *data, size_t bytes, ganz_error *err);
 

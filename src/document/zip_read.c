@@ -309,14 +309,27 @@ ganz_status ganz_zip_claim(ganz_zip *zip, int member, size_t *bytes, ganz_error 
     return GANZ_OK;
 }
 
+static ganz_status check_sum(const zip_member *m, const void *data, bool whole, ganz_error *err)
+{
+    if (whole && crc32(crc32(0, NULL, 0), data, (uInt)m->size) == m->crc) return GANZ_OK;
+    return ganz_fail(err, GANZ_EFORMAT, "%s is damaged: it does not unpack to what its checksum says", m->name);
+}
+
 ganz_status ganz_zip_read(const ganz_zip *zip, int member, char *out, ganz_error *err)
 {
     const zip_member *const m = &zip->members[member];
     bool whole = true;
     if (m->method == ZIP_STORED) memcpy(out, zip->bytes + m->data, m->size);
     else whole = inflate_member(zip, m, out);
-    if (!whole || crc32(crc32(0, NULL, 0), (const Bytef *)out, (uInt)m->size) != m->crc)
-        return ganz_fail(err, GANZ_EFORMAT, "%s is damaged: it does not unpack to what its checksum says", m->name);
+    GANZ_TRY(check_sum(m, out, whole, err));
     out[m->size] = '\0';
     return GANZ_OK;
+}
+
+ganz_status ganz_zip_peek(const ganz_zip *zip, int member, const unsigned char **data, ganz_error *err)
+{
+    const zip_member *const m = &zip->members[member];
+    GANZ_ASSERT(m->method == ZIP_STORED);
+    *data = zip->bytes + m->data;
+    return check_sum(m, *data, true, err);
 }

@@ -62,6 +62,8 @@ ganz_status ganz_model_write_info(ganz_writer *w, const ganz_model_info *info, c
     GANZ_TRY(write_text(w, "source_language", info->source_language, err));
     GANZ_TRY(write_text(w, "target_language", info->target_language, err));
     GANZ_TRY(write_text(w, "command", info->command, err));
+    GANZ_TRY(write_text(w, "origin", info->origin, err));
+    GANZ_TRY(write_text(w, "licence", info->licence, err));
     return scheme ? write_scheme(w, scheme, err) : GANZ_OK;
 }
 
@@ -213,6 +215,8 @@ ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *in
     info->source_language = ganz_container_text(file, "source_language");
     info->target_language = ganz_container_text(file, "target_language");
     info->command = ganz_container_text(file, "command");
+    info->origin = ganz_container_text(file, "origin");
+    info->licence = ganz_container_text(file, "licence");
     GANZ_TRY(ganz_model_read_search(file, &info->search, err));
     return ganz_model_read_config(file, &info->config, err);
 }
@@ -373,6 +377,8 @@ static ganz_status own_texts(ganz_model_info *info, ganz_error *err)
     info->source_language = copy_text(info->source_language, &failed);
     info->target_language = copy_text(info->target_language, &failed);
     info->command = copy_text(info->command, &failed);
+    info->origin = copy_text(info->origin, &failed);
+    info->licence = copy_text(info->licence, &failed);
     return failed ? ganz_fail(err, GANZ_ENOMEM, "out of memory") : GANZ_OK;
 }
 
@@ -454,5 +460,7 @@ void ganz_model_close(ganz_model **model)
     ganz_free((char *)m->info.source_language);
     ganz_free((char *)m->info.target_language);
     ganz_free((char *)m->info.command);
+    ganz_free((char *)m->info.origin);
+    ganz_free((char *)m->info.licence);
     ganz_free(m);
 }

@@ -27,6 +27,7 @@ typedef struct ganz_model_info {
     ganz_config config; /* max_positions: longest input the model takes, in ids with the end mark */
     const char *source_language, *target_language; /* "en", "de" */
     const char *command;                           /* what made it */
+    const char *origin, *licence;                  /* of a model of another program */
     bool integer;                                  /* weights are codes, by this scheme: */
     ganz_scheme scheme; /* what of it files keep: not ranges and powers of two, which have become numbers */
     int dynamic_bits;   /* of a float model: inputs of dense products are rounded row by row; 0: not */

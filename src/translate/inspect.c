@@ -100,7 +100,9 @@ void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
                                 .products = m->net.products,
                                 .source_language = m->info.source_language,
                                 .target_language = m->info.target_language,
-                                .command = m->info.command};
+                                .command = m->info.command,
+                                .origin = m->info.origin,
+                                .licence = m->info.licence};
     for (int i = 0; i < facts->products; i++) facts->integer_products += is_integer(&m->net.product[i]);
     const ganz_scheme *const scheme = &m->info.scheme;
     facts->bits = scheme->rule.weight_bits;

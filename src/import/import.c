@@ -1,0 +1,135 @@
+/* ganz_import: files become a draft, the draft a block of parameters and a vocabulary, these a model file. */
+#include "ganz/import.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/surroundings.h"
+#include "import/draft.h"
+#include "model/model.h"
+#include "text/pieces.h"
+
+/* ---- vocabularies ------------------------------------------------------------------------------- */
+
+enum { UNNAMED = 24 }; /* bytes of the text of an entry that has none */
+
+typedef struct listing {
+    const char **texts; /* (entries) */
+    char *unnamed;
+} listing;
+
+static void close_listing(listing *l)
+{
+    ganz_free(l->texts);
+    ganz_free(l->unnamed);
+    *l = (listing){0};
+}
+
+/* Texts in our order; rows of a table that no entry names get texts that occur in none. */
+static ganz_status list_entries(const ganz_draft_side *side, listing *l, ganz_piece_list *list, ganz_error *err)
+{
+    const size_t n = (size_t)side->entries;
+    l->texts = ganz_alloc(n, sizeof *l->texts);
+    l->unnamed = ganz_alloc(n, UNNAMED);
+    if (!l->texts || !l->unnamed) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a vocabulary");
+    *list = (ganz_piece_list){.texts = l->texts, .count = side->entries};
+    for (int i = 0; i < side->entries; i++) {
+        const int theirs = side->order[i];
+        const char *const text = theirs >= 0 && theirs < side->words.count ? side->words.texts[theirs] : NULL;
+        char *const unnamed = l->unnamed + (size_t)i * UNNAMED;
+        snprintf(unnamed, UNNAMED, "<entry %d>", i);
+        l->texts[i] = text && *text ? text : unnamed;
+        if (theirs == side->unk) list->unknown = i;
+    }
+    return GANZ_OK;
+}
+
+static ganz_status open_vocab(ganz_vocab **vocab, const ganz_draft *d, ganz_error *err)
+{
+    ganz_pieces_from from = {0};
+    listing lists[2] = {{0}};
+    ganz_status status = GANZ_OK;
+    for (int i = 0; i < 2 && status == GANZ_OK; i++) {
+        from.spm[i] = d->side[i].spm.data;
+        from.spm_bytes[i] = d->side[i].spm.bytes;
+        if (d->side[i].entries > 0) status = list_entries(&d->side[i], &lists[i], &from.list[i], err);
+    }
+    if (status == GANZ_OK) status = ganz_pieces_open(vocab, &from, ganz_files_name(d->files), err);
+    for (int i = 0; i < 2; i++) close_listing(&lists[i]);
+    return status;
+}
+
+/* ---- the model ---------------------------------------------------------------------------------- */
+
+static const char *first_text(const char *a, const char *b) { return a ? a : b[0] ? b : NULL; }
+
+static void set_sizes(ganz_draft *d)
+{
+    const int source = d->side[GANZ_DRAFT_SOURCE].entries;
+    d->config.vocab = d->side[GANZ_DRAFT_TARGET].entries;
+    if (d->table[GANZ_DRAFT_SOURCE].tensor) d->config.source_vocab = source > 0 ? source : d->config.vocab;
+}
+
+static ganz_status write_model(const ganz_draft *d, const char *path, const ganz_import_options *o, const ganz_net *net,
+                               const real *block, ganz_error *err)
+{
+    ganz_vocab *vocab = NULL;
+    const ganz_model_info info = {.config = d->config,
+                                  .source_language = first_text(o->source_language, d->from),
+                                  .target_language = first_text(o->target_language, d->to),
+                                  .command = o->command,
+                                  .licence = first_text(o->licence, d->licence),
+                                  .origin = d->origin,
+                                  .search = {.beam = d->beam > 0 && d->beam <= 64 ? d->beam : 0,
+                                             .has_alpha = d->penalty > 0,
+                                             .alpha = d->penalty,
+                                             .by_length = true}};
+    GANZ_TRY(open_vocab(&vocab, d, err));
+    const ganz_status status = ganz_model_save(path, &info, net, vocab, block, err);
+    ganz_vocab_close(&vocab);
+    return status;
+}
+
+static ganz_status build_model(ganz_draft *d, const char *path, const ganz_import_options *o, ganz_error *err)
+{
+    ganz_net net;
+    ganz_error why;
+    set_sizes(d);
+    if (ganz_net_open(&net, &d->config, &why) != GANZ_OK)
+        return ganz_fail(err, GANZ_EFORMAT, "%s: %s", ganz_files_name(d->files), why.message);
+    real *const block = ganz_alloc_large(net.params.block * sizeof *block);
+    ganz_status status = block ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for a model");
+    if (status == GANZ_OK) status = ganz_draft_build(d, &net, block, err);
+    if (status == GANZ_OK) status = write_model(d, path, o, &net, block, err);
+    ganz_free(block);
+    ganz_net_close(&net);
+    return status;
+}
+
+static void fill_report(const ganz_draft *d, ganz_import_report *report)
+{
+    const int source = d->side[GANZ_DRAFT_SOURCE].entries;
+    *report = (ganz_import_report){.tensors = d->tensors.count,
+                                   .target_entries = d->side[GANZ_DRAFT_TARGET].entries,
+                                   .source_entries = source > 0 ? source : d->side[GANZ_DRAFT_TARGET].entries,
+                                   .sentencepiece = d->side[GANZ_DRAFT_SOURCE].spm.data != NULL};
+    snprintf(report->family, sizeof report->family, "%s", d->family);
+    snprintf(report->origin, sizeof report->origin, "%s", d->origin);
+    snprintf(report->licence, sizeof report->licence, "%s", d->licence);
+}
+
+ganz_status ganz_import(const char *from, const char *to, const ganz_import_options *options,
+                        ganz_import_report *report, ganz_error *err)
+{
+    GANZ_PLAIN_NUMBERS;
+    const ganz_import_options none = {0};
+    ganz_files *files;
+    ganz_draft draft;
+    GANZ_TRY(ganz_files_open(&files, from, err));
+    ganz_status status = ganz_draft_open(&draft, files, err);
+    if (status == GANZ_OK) status = build_model(&draft, to, options ? options : &none, err);
+    if (status == GANZ_OK && report) fill_report(&draft, report);
+    ganz_draft_close(&draft);
+    ganz_files_close(&files);
+    return status;
+}
