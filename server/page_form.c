@@ -116,7 +116,6 @@ static void put_text(const view *v, buffer *out) { put_escaped(out, v->text, v->
 static void put_problem(const view *v, buffer *out) { buffer_put(out, v->problem ? v->problem : ""); }
 static void put_version(const view *v, buffer *out) { (void)v, put_plain(out, ganz_version()); }
 static void put_host(const view *v, buffer *out) { put_plain(out, host_of(v)); }
-static void put_limit(const view *v, buffer *out) { buffer_printf(out, "%ld", server_characters(v->c->server)); }
 static void put_keyed(const view *v, buffer *out)
 {
     buffer_put(out, v->c->server->options.keys_path ? "keyed" : "open");
@@ -133,7 +132,7 @@ static const struct {
     {"sources", put_sources}, {"targets", put_targets}, {"pairs", put_pairs},
     {"place", put_place},     {"text", put_text},       {"problem", put_problem},
     {"version", put_version}, {"host", put_host},       {"translation", put_translation},
-    {"limit", put_limit},     {"keyed", put_keyed},
+    {"keyed", put_keyed},
 };
 
 static void put_slot(const view *v, buffer *out, const char *name)

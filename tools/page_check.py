@@ -191,6 +191,33 @@ def check_late_answers(check):
     same(page.text_content('#problem'), '', 'a problem')
 
 
+def check_long_text(check):
+    """More lines than one request may have; all of them come, in order, the first ones early."""
+    page = check.page()
+    lines = [f'{TRAIN} {i}.' if i % 7 else '' for i in range(400)]
+    page.evaluate("""text => { const field = document.getElementById('text');
+        field.value = text; field.dispatchEvent(new Event('input')); }""", '\n'.join(lines))  # as if pasted
+    page.wait_for_selector('#output .s')
+    expect(page.locator('.waiting').count() > 0, 'the first lines came last')
+    page.set_default_timeout(120000)
+    said = settled(page).split('\n')
+    same(len(said), 400, 'lines')
+    same([bool(line) for line in said], [bool(line) for line in lines], 'lines with text')
+    expect(max(len(s['text']) for s in page.sent) <= 4100, 'a request is too long')
+    same(said[5], check.cli(lines[5]), 'a line')
+
+
+def check_detection(check):
+    page = check.page()
+    page.select_option('#source', 'auto')
+    page.fill('#text', 'Der Zug fährt heute leider nicht, und auch morgen nicht.')
+    page.wait_for_selector('#output .s >> text=train')
+    same(page.input_value('#target'), 'en', 'the target, since the text is German')
+    expect('German (detected)' in page.text_content('#source'), page.text_content('#source'))
+    page.click('#swap')
+    same((page.input_value('#source'), page.input_value('#target')), ('en', 'de'), 'swapped')
+
+
 def check_words(check):
     page = check.page()
     first = fill(page, TRAIN)

@@ -6,9 +6,9 @@ import {pending, plainText, settle, splitLines} from './text.js';
 import * as view from './view.js';
 import {number, say} from './words.js';
 
-const limit = Number(document.body.dataset.limit);
 const pairs = new Set(document.body.dataset.pairs.split(' ')); // "en-de"
-const pause = 150; // milliseconds after the last key
+const pause = 150;  // milliseconds after the last key
+const most = 4000;  // characters of a request: a long text comes in parts, the first of them soon
 const $ = id => document.getElementById(id);
 const field = $('text'), source = $('source'), target = $('target'), output = $('output'), problem = $('problem');
 let lines = [];
@@ -32,38 +32,65 @@ function changed() {
 
 function update() {
   view.show(lines);
-  const n = Array.from(field.value).length;
-  const key = n > limit / 2 ? 'characters_most' : 'characters';
-  $('count').textContent = n ? say(key, {n: number(n), most: number(limit)}) : '';
+  let n = 0;
+  for (const character of field.value) n += character ? 1 : 0;
+  $('count').textContent = n ? say('characters', {n: number(n)}) : '';
   $('clear').hidden = !field.value;
   $('example').hidden = Boolean(field.value);
   $('copy').disabled = !field.value.trim();
   if (!field.value.trim()) $('time').textContent = '';
 }
 
+/** Lines of the next request; none: all are translated. */
+function nextLines() {
+  const ask = [];
+  let length = 0;
+  for (const line of lines) {
+    const part = pending(line);
+    if (part === null) continue;
+    if (ask.length && length + part.length > most) break;
+    ask.push(line);
+    length += part.length;
+  }
+  return ask;
+}
+
 async function send() {
   clearTimeout(timer);
   running?.abort();
-  const mine = ++turn, ask = lines.filter(line => pending(line) !== null);
-  if (!ask.length) { complain(''); return; }
   running = new AbortController();
-  const began = performance.now();
+  const mine = ++turn, began = performance.now();
   try {
-    const reply = await api.translate(ask.map(pending), {...pair(), source: languageFor(ask)}, running.signal);
-    if (mine !== turn) return;
-    if (detected && reply.source !== detected) { detect(null); startAnew(); return; }
-    ask.forEach((line, i) => {
-      settle(line, reply.results[i]);
-      line.sentences = line.sentences.map(s => chosenBefore(line, s));
-    });
-    $('time').textContent = say('milliseconds', {n: number(Math.round(performance.now() - began))});
-    detect(reply.source);
+    for (let ask = nextLines(); ask.length; ask = nextLines()) {
+      const reply = await api.translate(ask.map(pending), {...pair(), source: languageFor(ask)}, running.signal);
+      if (mine !== turn || !take(ask, reply)) return;
+      $('time').textContent = say('milliseconds', {n: number(Math.round(performance.now() - began))});
+      update();
+    }
     complain('');
-    update();
     speak();
   } catch (e) {
     if (mine === turn && e.name !== 'AbortError') failed(e);
   }
+}
+
+/** Puts an answer in its place; false: with the languages that were found all begins anew. */
+function take(ask, reply) {
+  const other = targetsOf(reply.source).find(code => code !== reply.source);
+  const same = source.value === 'auto' && reply.source === target.value && other;
+  if (same) target.value = other;
+  if (same || (detected && reply.source !== detected)) {
+    fillTargets();
+    detect(null);
+    startAnew();
+    return false;
+  }
+  ask.forEach((line, i) => {
+    settle(line, reply.results[i]);
+    line.sentences = line.sentences.map(s => chosenBefore(line, s));
+  });
+  detect(reply.source);
+  return true;
 }
 
 /** The language to ask with: one that was detected stays for small changes, which say too little. */
@@ -84,7 +111,7 @@ function complain(text) {
 /** Tells screen readers the translation, once it has rested. */
 function speak() {
   clearTimeout(speaking);
-  speaking = setTimeout(() => { $('status').textContent = say('translated', {text: plainText(lines)}); }, 1000);
+  speaking = setTimeout(() => { $('status').textContent = say('translated', {text: plainText(lines).slice(0, 1000)}); }, 1000);
 }
 
 function startAnew() {

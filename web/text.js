@@ -71,7 +71,7 @@ export function splitLines(before, text) {
 }
 
 function changedLine(old, same, text) {
-  if (same?.sentences) return {text, sentences: same.sentences};
+  if (same?.sentences) return {text, sentences: same.sentences.map(s => ({...s}))}; // each place has its own
   if (!text.trim()) return {text, sentences: []};
   const base = old?.sentences ? old : old?.from ?? null;
   return {text, sentences: null, part: changedPart(base, text), from: base};

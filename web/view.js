@@ -59,19 +59,22 @@ export function show(lines) {
   }
   light(null);
   const empty = lines.every(line => !line.text.trim());
-  mirror.replaceChildren(...lines.map((line, i) => unique(lines, i, 0)));
-  output.replaceChildren(...(empty ? [] : lines.map((line, i) => unique(lines, i, 1))));
+  putChildren(mirror, lines.map(line => line.nodes[0]));
+  putChildren(output, empty ? [] : lines.map(line => line.nodes[1]));
   if (!current?.isConnected) current = null;
 }
 
-/** The node of a line; a line that stands twice in the list needs one for each place. */
-function unique(lines, i, side) {
-  const node = lines[i].nodes[side];
-  return lines.indexOf(lines[i]) === i ? node : (side ? outputLine : mirrorLine)(lines[i]);
+/** Makes `nodes` the children; those at both ends that are so already stay untouched, and so does their layout. */
+function putChildren(parent, nodes) {
+  const old = Array.from(parent.childNodes);
+  let start = 0, end = 0;
+  while (start < old.length && start < nodes.length && old[start] === nodes[start]) start++;
+  const most = Math.min(old.length, nodes.length) - start;
+  while (end < most && old[old.length - 1 - end] === nodes[nodes.length - 1 - end]) end++;
+  const behind = end ? nodes[nodes.length - end] : null;
+  for (const node of old.slice(start, old.length - end)) node.remove();
+  for (const node of nodes.slice(start, nodes.length - end)) parent.insertBefore(node, behind);
 }
-
-/** Makes a line to be drawn anew at the next show. */
-export function redraw(line) { line.nodes = null; }
 
 /** Lights up a word of either side and those it is linked with; null: none. */
 export function light(word) {
