@@ -59,11 +59,11 @@ static void on_done(void *context, ganz_request *request)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* False: nobody waits for the answer any more. */
-static bool waiter_wait(waiter *w, const ganz_flag *gone)
+/* False: nobody waits for the answer any more, or its time is over (`end`; 0: never). */
+static bool waiter_wait(waiter *w, const ganz_flag *gone, double end)
 {
     pthread_mutex_lock(&w->lock);
-    while (!w->done && !ganz_flag_is_set(gone)) {
+    while (!w->done && !ganz_flag_is_set(gone) && (end == 0 || now() < end)) {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += 50 * 1000 * 1000;
@@ -112,10 +112,14 @@ static ganz_status hand_in(const run *r, part *p, ganz_error *err)
     return ganz_service_submit(r->rich ? r->model->rich : r->model->plain, p->lines, p->count, &o, &p->request, err);
 }
 
-static ganz_status wait_for(const run *r, part *p, const ganz_result **results, ganz_error *err)
+/* Waits for a request; what is given up for want of time is late, not cancelled. */
+static ganz_status wait_for(const job *j, double end, waiter *w, ganz_request *request, const ganz_result **results,
+                            ganz_error *err)
 {
-    if (!waiter_wait(&p->waiter, r->job->gone)) ganz_request_cancel(p->request);
-    return ganz_request_wait(p->request, results, err);
+    if (!waiter_wait(w, j->gone, end)) ganz_request_cancel(request);
+    const ganz_status status = ganz_request_wait(request, results, err);
+    if (status != GANZ_ESTOPPED || ganz_flag_is_set(j->gone) || end == 0 || now() < end) return status;
+    return fail(err, GANZ_ETIMEOUT, "the translation takes too long");
 }
 
 /* The next sentences of all texts. */
@@ -190,7 +194,7 @@ static ganz_status translate(run *r, ganz_error *err)
         if (status != GANZ_OK || busy == 0) break;
         const ganz_result *results;
         part *const p = &r->parts[at];
-        status = wait_for(r, p, &results, err);
+        status = wait_for(r->job, r->end, &p->waiter, p->request, &results, err);
         if (status == GANZ_OK) status = put(r, p, results, err);
         ganz_request_close(&p->request);
         at = (at + 1) % PARTS;
@@ -307,12 +311,12 @@ ganz_status job_lines(const job *j, const ganz_line *lines, int count, bool rich
     const server_model *const m = j->chain.models[j->chain.count - 1];
     const ganz_result *results;
     ganz_request *request = NULL;
+    const double end = j->seconds > 0 ? now() + j->seconds : 0;
     waiter w;
     waiter_open(&w);
     const ganz_request_options o = {.client = j->client, .seconds = j->seconds, .done = on_done, .context = &w};
     ganz_status status = ganz_service_submit(rich ? m->rich : m->plain, lines, count, &o, &request, err);
-    if (status == GANZ_OK && !waiter_wait(&w, j->gone)) ganz_request_cancel(request);
-    if (status == GANZ_OK) status = ganz_request_wait(request, &results, err);
+    if (status == GANZ_OK) status = wait_for(j, end, &w, request, &results, err);
     if (status == GANZ_OK) use(context, results);
     ganz_request_close(&request);
     waiter_close(&w);

@@ -240,10 +240,10 @@ def check_canary(s):
 def check_overload():
     """Refused by their heads, before their bodies are sent, with a time to come back."""
     with Server(GANZ, "--max-requests", "1", "--metrics") as s:
-        text = " ".join(f"This is sentence number {i} of a long text." for i in range(300))
+        text = " ".join(f"This is sentence number {i} of a long text." for i in range(100))
         body = json.dumps({"q": text, "source": "en", "target": "de"}).encode()
         head = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-        with s.connect(60) as first, s.connect() as second:
+        with s.connect(120) as first, s.connect() as second:
             first.sendall(head % len(body) + body)
             assert wait_until(lambda: "ganz_requests_running 2\n" in s.ask("GET", "/metrics")[2].decode())
             second.sendall(head % len(body))
@@ -251,6 +251,29 @@ def check_overload():
             equal("the second", (status, int(headers["retry-after"]) >= 1), (503, True))
             equal("small requests", s.get("/health")[0], 200)
             equal("the first", read_reply(first)[0], 200)
+
+
+def check_times():
+    """A request that takes too long is given up."""
+    with Server(GANZ, "--timeout", "0.2") as s:
+        text = " ".join(f"This is sentence number {i} of a very long text." for i in range(1000))
+        begin = time.monotonic()
+        equal("late", s.json("/translate", {"q": text, "source": "en", "target": "de"})[0], 504)
+        assert time.monotonic() - begin < 20
+
+
+def send_slowly(s, took):
+    """A header every half second, for ever: took[0] is when the server has had enough."""
+    begin = time.monotonic()
+    with s.connect() as c:
+        c.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n")
+        try:
+            while time.monotonic() - begin < 60:
+                c.sendall(b"A: b\r\n")
+                time.sleep(0.5)
+        except OSError:
+            pass
+    took.append(time.monotonic() - begin)
 
 
 def check_keys():
@@ -338,15 +361,20 @@ def check_passed_socket():
 
 def main():
     with Server(GANZ, "--log", "--metrics") as s:
+        took = []
+        slow = threading.Thread(target=send_slowly, args=(s, took))
+        slow.start()
         for check in (check_encodings, check_texts, check_page_interface, check_errors, check_hostile, check_connections,
                       check_origins, check_deepl, check_files, check_small, check_hanging_up, check_canary):
             check(s)
             print("fine:", check.__name__)
+        slow.join()
+        assert 9 < took[0] < 50, took
     equal("exit", s.process.returncode, 0)
     log = [line for line in s.lines if line.startswith("{")]
     assert len(log) > 50 and all(json.loads(line)["route"] for line in log), log[:3]
     assert not any(CANARY in line for line in s.lines), "the log holds what was translated"
-    for check in (check_overload, check_keys, check_ends, check_unix, check_passed_socket):
+    for check in (check_overload, check_times, check_keys, check_ends, check_unix, check_passed_socket):
         check()
         print("fine:", check.__name__)
 
