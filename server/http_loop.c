@@ -385,12 +385,20 @@ static void turn(http_server *s, polled *p)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Whether nothing is asked through a connection: not read, and not waiting to be read either. */
+static bool is_idle(const connection *c)
+{
+    char byte;
+    if (c->phase != PHASE_IDLE || c->ahead.bytes > 0) return false;
+    return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
+}
+
 /* Connections that nothing is asked through are closed at the end; the others are answered first. */
 static void close_idle(http_server *s)
 {
     for (connection *c = s->connections, *next; c; c = next) {
         next = c->next;
-        if (c->phase == PHASE_IDLE && c->ahead.bytes == 0) close_connection(s, c);
+        if (is_idle(c)) close_connection(s, c);
     }
 }
 
