@@ -164,11 +164,20 @@ static const char *commas(long long number, char text[32])
     return text;
 }
 
-/* A text of the file, which may hold anything: control characters stay out of the terminal. */
+/* A text of the file, which may hold anything: control characters, of two bytes too, stay out of the terminal. */
+static void print_harmless(const char *text)
+{
+    unsigned char before = 0;
+    for (const unsigned char *c = (const unsigned char *)text; *c; before = *c++) {
+        const bool order = *c < 0x20 || *c == 0x7F || (before == 0xC2 && *c >= 0x80 && *c < 0xA0);
+        putchar(!order ? *c : before == 0xC2 ? 0xBF : '?');
+    }
+}
+
 static void print_fact(const char *label, const char *text)
 {
     printf("  %-11s ", label);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) putchar(*c < 0x20 || *c == 0x7F ? '?' : *c);
+    print_harmless(text);
     putchar('\n');
 }
 
@@ -203,9 +212,11 @@ static void print_facts(const job *j)
     if (f->search[0]) print_fact("search", f->search);
     printf("  lengths     input up to %d tokens, output up to %d\n", f->longest_input, f->longest_output);
     if (f->kind[0]) print_fact("kind", f->kind);
-    if (f->source_language && f->target_language)
-        printf("  pair        %s-%s\n", f->source_language, f->target_language);
-    else if (f->source_language) print_fact("source", f->source_language);
+    if (f->source_language && f->target_language) {
+        char pair[128];
+        snprintf(pair, sizeof pair, "%s-%s", f->source_language, f->target_language);
+        print_fact("pair", pair);
+    } else if (f->source_language) print_fact("source", f->source_language);
     else if (f->target_language) print_fact("target", f->target_language);
     print_bits("weights", f->bits);
     if (f->bits > 0 && f->bits <= 4) print_fact("stored", "two weights in a byte");

@@ -33,6 +33,43 @@ static void fail_writes_one_line(void **state)
     assert_string_equal(ganz_status_name((ganz_status)99), "unknown status");
 }
 
+/* What a terminal gets when `text` is written to standard output. */
+static void write_to_terminal(const char *text, char *seen, size_t room)
+{
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) skip();
+    const pid_t child = fork();
+    if (child == 0) {
+        const int out = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+        ganz_output *o;
+        bool good = out >= 0 && dup2(out, STDOUT_FILENO) >= 0 && ganz_output_open(&o, "-", NULL) == GANZ_OK;
+        for (const char *c = text; good && *c; c++) good = ganz_output_write(o, c, 1, NULL) == GANZ_OK;
+        good = good && ganz_output_finish(&o, NULL) == GANZ_OK;
+        sleep(good ? 0 : 1);
+        _exit(good ? 0 : 1);
+    }
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
+    const ssize_t n = read(terminal, seen, room - 1);
+    seen[n > 0 ? n : 0] = '\0';
+    close(terminal);
+}
+
+static void a_terminal_gets_no_orders(void **state)
+{
+    (void)state;
+    char seen[64];
+    write_to_terminal("a\033[2Jb\rc\ad\177e\xC2\x9B"
+                      "f\xC3\xA9\n",
+                      seen, sizeof seen);
+    assert_string_equal(seen, "a?[2Jb?c?d?e\xC2\xBF"
+                              "f\xC3\xA9\r\n");
+    ganz_error err;
+    ganz_fail(&err, GANZ_EIO, "x\033y\xC2\x9Bz\xC2\xA9");
+    assert_string_equal(err.message, "x?y\xC2\xBFz\xC2\xA9");
+}
+
 static void arena_takes_and_rewinds(void **state)
 {
     (void)state;
@@ -473,6 +510,7 @@ int main(void)
         IN_FOLDER(damaged_streams_are_refused),
         IN_FOLDER(outputs_are_whole_or_absent),
         IN_FOLDER(a_kill_leaves_nothing),
+        cmocka_unit_test(a_terminal_gets_no_orders),
         IN_FOLDER(a_replacement_takes_after_the_old_file),
         IN_FOLDER(a_link_stays_a_link),
         IN_FOLDER(missing_files_have_a_sentence),

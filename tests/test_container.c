@@ -65,15 +65,21 @@ static void round_trip(void **state)
     OK(ganz_container_get(c, "weight", GANZ_DTYPE_F32, 2, (int64_t[]){2, -1}, &e, &err));
     assert_int_equal(e->dims[1], 3);
     assert_int_equal(e->bytes, 24);
+    assert_null(e->data); /* nothing is read before it is asked for */
+    OK(ganz_container_check(c, e, &err));
     assert_int_equal((uintptr_t)e->data % GANZ_ALIGN, 0);
     assert_true(((const float *)e->data)[5] == -6);
     OK(ganz_container_get(c, "scalar", GANZ_DTYPE_F32, 0, NULL, &e, &err));
+    OK(ganz_container_check(c, e, &err));
     assert_true(*(const float *)e->data == 0.5f);
     OK(ganz_container_get(c, "open", GANZ_DTYPE_U16, 2, (int64_t[]){2, 3}, &e, &err));
+    OK(ganz_container_check(c, e, &err));
     assert_int_equal(((const uint16_t *)e->data)[5], 65535);
     OK(ganz_container_get(c, "codes", GANZ_DTYPE_I8, 1, (int64_t[]){5}, &e, &err));
+    OK(ganz_container_check(c, e, &err));
     assert_memory_equal(e->data, "\1\2\3\4\5", 5);
     OK(ganz_container_get(c, "open too", GANZ_DTYPE_U8, 1, (int64_t[]){0}, &e, &err));
+    OK(ganz_container_check(c, e, &err));
     assert_non_null(e->data);
     OK(ganz_container_get(c, "empty", GANZ_DTYPE_F64, 2, (int64_t[]){0, 7}, &e, &err));
     assert_int_equal(e->bytes, 0);
@@ -138,8 +144,7 @@ static void damage_is_found(void **state)
     ganz_container *c;
     ganz_error err;
     OK(ganz_container_open(&c, "d", &err));
-    const long at =
-        (long)((const char *)ganz_container_find(c, "codes")->data - (const char *)ganz_container_at(c, 0)->data);
+    const long at = (long)ganz_container_find(c, "codes")->begin;
     ganz_container_close(&c);
     FILE *const file = fopen("d", "r+b");
     unsigned char length[8];
@@ -199,6 +204,7 @@ static void python_file_opens(void **state)
 #define COMPARE(name, dtype, type, expression)                                                     \
     do {                                                                                           \
         OK(ganz_container_get(c, name, GANZ_DTYPE_##dtype, 2, shape, &e, &err));                   \
+        OK(ganz_container_check(c, e, &err));                                                      \
         for (int i = 0; i < 6; i++) assert_true(((const type *)e->data)[i] == (type)(expression)); \
     } while (0)
     COMPARE("i8", I8, int8_t, i - 2);
@@ -217,10 +223,12 @@ static void python_file_opens(void **state)
     COMPARE("f16", F16, uint16_t, half[i]);
     COMPARE("bf16", BF16, uint16_t, brain[i]);
     OK(ganz_container_get(c, "scalar", GANZ_DTYPE_F32, 0, NULL, &e, &err));
+    OK(ganz_container_check(c, e, &err));
     assert_true(*(const float *)e->data == 0.25f);
     OK(ganz_container_get(c, "empty", GANZ_DTYPE_F32, 2, (int64_t[]){0, 4}, &e, &err));
     OK(ganz_container_get(c, "na\xC3\xAFve/\xD0\xBA\xD0\xBB\xD1\x8E\xD1\x87", GANZ_DTYPE_U8, 1, (int64_t[]){3}, &e,
                           &err));
+    OK(ganz_container_check(c, e, &err));
     assert_memory_equal(e->data, "\1\2\3", 3);
     assert_string_equal(ganz_container_text(c, "quoted"), "a \"b\" \\ \n\t\xC3\xA4 \xF0\x9F\x98\x80");
     ganz_container_close(&c);
@@ -429,6 +437,29 @@ static void every_cut_and_every_flip_is_survived(void **state)
     ganz_map_close(&map);
 }
 
+/* Of a map these would end the process. */
+static void a_file_may_be_cut_short_while_it_is_open(void **state)
+{
+    (void)state;
+    write_sample("d");
+    ganz_container *c;
+    ganz_error err;
+    OK(ganz_container_open(&c, "d", &err));
+    const ganz_entry *const e = ganz_container_find(c, "weight");
+    OK(ganz_container_check(c, e, &err));
+    ganz_container_forget(c, e);
+    assert_null(e->data);
+    assert_int_equal(truncate("d", 100), 0);
+    assert_int_equal(ganz_container_check(c, e, &err), GANZ_EIO);
+    assert_string_equal(err.message, "cannot read d: it was cut short while it was in use");
+    assert_null(e->data);
+    assert_int_equal(ganz_container_verify(c, &err), GANZ_EIO);
+    assert_int_equal(truncate("d", 1 << 16), 0); /* other bytes, of which there are enough */
+    assert_int_equal(ganz_container_check(c, e, &err), GANZ_EFORMAT);
+    assert_non_null(strstr(err.message, "its data is damaged (the checksum differs)"));
+    ganz_container_close(&c);
+}
+
 static void misaligned_tensors_are_refused(void **state)
 {
     (void)state;
@@ -634,6 +665,7 @@ int main(void)
         cmocka_unit_test(hostile_headers_are_refused),
         cmocka_unit_test(sizes_have_limits),
         IN_FOLDER(every_cut_and_every_flip_is_survived),
+        IN_FOLDER(a_file_may_be_cut_short_while_it_is_open),
         cmocka_unit_test(misaligned_tensors_are_refused),
         IN_FOLDER(missing_files_have_a_sentence),
         IN_FOLDER(writer_refuses_nonsense),

@@ -105,6 +105,8 @@ static void write_changed(const char *from, const char *to, const change *c)
         if (c->key && strcmp(keys[i], c->key) == 0) value = c->value;
         if (value) OK(ganz_writer_text(w, keys[i], value, NULL));
     }
+    for (int i = 0; i < ganz_container_count(file); i++)
+        OK(ganz_container_check(file, ganz_container_at(file, i), NULL));
     for (int i = 0; i < ganz_container_count(file); i++) copy_tensor(w, ganz_container_at(file, i), c, true);
     for (int i = 0; i < ganz_container_count(file); i++) copy_tensor(w, ganz_container_at(file, i), c, false);
     OK(ganz_writer_finish(&w, NULL));

@@ -43,8 +43,11 @@ static char read_letter(const char *path, ganz_status *status, ganz_error *err)
     const char *const value = ganz_container_text(c, "long");
     const char letter = value ? value[0] : 0;
     bool same = value && strlen(value) == 299 && strspn(value, (char[]){letter, '\0'}) == 299;
-    same = same && ganz_container_count(c) == TENSORS && *(const char *)ganz_container_at(c, 0)->data == letter;
-    const bool whole = same && ganz_container_verify(c, err) == GANZ_OK;
+    same = same && ganz_container_count(c) == TENSORS;
+    if (same) *status = ganz_container_check(c, ganz_container_at(c, 0), err);
+    same = same && *status == GANZ_OK && *(const char *)ganz_container_at(c, 0)->data == letter;
+    if (same) *status = ganz_container_verify(c, err);
+    const bool whole = same && *status == GANZ_OK;
     ganz_container_close(&c);
     return whole ? letter : 0;
 }

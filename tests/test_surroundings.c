@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "folder.h"
 #include "ganz/recipe.h"
+#include "ganz/score.h"
 #include "model/container.h"
 #include "tiny.h"
 
@@ -119,11 +120,51 @@ static void rounding_of_others_does_no_harm(void **state)
     }
 }
 
+static void score_all(double scores[4])
+{
+    static const char *const hyps[] = {"the cat sat on a mat today", "a dog ran over the hill",
+                                       "no one knows why it is so"};
+    static const char *const refs[] = {"the cat sat on the mat today", "the dog ran over a hill",
+                                       "nobody knows why it is so"};
+    ganz_error err;
+    ganz_score_settings settings = {.metric = GANZ_BLEU};
+    ganz_score score;
+    OK(ganz_score_texts(hyps, refs, 3, &settings, &score, &err));
+    scores[0] = score.score;
+    ganz_scorer *s;
+    ganz_resampled sampled;
+    settings.metric = GANZ_CHRF;
+    OK(ganz_scorer_open(&s, &settings, &err));
+    for (int i = 0; i < 3; i++) OK(ganz_scorer_add(s, hyps[i], strlen(hyps[i]), refs[i], strlen(refs[i]), &err));
+    scores[1] = ganz_scorer_score(s).score;
+    OK(ganz_bootstrap(&s, 1, 40, 7, &sampled, &err));
+    scores[2] = sampled.mean;
+    scores[3] = sampled.high;
+    ganz_scorer_close(&s);
+}
+
+static void scores_are_the_same_however_others_round(void **state)
+{
+    (void)state;
+    double plain[4], other[4];
+    score_all(plain);
+    const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    for (size_t i = 0; i < GANZ_COUNT(modes); i++) {
+        fesetround(modes[i]);
+        score_all(other);
+        const int after = fegetround();
+        fesetround(FE_TONEAREST);
+        assert_int_equal(after, modes[i]);
+        assert_memory_equal(other, plain, sizeof plain);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(decimal_commas_do_no_harm),
         IN_FOLDER(rounding_of_others_does_no_harm),
+        cmocka_unit_test(scores_are_the_same_however_others_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -496,8 +496,10 @@ static void models_are_averaged(void **state)
     for (int i = 0; i < ganz_container_count(files[2]); i++) {
         const ganz_entry *const mean = ganz_container_at(files[2], i);
         if (mean->dtype != GANZ_DTYPE_F32) continue;
-        const float *const a = ganz_container_find(files[0], mean->name)->data;
-        const float *const b = ganz_container_find(files[1], mean->name)->data, *const m = mean->data;
+        const ganz_entry *const e[] = {ganz_container_find(files[0], mean->name),
+                                       ganz_container_find(files[1], mean->name), mean};
+        for (int k = 0; k < 3; k++) assert_int_equal(GANZ_OK, ganz_container_check(files[k], e[k], NULL));
+        const float *const a = e[0]->data, *const b = e[1]->data, *const m = mean->data;
         for (size_t j = 0; j < mean->bytes / sizeof(float); j++)
             assert_true(m[j] == (float)(((double)a[j] + b[j]) / 2));
     }

@@ -57,7 +57,8 @@ typedef struct ganz_output ganz_output;
  * A regular file appears under its name only when ganz_output_finish succeeds (temporary file beside
  * it, fsync, rename, fsync of the folder): until then an older file of that name stays as it was. Where the system
  * has files without a name (Linux, most file systems) the temporary one has none: nothing stays of a killed process.
- * Pipes and devices are written directly. */
+ * Pipes and devices are written directly. On a terminal, control characters other than tabs and line breaks become
+ * question marks. */
 GANZ_API ganz_status ganz_output_open(ganz_output **out, const char *path, ganz_error *err);
 GANZ_API ganz_status ganz_output_write(ganz_output *out, const void *data, size_t bytes, ganz_error *err);
 GANZ_API ganz_status ganz_output_printf(ganz_output *out, ganz_error *err, const char *format, ...)

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "base/surroundings.h"
+#include "base/utf8.h"
 
 const char *ganz_version(void) { return GANZ_VERSION; }
 
@@ -31,11 +32,11 @@ const char *ganz_status_name(ganz_status status)
     return at < GANZ_COUNT(names) ? names[at] : "unknown status";
 }
 
-/* A sentence stays one line whatever bytes a name in it had. */
+/* A sentence stays one line and gives a terminal no orders, whatever bytes a name in it had. */
 static void flatten(char *message)
 {
-    for (unsigned char *s = (unsigned char *)message; *s; s++)
-        if (*s < 0x20 || *s == 0x7F) *s = '?';
+    unsigned char before = 0;
+    for (unsigned char *s = (unsigned char *)message; *s; s++) before = *s = ganz_harmless(before, *s);
 }
 
 /* The arguments may point into err->message itself. */
@@ -62,6 +63,7 @@ ganz_status ganz_fail(ganz_error *err, ganz_status status, const char *format, .
 
 ganz_status ganz_fail_line(ganz_error *err, ganz_status status, long long line, const char *format, ...)
 {
+    GANZ_PLAIN_NUMBERS;
     if (!err) return status;
     va_list args;
     va_start(args, format);

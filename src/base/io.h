@@ -12,25 +12,25 @@ ganz_status ganz_file_open(int *fd, const char *path, ganz_error *err);
 /* All of these bytes, or a sentence: a file that was cut short in the meantime is no reason to die. `path` is for
  * messages. Threads may share a file. */
 ganz_status ganz_file_read(int fd, const char *path, uint64_t offset, void *data, size_t bytes, ganz_error *err);
+ganz_status ganz_file_size(int fd, const char *path, uint64_t *bytes, ganz_error *err);
 void ganz_file_close(int *fd); /* -1: nothing to do; *fd is -1 afterwards */
 
 /* Makes the name of a file or folder durable: syncs the folder that holds it. */
 ganz_status ganz_sync_name(const char *path, ganz_error *err);
 
-/* ---- a file mapped for reading ------------------------------------------------------------------ */
+/* ---- a whole file ------------------------------------------------------------------------------- */
 
 typedef struct ganz_map {
     const unsigned char *data; /* NULL for an empty file */
     size_t bytes;
+    bool copied; /* into memory; else mapped */
 } ganz_map;
 
-/* Regular files only. */
+/* Reads a regular file into memory; a zero follows its bytes. */
 ganz_status ganz_map_open(ganz_map *map, const char *path, ganz_error *err);
-/* The same of an open file, which stays open; `path` is for messages. */
+/* Maps an open file, which stays open, for those who know that nobody shortens it; `path` is for messages. */
 ganz_status ganz_map_descriptor(ganz_map *map, int fd, const char *path, ganz_error *err);
 void ganz_map_close(ganz_map *map);
-/* Lets the system drop pages of a mapping from memory; they come back from the file when touched. */
-void ganz_map_forget(const void *data, size_t bytes);
 
 /* ---- reading numbers from untrusted blocks ------------------------------------------------------ */
 

@@ -1,5 +1,4 @@
-/* Files for reading: mapped, or read piece by piece where they may change under us. */
-#define _DEFAULT_SOURCE /* madvise */
+/* Files for reading: piece by piece or as a whole, because they may change under us; mapped where they cannot. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -8,6 +7,8 @@
 #include <xxhash.h>
 
 #include "base/io.h"
+
+#define MOST_BYTES ((size_t)4 << 30) /* of a file that is read as a whole */
 
 static ganz_status check_regular(int fd, const char *path, off_t *bytes, ganz_error *err)
 {
@@ -34,6 +35,14 @@ void ganz_file_close(int *fd)
     *fd = -1;
 }
 
+ganz_status ganz_file_size(int fd, const char *path, uint64_t *bytes, ganz_error *err)
+{
+    off_t size = 0;
+    const ganz_status status = check_regular(fd, path, &size, err);
+    *bytes = (uint64_t)size;
+    return status;
+}
+
 ganz_status ganz_file_read(int fd, const char *path, uint64_t offset, void *data, size_t bytes, ganz_error *err)
 {
     unsigned char *to = data;
@@ -57,8 +66,24 @@ ganz_status ganz_map_descriptor(ganz_map *map, int fd, const char *path, ganz_er
     if (bytes == 0) return GANZ_OK;
     void *const data = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED) return ganz_fail_errno(err, "map", path);
-    *map = (ganz_map){data, (size_t)bytes};
+    *map = (ganz_map){data, (size_t)bytes, false};
     return GANZ_OK;
+}
+
+/* A map of a file that is cut short kills whoever reads it; so does a disk that fails. */
+static ganz_status read_all(ganz_map *map, int fd, const char *path, ganz_error *err)
+{
+    off_t bytes = 0;
+    GANZ_TRY(check_regular(fd, path, &bytes, err));
+    if (bytes == 0) return GANZ_OK;
+    if ((uint64_t)bytes > MOST_BYTES)
+        return ganz_fail(err, GANZ_ELIMIT, "cannot read %s: it is larger than %zu MiB", path, MOST_BYTES >> 20);
+    unsigned char *const data = ganz_alloc((size_t)bytes + 1, 1);
+    if (!data) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
+    const ganz_status status = ganz_file_read(fd, path, 0, data, (size_t)bytes, err);
+    if (status == GANZ_OK) *map = (ganz_map){data, (size_t)bytes, true};
+    else ganz_free(data);
+    return status;
 }
 
 ganz_status ganz_map_open(ganz_map *map, const char *path, ganz_error *err)
@@ -66,23 +91,16 @@ ganz_status ganz_map_open(ganz_map *map, const char *path, ganz_error *err)
     *map = (ganz_map){0};
     int fd;
     GANZ_TRY(ganz_file_open(&fd, path, err));
-    const ganz_status status = ganz_map_descriptor(map, fd, path, err);
+    const ganz_status status = read_all(map, fd, path, err);
     ganz_file_close(&fd);
     return status;
 }
 
 void ganz_map_close(ganz_map *map)
 {
-    if (map->data) munmap((void *)map->data, map->bytes);
+    if (map->copied) ganz_free((void *)map->data);
+    else if (map->data) munmap((void *)map->data, map->bytes);
     *map = (ganz_map){0};
-}
-
-void ganz_map_forget(const void *data, size_t bytes)
-{
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t begin = ((uintptr_t)data + page - 1) / page * page; /* whole pages inside */
-    const uintptr_t end = ((uintptr_t)data + bytes) / page * page;
-    if (begin < end) (void)madvise((void *)begin, end - begin, MADV_DONTNEED); /* a wish: may be ignored */
 }
 
 const void *ganz_read_bytes(ganz_reader *r, size_t bytes)

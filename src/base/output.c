@@ -14,6 +14,7 @@
 #include "base/io.h"
 #include "base/replace.h"
 #include "base/surroundings.h"
+#include "base/utf8.h"
 
 enum { BUFFER_BYTES = 1 << 16 };
 
@@ -22,6 +23,7 @@ typedef enum { PLAIN, GZIP, XZ, ZSTD } packing;
 struct ganz_output {
     char *name; /* for messages */
     bool replaces;
+    bool terminal;         /* standard output is one */
     ganz_replacement file; /* when it replaces */
     int fd;                /* of the file, or of what is written directly */
     packing format;
@@ -30,6 +32,7 @@ struct ganz_output {
     ZSTD_CStream *zstd;
     uint64_t bytes; /* before compression */
     size_t used;
+    unsigned char last; /* byte that was written to a terminal */
     unsigned char buffer[BUFFER_BYTES];
     unsigned char packed[BUFFER_BYTES];
 };
@@ -150,6 +153,7 @@ ganz_status ganz_output_open(ganz_output **out, const char *path, ganz_error *er
     ganz_output *o = ganz_alloc(1, sizeof *o);
     if (!o) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
     o->fd = is_stdout ? STDOUT_FILENO : -1;
+    o->terminal = is_stdout && isatty(STDOUT_FILENO);
     o->file.fd = -1;
     o->name = ganz_strdup(is_stdout ? "standard output" : path);
     ganz_status status = o->name ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
@@ -160,6 +164,16 @@ ganz_status ganz_output_open(ganz_output **out, const char *path, ganz_error *er
     return status;
 }
 
+/* Words of a model and names of files may hold any character; a terminal takes some for orders. */
+static void copy_harmless(ganz_output *o, const unsigned char *from, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        const bool kept = from[i] == '\n' || from[i] == '\t';
+        o->buffer[o->used + i] = kept ? from[i] : ganz_harmless(o->last, from[i]);
+        o->last = from[i];
+    }
+}
+
 ganz_status ganz_output_write(ganz_output *o, const void *data, size_t bytes, ganz_error *err)
 {
     const unsigned char *from = data;
@@ -167,7 +181,8 @@ ganz_status ganz_output_write(ganz_output *o, const void *data, size_t bytes, ga
     while (bytes > 0) {
         const size_t room = BUFFER_BYTES - o->used;
         const size_t take = bytes < room ? bytes : room;
-        memcpy(o->buffer + o->used, from, take);
+        if (o->terminal) copy_harmless(o, from, take);
+        else memcpy(o->buffer + o->used, from, take);
         o->used += take;
         from += take;
         bytes -= take;

@@ -52,4 +52,12 @@ static inline int ganz_utf8_encode(int32_t code, char out[4])
     return 4;
 }
 
+/* A byte of UTF-8 as it may go to a terminal, after the byte before it: a control character becomes a question mark,
+ * upright (U+0000 to 1F, 7F) or turned over (U+0080 to 9F, of which the second byte is changed). */
+static inline unsigned char ganz_harmless(unsigned char before, unsigned char byte)
+{
+    if (byte < 0x20 || byte == 0x7F) return '?';
+    return before == 0xC2 && byte >= 0x80 && byte < 0xA0 ? 0xBF : byte;
+}
+
 #endif

@@ -47,18 +47,21 @@ size_t ganz_dtype_bytes(ganz_dtype dtype);     /* of one element */
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-typedef struct ganz_container ganz_container; /* immutable once open: threads may share it */
+/* Threads may share one that they only ganz_container_read from. */
+typedef struct ganz_container ganz_container;
 
 typedef struct ganz_entry {
     const char *name;
     ganz_dtype dtype;
     int rank;
     int64_t dims[GANZ_CONTAINER_RANK]; /* (rank) */
-    const void *data;                  /* inside the mapping; never NULL, even when bytes is 0 */
+    uint64_t begin;                    /* of its bytes, behind the header */
     size_t bytes;
+    const void *data; /* of a file: NULL before ganz_container_check has read it; of a block always there */
 } ganz_entry;
 
-/* Maps a file and checks all of its header before anything of it is used, against its checksum too if it has one. */
+/* Reads and checks all of the header of a file, against its checksum too if it has one. Nothing is mapped: a file that
+ * is cut short or overwritten later, or a disk that fails, is told in a sentence. */
 ganz_status ganz_container_open(ganz_container **container, const char *path, ganz_error *err);
 /* The same over a block that outlives the container; `name` is for messages. */
 ganz_status ganz_container_parse(ganz_container **container, const void *data, size_t bytes, const char *name,
@@ -76,14 +79,13 @@ const ganz_entry *ganz_container_find(const ganz_container *container, const cha
 ganz_status ganz_container_get(const ganz_container *container, const char *name, ganz_dtype dtype, int rank,
                                const int64_t *dims, const ganz_entry **entry, ganz_error *err);
 
-/* Numbers of a tensor from the file itself and not from the mapping, which is no longer what was checked when someone
- * writes into the file, and no longer there when it is cut short. From a block of the caller they are copied. The
- * second reads and sums up the whole tensor and compares it with its checksum, if there is one; `data` may be NULL. */
+/* Numbers of a tensor into the caller's memory. The second reads and sums up the whole tensor and compares it with its
+ * checksum, if there is one; `data` may be NULL. */
 ganz_status ganz_container_read(const ganz_container *container, const ganz_entry *entry, uint64_t offset, void *data,
                                 size_t bytes, ganz_error *err);
 ganz_status ganz_container_load(const ganz_container *container, const ganz_entry *entry, void *data, ganz_error *err);
 
-/* Says that a tensor has been read for the last time: of a mapped file its pages need not stay in memory. */
+/* Gives up the data of a tensor of a file; ganz_container_check reads it again. */
 void ganz_container_forget(const ganz_container *container, const ganz_entry *entry);
 
 /* Metadata. The first gives NULL when the key is missing; the others refuse that, and text that is not such
@@ -95,8 +97,8 @@ ganz_status ganz_container_get_int(const ganz_container *container, const char *
                                    int64_t *value, ganz_error *err);
 ganz_status ganz_container_get_real(const ganz_container *container, const char *key, double *value, ganz_error *err);
 
-/* Compares a tensor that is about to be read with the checksum that the writer left: all tensors of a file have one, or
- * (in a file of another program) none has, and then there is nothing to compare. */
+/* Reads a tensor (entry->data is there afterwards) and compares it with the checksum that the writer left: all tensors
+ * of a file have one, or (in a file of another program) none has, and then there is nothing to compare. */
 bool ganz_container_summed(const ganz_container *container);
 ganz_status ganz_container_check(const ganz_container *container, const ganz_entry *entry, ganz_error *err);
 /* The same of all tensors; a file without checksums is refused. */

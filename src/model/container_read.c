@@ -13,18 +13,29 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data is used as it lies in the file");
 
-enum { PIECE_BYTES = 1 << 18 }; /* read at a time, where a tensor is summed up */
+enum {
+    PIECE_BYTES = 1 << 18, /* read at a time, where a tensor is summed up */
+    SPARE_BYTES = 1 << 12  /* smaller tensors have memory of their own */
+};
 
 typedef struct pair {
     const char *key, *text;
 } pair;
 
+/* Memory that one tensor after another is read into: used memory comes without page faults. */
+typedef struct spare {
+    void *memory;
+    size_t bytes;
+    const ganz_entry *user; /* NULL: free */
+} spare;
+
 struct ganz_container {
-    ganz_map map; /* empty when over a block of the caller */
-    int fd;       /* of the mapped file; else -1 */
-    char *name;   /* of the file */
-    const unsigned char *data;
+    int fd;                    /* -1: over a block of the caller */
+    char *name;                /* of the file */
+    uint64_t data_begin;       /* behind the header */
+    const unsigned char *data; /* of a block; else NULL */
     size_t data_bytes;
+    spare *spare;               /* (1) */
     ganz_entry *entries;        /* (count), in the order of their data */
     const ganz_entry **by_name; /* (count), sorted */
     int count;
@@ -121,7 +132,8 @@ static ganz_status place_tensor(const ganz_container *c, const int64_t offsets[2
     if (begin < 0 || end < begin || (uint64_t)end > c->data_bytes)
         return bad_tensor(c, e->name, "its data lie outside the file, which may be cut short", err);
     if ((uint64_t)(end - begin) != e->bytes) return bad_tensor(c, e->name, "data_offsets do not fit the shape", err);
-    e->data = c->data + begin;
+    e->begin = (uint64_t)begin;
+    if (c->data) e->data = c->data + begin;
     return GANZ_OK;
 }
 
@@ -227,22 +239,22 @@ static ganz_status read_metadata(ganz_container *c, ganz_json_reader *r, ganz_er
 static int order_by_data(const void *left, const void *right)
 {
     const ganz_entry *const a = left, *const b = right;
-    if (a->data != b->data) return (const char *)a->data < (const char *)b->data ? -1 : 1;
+    if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
     return (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
 /* One block without gap or overlap: then no two tensors share a byte and no byte is out of sight. */
 static ganz_status check_cover(const ganz_container *c, ganz_error *err)
 {
-    const unsigned char *at = c->data;
+    uint64_t at = 0;
     for (int i = 0; i < c->count; i++) {
         const ganz_entry *const e = &c->entries[i];
-        if (e->data != at) return bad_tensor(c, e->name, "a gap or an overlap before its data", err);
+        if (e->begin != at) return bad_tensor(c, e->name, "a gap or an overlap before its data", err);
         at += e->bytes;
     }
-    if (at != c->data + c->data_bytes)
+    if (at != c->data_bytes)
         return ganz_fail(err, GANZ_EFORMAT, "%s: %zu bytes behind the last tensor", c->name,
-                         (size_t)(c->data + c->data_bytes - at));
+                         c->data_bytes - (size_t)at);
     return GANZ_OK;
 }
 
@@ -292,48 +304,71 @@ static ganz_status read_header(ganz_container *c, const char *text, size_t bytes
     return index_names(c, err);
 }
 
-static ganz_status read_file(ganz_container *c, const unsigned char *file, size_t bytes, ganz_error *err)
+/* The number of bytes of the header, which is the first of the file. */
+static ganz_status header_bytes_of(ganz_container *c, const unsigned char first[8], size_t file_bytes, size_t *bytes,
+                                   ganz_error *err)
 {
-    ganz_reader r = ganz_reader_over(file, bytes);
-    const uint64_t header_bytes = ganz_read_u64(&r);
+    ganz_reader r = ganz_reader_over(first, file_bytes < 8 ? file_bytes : 8);
+    const uint64_t count = ganz_read_u64(&r);
     if (r.failed) return ganz_fail(err, GANZ_EFORMAT, "%s: too short for a safetensors file", c->name);
-    if (header_bytes > GANZ_CONTAINER_HEADER || header_bytes > bytes - 8)
+    if (count > GANZ_CONTAINER_HEADER || count > file_bytes - 8)
         return ganz_fail(err, GANZ_EFORMAT, "%s: not a safetensors file, or cut short", c->name);
-    if (header_bytes == 0) return ganz_fail(err, GANZ_EFORMAT, "%s: the header is empty", c->name);
-    c->data = file + 8 + header_bytes;
-    c->data_bytes = bytes - 8 - (size_t)header_bytes;
-    return read_header(c, (const char *)file + 8, (size_t)header_bytes, err);
+    if (count == 0) return ganz_fail(err, GANZ_EFORMAT, "%s: the header is empty", c->name);
+    *bytes = (size_t)count;
+    c->data_begin = 8 + count;
+    c->data_bytes = file_bytes - 8 - (size_t)count;
+    return GANZ_OK;
+}
+
+static ganz_status read_block(ganz_container *c, const unsigned char *block, size_t bytes, ganz_error *err)
+{
+    size_t header = 0;
+    GANZ_TRY(header_bytes_of(c, block, bytes, &header, err));
+    c->data = block + c->data_begin;
+    return read_header(c, (const char *)block + 8, header, err);
+}
+
+static ganz_status read_file(ganz_container *c, uint64_t file_bytes, ganz_error *err)
+{
+    unsigned char first[8] = {0};
+    size_t bytes = 0;
+    GANZ_TRY(ganz_file_read(c->fd, c->name, 0, first, file_bytes < 8 ? (size_t)file_bytes : 8, err));
+    GANZ_TRY(header_bytes_of(c, first, (size_t)file_bytes, &bytes, err));
+    char *const header = ganz_alloc(bytes, 1);
+    if (!header) return no_memory(c, err);
+    ganz_status status = ganz_file_read(c->fd, c->name, 8, header, bytes, err);
+    if (status == GANZ_OK) status = read_header(c, header, bytes, err);
+    ganz_free(header);
+    return status;
+}
+
+/* Without anything in it. The caller ends it in any case. */
+static ganz_status start(ganz_container **container, const char *name, ganz_error *err)
+{
+    ganz_container *const c = *container = ganz_alloc(1, sizeof *c);
+    if (c) c->fd = -1;
+    if (c) c->spare = ganz_alloc(1, sizeof *c->spare);
+    if (c) c->name = ganz_strdup(name);
+    return c && c->spare && c->name ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", name);
 }
 
 ganz_status ganz_container_parse(ganz_container **container, const void *data, size_t bytes, const char *name,
                                  ganz_error *err)
 {
-    *container = NULL;
-    ganz_container *c = ganz_alloc(1, sizeof *c);
-    if (c) c->name = ganz_strdup(name);
-    if (c) c->fd = -1;
-    ganz_status status = c && c->name ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", name);
-    if (status == GANZ_OK) status = read_file(c, data, bytes, err);
-    if (status != GANZ_OK) ganz_container_close(&c);
-    *container = c;
+    ganz_status status = start(container, name, err);
+    if (status == GANZ_OK) status = read_block(*container, data, bytes, err);
+    if (status != GANZ_OK) ganz_container_close(container);
     return status;
 }
 
 ganz_status ganz_container_open(ganz_container **container, const char *path, ganz_error *err)
 {
-    *container = NULL;
-    ganz_map map = {0};
-    int fd;
-    GANZ_TRY(ganz_file_open(&fd, path, err));
-    ganz_status status = ganz_map_descriptor(&map, fd, path, err);
-    if (status == GANZ_OK) status = ganz_container_parse(container, map.data, map.bytes, path, err);
-    if (status == GANZ_OK) {
-        (*container)->map = map;
-        (*container)->fd = fd;
-        return GANZ_OK;
-    }
-    ganz_map_close(&map);
-    ganz_file_close(&fd);
+    uint64_t bytes = 0;
+    ganz_status status = start(container, path, err);
+    if (status == GANZ_OK) status = ganz_file_open(&(*container)->fd, path, err);
+    if (status == GANZ_OK) status = ganz_file_size((*container)->fd, path, &bytes, err);
+    if (status == GANZ_OK) status = read_file(*container, bytes, err);
+    if (status != GANZ_OK) ganz_container_close(container);
     return status;
 }
 
@@ -342,12 +377,14 @@ void ganz_container_close(ganz_container **it)
     ganz_container *const c = *it;
     *it = NULL;
     if (!c) return;
+    for (int i = 0; i < c->count; i++) ganz_container_forget(c, &c->entries[i]);
+    if (c->spare) ganz_free(c->spare->memory);
+    ganz_free(c->spare);
     ganz_free(c->pairs);
     ganz_free(c->texts);
     ganz_free(c->by_name);
     ganz_free(c->entries);
     ganz_free(c->name);
-    ganz_map_close(&c->map);
     ganz_file_close(&c->fd);
     ganz_free(c);
 }
@@ -412,16 +449,42 @@ ganz_status ganz_container_get(const ganz_container *c, const char *name, ganz_d
         print_shape(expected, sizeof expected, rank, dims);
         return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s has shape %s, expected %s", c->name, name, found, expected);
     }
-    if ((uintptr_t)e->data % ganz_dtype_bytes(dtype) != 0)
+    const uintptr_t place = c->data ? (uintptr_t)e->data : (uintptr_t)(c->data_begin + e->begin);
+    if (place % ganz_dtype_bytes(dtype) != 0)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: tensor %s does not begin at a multiple of %zu bytes", c->name,
                          name, ganz_dtype_bytes(dtype));
     *entry = e;
     return GANZ_OK;
 }
 
+/* The entries of a container are const to others only. */
+static ganz_entry *own_entry(const ganz_container *c, const ganz_entry *e) { return &c->entries[e - c->entries]; }
+
+static void give_back(const ganz_container *c, const ganz_entry *e, void *memory)
+{
+    if (c->spare->user == e) c->spare->user = NULL;
+    else ganz_free(memory);
+}
+
 void ganz_container_forget(const ganz_container *c, const ganz_entry *e)
 {
-    if (c->map.data) ganz_map_forget(e->data, e->bytes); /* a block of the caller is left alone */
+    if (c->data || !e->data) return; /* a block of the caller is left alone */
+    give_back(c, e, (void *)(uintptr_t)e->data);
+    own_entry(c, e)->data = NULL;
+}
+
+/* Memory for a tensor: the spare one, which grows to the largest tensor, or else its own. */
+static void *take_memory(const ganz_container *c, const ganz_entry *e)
+{
+    spare *const s = c->spare;
+    if (s->user || e->bytes < SPARE_BYTES) return ganz_alloc_aligned(e->bytes);
+    if (e->bytes > s->bytes) {
+        ganz_free(s->memory);
+        s->memory = ganz_alloc_aligned(e->bytes);
+        s->bytes = s->memory ? e->bytes : 0;
+    }
+    if (s->memory) s->user = e;
+    return s->memory;
 }
 
 bool ganz_container_summed(const ganz_container *c) { return c->summed; }
@@ -437,29 +500,12 @@ static ganz_status compare_with(const ganz_container *c, const ganz_entry *e, ui
     return bad_tensor(c, e->name, "its data is damaged (the checksum differs)", err);
 }
 
-static ganz_status compare_sum(const ganz_container *c, const ganz_entry *e, ganz_error *err)
-{
-    return compare_with(c, e, ganz_checksum(e->data, e->bytes), err);
-}
-
-ganz_status ganz_container_check(const ganz_container *c, const ganz_entry *e, ganz_error *err)
-{
-    return c->summed ? compare_sum(c, e, err) : GANZ_OK;
-}
-
-ganz_status ganz_container_verify(const ganz_container *c, ganz_error *err)
-{
-    for (int i = 0; i < c->count; i++) GANZ_TRY(compare_sum(c, &c->entries[i], err));
-    return GANZ_OK;
-}
-
 ganz_status ganz_container_read(const ganz_container *c, const ganz_entry *e, uint64_t offset, void *data, size_t bytes,
                                 ganz_error *err)
 {
     GANZ_ASSERT(offset <= e->bytes && bytes <= e->bytes - offset);
-    const unsigned char *const from = (const unsigned char *)e->data + offset;
-    if (c->fd >= 0) return ganz_file_read(c->fd, c->name, (uint64_t)(from - c->map.data), data, bytes, err);
-    memcpy(data, from, bytes);
+    if (!c->data) return ganz_file_read(c->fd, c->name, c->data_begin + e->begin + offset, data, bytes, err);
+    memcpy(data, (const unsigned char *)e->data + offset, bytes);
     return GANZ_OK;
 }
 
@@ -487,6 +533,32 @@ ganz_status ganz_container_load(const ganz_container *c, const ganz_entry *e, vo
     if (status == GANZ_OK && c->summed) status = compare_with(c, e, XXH3_64bits_digest(hash), err);
     XXH3_freeState(hash);
     return status;
+}
+
+static ganz_status compare_block(const ganz_container *c, const ganz_entry *e, ganz_error *err)
+{
+    return compare_with(c, e, ganz_checksum(e->data, e->bytes), err);
+}
+
+ganz_status ganz_container_check(const ganz_container *c, const ganz_entry *e, ganz_error *err)
+{
+    if (c->data) return c->summed ? compare_block(c, e, err) : GANZ_OK;
+    if (e->data) return GANZ_OK;
+    void *const memory = take_memory(c, e);
+    if (!memory) return no_memory(c, err);
+    const ganz_status status = ganz_container_load(c, e, memory, err);
+    if (status == GANZ_OK) own_entry(c, e)->data = memory;
+    else give_back(c, e, memory);
+    return status;
+}
+
+ganz_status ganz_container_verify(const ganz_container *c, ganz_error *err)
+{
+    for (int i = 0; i < c->count; i++) {
+        if (!c->summed) return compare_with(c, &c->entries[i], 0, err); /* says that there is no checksum */
+        GANZ_TRY(c->data ? compare_block(c, &c->entries[i], err) : ganz_container_load(c, &c->entries[i], NULL, err));
+    }
+    return GANZ_OK;
 }
 
 /* ---- metadata ----------------------------------------------------------------------------------- */

@@ -232,7 +232,6 @@ ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *n
 typedef struct reading {
     const ganz_container *file;
     const ganz_net *net;
-    bool forget;   /* what has been packed need not stay in memory */
     real *room;    /* for the scales of a weight */
     int8_t *plain; /* for the codes of a weight that lie two in a byte */
 } reading;
@@ -280,7 +279,7 @@ static ganz_status get_codes(const reading *r, const ganz_param *p, int bits, co
         widen_rows(p, e->data, r->plain);
         *codes = r->plain;
     }
-    if (r->forget && e->dtype == GANZ_DTYPE_U8) ganz_map_forget(e->data, e->bytes);
+    if (e->dtype == GANZ_DTYPE_U8) ganz_container_forget(r->file, e);
     const int largest = largest_code(*codes, ganz_param_count(p)), p_max = ganz_code_max(bits, true);
     if (largest <= p_max) return GANZ_OK;
     return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s holds codes of magnitude %d, with %d bits %d is the most",
@@ -309,7 +308,7 @@ static ganz_status read_site(const reading *r, const ganz_site *site, ganz_weigh
     GANZ_TRY(get_scales(r->file, weight, count, &scales, err));
     for (int i = 0; i < count; i++) r->room[i] = (real)scales[i];
     ganz_weights_pack(w, site, codes, r->room);
-    if (r->forget && codes != r->plain) ganz_map_forget(codes, ganz_param_count(weight));
+    if (codes != r->plain) ganz_container_forget(r->file, ganz_container_find(r->file, weight->name));
     return ganz_site_codes_bias(site) ? read_bias(r, site, w, err) : GANZ_OK;
 }
 
@@ -324,11 +323,10 @@ static size_t largest_halved(const ganz_net *net)
     return most;
 }
 
-static ganz_status read_sites(const ganz_container *file, const ganz_net *net, ganz_weights *w, bool forget,
-                              ganz_error *err)
+static ganz_status read_sites(const ganz_container *file, const ganz_net *net, ganz_weights *w, ganz_error *err)
 {
     const size_t most = largest_halved(net);
-    const reading r = {file, net, forget, ganz_alloc((size_t)net->rows, sizeof *r.room), ganz_alloc(most + 1, 1)};
+    const reading r = {file, net, ganz_alloc((size_t)net->rows, sizeof *r.room), ganz_alloc(most + 1, 1)};
     ganz_status status = r.room && r.plain ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for reading codes");
     for (int i = 0; status == GANZ_OK && i < net->sites; i++)
         if (net->site[i].rule.integer) status = read_site(&r, &net->site[i], w, err);
@@ -348,11 +346,11 @@ static ganz_status read_values(const ganz_container *file, const ganz_param *p, 
                          ganz_container_name(file), name);
     const float *const values = e->data;
     for (size_t i = 0; i < ganz_param_count(p); i++) to[i] = (real)values[i];
+    ganz_container_forget(file, e);
     return GANZ_OK;
 }
 
-ganz_status ganz_model_read_codes(const ganz_container *file, const ganz_net *net, ganz_weights *w, bool forget,
-                                  ganz_error *err)
+ganz_status ganz_model_read_codes(const ganz_container *file, const ganz_net *net, ganz_weights *w, ganz_error *err)
 {
     for (int i = 0; i < net->params.count; i++) {
         const ganz_param *const p = &net->params.list[i];
@@ -364,5 +362,5 @@ ganz_status ganz_model_read_codes(const ganz_container *file, const ganz_net *ne
     }
     const int table = net->embedding;
     if (net->scheme.float_lookup) GANZ_TRY(read_values(file, &net->params.list[table], lookup, w->value[table], err));
-    return read_sites(file, net, w, forget, err);
+    return read_sites(file, net, w, err);
 }

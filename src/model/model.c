@@ -356,7 +356,7 @@ ganz_status ganz_model_read_params(const ganz_container *file, const ganz_net *n
                              ganz_container_name(file), p->name);
         const float *const values = e->data;
         for (size_t j = 0; j < count; j++) block[p->offset + j] = values[j];
-        ganz_container_forget(file, e); /* else the file counts twice */
+        ganz_container_forget(file, e); /* else all of the file is in memory */
     }
     return GANZ_OK;
 }
@@ -395,16 +395,16 @@ static ganz_status read_floats(ganz_model *m, const ganz_container *file, ganz_e
     return ganz_weights_refresh(&m->weights, &m->net, err);
 }
 
-static ganz_status read_integers(ganz_model *m, const ganz_container *file, bool mapped, ganz_error *err)
+static ganz_status read_integers(ganz_model *m, const ganz_container *file, ganz_error *err)
 {
     ganz_net_set_scheme(&m->net, &m->info.scheme);
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_CODES, GANZ_INPUTS_CODES);
     GANZ_TRY(ganz_model_check_codes(file, &m->net, err));
     GANZ_TRY(ganz_weights_open_codes(&m->weights, &m->net, m->be, err));
-    return ganz_model_read_codes(file, &m->net, &m->weights, mapped, err);
+    return ganz_model_read_codes(file, &m->net, &m->weights, err);
 }
 
-static ganz_status read_model(ganz_model *m, const ganz_container *file, bool mapped, ganz_error *err)
+static ganz_status read_model(ganz_model *m, const ganz_container *file, ganz_error *err)
 {
     ganz_model_info info;
     GANZ_TRY(ganz_model_read_info(file, &info, err));
@@ -414,16 +414,16 @@ static ganz_status read_model(ganz_model *m, const ganz_container *file, bool ma
     info.config.max_positions = 2 * info.config.max_positions + 50;
     GANZ_TRY(ganz_net_open(&m->net, &info.config, err));
     GANZ_TRY(ganz_cpu_backend_open(&m->be, 1, err));
-    GANZ_TRY(m->info.integer ? read_integers(m, file, mapped, err) : read_floats(m, file, err));
+    GANZ_TRY(m->info.integer ? read_integers(m, file, err) : read_floats(m, file, err));
     return m->be->sync(m->be, err);
 }
 
 /* Ends the container, which is not needed once all is copied. */
-static ganz_status open_model(ganz_model **model, ganz_container *file, bool mapped, ganz_error *err)
+static ganz_status open_model(ganz_model **model, ganz_container *file, ganz_error *err)
 {
     ganz_model *m = ganz_alloc(1, sizeof *m);
     ganz_status status = m ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", ganz_container_name(file));
-    if (m) status = read_model(m, file, mapped, err);
+    if (m) status = read_model(m, file, err);
     ganz_container_close(&file);
     if (status != GANZ_OK) ganz_model_close(&m);
     *model = m;
@@ -436,7 +436,7 @@ ganz_status ganz_model_open(ganz_model **model, const char *path, ganz_error *er
     *model = NULL;
     ganz_container *file;
     GANZ_TRY(ganz_container_open(&file, path, err));
-    return open_model(model, file, true, err);
+    return open_model(model, file, err);
 }
 
 ganz_status ganz_model_parse(ganz_model **model, const void *data, size_t bytes, const char *name, ganz_error *err)
@@ -445,7 +445,7 @@ ganz_status ganz_model_parse(ganz_model **model, const void *data, size_t bytes,
     *model = NULL;
     ganz_container *file;
     GANZ_TRY(ganz_container_parse(&file, data, bytes, name, err));
-    return open_model(model, file, false, err);
+    return open_model(model, file, err);
 }
 
 void ganz_model_close(ganz_model **model)

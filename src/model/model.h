@@ -92,10 +92,9 @@ ganz_status ganz_model_check_params(const ganz_container *file, const ganz_net *
 /* Copies them into a block in ordinary memory; refuses NaN and infinity. Scales are left as they are. */
 ganz_status ganz_model_read_params(const ganz_container *file, const ganz_net *net, real *block, ganz_error *err);
 
-/* The same for integer models: codes within their range, positive scales. Packs the weights as it goes; `forget`: the
- * file is mapped, and what has been packed need not stay in memory. */
+/* The same for integer models: codes within their range, positive scales. Packs the weights as it goes. */
 ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *net, ganz_error *err);
-ganz_status ganz_model_read_codes(const ganz_container *file, const ganz_net *net, ganz_weights *weights, bool forget,
+ganz_status ganz_model_read_codes(const ganz_container *file, const ganz_net *net, ganz_weights *weights,
                                   ganz_error *err);
 
 /* A parameter in a file: its rank, and its dimensions. */

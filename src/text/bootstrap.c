@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/surroundings.h"
 #include "base/rng.h"
 #include "text/metric.h"
 
@@ -68,6 +69,7 @@ static void fill_interval(double *samples, int count, ganz_resampled *result)
 ganz_status ganz_bootstrap(ganz_scorer *const *systems, int count, int resamples, uint64_t seed,
                            ganz_resampled *results, ganz_error *err)
 {
+    GANZ_PLAIN_NUMBERS;
     GANZ_TRY(check(systems, count, resamples, err));
     const size_t rows = (size_t)resamples, segments = systems[0]->segments;
     size_t total;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/surroundings.h"
 #include "ganz/score.h"
 #include "text/metric.h"
 
@@ -81,6 +82,7 @@ ganz_score ganz_score_of(const ganz_score_settings *settings, const int64_t *cou
 
 ganz_score ganz_scorer_score(const ganz_scorer *s)
 {
+    GANZ_PLAIN_NUMBERS;
     int64_t sums[GANZ_CHRF_COUNTS] = {0}; /* the wider of the two */
     for (size_t i = 0; i < s->segments; i++)
         for (int k = 0; k < s->width; k++) sums[k] += s->counts[i * (size_t)s->width + (size_t)k];

@@ -79,15 +79,18 @@ static ganz_status write_block(ganz_writer *writer, const ganz_weights *w, const
     return status;
 }
 
-static ganz_status read_block(const ganz_weights *w, const ganz_entry *entry, real *block, ganz_error *err)
+static ganz_status read_block(const ganz_container *file, const ganz_entry *entry, const ganz_weights *w, real *block,
+                              ganz_error *err)
 {
     const size_t count = entry->bytes / sizeof(float);
+    GANZ_TRY(ganz_container_check(file, entry, err));
     real *const values = ganz_alloc(count, sizeof *values);
     if (!values) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a checkpoint");
     const float *const from = entry->data;
     for (size_t i = 0; i < count; i++) values[i] = from[i];
     w->be->upload(w->be, block, values, count * sizeof *values);
     ganz_free(values);
+    ganz_container_forget(file, entry);
     return GANZ_OK;
 }
 
@@ -284,8 +287,7 @@ ganz_status ganz_checkpoint_slots(const ganz_container *file, const ganz_weights
     *found = e && e->dtype == GANZ_DTYPE_F32 && e->bytes == optim->slot_count * sizeof(float) && made_by &&
              (strcmp(made_by, "adam") == 0) == optim->adam;
     if (!*found) return GANZ_OK;
-    GANZ_TRY(ganz_container_check(file, e, err));
-    return read_block(weights, e, optim->slots, err);
+    return read_block(file, e, weights, optim->slots, err);
 }
 
 /* Settings that decide the shape of a run are the same from its first step to its last. */
@@ -394,11 +396,12 @@ static ganz_status check_all(const ganz_container *file, const ganz_run_parts *p
     return ganz_container_verify(file, err);
 }
 
-static ganz_status restore_scales(const ganz_run_parts *p, const extras *found, ganz_error *err)
+static ganz_status restore_scales(const ganz_container *file, const ganz_run_parts *p, const extras *found,
+                                  ganz_error *err)
 {
-    GANZ_TRY(read_block(p->weights, found->z, (real *)(uintptr_t)z_of(p), err));
-    GANZ_TRY(read_block(p->weights, found->ranges, p->weights->largest, err));
-    return read_block(p->weights, found->scale_slots, p->scale_optim->slots, err);
+    GANZ_TRY(read_block(file, found->z, p->weights, (real *)(uintptr_t)z_of(p), err));
+    GANZ_TRY(read_block(file, found->ranges, p->weights, p->weights->largest, err));
+    return read_block(file, found->scale_slots, p->weights, p->scale_optim->slots, err);
 }
 
 static ganz_status restore(const ganz_container *file, const ganz_run_parts *p, const extras *found, ganz_error *err)
@@ -411,10 +414,10 @@ static ganz_status restore(const ganz_container *file, const ganz_run_parts *p, 
     ganz_status status;
     GANZ_CHECK(ganz_model_read_params(file, p->net, params, err));
     w->be->upload(w->be, w->master, params, count * sizeof *params);
-    GANZ_CHECK(read_block(w, found->slots, p->optim->slots, err));
-    if (found->z) GANZ_CHECK(restore_scales(p, found, err));
-    if (found->lines) memcpy(p->best_lines, found->lines->data, found->lines->bytes);
-    if (found->average) GANZ_CHECK(read_block(w, found->average, p->average, err));
+    GANZ_CHECK(read_block(file, found->slots, w, p->optim->slots, err));
+    if (found->z) GANZ_CHECK(restore_scales(file, p, found, err));
+    if (found->lines) GANZ_CHECK(ganz_container_load(file, found->lines, p->best_lines, err));
+    if (found->average) GANZ_CHECK(read_block(file, found->average, w, p->average, err));
     else if (p->average)
         w->be->copy(w->be, p->average, w->master, count * sizeof *params); /* the average begins here */
     status = w->be->sync(w->be, err);

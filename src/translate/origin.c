@@ -9,12 +9,18 @@ enum { MODEL_BYTES = 4 << 20 };
 
 static ganz_status model_sum(const char *path, uint64_t *sum, ganz_error *err)
 {
-    ganz_map map;
-    GANZ_TRY(ganz_map_open(&map, path, err));
-    *sum = ganz_checksum(map.data, map.bytes < MODEL_BYTES ? map.bytes : MODEL_BYTES) ^
-           map.bytes; /* its head has all sums */
-    ganz_map_close(&map);
-    return GANZ_OK;
+    int fd;
+    GANZ_TRY(ganz_file_open(&fd, path, err));
+    uint64_t bytes = 0;
+    ganz_status status = ganz_file_size(fd, path, &bytes, err);
+    const size_t count = bytes < MODEL_BYTES ? (size_t)bytes : MODEL_BYTES;
+    void *const data = ganz_alloc(count, 1);
+    if (!data) status = ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
+    if (status == GANZ_OK) status = ganz_file_read(fd, path, 0, data, count, err);
+    if (status == GANZ_OK) *sum = ganz_checksum(data, count) ^ bytes; /* its head has all sums */
+    ganz_free(data);
+    ganz_file_close(&fd);
+    return status;
 }
 
 static uint64_t text_sum(const char *text) { return text ? ganz_checksum(text, strlen(text)) : 0; }

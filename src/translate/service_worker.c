@@ -2,6 +2,7 @@
  * fails, requests are tried by themselves, so that nobody fails for another's line. */
 #include <string.h>
 
+#include "base/surroundings.h"
 #include "translate/service_parts.h"
 #include "translate/translator.h"
 
@@ -172,6 +173,7 @@ static bool work_once(ganz_service_worker *w, ganz_request **done)
 
 void *ganz_service_work(void *worker)
 {
+    GANZ_PLAIN_NUMBERS; /* a thread begins with the arithmetic of the one that made it */
     ganz_service_worker *const w = worker;
     ganz_service *const s = w->service;
     ganz_request *done = NULL;
