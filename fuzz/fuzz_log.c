@@ -1,0 +1,40 @@
+/* Any bytes as log.tsv and steps.tsv, the first byte says how many events are kept: the log is refused, or goes on
+ * behind so many whole lines, can be read and drawn. */
+#define _GNU_SOURCE /* memfd_create */
+#include <string.h>
+
+#include "memory_file.h"
+#include "train/history.h"
+#include "train/log.h"
+
+static void go_on(const char *path, int64_t keep)
+{
+    ganz_log log;
+    ganz_log_record *records;
+    int before, after;
+    if (ganz_log_open(&log, path, keep, NULL) != GANZ_OK) return;
+    FUZZ_EXPECT(log.lines <= keep);
+    FUZZ_EXPECT(ganz_log_read(path, &records, &before, NULL) == GANZ_OK);
+    free(records);
+    FUZZ_EXPECT(before == log.lines);
+    ganz_log_record next = ganz_log_blank();
+    next.step = 7;
+    FUZZ_EXPECT(ganz_log_add(&log, &next, "a note", NULL) == GANZ_OK);
+    FUZZ_EXPECT(ganz_log_read(path, &records, &after, NULL) == GANZ_OK);
+    FUZZ_EXPECT(after == before + 1 && records[before].step == 7);
+    free(records);
+    ganz_log_close(&log);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const int64_t keep = size > 0 ? data[0] : 0;
+    memory_file log = memory_file_open(data + (size > 0), size - (size > 0));
+    (void)ganz_log_plot(log.path, "/dev/null", "any", keep & 1, NULL);
+    go_on(log.path, keep);
+    memory_file_close(&log);
+    memory_file steps = memory_file_open(data + (size > 0), size - (size > 0));
+    (void)ganz_history_keep(steps.path, keep + 1, NULL);
+    memory_file_close(&steps);
+    return 0;
+}
