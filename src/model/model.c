@@ -255,24 +255,25 @@ ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config 
 
 /* A container begins with the length of a header, which begins with a brace; a text vocabulary has no such bytes, a
  * SentencePiece model has a quite different length there. */
-static bool is_container(const ganz_map *map)
+static bool is_container(const char *path)
 {
-    uint64_t bytes = 0;
-    if (map->bytes < 9 || map->data[8] != '{') return false;
-    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | map->data[i];
-    return bytes < map->bytes;
+    unsigned char head[9];
+    uint64_t file_bytes, header = 0;
+    int fd;
+    if (ganz_file_open(&fd, path, NULL) != GANZ_OK) return false;
+    const bool read = ganz_file_size(fd, path, &file_bytes, NULL) == GANZ_OK && file_bytes >= sizeof head &&
+                      ganz_file_read(fd, path, 0, head, sizeof head, NULL) == GANZ_OK;
+    ganz_file_close(&fd);
+    for (int i = 7; read && i >= 0; i--) header = header << 8 | head[i];
+    return read && head[8] == '{' && header < file_bytes;
 }
 
 ganz_status ganz_vocab_open_any(ganz_vocab **vocab, const char *path, ganz_error *err)
 {
-    ganz_map map;
     ganz_container *file;
     ganz_model_info info;
     *vocab = NULL;
-    if (strcmp(path, "-") == 0 || ganz_map_open(&map, path, NULL) != GANZ_OK) return ganz_vocab_open(vocab, path, err);
-    const bool container = is_container(&map);
-    ganz_map_close(&map);
-    if (!container) return ganz_vocab_open(vocab, path, err);
+    if (strcmp(path, "-") == 0 || !is_container(path)) return ganz_vocab_open(vocab, path, err);
     GANZ_TRY(ganz_container_open(&file, path, err));
     ganz_status status = ganz_model_read_info(file, &info, err);
     if (status == GANZ_OK) status = ganz_model_read_vocab(file, &info.config, vocab, err);
