@@ -37,7 +37,7 @@ set(GANZ_KERNEL_NEON kernel/i8_dot_neon.c kernel/i8_neon.c kernel/rows_neon.c)
 set(GANZ_BACKEND
   backend/cpu_activation.c backend/cpu_attention.c backend/cpu_attention_grad.c backend/cpu_backend.c
   backend/cpu_blas.c backend/cpu_linear.c backend/cpu_loss.c backend/cpu_optim.c backend/cpu_quantize.c
-  backend/cpu_rows.c backend/device.c)
+  backend/cpu_recurrence.c backend/cpu_rows.c backend/device.c)
 set(GANZ_BACKEND_FLOAT # integers beside float rows: not part of the library in double
   backend/cpu_codes.c backend/cpu_codes_attention.c backend/cpu_topk.c)
 set(GANZ_BACKEND_CUDA
@@ -48,7 +48,7 @@ set(GANZ_BACKEND_NO_CUDA # stands in for it
   backend/cuda_none.c)
 set(GANZ_NN
   nn/audit.c nn/config.c nn/freeze.c nn/instrument.c nn/keys.c nn/measure.c nn/net.c nn/net_build.c nn/op_attention.c
-  nn/op_linear.c nn/op_rows.c nn/op_site.c nn/pack_weights.c nn/param.c nn/scheme.c nn/tape.c nn/timing.c nn/trim.c
+  nn/op_linear.c nn/op_recurrence.c nn/op_rows.c nn/op_site.c nn/pack_weights.c nn/param.c nn/scheme.c nn/tape.c nn/timing.c nn/trim.c
   nn/weights.c)
 set(GANZ_MODEL
   model/config_file.c model/container_read.c model/container_write.c model/integer_file.c

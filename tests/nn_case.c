@@ -39,6 +39,12 @@ const char *nn_kind(int number, ganz_config *c)
         c->first_position = 1;
         c->timing = GANZ_TIMING_HALF;
         return "swish";
+    case NN_TRAINED_KINDS:
+        c->norm = GANZ_NORM_POST;
+        c->recurrent = c->logits_bias = c->no_target_space = true;
+        c->q_bias = c->k_bias = c->v_bias = c->o_bias = true;
+        return "ssru";
+    case NN_TRAINED_KINDS + 1: c->recurrent = true; return "ssru_pre";
     default: return NULL;
     }
 }

@@ -43,6 +43,7 @@ typedef struct nn_case {
 /* Networks of other kinds: switches of `config` set; its name, or NULL when there is no such number. Together they use
  * every switch, and every value of it, at least once. Kind 0 is Tensor2Tensor's. tests/golden/make_kinds.py has the
  * same list. */
+enum { NN_TRAINED_KINDS = 6 }; /* later ones do not train */
 const char *nn_kind(int number, ganz_config *config);
 
 /* Token ids are drawn from `seed` and the segment's number alone, so that a sentence is the same in any company.

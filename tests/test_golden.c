@@ -220,7 +220,7 @@ static int compare_kinds(const char *device, const char *precision)
     int code = 0;
     ganz_config config = shape;
     const char *name;
-    for (int kind = 0; config = shape, (name = nn_kind(kind, &config)); kind++)
+    for (int kind = 0; config = shape, kind < NN_TRAINED_KINDS && (name = nn_kind(kind, &config)); kind++)
         for (int fake = 0; fake < 2; fake++) code |= compare_kind(name, device, precision, &config, fake);
     return code;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "folder.h"
+#include "ganz/quantize.h"
 #include "model_parts.h"
 #include "nn_case.h"
 #include "tiny.h"
@@ -59,6 +60,37 @@ static void translate(const ganz_model *m, said *out)
         memcpy(out->ids[i], found[i].ids, (size_t)found[i].count * sizeof *found[i].ids);
     }
     ganz_decoder_close(&d);
+}
+
+/* Calibration makes integers of a network that does not train, and it links words. */
+static void recurrent_models_become_integers(void **state)
+{
+    (void)state;
+    ganz_calibration how;
+    ganz_calibration_defaults(&how);
+    FILE *const text = fopen("text", "w");
+    for (int i = 0; i < 12; i++) fprintf(text, "the cat sat on the mat, the dog %d\n", i);
+    fclose(text);
+    assert_string_equal(write_kind("m", NN_TRAINED_KINDS), "ssru");
+    how.source = "text";
+    ganz_model *m;
+    OK(ganz_calibrate("m", "int", &how, NULL, NULL));
+    OK(ganz_model_open(&m, "int", NULL));
+    assert_true(m->info.integer && m->info.config.recurrent);
+    int integers = 0;
+    for (int i = 0; i < m->net.sites; i++) integers += m->net.site[i].inputs == GANZ_INPUTS_CODES;
+    assert_int_equal(integers, m->net.sites);
+    ganz_translator *t;
+    ganz_translator_options o;
+    const ganz_result *r;
+    ganz_translator_defaults(&o);
+    o.alignment = true;
+    o.max_length = 12;
+    OK(ganz_translator_open(&t, m, &o, NULL));
+    OK(ganz_translate(t, &(ganz_line){.text = "the cat sat", .bytes = 11}, 1, &r, NULL));
+    assert_true(r[0].best[0].bytes == 0 || r[0].best[0].link_count > 0);
+    ganz_translator_close(&t);
+    ganz_model_close(&m);
 }
 
 static const char *version_of(const char *path, char version[8])
@@ -186,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(float_models_come_back),
         IN_FOLDER(integer_models_come_back),
+        IN_FOLDER(recurrent_models_become_integers),
         cmocka_unit_test(other_words_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -252,6 +252,18 @@ typedef struct ganz_update_call {
     int64_t step;                 /* Adam: from 1, for the bias correction */
 } ganz_update_call;
 
+/* Recurrent units, of each column for itself: c = s c' + (1 - s) value, s = 1 / (1 + e^-gate), and relu(c) is added.
+ * The state of row i is row first + i of `states`. The one before, c', is that of the row before, none at position 0;
+ * or, with lists, the last but one of its row's list, none where that has one. */
+typedef struct ganz_recur_call {
+    ganz_matrix value, gate; /* (rows, cols) REAL */
+    ganz_matrix states;      /* (more rows, cols) REAL */
+    int first;
+    const int32_t *positions;         /* (rows) */
+    const int32_t *list_begin, *list; /* (rows + 1), rows of states; NULL: rows are whole sentences, end to end */
+    ganz_matrix add;                  /* (rows, cols) REAL */
+} ganz_recur_call;
+
 /* Candidates of one beam step: of each row the `k` largest logits, and its log-sum-exp. Logits of -infinity (banned
  * words) add nothing to the sum and come last. */
 typedef struct ganz_topk_call {
@@ -309,6 +321,7 @@ struct ganz_backend {
     void (*adafactor)(ganz_backend *be, const ganz_update_call *c);
     void (*adam)(ganz_backend *be, const ganz_update_call *c);
     void (*topk)(ganz_backend *be, const ganz_topk_call *c);
+    void (*recur)(ganz_backend *be, const ganz_recur_call *c); /* NULL: not on this device */
     /* to = to * keep + from * (1 - keep) over a block: running averages of parameters */
     void (*average)(ganz_backend *be, real *to, const real *from, size_t count, double keep);
 

@@ -152,6 +152,7 @@ static const ganz_backend cpu_table = {
     .adafactor = ganz_cpu_adafactor,
     .adam = ganz_cpu_adam,
     .average = ganz_cpu_average,
+    .recur = ganz_cpu_recur,
 #ifndef GANZ_F64 /* the kernels are float */
     .topk = ganz_cpu_topk,
     .pack_bytes = ganz_cpu_pack_bytes,

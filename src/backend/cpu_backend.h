@@ -43,6 +43,7 @@ void ganz_cpu_norm_grad(ganz_backend *be, const ganz_norm_call *c);
 void ganz_cpu_loss(ganz_backend *be, const ganz_loss_call *c);
 /* cpu_topk.c */
 void ganz_cpu_topk(ganz_backend *be, const ganz_topk_call *c);
+void ganz_cpu_recur(ganz_backend *be, const ganz_recur_call *c);
 /* cpu_quantize.c */
 void ganz_cpu_quantize(ganz_backend *be, const ganz_quantize_call *c);
 void ganz_cpu_quantize_grad(ganz_backend *be, const ganz_quantize_call *c);

@@ -29,6 +29,13 @@ static inline int32_t code_of(float y, float low, float high)
 /* e^88 is the largest that exp gives, so x far below gives a tiny number and not -infinity / infinity. */
 static inline float swish_of(float x, float slope) { return x / (1.0f + ganz_exact_exp(x * -slope)); }
 
+/* The state of a recurrent unit: s was + (1 - s) value, s the sigmoid of its gate. */
+static inline float recur_of(float value, float gate, float was)
+{
+    const float keep = 1.0f / (1.0f + ganz_exact_exp(-gate));
+    return keep * was + (1.0f - keep) * value;
+}
+
 /* Phi(-|x|). */
 static inline float tail_of(float x)
 {

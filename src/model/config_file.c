@@ -49,6 +49,7 @@ static ganz_status write_switches(ganz_writer *w, const ganz_config *config, gan
     GANZ_TRY(write_flag(w, c.own_output, "output", "own", err));
     GANZ_TRY(write_flag(w, c.logits_bias, "logits_bias", "true", err));
     GANZ_TRY(write_flag(w, c.start_vector, "start", "vector", err));
+    GANZ_TRY(write_flag(w, c.recurrent, "decoder", "ssru", err));
     return write_flag(w, c.no_target_space, "target_space", "none", err);
 }
 
@@ -136,6 +137,7 @@ static ganz_status read_switches(const ganz_container *file, ganz_config *c, gan
     GANZ_TRY(read_switch(file, "output", "shared", "own", &c->own_output, err));
     GANZ_TRY(read_switch(file, "logits_bias", "false", "true", &c->logits_bias, err));
     GANZ_TRY(read_switch(file, "start", "zero", "vector", &c->start_vector, err));
+    GANZ_TRY(read_switch(file, "decoder", "attention", "ssru", &c->recurrent, err));
     c->norm = post ? GANZ_NORM_POST : GANZ_NORM_PRE;
     c->timing = half ? GANZ_TIMING_HALF : GANZ_TIMING_T2T;
     if (activation > 0) c->activation = (ganz_activation)(GANZ_ACTIVATION_RELU + activation);

@@ -63,7 +63,7 @@ static bool same_kind(const ganz_config *a, const ganz_config *b)
            a->timing == b->timing && a->first_position == b->first_position &&
            a->embedding_scale == b->embedding_scale && a->source_vocab == b->source_vocab &&
            a->own_output == b->own_output && a->logits_bias == b->logits_bias && a->start_vector == b->start_vector &&
-           a->no_target_space == b->no_target_space;
+           a->no_target_space == b->no_target_space && a->recurrent == b->recurrent;
 }
 
 bool ganz_config_same(const ganz_config *left, const ganz_config *right)

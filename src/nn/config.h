@@ -40,6 +40,8 @@ typedef struct ganz_config {
     bool logits_bias;
     bool start_vector;    /* the decoder begins with a vector of its own; else with zeros */
     bool no_target_space; /* nothing is added to all inputs of the encoder */
+    bool recurrent;       /* the decoder has recurrent units (SSRU) in place of self attention; translates and becomes
+                             integers by       calibration, on the CPU, but does not train */
 } ganz_config;
 
 /* GANZ_EINVAL with a sentence when the numbers make no network, or one beyond the limits. */

@@ -1,8 +1,10 @@
-/* Keys and values of the decoder's attentions, kept between steps in one block for each and read by row number. */
+/* Keys and values of the decoder's attentions, and states of its recurrences, kept between steps in one block for each
+ * and read by row number. */
 #include "nn/ops.h"
 
 static size_t line_bytes(const ganz_net *net, const ganz_sublayer *a, const ganz_backend *be)
 {
+    if (a->kind == GANZ_RECURRENCE) return (size_t)net->config.width * sizeof(real);
     return 2 * (size_t)net->config.width * ganz_type_bytes(ganz_pair_kept_type(a->pair, be));
 }
 
@@ -20,7 +22,7 @@ ganz_keys *ganz_keys_take(ganz_pass *pass, const ganz_net *net, int capacity, in
     for (int i = 0; i < net->decoder.count; i++) {
         const ganz_sublayer *const a = &net->decoder.sublayer[i];
         data[i] = NULL;
-        if (!a->pair) continue;
+        if (a->kind == GANZ_FEED_FORWARD) continue;
         data[i] = ganz_arena_take(pass->device, row_count(a, capacity, source_rows), line_bytes(net, a, pass->be));
         if (!data[i]) return NULL;
     }
@@ -29,6 +31,8 @@ ganz_keys *ganz_keys_take(ganz_pass *pass, const ganz_net *net, int capacity, in
 
 ganz_matrix ganz_keys_rows(const ganz_keys *keys, const ganz_sublayer *a, int sublayer, int rows)
 {
+    if (a->kind == GANZ_RECURRENCE)
+        return (ganz_matrix){rows, a->value->out, a->value->out, GANZ_REAL, keys->data[sublayer]};
     const int line = 2 * a->q->out;
     return (ganz_matrix){rows, line, line, ganz_pair_kept_type(a->pair, keys->be), keys->data[sublayer]};
 }

@@ -89,6 +89,7 @@ NULL_CALL(loss, ganz_loss_call)
 NULL_CALL(quantize, ganz_quantize_call)
 NULL_CALL(update, ganz_update_call)
 NULL_CALL(topk, ganz_topk_call)
+NULL_CALL(recur, ganz_recur_call)
 
 /* With the types and abilities of `like`. Entries that no pass calls stay empty. */
 static ganz_backend null_backend(const ganz_backend *like)
@@ -112,6 +113,7 @@ static ganz_backend null_backend(const ganz_backend *like)
         .norm = null_norm,
         .norm_grad = null_norm,
         .linear = null_linear,
+        .recur = null_recur,
         .linear_grad = null_linear,
         .attention = null_attention,
         .attention_grad = null_attention,

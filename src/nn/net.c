@@ -67,6 +67,19 @@ static void feed_forward(ganz_pass *pass, ganz_stream *s, const ganz_sublayer *f
     ganz_branch_end(pass, s, &branch, hidden);
 }
 
+/* x + relu(c), y = norm(x), or norm(...) of that with y = x; c = s c' + (1 - s) value(y), s = sigmoid(gate(y)), c' the
+ * state before this token. `kept`: as in attention. */
+static void recur(ganz_pass *pass, ganz_stream *s, const ganz_sublayer *r, const key_source *from)
+{
+    ganz_tensor *const stream = r->norm.after ? ganz_op_norm(pass, s, &r->norm, &r->readers) : s->x;
+    const ganz_scope scope = ganz_scope_begin(pass);
+    const bool first = r->norm.gain < 0;
+    ganz_tensor *const y = r->norm.after || first ? stream : ganz_op_norm(pass, s, &r->norm, &r->readers);
+    ganz_tensor *const value = ganz_op_linear(pass, y, r->value), *const gate = ganz_op_linear(pass, y, r->gate);
+    ganz_op_recur(pass, s, &(ganz_recurrence){value, gate, from->kept, from->new_row, from->see});
+    ganz_scope_end(pass, scope);
+}
+
 /* ---- stacks ------------------------------------------------------------------------------------- */
 
 /* `keys`: where self and cross attention of the decoder read and keep keys; NULL: not kept. */
@@ -81,7 +94,8 @@ static ganz_tensor *run_stack(ganz_pass *pass, const ganz_net *net, const ganz_s
         }
         key_source from = sources[layer->kind == GANZ_CROSS_ATTENTION];
         if (keys) from.kept = ganz_keys_rows(keys, layer, i, from.see->keys);
-        attend(pass, s, layer, net->config.heads, &from);
+        if (layer->kind == GANZ_RECURRENCE) recur(pass, s, layer, &from);
+        else attend(pass, s, layer, net->config.heads, &from);
     }
     return ganz_op_norm(pass, s, &stack->norm, &stack->readers);
 }

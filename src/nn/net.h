@@ -19,7 +19,12 @@ typedef struct ganz_readers {
     int count;
 } ganz_readers;
 
-typedef enum ganz_sublayer_kind { GANZ_SELF_ATTENTION, GANZ_CROSS_ATTENTION, GANZ_FEED_FORWARD } ganz_sublayer_kind;
+typedef enum ganz_sublayer_kind {
+    GANZ_SELF_ATTENTION,
+    GANZ_CROSS_ATTENTION,
+    GANZ_FEED_FORWARD,
+    GANZ_RECURRENCE
+} ganz_sublayer_kind;
 
 /* One sublayer of a stack, with a residual connection around it. */
 typedef struct ganz_sublayer {
@@ -30,6 +35,7 @@ typedef struct ganz_sublayer {
         *o;                    /* of attention. Self: the weights of q, k, v lie one after another; cross: of k, v */
     const ganz_pair *pair;     /* of attention */
     const ganz_site *in, *out; /* of feed-forward */
+    const ganz_site *value, *gate; /* of a recurrence */
 } ganz_sublayer;
 
 /* Encoder or decoder: its sublayers in the order in which they run. */
@@ -217,19 +223,20 @@ void ganz_net_loss(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded, c
 
 /* ---- one token at a time ------------------------------------------------------------------------ */
 
-/* Key and value rows kept between steps, for each attention of the decoder; rows of self attention are numbered alike
- * in all. Hypotheses share rows by number: nothing is copied when beams are reordered. */
+/* Key and value rows kept between steps, for each attention of the decoder, and rows of states for each recurrence;
+ * rows of self attention and of states are numbered alike in all. Hypotheses share rows by number: nothing is copied
+ * when beams are reordered. */
 typedef struct ganz_keys {
     const ganz_backend *be;
     int capacity, used; /* rows of self attention */
     int source_rows;    /* of cross attention */
-    void **data;        /* (decoder sublayers) rows of k | v; NULL: no attention */
+    void **data;        /* (decoder sublayers) rows of k | v, or states; NULL: feed-forward */
 } ganz_keys;
 
 /* A key store, from the arenas of the pass (NULL when full). */
 ganz_keys *ganz_keys_take(ganz_pass *pass, const ganz_net *net, int capacity, int source_rows);
 
-/* Rows [0, rows) of an attention, k | v; sublayer: its number in the decoder. */
+/* Rows [0, rows) of an attention, k | v, or states of a recurrence; sublayer: its number in the decoder. */
 ganz_matrix ganz_keys_rows(const ganz_keys *keys, const ganz_sublayer *attention, int sublayer, int rows);
 
 /* Fills the cross keys of all layers from the memory, once per batch. */

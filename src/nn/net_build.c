@@ -11,6 +11,12 @@ enum { TARGET_SPACES = 32 };
 /* The order of the network. */
 static const ganz_sublayer_kind encoder_layer[] = {GANZ_SELF_ATTENTION, GANZ_FEED_FORWARD};
 static const ganz_sublayer_kind decoder_layer[] = {GANZ_SELF_ATTENTION, GANZ_CROSS_ATTENTION, GANZ_FEED_FORWARD};
+static const ganz_sublayer_kind recurrent_layer[] = {GANZ_RECURRENCE, GANZ_CROSS_ATTENTION, GANZ_FEED_FORWARD};
+enum { DECODER_KINDS = GANZ_COUNT(decoder_layer) };
+static const ganz_sublayer_kind *decoder_order(const ganz_config *c)
+{
+    return c->recurrent ? recurrent_layer : decoder_layer;
+}
 
 /* What a sublayer adds to the tables. */
 static const struct {
@@ -18,7 +24,8 @@ static const struct {
     int sites, pairs, readers;
 } sizes[] = {[GANZ_SELF_ATTENTION] = {"self", 4, 1, 3},
              [GANZ_CROSS_ATTENTION] = {"cross", 4, 1, 1 + 2 /* of the memory */},
-             [GANZ_FEED_FORWARD] = {"ffn", 2, 0, 1}};
+             [GANZ_FEED_FORWARD] = {"ffn", 2, 0, 1},
+             [GANZ_RECURRENCE] = {"rnn", 2, 0, 2}};
 
 typedef struct builder {
     ganz_net *net;
@@ -149,6 +156,18 @@ static void add_feed_forward(builder *b, const char *where, ganz_sublayer *f)
     take_readers(b, 1, &f->readers)[0] = in;
 }
 
+/* What goes into the state, and the gate that lets it in. */
+static void add_recurrence(builder *b, const char *where, ganz_sublayer *r)
+{
+    const int d = b->net->config.width;
+    ganz_site *const value = add_dense(b, where, "value", d, d, false);
+    ganz_site *const gate = add_dense(b, where, "gate", d, d, true);
+    add_bias(b, gate, false);
+    const ganz_site **const readers = take_readers(b, 2, &r->readers);
+    readers[0] = r->value = value;
+    readers[1] = r->gate = gate;
+}
+
 /* Its own norm goes to whoever reads the stream next where norms come after sublayers: *next. */
 static void add_sublayer(builder *b, const char *side, int layer, ganz_sublayer *s, ganz_norm_layer *next)
 {
@@ -159,6 +178,7 @@ static void add_sublayer(builder *b, const char *side, int layer, ganz_sublayer 
     *next = norm;
     const bool target = strcmp(side, "dec") == 0;
     if (s->kind == GANZ_FEED_FORWARD) add_feed_forward(b, where, s);
+    else if (s->kind == GANZ_RECURRENCE) add_recurrence(b, where, s);
     else add_attention(b, where, target && s->kind == GANZ_SELF_ATTENTION, s);
 }
 
@@ -249,7 +269,7 @@ static void build(builder *b)
     ganz_net *const net = b->net;
     add_tables(b);
     add_stack(b, "enc", encoder_layer, GANZ_COUNT(encoder_layer), &net->encoder);
-    add_stack(b, "dec", decoder_layer, GANZ_COUNT(decoder_layer), &net->decoder);
+    add_stack(b, "dec", decoder_order(&net->config), DECODER_KINDS, &net->decoder);
     add_logits(b);
     list_memory_readers(b);
     add_scales(b);
@@ -260,16 +280,17 @@ static bool take_tables(ganz_net *net)
 {
     size_t sites = 1, pairs = 0, readers = 1;
     const size_t encoder = (size_t)net->config.encoder_layers, decoder = (size_t)net->config.decoder_layers;
-    for (size_t i = 0; i < GANZ_COUNT(encoder_layer) + GANZ_COUNT(decoder_layer); i++) {
+    for (size_t i = 0; i < GANZ_COUNT(encoder_layer) + DECODER_KINDS; i++) {
         const bool target = i >= GANZ_COUNT(encoder_layer);
         const size_t layers = target ? decoder : encoder;
-        const ganz_sublayer_kind kind = target ? decoder_layer[i - GANZ_COUNT(encoder_layer)] : encoder_layer[i];
+        const ganz_sublayer_kind kind =
+            target ? decoder_order(&net->config)[i - GANZ_COUNT(encoder_layer)] : encoder_layer[i];
         sites += layers * (size_t)sizes[kind].sites;
         pairs += layers * (size_t)sizes[kind].pairs;
         readers += layers * (size_t)sizes[kind].readers;
     }
     net->encoder.count = (int)(encoder * GANZ_COUNT(encoder_layer));
-    net->decoder.count = (int)(decoder * GANZ_COUNT(decoder_layer));
+    net->decoder.count = (int)(decoder * DECODER_KINDS);
     net->encoder.sublayer = ganz_alloc((size_t)net->encoder.count, sizeof *net->encoder.sublayer);
     net->decoder.sublayer = ganz_alloc((size_t)net->decoder.count, sizeof *net->decoder.sublayer);
     net->site = ganz_alloc(sites, sizeof *net->site);

@@ -173,6 +173,16 @@ typedef struct ganz_attend {
 /* What the heads mix, for one reader. */
 ganz_tensor *ganz_op_attention(ganz_pass *pass, const ganz_attend *what, const ganz_site *reader);
 
+/* op_recurrence.c */
+typedef struct ganz_recurrence {
+    ganz_tensor *value, *gate; /* (rows, width) products */
+    ganz_matrix states;        /* (rows, width) where states are kept; data NULL: nowhere, sentences are whole */
+    int new_row;               /* of states: where that of row 0 goes; the others follow */
+    const ganz_spans *see;     /* whose lists name the row of each state before, last but one */
+} ganz_recurrence;
+/* Adds what the recurrence says to the stream. Without a tape only. */
+void ganz_op_recur(ganz_pass *pass, ganz_stream *s, const ganz_recurrence *what);
+
 /* Dropout masks of `lines` lines, a new stream of the pass for each; none when rate is 0. */
 ganz_drop ganz_pass_drop(ganz_pass *pass, real rate, int lines, int cols, const int32_t *group);
 

@@ -31,6 +31,10 @@ static ganz_status open_net(ganz_trainer *t, ganz_error *err)
     ganz_config config = t->info.config;
     config.max_positions = ganz_search_limit(t->info.config.max_positions);
     GANZ_TRY(ganz_config_check(&config, err));
+    if (config.recurrent)
+        return ganz_fail(
+            err, GANZ_EUNSUPPORTED,
+            "models with recurrent decoders do not train; ganz quantize --calibrate makes integers of them");
     GANZ_TRY(ganz_net_open(&t->net, &config, err));
     const ganz_scheme scheme = ganz_recipe_scheme(r);
     ganz_net_set_scheme(&t->net, &scheme);

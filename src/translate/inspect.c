@@ -73,6 +73,7 @@ static void describe_kind(const ganz_config *c, char *text, size_t bytes)
     append(text, bytes, c->logits_bias, "a bias of the logits");
     append(text, bytes, c->start_vector, "a start vector");
     append(text, bytes, c->no_target_space, "no target space");
+    append(text, bytes, c->recurrent, "recurrent decoder (SSRU)");
 }
 
 static void describe_search(const ganz_model_search *s, char *text, size_t bytes)

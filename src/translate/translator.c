@@ -130,6 +130,8 @@ static ganz_status open_device(ganz_translator *t, ganz_error *err)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "integer models translate on the cpu only");
     if (elsewhere && m->info.dynamic_bits)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "models whose rows are rounded one by one translate on the cpu only");
+    if (elsewhere && m->info.config.recurrent)
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "models with recurrent decoders translate on the cpu only");
     GANZ_TRY(ganz_device_open(&t->be, o->device, o->precision, o->threads, err));
     if (t->be->host) ganz_cpu_backend_follow(t->be, m->be); /* whatever GANZ_FORCE_ISA says by now */
     if (t->be->host) return GANZ_OK;

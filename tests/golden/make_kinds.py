@@ -11,7 +11,7 @@ import sys
 D, FFN, HEADS, LAYERS, VOCAB, EOS = 16, 24, 4, 2, 40, 1
 SENTENCES = [(5, 4), (3, 6), (2, 2)]  # source and target length, the end mark counted
 PLAIN = dict(norm="pre", eps=1e-6, act="relu", biases="", timing="t2t", first=0, scale=math.sqrt(D), source_table=False,
-             own_output=False, logits_bias=False, start=False, target_space=True)
+             own_output=False, logits_bias=False, start=False, target_space=True, recurrent=False)
 KINDS = {
     "t2t": {},
     "post": dict(norm="post"),
@@ -20,6 +20,8 @@ KINDS = {
     "tables": dict(norm="post", act="gelu_sigmoid", biases="v", start=True, own_output=True, logits_bias=True,
                    source_table=True),
     "swish": dict(act="swish", eps=1e-3, biases="kv", start=True, logits_bias=True, first=1, timing="half"),
+    "ssru": dict(norm="post", biases="qkvo", logits_bias=True, target_space=False, recurrent=True),
+    "ssru_pre": dict(recurrent=True),
 }
 
 
@@ -97,6 +99,17 @@ def ffn(k, where, xs):
     return [dense(where + ".out", D, h, True) for h in hidden]
 
 
+def recurrence(where, xs):
+    """c = s c + (1 - s) value, s = sigmoid(gate), from zero; relu(c)"""
+    state, out = [0.0] * D, []
+    for x in xs:
+        value, gate = dense(where + ".value", D, x, False), dense(where + ".gate", D, x, True)
+        keep = [1 / (1 + math.exp(-g)) for g in gate]
+        state = [s * c + (1 - s) * v for s, c, v in zip(keep, state, value)]
+        out.append([max(c, 0.0) for c in state])
+    return out
+
+
 def sublayer(k, where, xs, f):
     """Pre-norm: x + f(norm(x)); post-norm: norm(x + f(x))."""
     if k["norm"] == "pre":
@@ -123,7 +136,10 @@ def logits(k, source, target):
     xs = [add([v * k["scale"] for v in e], position(k, i)) for i, e in enumerate(inputs)]
     for layer in range(LAYERS):
         where = f"dec.{layer}"
-        xs = sublayer(k, where + ".self", xs, lambda y: attention(k, where + ".self", y, y, True))
+        if k["recurrent"]:
+            xs = sublayer(k, where + ".rnn", xs, lambda y: recurrence(where + ".rnn", y))
+        else:
+            xs = sublayer(k, where + ".self", xs, lambda y: attention(k, where + ".self", y, y, True))
         xs = sublayer(k, where + ".cross", xs, lambda y: attention(k, where + ".cross", y, memory, False))
         xs = sublayer(k, where + ".ffn", xs, lambda y: ffn(k, where + ".ffn", y))
     output = tensor("embedding.output", VOCAB, D) if k["own_output"] else table
