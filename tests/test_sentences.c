@@ -67,6 +67,25 @@ static void english_list(void **state)
     list_is_right("en");
 }
 
+/* Headlines that were joined with the text below them, and names that only look like it. */
+static void headlines_end(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {
+        "Sewer contracts with inflated costs" CUT " In recent years, corruption has grown.",
+        "Mexican-Americans are caught between two worlds" CUT " On a recent trip I met some of them.",
+        "They gave the prize to him for On the Waterfront.",
+        "He starred in nine of the popular Carry On films.",
+        "The World According to Bex and Attack On Titan are series.",
+        "We read In Search of Lost Time.",
+    };
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
+        const bool right = is_right(cases[i], strlen(cases[i]), "en");
+        if (!right) print_message("wrong: %s\n", cases[i]);
+        assert_true(right);
+    }
+}
+
 static void german_list(void **state)
 {
     (void)state;
@@ -77,6 +96,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(english_list),
+        cmocka_unit_test(headlines_end),
         cmocka_unit_test(german_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

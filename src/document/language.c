@@ -28,6 +28,7 @@ static const ganz_language english = {
         " such than thanks that that's the their then there there's therefore these they they're this those though"
         " three through thus to today tomorrow two under until unless up was we we're were what what's when whenever"
         " where whether which while who who's whose why will with without would yes yesterday yet you you're your ",
+    .openers = " in on at while since when if they we he she there after as but although during for with according ",
     .headings =
         " chapter section part step figure table appendix article exercise example question lesson unit act scene rule"
         " phase stage ",
@@ -62,6 +63,7 @@ static const ganz_language german = {
         " unser unsere unter viel viele vielleicht vom von vor vorher war waren warum was weder wegen weil weiter"
         " weitere welche wem wen wenig wenige wenn wer werden weshalb wie wieder wieso will wir wird wo wobei wohin"
         " womit würde zu zudem zuerst zum zur zwar zwei zwischen ",
+    .openers = " ", /* after a noun every second word is in capitals */
     .headings =
         " kapitel abschnitt teil schritt abbildung tabelle anhang artikel aufgabe beispiel frage lektion akt szene regel"
         " phase stufe punkt ",
@@ -74,6 +76,7 @@ static const ganz_language other = {.code = "",
                                     .numbered = " no nr p pp ",
                                     .doubtful = " ",
                                     .starters = " ",
+                                    .openers = " ",
                                     .headings = " ",
                                     .clock = " "};
 

@@ -12,6 +12,7 @@ typedef struct ganz_language {
     const char *numbered; /* those that are abbreviations before a number only: "p" */
     const char *doubtful; /* those that end a sentence only before one of ... */
     const char *starters; /* ... the words that sentences often begin with */
+    const char *openers;  /* words in capitals that are hardly ever inside of a sentence: "Although" */
     const char *headings; /* words with which a heading begins: "chapter" 1. */
     const char *clock;    /* words before a number that is no ordinal: "um" 8. */
     bool ordinals;        /* a number with a dot may be an ordinal: "3. Mai" */

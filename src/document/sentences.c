@@ -6,6 +6,8 @@
 
 #include "text/unicode.h"
 
+enum { LONGEST_HEADLINE = 100 /* bytes */ };
+
 /* ---- characters --------------------------------------------------------------------------------- */
 
 static bool is_any(int32_t code, const int32_t *set, size_t count)
@@ -258,6 +260,21 @@ static bool is_hard_break(const ganz_sentences *w, size_t at)
     return w->breaks == GANZ_BREAK_SENTENCES && (newlines > 1 || page);
 }
 
+/* A headline that was joined with the sentence below it, "... in two worlds On a recent trip": behind a small word, one
+ * in capitals that names do not begin with. Films do, so that it must be near the beginning. */
+static bool is_headline_end(const ganz_sentences *w, size_t begin, size_t at)
+{
+    const size_t next = skip_space(w, at);
+    if (!ganz_is_upper(peek(w, next)) || at - begin > LONGEST_HEADLINE || w->breaks == GANZ_BREAK_NOWHERE) return false;
+    const word opener = word_at(w, next);
+    if (!listed(w, w->language->openers, opener)) return false;
+    if (peek(w, opener.end) != ' ' || !ganz_is_lower(peek(w, opener.end + 1))) return false;
+    const word before = word_before(w, begin, at);
+    return before.end == at && before.end - before.begin > 2 && before.begin > begin &&
+           ganz_is_lower(peek(w, before.begin)) && ganz_is_lower(peek(w, place_before(w, at))) &&
+           !listed(w, w->language->starters, before);
+}
+
 static void look_for_capitals(ganz_sentences *w)
 {
     w->looked = w->lower = true;
@@ -269,7 +286,7 @@ static size_t end_of_sentence(const ganz_sentences *w, size_t begin)
     for (size_t at = begin; at < w->bytes;) {
         const int32_t code = peek(w, at);
         if (ganz_is_space(code)) {
-            if (is_hard_break(w, at)) return at;
+            if (is_hard_break(w, at) || is_headline_end(w, begin, at)) return at;
             at = skip_space(w, at);
         } else if (w->breaks != GANZ_BREAK_NOWHERE && (is_end(code) || is_wide_end(code))) {
             const ending e = read_ending(w, at);
