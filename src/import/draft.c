@@ -263,6 +263,6 @@ ganz_status ganz_draft_card(ganz_draft *d, ganz_error *err)
     for (size_t n = strlen(path); n > 1 && path[n - 1] == '/';) path[--n] = '\0';
     const char *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
     find_languages(d, name);
-    snprintf(d->origin, sizeof d->origin, "%s, %s", d->family, name);
+    snprintf(d->origin, sizeof d->origin, "%s, %.180s", d->family, name);
     return GANZ_OK;
 }

@@ -213,12 +213,21 @@ static ganz_status read_entries(ganz_draft *d, ganz_error *err)
     return ganz_draft_spm(d, err);
 }
 
-static void find_start(ganz_draft *d)
+/* A decoder that begins with zeros is Marian's, which wants the end mark on its source, whoever was to put it there. Of
+ * others the configuration says it; ganz has no sources without. */
+static ganz_status find_start(ganz_draft *d, ganz_error *err)
 {
-    if (variable(d, "decoder/start_from_zero_embedding", 0) != 0) return;
+    bool ended;
+    if (variable(d, "decoder/start_from_zero_embedding", 0) != 0) return GANZ_OK;
+    GANZ_TRY(ganz_options_flag(&d->options, "add_source_eos", variable(d, "with_source_eos", 0) != 0, &ended, err));
+    if (!ended)
+        return ganz_fail(err, GANZ_EUNSUPPORTED,
+                         "%s: add_source_eos is false, where ganz ends every source with a mark",
+                         ganz_files_name(d->files));
     d->start = named(d, GANZ_DRAFT_TARGET, "decoder_start_token");
     if (d->start < 0) d->start = ganz_words_find(&d->side[GANZ_DRAFT_TARGET].words, "<s>");
     d->config.start_vector = d->start >= 0;
+    return GANZ_OK;
 }
 
 /* Codes of version 1 have no scales of their own. */
@@ -266,7 +275,7 @@ ganz_status ganz_draft_ctranslate2(ganz_draft *d, ganz_error *err)
     GANZ_TRY(read_config(d, &file, err));
     GANZ_TRY(find_tables(d, file.version == 1, err));
     GANZ_TRY(read_entries(d, err));
-    find_start(d);
+    GANZ_TRY(find_start(d, err));
     ganz_draft_tie(d);
     ganz_draft_set_biases(d);
     GANZ_TRY(ganz_draft_positions(d, "encoder/position_encodings/encodings", err));
