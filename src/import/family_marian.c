@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "import/draft.h"
+#include "text/spm.h"
 
 static const ganz_name_rule rules[] = {
     {"self.q", "$_l#_self_@q", 0, 0},
@@ -22,6 +23,9 @@ static const ganz_name_rule rules[] = {
     {"ffn.out", "$_l#_ffn_@2", 0, 0},
     {"ffn.norm", "$_l#_ffn_ffn_ln_@", 0, 0},
     {"ffn.norm", "$_l#_ffn_ffn_ln_@_pre", 0, 0},
+    {"rnn.gate", "$_l#_rnn_@f", 0, 0},
+    {"rnn.value", "$_l#_rnn_@", 0, 0},
+    {"rnn.norm", "$_l#_rnn_ffn_ln_@", 0, 0},
     {"norm", "$_top_ln_@", 0, 0},
     {NULL, NULL, 0, 0},
 };
@@ -38,11 +42,17 @@ static ganz_status read_options(ganz_draft *d, ganz_error *err)
     return ganz_options_yaml(&d->options, (const char *)t->data, bytes, "special:model.yml", err);
 }
 
+static bool is_recurrent(const ganz_options *o)
+{
+    const char *const decoder = ganz_options_text(o, "transformer-decoder-autoreg");
+    return decoder && strcmp(decoder, "rnn") == 0;
+}
+
 static ganz_status check_options(const ganz_options *o, ganz_error *err)
 {
     static const char *const no[] = {"false", NULL}, *const transformer[] = {"transformer", NULL},
-                             *const attention[] = {"self-attention", NULL}, *const two[] = {"2", NULL},
-                             *const zero[] = {"0", NULL}, *const plain[] = {"d", "", NULL};
+                             *const decoders[] = {"self-attention", "rnn", NULL}, *const cells[] = {"ssru", NULL},
+                             *const two[] = {"2", NULL}, *const zero[] = {"0", NULL}, *const plain[] = {"d", "", NULL};
     static const char *const off[] = {"transformer-no-projection",
                                       "transformer-train-position-embeddings",
                                       "transformer-train-positions",
@@ -52,7 +62,8 @@ static ganz_status check_options(const ganz_options *o, ganz_error *err)
                                       "transformer-pool",
                                       "transformer-rnn-projection"};
     GANZ_TRY(ganz_options_require(o, "type", transformer, err));
-    GANZ_TRY(ganz_options_require(o, "transformer-decoder-autoreg", attention, err));
+    GANZ_TRY(ganz_options_require(o, "transformer-decoder-autoreg", decoders, err));
+    if (is_recurrent(o)) GANZ_TRY(ganz_options_require(o, "dec-cell", cells, err));
     GANZ_TRY(ganz_options_require(o, "transformer-ffn-depth", two, err));
     GANZ_TRY(ganz_options_require(o, "transformer-postprocess-emb", plain, err));
     GANZ_TRY(ganz_options_require(o, "lemma-dim-emb", zero, err));
@@ -98,6 +109,7 @@ static ganz_status read_config(ganz_draft *d, ganz_error *err)
     c->activation = GANZ_ACTIVATION_SWISH;
     for (int i = 0; activation && words[i]; i++)
         if (strcmp(activation, words[i]) == 0) c->activation = kinds[i];
+    c->recurrent = is_recurrent(o);
     c->norm_epsilon = 1e-6;
     c->timing = GANZ_TIMING_T2T;
     c->max_positions = 512;
@@ -149,8 +161,42 @@ static ganz_status order_side(ganz_draft *d, int side, int table, ganz_error *er
     return ganz_draft_order(&d->side[side], (int)t->dims[0], err);
 }
 
+/* The pieces of a SentencePiece model by their numbers. */
+static ganz_status read_pieces(ganz_draft *d, int side, const char *name, ganz_error *err)
+{
+    ganz_draft_side *const s = &d->side[side];
+    ganz_spm *spm;
+    GANZ_TRY(ganz_files_get(d->files, name, &s->spm, err));
+    GANZ_TRY(ganz_spm_open(&spm, s->spm.data, s->spm.bytes, name, err));
+    ganz_status status = ganz_words_reserve(&s->words, s->spm.bytes + spm->count, name, err);
+    for (size_t i = 0; i < spm->count && status == GANZ_OK; i++)
+        status = ganz_words_copy(&s->words, (int)i, spm->pieces[i].text, spm->pieces[i].bytes, name, err);
+    s->eos = spm->end;
+    s->unk = spm->unknown;
+    ganz_spm_close(&spm);
+    return status;
+}
+
+/* Firefox's models have SentencePiece models for vocabularies: one, or one for each side. */
+static ganz_status read_spm_entries(ganz_draft *d, bool *found, ganz_error *err)
+{
+    const char *shared = ganz_files_starting(d->files, "vocab.", ".spm"),
+               *const source = ganz_files_starting(d->files, "srcvocab.", ".spm"),
+               *const target = ganz_files_starting(d->files, "trgvocab.", ".spm");
+    *found = shared || (source && target);
+    if (!*found) return GANZ_OK;
+    if (!shared) GANZ_TRY(read_pieces(d, GANZ_DRAFT_SOURCE, source, err));
+    if (!shared) GANZ_TRY(order_side(d, GANZ_DRAFT_SOURCE, GANZ_DRAFT_SOURCE, err));
+    GANZ_TRY(read_pieces(d, GANZ_DRAFT_TARGET, shared ? shared : target, err));
+    if (shared) d->side[GANZ_DRAFT_SOURCE].spm = d->side[GANZ_DRAFT_TARGET].spm;
+    return order_side(d, GANZ_DRAFT_TARGET, GANZ_DRAFT_TARGET, err);
+}
+
 static ganz_status read_entries(ganz_draft *d, ganz_error *err)
 {
+    bool found;
+    GANZ_TRY(read_spm_entries(d, &found, err));
+    if (found) return GANZ_OK;
     static const char *const endings[][2] = {{"src.vocab.yml", "trg.vocab.yml"}, {"src.vocab", "trg.vocab"}};
     for (size_t i = 0; i < GANZ_COUNT(endings); i++) {
         const char *const source = ganz_files_ending(d->files, endings[i][0]), *const target = ganz_files_ending(
@@ -197,7 +243,7 @@ ganz_status ganz_draft_marian(ganz_draft *d, const char *file, ganz_error *err)
     GANZ_TRY(read_config(d, err));
     GANZ_TRY(find_tables(d, err));
     GANZ_TRY(read_entries(d, err));
-    GANZ_TRY(ganz_draft_spm(d, err));
+    if (!d->side[GANZ_DRAFT_SOURCE].spm.data) GANZ_TRY(ganz_draft_spm(d, err));
     ganz_draft_tie(d);
     ganz_draft_set_biases(d);
     return read_search(d, err);

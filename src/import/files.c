@@ -192,6 +192,14 @@ const char *ganz_files_ending(const ganz_files *f, const char *ending)
     return NULL;
 }
 
+const char *ganz_files_starting(const ganz_files *f, const char *beginning, const char *ending)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (strncmp(f->list[i].name, beginning, strlen(beginning)) == 0 && ends_in(f->list[i].name, ending))
+            return f->list[i].name;
+    return NULL;
+}
+
 static ganz_status read_member(ganz_files *f, file *m, ganz_error *err)
 {
     size_t bytes;

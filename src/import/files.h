@@ -25,6 +25,8 @@ const char *ganz_files_given(const ganz_files *files);
 bool ganz_files_have(const ganz_files *files, const char *name);
 /* The only file whose name ends so, or the first in the order of the alphabet; NULL: none. Belongs to `files`. */
 const char *ganz_files_ending(const ganz_files *files, const char *ending);
+/* The first whose name begins and ends so; NULL: none. */
+const char *ganz_files_starting(const ganz_files *files, const char *beginning, const char *ending);
 /* Bytes of a file, which live as long as `files`; its absence is a mistake. */
 ganz_status ganz_files_get(ganz_files *files, const char *name, ganz_bytes *bytes, ganz_error *err);
 /* From now on only what lies in this folder inside, or in its parent where that has no such file, is found. */

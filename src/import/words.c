@@ -47,6 +47,24 @@ static ganz_status take_block(ganz_words *w, size_t bytes, const char *name, gan
     return w->block ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", name);
 }
 
+ganz_status ganz_words_reserve(ganz_words *w, size_t bytes, const char *name, ganz_error *err)
+{
+    GANZ_TRY(take_block(w, bytes, name, err));
+    w->room = bytes;
+    return GANZ_OK;
+}
+
+ganz_status ganz_words_copy(ganz_words *w, int number, const char *text, size_t bytes, const char *name,
+                            ganz_error *err)
+{
+    if (bytes >= w->room - w->used || memchr(text, '\0', bytes)) return broken(name, "an entry is damaged", err);
+    char *const copy = w->block + w->used;
+    memcpy(copy, text, bytes);
+    copy[bytes] = '\0';
+    w->used += bytes + 1;
+    return ganz_words_set(w, number, copy, name, err);
+}
+
 /* ---- JSON --------------------------------------------------------------------------------------- */
 
 static ganz_status read_members(ganz_words *w, ganz_json_reader *r, bool object, const char *name, ganz_error *err)
