@@ -71,7 +71,7 @@ plan() {
     line ours-max-$bits ours learned "$OURS --bits $bits"
     line ours-flat-$bits ours learned "$OURS --bits $bits --phase-cooldown 0 --phase-average 0 --steps-of @kl-ours-$bits"
   done
-  # five and four bits, and weights of four with inputs of eight
+  # five and four bits, and weights of four with inputs of eight, by rows; biases have eight
   for seed in $SEEDS; do
     for bits in 5 4; do
       line ours-$bits-s"$seed" ours learned "$OURS --bits $bits --bias-bits 8 --per-row --seed $seed --steps-of @rows-ours-$bits"

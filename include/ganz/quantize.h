@@ -28,8 +28,8 @@ typedef struct ganz_calibration {
         bias_bits;          /* of one kind; 0: as bits. bias_bits 32: they stay float */
     bool dense;             /* only products with weights become integer */
     bool per_row;           /* a scale for each output of a weight, instead of one for all */
-    long long weight_range; /* GANZ_WEIGHT_RANGE_*; AUTO: FIT below 8 bits with GANZ_METHOD_KL, but not per_row. Neither
-                             * with _CLIP nor _DYNAMIC */
+    long long weight_range; /* GANZ_WEIGHT_RANGE_*; AUTO: FIT below 8 bits, per_row below 5, with GANZ_METHOD_KL.
+                             * Neither with _CLIP nor _DYNAMIC */
     bool float_lookup;      /* embeddings are looked up in a float table of their own */
     bool power_of_two; /* all scales are rounded up to powers of two; neither this nor float_lookup, attention_bits and
                         * bias_bits go with GANZ_METHOD_DYNAMIC, where dense and per_row are a matter of course */

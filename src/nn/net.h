@@ -146,7 +146,8 @@ ganz_status ganz_weights_set_range(ganz_weights *w, real range, ganz_error *err)
 
 /* Masters of weights are cut off at the range that rounds them best to the bits they are to have, one for each row
  * where scales are per_row; not those of an embedding that is looked up as it is. Where the rule's range is AUTO, it is
- * FIT for a matrix with one scale of fewer than 8 bits. To be refreshed. GANZ_ENOMEM. */
+ * FIT for a matrix with one scale of fewer than 8 bits, and with a scale for each row of at most 4. To be refreshed.
+ * GANZ_ENOMEM. */
 ganz_status ganz_weights_trim(ganz_weights *w, const ganz_net *net, ganz_error *err);
 /* That range for codes up to p; power_of_two: where scales are powers of two. At most the largest magnitude. */
 real ganz_trim_range(const real *x, size_t count, int p, bool power_of_two);

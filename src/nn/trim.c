@@ -75,13 +75,13 @@ static void trim(real *x, size_t count, int p, bool power_of_two)
     for (size_t i = 0; i < count; i++) x[i] = x[i] > range ? range : x[i] < -range ? -range : x[i];
 }
 
-/* With 8 bits, or a scale for each row, outliers cost little, and to lose them costs more. */
+/* With 8 bits outliers cost little, and to lose them costs more; likewise with a scale for each row down to 5. */
 static bool is_trimmed(const ganz_net *net, const ganz_site *site)
 {
     const ganz_rule *const rule = &site->rule;
     if (!rule->integer || (net->scheme.float_lookup && site == net->logits)) return false;
     if (rule->weight_range != GANZ_WEIGHT_RANGE_AUTO) return rule->weight_range == GANZ_WEIGHT_RANGE_FIT;
-    return !rule->per_row && rule->weight_bits < GANZ_BITS_MOST;
+    return rule->weight_bits < (rule->per_row ? GANZ_BITS_NIBBLE + 1 : GANZ_BITS_MOST);
 }
 
 ganz_status ganz_weights_trim(ganz_weights *w, const ganz_net *net, ganz_error *err)

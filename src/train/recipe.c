@@ -122,7 +122,7 @@ static const ganz_setting table[] = {
     FLAG(power_of_two, "power-of-two", "false", true, QUANTIZE, "steps are powers of two"),
     FLAG(per_row, "per-row", "false", true, QUANTIZE, "a step for each output of a weight, instead of one for all"),
     CHOICE(weight_range, "weight-range", "auto|max|fit", "auto", true, QUANTIZE,
-           "of a weight: its largest, or what rounds it best; auto: fit below 8 bits"),
+           "of a weight: its largest, or what rounds it best; auto: fit below 8 bits, per row below 5"),
     FLAG(float_lookup, "float-lookup", "false", true, QUANTIZE,
          "embeddings are looked up in a float table of their own"),
     FLAG(drop_first, "drop-first", "false", true, QUANTIZE, "round what dropout has scaled, instead of dropping codes"),
