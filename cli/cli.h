@@ -49,6 +49,12 @@ typedef struct cli_command {
 int cli_parse(const cli_command *command, const cli_option *options, int argc, char **argv, cli_list *rest);
 void cli_list_free(cli_list *list);
 
+/* From now on cli_parse hands tables over in place of parsing, and returns CLI_OK; NULL: it parses again. */
+typedef void (*cli_options_reader)(const cli_command *command, const cli_option *options);
+void cli_read_options(cli_options_reader reader);
+/* An earlier option of the same name is the one that counts. */
+bool cli_option_is_hidden(const cli_option *options, const cli_option *o);
+
 /* "ganz NAME: sentence" on standard error, but nothing about a reader that has seen enough (ganz ... | head). Each
  * returns the exit code that goes with it. */
 int cli_fail(const cli_command *command, const ganz_error *err);
@@ -153,7 +159,8 @@ double cli_peak_mib(void);
     X(inspect)          \
     X(import)           \
     X(score)            \
-    X(bench)
+    X(bench)            \
+    X(completion)
 
 #define CLI_DECLARE(name)                      \
     extern const cli_command cli_about_##name; \

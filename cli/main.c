@@ -28,6 +28,21 @@ static void print_help(FILE *to)
     fputs("\nganz COMMAND --help tells more about one command; ganz --version prints the version.\n", to);
 }
 
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+static void print_version(void)
+{
+    const char *const instructions = ganz_instructions();
+    printf("ganz %s\n", ganz_version());
+    printf("build         %s, " COMPILER "\n", GANZ_BUILD);
+    printf("instructions  %s\n", instructions ? instructions : "those of GANZ_FORCE_ISA are not there");
+    printf("features      %s\n", GANZ_FEATURES);
+}
+
 static int no_command(const char *word)
 {
     cli_guess guess = {0};
@@ -83,7 +98,7 @@ int main(int argc, char **argv)
         return close_streams(CLI_OK);
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "version") == 0) {
-        printf("ganz %s\n", ganz_version());
+        print_version();
         return close_streams(CLI_OK);
     }
     for (const entry *e = commands; e->about; e++)

@@ -76,8 +76,7 @@ static void print_default(const cli_option *o)
     if (text) printf(" [%s]", text);
 }
 
-/* An earlier option of the same name is the one that counts. */
-static bool is_hidden(const cli_option *options, const cli_option *o)
+bool cli_option_is_hidden(const cli_option *options, const cli_option *o)
 {
     const cli_option *first = options;
     while (strcmp(first->name, o->name) != 0) first++;
@@ -90,7 +89,7 @@ static void print_help(const cli_command *command, const cli_option *options)
 {
     printf("usage: ganz %s %s\n\n%s\n\n", command->name, command->usage, command->summary);
     for (const cli_option *o = options; o->name; o++) {
-        if (is_hidden(options, o)) continue;
+        if (cli_option_is_hidden(options, o)) continue;
         char left[96];
         snprintf(left, sizeof left, "--%s%s%s", o->name, takes_value(o) ? " " : "", takes_value(o) ? o->meta : "");
         if (o->letter) printf("  -%c, %-26s %s", o->letter, left, o->help);
@@ -244,9 +243,17 @@ static int take_option(const cli_command *command, const cli_option *options, in
     return code;
 }
 
+static cli_options_reader reader;
+
+void cli_read_options(cli_options_reader use) { reader = use; }
+
 int cli_parse(const cli_command *command, const cli_option *options, int argc, char **argv, cli_list *rest)
 {
     bool only_words = false;
+    if (reader) {
+        reader(command, options);
+        return CLI_OK;
+    }
     for (int i = 1; i < argc; i++) {
         const char *const word = argv[i];
         if (!only_words && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {

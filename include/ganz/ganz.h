@@ -53,6 +53,10 @@ GANZ_API const char *ganz_status_name(ganz_status status);
 /* "0.1.0" */
 GANZ_API const char *ganz_version(void);
 
+/* Instructions that the kernels of translation use on this processor: "scalar", "avx2", "avx512vnni", ... NULL:
+ * GANZ_FORCE_ISA names some that it does not have. */
+GANZ_API const char *ganz_instructions(void);
+
 /* Cores this process may use (affinity counted), at least 1. */
 GANZ_API int ganz_cpu_count(void);
 

@@ -115,6 +115,12 @@ ganz_status ganz_cpu_choose(unsigned *flags, ganz_error *err)
                      forced);
 }
 
+const char *ganz_instructions(void)
+{
+    unsigned flags;
+    return ganz_cpu_choose(&flags, NULL) == GANZ_OK ? ganz_cpu_isa_name(flags) : NULL;
+}
+
 void ganz_kernel_init(ganz_kernel *kernel, unsigned flags)
 {
     memset(kernel, 0, sizeof *kernel);

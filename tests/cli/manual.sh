@@ -16,6 +16,7 @@ check() {
   text=$(section "ganz $name")
   [ -n "$text" ] || fail "docs/ganz.1 has no section \"ganz $name\""
   while IFS= read -r line; do
+    [ -n "$line" ] || continue # a command without options
     option=$(sed -E 's/^ +(-., )?--([a-z0-9-]+).*/\2/' <<<"$line")
     entry=$(item "$option" <<<"$text")
     [ -n "$entry" ] || entry=$(item "$option" <<<"$settings")
