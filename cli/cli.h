@@ -145,27 +145,38 @@ double cli_seconds(void);
 double cli_peak_mib(void);
 
 /* One function and one description for each command; the table is in main.c. */
-#define CLI_COMMANDS(X) \
+#ifdef GANZ_NO_TRAINING
+#define CLI_LEARNING(X)
+#define CLI_MEASURING(X)
+#else
+#define CLI_LEARNING(X) \
     X(vocab)            \
-    X(encode)           \
-    X(decode)           \
     X(prepare)          \
     X(train)            \
     X(average)          \
     X(quantize)         \
+    X(import)
+#define CLI_MEASURING(X) X(bench)
+#endif
+#define CLI_COMMANDS(X) \
+    CLI_LEARNING(X)     \
+    X(encode)           \
+    X(decode)           \
     X(translate)        \
     X(join)             \
     X(serve)            \
     X(inspect)          \
-    X(import)           \
     X(score)            \
-    X(bench)            \
+    CLI_MEASURING(X)    \
     X(completion)
 
 #define CLI_DECLARE(name)                      \
     extern const cli_command cli_about_##name; \
     int cli_run_##name(int argc, char **argv);
 CLI_COMMANDS(CLI_DECLARE)
+#ifdef GANZ_NO_TRAINING
+CLI_DECLARE(vocab) /* shares a file with encode and decode; the linker leaves it out */
+#endif
 CLI_DECLARE(bench_translate) /* a part of bench */
 #undef CLI_DECLARE
 

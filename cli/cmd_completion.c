@@ -25,9 +25,12 @@ typedef struct entry {
 
 #define ENTRY(name) {&cli_about_##name, cli_run_##name, {#name, NULL}},
 static const entry commands[] = {CLI_COMMANDS(ENTRY){0}};
-static const entry benches[] = {{&cli_about_bench, cli_run_bench, {"bench", "train"}},
-                                {&cli_about_bench, cli_run_bench, {"bench", "translate"}},
-                                {0}};
+static const entry benches[] = {
+#ifndef GANZ_NO_TRAINING
+    {&cli_about_bench, cli_run_bench, {"bench", "train"}},
+    {&cli_about_bench, cli_run_bench, {"bench", "translate"}},
+#endif
+    {0}};
 #undef ENTRY
 
 /* Calls `use` with the table of a command. */
@@ -43,7 +46,7 @@ static void with_options(const entry *e, cli_options_reader use)
 static void with_all_options(cli_options_reader use)
 {
     for (const entry *e = commands; e->about; e++)
-        if (e->run != cli_run_bench) with_options(e, use);
+        if (strcmp(e->about->name, "bench") != 0) with_options(e, use);
     for (const entry *e = benches; e->about; e++) with_options(e, use);
 }
 

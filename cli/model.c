@@ -11,6 +11,7 @@
 
 #include "cli.h"
 #include "ganz/inspect.h"
+#include "ganz/io.h"
 
 #define ENDING ".safetensors"
 #define DEFAULT_PAIR "en-de"
@@ -84,17 +85,27 @@ static bool next_folder(const char **at, char folder[CLI_PATH])
     return false;
 }
 
+/* The same inside the program. */
+static int find_inside(const char *from, const char *to, char path[CLI_PATH])
+{
+    int count = 0;
+    for (const ganz_inside *f = ganz_inside_files; f && f->name; f++)
+        if (file_fits(f->name, from, to) && count++ == 0) snprintf(path, CLI_PATH, GANZ_INSIDE "%s", f->name);
+    return count;
+}
+
 /* The same in the first folder of GANZ_MODELS, else around the program, that has such a model. */
 static int find_pair(const char *from, const char *to, char path[CLI_PATH])
 {
     char folder[CLI_PATH], name[2 * CLI_PATH];
     int count = 0;
     for (const char *at = NULL; count == 0 && next_folder(&at, folder);) count = find_in_folder(folder, from, to, path);
-    if (!program_folder(folder)) return count;
-    for (int i = 0; i < FOLDERS && count == 0; i++) {
+    const bool placed = program_folder(folder);
+    for (int i = 0; i < FOLDERS && count == 0 && placed; i++) {
         snprintf(name, sizeof name, "%s/%s", folder, folders[i]);
         count = find_in_folder(name, from, to, path);
     }
+    if (count == 0) count = find_inside(from, to, path);
     return count;
 }
 
@@ -122,11 +133,14 @@ int cli_list_models(char (*paths)[CLI_PATH], int most)
     char folder[CLI_PATH], name[2 * CLI_PATH];
     int count = 0;
     for (const char *at = NULL; next_folder(&at, folder);) count += list_folder(folder, paths + count, most - count);
-    if (!program_folder(folder)) return count;
-    for (int i = 0; i < FOLDERS && count == 0; i++) {
+    const bool placed = program_folder(folder);
+    for (int i = 0; i < FOLDERS && count == 0 && placed; i++) {
         snprintf(name, sizeof name, "%s/%s", folder, folders[i]);
         count = list_folder(name, paths, most);
     }
+    if (count > 0) return count;
+    for (const ganz_inside *f = ganz_inside_files; f && f->name && count < most; f++)
+        snprintf(paths[count++], CLI_PATH, GANZ_INSIDE "%s", f->name);
     return count;
 }
 

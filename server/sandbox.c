@@ -99,6 +99,7 @@ static const int calls[] = {
     SYS_newfstatat,
     SYS_statx,
     SYS_openat,
+    SYS_memfd_create, /* models inside the program */
     SYS_fcntl,
     SYS_ioctl,
     SYS_pipe2,

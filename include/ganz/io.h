@@ -11,6 +11,21 @@
 extern "C" {
 #endif
 
+/* ---- files inside a program --------------------------------------------------------------------- */
+
+/* A program may hold files, models for instance, that are opened under the name "inside:NAME" where other files have
+ * their path. It defines the table, which ends with a NULL; programs that do not have none. */
+typedef struct ganz_inside {
+    const char *name;
+    const unsigned char *begin, *end;
+} ganz_inside;
+#define GANZ_INSIDE "inside:"
+#if defined(__GNUC__)
+extern const ganz_inside ganz_inside_files[] __attribute__((weak));
+#else
+extern const ganz_inside ganz_inside_files[];
+#endif
+
 /* ---- reading lines ------------------------------------------------------------------------------ */
 
 typedef struct ganz_lines ganz_lines;

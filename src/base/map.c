@@ -1,12 +1,15 @@
 /* Files for reading: piece by piece or as a whole, because they may change under us; mapped where they cannot. */
+#define _GNU_SOURCE /* memfd_create */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include "base/io.h"
+#include "ganz/io.h"
 
 #define MOST_BYTES ((size_t)4 << 30) /* of a file that is read as a whole */
 
@@ -19,8 +22,38 @@ static ganz_status check_regular(int fd, const char *path, off_t *bytes, ganz_er
     return S_ISREG(info.st_mode) ? GANZ_OK : ganz_fail(err, GANZ_EIO, "cannot open %s: not a regular file", path);
 }
 
+static const ganz_inside *find_inside(const char *path)
+{
+    const size_t bytes = strlen(GANZ_INSIDE);
+    if (!ganz_inside_files || strncmp(path, GANZ_INSIDE, bytes) != 0) return NULL;
+    const ganz_inside *file = ganz_inside_files;
+    while (file->name && strcmp(file->name, path + bytes) != 0) file++;
+    return file->name ? file : NULL;
+}
+
+/* A file of the program as one of the system, in memory. */
+static ganz_status open_inside(int *fd, const ganz_inside *file, ganz_error *err)
+{
+    const unsigned char *from = file->begin;
+    *fd = memfd_create(file->name, MFD_CLOEXEC);
+    if (*fd < 0) return ganz_fail_errno(err, "open", file->name);
+    while (from < file->end) {
+        const ssize_t done = write(*fd, from, (size_t)(file->end - from));
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) {
+            ganz_fail_errno(err, "open", file->name);
+            ganz_file_close(fd);
+            return GANZ_EIO;
+        }
+        from += done;
+    }
+    return GANZ_OK;
+}
+
 ganz_status ganz_file_open(int *fd, const char *path, ganz_error *err)
 {
+    const ganz_inside *const inside = find_inside(path);
+    if (inside) return open_inside(fd, inside, err);
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused below, not waited for */
     if (*fd < 0) return ganz_fail_errno(err, "open", path);
     off_t bytes = 0;

@@ -26,7 +26,7 @@ TEXT = "\n".join(LINES) + "\n"
 
 def by_program(*words, text=TEXT):
     """What the program says to a text."""
-    return subprocess.run([ganz.program(), "translate", *words], input=text.encode(), stdout=subprocess.PIPE,
+    return subprocess.run([sys.executable, "-m", "ganz", "translate", *words], input=text.encode(), stdout=subprocess.PIPE,
                           check=True).stdout.decode()
 
 

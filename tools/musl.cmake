@@ -1,0 +1,33 @@
+# A program of one file, with musl and Debian's archives (cmake --preset static). musl-gcc sees the headers of musl alone:
+# those of the libraries and of the kernel are linked into a folder of their own. The archives were made for glibc, with
+# checks of its own in calls of the C library, which cli/musl.c provides.
+set(headers ${PROJECT_BINARY_DIR}/headers)
+file(MAKE_DIRECTORY ${headers})
+set(multiarch /usr/include/${CMAKE_SYSTEM_PROCESSOR}-linux-gnu)
+foreach(name zlib.h zconf.h lzma.h lzma zstd.h zstd_errors.h xxhash.h utf8proc.h yaml.h linux asm-generic asm)
+  foreach(folder /usr/include ${multiarch})
+    if(EXISTS ${folder}/${name})
+      file(CREATE_LINK ${folder}/${name} ${headers}/${name} SYMBOLIC)
+    endif()
+  endforeach()
+endforeach()
+
+# musl_library(TARGET FILE): an archive as the target that the rest of the build knows
+function(musl_library target file)
+  find_library(GANZ_MUSL_${file} NAMES lib${file}.a PATHS /usr/lib/${CMAKE_SYSTEM_PROCESSOR}-linux-gnu REQUIRED)
+  add_library(${target} STATIC IMPORTED GLOBAL)
+  set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${GANZ_MUSL_${file}}
+    INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${headers} INTERFACE_INCLUDE_DIRECTORIES ${headers})
+endfunction()
+musl_library(ZLIB::ZLIB z)
+musl_library(LibLZMA::LibLZMA lzma)
+musl_library(PkgConfig::ZSTD zstd)
+musl_library(PkgConfig::XXHASH xxhash)
+musl_library(PkgConfig::UTF8PROC utf8proc)
+musl_library(PkgConfig::YAML yaml)
+find_path(GANZ_BLAS_INCLUDE cblas.h PATHS ${multiarch} PATH_SUFFIXES openblas-pthread openblas-openmp openblas-serial
+  REQUIRED)
+set(GANZ_BLAS_NAME libopenblas.so.0) # looked for by those who multiply floats, in vain: nothing can be loaded
+set(GANZ_BLAS_LIBRARY ${GANZ_BLAS_NAME})
+add_compile_options(-ffunction-sections -fdata-sections)
+add_link_options(-static -Wl,--gc-sections -s)

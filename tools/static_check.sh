@@ -1,0 +1,29 @@
+#!/bin/bash
+# static_check.sh: builds the program of one file (cmake --preset static) and the one with the models inside, and runs
+# both: the same bytes as the program of build/release, at most 2.5 MB, and in a root with nothing else in it. Needs
+# musl-tools; root or user namespaces (unshare) for the empty root.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+fail() { echo "static_check: $*" >&2; exit 1; }
+command -v musl-gcc >/dev/null || { echo "static_check: skipped, there is no musl-gcc" >&2; exit 77; }
+cmake --preset static "$@" >/dev/null
+cmake --build build/static --target ganz >/dev/null
+cmake --preset static -B build/static-models -DGANZ_EMBED=ON "$@" >/dev/null
+cmake --build build/static-models --target ganz >/dev/null
+
+small=build/static/cli/ganz whole=build/static-models/cli/ganz
+[ "$(stat -c %s $small)" -le 2500000 ] || fail "$small has $(stat -c %s $small) bytes"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+head -300 tests/data/tatoeba.en >"$work/text"
+expected=$(build/release/cli/ganz translate --format text "$work/text" | sha256sum)
+[ "$($small translate --format text "$work/text" | sha256sum)" = "$expected" ] || fail "other bytes than build/release"
+
+mkdir "$work/root"
+cp $whole "$work/root/ganz"
+enter="chroot $work/root /ganz"
+[ "$(id -u)" = 0 ] || enter="unshare --map-root-user --root=$work/root /ganz"
+[ "$($enter translate --format text <"$work/text" | sha256sum)" = "$expected" ] || fail "other bytes in an empty root"
+[ "$(echo 'Guten Morgen.' | $enter translate --from de)" = "Good morning." ] || fail "no second model in an empty root"
+ls -l $small $whole | awk '{print $5, $NF}'
+echo "static_check: same bytes: $expected"
