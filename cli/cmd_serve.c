@@ -149,6 +149,7 @@ int cli_run_serve(int argc, char **argv)
         {"max-wait", 0, CLI_REAL, &o.max_wait, "SECONDS", "refuse requests that would wait longer for their turn", 0,
          3600},
         {"timeout", 0, CLI_REAL, &o.seconds, "SECONDS", "for a request", 0.1, 86400},
+        {"drain", 0, CLI_REAL, &o.drain_seconds, "SECONDS", "at the end, for requests that were accepted", 0, 86400},
         {0},
     };
     int code = cli_parse(&cli_about_serve, options, argc, argv, &rest);

@@ -15,7 +15,8 @@ class Server:
 
     def __init__(self, ganz, *options, env=None):
         self.process = subprocess.Popen(
-            [ganz, "serve", "--port", "0", "--threads", "2", *options], stderr=subprocess.PIPE, env=env)
+            [ganz, "serve", "--port", "0", "--threads", "2", "--timeout", "300", "--drain", "120",
+             "--max-wait", "600", *options], stderr=subprocess.PIPE, env=env)
         self.lines = []
         self.stopped = False
         self.port = None
@@ -37,7 +38,7 @@ class Server:
     def __exit__(self, *_):
         self.stop()
         try:
-            self.process.wait(30)
+            self.process.wait(150)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
@@ -76,7 +77,7 @@ class Server:
         if body and not any(h.lower() in ("content-length", "transfer-encoding") for h in head):
             head["Content-Length"] = str(len(body))
         text = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in head.items()) + "\r\n"
-        with self.connect(60) as s:
+        with self.connect(300) as s:
             s.sendall(text.encode() + body)
             return read_reply(s, method == "HEAD")
 

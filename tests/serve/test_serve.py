@@ -210,19 +210,20 @@ def check_small(s):
 
 
 def check_hanging_up(s):
-    """A client that goes away gets nothing translated: the sentence counter stays where it was, or nearly."""
+    """A client that goes away gets little more translated, and its thread is free at once."""
+    def metrics():
+        return s.ask("GET", "/metrics")[2].decode()
+
     def sentences():
-        text = s.ask("GET", "/metrics")[2].decode()
-        return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("ganz_sentences_total"))
-    text = " ".join(f"This is sentence number {i} of a very long text." for i in range(400))
-    body = json.dumps({"q": text, "source": "en", "target": "de"}).encode()
+        return sum(int(line.split()[1]) for line in metrics().splitlines() if line.startswith("ganz_sentences_total"))
+    body = json.dumps({"q": " ".join(["This is fine."] * 600), "source": "en", "target": "de"}).encode()
     before = sentences()
     with s.connect() as c:
         c.sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                   b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        assert wait_until(lambda: sentences() > before, 60)
-    assert wait_until(lambda: "ganz_requests_running 1\n" in s.ask("GET", "/metrics")[2].decode(), 60)
-    assert sentences() - before < 360, sentences() - before
+        assert wait_until(lambda: "ganz_requests_running 2\n" in metrics())
+    assert wait_until(lambda: "ganz_requests_running 1\n" in metrics())
+    assert sentences() - before < 540, sentences() - before
 
 
 CANARY = "Zwiebelfisch"
@@ -240,10 +241,9 @@ def check_canary(s):
 def check_overload():
     """Refused by their heads, before their bodies are sent, with a time to come back."""
     with Server(GANZ, "--max-requests", "1", "--metrics") as s:
-        text = " ".join(f"This is sentence number {i} of a long text." for i in range(100))
-        body = json.dumps({"q": text, "source": "en", "target": "de"}).encode()
+        body = json.dumps({"q": " ".join(["This is fine."] * 150), "source": "en", "target": "de"}).encode()
         head = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-        with s.connect(120) as first, s.connect() as second:
+        with s.connect(300) as first, s.connect() as second:
             first.sendall(head % len(body) + body)
             assert wait_until(lambda: "ganz_requests_running 2\n" in s.ask("GET", "/metrics")[2].decode())
             second.sendall(head % len(body))
@@ -256,7 +256,7 @@ def check_overload():
 def check_times():
     """A request that takes too long is given up."""
     with Server(GANZ, "--timeout", "0.2") as s:
-        text = " ".join(f"This is sentence number {i} of a very long text." for i in range(1000))
+        text = " ".join(f"This is sentence number {i} of a very long text." for i in range(500))
         begin = time.monotonic()
         equal("late", s.json("/translate", {"q": text, "source": "en", "target": "de"})[0], 504)
         assert time.monotonic() - begin < 20
@@ -314,7 +314,7 @@ def check_ends():
             t.join()
         equal("answers", (len(answers), wrong), (80, []))
         assert all(a == (200, want) for a in answers), answers
-        connections = [s.connect(60) for _ in range(20)]
+        connections = [s.connect(300) for _ in range(20)]
         body = json.dumps({"q": HELLO, "source": "en", "target": "de"}).encode()
         for c in connections:
             c.sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
