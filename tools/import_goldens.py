@@ -223,6 +223,37 @@ def ct2_spec(n, transformer_spec, common_spec):
     return spec
 
 
+def alternating(root):
+    """Positions as OpenNMT has them, sines and cosines in turn; CTranslate2 says what comes out."""
+    import ctranslate2
+    from ctranslate2.specs import transformer_spec, common_spec
+    spec = ct2_spec(numbers(make("alternating", 11)), transformer_spec, common_spec)
+    for stack in (spec.encoder, spec.decoder):
+        halves = stack.position_encodings.encodings
+        table = np.empty_like(halves)
+        table[:, 0::2], table[:, 1::2] = halves[:, :D // 2], halves[:, D // 2:]
+        stack.position_encodings.encodings = table
+    texts = words(V, V - 1)[:-1]
+    spec.register_source_vocabulary(texts)
+    spec.register_target_vocabulary(texts)
+    spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = "</s>", "</s>", "<unk>"
+    spec.config.add_source_eos = True
+    spec.validate()
+    spec.optimize()
+    path = os.path.join(root, "ct2-alternating")
+    os.makedirs(path, exist_ok=True)
+    spec.save(path)
+    translator = ctranslate2.Translator(path, intra_threads=1)
+    rng, usable, lines = np.random.default_rng(5), [w for w in texts if w not in ("</s>", "<unk>")], []
+    for _ in range(8):
+        source = [str(w) for w in rng.choice(usable, 5)]
+        r = translator.translate_batch([source], beam_size=1, max_decoding_length=LONGEST, min_decoding_length=0,
+                                       return_scores=True, length_penalty=0)[0]
+        said = " ".join(w for w in r.hypotheses[0] if w != "<unk>")
+        lines.append("%.6f\t%s\t%s" % (r.scores[0], " ".join(source), said))
+    with open(os.path.join(path, "expected.tsv"), "w") as f: f.write("\n".join(lines) + "\n")
+
+
 def main():
     root = sys.argv[1]
     formats(root, hf(root, "hf", 1))
@@ -231,6 +262,7 @@ def main():
     hf(root, "hf-untied", 4, share_encoder_decoder_embeddings=False, tie_word_embeddings=False)
     hf(root, "hf-shared-untied", 5, tie_word_embeddings=False)
     hf(root, "hf-start", 6, activation_function="gelu", pad_row=True)
+    alternating(root)
 
 
 main()
