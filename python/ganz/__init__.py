@@ -175,8 +175,9 @@ class Translator:
     def model_info(self) -> ModelInfo:
         return ModelInfo(path=self._path, **self._engine.facts())
 
-    @overload
-    def translate(self, text: str, *, format: str = ..., newlines: str = ..., bilingual: bool = ...,
+    @overload  # a str is an iterable of str too; the first that fits counts
+    def translate(self, text: str, *, format: str = ..., newlines: str = ...,  # type: ignore[overload-overlap]
+                  bilingual: bool = ...,
                   progress: Progress = ...) -> str: ...
     @overload
     def translate(self, text: Iterable[str], *, format: str = ..., newlines: str = ..., bilingual: bool = ...,
@@ -215,7 +216,7 @@ class Translator:
             try:
                 while True:
                     while len(waiting) < 2 and (part := list(islice(source, batch))):
-                        waiting.append(pool.submit(self.translate, part, **options))
+                        waiting.append(pool.submit(lambda p: self.translate(p, **options), part))
                     if not waiting:
                         return
                     yield from waiting.popleft().result()
