@@ -3,6 +3,7 @@
  * map; FAULT_AT counts the calls of these kinds from 1; FAULT_HOW is fail (as it is without), trace (the same, and the
  * callers are printed) or kill. FAULT_COUNT names a file that gets the number of calls at the end of the process.
  * FAULT_RECORD: see record.c. */
+#undef _FORTIFY_SOURCE /* its checked calls are defined here */
 #define _GNU_SOURCE
 #include "faults.h"
 
