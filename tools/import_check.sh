@@ -20,8 +20,8 @@ fi
 expect() {
   local model=$1 lines=$2
   shift 2
-  "$ganz" translate -q -m "$model" --beam 1 --alpha 0 --scores "$lines" | cut -f1 >scores
-  printf '%s\n' "$@" | paste - scores | awk -v m="$model" '{ d = $1 - $2; if (d < 0) d = -d; if (d > 2e-4) { print m, $0; bad = 1 } }
+  "$ganz" translate -q -m "$model" --beam 1 --alpha 0 --scores "$lines" | cut -f1 | head -n $# >scores
+  printf '%s\n' "$@" | paste - scores | awk -v m="$model" '{ d = $1 - $2; if (d < 0) d = -d; if (d > 4e-4) { print m, $0; bad = 1 } }
     END { exit bad }' || say "$model: log-probabilities differ"
 }
 cat >five.zh <<'END'
