@@ -117,7 +117,7 @@ static void on_progress(void *context, size_t done, size_t count)
     pthread_mutex_unlock(&w->files->lock);
 }
 
-static ganz_status translate(files *f, entry *e)
+static ganz_status translate(files *f, entry *e, ganz_error *err)
 {
     watched w = {f, e};
     job j = e->order.job;
@@ -127,7 +127,7 @@ static ganz_status translate(files *f, entry *e)
     j.path = e->path;
     j.progress = on_progress;
     j.context = &w;
-    return job_run(&j, &text, 1, &e->facts.err);
+    return job_run(&j, &text, 1, err);
 }
 
 static entry *take(files *f)
@@ -149,8 +149,10 @@ static void *run(void *context)
     for (entry *e; (e = take(f)) && !ganz_flag_is_set(&f->stopped);) {
         e->facts.state = FILE_TRANSLATING;
         pthread_mutex_unlock(&f->lock);
-        const ganz_status status = translate(f, e);
+        ganz_error err = {0};
+        const ganz_status status = translate(f, e, &err);
         pthread_mutex_lock(&f->lock);
+        e->facts.err = err;
         f->bytes -= e->order.count;
         f->bytes += e->result.bytes;
         end_order(e);
