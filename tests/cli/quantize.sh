@@ -190,7 +190,10 @@ largest=$(scores --method kl --bits 4 --weight-range max) || fail "no model with
 equal "ranges of weights by kl" "$whole" "$(scores --method kl --bits 4 --weight-range fit)"
 equal "ranges of weights by max" "$(scores --method max --bits 4)" "$(scores --method max --bits 4 --weight-range max)"
 equal "ranges of weights of 8 bits" "$(scores --method kl)" "$(scores --method kl --weight-range max)"
-equal "ranges of weights, each row for itself" "$rows" "$(scores --method kl --bits 4 --per-row --weight-range max)"
+equal "ranges of weights, each row for itself" "$rows" "$(scores --method kl --bits 4 --per-row --weight-range fit)"
+[ "$rows" != "$(scores --method kl --bits 4 --per-row --weight-range max)" ] || fail "ranges of rows that fit change nothing"
+equal "ranges of rows of 6 bits" "$(scores --method kl --bits 6 --per-row)" \
+  "$(scores --method kl --bits 6 --per-row --weight-range max)"
 refuses 2 'weight-range goes with the methods learned, max and kl' $GANZ quantize --model float/best.safetensors \
   --method clip --weight-range fit --out no
 refuses 2 '--per-row takes no value' $GANZ quantize --per-row=true

@@ -1,4 +1,5 @@
 """Tests of `ganz serve`: test_serve.py GANZ. Expected translations are what `ganz translate` says."""
+import contextlib
 import functools
 import json
 import signal
@@ -328,16 +329,26 @@ def check_ends():
     equal("exit", s.process.returncode, 0)
 
 
+@contextlib.contextmanager
+def started(command, **options):
+    """A server that is gone afterwards, whatever happens, and that must end well."""
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, **options)
+    try:
+        yield process
+        process.terminate()
+        equal("exit", process.wait(60), 0)
+    finally:
+        process.kill()
+
+
 def check_unix():
     import socket
-    process = subprocess.Popen([GANZ, "serve", "--unix", "socket", "--model", "en-de"], stderr=subprocess.PIPE)
-    assert b"listening on socket" in process.stderr.readline()
-    with socket.socket(socket.AF_UNIX) as c:
-        c.connect("socket")
-        c.sendall(b"GET /health HTTP/1.1\r\nHost: translate.example\r\n\r\n")
-        equal("a Unix socket", read_reply(c)[0], 200)
-    process.terminate()
-    equal("exit", process.wait(20), 0)
+    with started([GANZ, "serve", "--unix", "socket", "--model", "en-de"]) as process:
+        assert any(b"listening on socket" in line for line in iter(process.stderr.readline, b"")), "it does not listen"
+        with socket.socket(socket.AF_UNIX) as c:
+            c.connect("socket")
+            c.sendall(b"GET /health HTTP/1.1\r\nHost: translate.example\r\n\r\n")
+            equal("a Unix socket", read_reply(c)[0], 200)
 
 
 def check_passed_socket():
@@ -350,13 +361,10 @@ def check_passed_socket():
         code = ("import os,sys;os.dup2(int(sys.argv[2]),3);os.set_inheritable(3,True);"
                 "os.environ.update(LISTEN_PID=str(os.getpid()),LISTEN_FDS='1');"
                 "os.execv(sys.argv[1],[sys.argv[1],'serve','--model','en-de'])")
-        process = subprocess.Popen([sys.executable, "-c", code, GANZ, str(listener.fileno())],
-                                   pass_fds=[listener.fileno()], stderr=subprocess.PIPE)
-        with socket.create_connection(("127.0.0.1", port), 30) as c:
-            c.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            equal("a passed socket", read_reply(c)[0], 200)
-        process.terminate()
-        equal("exit", process.wait(20), 0)
+        with started([sys.executable, "-c", code, GANZ, str(listener.fileno())], pass_fds=[listener.fileno()]):
+            with socket.create_connection(("127.0.0.1", port), 30) as c:
+                c.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                equal("a passed socket", read_reply(c)[0], 200)
 
 
 def main():
