@@ -129,10 +129,12 @@ static ganz_status visit_part(crew *c, long long number, bool *idle, ganz_error 
     bool done;
     ganz_status status = ganz_part_find(&part, b->input, number, c->count, err);
     if (status == GANZ_OK) status = ganz_part_check(&part, c->stem, b->origin, &done, err);
-    if (status == GANZ_OK && done) mark_done(c, number, false);
-    if (status != GANZ_OK || done) return status;
-    status = ganz_part_name(&part, c->stem, ".claim", path, sizeof path, err);
-    if (status == GANZ_OK) status = cli_claim_take(&claim, path, b->claim_seconds, err);
+    if (status == GANZ_OK) status = ganz_part_name(&part, c->stem, ".claim", path, sizeof path, err);
+    if (status == GANZ_OK && done) {
+        mark_done(c, number, false);
+        unlink(path); /* of an owner that died after its last byte, if it is there */
+    }
+    if (status == GANZ_OK && !done) status = cli_claim_take(&claim, path, b->claim_seconds, err);
     if (status != GANZ_OK || !claim.held) return status;
     *idle = false;
     status = ganz_part_check(&part, c->stem, b->origin, &done, err); /* another may have ended it just now */

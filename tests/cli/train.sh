@@ -125,7 +125,8 @@ $GANZ inspect --json tuned/best.safetensors | grep -q '"width":32,.*"encoder_lay
 (tune --out halves --steps 10 --cooldown 0 && tune --out halves --resume --steps 20 --cooldown 0) ||
   fail "a tuned model is not resumed"
 tune --out flat --steps 20 --cooldown 0 || fail "a model does not go on at a flat rate"
-weights() { $GANZ translate --model "$1" --scores <valid.en; }
+# the tensors behind the header: scores of float models may differ in their last digit with the batch
+weights() { tail -c +$(($(od -An -tu8 -N8 "$1") + 9)) "$1" | sha256sum; }
 equal "tuning in two parts" "$(weights flat/last.safetensors)" "$(weights halves/last.safetensors)"
 refuses 2 '--vocab and --model exclude each other' tune --vocab vocab --out no
 refuses 2 '--width and --model exclude each other' tune --width 64 --out no
