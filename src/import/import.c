@@ -81,7 +81,7 @@ static ganz_status write_model(const ganz_draft *d, const char *path, const ganz
                                   .licence = first_text(o->licence, d->licence),
                                   .origin = d->origin,
                                   .search = {.beam = d->beam > 0 && d->beam <= 64 ? d->beam : 0,
-                                             .has_alpha = d->penalty > 0,
+                                             .has_alpha = true,
                                              .alpha = d->penalty,
                                              .by_length = true}};
     GANZ_TRY(open_vocab(&vocab, d, err));
