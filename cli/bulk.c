@@ -60,7 +60,7 @@ int cli_bulk_check(const cli_bulk *b, const cli_command *about)
     return -1;
 }
 
-/* Translates a part and proves it, unless that is done already. */
+/* Translates a part and proves it. */
 static ganz_status make_part(const cli_bulk *b, const ganz_part *part, const char *stem, ganz_error *err)
 {
     char path[CLI_PATH];
@@ -177,12 +177,12 @@ static ganz_status verify_part(crew *c, long long number, ganz_error *err)
     if (status == GANZ_OK) status = ganz_part_name(&part, c->stem, suffix, path, sizeof path, err);
     if (status == GANZ_OK) status = c->bulk->translate(c->bulk->context, &part, path, err);
     if (status == GANZ_OK) status = ganz_part_compare(&part, c->stem, path, &same, err);
+    unlink(path);
     if (status == GANZ_OK && !same) {
         snprintf(suffix, sizeof suffix, "part %lld", number);
         return failed(err, GANZ_EFORMAT, suffix,
                       "translated again it gives other bytes: the machine that made it, or this one, computes wrongly");
     }
-    unlink(path);
     return status;
 }
 

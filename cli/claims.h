@@ -17,7 +17,7 @@ typedef struct cli_claim {
     double seconds; /* without a touch after which a claim is void */
 } cli_claim;
 
-/* Takes the claim `path` unless another process holds it; *claim->held says whether. */
+/* Takes the claim `path` unless another process holds it; claim->held says whether. */
 ganz_status cli_claim_take(cli_claim *claim, const char *path, double seconds, ganz_error *err);
 /* Gives it back. */
 void cli_claim_release(cli_claim *claim);

@@ -518,28 +518,6 @@ static void options_are_checked(void **state)
 
 /* ---- lines of any length and any bytes ---------------------------------------------------------- */
 
-static void cuts_are_good(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        size_t room, expected;
-    } cases[] = {
-        {"all of it", 100, 9},
-        {"One is here. Two is, as it were, there", 20, 12},                      /* sentence */
-        {"One is \"here.\" Two is, as it were", 20, 14},                         /* with its quote */
-        {"One is 3.14, and two is more than that", 14, 12},                      /* clause; the point is none */
-        {"One is here and two is there", 14, 11},                                /* space */
-        {"a bcdefghijklmnopqrstuvwxyz", 10, 10},                                 /* the space is too early */
-        {"a. bcdefghi jklmnopqrstuvwxyz", 13, 11},                               /* and so is the sentence */
-        {"\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4", 5, 4},                              /* whole characters */
-        {"\xF0\x9F\x98\x80\xF0\x9F\x98\x80", 1, 4},                              /* one at least */
-        {"\xE4\xBD\xA0\xE5\xA5\xBD\xE3\x80\x82\xE4\xBD\xA0\xE5\xA5\xBD", 13, 9}, /* ideographic full stop */
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(ganz_split_at(cases[i].text, strlen(cases[i].text), cases[i].room), cases[i].expected);
-}
-
 /* Sentences of some 40 tokens, of which the model takes 64: each becomes a piece. */
 static void long_lines_are_split(void **state)
 {
@@ -684,7 +662,6 @@ int main(void)
         IN_FOLDER(n_best_falls),
         IN_FOLDER(prefix_is_kept),
         IN_FOLDER(options_are_checked),
-        cmocka_unit_test(cuts_are_good),
         IN_FOLDER(long_lines_are_split),
         IN_FOLDER(endless_words_are_copied),
         IN_FOLDER(any_bytes),

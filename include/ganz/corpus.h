@@ -1,4 +1,4 @@
-/* Parallel text to a training corpus: encoded once, then mapped by every training run. */
+/* Parallel text to a training corpus: encoded once, then read piece by piece by every training run. */
 #ifndef GANZ_CORPUS_H
 #define GANZ_CORPUS_H
 

@@ -1,4 +1,4 @@
-/* Inside of bulk work: reading files at places, and proofs as they are kept. */
+/* Inside of bulk work: proofs as they are kept, and sums of what lies in files. */
 #ifndef GANZ_BULK_BULK_H
 #define GANZ_BULK_BULK_H
 
@@ -7,11 +7,8 @@
 
 enum { GANZ_BULK_PATH = 4096 };
 
-/* Opens a plain file and says how long it is; the caller closes. */
-ganz_status ganz_bulk_open(const char *path, int *file, unsigned long long *bytes, ganz_error *err);
-/* Reads up to *bytes at a place; *bytes says how many there were. */
-ganz_status ganz_bulk_read(int file, const char *path, unsigned long long place, void *out, size_t *bytes,
-                           ganz_error *err);
+/* Bytes of a plain file. */
+ganz_status ganz_bulk_bytes(const char *path, uint64_t *bytes, ganz_error *err);
 
 /* What a proof says. */
 typedef struct ganz_proof {

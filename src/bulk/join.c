@@ -1,11 +1,8 @@
 /* Joining parts: every proof is read and every file compared with its proof before the first byte is written. */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/io.h"
 #include "bulk/bulk.h"
@@ -83,14 +80,13 @@ static void miss(gaps *g, long long number)
 
 static ganz_status compare_input(const ganz_proof *p, const char *input, ganz_error *err)
 {
-    unsigned long long sum, lines, bytes;
-    int file;
+    unsigned long long sum, lines;
+    uint64_t bytes;
     if (!input) return GANZ_OK;
-    GANZ_TRY(ganz_bulk_open(input, &file, &bytes, err));
-    close(file);
+    GANZ_TRY(ganz_bulk_bytes(input, &bytes, err));
     if (bytes != p->part.input_bytes)
-        return ganz_fail(err, GANZ_EFORMAT, "%s has %llu bytes, its parts are of a file of %llu", input, bytes,
-                         p->part.input_bytes);
+        return ganz_fail(err, GANZ_EFORMAT, "%s has %llu bytes, its parts are of a file of %llu", input,
+                         (unsigned long long)bytes, p->part.input_bytes);
     GANZ_TRY(ganz_bulk_sum(input, p->part.begin, p->part.end, &sum, &lines, err));
     if (sum == p->input_sum && lines == p->lines) return GANZ_OK;
     return ganz_fail(err, GANZ_EFORMAT, "%s is not what part %lld was made from", input, p->part.number);
@@ -152,16 +148,18 @@ static ganz_status check_all(const char *stem, const char *input, long long coun
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
-static ganz_status copy_open(int file, const char *path, unsigned long long bytes, ganz_output *out, ganz_error *err)
+static ganz_status copy_open(int file, const char *path, ganz_output *out, ganz_join_result *r, ganz_error *err)
 {
     char block[BLOCK];
-    for (unsigned long long at = 0; at < bytes;) {
-        size_t got = sizeof block;
-        GANZ_TRY(ganz_bulk_read(file, path, at, block, &got, err));
-        if (got == 0) return ganz_fail(err, GANZ_EFORMAT, "%s became shorter while it was read", path);
-        GANZ_TRY(ganz_output_write(out, block, got, err));
-        at += got;
+    uint64_t all = 0;
+    GANZ_TRY(ganz_file_size(file, path, &all, err));
+    for (uint64_t at = 0; at < all;) {
+        const size_t bytes = all - at < sizeof block ? (size_t)(all - at) : sizeof block;
+        GANZ_TRY(ganz_file_read(file, path, at, block, bytes, err));
+        GANZ_TRY(ganz_output_write(out, block, bytes, err));
+        at += bytes;
     }
+    r->bytes += all;
     return GANZ_OK;
 }
 
@@ -170,12 +168,10 @@ static ganz_status copy_part(const ganz_part *part, const char *stem, ganz_outpu
 {
     char path[GANZ_BULK_PATH];
     int file;
-    unsigned long long bytes;
     GANZ_TRY(ganz_part_name(part, stem, "", path, sizeof path, err));
-    GANZ_TRY(ganz_bulk_open(path, &file, &bytes, err));
-    const ganz_status status = copy_open(file, path, bytes, out, err);
-    close(file);
-    r->bytes += bytes;
+    GANZ_TRY(ganz_file_open(&file, path, err));
+    const ganz_status status = copy_open(file, path, out, r, err);
+    ganz_file_close(&file);
     return status;
 }
 

@@ -1,46 +1,16 @@
 /* Parts of a file by shares of its bytes, moved to the next beginning of a line. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/io.h"
 #include "bulk/bulk.h"
 
 enum { BLOCK = 1 << 16, MOST_PARTS = 1000000 };
 
-ganz_status ganz_bulk_open(const char *path, int *file, unsigned long long *bytes, ganz_error *err)
-{
-    struct stat info;
-    *file = open(path, O_RDONLY | O_CLOEXEC);
-    if (*file < 0) return ganz_fail_errno(err, "open", path);
-    ganz_status status = GANZ_OK;
-    if (fstat(*file, &info) != 0) status = ganz_fail_errno(err, "read", path);
-    else if (!S_ISREG(info.st_mode))
-        status = ganz_fail(err, GANZ_EINVAL, "%s has no parts: only plain files have", path);
-    if (status == GANZ_OK) *bytes = (unsigned long long)info.st_size;
-    else close(*file);
-    return status;
-}
-
-ganz_status ganz_bulk_read(int file, const char *path, unsigned long long place, void *out, size_t *bytes,
-                           ganz_error *err)
-{
-    ssize_t got;
-    do got = pread(file, out, *bytes, (off_t)place);
-    while (got < 0 && errno == EINTR);
-    if (got < 0) return ganz_fail_errno(err, "read", path);
-    *bytes = (size_t)got;
-    return GANZ_OK;
-}
-
-static ganz_status refuse_compressed(int file, const char *path, ganz_error *err)
+static ganz_status refuse_compressed(int file, const char *path, uint64_t bytes, ganz_error *err)
 {
     unsigned char first[6] = {0};
-    size_t bytes = sizeof first;
-    GANZ_TRY(ganz_bulk_read(file, path, 0, first, &bytes, err));
+    GANZ_TRY(ganz_file_read(file, path, 0, first, bytes < sizeof first ? (size_t)bytes : sizeof first, err));
     const bool packed = memcmp(first, "\x1F\x8B", 2) == 0 || memcmp(first, "\3757zXZ", 6) == 0 ||
                         memcmp(first, "\x28\xB5\x2F\xFD", 4) == 0;
     if (!packed) return GANZ_OK;
@@ -55,9 +25,8 @@ static ganz_status next_line(int file, const char *path, unsigned long long plac
     *begin = place;
     if (place == 0) return GANZ_OK;
     for (unsigned long long at = place - 1; at < end;) {
-        size_t bytes = sizeof block;
-        GANZ_TRY(ganz_bulk_read(file, path, at, block, &bytes, err));
-        if (bytes == 0) break;
+        const size_t bytes = end - at < sizeof block ? (size_t)(end - at) : sizeof block;
+        GANZ_TRY(ganz_file_read(file, path, at, block, bytes, err));
         const char *const newline = memchr(block, '\n', bytes);
         *begin = at + (newline ? (size_t)(newline - block) + 1 : bytes);
         if (newline) return GANZ_OK;
@@ -80,12 +49,15 @@ ganz_status ganz_part_find(ganz_part *part, const char *input, long long number,
     if (count < 1 || count > MOST_PARTS || number < 1 || number > count)
         return ganz_fail(err, GANZ_EINVAL, "there is no part %lld of %lld: parts are 1 to N, N at most %d", number,
                          count, MOST_PARTS);
-    GANZ_TRY(ganz_bulk_open(input, &file, &part->input_bytes, err));
-    const unsigned long long all = part->input_bytes, n = (unsigned long long)number, of = (unsigned long long)count;
-    ganz_status status = refuse_compressed(file, input, err);
+    uint64_t all = 0;
+    GANZ_TRY(ganz_file_open(&file, input, err));
+    const unsigned long long n = (unsigned long long)number, of = (unsigned long long)count;
+    ganz_status status = ganz_file_size(file, input, &all, err);
+    part->input_bytes = all;
+    if (status == GANZ_OK) status = refuse_compressed(file, input, all, err);
     if (status == GANZ_OK) status = next_line(file, input, share(all, n - 1, of), all, &part->begin, err);
     if (status == GANZ_OK) status = next_line(file, input, share(all, n, of), all, &part->end, err);
-    close(file);
+    ganz_file_close(&file);
     return status;
 }
 

@@ -1,7 +1,5 @@
 /* Proofs of parts: a text file of a name and a number a line, and the sums that stand in it. */
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,18 +88,13 @@ bool ganz_proof_parse(ganz_proof *proof, const char *text)
 
 ganz_status ganz_proof_read(ganz_proof *proof, const char *path, bool *found, ganz_error *err)
 {
-    char text[MOST_BYTES + 1];
-    size_t bytes = MOST_BYTES;
-    unsigned long long size;
-    int file;
+    ganz_map file;
     *found = false;
     if (access(path, F_OK) != 0 && errno == ENOENT) return GANZ_OK;
-    GANZ_TRY(ganz_bulk_open(path, &file, &size, err));
-    const ganz_status status = ganz_bulk_read(file, path, 0, text, &bytes, err);
-    close(file);
-    if (status != GANZ_OK) return status;
-    text[bytes] = '\0';
-    *found = strlen(text) == bytes && ganz_proof_parse(proof, text);
+    GANZ_TRY(ganz_map_open(&file, path, err));
+    const char *const text = (const char *)file.data; /* a zero follows it */
+    *found = text && file.bytes <= MOST_BYTES && strlen(text) == file.bytes && ganz_proof_parse(proof, text);
+    ganz_map_close(&file);
     return GANZ_OK;
 }
 
@@ -122,10 +115,8 @@ static ganz_status sum_open(int file, const char *path, unsigned long long begin
     char last = '\n';
     *sum = *lines = 0;
     for (unsigned long long at = begin; at < end;) {
-        size_t bytes = end - at < sizeof block ? (size_t)(end - at) : sizeof block;
-        const size_t wanted = bytes;
-        GANZ_TRY(ganz_bulk_read(file, path, at, block, &bytes, err));
-        if (bytes < wanted) return ganz_fail(err, GANZ_EFORMAT, "%s became shorter while it was read", path);
+        const size_t bytes = end - at < sizeof block ? (size_t)(end - at) : sizeof block;
+        GANZ_TRY(ganz_file_read(file, path, at, block, bytes, err));
         const uint64_t both[2] = {*sum, ganz_checksum(block, bytes)};
         *sum = ganz_checksum(both, sizeof both);
         *lines += count_newlines(block, bytes);
@@ -140,27 +131,28 @@ ganz_status ganz_bulk_sum(const char *path, unsigned long long begin, unsigned l
                           unsigned long long *lines, ganz_error *err)
 {
     int file;
-    unsigned long long bytes;
-    GANZ_TRY(ganz_bulk_open(path, &file, &bytes, err));
+    GANZ_TRY(ganz_file_open(&file, path, err));
     const ganz_status status = sum_open(file, path, begin, end, sum, lines, err);
-    close(file);
+    ganz_file_close(&file);
     return status;
 }
 
-static ganz_status file_bytes(const char *path, unsigned long long *bytes, ganz_error *err)
+ganz_status ganz_bulk_bytes(const char *path, uint64_t *bytes, ganz_error *err)
 {
     int file;
-    GANZ_TRY(ganz_bulk_open(path, &file, bytes, err));
-    close(file);
-    return GANZ_OK;
+    GANZ_TRY(ganz_file_open(&file, path, err));
+    const ganz_status status = ganz_file_size(file, path, bytes, err);
+    ganz_file_close(&file);
+    return status;
 }
 
 ganz_status ganz_proof_holds(const ganz_proof *proof, const char *path, bool *same, ganz_error *err)
 {
-    unsigned long long bytes, sum, lines;
+    uint64_t bytes;
+    unsigned long long sum, lines;
     *same = false;
     if (access(path, F_OK) != 0 && errno == ENOENT) return GANZ_OK;
-    GANZ_TRY(file_bytes(path, &bytes, err));
+    GANZ_TRY(ganz_bulk_bytes(path, &bytes, err));
     if (bytes != proof->output_bytes) return GANZ_OK;
     GANZ_TRY(ganz_bulk_sum(path, 0, bytes, &sum, &lines, err));
     *same = sum == proof->output_sum && lines == proof->lines;
@@ -176,9 +168,9 @@ static ganz_status changed(const char *input, ganz_error *err)
 
 ganz_status ganz_lines_open_part(ganz_lines **lines, const char *input, const ganz_part *part, ganz_error *err)
 {
-    unsigned long long bytes;
+    uint64_t bytes;
     *lines = NULL;
-    GANZ_TRY(file_bytes(input, &bytes, err));
+    GANZ_TRY(ganz_bulk_bytes(input, &bytes, err));
     if (bytes != part->input_bytes) return changed(input, err);
     return ganz_lines_open_range(lines, input, part->begin, part->end, err);
 }
@@ -187,13 +179,15 @@ ganz_status ganz_part_prove(const ganz_part *part, const char *input, const char
                             ganz_error *err)
 {
     char path[GANZ_BULK_PATH];
-    unsigned long long bytes, lines;
+    uint64_t bytes;
+    unsigned long long lines;
     ganz_proof proof = {.part = *part, .origin = origin};
-    GANZ_TRY(file_bytes(input, &bytes, err));
+    GANZ_TRY(ganz_bulk_bytes(input, &bytes, err));
     if (bytes != part->input_bytes) return changed(input, err);
     GANZ_TRY(ganz_bulk_sum(input, part->begin, part->end, &proof.input_sum, &proof.lines, err));
     GANZ_TRY(ganz_part_name(part, stem, "", path, sizeof path, err));
-    GANZ_TRY(file_bytes(path, &proof.output_bytes, err));
+    GANZ_TRY(ganz_bulk_bytes(path, &bytes, err));
+    proof.output_bytes = bytes;
     GANZ_TRY(ganz_bulk_sum(path, 0, proof.output_bytes, &proof.output_sum, &lines, err));
     if (lines != proof.lines)
         return ganz_fail(err, GANZ_EFORMAT, "%s has %llu lines for %llu lines of %s", path, lines, proof.lines, input);

@@ -60,7 +60,14 @@ cmp -s single joined || fail "shared work differs from that of one"
 [ -z "$(ls work | grep -E 'claim|dead|again')" ] || fail "work left $(ls work)"
 $W --verify 0.1 2>err || fail "the work cannot be verified: $(cat err)"
 grep -q "of $parts parts translated again, all with the same bytes" err || fail "no word about verifying: $(cat err)"
-# a machine that computes wrongly: its part has a proof, but other bytes come out here
-sed 's/^output_sum .*/output_sum 1/' work/lines.part-1-of-$parts.proof >p && cp p work/lines.part-1-of-$parts.proof
+# a machine that computes wrongly: bytes and proof agree, but translated again the part is another one
+$GANZ translate -q --model $MODEL -b1 --max-length 2 -j1 --work wrong --part-bytes 200 few
+origin=$(grep '^origin ' work/lines.part-1-of-$parts.proof)
+sed "s/^origin .*/$origin/" wrong/lines.part-1-of-$parts.proof >work/lines.part-1-of-$parts.proof
+cp wrong/lines.part-1-of-$parts work/
+refuses 1 'part 1: translated again it gives other bytes' $W -q --verify 0.1
+[ -z "$(ls work | grep again)" ] || fail "verifying leaves $(ls work | grep again)"
+# a proof that its file does not agree with
+sed -i 's/^output_sum .*/output_sum 1/' work/lines.part-1-of-$parts.proof
 refuses 1 'parts are missing or damaged: 1$' $GANZ join -o joined work
 refuses 2 'needs --out' $GANZ join work
