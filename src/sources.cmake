@@ -64,7 +64,7 @@ set(GANZ_TRAIN
   train/augment.c train/average.c train/batch.c train/bench.c train/chart.c train/checkpoint.c train/corpus_read.c
   train/corpus_write.c train/folder.c train/history.c train/log.c train/operands.c train/optim.c train/budget.c train/phases.c
   train/plan.c train/prepare.c train/recipe.c train/recipe_file.c train/report.c train/run.c train/seen.c
-  train/shape.c train/stepper.c train/trainer.c train/trainer_open.c train/trainer_result.c train/tutor.c train/upload.c
+  train/shape.c train/stepper.c train/trainer.c train/trainer_open.c train/trainer_result.c train/tree.c train/tutor.c train/upload.c
   train/validate.c)
 set(GANZ_IMPORT # models of other programs
   import/build.c import/ctranslate2.c import/draft.c import/family_ctranslate2.c import/family_fairseq.c

@@ -214,6 +214,16 @@ static void average(void)
     expect_no_failure();
 }
 
+static void add(void)
+{
+    begin("add");
+    const two to = random_reals(100003, 1), from = random_reals(100003, 1);
+    both.cpu->add(both.cpu, to.cpu, from.cpu, 100003);
+    both.gpu->add(both.gpu, to.gpu, from.gpu, 100003);
+    same_bytes("to", to, 100003 * sizeof(real));
+    expect_no_failure();
+}
+
 void parameter_cases(void)
 {
     const ganz_type p = product(), r = GANZ_REAL;
@@ -231,4 +241,5 @@ void parameter_cases(void)
     updates(true);
     adafactor_worked();
     average();
+    add();
 }

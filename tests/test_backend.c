@@ -231,6 +231,19 @@ static void running_average(void **state)
     for (int i = 0; i < 3; i++) near(to[i], want[i], 1e-7);
 }
 
+static void sums_of_parts(void **state)
+{
+    (void)state;
+    real to[2] = {1, -0.5f};
+    const real from[2] = {0.25f, 0.5f};
+    be->add(be, to, from, 2);
+    assert_true(to[0] == 1.25f && to[1] == 0);
+    double sum[2] = {1e16, 1};
+    const double rows[3][2] = {{1, 2}, {1, 3}, {2, 4}}; /* 1e16 + 1 is rounded to 1e16, twice; 1e16 + 2 is not */
+    be->add_rows(be, sum, rows[0], 3, 2);
+    assert_true(sum[0] == 1e16 + 2 && sum[1] == 10);
+}
+
 /* ---- quantization ------------------------------------------------------------------------------- */
 
 static void check_quantize(real x, real scale, int p, bool is_signed, double y, double dx, double dz, bool clips)
@@ -627,6 +640,7 @@ int main(void)
         cmocka_unit_test(adafactor_of_a_vector),
         cmocka_unit_test(adam_follows_its_formula),
         cmocka_unit_test(running_average),
+        cmocka_unit_test(sums_of_parts),
         cmocka_unit_test(quantize_vectors),
         cmocka_unit_test(scales_are_powers),
         cmocka_unit_test(weights_become_codes),

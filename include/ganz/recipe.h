@@ -54,6 +54,7 @@ typedef struct ganz_recipe {
     long long rows, slots, batch_tokens;
     bool zero_start;
     long long mean_rows, mask_rows;
+    long long parts;
     long long micro_tokens;
     long long precision; /* GANZ_PRECISION_* */
     long long seed;

@@ -324,6 +324,10 @@ struct ganz_backend {
     void (*recur)(ganz_backend *be, const ganz_recur_call *c); /* NULL: not on this device */
     /* to = to * keep + from * (1 - keep) over a block: running averages of parameters */
     void (*average)(ganz_backend *be, real *to, const real *from, size_t count, double keep);
+    /* to += from over a block: gradients of parts of a step; and to[c] += from[r][c] for c < cols <= 32, rows in their
+     * order: their losses. One rounding each, so that the bits are those of any other device */
+    void (*add)(ganz_backend *be, real *to, const real *from, size_t count);
+    void (*add_rows)(ganz_backend *be, double *to, const double *from, int rows, int cols);
 
     /* Integer translation: all of these or none (NULL). Sums are exact; the arithmetic after them is that of the
      * float operations above on codes, so that both give the same bits. Forward only, no dropout. */

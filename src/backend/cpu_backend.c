@@ -152,6 +152,8 @@ static const ganz_backend cpu_table = {
     .adafactor = ganz_cpu_adafactor,
     .adam = ganz_cpu_adam,
     .average = ganz_cpu_average,
+    .add = ganz_cpu_add,
+    .add_rows = ganz_cpu_add_rows,
     .recur = ganz_cpu_recur,
 #ifndef GANZ_F64 /* the kernels are float */
     .topk = ganz_cpu_topk,

@@ -67,5 +67,7 @@ void ganz_cpu_attention_codes(ganz_backend *be, const ganz_attention_call *c);
 void ganz_cpu_adafactor(ganz_backend *be, const ganz_update_call *c);
 void ganz_cpu_adam(ganz_backend *be, const ganz_update_call *c);
 void ganz_cpu_average(ganz_backend *be, real *to, const real *from, size_t count, double keep);
+void ganz_cpu_add(ganz_backend *be, real *to, const real *from, size_t count);
+void ganz_cpu_add_rows(ganz_backend *be, double *to, const double *from, int rows, int cols);
 
 #endif

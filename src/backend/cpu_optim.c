@@ -254,3 +254,32 @@ void ganz_cpu_average(ganz_backend *be, real *to, const real *from, size_t count
     average_job job = {to, from, (real)keep, (real)(1 - keep)};
     ganz_pool_run(ganz_cpu_of(be)->pool, (int64_t)count, GANZ_CPU_GRAIN, average_elements, &job);
 }
+
+typedef struct add_job {
+    real *to;
+    const real *from;
+} add_job;
+
+GANZ_CLONES static void add_run(const add_job *job, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; i++) job->to[i] += job->from[i];
+}
+
+static void add_elements(void *context, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    add_run(context, begin, end);
+}
+
+void ganz_cpu_add(ganz_backend *be, real *to, const real *from, size_t count)
+{
+    add_job job = {to, from};
+    ganz_pool_run(ganz_cpu_of(be)->pool, (int64_t)count, GANZ_CPU_GRAIN, add_elements, &job);
+}
+
+void ganz_cpu_add_rows(ganz_backend *be, double *to, const double *from, int rows, int cols)
+{
+    (void)be;
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < cols; c++) to[c] += from[r * cols + c];
+}

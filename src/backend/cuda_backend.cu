@@ -230,6 +230,8 @@ static void fill_table(ganz_backend *t, ganz_precision precision)
     t->adam = ganz_cuda_adam;
     t->topk = ganz_cuda_topk;
     t->average = ganz_cuda_average;
+    t->add = ganz_cuda_add;
+    t->add_rows = ganz_cuda_add_rows;
 }
 
 /* Everything a step needs is taken here, so that no step allocates. */

@@ -139,6 +139,8 @@ void ganz_cuda_adafactor(ganz_backend *be, const ganz_update_call *call);
 void ganz_cuda_adam(ganz_backend *be, const ganz_update_call *call);
 void ganz_cuda_topk(ganz_backend *be, const ganz_topk_call *call);
 void ganz_cuda_average(ganz_backend *be, real *to, const real *from, size_t count, double keep);
+void ganz_cuda_add(ganz_backend *be, real *to, const real *from, size_t count);
+void ganz_cuda_add_rows(ganz_backend *be, double *to, const double *from, int rows, int cols);
 void ganz_cuda_algos_free(ganz_cuda *c);
 void ganz_cuda_plans_free(ganz_cuda *c);
 

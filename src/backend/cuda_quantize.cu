@@ -1,4 +1,4 @@
-/* Element by element: masks, codes and their gradients, largest magnitudes, operands of weights, averages. */
+/* Element by element: masks, codes and their gradients, largest magnitudes, operands of weights, averages, sums. */
 #include <string.h>
 
 #include "backend/cuda_common.cuh"
@@ -401,4 +401,36 @@ void ganz_cuda_average(ganz_backend *be, real *to, const real *from, size_t coun
     const int blocks = ganz_cuda_min(ganz_cuda_blocks((int64_t)count, 256), c->processors * 8);
     average_kernel<<<blocks, 256, 0, c->stream>>>(to, from, (int64_t)count, (float)keep, (float)(1 - keep));
     ganz_cuda_launched(c, "average");
+}
+
+/* ---- sums --------------------------------------------------------------------------------------- */
+
+static __global__ void add_kernel(float *to, const float *from, int64_t count)
+{
+    const int64_t step = (int64_t)gridDim.x * blockDim.x;
+#pragma unroll 4
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step)
+        to[i] = __fadd_rn(to[i], from[i]);
+}
+
+void ganz_cuda_add(ganz_backend *be, real *to, const real *from, size_t count)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    if (count == 0) return;
+    const int blocks = ganz_cuda_min(ganz_cuda_blocks((int64_t)count, 256), c->processors * 8);
+    add_kernel<<<blocks, 256, 0, c->stream>>>(to, from, (int64_t)count);
+    ganz_cuda_launched(c, "add");
+}
+
+static __global__ void add_rows_kernel(double *to, const double *from, int rows, int cols)
+{
+    const int col = (int)threadIdx.x;
+    for (int row = 0; col < cols && row < rows; row++) to[col] = __dadd_rn(to[col], from[row * cols + col]);
+}
+
+void ganz_cuda_add_rows(ganz_backend *be, double *to, const double *from, int rows, int cols)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    add_rows_kernel<<<1, 32, 0, c->stream>>>(to, from, rows, cols);
+    ganz_cuda_launched(c, "add_rows");
 }

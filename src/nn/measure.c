@@ -74,6 +74,21 @@ static void null_average(ganz_backend *be, real *to, const real *from, size_t co
     (void)count;
     (void)keep;
 }
+static void null_add(ganz_backend *be, real *to, const real *from, size_t count)
+{
+    (void)be;
+    (void)to;
+    (void)from;
+    (void)count;
+}
+static void null_add_rows(ganz_backend *be, double *to, const double *from, int rows, int cols)
+{
+    (void)be;
+    (void)to;
+    (void)from;
+    (void)rows;
+    (void)cols;
+}
 
 #define NULL_CALL(name, type)                                \
     static void null_##name(ganz_backend *be, const type *c) \
@@ -127,6 +142,8 @@ static ganz_backend null_backend(const ganz_backend *like)
         .adam = null_update,
         .topk = null_topk,
         .average = null_average,
+        .add = null_add,
+        .add_rows = null_add_rows,
         .embed_codes = null_embed,
         .norm_codes = null_norm,
         .linear_codes = null_linear,

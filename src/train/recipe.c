@@ -90,6 +90,8 @@ static const ganz_setting table[] = {
           "packed: rows with a mean loss of their own, whose mean counts; 0: one mean over all tokens"),
     LATER(mask_rows, "mask-rows", INT, 65536, NULL, "0", true, BOTH,
           "packed: most rows that share dropout masks of attention; 0: all computed at a time"),
+    LATER(parts, "parts", INT, 1024, NULL, "1", true, BOTH,
+          "parts of a step, a power of two: so many machines at most can share it; see docs/SCALE.md"),
     INT(micro_tokens, "micro-tokens", 0, 16777216, "0", BOTH,
         "tokens computed at a time; 0: 4096 on a CPU, 16384 on a GPU"),
     CHOICE(precision, "precision", "auto|fp32|tf32|bf16", "auto", false, BOTH,
@@ -407,6 +409,8 @@ ganz_status ganz_recipe_check(const ganz_recipe *r, ganz_error *err)
     if (r->batch == GANZ_BATCH_PACKED && r->micro_tokens > 0 && r->micro_tokens < r->slots)
         return ganz_fail(err, GANZ_EINVAL, "micro-tokens %lld holds not one row of %lld slots", r->micro_tokens,
                          r->slots);
+    if (r->parts < 1 || (r->parts & (r->parts - 1)) != 0)
+        return ganz_fail(err, GANZ_EINVAL, "parts is a power of two, not %lld", r->parts);
     if (memchr(r->exceptions, '\0', sizeof r->exceptions) == NULL)
         return ganz_fail(err, GANZ_EINVAL, "exceptions of more than %d letters", GANZ_EXCEPTIONS_BYTES - 1);
     GANZ_TRY(check_rules(r->exceptions, err));

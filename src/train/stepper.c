@@ -7,17 +7,20 @@
 
 enum { HOST_CHUNK = 256, DEVICE_CHUNK = 4096 };
 
-static const uint64_t parts_stream = 0x7061727473; /* of seeds, one for each part */
+static const uint64_t passes_stream = 0x7061727473; /* of seeds, one for each pass */
+enum { PART_SHIFT = 32 }; /* pass i of part p has seed number p * 2^32 + i: neither depends on other parts */
 
 /* Rows of logits at a time: small enough for caches on a CPU, large enough to fill a GPU. */
 static int chunk_of(const ganz_stepper *stepper) { return stepper->be->host ? HOST_CHUNK : DEVICE_CHUNK; }
 
 typedef struct purpose {
     bool training;
+    bool taught;             /* by a tutor, if there are any */
     const ganz_tutor *tutor; /* teaches instead of the labels; NULL: none */
     real smoothing;
     uint64_t seed;
     double scale; /* of gradients */
+    int part;     /* of the batch */
     double *sums; /* on the device */
     const ganz_flag *stop;
 } purpose;
@@ -84,7 +87,7 @@ static ganz_status run_pass(ganz_stepper *stepper, const ganz_feed *feed, const 
                      feed->source.rows, feed->target.rows, stepper->device.size >> 20);
 }
 
-/* Each part has one of them: over many parts all are believed alike, and none costs more than its share. */
+/* Each pass has one of them: over many passes all are believed alike, and none costs more than its share. */
 static const ganz_tutor *draw_tutor(const ganz_stepper *stepper, uint64_t seed)
 {
     const ganz_tutors *const tutors = stepper->options.tutors;
@@ -170,6 +173,8 @@ static ganz_status take_memory(ganz_stepper *stepper, ganz_error *err)
     GANZ_TRY(ganz_stepper_reserve(stepper, err));
     GANZ_TRY(stepper->be->alloc(stepper->be, &block, 6 * sizeof *stepper->sums, err));
     stepper->sums = block;
+    stepper->tree = (ganz_tree){.parts = stepper->options.parts, .share = stepper->options.share, .be = stepper->be};
+    GANZ_TRY(ganz_tree_open(&stepper->tree, stepper->weights->grad, stepper->net->params.block, err));
     return ganz_upload_open(&stepper->upload, stepper->be, stepper->options.tokens, words, err);
 }
 
@@ -178,6 +183,7 @@ ganz_status ganz_stepper_open(ganz_stepper *stepper, const ganz_net *net, const 
 {
     *stepper = (ganz_stepper){.options = *options, .be = weights->be, .net = net, .weights = weights};
     stepper->train_weights = true;
+    if (options->parts < 1) stepper->options.parts = 1;
     const ganz_status status = take_memory(stepper, err);
     if (status != GANZ_OK) ganz_stepper_close(stepper);
     return status;
@@ -187,6 +193,7 @@ void ganz_stepper_close(ganz_stepper *stepper)
 {
     if (stepper->be && stepper->device.base) stepper->be->free(stepper->be, stepper->device.base);
     if (stepper->sums) stepper->be->free(stepper->be, stepper->sums);
+    ganz_tree_close(&stepper->tree);
     ganz_upload_close(&stepper->upload);
     ganz_arena_close(&stepper->host);
     *stepper = (ganz_stepper){0};
@@ -215,36 +222,68 @@ static int cut(const ganz_stepper *stepper, const ganz_batch *batch, int first)
 }
 
 /* Tensor2Tensor's cores each take the mean over their own rows, and their gradients are averaged. */
-static double scale_of_group(const ganz_batch *batch, int first, int rows)
+static double scale_of_group(const ganz_batch *batch, int segment, int rows)
 {
+    int first = segment;
+    const int32_t group = batch->target_row[batch->target_begin[segment]] / rows;
+    while (first > 0 && batch->target_row[batch->target_begin[first - 1]] / rows == group) first--;
     const int end = group_end(batch, first, rows);
     const int tokens = batch->target_begin[end] - batch->target_begin[first];
     return 1.0 / ((batch->packed_rows + rows - 1) / rows) / (tokens > 0 ? tokens : 1);
 }
 
-/* A row longer than a part would overrun it; the loader leaves such rows out, other callers are refused. */
-static ganz_status run_batch(ganz_stepper *stepper, const ganz_batch *batch, bool taught, const purpose *whole,
-                             ganz_error *err)
+/* One pass over segments [first, last). A row longer than a pass would overrun it; the loader leaves such rows out,
+ * other callers are refused. */
+static ganz_status run_segments(ganz_stepper *stepper, const ganz_batch *batch, int first, int last, purpose *why,
+                                ganz_error *err)
 {
-    purpose part = *whole;
     ganz_feed feed;
-    uint64_t parts = 0;
-    const bool means = whole->training && stepper->options.mean_rows > 0 && batch->target_row;
-    int mean_end = 0;
-    for (int first = 0, last; first < batch->segments; first = last) {
-        if (first > 0 && ganz_flag_is_set(whole->stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
-        last = cut(stepper, batch, first);
-        if (means && first == mean_end) {
-            part.scale = scale_of_group(batch, first, stepper->options.mean_rows);
-            mean_end = group_end(batch, first, stepper->options.mean_rows);
-        }
-        if (batch->source_begin[last] - batch->source_begin[first] > stepper->options.tokens ||
-            batch->target_begin[last] - batch->target_begin[first] > stepper->options.tokens)
-            return ganz_fail(err, GANZ_ELIMIT, "a row has more than %d tokens", stepper->options.tokens);
-        ganz_upload_part(&stepper->upload, batch, first, last, stepper->options.slots, &feed);
-        part.seed = ganz_random_u64(whole->seed, parts_stream, parts++);
-        part.tutor = taught ? draw_tutor(stepper, part.seed) : NULL;
-        GANZ_TRY(run_pass(stepper, &feed, &part, err));
+    const ganz_stepper_options *const o = &stepper->options;
+    if (batch->source_begin[last] - batch->source_begin[first] > o->tokens ||
+        batch->target_begin[last] - batch->target_begin[first] > o->tokens)
+        return ganz_fail(err, GANZ_ELIMIT, "a row has more than %d tokens", o->tokens);
+    if (why->training && o->mean_rows > 0 && batch->target_row) why->scale = scale_of_group(batch, first, o->mean_rows);
+    ganz_upload_part(&stepper->upload, batch, first, last, o->slots, &feed);
+    why->tutor = why->taught ? draw_tutor(stepper, why->seed) : NULL;
+    return run_pass(stepper, &feed, why, err);
+}
+
+/* The passes over segments [begin, end). A stop is heeded between passes. */
+static ganz_status run_rows(ganz_stepper *stepper, const ganz_batch *batch, int begin, int end, const purpose *whole,
+                            ganz_error *err)
+{
+    purpose why = *whole;
+    ganz_batch rows = *batch;
+    rows.segments = end;
+    uint64_t passes = (uint64_t)whole->part << PART_SHIFT;
+    for (int first = begin, last; first < end; first = last) {
+        const bool begun = first > begin || whole->part > stepper->tree.share.first;
+        if (begun && ganz_flag_is_set(whole->stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
+        last = cut(stepper, &rows, first);
+        why.seed = ganz_random_u64(whole->seed, passes_stream, passes++);
+        GANZ_TRY(run_segments(stepper, batch, first, last, &why, err));
+    }
+    return GANZ_OK;
+}
+
+static ganz_status run_batch(ganz_stepper *stepper, const ganz_batch *batch, const purpose *why, ganz_error *err)
+{
+    return run_rows(stepper, batch, 0, batch->segments, why, err);
+}
+
+/* The parts of a batch that are this process's. */
+static ganz_status run_share(ganz_stepper *stepper, const ganz_batch *batch, const purpose *whole, ganz_error *err)
+{
+    ganz_tree *const tree = &stepper->tree;
+    purpose why = *whole;
+    if (tree->parts == 1) return run_batch(stepper, batch, whole, err);
+    ganz_tree_start(tree, whole->training);
+    for (why.part = tree->share.first; why.part < tree->share.last; why.part++) {
+        const int begin = ganz_part_begin(batch, why.part, tree->parts),
+                  end = ganz_part_begin(batch, why.part + 1, tree->parts);
+        why.sums = ganz_tree_enter(tree, why.part);
+        GANZ_TRY(run_rows(stepper, batch, begin, end, &why, err));
+        ganz_tree_leave(tree, why.part);
     }
     return GANZ_OK;
 }
@@ -253,18 +292,19 @@ ganz_status ganz_stepper_train(ganz_stepper *stepper, const ganz_batch *batch, u
                                ganz_error *err)
 {
     const purpose why = {.training = true,
+                         .taught = true,
                          .smoothing = stepper->options.smoothing,
                          .seed = seed,
                          .scale = 1.0 / batch->target_rows,
                          .sums = stepper->sums,
                          .stop = stop};
-    return run_batch(stepper, batch, true, &why, err);
+    return run_share(stepper, batch, &why, err);
 }
 
 ganz_status ganz_stepper_look(ganz_stepper *stepper, const ganz_batch *batch, const ganz_flag *stop, ganz_error *err)
 {
-    const purpose why = {.smoothing = stepper->options.smoothing, .sums = stepper->sums, .stop = stop};
-    return run_batch(stepper, batch, true, &why, err);
+    const purpose why = {.taught = true, .smoothing = stepper->options.smoothing, .sums = stepper->sums, .stop = stop};
+    return run_share(stepper, batch, &why, err);
 }
 
 ganz_status ganz_stepper_evaluate(ganz_stepper *stepper, const ganz_batch *batch, double sums[3], ganz_error *err)
@@ -272,7 +312,7 @@ ganz_status ganz_stepper_evaluate(ganz_stepper *stepper, const ganz_batch *batch
     double found[3];
     const purpose why = {.sums = stepper->sums + 3}; /* the sums of training stay */
     stepper->be->zero(stepper->be, why.sums, sizeof found);
-    GANZ_TRY(run_batch(stepper, batch, false, &why, err));
+    GANZ_TRY(run_batch(stepper, batch, &why, err));
     stepper->be->download(stepper->be, found, why.sums, sizeof found);
     for (int i = 0; i < 3; i++) sums[i] += found[i];
     return GANZ_OK;

@@ -234,7 +234,14 @@ static ganz_status undo_step(ganz_trainer *t, ganz_position position, const doub
     return ganz_fail(err, GANZ_ESTOPPED, "stopped");
 }
 
-/* Gradients of the next batch. On a CPU a step may take a minute, so a stop is heeded between its parts. */
+/* The losses of the parts of a step, in their order. */
+static void join_parts(ganz_trainer *t)
+{
+    const ganz_tree *const tree = &t->stepper.tree;
+    if (tree->parts > 1) t->be->add_rows(t->be, t->stepper.sums, tree->sums, tree->parts, GANZ_SUMS);
+}
+
+/* Gradients of the next batch. On a CPU a step may take a minute, so a stop is heeded between its passes. */
 static ganz_status gradients(ganz_trainer *t, ganz_error *err)
 {
     const double started = ganz_seconds();
@@ -249,6 +256,7 @@ static ganz_status gradients(ganz_trainer *t, ganz_error *err)
     const bool learns = t->phase->train_weights || t->phase->learn_scales;
     const ganz_status status = learns ? ganz_stepper_train(&t->stepper, &t->batch, seed, stop, err)
                                       : ganz_stepper_look(&t->stepper, &t->batch, stop, err);
+    if (status == GANZ_OK) join_parts(t);
     t->times.load += loaded - started;
     t->times.pass += ganz_seconds() - loaded;
     return status == GANZ_ESTOPPED ? undo_step(t, position, sums, err) : status;

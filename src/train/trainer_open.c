@@ -166,6 +166,8 @@ static ganz_status open_stepper(ganz_trainer *t, ganz_error *err)
                                     .smoothing = (real)r->label_smoothing,
                                     .mean_rows = packed ? (int)r->mean_rows : 0,
                                     .mask_rows = packed ? (int)r->mask_rows : 0,
+                                    .parts = (int)r->parts,
+                                    .share = ganz_share_of((int)r->parts, 0, 1),
                                     .tutors = &t->tutors};
     ganz_status status = ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
     for (int row = -1; status == GANZ_OK && (row = ganz_phases_next(t->phases, row)) >= 0;) {
