@@ -155,7 +155,8 @@ double cli_peak_mib(void);
     X(train)            \
     X(average)          \
     X(quantize)         \
-    X(import)
+    X(import)           \
+    X(export)
 #define CLI_MEASURING(X) X(bench)
 #endif
 #define CLI_COMMANDS(X) \

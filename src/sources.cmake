@@ -55,7 +55,7 @@ set(GANZ_MODEL
   model/json.c model/model.c)
 set(GANZ_TRANSLATE
   translate/align.c translate/bench.c translate/cache.c translate/calibrate.c translate/decode.c
-  translate/documents.c translate/draw.c translate/histogram.c
+  translate/documents.c translate/draw.c translate/forced.c translate/histogram.c
   translate/inspect.c translate/origin.c translate/random_model.c translate/search.c translate/service.c translate/service_queue.c
   translate/service_worker.c translate/split.c translate/translator.c)
 set(GANZ_BULK
@@ -70,3 +70,5 @@ set(GANZ_IMPORT # models of other programs
   import/build.c import/ctranslate2.c import/draft.c import/family_ctranslate2.c import/family_fairseq.c
   import/family_huggingface.c import/family_marian.c import/files.c import/import.c import/marian.c import/naming.c
   import/npz.c import/options.c import/pickle.c import/safetensors.c import/tensors.c import/torch.c import/words.c)
+set(GANZ_EXPORT # models, and records of their products, for other programs
+  export/golden.c export/npy.c)

@@ -16,6 +16,7 @@ declare -A may=(
   [bulk]="base bulk"
   [train]="base text document kernel backend nn model translate train"
   [import]="base text document kernel backend nn model import"
+  [export]="base text document kernel backend nn model translate export"
 )
 # Public headers, without "ganz/" and ".h".
 declare -A public=(
@@ -30,6 +31,7 @@ declare -A public=(
   [translate]="ganz bench bulk document inspect io quantize service vocab"
   [train]="ganz corpus io quantize recipe score train vocab"
   [import]="ganz import io vocab"
+  [export]="export ganz io vocab"
 )
 bad=0
 say() { echo "layers: $*"; bad=1; }

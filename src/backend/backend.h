@@ -133,6 +133,7 @@ typedef struct ganz_linear_call {
     const ganz_packed *packed;
     bool add;         /* y += instead of y = */
     int32_t *largest; /* (1) raised to the largest |sum|; NULL: not wanted */
+    int32_t *sums;    /* (rows, out) the sums themselves; NULL: not wanted */
     /* backward: y_grad is overwritten where the activation, codes or w_by_row ask for it (where relu let through, y > 0
      * or the codes' `inside` tells) */
     ganz_matrix y_grad; /* (rows, out) */
@@ -156,6 +157,15 @@ typedef struct ganz_spans {
     const int32_t *list;       /* key row numbers */
 } ganz_spans;
 
+/* What happens inside an attention of codes, kept for those who look. Cells of keys that a query does not see are left
+ * as they are. */
+typedef struct ganz_attention_trace {
+    int keys;        /* cells of a line, at least as many as any query sees */
+    int32_t *scores; /* (heads, queries, keys) sums of q times k */
+    uint8_t *u;      /* (heads, queries, keys) codes of U */
+    int32_t *sums;   /* (queries, heads * width) sums of U times v */
+} ganz_attention_trace;
+
 /* out = U v with U = softmax(q k^T * inv_root) over each query's span, head by head. */
 typedef struct ganz_attention_call {
     ganz_spans see;
@@ -176,6 +186,7 @@ typedef struct ganz_attention_call {
      * U that were clipped, codes of U */
     int32_t *largest_qk, *largest_uv;
     int64_t *u_clipped, *u_codes;
+    const ganz_attention_trace *trace; /* NULL: nobody looks */
     real *stats; /* (queries, heads, 2): largest score, sum of exp; kept for the backward; NULL: not wanted */
     /* backward: gradients of the values that q, k, v stand for; out_grad is overwritten where codes ask for it */
     ganz_matrix out_grad, q_grad, k_grad, v_grad; /* q, k, v: written */

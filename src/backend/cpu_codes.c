@@ -183,8 +183,8 @@ void ganz_cpu_linear_codes(ganz_backend *be, const ganz_linear_call *c)
         job.e.add_stride = (size_t)c->y.ld;
     }
     job.scratch_each = ganz_round_up(ganz_gemm_scratch(job.kernel, c->in), GANZ_ALIGN);
-    const size_t sums = c->largest ? (size_t)c->rows * (size_t)c->out : 0,
-                 own = job.scratch_each * (size_t)cpu->threads;
+    const size_t all = (size_t)c->rows * (size_t)c->out, sums = c->largest && !c->sums ? all : 0;
+    const size_t own = job.scratch_each * (size_t)cpu->threads;
     const size_t scales = c->w_by_row ? ganz_round_up((size_t)c->out * sizeof(float), GANZ_ALIGN) : 0;
     job.scratch = ganz_cpu_scratch(cpu, 1, scales + own + sums * sizeof(int32_t));
     if (!job.scratch) return;
@@ -194,12 +194,10 @@ void ganz_cpu_linear_codes(ganz_backend *be, const ganz_linear_call *c)
         job.e.scales = each;
         job.scratch += scales;
     }
-    if (sums) {
-        job.e.sums = (int32_t *)(void *)(job.scratch + own);
-        job.e.sums_stride = (size_t)c->out;
-    }
+    job.e.sums = sums ? (int32_t *)(void *)(job.scratch + own) : c->sums;
+    job.e.sums_stride = (size_t)c->out;
     const int nr = job.kernel->gemm.nr;
     const int64_t panel = (int64_t)c->rows * c->in * nr, grain = panel < SHARE ? (SHARE + panel - 1) / panel : 1;
     ganz_pool_run(cpu->pool, (c->out + nr - 1) / nr, grain, linear_panels, &job);
-    if (sums) ganz_raise_largest(c->largest, job.e.sums, sums);
+    if (c->largest) ganz_raise_largest(c->largest, job.e.sums, all);
 }

@@ -1,4 +1,6 @@
 /* Attention in integers around a float softmax: one query row at a time, all its heads. */
+#include <string.h>
+
 #include "backend/cpu_attention.h"
 #include "backend/cpu_backend.h"
 #include "backend/cpu_codes.h"
@@ -59,6 +61,14 @@ static void add_weights(const ganz_attention_call *c, const worker_scratch *at, 
     for (int i = 0; i < n; i++) row[i] += at->u[i];
 }
 
+static void keep_head(const ganz_attention_call *c, const worker_scratch *at, int query, int head, int n)
+{
+    const ganz_attention_trace *const t = c->trace;
+    const size_t line = ((size_t)head * (size_t)c->see.queries + (size_t)query) * (size_t)t->keys;
+    memcpy(t->scores + line, at->scores, (size_t)n * sizeof *t->scores);
+    memcpy(t->u + line, at->u, (size_t)n);
+}
+
 static void attend_row(const attention_job *job, const worker_scratch *at, int query, int n)
 {
     const ganz_attention_call *const c = job->c;
@@ -70,8 +80,10 @@ static void attend_row(const attention_job *job, const worker_scratch *at, int q
         if (c->u_codes) audited_u(job, at, n);
         else job->rows->softmax_codes(at->scores, n, job->score, &u, at->work);
         if (c->weights) add_weights(c, at, query, n);
+        if (c->trace) keep_head(c, at, query, col / c->width, n);
         job->rows->weighted_rows(at->u, at->v, (size_t)col, n, c->width, at->sums + col);
     }
+    if (c->trace) memcpy(c->trace->sums + (size_t)query * (size_t)d, at->sums, (size_t)d * sizeof *at->sums);
     if (c->largest_uv) ganz_raise_largest(c->largest_uv, at->sums, (size_t)d);
     job->rows->epilogue(&job->e, at->sums, (size_t)d, (ganz_block){query, 1, 0, d});
 }

@@ -19,6 +19,18 @@ void ganz_see_attention(const ganz_pass *pass, const ganz_pair *pair, ganz_atten
         if (i->attention) i->attention(i->context, pair, call);
 }
 
+void ganz_see_linear_made(const ganz_pass *pass, const ganz_site *site, const ganz_linear_call *call)
+{
+    for (const ganz_instrument *i = pass->instrument; i; i = i->next)
+        if (i->linear_made) i->linear_made(i->context, site, call);
+}
+
+void ganz_see_attention_made(const ganz_pass *pass, const ganz_pair *pair, const ganz_attention_call *call)
+{
+    for (const ganz_instrument *i = pass->instrument; i; i = i->next)
+        if (i->attention_made) i->attention_made(i->context, pair, call);
+}
+
 static void watch_attention(void *context, const ganz_pair *pair, ganz_attention_call *call)
 {
     const ganz_watch *const watch = context;

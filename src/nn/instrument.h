@@ -1,6 +1,6 @@
 /* Hooks into the products of a pass, for counting, watching and recording. A pass carries a list of instruments; each
  * is shown every call before it is made, and may ask the call for more than its result (largest sums, clipped codes,
- * attention weights). Results stay the same bits. */
+ * attention weights); and again when it has been made. Results stay the same bits. */
 #ifndef GANZ_NN_INSTRUMENT_H
 #define GANZ_NN_INSTRUMENT_H
 
@@ -16,6 +16,9 @@ typedef struct ganz_instrument {
     void (*linear)(void *context, const ganz_site *site, ganz_linear_call *call);
     /* Both products of an attention; in integers where call->q.m.type is GANZ_S8. */
     void (*attention)(void *context, const ganz_pair *pair, ganz_attention_call *call);
+    /* The same calls, made: their results are there on a device that shares memory with the program. */
+    void (*linear_made)(void *context, const ganz_site *site, const ganz_linear_call *call);
+    void (*attention_made)(void *context, const ganz_pair *pair, const ganz_attention_call *call);
     void *context;
     const struct ganz_instrument *next; /* NULL: the last */
 } ganz_instrument;

@@ -64,6 +64,7 @@ ganz_tensor *ganz_op_attention(ganz_pass *pass, const ganz_attend *what, const g
     ganz_see_attention(pass, what->pair, &call);
     if (u.integers) pass->be->attention_codes(pass->be, &call);
     else pass->be->attention(pass->be, &call);
+    ganz_see_attention_made(pass, what->pair, &call);
     attention_node *const n = ganz_record(pass, sizeof *n, attention_backward);
     if (n) {
         n->call = call;

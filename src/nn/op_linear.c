@@ -38,15 +38,19 @@ static void run(ganz_pass *pass, const ganz_linear_call *call)
     else pass->be->linear(pass->be, call);
 }
 
-static void linear(ganz_pass *pass, const ganz_linear_call *what, ganz_tensor *x, ganz_tensor *y)
+/* Where the result goes. */
+static void write_to(ganz_linear_call *call, const ganz_tensor *y)
 {
-    ganz_linear_call call = *what;
-    call.y = y->m;
-    if (y->uses) call.codes = y->use[0].out;
-    run(pass, &call);
+    call->y = y->m;
+    if (y->uses) call->codes = y->use[0].out;
+}
+
+static void linear(ganz_pass *pass, const ganz_linear_call *call, ganz_tensor *x, ganz_tensor *y)
+{
+    run(pass, call);
     linear_node *const n = ganz_record(pass, sizeof *n, linear_backward);
     if (!n) return;
-    n->call = call;
+    n->call = *call;
     n->x = x;
     n->y = y;
 }
@@ -61,8 +65,10 @@ static void product(ganz_pass *pass, ganz_tensor *x, const ganz_site *site, cons
     call.before = how->before;
     call.drop = how->drop;
     call.add = how->add;
+    write_to(&call, y);
     ganz_see_linear(pass, site, &call);
     linear(pass, &call, in, y);
+    ganz_see_linear_made(pass, site, &call);
 }
 
 ganz_tensor *ganz_op_linear(ganz_pass *pass, ganz_tensor *x, const ganz_site *site)
@@ -130,6 +136,7 @@ static void products(ganz_pass *pass, ganz_tensor *x, const ganz_site *const *si
     if (pass->failed) return;
     if (count > 1 && ganz_sites_are_one(pass, sites, count)) {
         ganz_linear_call call = linear_call(pass, x, sites[0], count);
+        write_to(&call, y);
         for (int i = 0; i < count; i++) ganz_see_linear(pass, sites[i], &call);
         linear(pass, &call, x, y);
         return;

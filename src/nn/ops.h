@@ -192,6 +192,9 @@ ganz_drop ganz_pass_drop(ganz_pass *pass, real rate, int lines, int cols, const 
 void ganz_see_input(const ganz_pass *pass, int place, const ganz_matrix *x, ganz_quantize_call *call);
 void ganz_see_linear(const ganz_pass *pass, const ganz_site *site, ganz_linear_call *call);
 void ganz_see_attention(const ganz_pass *pass, const ganz_pair *pair, ganz_attention_call *call);
+/* And show it once it has been made. */
+void ganz_see_linear_made(const ganz_pass *pass, const ganz_site *site, const ganz_linear_call *call);
+void ganz_see_attention_made(const ganz_pass *pass, const ganz_pair *pair, const ganz_attention_call *call);
 /* Some instrument wants to see inputs as values. */
 bool ganz_inputs_are_seen(const ganz_pass *pass);
 

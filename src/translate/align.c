@@ -7,6 +7,7 @@
 
 #include "nn/measure.h"
 #include "text/unicode.h"
+#include "translate/forced.h"
 
 struct ganz_aligner {
     ganz_backend *be;
@@ -56,18 +57,6 @@ static const ganz_pair *watched_pair(const ganz_net *net, int from_end)
     return last[from_end];
 }
 
-static ganz_spans one_segment(const int32_t *queries, const int32_t *keys, bool causal)
-{
-    return (ganz_spans){.queries = queries[1],
-                        .keys = keys[1],
-                        .segments = 1,
-                        .query_begin = queries,
-                        .key_begin = keys,
-                        .longest_query = queries[1],
-                        .longest_key = keys[1],
-                        .causal = causal};
-}
-
 /* Both sides of one pass. */
 typedef struct reading {
     const ganz_aligner *aligner;
@@ -80,31 +69,18 @@ typedef struct reading {
 static void read_weights(void *context, ganz_pass *pass)
 {
     reading *const r = context;
-    const int count = r->source->count, longest = r->rows > count ? r->rows : count;
+    const int count = r->source->count;
     const size_t cells = (size_t)r->rows * (size_t)count;
-    int32_t *const positions = ganz_arena_take(pass->device, (size_t)longest, sizeof *positions);
-    int32_t *const shifted = ganz_arena_take(pass->device, (size_t)r->rows, sizeof *shifted);
     real *const weights = ganz_arena_take(pass->device, cells, sizeof *weights); /* both watches add to it */
     ganz_watch watch[2] = {{watched_pair(r->aligner->net, 0), weights}, {watched_pair(r->aligner->net, 1), weights}};
-    pass->failed = !positions || !shifted || !weights;
+    pass->failed = !weights;
     if (pass->failed) return;
-    if (!pass->counts) {
-        for (int i = 0; i < longest; i++) positions[i] = i;
-        shifted[0] = GANZ_START;
-        memcpy(shifted + 1, r->target, (size_t)(r->rows - 1) * sizeof *shifted);
-        memset(weights, 0, cells * sizeof *weights);
-    }
+    if (!pass->counts) memset(weights, 0, cells * sizeof *weights);
     ganz_instrument last = ganz_watch_instrument(&watch[0]), before = ganz_watch_instrument(&watch[1]);
     last.next = &before;
     pass->instrument = &last;
-    const int32_t source_rows[2] = {0, count}, target_rows[2] = {0, r->rows};
-    const ganz_tokens in = {.rows = count, .ids = r->source->ids, .positions = positions};
-    const ganz_tokens out = {.rows = r->rows, .ids = shifted, .positions = positions};
-    const ganz_spans self = one_segment(source_rows, source_rows, false);
-    const ganz_spans causal = one_segment(target_rows, target_rows, true);
-    const ganz_spans cross = one_segment(target_rows, source_rows, false);
-    ganz_tensor *const memory = ganz_net_encode(pass, r->aligner->net, &in, &self);
-    ganz_net_decode(pass, r->aligner->net, &out, &in, memory, &causal, &cross);
+    const ganz_forced forced = {r->source->ids, count, r->target, r->rows};
+    ganz_forced_decode(pass, r->aligner->net, &forced);
     r->weights = weights;
 }
 

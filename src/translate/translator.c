@@ -83,8 +83,7 @@ void ganz_translator_defaults(ganz_translator_options *o)
     *o = (ganz_translator_options){.n_best = 1, .alpha = -1, .batch_tokens = GANZ_BATCH_TOKENS, .threads = 1};
 }
 
-/* What is not asked for is the model's. */
-static void choose_search(ganz_translator_options *o, const ganz_model_search *s)
+void ganz_choose_search(ganz_translator_options *o, const ganz_model_search *s)
 {
     if (o->beam == 0 && o->sample > 0) o->beam = 1;
     if (o->beam == 0) o->beam = s->beam > 0 ? s->beam : USUAL_BEAM;
@@ -94,7 +93,7 @@ static void choose_search(ganz_translator_options *o, const ganz_model_search *s
 static ganz_status check_options(ganz_translator_options *o, const ganz_model *model, ganz_error *err)
 {
     const int longest = model->info.config.max_positions;
-    choose_search(o, &model->info.search);
+    ganz_choose_search(o, &model->info.search);
     if (o->beam < 1 || o->beam > GANZ_BEAM_MOST)
         return ganz_fail(err, GANZ_EINVAL, "beam must be 1 to %d, not %d", GANZ_BEAM_MOST, o->beam);
     if (o->n_best < 1 || o->n_best > o->beam)

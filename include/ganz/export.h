@@ -1,0 +1,36 @@
+/* What other programs read: records of products for those who build hardware or kernels of their own. */
+#ifndef GANZ_EXPORT_H
+#define GANZ_EXPORT_H
+
+#include "ganz/ganz.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ganz_golden_options {
+    int lines;   /* of the text, at most; 0: 4 */
+    int beam;    /* of the search for the translations; 0: as the model wants */
+    int threads; /* 0: 1; the numbers do not depend on it */
+} ganz_golden_options;
+
+typedef struct ganz_golden_report {
+    int lines;         /* recorded */
+    long long runs;    /* products, both of an attention counted as one */
+    long long skipped; /* runs of products in float, of which nothing is written */
+    long long bytes;   /* of all files */
+} ganz_golden_report;
+
+/* Translates the first lines of a text ("-": standard input) and writes every integer product of the network to a
+ * folder, which must be new or empty: operands, steps, sums and results as .npy files, and index.json, which names them
+ * and is written last. docs/GOLDEN.md describes the files. The products are those of one pass over each line and its
+ * translation; a search computes the same rows one by one. GANZ_EUNSUPPORTED for a float model. options and report may
+ * be NULL. */
+GANZ_API ganz_status ganz_export_golden(const ganz_model *model, const char *text, const char *folder,
+                                        const ganz_golden_options *options, ganz_golden_report *report,
+                                        ganz_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
