@@ -1,5 +1,4 @@
-/* ganz export: what a model holds, or computes, in the formats of other programs. One row of a table for each format.
- */
+/* ganz export: what a model holds, or computes, in the formats of other programs; a row of a table for each. */
 #include <stdio.h>
 #include <string.h>
 

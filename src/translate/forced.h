@@ -1,6 +1,5 @@
 /* One pass over a sentence and a translation that is known: encoder and decoder over all tokens at once. Rows are those
- * that a search has had one by one, to the bit. For those who look into the network: alignments, records of products.
- */
+ * that a search has had one by one, to the bit. For alignments, and for records of products. */
 #ifndef GANZ_TRANSLATE_FORCED_H
 #define GANZ_TRANSLATE_FORCED_H
 
