@@ -5,7 +5,7 @@ set(GANZ_BASE
   base/rng.c base/surroundings.c base/thread.c base/utf8.c)
 set(GANZ_TEXT
   text/bleu.c text/bootstrap.c text/case.c text/chrf.c text/codepoints.c text/detect.c text/ngram.c
-  text/profiles_latin.c text/profiles_other.c text/score.c text/piece_list.c
+  text/matcher.c text/profiles_latin.c text/profiles_other.c text/score.c text/piece_list.c
   text/pieces.c text/spm_merge.c text/spm_normalize.c text/spm_read.c text/spm_unigram.c text/subwords.c
   text/tokenizer.c text/trie.c text/unicode.c text/vocab.c text/words.c)
 set(GANZ_TEXT_LEARN # learning a vocabulary

@@ -11,7 +11,6 @@
 #include "ganz/io.h"
 #include "ganz/vocab.h"
 #include "text/tokenizer.h"
-#include "text/trie.h"
 #include "text/unicode.h"
 #include "text/vocab.h"
 
@@ -174,31 +173,6 @@ static void escapes_are_tensor2tensors(void **state)
     expect_unescape("\\55296;\\57343;", "\u3013\u3013"); /* surrogates */
     expect_unescape("\\\\u\\u", "\\u_");
     expect_unescape("\\\\\\u", "\\_");
-}
-
-/* ---- trie --------------------------------------------------------------------------------------- */
-
-static void trie_finds_the_longest(void **state)
-{
-    (void)state;
-    ganz_trie_entry entries[] = {{"a", 1, 5}, {"ab", 2, 3}, {"abcd", 4, 7}, {"ab", 2, 9},
-                                 {"b", 1, 0}, {"b_", 2, 4}, {"_", 1, 6}};
-    ganz_trie trie;
-    assert_int_equal(ganz_trie_open(&trie, entries, GANZ_COUNT(entries), NULL), GANZ_OK);
-    size_t length = 0;
-    assert_int_equal(ganz_trie_longest(&trie, "abc", 3, &length), 9); /* the later of two equal entries */
-    assert_int_equal(length, 2);
-    assert_int_equal(ganz_trie_longest(&trie, "abcde", 5, &length), 7);
-    assert_int_equal(length, 4);
-    assert_int_equal(ganz_trie_longest(&trie, "b", 1, &length), 4); /* with the underscore behind the text */
-    assert_int_equal(length, 2);
-    assert_int_equal(ganz_trie_longest(&trie, "", 0, &length), 6);
-    assert_int_equal(length, 1);
-    assert_int_equal(ganz_trie_longest(&trie, "xa", 2, &length), -1);
-    assert_int_equal(ganz_trie_find(&trie, "abc", 3), -1);
-    assert_int_equal(ganz_trie_find(&trie, "abcd", 4), 7);
-    assert_int_equal(ganz_trie_find(&trie, "", 0), -1);
-    ganz_trie_close(&trie);
 }
 
 /* ---- encode and decode -------------------------------------------------------------------------- */
@@ -560,19 +534,12 @@ static void another_kind_fits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(another_kind_fits),
-        cmocka_unit_test(classes_follow_unicode),
-        cmocka_unit_test(strip_takes_every_space),
-        cmocka_unit_test(tokens_are_tensor2tensors),
-        cmocka_unit_test(escapes_are_tensor2tensors),
-        cmocka_unit_test(trie_finds_the_longest),
-        cmocka_unit_test(the_worked_example),
-        cmocka_unit_test(any_text_comes_back),
-        cmocka_unit_test(odd_ids_decode_as_tensor2tensor),
-        cmocka_unit_test(results_are_appended),
-        cmocka_unit_test(files_are_read_as_tensor2tensor_does),
-        cmocka_unit_test(wrong_files_are_refused),
-        cmocka_unit_test(a_file_opens_like_its_text),
+        cmocka_unit_test(another_kind_fits),           cmocka_unit_test(classes_follow_unicode),
+        cmocka_unit_test(strip_takes_every_space),     cmocka_unit_test(tokens_are_tensor2tensors),
+        cmocka_unit_test(escapes_are_tensor2tensors),  cmocka_unit_test(the_worked_example),
+        cmocka_unit_test(any_text_comes_back),         cmocka_unit_test(odd_ids_decode_as_tensor2tensor),
+        cmocka_unit_test(results_are_appended),        cmocka_unit_test(files_are_read_as_tensor2tensor_does),
+        cmocka_unit_test(wrong_files_are_refused),     cmocka_unit_test(a_file_opens_like_its_text),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

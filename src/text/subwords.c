@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "text/matcher.h"
 #include "text/tokenizer.h"
-#include "text/trie.h"
 #include "text/vocab.h"
 
 /* Far above any real vocabulary (32,768 entries are 400 kB); bounds what a hostile file can make us allocate. */
@@ -16,7 +16,7 @@ typedef struct subwords {
     size_t *begin;   /* (size): where each entry starts in the file, behind its quote */
     uint32_t *bytes; /* (size) */
     size_t size, begin_capacity, bytes_capacity;
-    ganz_trie trie;
+    ganz_matcher matcher;
     ganz_alphabet *alphabet;
     bool plain[128]; /* ASCII that needs no escape */
 } subwords;
@@ -52,7 +52,7 @@ int ganz_vocab_mark(const ganz_vocab *vocab, const char *name)
     const size_t bytes = strlen(name) + 1;
     memcpy(entry, name, bytes - 1);
     entry[bytes - 1] = '_';
-    const int32_t id = ganz_trie_find(&subwords_of(vocab)->trie, entry, bytes);
+    const int32_t id = ganz_trie_find(&subwords_of(vocab)->matcher.trie, entry, bytes);
     return id > GANZ_EOS ? id : -1;
 }
 
@@ -95,7 +95,7 @@ static ganz_status add_line(subwords *v, const char *line, size_t bytes, ganz_er
 static ganz_status check_alphabet(subwords *v, ganz_error *err)
 {
     for (const char *c = GANZ_ESCAPE_CHARACTERS; *c; c++) {
-        if (ganz_trie_find(&v->trie, c, 1) < 0)
+        if (ganz_trie_find(&v->matcher.trie, c, 1) < 0)
             return ganz_fail(err, GANZ_EFORMAT, "%s: no vocabulary entry for the character %c", v->name, *c);
         ganz_alphabet_add(v->alphabet, *c);
     }
@@ -104,7 +104,7 @@ static ganz_status check_alphabet(subwords *v, ganz_error *err)
         for (size_t at = 0; at < v->bytes[id];) {
             int32_t code;
             const size_t step = ganz_next_character(entry + at, &code);
-            if (!ganz_alphabet_has(v->alphabet, code) && ganz_trie_find(&v->trie, entry + at, step) < 0)
+            if (!ganz_alphabet_has(v->alphabet, code) && ganz_trie_find(&v->matcher.trie, entry + at, step) < 0)
                 return ganz_fail(err, GANZ_EFORMAT, "%s:%zu: U+%04X occurs here but is no vocabulary entry itself",
                                  v->name, id + 1, (unsigned)code);
             ganz_alphabet_add(v->alphabet, code);
@@ -121,7 +121,7 @@ static ganz_status index_entries(subwords *v, ganz_error *err)
     if (!entries) return no_memory(v, err);
     for (size_t id = 0; id < v->size; id++)
         entries[id] = (ganz_trie_entry){entry_text(v, id), v->bytes[id], (int32_t)id};
-    const ganz_status status = ganz_trie_open(&v->trie, entries, v->size, err);
+    const ganz_status status = ganz_matcher_open(&v->matcher, entries, v->size, err);
     ganz_free(entries);
     GANZ_TRY(status);
     v->alphabet = ganz_alloc(1, sizeof *v->alphabet);
@@ -134,7 +134,7 @@ static ganz_status index_entries(subwords *v, ganz_error *err)
 static void close_subwords(ganz_vocab *vocab)
 {
     subwords *const v = (subwords *)vocab;
-    ganz_trie_close(&v->trie);
+    ganz_matcher_close(&v->matcher);
     ganz_text_free(&v->file);
     ganz_free(v->alphabet);
     ganz_free(v->begin);
@@ -230,27 +230,13 @@ static bool needs_escape(const subwords *v, const char *token, size_t bytes)
     return false;
 }
 
-/* The longest entry, again and again, over the escaped token and the underscore behind it. */
-static bool add_ids(const subwords *v, const char *token, size_t bytes, ganz_ids *out)
-{
-    size_t at = 0;
-    while (at <= bytes) {
-        size_t length = 0;
-        const int32_t id = ganz_trie_longest(&v->trie, token + at, bytes - at, &length);
-        GANZ_ASSERT_ALWAYS(id >= 0);
-        if (!ganz_grow((void **)&out->ids, &out->capacity, out->count + 1, sizeof *out->ids)) return false;
-        out->ids[out->count++] = id;
-        at += length;
-    }
-    return true;
-}
-
 /* The ids of one token; `escaped` is scratch. */
 static bool encode_token(const subwords *v, const char *token, size_t bytes, ganz_text *escaped, ganz_ids *out)
 {
-    if (!needs_escape(v, token, bytes)) return add_ids(v, token, bytes, out);
+    if (!needs_escape(v, token, bytes)) return ganz_matcher_cut(&v->matcher, token, bytes, out);
     escaped->bytes = 0;
-    return ganz_escape(escaped, token, bytes, v->alphabet) && add_ids(v, escaped->text, escaped->bytes, out);
+    return ganz_escape(escaped, token, bytes, v->alphabet) &&
+           ganz_matcher_cut(&v->matcher, escaped->text, escaped->bytes, out);
 }
 
 static bool add_places(ganz_places *places, size_t begin, size_t count)

@@ -2,7 +2,6 @@
 #include "text/trie.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static int by_text(const void *left, const void *right)
 {
@@ -79,39 +78,6 @@ void ganz_trie_close(ganz_trie *trie)
     ganz_free(trie->nodes);
     ganz_free(trie->labels);
     *trie = (ganz_trie){0};
-}
-
-/* The child of a node, or 0. Most nodes have one child; the root, which has most, is looked up in its table. */
-static uint32_t child_of(const ganz_trie *trie, uint32_t node, unsigned char label)
-{
-    const uint32_t first = trie->nodes[node].first, end = trie->nodes[node + 1].first;
-    if (end - first == 1) return trie->labels[first] == label ? first : 0;
-    if (first == end) return 0;
-    const unsigned char *const hit = memchr(trie->labels + first, label, end - first);
-    return hit ? (uint32_t)(hit - trie->labels) : 0;
-}
-
-int32_t ganz_trie_longest(const ganz_trie *trie, const char *text, size_t bytes, size_t *length)
-{
-    const unsigned char *const s = (const unsigned char *)text;
-    int32_t best = -1;
-    size_t at = 1;
-    uint32_t node = trie->root[bytes > 0 ? s[0] : '_'];
-    while (node != 0) {
-        if (trie->nodes[node].id >= 0) {
-            best = trie->nodes[node].id;
-            *length = at;
-        }
-        if (at > bytes) break;
-        node = child_of(trie, node, at < bytes ? s[at] : '_');
-        at++;
-    }
-    return best;
-}
-
-uint32_t ganz_trie_child(const ganz_trie *trie, uint32_t node, unsigned char label)
-{
-    return node == 0 ? trie->root[label] : child_of(trie, node, label);
 }
 
 int32_t ganz_trie_find(const ganz_trie *trie, const char *text, size_t bytes)
