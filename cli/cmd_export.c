@@ -12,7 +12,9 @@ const cli_command cli_about_export = {
 "\n"
 "  golden  every integer product of the network on the way to the translations of a text: operands, steps, sums and\n"
 "          results as .npy files with an index, for those who build hardware or kernels and compare bit for bit.\n"
-"          examples/replay_golden.py computes them all again with NumPy.\n",
+"          examples/replay_golden.py computes them all again with NumPy.\n"
+"  onnx    encoder.onnx and decoder.onnx, with each product's operands rounded by QuantizeLinear and DequantizeLinear as\n"
+"          the model rounds them; tools/onnx_check.py runs them with ONNX Runtime.\n",
 };
 /* clang-format on */
 
@@ -41,8 +43,10 @@ static ganz_status write_golden(const job *j, ganz_error *err)
     return status;
 }
 
-#define FORMATS "golden" /* the names of the table, for the help */
-static const format formats[] = {{"golden", true, write_golden}, {0}};
+static ganz_status write_onnx(const job *j, ganz_error *err) { return ganz_export_onnx(j->model, j->folder, err); }
+
+#define FORMATS "golden|onnx" /* the names of the table, for the help */
+static const format formats[] = {{"golden", true, write_golden}, {"onnx", false, write_onnx}, {0}};
 
 static const format *find_format(const char *name)
 {

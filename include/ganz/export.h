@@ -1,4 +1,5 @@
-/* What other programs read: records of products for those who build hardware or kernels of their own. */
+/* What other programs read: records of products for those who build hardware or kernels of their own, and the network
+ * as ONNX. */
 #ifndef GANZ_EXPORT_H
 #define GANZ_EXPORT_H
 
@@ -29,6 +30,12 @@ typedef struct ganz_golden_report {
 GANZ_API ganz_status ganz_export_golden(const ganz_model *model, const char *text, const char *folder,
                                         const ganz_golden_options *options, ganz_golden_report *report,
                                         ganz_error *err);
+
+/* Writes FOLDER/encoder.onnx (source ids to memory) and FOLDER/decoder.onnx (memory and target ids, the start first, to
+ * logits), each whole or not at all; the folder is made. Every product of an integer model has its operands rounded by
+ * QuantizeLinear and DequantizeLinear with the model's steps. docs/GOLDEN.md has more. GANZ_EUNSUPPORTED for recurrent
+ * decoders and for float models that round row by row. */
+GANZ_API ganz_status ganz_export_onnx(const ganz_model *model, const char *folder, ganz_error *err);
 
 #ifdef __cplusplus
 }

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "backend/cpu_backend.h"
 #include "base/io.h"
 #include "base/surroundings.h"
 #include "export/npy.h"
+#include "export/weights.h"
 #include "ganz/export.h"
 #include "ganz/vocab.h"
 #include "model/model.h"
@@ -88,19 +88,10 @@ static ganz_status write_array(recorder *r, const char *name, const ganz_npy *ar
 
 /* ---- weights ------------------------------------------------------------------------------------ */
 
-static bool is_integer(const ganz_site *site)
-{
-    return site->weights == GANZ_WEIGHTS_CODES && site->inputs == GANZ_INPUTS_CODES;
-}
-
 static ganz_status write_codes(recorder *r, const ganz_site *site, const char *name, ganz_error *err)
 {
-    const ganz_weights *const w = &r->model->weights;
-    const ganz_kernel *const kernel = &ganz_cpu_of(w->be)->kernel;
-    int8_t *const codes = ganz_alloc((size_t)site->out, (size_t)site->in);
+    int8_t *const codes = ganz_site_codes(r->model, site);
     if (!codes) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the codes of %s", site->name);
-    for (int i = 0; i < site->out; i++)
-        ganz_unpack_row(kernel, w->packed[site->place], i, codes + (size_t)i * (size_t)site->in);
     const ganz_npy array = {.type = GANZ_NPY_I8, .rank = 2, .dims = {site->out, site->in}, .data = codes};
     const ganz_status status = write_array(r, name, &array, err);
     ganz_free(codes);
@@ -138,7 +129,7 @@ static ganz_status write_weights(recorder *r, ganz_error *err)
     GANZ_TRY(make_part(r, "weights", err));
     GANZ_TRY(ganz_output_printf(r->index, err, "{\"format\": \"ganz golden\", \"version\": 1,\n \"weights\": {"));
     for (int i = 0; i < net->sites; i++) {
-        if (!is_integer(&net->site[i])) continue;
+        if (!ganz_site_is_integer(&net->site[i])) continue;
         GANZ_TRY(write_weight(r, &net->site[i], first, err));
         first = false;
     }
@@ -333,12 +324,38 @@ out:
     return status;
 }
 
+static ganz_status write_ids(recorder *r, const char *which, const int32_t *ids, int count, ganz_error *err)
+{
+    char name[NAME];
+    const ganz_npy array = {.type = GANZ_NPY_I32, .rank = 1, .dims = {count}, .data = ids};
+    snprintf(name, NAME, "line-%05d/%s.ids.npy", r->report.lines + 1, which);
+    return write_array(r, name, &array, err);
+}
+
+/* What the encoder and the decoder read, and the pass over it. */
+static ganz_status record_pair(recorder *r, const ganz_sentence *sentence, const ganz_found *found, ganz_error *err)
+{
+    char name[NAME];
+    const int rows = found->count + (found->finished || found->count == 0 ? 1 : 0);
+    int32_t *const inputs = ganz_alloc((size_t)rows, sizeof *inputs);
+    ganz_status status;
+    snprintf(name, NAME, "line-%05d", r->report.lines + 1);
+    GANZ_CHECK(inputs ? make_part(r, name, err) : ganz_fail(err, GANZ_ENOMEM, "out of memory for the ids of a line"));
+    inputs[0] = GANZ_START;
+    if (rows > 1) memcpy(inputs + 1, found->ids, (size_t)(rows - 1) * sizeof *inputs);
+    GANZ_CHECK(write_ids(r, "source", sentence->ids, sentence->count, err));
+    GANZ_CHECK(write_ids(r, "target", inputs, rows, err));
+    status = record(r, &(ganz_forced){sentence->ids, sentence->count, found->ids, rows}, err);
+out:
+    ganz_free(inputs);
+    return status;
+}
+
 /* The line's translation, and the products on the way to it; an empty line has none. */
 static ganz_status record_line(recorder *r, const ganz_lines *lines, ganz_error *err)
 {
     const ganz_found *found;
     const int *counts;
-    char name[NAME];
     const int longest = r->model->info.config.max_positions;
     const ganz_sentence sentence = {.ids = r->ids.ids, .count = (int)r->ids.count};
     r->text.bytes = 0;
@@ -346,11 +363,8 @@ static ganz_status record_line(recorder *r, const ganz_lines *lines, ganz_error 
         return ganz_fail(err, GANZ_EINVAL, "%s:%lld: %zu tokens, the model takes %d", ganz_lines_name(lines),
                          ganz_lines_number(lines), r->ids.count, longest);
     if (r->ids.count > 1) {
-        snprintf(name, NAME, "line-%05d", r->report.lines + 1);
-        GANZ_TRY(make_part(r, name, err));
         GANZ_TRY(ganz_decoder_run(r->decoder, &sentence, 1, &found, &counts, err));
-        const int steps = found->count + (found->finished ? 1 : 0);
-        GANZ_TRY(record(r, &(ganz_forced){sentence.ids, sentence.count, found->ids, steps}, err));
+        GANZ_TRY(record_pair(r, &sentence, found, err));
         GANZ_TRY(ganz_vocab_decode(r->model->vocab, GANZ_TARGET, found->ids, (size_t)found->count, &r->text, err));
     }
     for (size_t i = 0; i < r->text.bytes; i++)

@@ -30,7 +30,79 @@ printf 'fine\nb\xffd\n' >bad
 refuses 1 'bad:2: ' $GANZ export --to golden --model int8.safetensors --text bad bad_out
 [ -e bad_out/index.json ] && fail "an index of half a text"
 
+# ONNX: both graphs, read by a protobuf reader of a few lines: names are said before they are used, numbers are as many
+# as the shape says. With ONNX Runtime they are run against the records (tools/onnx_check.py).
+for model in int8 int6 float; do
+  $GANZ export -q --to onnx --model $model.safetensors onnx_$model || fail "onnx of $model"
+done
+refuses 2 'reads no text' $GANZ export --to onnx --text text --model int8.safetensors none
+command -v python3 >/dev/null || exit 77
+python3 - onnx_*/*.onnx >said 2>&1 <<'END' || fail "$(tail -n 1 said)"
+import math
+import sys
+
+
+def fields(data):
+    at = 0
+
+    def varint():
+        nonlocal at
+        number = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            number |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return number
+
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+        else:
+            size = varint() if key & 7 == 2 else 4
+            yield key >> 3, data[at : at + size]
+            at += size
+            if at > len(data):
+                sys.exit("a field beyond the end")
+
+
+def every(message, field):
+    return [value for number, value in fields(message) if number == field]
+
+
+for path in sys.argv[1:]:
+    (graph,) = every(open(path, "rb").read(), 7)
+    known, codes = set(), 0
+    for tensor in every(graph, 5):
+        dims, (kind,), (name,), (raw,) = every(tensor, 1), every(tensor, 2), every(tensor, 8), every(tensor, 9)
+        if len(raw) != math.prod(dims) * {1: 4, 2: 1, 3: 1, 7: 8}[kind] or name in known:
+            sys.exit(f"{path}: {name}: {len(raw)} bytes of {dims}, or named twice")
+        known.add(name)
+        codes += kind == 3 and len(dims) == 2
+    known |= {every(value, 1)[0] for value in every(graph, 11)}
+    for node in every(graph, 1):
+        if not set(every(node, 1)) <= known:
+            sys.exit(f"{path}: {every(node, 4)} reads what is not there: {every(node, 1)}")
+        known |= set(every(node, 2))
+    if not {every(value, 1)[0] for value in every(graph, 12)} <= known:
+        sys.exit(f"{path}: no output")
+    products = sum(every(node, 4) == [b"Gemm"] for node in every(graph, 1))
+    # 2 layers: 6 dense products each in the encoder, 10 in the decoder, and the logits; the table is also looked up
+    if products != (12 if "encoder" in path else 21):
+        sys.exit(f"{path}: {products} products")
+    if codes != (0 if "float" in path else 13 if "encoder" in path else 21):
+        sys.exit(f"{path}: {codes} matrices of codes")
+END
+
 python3 -c 'import numpy' 2>/dev/null || exit 77
+if python3 -c 'import onnxruntime' 2>/dev/null; then
+  for bits in 8 6; do
+    $GANZ export -q --to golden --lines 20 --text text --model int$bits.safetensors long$bits || fail "20 lines"
+    python3 "$HERE/../../tools/onnx_check.py" onnx_int$bits long$bits >said || fail "ONNX Runtime: $(cat said)"
+  done
+fi
 replay() { python3 "$HERE/../../examples/replay_golden.py" "$1"; }
 for bits in 8 6; do
   replay out$bits >said || fail "products of $bits bits differ: $(head -n 5 said)"
