@@ -1,7 +1,7 @@
 # Every source file of the library, by room and in the order of the rooms (docs/ARCHITECTURE.md), relative to src/. The
 # library, its parts and the tests that build some of its files take them from here.
 set(GANZ_BASE
-  base/alloc.c base/arena.c base/error.c base/lines.c base/map.c base/output.c base/replace.c
+  base/alloc.c base/arena.c base/error.c base/file.c base/lines.c base/output.c base/replace.c
   base/rng.c base/surroundings.c base/thread.c base/utf8.c)
 set(GANZ_TEXT
   text/bleu.c text/bootstrap.c text/case.c text/chrf.c text/codepoints.c text/detect.c text/ngram.c

@@ -29,17 +29,17 @@ static inline void unsum_header(void *data, size_t bytes)
 /* Turns one bit of a tensor; a second time turns it back. */
 static inline void flip_bit(const char *path, const char *tensor)
 {
-    ganz_map map;
+    ganz_contents contents;
     ganz_container *file;
-    assert_int_equal(ganz_map_open(&map, path, NULL), GANZ_OK);
-    assert_int_equal(ganz_container_parse(&file, map.data, map.bytes, path, NULL), GANZ_OK);
+    assert_int_equal(ganz_contents_read(&contents, path, NULL), GANZ_OK);
+    assert_int_equal(ganz_container_parse(&file, contents.data, contents.bytes, path, NULL), GANZ_OK);
     const ganz_entry *const e = ganz_container_find(file, tensor);
     assert_non_null(e);
     assert_true(e->bytes > 0);
-    const long at = (long)((const unsigned char *)e->data + e->bytes / 2 - map.data);
-    const int byte = map.data[at];
+    const long at = (long)((const unsigned char *)e->data + e->bytes / 2 - contents.data);
+    const int byte = contents.data[at];
     ganz_container_close(&file);
-    ganz_map_close(&map);
+    ganz_contents_free(&contents);
     FILE *const to = fopen(path, "r+b");
     assert_non_null(to);
     assert_int_equal(fseek(to, at, SEEK_SET), 0);

@@ -463,17 +463,17 @@ static void missing_files_have_a_sentence(void **state)
     (void)state;
     ganz_error err;
     ganz_lines *l;
-    ganz_map map;
+    ganz_contents contents;
     assert_int_equal(ganz_lines_open(&l, "nowhere", &err), GANZ_EIO);
     assert_null(l);
     assert_string_equal(err.message, "cannot open nowhere: No such file or directory");
     assert_int_equal(ganz_lines_open(&l, "/", &err), GANZ_EIO);
-    assert_int_equal(ganz_map_open(&map, "nowhere", &err), GANZ_EIO);
-    assert_int_equal(ganz_map_open(&map, "/dev/null", &err), GANZ_EIO);
+    assert_int_equal(ganz_contents_read(&contents, "nowhere", &err), GANZ_EIO);
+    assert_int_equal(ganz_contents_read(&contents, "/dev/null", &err), GANZ_EIO);
     write_text("nothing", "", 0);
-    assert_int_equal(ganz_map_open(&map, "nothing", &err), GANZ_OK);
-    assert_int_equal(map.bytes, 0);
-    ganz_map_close(&map);
+    assert_int_equal(ganz_contents_read(&contents, "nothing", &err), GANZ_OK);
+    assert_int_equal(contents.bytes, 0);
+    ganz_contents_free(&contents);
 }
 
 static void reader_stops_at_the_end(void **state)

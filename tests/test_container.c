@@ -174,20 +174,20 @@ static void header_has_a_checksum(void **state)
 {
     (void)state;
     ganz_error err;
-    ganz_map map;
+    ganz_contents contents;
     for (int i = 0; i < 2; i++) {
         if (i == 0) write_sample("h");
         ganz_writer *w; /* nothing in it */
         if (i == 1) OK(ganz_writer_open(&w, "h", false, &err));
         if (i == 1) OK(ganz_writer_finish(&w, &err));
-        OK(ganz_map_open(&map, "h", &err));
-        const size_t length = map.data[0] + 256u * map.data[1];
-        const char *const header = (const char *)map.data + 8;
+        OK(ganz_contents_read(&contents, "h", &err));
+        const size_t length = contents.data[0] + 256u * contents.data[1];
+        const char *const header = (const char *)contents.data + 8;
         char begin[42];
         snprintf(begin, sizeof begin, "{\"__metadata__\":{\"xxh3\":\"%016llx",
                  (unsigned long long)XXH3_64bits(header + 41, length - 41));
         assert_memory_equal(header, begin, 41);
-        ganz_map_close(&map);
+        ganz_contents_free(&contents);
     }
 }
 
@@ -414,27 +414,27 @@ static void every_cut_and_every_flip_is_survived(void **state)
 {
     (void)state;
     write_sample("s");
-    ganz_map map;
+    ganz_contents contents;
     ganz_container *c;
     ganz_error err;
-    OK(ganz_map_open(&map, "s", &err));
-    const size_t header = 8 + map.data[0] + 256u * map.data[1];
-    for (size_t n = 0; n < map.bytes; n++) { /* exact blocks, so that a sanitizer sees the first byte beyond */
+    OK(ganz_contents_read(&contents, "s", &err));
+    const size_t header = 8 + contents.data[0] + 256u * contents.data[1];
+    for (size_t n = 0; n < contents.bytes; n++) { /* exact blocks, so that a sanitizer sees the first byte beyond */
         unsigned char *const cut = malloc(n ? n : 1);
-        memcpy(cut, map.data, n);
+        memcpy(cut, contents.data, n);
         assert_int_not_equal(ganz_container_parse(&c, cut, n, "cut", &err), GANZ_OK);
         assert_null(c);
         free(cut);
     }
-    unsigned char *const copy = malloc(map.bytes);
-    memcpy(copy, map.data, map.bytes);
-    turn_every_bit(copy, map.bytes, header, true);
-    unsum_header(copy, map.bytes); /* a file of before, and so the parser meets every turned bit too */
-    OK(ganz_container_parse(&c, copy, map.bytes, "s", &err));
+    unsigned char *const copy = malloc(contents.bytes);
+    memcpy(copy, contents.data, contents.bytes);
+    turn_every_bit(copy, contents.bytes, header, true);
+    unsum_header(copy, contents.bytes); /* a file of before, and so the parser meets every turned bit too */
+    OK(ganz_container_parse(&c, copy, contents.bytes, "s", &err));
     ganz_container_close(&c);
-    turn_every_bit(copy, map.bytes, header, false);
+    turn_every_bit(copy, contents.bytes, header, false);
     free(copy);
-    ganz_map_close(&map);
+    ganz_contents_free(&contents);
 }
 
 /* Of a map these would end the process. */

@@ -101,11 +101,11 @@ static void all_formats_are_one_model(void **state)
     unlink(model_path);
 }
 
-static ganz_map map_of(const char *path)
+static ganz_contents contents_of(const char *path)
 {
-    ganz_map map;
-    assert_int_equal(ganz_map_open(&map, path, NULL), GANZ_OK);
-    return map;
+    ganz_contents contents;
+    assert_int_equal(ganz_contents_read(&contents, path, NULL), GANZ_OK);
+    return contents;
 }
 
 /* Sines and cosines in turn: columns are put into our order. CTranslate2 is the judge. */
@@ -128,7 +128,7 @@ static const ganz_entry *entry(const ganz_container *c, const char *name)
 static void expect_same_numbers(const char *a, const char *b, float tolerance)
 {
     ganz_container *x, *y;
-    ganz_map first = map_of(a), second = map_of(b);
+    ganz_contents first = contents_of(a), second = contents_of(b);
     assert_int_equal(ganz_container_parse(&x, first.data, first.bytes, a, NULL), GANZ_OK);
     assert_int_equal(ganz_container_parse(&y, second.data, second.bytes, b, NULL), GANZ_OK);
     assert_int_equal(ganz_container_count(x), ganz_container_count(y));
@@ -144,8 +144,8 @@ static void expect_same_numbers(const char *a, const char *b, float tolerance)
     }
     ganz_container_close(&x);
     ganz_container_close(&y);
-    ganz_map_close(&first);
-    ganz_map_close(&second);
+    ganz_contents_free(&first);
+    ganz_contents_free(&second);
 }
 
 /* Float formats exactly; others within half a step of their rounding, which grows where biases are folded. Positions
@@ -202,8 +202,8 @@ static void write_file(const char *path, const void *data, size_t bytes)
 static void expect_refusal(const char *old, const char *now, const char *sentence)
 {
     ganz_error err = {0};
-    ganz_map config = map_of(in_tests("hf/config.json")), vocab = map_of(in_tests("hf/vocab.json"));
-    ganz_map tensors = map_of(in_tests("hf/model.safetensors"));
+    ganz_contents config = contents_of(in_tests("hf/config.json")), vocab = contents_of(in_tests("hf/vocab.json"));
+    ganz_contents tensors = contents_of(in_tests("hf/model.safetensors"));
     char was[2048], text[4096];
     mkdir("import_refused", 0700);
     snprintf(was, sizeof was, "%.*s", (int)config.bytes, (const char *)config.data);
@@ -216,9 +216,9 @@ static void expect_refusal(const char *old, const char *now, const char *sentenc
     assert_int_not_equal(ganz_import("import_refused", model_path, NULL, NULL, &err), GANZ_OK);
     if (!strstr(err.message, sentence)) fail_msg("%s", err.message);
     assert_int_not_equal(access(model_path, F_OK), 0);
-    ganz_map_close(&config);
-    ganz_map_close(&vocab);
-    ganz_map_close(&tensors);
+    ganz_contents_free(&config);
+    ganz_contents_free(&vocab);
+    ganz_contents_free(&tensors);
 }
 
 static void unsupported_keys_are_named(void **state)
@@ -262,18 +262,18 @@ static ganz_status read_bin(ganz_tensors *t, const void *data, size_t bytes, gan
 
 static void cut_everywhere(reader read, const char *name)
 {
-    ganz_map map = map_of(in_tests(name));
-    for (size_t n = 0; n < map.bytes; n += 1 + map.bytes / 997) {
+    ganz_contents contents = contents_of(in_tests(name));
+    for (size_t n = 0; n < contents.bytes; n += 1 + contents.bytes / 997) {
         ganz_tensors t = {0};
         ganz_error err = {0};
         unsigned char *const copy = malloc(n + 1); /* its own block: a read beyond its end is seen */
-        if (n > 0) memcpy(copy, map.data, n);
+        if (n > 0) memcpy(copy, contents.data, n);
         assert_int_not_equal(read(&t, copy, n, &err), GANZ_OK);
         assert_true(err.message[0]);
         ganz_tensors_close(&t);
         free(copy);
     }
-    ganz_map_close(&map);
+    ganz_contents_free(&contents);
 }
 
 static void cut_files_are_refused(void **state)

@@ -24,11 +24,11 @@ static const char *golden(const char *name, const char *suffix)
     return path;
 }
 
-static ganz_map map_golden(const char *name)
+static ganz_contents read_golden(const char *name)
 {
-    ganz_map map;
-    assert_int_equal(ganz_map_open(&map, golden(name, "spm"), NULL), GANZ_OK);
-    return map;
+    ganz_contents contents;
+    assert_int_equal(ganz_contents_read(&contents, golden(name, "spm"), NULL), GANZ_OK);
+    return contents;
 }
 
 static ganz_lines *open_lines(const char *name, const char *suffix)
@@ -122,14 +122,14 @@ static void lines_have_the_librarys_ids(void **state)
     for (size_t i = 0; i < GANZ_COUNT(models); i++) {
         ganz_vocab *v;
         ganz_spm *spm;
-        ganz_map map = map_golden(models[i]);
+        ganz_contents contents = read_golden(models[i]);
         assert_int_equal(ganz_vocab_open(&v, golden(models[i], "spm"), NULL), GANZ_OK);
-        assert_int_equal(ganz_spm_open(&spm, map.data, map.bytes, "golden", NULL), GANZ_OK);
+        assert_int_equal(ganz_spm_open(&spm, contents.data, contents.bytes, "golden", NULL), GANZ_OK);
         assert_string_equal(ganz_vocab_kind_name(v), "pieces");
         assert_true(compare_lines(v, spm, models[i]) > 100);
         ganz_spm_close(&spm);
         ganz_vocab_close(&v);
-        ganz_map_close(&map);
+        ganz_contents_free(&contents);
     }
 }
 
@@ -173,17 +173,17 @@ static int32_t id_in(const reversed_list *r, const ganz_spm_piece *p)
     return r->unknown;
 }
 
-static ganz_vocab *open_reversed(reversed_list *r, ganz_map *map)
+static ganz_vocab *open_reversed(reversed_list *r, ganz_contents *contents)
 {
     ganz_vocab *v;
     ganz_spm *spm;
     ganz_error err;
-    *map = map_golden("unigram");
-    assert_int_equal(ganz_spm_open(&spm, map->data, map->bytes, "golden", NULL), GANZ_OK);
+    *contents = read_golden("unigram");
+    assert_int_equal(ganz_spm_open(&spm, contents->data, contents->bytes, "golden", NULL), GANZ_OK);
     reverse_pieces(r, spm);
     ganz_spm_close(&spm);
     const ganz_pieces_from from = {
-        .spm = {map->data}, .spm_bytes = {map->bytes}, .list = {{0}, {r->pointers, r->count, r->unknown}}};
+        .spm = {contents->data}, .spm_bytes = {contents->bytes}, .list = {{0}, {r->pointers, r->count, r->unknown}}};
     assert_int_equal(ganz_pieces_open(&v, &from, "list", &err), GANZ_OK);
     return v;
 }
@@ -193,13 +193,13 @@ static void a_list_numbers_pieces(void **state)
 {
     (void)state;
     reversed_list r;
-    ganz_map map;
-    ganz_vocab *v = open_reversed(&r, &map);
+    ganz_contents contents;
+    ganz_vocab *v = open_reversed(&r, &contents);
     ganz_spm *spm;
     ganz_ids ids = {0};
     const char *line, *expected;
     size_t bytes, expected_bytes, unknown = 0;
-    assert_int_equal(ganz_spm_open(&spm, map.data, map.bytes, "golden", NULL), GANZ_OK);
+    assert_int_equal(ganz_spm_open(&spm, contents.data, contents.bytes, "golden", NULL), GANZ_OK);
     assert_int_equal(ganz_vocab_size(v), r.count);
     ganz_lines *lines = open_lines("lines", "txt"), *all_ids = open_lines("unigram", "ids");
     while (next_line(lines, &line, &bytes) && next_line(all_ids, &expected, &expected_bytes)) {
@@ -226,15 +226,15 @@ static void a_list_numbers_pieces(void **state)
     ganz_lines_close(&all_ids);
     ganz_spm_close(&spm);
     ganz_vocab_close(&v);
-    ganz_map_close(&map);
+    ganz_contents_free(&contents);
 }
 
 static void labels_are_one_id_in_front(void **state)
 {
     (void)state;
     reversed_list r;
-    ganz_map map;
-    ganz_vocab *v = open_reversed(&r, &map);
+    ganz_contents contents;
+    ganz_vocab *v = open_reversed(&r, &contents);
     ganz_ids with = {0}, without = {0};
     assert_string_equal(ganz_vocab_label(v, 0), "deu");
     assert_string_equal(ganz_vocab_label(v, 1), "fr_FR");
@@ -251,7 +251,7 @@ static void labels_are_one_id_in_front(void **state)
     ganz_ids_free(&with);
     ganz_ids_free(&without);
     ganz_vocab_close(&v);
-    ganz_map_close(&map);
+    ganz_contents_free(&contents);
 }
 
 /* What a model file does: parts are kept under their names and read again. */
@@ -284,10 +284,10 @@ static void sides_are_kept(void **state)
     (void)state;
     static const char *const target[] = {"pad", "eos", "unk", "\xE2\x96\x81", "l", "o", "w", "ow"};
     reversed_list r;
-    ganz_map map, other = map_golden("bpe");
-    ganz_vocab *shared = open_reversed(&r, &map), *v, *again;
-    const ganz_pieces_from from = {.spm = {map.data, other.data},
-                                   .spm_bytes = {map.bytes, other.bytes},
+    ganz_contents contents, other = read_golden("bpe");
+    ganz_vocab *shared = open_reversed(&r, &contents), *v, *again;
+    const ganz_pieces_from from = {.spm = {contents.data, other.data},
+                                   .spm_bytes = {contents.bytes, other.bytes},
                                    .list = {{r.pointers, r.count, r.unknown}, {target, 8, 2}}};
     assert_int_equal(ganz_pieces_open(&v, &from, "two", NULL), GANZ_OK);
     const ganz_vocab_store store = {"again", has_part, get_part, v};
@@ -309,8 +309,8 @@ static void sides_are_kept(void **state)
     ganz_vocab_close(&v);
     ganz_vocab_close(&again);
     ganz_vocab_close(&shared);
-    ganz_map_close(&map);
-    ganz_map_close(&other);
+    ganz_contents_free(&contents);
+    ganz_contents_free(&other);
 }
 
 static void words_need_no_model(void **state)
@@ -478,14 +478,14 @@ static void wrong_lists_are_refused(void **state)
 static void damaged_models_are_safe(void **state)
 {
     (void)state;
-    ganz_map map = map_golden("marian");
-    unsigned char *const copy = malloc(map.bytes);
+    ganz_contents contents = read_golden("marian");
+    unsigned char *const copy = malloc(contents.bytes);
     assert_non_null(copy);
     int refused = 0;
-    for (size_t i = 0; i < 2 * map.bytes; i += 7) {
-        memcpy(copy, map.data, map.bytes);
-        const size_t bytes = i < map.bytes ? i : map.bytes;
-        if (i >= map.bytes) copy[i - map.bytes] ^= (unsigned char)(1u << (i % 8));
+    for (size_t i = 0; i < 2 * contents.bytes; i += 7) {
+        memcpy(copy, contents.data, contents.bytes);
+        const size_t bytes = i < contents.bytes ? i : contents.bytes;
+        if (i >= contents.bytes) copy[i - contents.bytes] ^= (unsigned char)(1u << (i % 8));
         ganz_vocab *v;
         ganz_error err = {0};
         ganz_ids ids = {0};
@@ -501,13 +501,13 @@ static void damaged_models_are_safe(void **state)
     }
     assert_true(refused > 500);
     free(copy);
-    ganz_map_close(&map);
+    ganz_contents_free(&contents);
 }
 
 static void memory_may_run_out_anywhere(void **state)
 {
     (void)state;
-    ganz_map map = map_golden("bpe");
+    ganz_contents contents = read_golden("bpe");
     ganz_status status = GANZ_ENOMEM;
     for (long n = 1; status != GANZ_OK; n++) {
         ganz_vocab *v = NULL;
@@ -515,7 +515,7 @@ static void memory_may_run_out_anywhere(void **state)
         ganz_text out = {0};
         ganz_error err = {0};
         ganz_alloc_fail_at(n);
-        status = ganz_pieces_open_spm(&v, map.data, map.bytes, "small", &err);
+        status = ganz_pieces_open_spm(&v, contents.data, contents.bytes, "small", &err);
         if (status == GANZ_OK) status = ganz_vocab_encode(v, GANZ_SOURCE, "low <sep> newest", 16, &ids, &err);
         if (status == GANZ_OK) status = ganz_vocab_decode(v, GANZ_TARGET, ids.ids, ids.count, &out, &err);
         ganz_alloc_fail_at(0);
@@ -525,7 +525,7 @@ static void memory_may_run_out_anywhere(void **state)
         ganz_ids_free(&ids);
         ganz_text_free(&out);
     }
-    ganz_map_close(&map);
+    ganz_contents_free(&contents);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Files inside the library: mappings, a bounded reader, checksums. Lines and outputs: ganz/io.h. */
+/* Files inside the library: pieces and whole contents, a bounded reader, checksums. Lines and outputs: ganz/io.h. */
 #ifndef GANZ_BASE_IO_H
 #define GANZ_BASE_IO_H
 
@@ -20,17 +20,17 @@ ganz_status ganz_sync_name(const char *path, ganz_error *err);
 
 /* ---- a whole file ------------------------------------------------------------------------------- */
 
-typedef struct ganz_map {
+typedef struct ganz_contents {
     const unsigned char *data; /* NULL for an empty file */
     size_t bytes;
     bool copied; /* into memory; else mapped */
-} ganz_map;
+} ganz_contents;
 
 /* Reads a regular file into memory; a zero follows its bytes. */
-ganz_status ganz_map_open(ganz_map *map, const char *path, ganz_error *err);
+ganz_status ganz_contents_read(ganz_contents *contents, const char *path, ganz_error *err);
 /* Maps an open file, which stays open, for those who know that nobody shortens it; `path` is for messages. */
-ganz_status ganz_map_descriptor(ganz_map *map, int fd, const char *path, ganz_error *err);
-void ganz_map_close(ganz_map *map);
+ganz_status ganz_contents_map(ganz_contents *contents, int fd, const char *path, ganz_error *err);
+void ganz_contents_free(ganz_contents *contents);
 
 /* ---- reading numbers from untrusted blocks ------------------------------------------------------ */
 
@@ -61,9 +61,9 @@ bool ganz_output_patchable(const ganz_output *out);
 ganz_status ganz_output_patch(ganz_output *out, uint64_t offset, const void *data, size_t bytes, ganz_error *err);
 
 /* What was written so far, read again from the file, for those who compare before the file gets its name (patchable
- * outputs only). The map is the caller's to close. */
+ * outputs only). The contents are the caller's to free. */
 ganz_status ganz_output_read(ganz_output *out, uint64_t offset, void *data, size_t bytes, ganz_error *err);
-ganz_status ganz_output_map(ganz_output *out, ganz_map *map, ganz_error *err);
+ganz_status ganz_output_contents(ganz_output *out, ganz_contents *contents, ganz_error *err);
 
 /* Lines of bytes [begin, end) of a plain file. */
 ganz_status ganz_lines_open_range(ganz_lines **lines, const char *path, unsigned long long begin,

@@ -238,12 +238,12 @@ ganz_status ganz_output_read(ganz_output *o, uint64_t offset, void *data, size_t
     return ganz_file_read(o->fd, o->name, offset, data, bytes, err);
 }
 
-ganz_status ganz_output_map(ganz_output *o, ganz_map *map, ganz_error *err)
+ganz_status ganz_output_contents(ganz_output *o, ganz_contents *contents, ganz_error *err)
 {
     GANZ_ASSERT(ganz_output_patchable(o));
-    *map = (ganz_map){0};
+    *contents = (ganz_contents){0};
     GANZ_TRY(empty_buffer(o, GO_ON, err));
-    return ganz_map_descriptor(map, o->fd, o->name, err);
+    return ganz_contents_map(contents, o->fd, o->name, err);
 }
 
 ganz_status ganz_output_finish(ganz_output **it, ganz_error *err)

@@ -88,13 +88,13 @@ bool ganz_proof_parse(ganz_proof *proof, const char *text)
 
 ganz_status ganz_proof_read(ganz_proof *proof, const char *path, bool *found, ganz_error *err)
 {
-    ganz_map file;
+    ganz_contents file;
     *found = false;
     if (access(path, F_OK) != 0 && errno == ENOENT) return GANZ_OK;
-    GANZ_TRY(ganz_map_open(&file, path, err));
+    GANZ_TRY(ganz_contents_read(&file, path, err));
     const char *const text = (const char *)file.data; /* a zero follows it */
     *found = text && file.bytes <= MOST_BYTES && strlen(text) == file.bytes && ganz_proof_parse(proof, text);
-    ganz_map_close(&file);
+    ganz_contents_free(&file);
     return GANZ_OK;
 }
 

@@ -133,11 +133,11 @@ ganz_status ganz_glossary_parse(ganz_glossary **glossary, const char *text, size
 
 ganz_status ganz_glossary_open(ganz_glossary **glossary, const char *path, ganz_error *err)
 {
-    ganz_map map;
+    ganz_contents contents;
     *glossary = NULL;
-    GANZ_TRY(ganz_map_open(&map, path, err));
-    const ganz_status status = ganz_glossary_parse(glossary, (const char *)map.data, map.bytes, path, err);
-    ganz_map_close(&map);
+    GANZ_TRY(ganz_contents_read(&contents, path, err));
+    const ganz_status status = ganz_glossary_parse(glossary, (const char *)contents.data, contents.bytes, path, err);
+    ganz_contents_free(&contents);
     return status;
 }
 

@@ -16,16 +16,16 @@ static const ganz_zip_limits limits = {(size_t)4 << 30, MOST_FILES, 1024};
 
 typedef struct file {
     char *name;
-    int member;       /* of the archive */
-    ganz_map map;     /* of a file of a folder */
-    ganz_bytes bytes; /* once it was asked for */
-    char *memory;     /* unpacked; NULL: the bytes lie elsewhere */
+    int member;             /* of the archive */
+    ganz_contents contents; /* of a file of a folder */
+    ganz_bytes bytes;       /* once it was asked for */
+    char *memory;           /* unpacked; NULL: the bytes lie elsewhere */
 } file;
 
 struct ganz_files {
     char *name, *folder, *given;
-    char inside[256]; /* folder of the archive that names are relative to, with its slash */
-    ganz_map map;     /* of an archive */
+    char inside[256];       /* folder of the archive that names are relative to, with its slash */
+    ganz_contents contents; /* of an archive */
     ganz_zip *zip;
     file *list;
     size_t count, capacity;
@@ -80,15 +80,15 @@ static bool ends_in(const char *name, const char *ending)
 /* Formats that are zip archives themselves are files, not folders. */
 static bool is_archive(const ganz_files *f)
 {
-    return ganz_zip_looks_like(f->map.data, f->map.bytes) &&
+    return ganz_zip_looks_like(f->contents.data, f->contents.bytes) &&
            (ends_in(f->name, ".argosmodel") || ends_in(f->name, ".zip"));
 }
 
 static ganz_status open_file(ganz_files *f, ganz_error *err)
 {
-    GANZ_TRY(ganz_map_open(&f->map, f->name, err));
-    if (is_archive(f)) return list_archive(f, f->map.data, f->map.bytes, err);
-    ganz_map_close(&f->map);
+    GANZ_TRY(ganz_contents_read(&f->contents, f->name, err));
+    if (is_archive(f)) return list_archive(f, f->contents.data, f->contents.bytes, err);
+    ganz_contents_free(&f->contents);
     const char *const slash = strrchr(f->name, '/');
     f->given = ganz_strdup(slash ? slash + 1 : f->name);
     f->folder = slash ? ganz_strdup(f->name) : ganz_strdup(".");
@@ -141,12 +141,12 @@ void ganz_files_close(ganz_files **files)
     *files = NULL;
     if (!f) return;
     for (size_t i = 0; i < f->count; i++) {
-        ganz_map_close(&f->list[i].map);
+        ganz_contents_free(&f->list[i].contents);
         ganz_free(f->list[i].memory);
         ganz_free(f->list[i].name);
     }
     ganz_zip_close(&f->zip);
-    ganz_map_close(&f->map);
+    ganz_contents_free(&f->contents);
     ganz_free(f->list);
     ganz_free(f->name);
     ganz_free(f->folder);
@@ -218,8 +218,8 @@ static ganz_status read_from_folder(ganz_files *f, file *m, ganz_error *err)
 {
     char full[4096];
     snprintf(full, sizeof full, "%s/%s", f->folder, m->name);
-    GANZ_TRY(ganz_map_open(&m->map, full, err));
-    m->bytes = (ganz_bytes){m->map.data ? m->map.data : (const unsigned char *)"", m->map.bytes};
+    GANZ_TRY(ganz_contents_read(&m->contents, full, err));
+    m->bytes = (ganz_bytes){m->contents.data ? m->contents.data : (const unsigned char *)"", m->contents.bytes};
     return GANZ_OK;
 }
 

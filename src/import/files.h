@@ -1,5 +1,5 @@
 /* Where a foreign model lies: a folder, a single file with its folder, or a zip archive. Files are found by name and
- * mapped; members of archives are unpacked into memory once. */
+ * read; members of archives are unpacked into memory once. */
 #ifndef GANZ_IMPORT_FILES_H
 #define GANZ_IMPORT_FILES_H
 

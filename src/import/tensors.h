@@ -1,5 +1,5 @@
-/* Tensors of other programs' files: what every reader of a format gives. Nothing is copied that lies in a mapped file.
- */
+/* Tensors of other programs' files: what every reader of a format gives. Nothing is copied that lies in the bytes of a
+ * file. */
 #ifndef GANZ_IMPORT_TENSORS_H
 #define GANZ_IMPORT_TENSORS_H
 

@@ -350,13 +350,13 @@ static ganz_status compare_meaning(const ganz_writer *w, const ganz_container *c
 /* What a reader will make of the file is what was asked for. */
 static ganz_status check_meaning(const ganz_writer *w, ganz_error *err)
 {
-    ganz_map map;
-    GANZ_TRY(ganz_output_map(w->out, &map, err));
+    ganz_contents contents;
+    GANZ_TRY(ganz_output_contents(w->out, &contents, err));
     ganz_container *c;
-    ganz_status status = ganz_container_parse(&c, map.data, map.bytes, w->path, err);
+    ganz_status status = ganz_container_parse(&c, contents.data, contents.bytes, w->path, err);
     if (status == GANZ_OK) status = compare_meaning(w, c, err);
     ganz_container_close(&c);
-    ganz_map_close(&map);
+    ganz_contents_free(&contents);
     return status;
 }
 

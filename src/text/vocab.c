@@ -38,14 +38,14 @@ void ganz_places_free(ganz_places *places)
 /* A file of SentencePiece is known by its beginning; pipes cannot be looked at twice and have text. */
 ganz_status ganz_vocab_open(ganz_vocab **vocab, const char *path, ganz_error *err)
 {
-    ganz_map map;
+    ganz_contents contents;
     ganz_status status;
     *vocab = NULL;
-    if (strcmp(path, "-") == 0 || ganz_map_open(&map, path, NULL) != GANZ_OK)
+    if (strcmp(path, "-") == 0 || ganz_contents_read(&contents, path, NULL) != GANZ_OK)
         return ganz_subwords_open(vocab, path, err);
-    const bool pieces = ganz_spm_recognise(map.data, map.bytes);
-    if (pieces) status = ganz_pieces_open_spm(vocab, map.data, map.bytes, path, err);
-    ganz_map_close(&map);
+    const bool pieces = ganz_spm_recognise(contents.data, contents.bytes);
+    if (pieces) status = ganz_pieces_open_spm(vocab, contents.data, contents.bytes, path, err);
+    ganz_contents_free(&contents);
     return pieces ? status : ganz_subwords_open(vocab, path, err);
 }
 

@@ -132,7 +132,7 @@ ganz_status ganz_bench_train(const ganz_train_options *options, int phase, int v
         o.vocab = NULL;
     }
     ganz_status status = ganz_trainer_open(&t, &o, err);
-    if (path[0]) unlink(path); /* it is mapped: no end of the process leaves it behind */
+    if (path[0]) unlink(path); /* it is open: no end of the process leaves it behind */
     if (status == GANZ_OK) {
         if (phase > 0) status = go_to_phase(t, phase, err);
         if (status == GANZ_OK) status = measure(t, warm, steps, report, err);

@@ -83,24 +83,24 @@ ganz_status ganz_history_add(const char *path, const ganz_net *net, const ganz_w
 /* ---- reading ------------------------------------------------------------------------------------ */
 
 /* The line after this one; NULL: none that is whole. */
-static const char *next_line(const ganz_map *map, const char *at)
+static const char *next_line(const ganz_contents *contents, const char *at)
 {
-    const char *const end = (const char *)map->data + map->bytes;
+    const char *const end = (const char *)contents->data + contents->bytes;
     const char *const newline = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
     return newline ? newline + 1 : NULL;
 }
 
 ganz_status ganz_history_keep(const char *path, int64_t step, ganz_error *err)
 {
-    ganz_map map;
+    ganz_contents contents;
     if (!ganz_exists(path)) return GANZ_OK;
     if (step == 0) return unlink(path) == 0 ? GANZ_OK : ganz_fail_errno(err, "remove", path);
-    GANZ_TRY(ganz_map_open(&map, path, err));
-    const char *at = (const char *)map.data, *next = at ? next_line(&map, at) : NULL;
+    GANZ_TRY(ganz_contents_read(&contents, path, err));
+    const char *at = (const char *)contents.data, *next = at ? next_line(&contents, at) : NULL;
     if (next) at = next; /* the heading stays */
-    while (next && (next = next_line(&map, at)) && strtoll(at, NULL, 10) <= step) at = next;
-    const off_t bytes = (off_t)(at - (const char *)map.data);
-    ganz_map_close(&map);
+    while (next && (next = next_line(&contents, at)) && strtoll(at, NULL, 10) <= step) at = next;
+    const off_t bytes = (off_t)(at - (const char *)contents.data);
+    ganz_contents_free(&contents);
     return truncate(path, bytes) == 0 ? GANZ_OK : ganz_fail_errno(err, "shorten", path);
 }
 
@@ -114,11 +114,11 @@ static const char *color_of(const ganz_net *net, int place)
 }
 
 /* Columns of all lines: y[place * lines + i]; x is the step. */
-static int read_columns(const ganz_map *map, int count, int lines, double *x, double *y)
+static int read_columns(const ganz_contents *contents, int count, int lines, double *x, double *y)
 {
-    const char *at = map->data ? next_line(map, (const char *)map->data) : NULL;
+    const char *at = contents->data ? next_line(contents, (const char *)contents->data) : NULL;
     int n = 0;
-    for (const char *next; at && n < lines && (next = next_line(map, at)); at = next, n++) {
+    for (const char *next; at && n < lines && (next = next_line(contents, at)); at = next, n++) {
         char *end;
         x[n] = (double)strtoll(at, &end, 10);
         strtol(end, &end, 10);
@@ -127,16 +127,16 @@ static int read_columns(const ganz_map *map, int count, int lines, double *x, do
     return n;
 }
 
-static ganz_status plot(const ganz_map *map, const char *svg_path, const ganz_net *net, ganz_error *err)
+static ganz_status plot(const ganz_contents *contents, const char *svg_path, const ganz_net *net, ganz_error *err)
 {
     int lines = 0;
-    for (const char *at = (const char *)map->data; at && (at = next_line(map, at));) lines++;
+    for (const char *at = (const char *)contents->data; at && (at = next_line(contents, at));) lines++;
     const size_t count = (size_t)net->scales, n = (size_t)lines;
     double *const block = ganz_alloc((count + 1) * n + 1, sizeof *block);
     ganz_series *const series = ganz_alloc(count, sizeof *series);
     ganz_status status = block && series ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", svg_path);
     if (status == GANZ_OK) {
-        const int points = read_columns(map, net->scales, lines, block, block + n);
+        const int points = read_columns(contents, net->scales, lines, block, block + n);
         const char *const labels[] = {"inputs of dense products", "q, k, v", "attention weights"};
         bool seen[3] = {false};
         for (int i = 0; i < net->scales; i++) {
@@ -161,10 +161,10 @@ static ganz_status plot(const ganz_map *map, const char *svg_path, const ganz_ne
 
 ganz_status ganz_history_plot(const char *path, const char *svg_path, const ganz_net *net, ganz_error *err)
 {
-    ganz_map map;
+    ganz_contents contents;
     if (!ganz_exists(path)) return GANZ_OK;
-    GANZ_TRY(ganz_map_open(&map, path, err));
-    const ganz_status status = plot(&map, svg_path, net, err);
-    ganz_map_close(&map);
+    GANZ_TRY(ganz_contents_read(&contents, path, err));
+    const ganz_status status = plot(&contents, svg_path, net, err);
+    ganz_contents_free(&contents);
     return status;
 }

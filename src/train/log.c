@@ -53,19 +53,19 @@ static ganz_log_record parse_line(const char *line, const char *end)
     return from_fields(fields);
 }
 
-static bool begins(const ganz_map *map, const char *with, size_t bytes)
+static bool begins(const ganz_contents *contents, const char *with, size_t bytes)
 {
-    return map->bytes >= bytes && memcmp(map->data, with, bytes) == 0;
+    return contents->bytes >= bytes && memcmp(contents->data, with, bytes) == 0;
 }
 
 /* Bytes of the heading and the first `keep` events (fewer when there are fewer), how many they are, and the last. */
-static ganz_status measure(const ganz_map *map, const char *path, int64_t keep, ganz_log *log, off_t *bytes,
+static ganz_status measure(const ganz_contents *contents, const char *path, int64_t keep, ganz_log *log, off_t *bytes,
                            ganz_error *err)
 {
-    const char *const text = (const char *)map->data, *const end = text + map->bytes;
-    const bool now = begins(map, heading, sizeof heading - 1);
+    const char *const text = (const char *)contents->data, *const end = text + contents->bytes;
+    const bool now = begins(contents, heading, sizeof heading - 1);
     log->old = !now;
-    if (!now && !begins(map, old_heading, sizeof old_heading - 1))
+    if (!now && !begins(contents, old_heading, sizeof old_heading - 1))
         return ganz_fail(err, GANZ_EFORMAT, "%s: not a log of ganz", path);
     const char *at = text + (now ? sizeof heading : sizeof old_heading) - 1;
     while (log->lines < keep) {
@@ -100,12 +100,12 @@ static ganz_status sync_lines(const ganz_log *log, ganz_error *err)
 
 static ganz_status keep_lines(ganz_log *log, int64_t keep, ganz_error *err)
 {
-    ganz_map map;
+    ganz_contents contents;
     off_t bytes = 0;
-    GANZ_TRY(ganz_map_open(&map, log->path, err));
+    GANZ_TRY(ganz_contents_read(&contents, log->path, err));
     ganz_status status = GANZ_OK;
-    if (map.bytes > 0) status = measure(&map, log->path, keep, log, &bytes, err);
-    ganz_map_close(&map);
+    if (contents.bytes > 0) status = measure(&contents, log->path, keep, log, &bytes, err);
+    ganz_contents_free(&contents);
     GANZ_TRY(status);
     if (ftruncate(log->file, bytes) != 0) return ganz_fail_errno(err, "shorten", log->path);
     if (bytes == 0) GANZ_TRY(write_all(log, heading, sizeof heading - 1, err));
@@ -161,24 +161,24 @@ ganz_status ganz_log_add(ganz_log *log, const ganz_log_record *record, const cha
 
 ganz_status ganz_log_read(const char *path, ganz_log_record **records, int *count, ganz_error *err)
 {
-    ganz_map map;
+    ganz_contents contents;
     ganz_log counted = {0};
     off_t bytes = 0;
     *records = NULL;
     *count = 0;
-    GANZ_TRY(ganz_map_open(&map, path, err));
-    ganz_status status = measure(&map, path, INT32_MAX, &counted, &bytes, err);
+    GANZ_TRY(ganz_contents_read(&contents, path, err));
+    ganz_status status = measure(&contents, path, INT32_MAX, &counted, &bytes, err);
     if (status == GANZ_OK) {
         *records = ganz_alloc((size_t)counted.lines + 1, sizeof **records);
         if (!*records) status = ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", path);
     }
-    const char *at = (const char *)map.data + (counted.old ? sizeof old_heading : sizeof heading) - 1;
+    const char *at = (const char *)contents.data + (counted.old ? sizeof old_heading : sizeof heading) - 1;
     for (; status == GANZ_OK && *count < (int)counted.lines; (*count)++) {
-        const char *const newline = memchr(at, '\n', map.bytes - (size_t)(at - (const char *)map.data));
+        const char *const newline = memchr(at, '\n', contents.bytes - (size_t)(at - (const char *)contents.data));
         (*records)[*count] = parse_line(at, newline);
         at = newline + 1;
     }
-    ganz_map_close(&map);
+    ganz_contents_free(&contents);
     return status;
 }
 

@@ -111,9 +111,10 @@ ganz_status ganz_recipe_read(ganz_recipe *recipe, const char *path, ganz_error *
                 return ganz_recipe_parse(recipe, (const char *)b->text, b->bytes, path, err);
         return ganz_fail(err, GANZ_EINVAL, "no recipe is named %s (a file needs a dot or a slash in its name)", path);
     }
-    ganz_map map;
-    GANZ_TRY(ganz_map_open(&map, path, err));
-    const ganz_status status = ganz_recipe_parse(recipe, map.data ? (const char *)map.data : "", map.bytes, path, err);
-    ganz_map_close(&map);
+    ganz_contents contents;
+    GANZ_TRY(ganz_contents_read(&contents, path, err));
+    const ganz_status status =
+        ganz_recipe_parse(recipe, contents.data ? (const char *)contents.data : "", contents.bytes, path, err);
+    ganz_contents_free(&contents);
     return status;
 }

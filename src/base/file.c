@@ -91,20 +91,20 @@ ganz_status ganz_file_read(int fd, const char *path, uint64_t offset, void *data
     return GANZ_OK;
 }
 
-ganz_status ganz_map_descriptor(ganz_map *map, int fd, const char *path, ganz_error *err)
+ganz_status ganz_contents_map(ganz_contents *contents, int fd, const char *path, ganz_error *err)
 {
-    *map = (ganz_map){0};
+    *contents = (ganz_contents){0};
     off_t bytes = 0;
     GANZ_TRY(check_regular(fd, path, &bytes, err));
     if (bytes == 0) return GANZ_OK;
     void *const data = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED) return ganz_fail_errno(err, "map", path);
-    *map = (ganz_map){data, (size_t)bytes, false};
+    *contents = (ganz_contents){data, (size_t)bytes, false};
     return GANZ_OK;
 }
 
 /* A map of a file that is cut short kills whoever reads it; so does a disk that fails. */
-static ganz_status read_all(ganz_map *map, int fd, const char *path, ganz_error *err)
+static ganz_status read_all(ganz_contents *contents, int fd, const char *path, ganz_error *err)
 {
     off_t bytes = 0;
     GANZ_TRY(check_regular(fd, path, &bytes, err));
@@ -114,26 +114,26 @@ static ganz_status read_all(ganz_map *map, int fd, const char *path, ganz_error 
     unsigned char *const data = ganz_alloc((size_t)bytes + 1, 1);
     if (!data) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
     const ganz_status status = ganz_file_read(fd, path, 0, data, (size_t)bytes, err);
-    if (status == GANZ_OK) *map = (ganz_map){data, (size_t)bytes, true};
+    if (status == GANZ_OK) *contents = (ganz_contents){data, (size_t)bytes, true};
     else ganz_free(data);
     return status;
 }
 
-ganz_status ganz_map_open(ganz_map *map, const char *path, ganz_error *err)
+ganz_status ganz_contents_read(ganz_contents *contents, const char *path, ganz_error *err)
 {
-    *map = (ganz_map){0};
+    *contents = (ganz_contents){0};
     int fd;
     GANZ_TRY(ganz_file_open(&fd, path, err));
-    const ganz_status status = read_all(map, fd, path, err);
+    const ganz_status status = read_all(contents, fd, path, err);
     ganz_file_close(&fd);
     return status;
 }
 
-void ganz_map_close(ganz_map *map)
+void ganz_contents_free(ganz_contents *contents)
 {
-    if (map->copied) ganz_free((void *)map->data);
-    else if (map->data) munmap((void *)map->data, map->bytes);
-    *map = (ganz_map){0};
+    if (contents->copied) ganz_free((void *)contents->data);
+    else if (contents->data) munmap((void *)contents->data, contents->bytes);
+    *contents = (ganz_contents){0};
 }
 
 const void *ganz_read_bytes(ganz_reader *r, size_t bytes)
