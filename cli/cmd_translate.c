@@ -45,8 +45,10 @@ const cli_command cli_about_translate = {
     "--n-best N writes up to N lines for each line, with the line's number and a tab before them.\n"
     "--alignment puts a tab and links between words behind each translation, source-target, counted from 0: 0-0 1-2.\n"
     "Words are what white space separates.\n"
+    "--word-scores puts a tab and a score of each word behind each translation: the logarithm of its probability, given\n"
+    "the line and the words before it.\n"
     "--prefix names a file with one line for each line of input: what its translation must begin with, or nothing.\n"
-    "These four are about lines: one line of output for each, or with --n-best several, and nothing is kept or put "
+    "These five are about lines: one line of output for each, or with --n-best several, and nothing is kept or put "
     "back.\n"
     "Sentences of more than --max-input tokens are translated in pieces that end at commas where possible.\n",
 };
@@ -68,7 +70,7 @@ typedef struct job {
 static bool wants_lines(const job *j)
 {
     const ganz_translator_options *const o = &j->lines.service.translator;
-    return o->n_best > 1 || j->lines.scores || o->alignment || j->lines.prefix;
+    return o->n_best > 1 || j->lines.scores || o->alignment || o->token_scores || j->lines.prefix;
 }
 
 static bool reads_input(const job *j, const cli_list *files)
@@ -172,7 +174,7 @@ static int check_parts(job *j, const cli_list *files)
         return cli_usage(about, "--shard and --work are about one FILE");
     if (wants_lines(j) || !plain || j->glossary_path || j->document.bilingual)
         return cli_usage(about, "--shard and --work are about plain lines: no other formats, --glossary, --bilingual, "
-                                "--n-best, --scores, --alignment or --prefix");
+                                "--n-best, --scores, --alignment, --word-scores or --prefix");
     if (j->bulk.shard && strcmp(j->lines.out, "-") == 0)
         return cli_usage(about, "--shard needs --out FILE: it writes FILE.part-I-of-N");
     if (j->bulk.work && strcmp(j->lines.out, "-") != 0)
@@ -256,8 +258,10 @@ static int check_choices(const job *j, const cli_list *files)
     if (!is_format(j->document.format))
         return cli_usage(about, "there is no format %s: auto %s", j->document.format, ganz_document_formats());
     if (wants_lines(j) && documents)
-        return cli_usage(about, "--n-best, --scores, --alignment and --prefix are about lines: no --glossary, --cache, "
-                                "--bilingual or other formats");
+        return cli_usage(
+            about,
+            "--n-best, --scores, --alignment, --word-scores and --prefix are about lines: no --glossary, --cache, "
+            "--bilingual or other formats");
     if (j->lines.prefix && strcmp(j->lines.prefix, "-") == 0 && reads_input(j, files))
         return cli_usage(about, "standard input can be the text or the prefixes, not both");
     return -1;
@@ -327,6 +331,7 @@ int cli_run_translate(int argc, char **argv)
         {"n-best", 0, CLI_INT, &n_best, "N", "translations for each line, at most the beam", 1, 64},
         {"scores", 0, CLI_FLAG, &j.lines.scores, NULL, "put scores before the translations", 0, 0},
         {"alignment", 0, CLI_FLAG, &o->alignment, NULL, "put links between words behind the translations", 0, 0},
+        {"word-scores", 0, CLI_FLAG, &o->token_scores, NULL, "put a score of each word behind the translations", 0, 0},
         {"prefix", 0, CLI_TEXT, &j.lines.prefix, "FILE", "beginnings that the translations must have", 0, 0},
         {"device", 'd', CLI_TEXT, &o->device, "cpu|cuda[:N]", "where to compute; a GPU takes float models only", 0, 0},
         {"precision", 0, CLI_CHOICE, &o->precision, "auto|fp32|tf32|bf16",

@@ -150,6 +150,19 @@ static ganz_status write_links(job *j, const ganz_line *line, const ganz_transla
     return status;
 }
 
+/* One for each word of the translation. */
+static ganz_status write_word_scores(job *j, const ganz_translation *t, ganz_error *err)
+{
+    double *const scores = malloc((t->bytes / 2 + 1) * sizeof *scores);
+    if (!scores) return out_of_memory(err);
+    const int count = ganz_word_scores(t, scores);
+    ganz_status status = ganz_output_write(j->out, "\t", 1, err);
+    for (int i = 0; i < count && status == GANZ_OK; i++)
+        status = ganz_output_printf(j->out, err, "%s%.4f", i ? " " : "", scores[i]);
+    free(scores);
+    return status;
+}
+
 static ganz_status write_translation(job *j, const slot *s, int line, const ganz_translation *t, ganz_error *err)
 {
     ganz_status status = GANZ_OK;
@@ -157,6 +170,7 @@ static ganz_status write_translation(job *j, const slot *s, int line, const ganz
     if (j->options->scores && status == GANZ_OK) status = ganz_output_printf(j->out, err, "%.6f\t", t->score);
     if (status == GANZ_OK) status = ganz_output_write(j->out, t->text, t->bytes, err);
     if (j->options->service.translator.alignment && status == GANZ_OK) status = write_links(j, &s->lines[line], t, err);
+    if (j->options->service.translator.token_scores && status == GANZ_OK) status = write_word_scores(j, t, err);
     return status == GANZ_OK ? ganz_output_write(j->out, "\n", 1, err) : status;
 }
 

@@ -54,7 +54,7 @@ ganz_status engine_service(engine *e, int n_best, ganz_service **service, ganz_e
     follow_fork(e);
     if (n_best < 0 || n_best > o.translator.beam) return fail(err, GANZ_EINVAL, "n_best must be 1 to beam");
     o.translator.n_best = n_best > 0 ? n_best : 1;
-    o.translator.alignment = true; /* lines say whether they want links */
+    o.translator.alignment = o.translator.token_scores = true; /* lines say which of them they want */
     if (n_best > 0) o.translator.split = e->facts.source_language ? e->facts.source_language : "en";
     ganz_service **const slot = &e->services[n_best];
     const ganz_status status = *slot ? GANZ_OK : ganz_service_open(slot, e->model, &o, err);
@@ -205,7 +205,7 @@ static ganz_status fill_sentences(run *r, part *p, ganz_error *err)
             i++;
             continue;
         }
-        p->lines[p->count] = (ganz_line){.text = s.text, .bytes = s.bytes, .unlinked = !s.links};
+        p->lines[p->count] = (ganz_line){.text = s.text, .bytes = s.bytes, .unlinked = !s.links, .unscored = true};
         p->text[p->count] = i;
         p->numbers[p->count++] = s.number;
     }

@@ -37,7 +37,7 @@ typedef struct call_context {
     PyObject *progress; /* borrowed; NULL: none */
     size_t told;        /* done, when it was last called */
     PyObject *results;  /* borrowed: list to fill */
-    bool links;
+    bool links, scores; /* of tokens */
 } call_context;
 
 static bool tick(void *context, size_t done, size_t all)
@@ -181,20 +181,42 @@ static PyObject *make_links(const ganz_translation *t)
     return list;
 }
 
-/* (text, score, links or None) */
-static PyObject *make_translation(const ganz_translation *t, bool links)
+static PyObject *make_tokens(const ganz_translation *t)
 {
-    PyObject *made = NULL;
-    if (links) made = make_links(t);
-    else Py_INCREF(made = Py_None);
-    return made ? Py_BuildValue("(s#dN)", t->text, (Py_ssize_t)t->bytes, t->score, made) : NULL;
+    PyObject *const list = PyList_New(t->token_count);
+    for (int i = 0; list && i < t->token_count; i++) {
+        const ganz_token_score *const s = &t->tokens[i];
+        PyObject *const item = Py_BuildValue("(nnd)", (Py_ssize_t)s->begin, (Py_ssize_t)s->end, s->score);
+        if (!item || PyList_SetItem(list, i, item) != 0) {
+            Py_DECREF(list);
+            return NULL;
+        }
+    }
+    return list;
 }
 
-static PyObject *make_result(const ganz_result *result, bool links)
+static PyObject *none(void)
+{
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+/* (text, score, links or None, tokens or None) */
+static PyObject *make_translation(const ganz_translation *t, const call_context *c)
+{
+    PyObject *const links = c->links ? make_links(t) : none();
+    PyObject *const tokens = c->scores ? make_tokens(t) : none();
+    if (links && tokens) return Py_BuildValue("(s#dNN)", t->text, (Py_ssize_t)t->bytes, t->score, links, tokens);
+    Py_XDECREF(links);
+    Py_XDECREF(tokens);
+    return NULL;
+}
+
+static PyObject *make_result(const ganz_result *result, const call_context *c)
 {
     PyObject *const list = PyList_New(result->count);
     for (int i = 0; list && i < result->count; i++) {
-        PyObject *const item = make_translation(&result->best[i], links);
+        PyObject *const item = make_translation(&result->best[i], c);
         if (!item || PyList_SetItem(list, i, item) != 0) {
             Py_DECREF(list);
             return NULL;
@@ -209,7 +231,7 @@ static bool take(void *context, int first, const ganz_result *results, int count
     bool good = true;
     PyEval_RestoreThread(c->saved);
     for (int i = 0; i < count && good; i++) {
-        PyObject *const item = make_result(&results[i], c->links);
+        PyObject *const item = make_result(&results[i], c);
         good = item && PyList_SetItem(c->results, first + i, item) == 0;
     }
     c->saved = PyEval_SaveThread();
@@ -217,7 +239,7 @@ static bool take(void *context, int first, const ganz_result *results, int count
 }
 
 /* Lines of a list of texts and of one of prefixes (or None), whose items are texts or None. */
-static ganz_line *lines_of(PyObject *list, PyObject *prefixes, bool links, int *count)
+static ganz_line *lines_of(PyObject *list, PyObject *prefixes, const call_context *c, int *count)
 {
     if (!list_size(list, count)) return NULL;
     ganz_line *const lines = calloc((size_t)*count + 1, sizeof *lines);
@@ -225,7 +247,8 @@ static ganz_line *lines_of(PyObject *list, PyObject *prefixes, bool links, int *
     if (!good) PyErr_NoMemory();
     for (int i = 0; good && i < *count; i++) {
         PyObject *const prefix = prefixes == Py_None ? Py_None : PyList_GetItem(prefixes, i);
-        lines[i].unlinked = !links;
+        lines[i].unlinked = !c->links;
+        lines[i].unscored = !c->scores;
         good = prefix && text_of(PyList_GetItem(list, i), &lines[i].text, &lines[i].bytes);
         if (good && prefix != Py_None) good = text_of(prefix, &lines[i].prefix, &lines[i].prefix_bytes);
     }
@@ -234,15 +257,16 @@ static ganz_line *lines_of(PyObject *list, PyObject *prefixes, bool links, int *
     return NULL;
 }
 
-/* lines(texts, prefixes, n_best, links, progress) -> list of lists of (text, score, links) */
+/* lines(texts, prefixes, n_best, links, token_scores, progress) -> list of lists of (text, score, links, tokens) */
 static PyObject *engine_object_lines(PyObject *object, PyObject *args)
 {
     engine_object *const self = (engine_object *)object;
     PyObject *list, *prefixes, *progress;
-    int n_best, links, count;
-    if (!PyArg_ParseTuple(args, "OOipO", &list, &prefixes, &n_best, &links, &progress)) return NULL;
-    ganz_line *const lines = lines_of(list, prefixes, links != 0, &count);
-    call_context context = {.progress = progress == Py_None ? NULL : progress, .links = links != 0};
+    int n_best, links, scores, count;
+    if (!PyArg_ParseTuple(args, "OOippO", &list, &prefixes, &n_best, &links, &scores, &progress)) return NULL;
+    call_context context = {
+        .progress = progress == Py_None ? NULL : progress, .links = links != 0, .scores = scores != 0};
+    ganz_line *const lines = lines_of(list, prefixes, &context, &count);
     engine_call call = {.tick = tick, .take = take, .context = &context};
     PyObject *result = lines ? PyList_New(count) : NULL;
     if (result && call_begin(self, n_best > 0 ? n_best : -1, &call)) {

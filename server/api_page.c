@@ -19,7 +19,7 @@ typedef struct page_job {
     sentence *sentences;
     int count, capacity, plain_count, other_count;
     bool positions; /* sentences are parts of one text */
-    bool alignment, scores;
+    bool alignment, scores, words;
     int alternatives;
     const char *prefix;
     size_t prefix_bytes;
@@ -132,6 +132,19 @@ static void put_links(buffer *out, const sentence *s, const ganz_translation *t)
     buffer_put(out, "]");
 }
 
+static void put_words(buffer *out, const ganz_translation *t)
+{
+    buffer_put(out, ",\"words\":[");
+    for (int i = 0; i < t->token_count; i++) {
+        buffer_put(out, i ? ",[" : "[");
+        put_range(out, t->text, t->tokens[i].begin, t->tokens[i].end);
+        buffer_put(out, ",");
+        json_put_number(out, t->tokens[i].score);
+        buffer_put(out, "]");
+    }
+    buffer_put(out, "]");
+}
+
 static void put_translation(const page_job *p, buffer *out, const sentence *s, const ganz_translation *t)
 {
     buffer_put(out, "{\"text\":");
@@ -141,6 +154,7 @@ static void put_translation(const page_job *p, buffer *out, const sentence *s, c
         json_put_number(out, t->score);
     }
     if (p->alignment && t->links) put_links(out, s, t);
+    if (p->words && t->tokens) put_words(out, t);
     buffer_put(out, "}");
 }
 
@@ -209,6 +223,17 @@ static void put_answer(page_job *p, const call_pair *pair)
 
 /* ---- translating -------------------------------------------------------------------------------- */
 
+static ganz_line line_of(const page_job *p, const sentence *s)
+{
+    return (ganz_line){.text = s->text,
+                       .bytes = s->bytes,
+                       .prefix = p->prefix,
+                       .prefix_bytes = p->prefix_bytes,
+                       .unlinked = !p->alignment,
+                       .unscored = !p->words,
+                       .n_best = p->alternatives > 0 ? 0 : 1};
+}
+
 static bool sort_sentences(page_job *p)
 {
     const size_t count = (size_t)p->count + 1, results = 1 + (size_t)p->alternatives;
@@ -225,7 +250,7 @@ static bool sort_sentences(page_job *p)
         characters += count_characters(s->text, s->bytes);
         s->plain = p->job.chain.count > 0 && (p->prefix || (p->job.chain.count == 1 && is_plain(p, s)));
         s->place = s->plain ? p->plain_count++ : p->others.count++;
-        if (s->plain) p->lines[s->place] = (ganz_line){s->text, s->bytes, p->prefix, p->prefix_bytes, !p->alignment};
+        if (s->plain) p->lines[s->place] = line_of(p, s);
         else p->others.texts[s->place] = (job_text){s->text, s->bytes, p->others.out + (size_t)s->place * results};
     }
     if (characters <= (size_t)server_characters(p->c->server)) return true;
@@ -239,8 +264,7 @@ static bool translate(page_job *p)
     ganz_error err;
     p->job.alternatives = p->alternatives;
     p->job.newlines = GANZ_NEWLINE_NEVER;
-    if (p->plain_count > 0 &&
-        job_lines(&p->job, p->lines, p->plain_count, p->alternatives > 0, use_results, p, &err) != GANZ_OK)
+    if (p->plain_count > 0 && job_lines(&p->job, p->lines, p->plain_count, use_results, p, &err) != GANZ_OK)
         return call_fail_job(p->c, &err), false;
     if (p->others.count > 0) {
         if (!call_translate(p->c, &p->job, &p->others)) return false;
@@ -259,6 +283,7 @@ static bool read_choices(page_job *p)
     p->alternatives = (int)alternatives;
     p->alignment = params_flag(&c->p, "alignment", false);
     p->scores = params_flag(&c->p, "scores", false);
+    p->words = params_flag(&c->p, "words", false);
     if (!prefix || prefix->kind != JSON_TEXT || prefix->bytes == 0) return true;
     p->prefix = prefix->text;
     p->prefix_bytes = prefix->bytes;

@@ -109,7 +109,7 @@ static ganz_status hand_in(const run *r, part *p, ganz_error *err)
                                     .done = on_done,
                                     .context = &p->waiter};
     p->waiter.done = false;
-    return ganz_service_submit(r->rich ? r->model->rich : r->model->plain, p->lines, p->count, &o, &p->request, err);
+    return ganz_service_submit(r->model->service, p->lines, p->count, &o, &p->request, err);
 }
 
 /* Waits for a request; what is given up for want of time is late, not cancelled. */
@@ -134,7 +134,8 @@ static ganz_status fill(run *r, part *p, ganz_error *err)
             i++;
             continue;
         }
-        p->lines[p->count] = (ganz_line){.text = s.text, .bytes = s.bytes, .unlinked = !s.links};
+        p->lines[p->count] = (ganz_line){
+            .text = s.text, .bytes = s.bytes, .unlinked = !s.links, .unscored = true, .n_best = r->rich ? 0 : 1};
         p->text[p->count] = i;
         p->numbers[p->count++] = s.number;
     }
@@ -305,7 +306,7 @@ ganz_status job_run(const job *j, job_text *texts, int count, ganz_error *err)
     return status;
 }
 
-ganz_status job_lines(const job *j, const ganz_line *lines, int count, bool rich,
+ganz_status job_lines(const job *j, const ganz_line *lines, int count,
                       void (*use)(void *context, const ganz_result *results), void *context, ganz_error *err)
 {
     const server_model *const m = j->chain.models[j->chain.count - 1];
@@ -315,7 +316,7 @@ ganz_status job_lines(const job *j, const ganz_line *lines, int count, bool rich
     waiter w;
     waiter_open(&w);
     const ganz_request_options o = {.client = j->client, .seconds = j->seconds, .done = on_done, .context = &w};
-    ganz_status status = ganz_service_submit(rich ? m->rich : m->plain, lines, count, &o, &request, err);
+    ganz_status status = ganz_service_submit(m->service, lines, count, &o, &request, err);
     if (status == GANZ_OK) status = wait_for(j, end, &w, request, &results, err);
     if (status == GANZ_OK) use(context, results);
     ganz_request_close(&request);

@@ -30,9 +30,8 @@ typedef struct job_text {
 /* Translates the texts. GANZ_ESTOPPED: nobody waits any more. */
 ganz_status job_run(const job *j, job_text *texts, int count, ganz_error *err);
 
-/* Translates lines as they are, without documents, by the last model's richer service when `rich`. `use` gets the
- * results before they are gone. */
-ganz_status job_lines(const job *j, const ganz_line *lines, int count, bool rich,
+/* Translates lines as they are, without documents, by the last model. `use` gets the results before they are gone. */
+ganz_status job_lines(const job *j, const ganz_line *lines, int count,
                       void (*use)(void *context, const ganz_result *results), void *context, ganz_error *err);
 
 #endif

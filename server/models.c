@@ -39,17 +39,15 @@ static bool find_language(char code[LANGUAGE_BYTES], const char *told, const cha
     return true;
 }
 
-static ganz_status open_services(server_model *m, const models_options *o, ganz_error *err)
+static ganz_status open_service(server_model *m, const models_options *o, ganz_error *err)
 {
     ganz_service_options service;
     ganz_service_defaults(&service);
     service.translator.beam = o->beam;
-    service.translator.alignment = true; /* for marks; lines say whether they want links */
-    service.workers = o->workers;
-    ganz_status status = ganz_service_open(&m->plain, m->model, &service, err);
-    if (status != GANZ_OK) return status;
     service.translator.n_best = o->beam;
-    return ganz_service_open(&m->rich, m->model, &service, err);
+    service.translator.alignment = service.translator.token_scores = true; /* lines say which of them they want */
+    service.workers = o->workers;
+    return ganz_service_open(&m->service, m->model, &service, err);
 }
 
 static ganz_status open_model(server_model *m, const char *path, const models_options *o, ganz_error *err)
@@ -62,7 +60,7 @@ static ganz_status open_model(server_model *m, const char *path, const models_op
     if (!find_language(m->source, m->facts.source_language, path, false) ||
         !find_language(m->target, m->facts.target_language, path, true))
         return fail(err, GANZ_EFORMAT, "%.300s does not say its languages: call it en-de.safetensors or so", path);
-    return open_services(m, o, err);
+    return open_service(m, o, err);
 }
 
 static bool has_pair(const model_set *set, const server_model *m)
@@ -119,8 +117,7 @@ void model_set_release(model_set *set)
     if (!last) return;
     for (int i = 0; i < set->count; i++) {
         server_model *const m = &set->models[i];
-        ganz_service_close(&m->plain);
-        ganz_service_close(&m->rich);
+        ganz_service_close(&m->service);
         ganz_model_close(&m->model);
         free(m->path);
     }

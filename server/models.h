@@ -14,8 +14,7 @@ typedef struct server_model {
     ganz_model *model;
     ganz_model_facts facts;
     char source[LANGUAGE_BYTES], target[LANGUAGE_BYTES];
-    ganz_service *plain; /* one translation of each line */
-    ganz_service *rich;  /* as many as the beam has */
+    ganz_service *service; /* gives as many translations of a line as the beam has; lines say how many they want */
 } server_model;
 
 /* Immutable once open, and shared: held by each request that uses it. */

@@ -72,9 +72,9 @@ static double expected_wait(server *s)
 {
     double most = 0;
     model_set *const set = models_hold(s->models);
-    for (int i = 0; i < 2 * set->count; i++) {
+    for (int i = 0; i < set->count; i++) {
         ganz_service_stats stats;
-        ganz_service_get_stats(i % 2 ? set->models[i / 2].rich : set->models[i / 2].plain, &stats);
+        ganz_service_get_stats(set->models[i].service, &stats);
         const double each = stats.lines > 0 ? stats.work_seconds / (double)stats.lines : 0.05;
         const double wait = (double)stats.lines_waiting * each / (stats.workers > 0 ? stats.workers : 1);
         if (wait > most) most = wait;
@@ -213,22 +213,19 @@ unsigned long long server_character_count(server *s)
 
 static void put_services(call *c)
 {
-    for (int i = 0; i < 2 * c->set->count; i++) {
-        const server_model *const m = &c->set->models[i / 2];
+    for (int i = 0; i < c->set->count; i++) {
+        const server_model *const m = &c->set->models[i];
         ganz_service_stats t;
         char labels[128];
-        ganz_service_get_stats(i % 2 ? m->rich : m->plain, &t);
-        snprintf(labels, sizeof labels, "{pair=\"%s-%s\",results=\"%s\"}", m->source, m->target,
-                 i % 2 ? "many" : "one");
+        ganz_service_get_stats(m->service, &t);
+        snprintf(labels, sizeof labels, "{pair=\"%s-%s\"}", m->source, m->target);
         buffer_printf(&c->out, "ganz_sentences_total%s %lld\nganz_batches_total%s %lld\n", labels, t.lines, labels,
                       t.batches);
         buffer_printf(&c->out, "ganz_source_tokens_total%s %lld\nganz_queue_sentences%s %lld\n", labels,
                       t.source_tokens, labels, t.lines_waiting);
         buffer_printf(&c->out, "ganz_queue_seconds_total%s %.6f\nganz_translate_seconds_total%s %.6f\n", labels,
                       t.queue_seconds, labels, t.work_seconds);
-        if (i % 2 == 0)
-            buffer_printf(&c->out, "ganz_model_info{pair=\"%s-%s\",bits=\"%d\"} 1\n", m->source, m->target,
-                          m->facts.bits);
+        buffer_printf(&c->out, "ganz_model_info{pair=\"%s-%s\",bits=\"%d\"} 1\n", m->source, m->target, m->facts.bits);
     }
 }
 

@@ -213,14 +213,16 @@ static void scores_are_teacher_forced(void **state)
 }
 
 /* Links are read from the layer before the last, here the first of two, at the row that says the token; never from the
- * end mark. */
+ * end mark. Scores are the logits of these rows. */
 static void links_follow_the_weights(void **state)
 {
     (void)state;
     ganz_model *m = open_tiny(6);
     ganz_sentence sentences[SENTENCES];
     int32_t ids[SENTENCES][24], from[128], to[128];
-    make_sentences(sentences, ids, m->net.config.vocab);
+    float score[128];
+    const int vocab = m->net.config.vocab;
+    make_sentences(sentences, ids, vocab);
     ganz_decoder *d = open_decoder(m, 2, 1, 300, 0);
     ganz_aligner *a;
     const ganz_found *found;
@@ -229,10 +231,12 @@ static void links_follow_the_weights(void **state)
     OK(ganz_decoder_run(d, sentences, SENTENCES, &found, &counts, NULL));
     float *const logits = malloc(256 * (size_t)m->net.config.vocab * sizeof *logits);
     real *const weights = malloc(128 * 24 * sizeof *weights);
+    int most_rows = 0;
     for (int i = 0; i < SENTENCES; i++) {
         const int keys = sentences[i].count, rows = found[i].count;
         memset(weights, 0, 128 * 24 * sizeof *weights);
-        OK(ganz_aligner_run(a, &sentences[i], found[i].ids, rows, from, to, NULL));
+        const ganz_aligned out = {from, to, i % 3 ? score : NULL};
+        OK(ganz_aligner_run(a, &sentences[i], found[i].ids, rows, &out, NULL));
         for (int layer = 0; layer < 2; layer++) /* added up */
             watched_logits(m, &sentences[i], found[i].ids, rows, logits,
                            ganz_net_find_pair(&m->net, layer ? "dec.1.cross" : "dec.0.cross"), weights);
@@ -243,11 +247,15 @@ static void links_follow_the_weights(void **state)
             const real most = weights[row * keys + from[row]] + (real)1e-5;
             for (int k = 0; k + 1 < keys; k++) assert_true(weights[row * keys + k] <= most);
             assert_true(keys == 1 || from[row] < keys - 1);
+            const float *const own = logits + row * vocab;
+            if (out.score) assert_score((double)own[found[i].ids[row]] - log_sum_exp(own, vocab), (double)score[row]);
+            most_rows = rows > most_rows ? rows : most_rows;
         }
         for (int k = 0; k < keys && rows > 0; k++)
             for (int row = 0; row < rows; row++)
                 assert_true(weights[row * keys + k] <= weights[to[k] * keys + k] + (real)1e-5);
     }
+    assert_true(most_rows > 60); /* logits are made in parts */
     free(logits);
     free(weights);
     ganz_aligner_close(&a);
@@ -476,6 +484,66 @@ static void links_are_whole(void **state)
     ganz_model_close(&m);
 }
 
+/* Tokens are all that is visible, each once and in order; sums of their scores are what the search says, but for the
+ * end mark; nothing depends on company, threads or the number of results. */
+static void tokens_have_scores(void **state)
+{
+    (void)state;
+    ganz_model *m = open_tiny(9);
+    ganz_translator_options o;
+    ganz_translator *t[2];
+    ganz_translator_defaults(&o);
+    o.alpha = 0;
+    o.n_best = 3;
+    o.token_scores = true;
+    OK(ganz_translator_open(&t[0], m, &o, NULL));
+    o.threads = 3;
+    o.alignment = true;
+    OK(ganz_translator_open(&t[1], m, &o, NULL));
+    ganz_line lines[TEXTS];
+    const ganz_result *all, *one;
+    for (int i = 0; i < TEXTS; i++) lines[i] = line_of(texts[i]);
+    OK(ganz_translate(t[0], lines, TEXTS, &all, NULL));
+    for (int i = 0; i < TEXTS; i++) {
+        lines[i].n_best = 2;
+        OK(ganz_translate(t[1], &lines[i], 1, &one, NULL));
+        assert_int_equal(one[0].count, all[i].count < 2 ? all[i].count : 2);
+        for (int k = 0; k < one[0].count; k++) {
+            const ganz_translation *const r = &all[i].best[k], *const same = &one[0].best[k];
+            size_t at = 0;
+            double sum = 0;
+            assert_null(r->links);
+            assert_string_equal(same->text, r->text);
+            assert_int_equal(same->token_count, r->token_count);
+            for (int n = 0; n < r->token_count; n++) {
+                for (; at < r->tokens[n].begin; at++) assert_int_equal(r->text[at], ' ');
+                assert_true(r->tokens[n].end > at && r->tokens[n].score <= 0);
+                assert_memory_equal(&same->tokens[n], &r->tokens[n], 2 * sizeof(size_t));
+                assert_score(same->tokens[n].score, r->tokens[n].score);
+                at = r->tokens[n].end;
+                sum += r->tokens[n].score;
+            }
+            for (; at < r->bytes; at++) assert_int_equal(r->text[at], ' ');
+            assert_true(sum >= r->score - 1e-3);
+        }
+    }
+    ganz_translator_close(&t[1]);
+    o.alpha = -1; /* the best are longer */
+    OK(ganz_translator_open(&t[1], m, &o, NULL));
+    lines[4].unscored = true;
+    OK(ganz_translate(t[1], lines, TEXTS, &all, NULL));
+    assert_int_equal(all[4].best[0].token_count, 0);
+    assert_true(all[4].best[0].link_count > 0);
+    lines[4].unscored = false;
+    OK(ganz_translate(t[1], lines, TEXTS, &all, NULL));
+    assert_true(all[4].best[0].token_count > 0);
+    lines[0].n_best = -1;
+    assert_int_equal(ganz_translate(t[1], lines, 1, &all, NULL), GANZ_EINVAL);
+    ganz_translator_close(&t[0]);
+    ganz_translator_close(&t[1]);
+    ganz_model_close(&m);
+}
+
 static void options_are_checked(void **state)
 {
     (void)state;
@@ -632,7 +700,7 @@ static void no_memory(void **state)
     const ganz_line lines[2] = {line_of("the cat"), line_of("the dog sat")};
     ganz_translator_options o;
     ganz_translator_defaults(&o);
-    o.alignment = true;
+    o.alignment = o.token_scores = true;
     ganz_status status = GANZ_ENOMEM;
     for (long n = 1; status != GANZ_OK && n < 1000; n++) {
         ganz_translator *t = NULL;
@@ -667,6 +735,7 @@ int main(void)
         IN_FOLDER(any_bytes),
         IN_FOLDER(no_memory),
         IN_FOLDER(links_are_whole),
+        IN_FOLDER(tokens_have_scores),
         IN_FOLDER(links_follow_the_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

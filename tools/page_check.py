@@ -148,7 +148,7 @@ EDITS = r'''async () => {
   let seed = 7;
   const random = n => (seed = (seed * 1103515245 + 12345) % 2147483648) % n;
   const split = text => Array.from(text.matchAll(/\S[^.]*(\.|$)/g), m =>
-    ({begin: m.index, end: m.index + m[0].length, translation: m[0].toUpperCase(), score: -1, links: []}));
+    ({begin: m.index, end: m.index + m[0].length, translation: m[0].toUpperCase(), links: []}));
   const view = lines => JSON.stringify(lines.map(l => l.sentences.map(s => [s.begin, s.end, s.translation])));
   const answer = lines => { for (const l of lines) if (pending(l) !== null) settle(l, split(pending(l))); };
   const pieces = ['Aa bb cc.', ' ', '\n', 'dd', '. ', 'Ee ff.', '\n\n', 'g.', ' Hh ii jj. Kk'];
@@ -285,8 +285,18 @@ def check_confidence(check):
     same(page.get_attribute('#sure', 'aria-pressed'), 'false', 'before')
     page.click('#sure')
     same(page.get_attribute('#sure', 'aria-pressed'), 'true', 'after')
-    kinds = page.evaluate('Array.from(document.querySelectorAll("#output .s"), s => s.className)')
-    expect('high' in kinds[0] and 'low' in kinds[-1], f'{kinds}')
+    kinds = page.evaluate('''() => Array.from(document.querySelectorAll("#output .s"), s =>
+        Array.from(s.querySelectorAll(".w"), w => w.className.split(" ")[1]))''')
+    first, last = kinds[0], kinds[-1]
+    expect(all(k in ('high', 'mid', 'low') for s in kinds for k in s), f'{kinds}')
+    expect(first.count('high') / len(first) > last.count('high') / len(last) and 'low' in last, f'{kinds}')
+    shown = page.evaluate('getComputedStyle(document.querySelector("#output .w.low")).textDecorationLine')
+    same(shown, 'underline', 'a doubtful word')
+    check.shot(page, 'confidence')
+    page.click('#output .w')
+    told = page.text_content('#panel p.none')
+    check.shot(page, 'confidence-panel')
+    expect(re.search(r'The model is \d+% sure of', told), told)
     expect(page.is_visible('#legend'), 'no legend')
 
 

@@ -19,13 +19,13 @@ async function post(body, signal) {
   return answer(await fetch('/ganz/translate', {
     method: 'POST', signal, cache: 'no-store',
     headers: {'Content-Type': 'application/json'},
-    body: JSON.stringify({...body, alignment: true, scores: true, ...(key.value && {api_key: key.value})}),
+    body: JSON.stringify({...body, alignment: true, words: true, ...(key.value && {api_key: key.value})}),
   }));
 }
 
-/** A translation of the server's as the page has them. Links and scores are absent where the model did not see the
+/** A translation of the server's as the page has them. Links and words are absent where the model did not see the
  *  sentence as it is. */
-const translation = t => ({translation: t.text, score: t.score ?? null, links: t.links ?? [], words: t.words ?? null});
+const translation = t => ({translation: t.text, links: t.links ?? [], words: t.words ?? null});
 
 /** Translates pieces of text, each within one line. Gives {source, results}: results has for each piece its sentences as
  *  in text.js. The pieces go as lines of one text, and since a line ends a sentence each one is in one of them. */

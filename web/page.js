@@ -140,7 +140,7 @@ function chosenBefore(line, sentence) {
   return choice && !sentence.first ? {...choice, begin: sentence.begin, end: sentence.end} : sentence;
 }
 
-const chosenPart = ({translation, score, links, words}) => ({translation, score, links, words});
+const chosenPart = ({translation, links, words}) => ({translation, links, words});
 
 function choose(line, sentence, candidate) {
   const first = sentence.first ?? chosenPart(sentence);

@@ -1,6 +1,7 @@
 // The panel of a word of the translation: how the sentence could go on from there, and how it could be said otherwise.
 import {alternatives, Busy} from './api.js';
-import {make, say} from './words.js';
+import {probability} from './text.js';
+import {make, number, say} from './words.js';
 
 const panel = document.getElementById('panel');
 const output = document.getElementById('output');
@@ -106,7 +107,7 @@ function ownWord(before, go) {
 function wholeWord(text, offset) { return text.slice(0, offset).search(/\S*$/); }
 
 /** Opens the panel for a word of a sentence. request: {source, target}; text: the sentence; choose(candidate) takes it. */
-export function open(word, {sentence, begin}, text, request, choose) {
+export function open(word, {sentence, begin, end}, text, request, choose) {
   close(false);
   asking = new AbortController();
   opened = {word};
@@ -120,7 +121,7 @@ export function open(word, {sentence, begin}, text, request, choose) {
     goOn(lists, {text, request, prefix}, take);
   });
   if (!before) { lists.further.removeAttribute('aria-busy'); lists.further.replaceChildren(); }
-  panel.replaceChildren(head(), make('h3', {}, from), lists.further, own, make('h3', {}, whole), lists.whole,
+  panel.replaceChildren(head(), ...sureness(word, probability(sentence.words, begin, end)), make('h3', {}, from), lists.further, own, make('h3', {}, whole), lists.whole,
     ...back(sentence, take));
   place(word);
   panel.focus({preventScroll: true});
@@ -131,6 +132,12 @@ function head() {
   const button = make('button', {type: 'button', class: 'icon', 'aria-label': say('panel_close'), title: say('panel_close')}, '×');
   button.addEventListener('click', () => close());
   return make('div', {class: 'head'}, make('h2', {id: 'panel-title'}, say('panel_title')), button);
+}
+
+function sureness(word, probable) {
+  if (probable === null) return [];
+  const percent = number(Math.round(100 * probable));
+  return [make('p', {class: 'none'}, say('panel_sure', {word: word.textContent, percent}))];
 }
 
 function back(sentence, take) {

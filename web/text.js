@@ -1,9 +1,9 @@
 // What the page knows about the text: lines, each with its sentences as the server found them. Pure functions, no page.
 //
-// A line is {text, sentences}; a sentence {begin, end, translation, score, links, words, first}: begin and end in the text
+// A line is {text, sentences}; a sentence {begin, end, translation, links, words, first}: begin and end in the text
 // of its line, links [source begin, source end, target begin, target end] in the sentence and its translation, words
-// [begin, end, log-probability] in the translation (score and words may be null), first what stood there before another
-// translation was chosen.
+// [begin, end, log-probability] in the translation (or null), first what stood there before another translation was
+// chosen.
 // sentences is null while the server has not answered for the line; `from` is then the line as it was before.
 
 /** Length of what two strings have in common at their beginning. */
@@ -123,12 +123,14 @@ export function linked(links, side, begin, end) {
   return links.filter(l => l[from] < end && l[from + 1] > begin).map(l => [l[to], l[to + 1]]);
 }
 
-/** How sure the model was of a sentence: 'high', 'mid', 'low', or '' where nothing is known. A score is a log-probability
- *  over ((5 + n) / 6)^0.6 with n tokens, of which a word has about 1.4. By the mean of a token two fifths of newstest2013
- *  are high (32 BLEU), one fifth is low (15 BLEU). */
-export function confidence(score, translation) {
-  if (score === null) return '';
-  const tokens = 1 + 1.4 * words(translation).length;
-  const mean = score * Math.pow((5 + tokens) / 6, 0.6) / tokens;
-  return mean > -0.36 ? 'high' : mean > -0.5 ? 'mid' : 'low';
+/** How probable the model thinks a range of a translation is, given all before it; null where nothing is known. */
+export function probability(tokens, begin, end) {
+  const inside = (tokens ?? []).filter(t => t[0] < end && t[1] > begin);
+  return inside.length ? Math.exp(inside.reduce((sum, t) => sum + t[2], 0)) : null;
+}
+
+/** The same as 'high', 'mid', 'low', or '' where nothing is known. */
+export function confidence(tokens, begin, end) {
+  const p = probability(tokens, begin, end);
+  return p === null ? '' : p >= 0.5 ? 'high' : p >= 0.2 ? 'mid' : 'low';
 }

@@ -15,7 +15,8 @@ function wordSpans(text, side, sentence) {
   const out = [], spans = [];
   let at = 0;
   for (const [begin, end] of words(text)) {
-    const span = make('span', {class: 'w'}, text.slice(begin, end));
+    const sure = side ? confidence(sentence.words, begin, end) : '';
+    const span = make('span', {class: `w ${sure}`.trim()}, text.slice(begin, end));
     places.set(span, {side, sentence, begin, end});
     if (begin > at) out.push(text.slice(at, begin));
     out.push(span);
@@ -30,8 +31,7 @@ function wordSpans(text, side, sentence) {
 }
 
 function sentenceNode(sentence) {
-  const sure = confidence(sentence.score, sentence.translation);
-  const node = make('span', {class: `s ${sure}`}, ...wordSpans(sentence.translation, 1, sentence));
+  const node = make('span', {class: 's'}, ...wordSpans(sentence.translation, 1, sentence));
   if (sentence.chosen) node.classList.add('chosen');
   return node;
 }

@@ -103,6 +103,7 @@ typedef struct ganz_translator_options {
     int threads;       /* inside one call; for throughput rather open one translator for each thread */
     bool alignment; /* say which words come from which, see ganz_link; costs about one more pass for each result, on the
                        CPU always */
+    bool token_scores; /* say how sure the model is of each token, see ganz_token_score; costs as much, once for both */
     /* "cpu", "cuda" or "cuda:N" (NULL: cpu). A GPU takes float models only and likes larger batches (16384); its
      * translator holds a copy of the weights there, and with N above 0 belongs to the thread that opened it. Different
      * devices and precisions round differently, so that a few translations differ. */
@@ -130,6 +131,8 @@ typedef struct ganz_line {
     const char *prefix; /* what the translation must begin with, in whole words; NULL: anything */
     size_t prefix_bytes;
     bool unlinked; /* no links are wanted for this line, although the translator makes them; saves their time */
+    bool unscored; /* the same for scores of tokens */
+    int n_best;    /* results that are wanted, if fewer than the translator gives; 0: as many */
 } ganz_line;
 
 /* A token of the translation comes from a token of the line. Tokens are words and what stands between them, as ranges
@@ -139,12 +142,20 @@ typedef struct ganz_link {
     bool weak; /* the best there is for a token of the line that no token of the translation comes from */
 } ganz_link;
 
+/* How sure the model is of a token of a translation. Tokens are as in ganz_link. */
+typedef struct ganz_token_score {
+    size_t begin, end; /* bytes of the translation's text */
+    double score;      /* logarithm of its probability, given the line and all tokens before it; 0 for a copied word */
+} ganz_token_score;
+
 typedef struct ganz_translation {
     const char *text; /* one line of UTF-8, terminated */
     size_t bytes;
     double score;
     const ganz_link *links; /* (link_count) rising by target, then source, each once; NULL unless asked for */
     int link_count;
+    const ganz_token_score *tokens; /* (token_count) in the order of the text; NULL unless asked for */
+    int token_count;
 } ganz_translation;
 
 typedef struct ganz_result {
@@ -175,6 +186,10 @@ typedef struct ganz_word_link {
  * words has room for link_count; *count says how many there are. */
 GANZ_API ganz_status ganz_word_links(const ganz_line *line, const ganz_translation *translation, ganz_word_link *words,
                                      int *count, ganz_error *err);
+
+/* Scores of tokens as scores of words: sums over the tokens that begin in each. Returns how many words there are;
+ * scores has room for bytes / 2 + 1. */
+GANZ_API int ganz_word_scores(const ganz_translation *translation, double *scores);
 
 #ifdef __cplusplus
 }

@@ -23,8 +23,8 @@ from ._models import find_model, models
 from ._program import average, inspect, prepare, program, quantize, run, score, train, vocab
 
 __version__: str = _ganz.version
-__all__ = ["GanzError", "Link", "ModelInfo", "Result", "Status", "Translation", "Translator", "average", "find_model",
-           "formats", "inspect", "models", "prepare", "program", "quantize", "run", "score", "train", "vocab"]
+__all__ = ["GanzError", "Link", "ModelInfo", "Result", "Status", "TokenScore", "Translation", "Translator", "average",
+           "find_model", "formats", "inspect", "models", "prepare", "program", "quantize", "run", "score", "train", "vocab"]
 
 Name = Union[str, "os.PathLike[str]"]
 Progress = Optional[Callable[[int, int], object]]
@@ -44,12 +44,22 @@ class Link:
 
 
 @dataclass(frozen=True)
+class TokenScore:
+    """How sure the model is of a token of the translation, a range of its characters: the logarithm of its probability,
+    given the line and the tokens before."""
+
+    target: tuple[int, int]
+    score: float
+
+
+@dataclass(frozen=True)
 class Translation:
     """One translation of a line, with its score: log-probability / ((5 + length) / 6)^alpha."""
 
     text: str
     score: float
     links: Optional[tuple[Link, ...]] = None
+    tokens: Optional[tuple[TokenScore, ...]] = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,10 @@ class Result:
     @property
     def links(self) -> Optional[tuple[Link, ...]]:
         return self.translations[0].links
+
+    @property
+    def tokens(self) -> Optional[tuple[TokenScore, ...]]:
+        return self.translations[0].tokens
 
 
 @dataclass(frozen=True)
@@ -124,12 +138,14 @@ def _offsets(text: str) -> Callable[[int], int]:
 def _make_result(line: str, found: Any) -> Result:
     source = _offsets(line)
     translations = []
-    for text, value, links in found:
-        made = None
+    for text, value, links, scores in found:
+        made, tokens = None, None
+        target = _offsets(text) if links is not None or scores is not None else None
         if links is not None:
-            target = _offsets(text)
             made = tuple(Link((source(a), source(b)), (target(c), target(d)), weak) for a, b, c, d, weak in links)
-        translations.append(Translation(text, value, made))
+        if scores is not None:
+            tokens = tuple(TokenScore((target(a), target(b)), score) for a, b, score in scores)
+        translations.append(Translation(text, value, made, tokens))
     return Result(tuple(translations))
 
 
@@ -195,9 +211,11 @@ class Translator:
         return out[0] if single else out
 
     def translate_batch(self, lines: Sequence[str], *, n_best: int = 1, prefix: Optional[Sequence[Optional[str]]] = None,
-                        alignment: bool = False, progress: Progress = None) -> list[Result]:
+                        alignment: bool = False, token_scores: bool = False,
+                        progress: Progress = None) -> list[Result]:
         """Translates lines one by one, with scores: `n_best` translations of each (at most `beam`), those that begin
-        with a `prefix`, with links between words. As `ganz translate --scores`: nothing is kept or put back."""
+        with a `prefix`, with links between words, with a score of each token. As `ganz translate --scores`: nothing is
+        kept or put back."""
         texts = list(lines)
         prefixes = None if prefix is None else [p or None for p in prefix]
         if prefixes is not None and len(prefixes) != len(texts):
@@ -205,7 +223,7 @@ class Translator:
         for number, line in enumerate(texts):
             if "\n" in line:
                 raise GanzError(f"line {number + 1} has a newline", Status.INVALID, number + 1)
-        found = self._engine.lines(texts, prefixes, n_best, alignment, progress)
+        found = self._engine.lines(texts, prefixes, n_best, alignment, token_scores, progress)
         return [_make_result(line, of_line) for line, of_line in zip(texts, found)]
 
     def translate_iter(self, texts: Iterable[str], *, batch: int = 256, **options: Any) -> Iterator[str]:

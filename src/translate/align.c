@@ -1,5 +1,5 @@
-/* Alignments: the finished translation runs through the decoder once more, and attention weights are read on the
- * way. */
+/* Alignments: the finished translation runs through the decoder once more, attention weights are read on the way, and
+ * at its end probabilities. */
 #include "translate/align.h"
 
 #include <stdlib.h>
@@ -9,12 +9,15 @@
 #include "text/unicode.h"
 #include "translate/forced.h"
 
+enum { LOGIT_ROWS = 60 /* that exist at a time: as many as a cache likes */ };
+
 struct ganz_aligner {
     ganz_backend *be;
     const ganz_net *net;
     const ganz_weights *weights;
     ganz_arena host, device;
     int source, target, edition; /* tokens that the arenas are large enough for, and of which edition of the net */
+    bool scored;                 /* and whether for logits too */
 };
 
 ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ganz_net *net,
@@ -63,8 +66,39 @@ typedef struct reading {
     const ganz_sentence *source;
     const int32_t *target;
     int rows;      /* of the target */
+    bool scored;   /* logits are made */
     real *weights; /* (rows, source tokens) result: row i those of the step that says target token i */
+    float *score;  /* (rows) result */
 } reading;
+
+/* Logits of target tokens [first, first + rows), and their scores from them. */
+static void score_part(const reading *r, ganz_pass *pass, const ganz_tensor *decoded, int first, int rows)
+{
+    float *const largest = ganz_arena_take(pass->device, 2 * (size_t)rows, sizeof *largest);
+    int32_t *const index = ganz_arena_take(pass->device, (size_t)rows, sizeof *index);
+    pass->failed |= !largest || !index;
+    if (pass->failed) return;
+    const ganz_tensor *const logits = ganz_net_logits(pass, r->aligner->net, ganz_net_part(pass, decoded, first, rows));
+    if (pass->failed || pass->counts) return;
+    GANZ_ASSERT(logits->m.type == GANZ_REAL);
+    const ganz_topk_call call = {
+        .logits = logits->m, .k = 1, .value = largest, .index = index, .logsumexp = largest + rows};
+    pass->be->topk(pass->be, &call);
+    for (int i = 0; i < rows; i++) {
+        const real *const row = (const real *)logits->m.data + (size_t)i * (size_t)logits->m.ld;
+        r->score[first + i] = (float)row[r->target[first + i]] - call.logsumexp[i];
+    }
+}
+
+static void read_scores(const reading *r, ganz_pass *pass, const ganz_tensor *decoded)
+{
+    const size_t device = ganz_arena_mark(pass->device), host = ganz_arena_mark(pass->host);
+    for (int first = 0; first < r->rows && !pass->failed; first += LOGIT_ROWS) {
+        score_part(r, pass, decoded, first, r->rows - first < LOGIT_ROWS ? r->rows - first : LOGIT_ROWS);
+        ganz_arena_rewind(pass->device, device);
+        ganz_arena_rewind(pass->host, host);
+    }
+}
 
 static void read_weights(void *context, ganz_pass *pass)
 {
@@ -80,7 +114,9 @@ static void read_weights(void *context, ganz_pass *pass)
     last.next = &before;
     pass->instrument = &last;
     const ganz_forced forced = {r->source->ids, count, r->target, r->rows};
-    ganz_forced_decode(pass, r->aligner->net, &forced);
+    const ganz_tensor *const decoded = ganz_forced_decode(pass, r->aligner->net, &forced);
+    pass->instrument = NULL;
+    if (r->scored && !pass->failed) read_scores(r, pass, decoded);
     r->weights = weights;
 }
 
@@ -88,9 +124,11 @@ static void read_weights(void *context, ganz_pass *pass)
 static ganz_status reserve(ganz_aligner *a, const reading *r, ganz_error *err)
 {
     ganz_memory need;
-    if (r->source->count <= a->source && r->rows <= a->target && a->edition == a->net->edition) return GANZ_OK;
+    const bool fits = r->source->count <= a->source && r->rows <= a->target && (a->scored || !r->scored);
+    if (fits && a->edition == a->net->edition) return GANZ_OK;
     const ganz_sentence longest = {.count = r->source->count > a->source ? r->source->count : a->source};
     reading largest = {.aligner = a, .source = &longest, .rows = r->rows > a->target ? r->rows : a->target};
+    largest.scored = r->scored || a->scored;
     GANZ_TRY(ganz_measure(a->be, a->weights, read_weights, &largest, &need, err));
     ganz_arena_close(&a->host);
     ganz_arena_close(&a->device);
@@ -99,6 +137,7 @@ static ganz_status reserve(ganz_aligner *a, const reading *r, ganz_error *err)
     GANZ_TRY(ganz_arena_open(&a->device, need.device, err));
     a->source = longest.count;
     a->target = largest.rows;
+    a->scored = largest.scored;
     a->edition = a->net->edition;
     return GANZ_OK;
 }
@@ -121,11 +160,13 @@ static int32_t largest_row(const real *x, int rows, int columns, int j)
 }
 
 ganz_status ganz_aligner_run(ganz_aligner *a, const ganz_sentence *source, const int32_t *target, int count,
-                             int32_t *from, int32_t *to, ganz_error *err)
+                             const ganz_aligned *out, ganz_error *err)
 {
     GANZ_ASSERT(count <= a->net->config.max_positions);
     if (count == 0) return GANZ_OK;
     reading r = {.aligner = a, .source = source, .target = target, .rows = count};
+    r.scored = out->score;
+    r.score = out->score;
     GANZ_TRY(reserve(a, &r, err));
     ganz_arena_rewind(&a->host, 0);
     ganz_arena_rewind(&a->device, 0);
@@ -134,8 +175,9 @@ ganz_status ganz_aligner_run(ganz_aligner *a, const ganz_sentence *source, const
     GANZ_TRY(a->be->sync(a->be, err));
     if (pass.failed) return ganz_fail(err, GANZ_ENOMEM, "out of memory for alignments");
     const int tokens = source->count > 1 ? source->count - 1 : 1; /* without the end mark */
-    for (int i = 0; i < count; i++) from[i] = largest_place(r.weights + (size_t)i * (size_t)source->count, tokens);
-    for (int j = 0; to && j < source->count; j++) to[j] = largest_row(r.weights, count, source->count, j);
+    for (int i = 0; out->from && i < count; i++)
+        out->from[i] = largest_place(r.weights + (size_t)i * (size_t)source->count, tokens);
+    for (int j = 0; out->to && j < source->count; j++) out->to[j] = largest_row(r.weights, count, source->count, j);
     return GANZ_OK;
 }
 
@@ -171,6 +213,18 @@ int ganz_word_at(ganz_word_walk *w, size_t offset)
         w->at += step;
     }
     return -1;
+}
+
+int ganz_word_scores(const ganz_translation *t, double *scores)
+{
+    ganz_word_walk walk = {.text = t->text, .bytes = t->bytes}, all = walk;
+    ganz_word_at(&all, SIZE_MAX);
+    for (int i = 0; i < all.words; i++) scores[i] = 0;
+    for (int i = 0; i < t->token_count; i++) {
+        const int word = ganz_word_at(&walk, t->tokens[i].begin);
+        if (word >= 0) scores[word] += t->tokens[i].score;
+    }
+    return all.words;
 }
 
 /* ---- links -------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
-/* Which source token each token of a translation comes from: what the decoder looks at when it says it.
+/* Which source token each token of a translation comes from, which is what the decoder looks at when it says it, and
+ * how probable it was.
  *
- * One pass over the finished translation, a sentence at a time, so that links depend on the sentence alone and the
+ * One pass over the finished translation, a sentence at a time, so that both depend on the sentence alone and the
  * search pays nothing for them. */
 #ifndef GANZ_TRANSLATE_ALIGN_H
 #define GANZ_TRANSLATE_ALIGN_H
@@ -16,11 +17,16 @@ ganz_status ganz_aligner_open(ganz_aligner **aligner, ganz_backend *be, const ga
                               const ganz_weights *weights, ganz_error *err);
 void ganz_aligner_close(ganz_aligner **aligner);
 
-/* from[i]: place of the source token, never the end mark if there is another, that target token i comes from. to[j]:
- * the target token that looks at source token j more than any other does; NULL: not wanted. target (count), without end
- * mark; count at most the net's positions. */
+/* What a pass tells. The arrays are the caller's; NULL: not wanted. */
+typedef struct ganz_aligned {
+    int32_t *from; /* (target tokens) place of the source token it comes from, never the end mark if there is another */
+    int32_t *to;   /* (source tokens) the target token that looks at it more than any other does */
+    float *score;  /* (target tokens) logarithm of its probability, given the source and the tokens before it */
+} ganz_aligned;
+
+/* target (count), without end mark; count at most the net's positions. */
 ganz_status ganz_aligner_run(ganz_aligner *aligner, const ganz_sentence *source, const int32_t *target, int count,
-                             int32_t *from, int32_t *to, ganz_error *err);
+                             const ganz_aligned *out, ganz_error *err);
 
 /* ---- tokens and words --------------------------------------------------------------------------- */
 

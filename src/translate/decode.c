@@ -313,8 +313,10 @@ static bool start_lanes(ganz_decoder *d, const ganz_sentence *sentences, const s
         lane *const l = &d->lanes[i];
         *l = (lane){.sentence = (int)group[i], .first_row = row, .source_rows = s->count};
         if (draws(d)) l->stream = ganz_draw_stream(s->ids, s->count);
-        if (!ganz_beam_start(&l->beam, &d->beams, &d->options.search, d->net->config.vocab,
-                             ganz_decoder_limit(d, s->count), s->prefix, s->prefix_count))
+        ganz_search_options search = d->options.search;
+        if (s->n_best > 0 && s->n_best < search.n_best) search.n_best = s->n_best;
+        if (!ganz_beam_start(&l->beam, &d->beams, &search, d->net->config.vocab, ganz_decoder_limit(d, s->count),
+                             s->prefix, s->prefix_count))
             return false;
         row += s->count;
     }

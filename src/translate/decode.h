@@ -28,6 +28,7 @@ typedef struct ganz_sentence {
     int count;          /* 1 to max_input */
     const int32_t *prefix;
     int prefix_count; /* below ganz_decoder_limit */
+    int n_best;       /* results wanted, if fewer than those of the search; 0: as many */
 } ganz_sentence;
 
 typedef struct ganz_found {

@@ -12,11 +12,12 @@ static size_t result_bytes(const ganz_result *result)
 {
     size_t bytes = (size_t)result->count * sizeof *result->best;
     for (int i = 0; i < result->count; i++)
-        bytes += (size_t)result->best[i].link_count * sizeof *result->best[i].links + result->best[i].bytes + 1;
+        bytes += (size_t)result->best[i].link_count * sizeof *result->best[i].links +
+                 (size_t)result->best[i].token_count * sizeof *result->best[i].tokens + result->best[i].bytes + 1;
     return bytes;
 }
 
-/* A copy in one block: translations, then all links, then all texts. False: out of memory. */
+/* A copy in one block: translations, then all links, all scores of tokens, all texts. False: out of memory. */
 static bool copy_result(const ganz_result *from, ganz_result *to, void **block)
 {
     ganz_translation *const best = *block = ganz_alloc(1, result_bytes(from));
@@ -28,7 +29,13 @@ static bool copy_result(const ganz_result *from, ganz_result *to, void **block)
         if (best[i].link_count > 0) memcpy(links, from->best[i].links, (size_t)best[i].link_count * sizeof *links);
         links += best[i].link_count;
     }
-    char *text = (char *)links;
+    ganz_token_score *tokens = (ganz_token_score *)links;
+    for (int i = 0; i < from->count; i++) {
+        best[i].tokens = from->best[i].tokens ? tokens : NULL;
+        if (best[i].token_count > 0) memcpy(tokens, from->best[i].tokens, (size_t)best[i].token_count * sizeof *tokens);
+        tokens += best[i].token_count;
+    }
+    char *text = (char *)tokens;
     for (int i = 0; i < from->count; i++) {
         best[i].text = memcpy(text, from->best[i].text, from->best[i].bytes + 1);
         text += from->best[i].bytes + 1;

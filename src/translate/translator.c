@@ -38,7 +38,7 @@ typedef struct piece {
 
 /* What is needed to link words; all of it grows. */
 typedef struct linker {
-    ganz_aligner *aligner;     /* NULL: no links are wanted */
+    ganz_aligner *aligner;     /* NULL: neither links nor scores of tokens are wanted */
     ganz_backend *be;          /* of the CPU, where the translator itself is elsewhere */
     ganz_text text;            /* of a piece */
     ganz_ids ids;              /* of the source, once more */
@@ -48,6 +48,9 @@ typedef struct linker {
     size_t begin_capacity[2], end_capacity[2], from_capacity, to_capacity;
     ganz_link *links; /* of all results */
     size_t count, capacity;
+    float *score;             /* (target tokens) */
+    ganz_token_score *tokens; /* of all results */
+    size_t token_count, score_capacity, token_capacity;
 } linker;
 
 struct ganz_translator {
@@ -174,7 +177,7 @@ static ganz_status open_parts(ganz_translator *t, ganz_error *err)
     GANZ_TRY(open_device(t, err));
     const ganz_weights *const weights = t->be->host ? &m->weights : &t->weights;
     GANZ_TRY(ganz_decoder_open(&t->decoder, t->be, &m->net, weights, &d, err));
-    if (!o->alignment) return GANZ_OK;
+    if (!o->alignment && !o->token_scores) return GANZ_OK;
     if (!t->be->host) GANZ_TRY(ganz_cpu_backend_open(&t->link.be, o->threads, err));
     return ganz_aligner_open(&t->link.aligner, t->be->host ? t->be : t->link.be, &m->net, &m->weights, err);
 }
@@ -216,6 +219,8 @@ void ganz_translator_close(ganz_translator **translator)
     ganz_free(t->link.from);
     ganz_free(t->link.to);
     ganz_free(t->link.links);
+    ganz_free(t->link.score);
+    ganz_free(t->link.tokens);
     ganz_weights_close(&t->weights);
     if (t->link.be) t->link.be->close(t->link.be);
     if (t->be) t->be->close(t->be);
@@ -326,6 +331,7 @@ static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_erro
     if (!ganz_utf8_valid(line->text, line->bytes)) return ganz_fail(err, GANZ_EINVAL, "the text is not UTF-8");
     if (line->prefix && !ganz_utf8_valid(line->prefix, line->prefix_bytes))
         return ganz_fail(err, GANZ_EINVAL, "the prefix is not UTF-8");
+    if (line->n_best < 0) return ganz_fail(err, GANZ_EINVAL, "a line cannot have %d results", line->n_best);
     const size_t first = t->piece_count;
     ganz_sentences walk = {.text = line->text,
                            .bytes = line->bytes,
@@ -341,6 +347,18 @@ static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_erro
         while (r.bytes > 0) GANZ_TRY(take_piece(t, &r, err)); /* the beginning is the caller's: nothing is copied */
     }
     return line->prefix && t->piece_count > first ? add_prefix(t, line, &t->pieces[first], err) : GANZ_OK;
+}
+
+/* The pieces of a line as sentences for the decoder; the ids do not move any more. */
+static void number_sentences(ganz_translator *t, int line)
+{
+    for (int i = t->first_piece[line]; i < t->first_piece[line + 1]; i++) {
+        piece *const p = &t->pieces[i];
+        if (p->sentence < 0) continue;
+        p->sentence = t->sentence_count++;
+        t->sentences[p->sentence] = (ganz_sentence){t->ids.ids + p->ids, p->count, t->ids.ids + p->prefix,
+                                                    p->prefix_count, t->lines[line].n_best};
+    }
 }
 
 static ganz_status cut_lines(ganz_translator *t, const ganz_line *lines, int count, ganz_error *err)
@@ -360,13 +378,7 @@ static ganz_status cut_lines(ganz_translator *t, const ganz_line *lines, int cou
     if (!ganz_grow((void **)&t->sentences, &t->sentences_capacity, t->piece_count, sizeof *t->sentences))
         return no_memory(err);
     t->sentence_count = 0;
-    for (size_t i = 0; i < t->piece_count; i++) {
-        piece *const p = &t->pieces[i];
-        if (p->sentence < 0) continue;
-        p->sentence = t->sentence_count++;
-        t->sentences[p->sentence] =
-            (ganz_sentence){t->ids.ids + p->ids, p->count, t->ids.ids + p->prefix, p->prefix_count};
-    }
+    for (int i = 0; i < count; i++) number_sentences(t, i);
     return GANZ_OK;
 }
 
@@ -490,16 +502,29 @@ static ganz_status find_target(ganz_translator *t, const ganz_found *f, ganz_err
     return GANZ_OK;
 }
 
-/* A piece and its translation, which begin at these places of the line and of the result. */
+/* A piece and its translation, which begin at these places of the line and of the result, and what is wanted. */
 typedef struct linked {
     size_t source, target;
+    bool links, scores;
 } linked;
 
-static void add_link(linker *l, linked at, size_t from, size_t to, bool weak)
+static void add_link(linker *l, const linked *at, size_t from, size_t to, bool weak)
 {
-    const ganz_link link = {at.source + l->begin[SOURCE][from], at.source + l->end[SOURCE][from],
-                            at.target + l->begin[TARGET][to], at.target + l->end[TARGET][to], weak};
+    const ganz_link link = {at->source + l->begin[SOURCE][from], at->source + l->end[SOURCE][from],
+                            at->target + l->begin[TARGET][to], at->target + l->end[TARGET][to], weak};
     if (link.source_begin < link.source_end && link.target_begin < link.target_end) l->links[l->count++] = link;
+}
+
+/* Pieces of one token follow each other and have the same place: their logarithms are added. */
+static void add_scores(linker *l, size_t at, size_t count)
+{
+    const size_t *const begin = l->begin[TARGET], *const end = l->end[TARGET];
+    for (size_t i = 0; i < count; i++) {
+        if (begin[i] == end[i]) continue;
+        const bool same = i > 0 && begin[i] == begin[i - 1] && end[i] == end[i - 1];
+        if (!same) l->tokens[l->token_count++] = (ganz_token_score){at + begin[i], at + end[i], 0};
+        l->tokens[l->token_count - 1].score += (double)l->score[i];
+    }
 }
 
 /* True if a target token comes from the token that source id j is a part of. */
@@ -510,18 +535,29 @@ static bool is_said(const linker *l, size_t count, size_t j)
     return false;
 }
 
-static ganz_status link_piece(ganz_translator *t, int number, const ganz_found *f, linked at, ganz_error *err)
+static ganz_status reserve_links(linker *l, size_t targets, size_t sources, ganz_error *err)
+{
+    if (!ganz_grow((void **)&l->from, &l->from_capacity, targets, sizeof *l->from) ||
+        !ganz_grow((void **)&l->score, &l->score_capacity, targets, sizeof *l->score) ||
+        !ganz_grow((void **)&l->to, &l->to_capacity, sources + 1, sizeof *l->to) ||
+        !ganz_grow((void **)&l->links, &l->capacity, l->count + targets + sources, sizeof *l->links) ||
+        !ganz_grow((void **)&l->tokens, &l->token_capacity, l->token_count + targets, sizeof *l->tokens))
+        return no_memory(err);
+    return GANZ_OK;
+}
+
+static ganz_status link_piece(ganz_translator *t, int number, const ganz_found *f, const linked *at, ganz_error *err)
 {
     linker *const l = &t->link;
     const ganz_sentence *const s = &t->sentences[t->pieces[number].sentence];
     const size_t count = (size_t)f->count, sources = (size_t)s->count - 1; /* without the end mark */
-    if (!ganz_grow((void **)&l->from, &l->from_capacity, count, sizeof *l->from) ||
-        !ganz_grow((void **)&l->to, &l->to_capacity, sources + 1, sizeof *l->to) ||
-        !ganz_grow((void **)&l->links, &l->capacity, l->count + count + sources, sizeof *l->links))
-        return no_memory(err);
-    GANZ_TRY(ganz_aligner_run(l->aligner, s, f->ids, f->count, l->from, l->to, err));
-    GANZ_TRY(find_source(t, &t->pieces[number], err));
+    GANZ_TRY(reserve_links(l, count, sources, err));
+    const ganz_aligned out = {l->from, l->to, at->scores ? l->score : NULL};
+    GANZ_TRY(ganz_aligner_run(l->aligner, s, f->ids, f->count, &out, err));
     GANZ_TRY(find_target(t, f, err));
+    if (at->scores) add_scores(l, at->target, count);
+    if (!at->links) return GANZ_OK;
+    GANZ_TRY(find_source(t, &t->pieces[number], err));
     for (size_t i = 0; i < count; i++) add_link(l, at, (size_t)l->from[i], i, false);
     for (size_t j = 0; j < sources && count > 0; j++)
         if (!is_said(l, count, j)) add_link(l, at, j, (size_t)l->to[j], true);
@@ -529,46 +565,62 @@ static ganz_status link_piece(ganz_translator *t, int number, const ganz_found *
 }
 
 /* A copied word comes from itself. */
-static ganz_status link_copy(linker *l, const piece *p, size_t at, ganz_error *err)
+static ganz_status link_copy(linker *l, const piece *p, const linked *at, ganz_error *err)
 {
-    if (!ganz_grow((void **)&l->links, &l->capacity, l->count + 1, sizeof *l->links)) return no_memory(err);
-    l->links[l->count++] = (ganz_link){p->at, p->at + p->bytes, at, at + p->bytes, false};
+    const size_t end = at->target + p->bytes;
+    GANZ_TRY(reserve_links(l, 1, 0, err));
+    if (at->links) l->links[l->count++] = (ganz_link){p->at, p->at + p->bytes, at->target, end, false};
+    if (at->scores) l->tokens[l->token_count++] = (ganz_token_score){at->target, end, 0};
     return GANZ_OK;
 }
 
-/* Links of result `rank` of a line, at the end of all links. */
-static ganz_status link_result(ganz_translator *t, int line, int rank, ganz_error *err)
+/* Links and scores of result `rank` of a line, at the end of all. */
+static ganz_status link_result(ganz_translator *t, int line, int rank, linked at, ganz_error *err)
 {
     linker *const l = &t->link;
     ganz_translation *const result = translation_at(t, line, rank);
-    const size_t before = l->count;
-    size_t at = 0;
+    const size_t before = l->count, tokens_before = l->token_count;
     for (int i = t->first_piece[line]; i < t->first_piece[line + 1]; i++) {
         const piece *const p = &t->pieces[i];
-        if (p->sentence < 0) GANZ_TRY(link_copy(l, p, at, err));
-        else GANZ_TRY(link_piece(t, i, found_at(t, i, rank), (linked){p->at, at}, err));
-        at += (p->sentence < 0 ? p->bytes : l->text.bytes) + 1; /* the translation and a space */
+        at.source = p->at;
+        if (p->sentence < 0) GANZ_TRY(link_copy(l, p, &at, err));
+        else GANZ_TRY(link_piece(t, i, found_at(t, i, rank), &at, err));
+        at.target += (p->sentence < 0 ? p->bytes : l->text.bytes) + 1; /* the translation and a space */
     }
     const size_t kept = ganz_links_sort(l->links + before, l->count - before);
     l->count = before + kept;
     result->link_count = (int)kept;
+    result->token_count = (int)(l->token_count - tokens_before);
     return GANZ_OK;
+}
+
+/* Where the links and scores of each result are; they do not move any more. */
+static void place_links(ganz_translator *t, int count)
+{
+    const ganz_link *link = t->link.links;
+    const ganz_token_score *token = t->link.tokens;
+    for (int i = 0; i < count; i++)
+        for (int rank = 0; rank < t->results[i].count; rank++) {
+            ganz_translation *const result = translation_at(t, i, rank);
+            if (t->options.alignment) result->links = link;
+            if (t->options.token_scores) result->tokens = token;
+            link += result->link_count;
+            token += result->token_count;
+        }
 }
 
 static ganz_status link_results(ganz_translator *t, int count, ganz_error *err)
 {
     linker *const l = &t->link;
-    l->count = 0;
-    if (!ganz_grow((void **)&l->links, &l->capacity, 1, sizeof *l->links)) return no_memory(err);
-    for (int i = 0; i < count; i++)
-        for (int rank = 0; rank < t->results[i].count && !t->lines[i].unlinked; rank++)
-            GANZ_TRY(link_result(t, i, rank, err));
-    const ganz_link *next = l->links; /* they do not move any more */
-    for (int i = 0; i < count; i++)
-        for (int rank = 0; rank < t->results[i].count; rank++) {
-            translation_at(t, i, rank)->links = next;
-            next += translation_at(t, i, rank)->link_count;
-        }
+    l->count = l->token_count = 0;
+    GANZ_TRY(reserve_links(l, 1, 0, err));
+    for (int i = 0; i < count; i++) {
+        const linked wanted = {.links = t->options.alignment && !t->lines[i].unlinked,
+                               .scores = t->options.token_scores && !t->lines[i].unscored};
+        for (int rank = 0; rank < t->results[i].count && (wanted.links || wanted.scores); rank++)
+            GANZ_TRY(link_result(t, i, rank, wanted, err));
+    }
+    place_links(t, count);
     return GANZ_OK;
 }
 

@@ -99,6 +99,20 @@ for threads in 1 3; do
 done
 $T --alignment --n-best 2 --scores small | awk -F'\t' 'NF != 4 {exit 1}' || fail "links of an n-best list"
 
+# scores of words
+$T --word-scores small >worded || fail "--word-scores"
+cut -f1 worded | cmp - small.lines || fail "scores of words change the text"
+awk -F'\t' '{if (split($1, words, " ") != split($2, scores, " ")) bad = 1; for (i in scores) if (scores[i] > 0) bad = 1}
+  END {exit bad}' worded || fail "there is not one score for each word: $(head -n 3 worded)"
+for threads in 1 3; do
+  $T --word-scores --threads $threads --batch-tokens 40 small | cmp - worded || fail "scores of words depend on company"
+done
+$T --alignment --word-scores small | cut -f1,2 | cmp - linked || fail "scores of words change links"
+# without a length penalty the score is the sum of all words' and the end mark's, so that it is below the words'
+$T --alpha 0 --scores --word-scores small | awk -F'\t' '{
+  sum = 0; n = split($3, scores, " "); for (i = 1; i <= n; i++) sum += scores[i]
+  if ($1 > sum + 1e-3 || $1 < sum - 9) {bad = 1; print > "/dev/stderr"}} END {exit bad}' || fail "sums of words"
+
 # beginnings
 yes 'the dog' | head -n 43 | sed '2s/.*//' >beginnings
 $T --prefix beginnings small >begun || fail "--prefix"

@@ -87,6 +87,17 @@ class SameBytes(unittest.TestCase):
         self.assertTrue(any(a == "I" and b == "Ich" for a, b in words), words)
         self.assertIsNone(self.translator.translate_batch([line])[0].links)
 
+    def test_token_scores(self):
+        line = "I saw Käthe’s dog – yesterday."
+        result = self.translator.translate_batch([line], token_scores=True)[0]
+        words = by_program("--word-scores", text=line + "\n").rstrip("\n").split("\t")
+        self.assertEqual(words[0], result.text)
+        self.assertEqual(len(words[1].split()), len(result.text.split()))
+        self.assertAlmostEqual(sum(map(float, words[1].split())), sum(t.score for t in result.tokens), 2)
+        self.assertEqual("".join(result.text.split()), "".join(result.text[slice(*t.target)] for t in result.tokens))
+        self.assertIsNone(result.links)
+        self.assertIsNone(self.translator.translate_batch([line])[0].tokens)
+
     def test_document(self):
         page = "<html><body><p>I like <b>cats</b>.</p>\n<p>Good morning.</p></body></html>\n"
         with tempfile.TemporaryDirectory() as folder:

@@ -68,7 +68,7 @@ def check_texts(s):
 def check_page_interface(s):
     text = "The cat sat on the mat. \U0001f30d Hello!\n\nIt slept."
     status, answer = s.json("/ganz/translate", {"text": text, "source": "en", "target": "de", "alternatives": 2,
-                                                "alignment": True, "scores": True})
+                                                "alignment": True, "scores": True, "words": True})
     equal("status", status, 200)
     units = text.encode("utf-16-le")
     for sentence in answer["sentences"]:
@@ -80,6 +80,15 @@ def check_page_interface(s):
     assert len(first) == 3 and first[0]["score"] >= first[1]["score"] >= first[2]["score"], first
     pairs = {(answer["sentences"][0]["source"][a:b], first[0]["text"][c:d]) for a, b, c, d in first[0]["links"]}
     assert ("cat", "Katze") in pairs, pairs
+    for t in first:
+        equal("words", "".join(t["text"][a:b] for a, b, _ in t["words"]), t["text"].replace(" ", ""))
+        assert all(score <= 0 for _, _, score in t["words"]), t
+    told = subprocess.run([GANZ, "translate", "-q", "--model", "en-de", "--word-scores"], check=True,
+                          input=answer["sentences"][0]["source"].encode(), stdout=subprocess.PIPE).stdout.decode()
+    scores = [float(x) for x in told.split("\t")[1].split()]
+    assert abs(sum(scores) - sum(w[2] for w in first[0]["words"])) < 1e-2, (told, first[0])
+    silent = s.json("/ganz/translate", {"text": "Hello.", "source": "en", "target": "de", "scores": True})[1]
+    assert "words" not in silent["sentences"][0]["translations"][0], silent
     status, answer = s.json("/ganz/translate", {"sentences": ["The cat sat on the mat."], "source": "en",
                                                 "target": "de", "prefix": "Auf der"})
     assert answer["sentences"][0]["translations"][0]["text"].startswith("Auf der "), answer
