@@ -1,10 +1,11 @@
 /* Load for a server that speaks LibreTranslate's POST /translate: at a fixed rate, whatever becomes of the requests
  * before (latencies count from when a request was due), or from clients that each wait for their answer. One thread and
  * epoll, so that the load takes little of the processors that it shares with the server. Prints one line of JSON. */
-#define _GNU_SOURCE /* getline, strcasestr */
+#define _GNU_SOURCE /* getline, ppoll, strcasestr */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,12 +17,13 @@
 #include <unistd.h>
 
 enum { REPLY = 1 << 16, EVENTS = 256, MOST_CONNECTIONS = 4096, STATUSES = 600 };
-static const char usage[] = "serve_load --port P --text FILE (--rate R | --clients N) [--seconds S] [--connections N]\n"
-                            "           [--source en] [--target de]\n";
+static const char usage[] = "serve_load --port P --text FILE (--rate R | --clients N) [--seconds S] [--requests N]\n"
+                            "           [--connections N] [--source en] [--target de]\n";
 
 typedef struct options {
     int port, clients, connections;
     double rate, seconds;
+    long long requests; /* after which it ends, if the time is not over; 0: any number */
     const char *text, *source, *target;
 } options;
 
@@ -246,16 +248,16 @@ static connection *find_free(const load *l)
     return closed;
 }
 
-/* Sends what is due; returns how many milliseconds there is nothing to send. */
-static int send_due(load *l)
+/* Sends what is due; returns for how many seconds there is nothing to send. */
+static double send_due(load *l)
 {
     const double time = now();
     for (;;) {
         const double due = l->o.rate > 0 ? l->begin + (double)l->due / l->o.rate : time;
-        if (due >= l->end) return 100;
-        if (due > time) return (int)((due - time) * 1000);
+        if (due >= l->end || (l->o.requests > 0 && l->due >= l->o.requests)) return 0.1;
+        if (due > time) return due - time;
         connection *const c = l->o.rate > 0 || l->busy < l->o.clients ? find_free(l) : NULL;
-        if (!c) return 100;
+        if (!c) return 0.1;
         start(l, c, due);
         l->due++;
     }
@@ -267,10 +269,14 @@ static void run(load *l)
     l->begin = now();
     l->end = l->begin + l->o.seconds;
     for (;;) {
-        const int wait = send_due(l);
-        if (now() >= l->end && l->busy == 0) break;
+        const double wait = send_due(l);
+        const struct timespec pause = {.tv_nsec = (long)((wait < 0.1 ? wait : 0.1) * 1e9)};
+        struct pollfd ready = {.fd = l->epoll, .events = POLLIN};
+        const bool all = now() >= l->end || (l->o.requests > 0 && l->due >= l->o.requests);
+        if (all && l->busy == 0) break;
         if (now() >= l->end + 60) break;
-        const int count = epoll_wait(l->epoll, events, EVENTS, wait);
+        ppoll(&ready, 1, &pause, NULL); /* epoll_wait knows whole milliseconds only */
+        const int count = epoll_wait(l->epoll, events, EVENTS, 0);
         for (int i = 0; i < count; i++) {
             connection *const c = events[i].data.ptr;
             if (c->fd >= 0 && events[i].events & EPOLLOUT) go_on_sending(l, c);
@@ -314,6 +320,7 @@ static options read_options(int argc, char **argv)
         else if (strcmp(name, "--clients") == 0) o.clients = atoi(value);
         else if (strcmp(name, "--connections") == 0) o.connections = atoi(value);
         else if (strcmp(name, "--seconds") == 0) o.seconds = atof(value);
+        else if (strcmp(name, "--requests") == 0) o.requests = atoll(value);
         else if (strcmp(name, "--text") == 0) o.text = value;
         else if (strcmp(name, "--source") == 0) o.source = value;
         else if (strcmp(name, "--target") == 0) o.target = value;

@@ -207,7 +207,8 @@ static void start_body(http_server *s, connection *c)
     const http_head *const head = &c->x.head;
     const long long most = s->options.head(s->options.context, &c->x);
     if (most < 0) {
-        c->x.last |= head->has_length || head->chunked;
+        if (!head->chunked && head->length <= c->ahead.bytes) drop_ahead(c, (size_t)head->length);
+        else c->x.last = true; /* its body would be read as the next request */
         begin_writing(s, c);
         return;
     }

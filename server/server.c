@@ -67,16 +67,18 @@ static void answer_options(server *s, http_exchange *x)
     http_reply(x, 200, NULL, &nothing);
 }
 
-/* Seconds until a line that comes now is translated, judged by what waits. */
-static double expected_wait(server *s)
+/* Seconds until a worker is free for a line that comes now: all lines inside come first, and so do requests that have
+ * been let in and are still being read, with one line at least. */
+static double expected_wait(server *s, int requests)
 {
     double most = 0;
     model_set *const set = models_hold(s->models);
     for (int i = 0; i < set->count; i++) {
         ganz_service_stats stats;
         ganz_service_get_stats(set->models[i].service, &stats);
-        const double each = stats.lines > 0 ? stats.work_seconds / (double)stats.lines : 0.05;
-        const double wait = (double)stats.lines_waiting * each / (stats.workers > 0 ? stats.workers : 1);
+        const double each = stats.line_seconds > 0 ? stats.line_seconds : 0.05;
+        const double inside = (double)stats.lines_inside > requests ? (double)stats.lines_inside : requests;
+        const double wait = inside < stats.workers ? 0 : (inside - stats.workers + 1) * each / stats.workers;
         if (wait > most) most = wait;
     }
     model_set_release(set);
@@ -103,7 +105,6 @@ static int check_room(server *s, const http_exchange *x, double *wait)
     bool far;
     const uint64_t client = find_client(s, x, &far);
     int same = 0, large = 0;
-    *wait = expected_wait(s);
     pthread_mutex_lock(&s->lock);
     for (int i = 0; i < s->guest_count; i++) {
         same += s->guests[i]->client == client;
@@ -111,6 +112,7 @@ static int check_room(server *s, const http_exchange *x, double *wait)
     }
     const bool full = large >= s->options.max_requests;
     pthread_mutex_unlock(&s->lock);
+    *wait = expected_wait(s, large);
     if (far && same >= REQUESTS_A_CLIENT) return 429;
     return full || *wait > s->options.max_wait ? 503 : 0;
 }

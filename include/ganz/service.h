@@ -85,7 +85,8 @@ typedef struct ganz_service_stats {
     long long source_tokens;                 /* of the lines translated, end marks included */
     double queue_seconds;                    /* sum over lines, from handing in to the beginning of their batch */
     double work_seconds;                     /* sum over workers, of their batches */
-    long long lines_waiting, lines_inside;   /* now; inside: waiting or being translated */
+    double line_seconds;                   /* that a worker took for a line, over its last dozen batches; 0: none yet */
+    long long lines_waiting, lines_inside; /* now; inside: waiting or being translated */
     size_t bytes_inside;
     int workers, idle;
 } ganz_service_stats;

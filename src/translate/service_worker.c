@@ -110,6 +110,7 @@ static void note_batch(const ganz_service_worker *w, int count, double seconds)
     s->stats.batches++;
     s->stats.source_tokens += (long long)tokens;
     s->stats.work_seconds += seconds;
+    s->stats.line_seconds += (s->stats.line_seconds > 0 ? weight : 1) * (seconds / count - s->stats.line_seconds);
     s->bytes_per_token += weight * (bytes / (tokens + 1) - s->bytes_per_token);
     if (s->bytes_per_token < 0.25) s->bytes_per_token = 0.25;
     pthread_mutex_unlock(&s->lock);
