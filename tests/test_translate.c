@@ -484,66 +484,6 @@ static void links_are_whole(void **state)
     ganz_model_close(&m);
 }
 
-/* Tokens are all that is visible, each once and in order; sums of their scores are what the search says, but for the
- * end mark; nothing depends on company, threads or the number of results. */
-static void tokens_have_scores(void **state)
-{
-    (void)state;
-    ganz_model *m = open_tiny(9);
-    ganz_translator_options o;
-    ganz_translator *t[2];
-    ganz_translator_defaults(&o);
-    o.alpha = 0;
-    o.n_best = 3;
-    o.token_scores = true;
-    OK(ganz_translator_open(&t[0], m, &o, NULL));
-    o.threads = 3;
-    o.alignment = true;
-    OK(ganz_translator_open(&t[1], m, &o, NULL));
-    ganz_line lines[TEXTS];
-    const ganz_result *all, *one;
-    for (int i = 0; i < TEXTS; i++) lines[i] = line_of(texts[i]);
-    OK(ganz_translate(t[0], lines, TEXTS, &all, NULL));
-    for (int i = 0; i < TEXTS; i++) {
-        lines[i].n_best = 2;
-        OK(ganz_translate(t[1], &lines[i], 1, &one, NULL));
-        assert_int_equal(one[0].count, all[i].count < 2 ? all[i].count : 2);
-        for (int k = 0; k < one[0].count; k++) {
-            const ganz_translation *const r = &all[i].best[k], *const same = &one[0].best[k];
-            size_t at = 0;
-            double sum = 0;
-            assert_null(r->links);
-            assert_string_equal(same->text, r->text);
-            assert_int_equal(same->token_count, r->token_count);
-            for (int n = 0; n < r->token_count; n++) {
-                for (; at < r->tokens[n].begin; at++) assert_int_equal(r->text[at], ' ');
-                assert_true(r->tokens[n].end > at && r->tokens[n].score <= 0);
-                assert_memory_equal(&same->tokens[n], &r->tokens[n], 2 * sizeof(size_t));
-                assert_score(same->tokens[n].score, r->tokens[n].score);
-                at = r->tokens[n].end;
-                sum += r->tokens[n].score;
-            }
-            for (; at < r->bytes; at++) assert_int_equal(r->text[at], ' ');
-            assert_true(sum >= r->score - 1e-3);
-        }
-    }
-    ganz_translator_close(&t[1]);
-    o.alpha = -1; /* the best are longer */
-    OK(ganz_translator_open(&t[1], m, &o, NULL));
-    lines[4].unscored = true;
-    OK(ganz_translate(t[1], lines, TEXTS, &all, NULL));
-    assert_int_equal(all[4].best[0].token_count, 0);
-    assert_true(all[4].best[0].link_count > 0);
-    lines[4].unscored = false;
-    OK(ganz_translate(t[1], lines, TEXTS, &all, NULL));
-    assert_true(all[4].best[0].token_count > 0);
-    lines[0].n_best = -1;
-    assert_int_equal(ganz_translate(t[1], lines, 1, &all, NULL), GANZ_EINVAL);
-    ganz_translator_close(&t[0]);
-    ganz_translator_close(&t[1]);
-    ganz_model_close(&m);
-}
-
 static void options_are_checked(void **state)
 {
     (void)state;
@@ -735,7 +675,6 @@ int main(void)
         IN_FOLDER(any_bytes),
         IN_FOLDER(no_memory),
         IN_FOLDER(links_are_whole),
-        IN_FOLDER(tokens_have_scores),
         IN_FOLDER(links_follow_the_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
