@@ -1,0 +1,94 @@
+#!/bin/bash
+# packages_check.sh [--cache DIR] bookworm|trixie FOLDER: builds the Debian packages of the last commit in a fresh system
+# of that suite, twice, and compares both; runs lintian; then installs them in a bare system of the suite and runs the
+# tests of debian/tests there, each after its Depends are there. The packages and logs are left in FOLDER. Needs root and
+# debootstrap; --cache as in bare_debian.sh.
+set -eu -o pipefail
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+say() { echo "packages_check: $*"; }
+here=$(cd "$(dirname "$0")/.." && pwd)
+cache=''
+[ "${1:-}" != --cache ] || { cache=$2; shift 2; }
+[ $# = 2 ] || usage
+suite=$1
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/packages_check.XXXXXX")
+trap 'rm -rf --one-file-system "$work"' EXIT
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -E '/debian/?$' | head -n 1 || true)
+mirror=${DEBIAN_MIRROR:-${mirror:-http://deb.debian.org/debian}}
+
+# fresh NAME: a bare system in $work/NAME
+fresh() {
+  local root=$work/$1 proxy=''
+  mkdir "$root"
+  if [ -n "$cache" ] && [ -s "$cache/$suite.tar.zst" ]; then
+    tar --zstd -xpf "$cache/$suite.tar.zst" -C "$root" --numeric-owner
+  else
+    unshare --mount debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$out/debootstrap.log" 2>&1
+  fi
+  chmod 755 "$root"
+  cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+  echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
+  echo "deb $mirror $suite main" >"$root/etc/apt/sources.list"
+  eval "$(apt-config shell proxy Acquire::http::Proxy)"
+  proxy=${proxy:-${http_proxy:-}}
+  [ -z "$proxy" ] || echo "Acquire::http::Proxy \"$proxy\";" >"$root/etc/apt/apt.conf.d/90proxy"
+  inside "$1" apt-get -q update >"$out/$1.log" 2>&1
+}
+
+# inside NAME COMMAND...: a command in a system, whose processes and mounts end with it
+inside() {
+  local root=$work/$1
+  shift
+  unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" env -i HOME=/root LC_ALL=C.UTF-8 \
+    DEBIAN_FRONTEND=noninteractive PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
+}
+
+install() { # NAME PACKAGE...
+  local name=$1
+  shift
+  inside "$name" apt-get -qy install --no-install-recommends "$@" >>"$out/$name.log" 2>&1 ||
+    { tail -n 5 "$out/$name.log"; say "cannot install $*"; exit 1; }
+}
+
+say "$suite: building"
+fresh build
+install build build-essential git lintian
+git clone -q --depth 1 "file://$here" "$work/build/root/ganz"
+inside build sh -c 'cd /root/ganz && apt-get -qy build-dep --no-install-recommends .' >>"$out/build.log" 2>&1
+for run in 1 2; do # at other places and times, in another language and with other rights
+  inside build sh -c "cd /root/ganz && umask 00$run$run && TZ=UTC-$run TMPDIR=/var/tmp scripts/package /root/dist$run" \
+    >>"$out/build.log" 2>&1 || { tail -n 20 "$out/build.log"; say "not built"; exit 1; }
+done
+cp "$work"/build/root/dist1/*.deb "$out"
+status=0
+for deb in "$work"/build/root/dist1/*.deb; do
+  cmp "$deb" "$work/build/root/dist2/${deb##*/}" || { say "$suite: ${deb##*/} is not reproducible"; status=1; }
+done
+say "$suite: lintian"
+inside build sh -c 'lintian --allow-root --fail-on error,warning --tag-display-limit 0 /root/dist1/*.changes' \
+  >"$out/lintian.log" 2>&1 || { cat "$out/lintian.log"; say "$suite: lintian complains"; status=1; }
+
+say "$suite: installing in a bare system"
+fresh bare
+cp "$work"/build/root/dist1/*.deb "$work/bare/root"
+install bare $(cd "$work/bare" && printf '/%s\n' root/*.deb | grep -v -e -dbgsym_)
+cp -r "$here/debian/tests" "$work/bare/root/tests"
+awk '/^Tests:/ {t = $2} /^Depends:/ {sub("Depends: ", ""); gsub(",", " "); print t, $0}' "$here/debian/tests/control" \
+  >"$out/tests"
+while read -r test depends <&3; do
+  install bare $depends
+  if inside bare sh "/root/tests/$test" >"$out/test-$test.log" 2>&1 </dev/null; then
+    say "$suite: $test passed"
+  else
+    cat "$out/test-$test.log"
+    say "$suite: $test FAILED"
+    status=1
+  fi
+done 3<"$out/tests"
+head -n 300 "$here/tests/data/tatoeba.en" >"$work/bare/root/text"
+inside bare sh -c 'ganz translate --format text /root/text | sha256sum' | tee "$out/sha256"
+ls -l "$out"/*.deb | awk '{print $5, $NF}'
+[ $status = 0 ] && say "$suite: all is well"
+exit $status
