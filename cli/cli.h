@@ -43,9 +43,9 @@ typedef struct cli_command {
     const char *details; /* paragraphs after the options in `ganz NAME --help`, or NULL */
 } cli_command;
 
-/* Parses argv[1..argc) into the table; words that are no options go to *rest (never NULL; freed by caller
- * through cli_list_free). Returns -1 to go on, or the exit code: after --help, or after a usage error that
- * has been reported on standard error. */
+/* Parses files of defaults (config.h) and then argv[1..argc) into the table; words that are no options go to *rest
+ * (never NULL; freed by caller through cli_list_free). Returns -1 to go on, or the exit code: after --help, or after a
+ * usage error that has been reported on standard error. */
 int cli_parse(const cli_command *command, const cli_option *options, int argc, char **argv, cli_list *rest);
 void cli_list_free(cli_list *list);
 

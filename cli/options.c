@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "config.h"
 
 int cli_fail(const cli_command *command, const ganz_error *err)
 {
@@ -20,11 +21,16 @@ int cli_fail_errno(const cli_command *command, const char *what, const char *nam
     return CLI_FAILED;
 }
 
+/* The place of a default that is being read, for messages; NULL: the command line is. */
+static const char *config_path;
+static int config_line;
+
 int cli_usage(const cli_command *command, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     fprintf(stderr, "ganz %s: ", command->name);
+    if (config_path) fprintf(stderr, "%s:%d: ", config_path, config_line);
     vfprintf(stderr, format, args);
     fprintf(stderr, " (see ganz %s --help)\n", command->name);
     va_end(args);
@@ -243,6 +249,70 @@ static int take_option(const cli_command *command, const cli_option *options, in
     return code;
 }
 
+/* ---- files of defaults -------------------------------------------------------------------------- */
+
+/* What the lists of a command line say adds to what is there, so they have no defaults; and GANZ_MODEL goes before the
+ * model of a file. */
+static int take_default(const cli_command *command, const cli_option *options, const char *name, const char *value)
+{
+    const cli_option *o = options;
+    while (o->name && strcmp(o->name, name) != 0) o++;
+    if (!o->name) {
+        char word[80];
+        snprintf(word, sizeof word, "--%.70s", name);
+        return unknown_option(command, options, word);
+    }
+    if (o->kind == CLI_LIST) return cli_usage(command, "--%s stands on the command line only", name);
+    if (strcmp(name, "model") == 0 && getenv("GANZ_MODEL")) return -1;
+    if (takes_value(o)) {
+        if (!value || !*value) return cli_usage(command, "--%s needs a value", name);
+        return set_value(command, o, value);
+    }
+    const bool off = value && strcmp(value, "false") == 0;
+    if (value && !off && strcmp(value, "true") != 0)
+        return cli_usage(command, "--%s is true or false, not %s", name, value);
+    if (o->kind == CLI_FLAG) *(bool *)o->value = !off;
+    else *(const char **)o->value = off ? "false" : "true";
+    return -1;
+}
+
+/* The text stays for as long as the program runs: values point into it. */
+static int take_defaults(const cli_command *command, const cli_option *options, const char *path, char *text)
+{
+    ganz_error err;
+    const char *name, *value;
+    cli_config c = {.at = text};
+    int code = -1;
+    config_path = path;
+    do {
+        if (cli_config_next(&c, &name, &value, &err) != GANZ_OK) {
+            config_line = c.line;
+            code = cli_usage(command, "%s", err.message);
+        } else if (name && strcmp(c.section, command->name) == 0) {
+            config_line = c.line;
+            code = take_default(command, options, name, value);
+        }
+    } while (code < 0 && name);
+    config_path = NULL;
+    return code;
+}
+
+static int read_defaults(const cli_command *command, const cli_option *options)
+{
+    static char paths[CLI_CONFIG_FILES][CLI_CONFIG_PATH];
+    static char *texts[CLI_CONFIG_FILES];
+    ganz_error err;
+    const int count = cli_config_paths(paths);
+    for (int i = 0; i < count; i++) {
+        if (cli_config_read(paths[i], &texts[i], &err) != GANZ_OK) return cli_fail(command, &err);
+        const int code = texts[i] ? take_defaults(command, options, paths[i], texts[i]) : -1;
+        if (code >= 0) return code;
+    }
+    return -1;
+}
+
+/* ---- the command line --------------------------------------------------------------------------- */
+
 static cli_options_reader reader;
 
 void cli_read_options(cli_options_reader use) { reader = use; }
@@ -254,6 +324,8 @@ int cli_parse(const cli_command *command, const cli_option *options, int argc, c
         reader(command, options);
         return CLI_OK;
     }
+    const int wrong = read_defaults(command, options);
+    if (wrong >= 0) return wrong;
     for (int i = 1; i < argc; i++) {
         const char *const word = argv[i];
         if (!only_words && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {

@@ -46,7 +46,19 @@ for command in $($GANZ --help | commands); do
   fi
 done
 
+# a page for each command, with the options of its section
+sh "$HERE/../../docs/command_pages.sh" "$PAGE" "$HERE/../../cli" pages || fail "no pages"
+for command in $($GANZ --help | commands); do
+  page=pages/ganz-$command.1
+  [ -f $page ] || fail "no page of ganz $command"
+  grep -qF ".Nd $($GANZ --help | sed -nE "s/^  $command +//p")" $page || fail "$page: $(grep .Nd $page)"
+  grep -qE '^\.Nm( [^g]|$)' <(sed 1,6d $page) && fail "$page names itself where the program is meant"
+done
+equal "options on pages" "$(section "ganz translate" | grep -c '^\.It ')" "$(grep -c '^\.It ' pages/ganz-translate.1)"
+
 if command -v mandoc >/dev/null; then
-  mandoc -T lint -W warning "$PAGE" >lint || { cat lint; fail "the manual page has mistakes"; }
+  for page in "$PAGE" pages/*.1; do
+    mandoc -T lint -W warning "$page" >lint || { cat lint; fail "$page has mistakes"; }
+  done
 fi
 exit 0

@@ -3,6 +3,7 @@
 # A script uses the helpers below and ends with 0 when all was as it should be.
 HERE=$(cd "$(dirname "$0")" && pwd)
 export HERE
+export GANZ_CONFIG= # no files of defaults, unless a test makes one
 DIR=$(mktemp -d) || exit 1
 trap '[ "$BASHPID" = $$ ] && rm -rf "$DIR"' EXIT # a child that is stopped before it becomes a program has this trap too
 cd "$DIR" || exit 1
