@@ -81,7 +81,7 @@ build() {
   local kernels nn
   kernels=$(ls src/kernel/*.c | grep -v neon)
   nn=$(ls src/nn/*.c)
-  for file in src/base/{alloc,arena,error,rng,thread}.c $kernels src/backend/cpu_*.c $nn tests/test_cuda.c \
+  for file in src/base/{alloc,arena,error,rng,surroundings,thread}.c $kernels src/backend/cpu_*.c $nn tests/test_cuda.c \
     tests/backend_*.c \
               bench/bench_backend.c; do
     object=$dir/$(basename "$file" .c).o
@@ -91,7 +91,7 @@ build() {
   for job in "${jobs[@]}"; do wait "$job" || failed=1; done
   if [ $failed = 1 ]; then cat "$dir"/*.o.log; echo "gpu_check: does not compile"; return 1; fi
   local shared="" network=""
-  for file in src/base/{alloc,arena,error,rng,thread}.c $kernels src/backend/cpu_*.c src/backend/cuda_*.cu; do
+  for file in src/base/{alloc,arena,error,rng,surroundings,thread}.c $kernels src/backend/cpu_*.c src/backend/cuda_*.cu; do
     file=$(basename "$file")
     shared="$shared $dir/${file%.*}.o"
   done
