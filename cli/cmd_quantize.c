@@ -14,6 +14,7 @@
 const cli_command cli_about_quantize = {
     .name = "quantize",
     .usage = "--model MODEL --train CORPUS --out DIR [OPTIONS]\n"
+             "       ganz quantize --model MODEL --text TEXT --out DIR [OPTIONS]\n"
              "       ganz quantize --model MODEL --calibrate TEXT --out FILE [OPTIONS]",
     .summary = "make an integer model of a float model",
     .details =
@@ -33,11 +34,18 @@ const cli_command cli_about_quantize = {
 "The corpus only says which sentences to look at: what is learned is to believe what the float model believes, or\n"
 "another --teacher of the same vocabulary, so that the integer model stays near it. Of several teachers each has its\n"
 "share of the batches. With --learn-from corpus the corpus is right instead.\n"
+"--text needs no translations: the float model makes them. TEXT has sentences of the source language, a line each; some\n"
+"thousand do. DIR/translated.tsv keeps the translations as they come, so that work that was stopped goes on, and the\n"
+"last of them (a 20th) are the text for validation, unless --valid-source names another. Steps begin as those of\n"
+"--method fit (DIR/first.safetensors), and settings are those of the recipe text: short phases for two cores.\n"
+"\n"
 "--recipe paper does all as the paper does; it goes on from the last.safetensors of a run of --recipe paper-base.\n"
 "\n"
 "--method max (so it is with --calibrate) takes steps from the largest magnitudes seen while the model translates a\n"
 "text (or, with --calibrate-target, while it follows the given translation); some hundred sentences do. --method kl\n"
-"clips them where the distribution of magnitudes suffers least. --method clip clips everything to one range; with\n"
+"clips them where the distribution of magnitudes suffers least. --method fit runs through the text twice, clips where\n"
+"the products themselves suffer least, and adds to biases what they lose on average: mostly the best of these, and\n"
+"better still with --per-row for models whose weights differ much from row to row. --method clip clips everything to one range; with\n"
 "--train the parameters are tuned to that. --method dynamic gives each row of an input a step of its own as it\n"
 "comes, which the model file emulates in float. These are what the learned method is compared with.\n",
 };
@@ -46,7 +54,9 @@ const cli_command cli_about_quantize = {
 enum { REPORT_LINES = 200 };
 
 typedef struct words {
-    const char *recipe, *report, *budget;
+    const char *recipe, *report, *budget, *text;
+    ganz_own_text_files files; /* of text */
+    char first[GANZ_OWN_TEXT_PATH];
     ganz_train_options run;
     ganz_calibration how;
     cli_progress progress;
@@ -146,6 +156,64 @@ static int learn(words *w)
     const int code = cli_train(&cli_about_quantize, &w->run, w->quiet, &report);
     if (code == CLI_OK && !w->quiet) print_report(w, &report);
     return code;
+}
+
+/* ---- learned from a text of one language --------------------------------------------------------- */
+
+static bool is_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static int translate_text(words *w)
+{
+    const ganz_own_text how = {.model = w->run.model,
+                               .text = w->text,
+                               .folder = w->run.out,
+                               .threads = w->run.threads,
+                               .stop = cli_stop_listen(&cli_about_quantize, "soon; --text goes on from there"),
+                               .progress = show,
+                               .context = w};
+    ganz_error err;
+    cli_progress_start(&w->progress, "translated", "lines", 0, w->quiet || !isatty(STDERR_FILENO));
+    const ganz_status status = ganz_own_text_prepare(&how, &w->files, &err);
+    cli_progress_end(&w->progress, status == GANZ_OK ? w->files.lines : 0);
+    if (status != GANZ_OK) return cli_fail(&cli_about_quantize, &err);
+    w->run.train = w->files.corpus;
+    if (!w->run.valid_source && w->files.held_out > 0) {
+        w->run.valid_source = w->files.valid_source;
+        w->run.valid_target = w->files.valid_target;
+    }
+    return -1;
+}
+
+/* The steps that learning begins with, and the model it has to beat. */
+static int make_first(words *w)
+{
+    enum { LINES = 250 };
+    ganz_error err;
+    if (snprintf(w->first, sizeof w->first, "%s/first.safetensors", w->run.out) >= (int)sizeof w->first)
+        return cli_usage(&cli_about_quantize, "%s: the name of the folder is too long", w->run.out);
+    w->run.scales_of = w->first;
+    w->run.rival = w->first;
+    if (w->run.resume && is_file(w->first)) return -1;
+    fill_calibration(w);
+    w->how.method = GANZ_METHOD_FIT;
+    w->how.source = w->text;
+    w->how.most_lines = LINES;
+    cli_progress_start(&w->progress, "measured", "lines", 2 * LINES, w->quiet || !isatty(STDERR_FILENO));
+    const ganz_status status = ganz_calibrate(w->run.model, w->first, &w->how, NULL, &err);
+    cli_progress_end(&w->progress, 0);
+    w->how.source = NULL;
+    return status == GANZ_OK ? -1 : cli_fail(&cli_about_quantize, &err);
+}
+
+static int learn_from_text(words *w)
+{
+    int code = translate_text(w);
+    if (code < 0 && !w->run.scales_of) code = make_first(w);
+    return code < 0 ? learn(w) : code;
 }
 
 /* ---- a budget ----------------------------------------------------------------------------------- */
@@ -262,7 +330,8 @@ static int make_recipe(words *w, cli_settings *settings)
         return cli_fail(about, &err);
     if (!found && w->run.model && ganz_model_recipe(w->run.model, r, &found, &err) != GANZ_OK)
         return cli_fail(about, &err);
-    if (w->recipe && ganz_recipe_read(r, w->recipe, &err) != GANZ_OK) return cli_fail(about, &err);
+    const char *const recipe = w->recipe ? w->recipe : w->text ? "text" : NULL;
+    if (recipe && !found && ganz_recipe_read(r, recipe, &err) != GANZ_OK) return cli_fail(about, &err);
     r->average_last = r->patience = 0; /* of training, which a recipe or the model's file may name */
     if (w->run.teacher_count > 0) r->learn_from = GANZ_LEARN_FROM_MODEL;
     int code = take_products(settings, r);
@@ -276,18 +345,22 @@ static int check_words(const words *w)
 {
     const cli_command *const about = &cli_about_quantize;
     const ganz_train_options *const o = &w->run;
+    const bool learns = o->train || w->text;
     if (!o->model && !o->resume) return cli_usage(about, "which model? give --model");
     if (!o->out) return cli_usage(about, "where to? give --out");
     if (o->train && w->how.source)
         return cli_usage(about, "--train learns, --calibrate only measures: give one of them");
-    if (o->scales_of && !o->train) return cli_usage(about, "--steps-of goes with --train, which learns them on");
-    if (o->teacher_count > 0 && !o->train)
+    if (w->text && (o->train || w->how.source))
+        return cli_usage(about, "--text takes the place of --train and --calibrate: give one of them");
+    if (w->text && !o->model) return cli_usage(about, "--text needs --model, which translates it");
+    if (o->scales_of && !learns) return cli_usage(about, "--steps-of goes with --train, which learns them on");
+    if (o->teacher_count > 0 && !learns)
         return cli_usage(about, "--teacher goes with --train: without it nothing is learned");
-    if (o->valid_source && !o->train)
+    if (o->valid_source && !learns)
         return cli_usage(about, "--valid-source goes with --train: without it nothing is chosen");
-    if (o->resume && !o->train)
+    if (o->resume && !learns)
         return cli_usage(about, "--resume goes with --train: without it there is no run to go on with");
-    if (!o->train && strcmp(o->device, "cpu") != 0)
+    if (!learns && strcmp(o->device, "cpu") != 0)
         return cli_usage(about, "--device goes with --train: measuring is done on the CPU");
     if (w->how.most_lines > 0 && !w->how.source)
         return cli_usage(about, "--calibrate-lines goes with --calibrate, whose lines they are");
@@ -312,7 +385,9 @@ static int check_settings(const words *w, const cli_settings *settings)
         return cli_usage(about, "--steps-of goes with --method learned: here it would change nothing");
     if (!o->train && o->recipe.clip[0] != o->recipe.clip[1])
         return cli_usage(about, "--clip with two ranges goes with --train, which narrows them");
-    return cli_settings_check(about, settings, o);
+    ganz_train_options known = *o;
+    if (w->text) known.train = known.valid_source = w->text; /* the model makes both of it */
+    return cli_settings_check(about, settings, &known);
 }
 
 /* The method that goes with the text, unless one is named, by an option, a recipe or the run that goes on; and whether
@@ -321,10 +396,10 @@ static int choose_method(words *w, bool named)
 {
     const cli_command *const about = &cli_about_quantize;
     ganz_recipe *const r = &w->run.recipe;
-    const bool trains = w->run.train != NULL;
+    const bool trains = w->run.train || w->text;
     if (!named && !trains && r->method == GANZ_METHOD_LEARNED) r->method = GANZ_METHOD_MAX;
     const bool learned = r->method == GANZ_METHOD_LEARNED, clip = r->method == GANZ_METHOD_CLIP;
-    const bool needs_text = r->method == GANZ_METHOD_MAX || r->method == GANZ_METHOD_KL;
+    const bool needs_text = !clip && r->method != GANZ_METHOD_DYNAMIC;
     if (trains && !learned && !clip)
         return cli_usage(about, "only the methods learned and clip train: give no --train");
     if (!trains && learned) return cli_usage(about, "which text? give --train, the corpus to learn from");
@@ -346,6 +421,8 @@ int cli_run_quantize(int argc, char **argv)
         {"model", 'm', CLI_TEXT, &w.run.model, "FILE", "the float model", 0, 0},
         {"out", 'o', CLI_TEXT, &w.run.out, "DIR|FILE", "folder of the run; with --calibrate, the integer model", 0, 0},
         {"train", 't', CLI_TEXT, &w.run.train, "CORPUS", "corpus from ganz prepare, to learn from", 0, 0},
+        {"text", 0, CLI_TEXT, &w.text, "FILE", "text in the source language, to learn from: the model translates it", 0,
+         0},
         {"valid-source", 0, CLI_TEXT, &w.run.valid_source, "FILE", "text for validation", 0, 0},
         {"valid-target", 0, CLI_TEXT, &w.run.valid_target, "FILE", "its translation", 0, 0},
         {"calibrate", 0, CLI_TEXT, &w.how.source, "FILE", "text in the source language, to measure with", 0, 0},
@@ -379,7 +456,7 @@ int cli_run_quantize(int argc, char **argv)
     if (code < 0) code = check_settings(&w, &settings);
     if (code < 0) code = keep_within(&w);
     cli_join_words(argc, argv, w.command, sizeof w.command);
-    if (code < 0) code = w.run.train ? learn(&w) : calibrate(&w);
+    if (code < 0) code = w.text ? learn_from_text(&w) : w.run.train ? learn(&w) : calibrate(&w);
     cli_settings_close(&settings);
     cli_list_free(&teachers);
     return code;

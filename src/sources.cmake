@@ -55,14 +55,14 @@ set(GANZ_MODEL
   model/json.c model/model.c)
 set(GANZ_TRANSLATE
   translate/align.c translate/bench.c translate/cache.c translate/calibrate.c translate/decode.c
-  translate/documents.c translate/draw.c translate/forced.c translate/histogram.c
+  translate/documents.c translate/draw.c translate/fit.c translate/forced.c translate/histogram.c
   translate/inspect.c translate/origin.c translate/random_model.c translate/search.c translate/service.c translate/service_queue.c
   translate/service_worker.c translate/split.c translate/translator.c)
 set(GANZ_BULK
   bulk/join.c bulk/part.c bulk/proof.c)
 set(GANZ_TRAIN
   train/augment.c train/average.c train/batch.c train/bench.c train/chart.c train/checkpoint.c train/corpus_read.c
-  train/corpus_write.c train/folder.c train/history.c train/log.c train/operands.c train/optim.c train/budget.c train/phases.c
+  train/corpus_write.c train/folder.c train/history.c train/log.c train/operands.c train/optim.c train/own_text.c train/budget.c train/phases.c
   train/plan.c train/prepare.c train/recipe.c train/recipe_file.c train/report.c train/run.c train/seen.c
   train/shape.c train/stepper.c train/trainer.c train/trainer_open.c train/trainer_result.c train/tree.c train/tutor.c train/upload.c
   train/validate.c)

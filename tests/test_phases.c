@@ -249,7 +249,7 @@ static void without_learning(void **state)
         {"max8", GANZ_METHOD_MAX, 8, false, 0, 0.95, 23},      {"kl8", GANZ_METHOD_KL, 8, false, 0, 0.95, 23},
         {"kl8-dense", GANZ_METHOD_KL, 8, true, 0, 0.95, 17},   {"clip8", GANZ_METHOD_CLIP, 8, false, 4, 0.8, 23},
         {"clip8-2", GANZ_METHOD_CLIP, 8, false, 0.02, 0, 23},  {"dynamic8", GANZ_METHOD_DYNAMIC, 8, false, 0, 0.95, 17},
-        {"dynamic3", GANZ_METHOD_DYNAMIC, 3, false, 0, 0, 17},
+        {"dynamic3", GANZ_METHOD_DYNAMIC, 3, false, 0, 0, 17}, {"fit8", GANZ_METHOD_FIT, 8, false, 0, 0.95, 23},
     };
     double right[GANZ_COUNT(cases)];
     for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
@@ -261,7 +261,7 @@ static void without_learning(void **state)
         how.bits = cases[i].bits;
         how.dense = cases[i].dense;
         if (cases[i].clip > 0) how.clip = cases[i].clip;
-        if (how.method == GANZ_METHOD_MAX || how.method == GANZ_METHOD_KL) how.source = in_dir("unseen.src");
+        if (how.method != GANZ_METHOD_CLIP && how.method != GANZ_METHOD_DYNAMIC) how.source = in_dir("unseen.src");
         if (ganz_calibrate(in_dir("float/best.safetensors"), in_dir(cases[i].name), &how, &report, &err) != GANZ_OK)
             fail_msg("%s", err.message);
         assert_int_equal(23, report.products);

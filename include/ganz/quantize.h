@@ -16,20 +16,24 @@ extern "C" {
  * input becomes its largest code.
  * GANZ_METHOD_KL: likewise, but magnitudes are counted, and the largest code goes where clipping and rounding change
  * their distribution least (Kullback-Leibler divergence over 2,048 bins, as Bhandare et al. 2019).
- * GANZ_METHOD_CLIP: no text; everything, weights included, is clipped to one range (Junczys-Dowmunt et al. 2018).
- * GANZ_METHOD_DYNAMIC: no text; weights have a scale for each output, inputs one for each row as it comes, and only
- * dense products are integer (CTranslate2). The file is a float model that emulates them.
+ * GANZ_METHOD_FIT: likewise, but the text is run through twice: first for the largest magnitudes, then for what each of
+ * 18 ranges, from there down to a 50th, would take from the products, columns weighed by the weights that multiply
+ * them. The range that changes a product least is taken; what it changes on average goes into the biases, which stay
+ * float unless bias_bits says otherwise. GANZ_METHOD_CLIP: no text; everything, weights included, is clipped to one
+ * range (Junczys-Dowmunt et al. 2018). GANZ_METHOD_DYNAMIC: no text; weights have a scale for each output, inputs one
+ * for each row as it comes, and only dense products are integer (CTranslate2). The file is a float model that emulates
+ * them.
  *
  * Attention weights never exceed 1, so their scale is 1 / (2^bits - 1) in all of them. */
 typedef struct ganz_calibration {
-    long long method; /* GANZ_METHOD_MAX, _KL, _CLIP or _DYNAMIC */
+    long long method; /* GANZ_METHOD_MAX, _KL, _FIT, _CLIP or _DYNAMIC */
     int bits;         /* of all codes: 2 to 8 */
     int weight_bits, activation_bits, attention_bits,
         bias_bits;          /* of one kind; 0: as bits. bias_bits 32: they stay float */
     bool dense;             /* only products with weights become integer */
     bool per_row;           /* a scale for each output of a weight, instead of one for all */
-    long long weight_range; /* GANZ_WEIGHT_RANGE_*; AUTO: FIT below 8 bits, per_row below 5, with GANZ_METHOD_KL.
-                             * Neither with _CLIP nor _DYNAMIC */
+    long long weight_range; /* GANZ_WEIGHT_RANGE_*; AUTO: FIT below 8 bits, per_row below 5, with GANZ_METHOD_KL and
+                             * _FIT. Neither with _CLIP nor _DYNAMIC */
     bool float_lookup;      /* embeddings are looked up in a float table of their own */
     bool power_of_two; /* all scales are rounded up to powers of two; neither this nor float_lookup, attention_bits and
                         * bias_bits go with GANZ_METHOD_DYNAMIC, where dense and per_row are a matter of course */
@@ -68,6 +72,35 @@ GANZ_API ganz_status ganz_calibrate(const char *model, const char *out, const ga
  * (scales against those that would clip nothing). The folder must be there. */
 GANZ_API ganz_status ganz_quantize_report(const char *model, const char *text, int lines, const char *folder,
                                           ganz_error *err);
+
+/* ---- text of one language ---------------------------------------------------------------------- */
+
+enum { GANZ_OWN_TEXT_PATH = 1024 };
+
+/* A text in the source language alone, to learn from. */
+typedef struct ganz_own_text {
+    const char *model;     /* float model that translates it */
+    const char *text;      /* file, one sentence a line, plain or compressed; with a model of several target languages
+                            * each line begins with its label, >>deu<< */
+    const char *folder;    /* of the run; made when it is not there */
+    long long most_lines;  /* 0: all */
+    int threads;           /* 0: all cores; results are the same for any number */
+    const ganz_flag *stop; /* or NULL */
+    /* Called now and then with the lines that have translations. May be NULL. */
+    void (*progress)(void *context, long long lines);
+    void *context;
+} ganz_own_text;
+
+typedef struct ganz_own_text_files {
+    char corpus[GANZ_OWN_TEXT_PATH];                                         /* text.corpus */
+    char valid_source[GANZ_OWN_TEXT_PATH], valid_target[GANZ_OWN_TEXT_PATH]; /* valid.source, valid.target */
+    long long lines, held_out; /* of the text; of these, the last ones, which are valid.*: a 20th, at most 200 */
+} ganz_own_text_files;
+
+/* Has the model translate the text, greedily and on the CPU, and writes the files above into the folder. Translations
+ * are kept in translated.tsv as they come: a call that was stopped goes on from there, and one with the same model and
+ * text finds all done. */
+GANZ_API ganz_status ganz_own_text_prepare(const ganz_own_text *how, ganz_own_text_files *files, ganz_error *err);
 
 /* ---- widths within a budget --------------------------------------------------------------------- */
 

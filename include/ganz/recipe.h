@@ -18,7 +18,7 @@ enum { GANZ_RECIPE_POSITIONS_T2T, GANZ_RECIPE_POSITIONS_HALF };
 enum { GANZ_RECIPE_TABLES_ONE, GANZ_RECIPE_TABLES_SOURCE, GANZ_RECIPE_TABLES_OUTPUT, GANZ_RECIPE_TABLES_THREE };
 enum { GANZ_OPTIMIZER_ADAFACTOR, GANZ_OPTIMIZER_ADAM };
 enum { GANZ_BATCH_PACKED, GANZ_BATCH_SENTENCES };
-enum { GANZ_METHOD_LEARNED, GANZ_METHOD_MAX, GANZ_METHOD_KL, GANZ_METHOD_CLIP, GANZ_METHOD_DYNAMIC };
+enum { GANZ_METHOD_LEARNED, GANZ_METHOD_MAX, GANZ_METHOD_KL, GANZ_METHOD_CLIP, GANZ_METHOD_DYNAMIC, GANZ_METHOD_FIT };
 enum { GANZ_PRODUCTS_ALL, GANZ_PRODUCTS_DENSE };
 enum { GANZ_WEIGHT_RANGE_AUTO, GANZ_WEIGHT_RANGE_MAX, GANZ_WEIGHT_RANGE_FIT };
 enum { GANZ_LEARN_FROM_AUTO, GANZ_LEARN_FROM_CORPUS, GANZ_LEARN_FROM_MODEL };
@@ -123,7 +123,7 @@ GANZ_API ganz_status ganz_recipe_set(ganz_recipe *recipe, const char *name, cons
 GANZ_API void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *setting, char text[GANZ_VALUE_BYTES]);
 
 /* Reads a file of "name: value" lines (YAML) over what is in *recipe. A bare word (no "/", no ".") names one of the
- * recipes that are built in: base, base-quick, big, big-quick, paper, paper-base, paper-big, small, tiny. */
+ * recipes that are built in: base, base-quick, big, big-quick, paper, paper-base, paper-big, small, text, tiny. */
 GANZ_API ganz_status ganz_recipe_read(ganz_recipe *recipe, const char *path, ganz_error *err);
 /* The same from memory; `name` is for messages. */
 GANZ_API ganz_status ganz_recipe_parse(ganz_recipe *recipe, const char *text, size_t bytes, const char *name,

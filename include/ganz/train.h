@@ -33,13 +33,14 @@ typedef struct ganz_train_options {
     int teacher_count;
     bool quantize;         /* the recipe's phases of quantization instead of training */
     const char *scales_of; /* quantize: integer model whose scales are learned on, instead of those of the
-                            * largest values; or NULL */
+                            * largest values, and its float biases; or NULL */
     bool compare; /* quantize, learned method, with validation: calibrates the model too, and if that does better on the
                    * validation text, keeps it as best.safetensors and the learned one as learned.safetensors */
-    const char *valid_source, *valid_target;       /* text, both or neither */
-    const char *out;                               /* folder of the run; made when it is not there */
-    const char *device;                            /* "cpu", "cuda" or "cuda:N" */
-    const char *command;                           /* noted in the model, or NULL */
+    const char *rival;                       /* compare: this integer model, instead of calibrating one; or NULL */
+    const char *valid_source, *valid_target; /* text, both or neither */
+    const char *out;                         /* folder of the run; made when it is not there */
+    const char *device;                      /* "cpu", "cuda" or "cuda:N" */
+    const char *command;                     /* noted in the model, or NULL */
     const char *source_language, *target_language; /* noted in the model, or NULL */
     int threads;                                   /* of the CPU, 0: all cores; results are the same for any number */
     bool resume;                                   /* goes on from the folder's last checkpoint, if there is one */

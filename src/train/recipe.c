@@ -111,7 +111,7 @@ static const ganz_setting table[] = {
     INT(beam, "beam", 1, 64, "4", BOTH, "validation: width of the beam"),
     REAL(alpha, "alpha", 0, 10, "0.6", BOTH, "validation: length penalty"),
 
-    CHOICE(method, "method", "learned|max|kl|clip|dynamic", "learned", true, QUANTIZE, "how steps are found"),
+    CHOICE(method, "method", "learned|max|kl|clip|dynamic|fit", "learned", true, QUANTIZE, "how steps are found"),
     SHAPE(bits, "bits", 2, 8, "8", QUANTIZE, "width of all codes"),
     SHAPE(weight_bits, "weight-bits", 0, 8, "0", QUANTIZE, "of weights; 0: as bits"),
     SHAPE(activation_bits, "activation-bits", 0, 8, "0", QUANTIZE, "of inputs, queries, keys and values; 0: as bits"),
@@ -404,8 +404,9 @@ ganz_status ganz_recipe_check(const ganz_recipe *r, ganz_error *err)
                          r->save_every, r->steps);
     if (r->weight_range != GANZ_WEIGHT_RANGE_AUTO &&
         (r->method == GANZ_METHOD_CLIP || r->method == GANZ_METHOD_DYNAMIC))
-        return ganz_fail(err, GANZ_EINVAL,
-                         "weight-range goes with the methods learned, max and kl: clip and dynamic have their own");
+        return ganz_fail(
+            err, GANZ_EINVAL,
+            "weight-range goes with the methods learned, max, kl and fit: clip and dynamic have their own");
     if (r->batch == GANZ_BATCH_PACKED && r->micro_tokens > 0 && r->micro_tokens < r->slots)
         return ganz_fail(err, GANZ_EINVAL, "micro-tokens %lld holds not one row of %lld slots", r->micro_tokens,
                          r->slots);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "ganz/quantize.h"
 #include "train/checkpoint.h"
 #include "base/surroundings.h"
@@ -359,6 +360,19 @@ static ganz_status calibrate(const run *r, ganz_error *err)
     return ganz_calibrate(r->options->model, r->files.calibrated, &how, &report, err);
 }
 
+static ganz_status copy_file(const char *from, const char *to, ganz_error *err)
+{
+    ganz_contents file;
+    ganz_output *out = NULL;
+    GANZ_TRY(ganz_contents_read(&file, from, err));
+    ganz_status status = ganz_output_open(&out, to, err);
+    if (status == GANZ_OK) status = ganz_output_write(out, file.data, file.bytes, err);
+    if (status == GANZ_OK) status = ganz_output_finish(&out, err);
+    ganz_output_abandon(&out);
+    ganz_contents_free(&file);
+    return status;
+}
+
 static ganz_status rename_file(const char *from, const char *to, ganz_error *err)
 {
     return rename(from, to) == 0 ? GANZ_OK : ganz_fail_errno(err, "rename", from);
@@ -371,7 +385,7 @@ static ganz_status compare_with_calibration(run *r, ganz_error *err)
     char note[160];
     if (!compares(r)) return GANZ_OK;
     tell(r, "calibrating, to compare");
-    GANZ_TRY(calibrate(r, err));
+    GANZ_TRY(r->options->rival ? copy_file(r->options->rival, f->calibrated, err) : calibrate(r, err));
     ganz_status status = ganz_trainer_check_frozen(r->t, f->calibrated, &r->rival, err);
     r->calibrated = status == GANZ_OK && r->rival.bleu > r->frozen.bleu;
     if (!r->calibrated) unlink(f->calibrated);

@@ -55,3 +55,15 @@ void ganz_recipe_note_config(ganz_recipe *r, const ganz_config *config)
     r->start_vector = c.start_vector;
     r->target_space = !c.no_target_space;
 }
+
+/* A trillionth of a word with the logit 0, and not far from where biases lie: those who look at the size of the whole
+ * vector, as Adafactor does, hardly see it. */
+void ganz_soften_bans(const ganz_net *net, real *block)
+{
+    static const real banned = -30;
+    const int number = net->logits->bias;
+    if (number < 0) return;
+    const ganz_param *const p = &net->params.list[number];
+    for (size_t i = 0; i < ganz_param_count(p); i++)
+        if (block[p->offset + i] < banned) block[p->offset + i] = banned;
+}

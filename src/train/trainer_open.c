@@ -72,6 +72,59 @@ double ganz_trainer_average_decay(const ganz_trainer *t)
     return t->options.quantize ? t->recipe.phase_average : t->recipe.average_decay;
 }
 
+/* Ranges of an integer model's inputs: scale times largest code. */
+static void take_ranges(real *ranges, ganz_model *m)
+{
+    for (int i = 0; i < m->net.sites; i++) {
+        const ganz_site *const site = &m->net.site[i];
+        ranges[site->input.place] =
+            m->weights.input_scale[site->input.place] * (real)ganz_code_max(site->rule.input_bits, true);
+    }
+    for (int i = 0; i < m->net.pairs; i++) {
+        const ganz_pair *const pair = &m->net.pair[i];
+        const int places[] = {pair->q.place, pair->k.place, pair->v.place};
+        for (int j = 0; j < 3; j++)
+            ranges[places[j]] = m->weights.input_scale[places[j]] * (real)ganz_code_max(pair->rule.input_bits, true);
+    }
+}
+
+/* Its biases too, where they are no codes: they may hold what its rounding takes away on average. */
+static void take_biases(const ganz_trainer *t, const ganz_model *m)
+{
+    for (int i = 0; i < m->net.sites; i++) {
+        const ganz_site *const site = &m->net.site[i];
+        if (site->bias < 0 || !site->rule.integer || ganz_site_codes_bias(site) || !t->net.site[i].rule.integer)
+            continue;
+        if (site == m->net.logits) continue; /* its bans are softer here, and its inputs the best of all */
+        t->be->upload(t->be, t->weights.master + t->net.params.list[t->net.site[i].bias].offset,
+                      m->weights.value[site->bias], (size_t)site->out * sizeof(real));
+    }
+}
+
+static ganz_status open_ranges(ganz_trainer *t, ganz_error *err)
+{
+    const char *const path = t->options.scales_of;
+    const size_t scales = (size_t)t->net.scales;
+    ganz_status status = GANZ_OK;
+    ganz_model *m;
+    if (!(t->phases >> GANZ_PHASE_RANGES & 1u))
+        return ganz_fail(err, GANZ_EINVAL, "only the learned method begins with the steps of another model");
+    GANZ_TRY(ganz_model_open(&m, path, err));
+    if (!m->info.integer) status = ganz_fail(err, GANZ_EINVAL, "%s is no integer model: it has no steps", path);
+    else if (!ganz_config_same(&m->info.config, &t->info.config))
+        status = ganz_fail(err, GANZ_EINVAL, "%s has another shape than %s", path, t->options.model);
+    else if (m->info.scheme.float_attention && t->recipe.products == GANZ_PRODUCTS_ALL)
+        status = ganz_fail(err, GANZ_EINVAL, "%s has no steps for attention", path);
+    else if (!(t->ranges = ganz_alloc(scales, sizeof *t->ranges)))
+        status = ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu ranges", scales);
+    else {
+        take_ranges(t->ranges, m);
+        take_biases(t, m);
+    }
+    ganz_model_close(&m);
+    return status;
+}
+
 static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
 {
     const size_t count = t->net.params.block;
@@ -80,11 +133,13 @@ static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
     if (!block) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu parameters", count);
     ganz_params_init(&t->net.params, (uint64_t)t->recipe.seed, block);
     const ganz_status status = t->start ? ganz_model_read_params(t->start, &t->net, block, err) : GANZ_OK;
+    ganz_soften_bans(&t->net, block);
     t->be->upload(t->be, t->weights.master, block, count * sizeof *block);
     ganz_free(block);
     GANZ_TRY(status);
     if (t->options.quantize && t->recipe.method == GANZ_METHOD_LEARNED)
         GANZ_TRY(ganz_weights_trim(&t->weights, &t->net, err));
+    if (t->options.scales_of) GANZ_TRY(open_ranges(t, err));
     if (ganz_trainer_average_decay(t) > 0) {
         void *average;
         GANZ_TRY(t->be->alloc(t->be, &average, count * sizeof(real), err));
@@ -202,43 +257,6 @@ static ganz_status open_valid(ganz_trainer *t, ganz_error *err)
     return ganz_decoder_open(&t->decoder, t->be, &t->net, &t->weights, &o, err);
 }
 
-/* Ranges of an integer model's inputs: scale times largest code. */
-static void take_ranges(real *ranges, ganz_model *m)
-{
-    for (int i = 0; i < m->net.sites; i++) {
-        const ganz_site *const site = &m->net.site[i];
-        ranges[site->input.place] =
-            m->weights.input_scale[site->input.place] * (real)ganz_code_max(site->rule.input_bits, true);
-    }
-    for (int i = 0; i < m->net.pairs; i++) {
-        const ganz_pair *const pair = &m->net.pair[i];
-        const int places[] = {pair->q.place, pair->k.place, pair->v.place};
-        for (int j = 0; j < 3; j++)
-            ranges[places[j]] = m->weights.input_scale[places[j]] * (real)ganz_code_max(pair->rule.input_bits, true);
-    }
-}
-
-static ganz_status open_ranges(ganz_trainer *t, ganz_error *err)
-{
-    const char *const path = t->options.scales_of;
-    const size_t scales = (size_t)t->net.scales;
-    ganz_status status = GANZ_OK;
-    ganz_model *m;
-    if (!(t->phases >> GANZ_PHASE_RANGES & 1u))
-        return ganz_fail(err, GANZ_EINVAL, "only the learned method begins with the steps of another model");
-    GANZ_TRY(ganz_model_open(&m, path, err));
-    if (!m->info.integer) status = ganz_fail(err, GANZ_EINVAL, "%s is no integer model: it has no steps", path);
-    else if (!ganz_config_same(&m->info.config, &t->info.config))
-        status = ganz_fail(err, GANZ_EINVAL, "%s has another shape than %s", path, t->options.model);
-    else if (m->info.scheme.float_attention && t->recipe.products == GANZ_PRODUCTS_ALL)
-        status = ganz_fail(err, GANZ_EINVAL, "%s has no steps for attention", path);
-    else if (!(t->ranges = ganz_alloc(scales, sizeof *t->ranges)))
-        status = ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu ranges", scales);
-    else take_ranges(t->ranges, m);
-    ganz_model_close(&m);
-    return status;
-}
-
 static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
 {
     const ganz_train_options *const o = &t->options;
@@ -254,7 +272,6 @@ static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
     GANZ_TRY(ganz_corpus_open(&t->corpus, o->train, err));
     if (t->vocab) GANZ_TRY(ganz_corpus_fits(t->corpus, t->vocab, err));
     GANZ_TRY(open_net(t, err));
-    if (o->scales_of) GANZ_TRY(open_ranges(t, err));
     GANZ_TRY(open_device(t, err));
     GANZ_TRY(open_weights(t, err));
     GANZ_TRY(open_tutors(t, err));

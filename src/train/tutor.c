@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "model/model.h"
+#include "train/shape.h"
 
 static ganz_status read_params(ganz_tutor *tutor, const ganz_container *file, ganz_error *err)
 {
@@ -12,6 +13,7 @@ static ganz_status read_params(ganz_tutor *tutor, const ganz_container *file, ga
     if (!block) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu parameters", count);
     const ganz_status status = ganz_model_read_params(file, &tutor->net, block, err);
     tutor->sum = ganz_checksum(block, count * sizeof *block);
+    ganz_soften_bans(&tutor->net, block);
     be->upload(be, tutor->weights.master, block, count * sizeof *block);
     ganz_free(block);
     return status == GANZ_OK ? ganz_weights_refresh(&tutor->weights, &tutor->net, err) : status;

@@ -1,4 +1,5 @@
-/* Quantization without learning: by measured ranges, by counted magnitudes, by one range, row by row. */
+/* Quantization without learning: by measured ranges, by counted magnitudes, by errors of products, by one
+ * range, row by row. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "model/model.h"
 #include "text/vocab.h"
 #include "translate/decode.h"
+#include "translate/fit.h"
 #include "translate/histogram.h"
 
 enum { BATCH_LINES = 128, BATCH_TOKENS = 2048, LONGEST = 256 };
@@ -24,6 +26,7 @@ typedef struct calibrator {
     ganz_lines *source, *target;
     ganz_instrument counter;
     ganz_histogram *counts; /* (scales) for KL, else NULL */
+    ganz_fit *fit;          /* of GANZ_METHOD_FIT, else NULL */
     int longest;
     ganz_ids ids; /* of a batch */
     size_t source_at[BATCH_LINES], target_at[BATCH_LINES];
@@ -38,19 +41,21 @@ void ganz_calibration_defaults(ganz_calibration *how)
 
 static bool needs_text(const ganz_calibration *how)
 {
-    return how->method == GANZ_METHOD_MAX || how->method == GANZ_METHOD_KL;
+    return how->method == GANZ_METHOD_MAX || how->method == GANZ_METHOD_KL || how->method == GANZ_METHOD_FIT;
 }
 
-/* With the range of weights that goes with the method: KL alone makes one of its own. Without exceptions. */
+/* With the range of weights that goes with the method: KL and FIT make one of their own; and FIT puts into biases what
+ * is finer than codes. Without exceptions. */
 static ganz_scheme plain_scheme(const ganz_calibration *how)
 {
-    const int bits = how->bits;
-    const bool largest = how->weight_range == GANZ_WEIGHT_RANGE_AUTO && how->method != GANZ_METHOD_KL;
+    const int bits = how->bits, biases = how->method == GANZ_METHOD_FIT ? GANZ_BITS_FLOAT : bits;
+    const bool largest =
+        how->weight_range == GANZ_WEIGHT_RANGE_AUTO && how->method != GANZ_METHOD_KL && how->method != GANZ_METHOD_FIT;
     return (ganz_scheme){.rule = {.integer = true,
                                   .weight_bits = how->weight_bits ? how->weight_bits : bits,
                                   .input_bits = how->activation_bits ? how->activation_bits : bits,
                                   .attention_bits = how->attention_bits ? how->attention_bits : bits,
-                                  .bias_bits = how->bias_bits ? how->bias_bits : bits,
+                                  .bias_bits = how->bias_bits ? how->bias_bits : biases,
                                   .per_row = how->per_row,
                                   .power_of_two = how->power_of_two,
                                   .weight_range = largest ? GANZ_WEIGHT_RANGE_MAX : (int)how->weight_range},
@@ -69,7 +74,7 @@ static ganz_status make_scheme(const ganz_calibration *how, ganz_scheme *scheme,
 
 static ganz_status check(const ganz_calibration *how, ganz_error *err)
 {
-    if (how->method < GANZ_METHOD_MAX || how->method > GANZ_METHOD_DYNAMIC)
+    if (how->method < GANZ_METHOD_MAX || how->method > GANZ_METHOD_FIT)
         return ganz_fail(err, GANZ_EINVAL, "there is no such method without learning");
     if (how->method == GANZ_METHOD_CLIP && !(how->clip > 0 && how->clip <= 1e6))
         return ganz_fail(err, GANZ_EINVAL, "a range to clip to is positive, not %g", how->clip);
@@ -204,6 +209,23 @@ static void choose_thresholds(calibrator *c)
     }
 }
 
+/* The text once more, now that it is known how far each input reaches. */
+static ganz_status fit_ranges(calibrator *c, ganz_error *err)
+{
+    const ganz_calibration *const how = c->how;
+    ganz_weights *const w = &c->model->weights;
+    ganz_lines_close(&c->source);
+    ganz_lines_close(&c->target);
+    GANZ_TRY(ganz_lines_open(&c->source, how->source, err));
+    if (how->target) GANZ_TRY(ganz_lines_open(&c->target, how->target, err));
+    GANZ_TRY(ganz_fit_open(&c->fit, &c->model->net, w->largest, err));
+    c->counter = ganz_fit_instrument(c->fit);
+    GANZ_TRY(ganz_decoder_set_instrument(c->decoder, &c->counter, err));
+    c->report->lines = c->report->left_out = 0;
+    GANZ_TRY(measure(c, err));
+    return ganz_fit_ranges(c->fit, w, w->largest, err);
+}
+
 static ganz_status clip_everything(calibrator *c, ganz_error *err)
 {
     for (int i = 0; i < c->model->net.scales; i++) c->model->weights.largest[i] = (real)c->how->clip;
@@ -268,6 +290,7 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
 static void close_all(calibrator *c)
 {
     ganz_decoder_close(&c->decoder);
+    ganz_fit_close(&c->fit);
     if (c->be) c->be->close(c->be);
     ganz_lines_close(&c->source);
     ganz_lines_close(&c->target);
@@ -294,6 +317,10 @@ static ganz_status save(const calibrator *c, const char *out, ganz_error *err)
     ganz_net_set_scheme(&m->net, &c->scheme);
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
     GANZ_TRY(ganz_weights_refresh(&m->weights, &m->net, err));
+    if (c->fit) {
+        GANZ_TRY(ganz_fit_biases(c->fit, &m->weights, err));
+        GANZ_TRY(ganz_weights_refresh(&m->weights, &m->net, err));
+    }
     for (int i = 0; i < m->net.products; i++) {
         const ganz_scale *scales[2];
         if (!ganz_product_rule(&m->net.product[i])->integer) continue;
@@ -308,6 +335,7 @@ static ganz_status run(calibrator *c, const char *out, ganz_error *err)
     if (c->how->method == GANZ_METHOD_DYNAMIC) return save_dynamic(c, out, err);
     if (needs_text(c->how)) GANZ_TRY(measure(c, err));
     if (c->how->method == GANZ_METHOD_KL) choose_thresholds(c);
+    if (c->how->method == GANZ_METHOD_FIT) GANZ_TRY(fit_ranges(c, err));
     if (c->how->method == GANZ_METHOD_CLIP) GANZ_TRY(clip_everything(c, err));
     return save(c, out, err);
 }
