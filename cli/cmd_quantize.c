@@ -330,8 +330,8 @@ static int make_recipe(words *w, cli_settings *settings)
         return cli_fail(about, &err);
     if (!found && w->run.model && ganz_model_recipe(w->run.model, r, &found, &err) != GANZ_OK)
         return cli_fail(about, &err);
-    const char *const recipe = w->recipe ? w->recipe : w->text ? "text" : NULL;
-    if (recipe && !found && ganz_recipe_read(r, recipe, &err) != GANZ_OK) return cli_fail(about, &err);
+    const char *const recipe = w->recipe ? w->recipe : w->text && !found ? "text" : NULL;
+    if (recipe && ganz_recipe_read(r, recipe, &err) != GANZ_OK) return cli_fail(about, &err);
     r->average_last = r->patience = 0; /* of training, which a recipe or the model's file may name */
     if (w->run.teacher_count > 0) r->learn_from = GANZ_LEARN_FROM_MODEL;
     int code = take_products(settings, r);

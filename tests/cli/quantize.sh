@@ -194,7 +194,7 @@ equal "ranges of weights, each row for itself" "$rows" "$(scores --method kl --b
 [ "$rows" != "$(scores --method kl --bits 4 --per-row --weight-range max)" ] || fail "ranges of rows that fit change nothing"
 equal "ranges of rows of 6 bits" "$(scores --method kl --bits 6 --per-row)" \
   "$(scores --method kl --bits 6 --per-row --weight-range max)"
-refuses 2 'weight-range goes with the methods learned, max and kl' $GANZ quantize --model float/best.safetensors \
+refuses 2 'weight-range goes with the methods learned, max, kl and fit' $GANZ quantize --model float/best.safetensors \
   --method clip --weight-range fit --out no
 refuses 2 '--per-row takes no value' $GANZ quantize --per-row=true
 no_text() { refuses 2 "$1" $GANZ quantize --model float/best.safetensors --out no "${@:2}"; }
