@@ -25,7 +25,7 @@ const cli_command cli_about_bench_translate = {
 /* clang-format on */
 
 typedef struct options {
-    const char *model, *random, *lengths;
+    const char *model, *random, *lengths, *device, *precision;
     long long vocab_size, bits, threads, beam, force, batch, sentences;
     bool single, json;
 } options;
@@ -156,7 +156,9 @@ static int measure(const options *o, const char *model)
                                    .beam = (int)o->beam,
                                    .force_length = (int)o->force,
                                    .batch_tokens = (int)o->batch,
-                                   .single = o->single};
+                                   .single = o->single,
+                                   .device = o->device,
+                                   .precision = o->precision};
     ganz_translation_report report;
     ganz_error err;
     int *lengths = NULL;
@@ -190,7 +192,8 @@ static int run(const options *o)
     return code;
 }
 
-static const options standard = {.vocab_size = 32000, .bits = 8, .threads = 1, .beam = 4, .sentences = 200};
+static const options standard = {
+    .vocab_size = 32000, .bits = 8, .threads = 1, .beam = 4, .sentences = 200, .device = "cpu", .precision = "auto"};
 
 static int check(const options *o, const cli_list *rest)
 {
@@ -222,6 +225,8 @@ int cli_run_bench_translate(int argc, char **argv)
         {"lengths", 0, CLI_TEXT, &o.lengths, "FILE", "source lengths", 0, 0},
         {"sentences", 'n', CLI_INT, &o.sentences, "N", "sentences, without --lengths", 1, 1000000},
         {"single", 0, CLI_FLAG, &o.single, NULL, "one sentence at a time", 0, 0},
+        {"device", 'd', CLI_TEXT, &o.device, "cpu|cuda[:N]", "where to compute", 0, 0},
+        {"precision", 0, CLI_CHOICE, &o.precision, "auto|fp32|tf32|bf16", "of products of float models", 0, 0},
         {"json", 0, CLI_FLAG, &o.json, NULL, "the report as JSON", 0, 0},
         {0},
     };

@@ -44,6 +44,8 @@ set(GANZ_BACKEND_CUDA
   backend/cuda_attention.cu backend/cuda_attention_plain.cu backend/cuda_attention_tensor.cu
   backend/cuda_attention_tensor_grad.cu backend/cuda_backend.cu backend/cuda_finish.cu backend/cuda_linear.cu
   backend/cuda_loss.cu backend/cuda_optim.cu backend/cuda_quantize.cu backend/cuda_rows.cu)
+set(GANZ_BACKEND_CUDA_EXACT # the CPU's bits: compiled without contraction
+  backend/cuda_codes.cu backend/cuda_codes_attention.cu backend/cuda_codes_linear.cu backend/cuda_topk.cu)
 set(GANZ_BACKEND_NO_CUDA # stands in for it
   backend/cuda_none.c)
 set(GANZ_NN
@@ -51,7 +53,7 @@ set(GANZ_NN
   nn/op_linear.c nn/op_recurrence.c nn/op_rows.c nn/op_site.c nn/pack_weights.c nn/param.c nn/scheme.c nn/tape.c nn/timing.c nn/trim.c
   nn/weights.c)
 set(GANZ_MODEL
-  model/config_file.c model/container_read.c model/container_write.c model/integer_file.c
+  model/config_file.c model/copies.c model/container_read.c model/container_write.c model/integer_file.c
   model/json.c model/model.c)
 set(GANZ_TRANSLATE
   translate/align.c translate/bench.c translate/cache.c translate/calibrate.c translate/decode.c

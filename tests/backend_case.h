@@ -85,5 +85,6 @@ void rows_cases(void);
 void product_cases(void);
 void attention_cases(void);
 void parameter_cases(void);
+void code_cases(void);
 
 #endif

@@ -407,7 +407,7 @@ static void candidates(void **state)
     real logits[2][6] = {{1, 3, 2, 3, -1, 3}, {-5, -5, -5, -5, -5, -4}};
     float value[6], lse[2];
     int32_t index[6];
-    const ganz_topk_call c = {matrix(logits, 2, 6), 3, value, index, lse};
+    const ganz_topk_call c = {matrix(logits, 2, 6), 3, value, index, lse, 0};
     be->topk(be, &c);
     const int32_t want[6] = {1, 3, 5, 5, 0, 1};
     for (int i = 0; i < 6; i++) assert_int_equal(index[i], want[i]);

@@ -67,13 +67,20 @@ isa_flags() {
   esac
 }
 
+# Integer translation has the CPU's bits: nothing is contracted there.
+exact_flags() {
+  case $1 in
+    *cuda_codes*.cu | *cuda_topk.cu) echo --fmad=false ;;
+  esac
+}
+
 build() {
   local failed=0 jobs=() file object
   find_blas || return 1
   rm -f "$dir"/cuda_*.o
   for file in src/backend/cuda_*.cu; do
     object=$dir/$(basename "$file" .cu).o
-    "$nvcc" -std=c++17 -O3 -gencode "arch=compute_$arch,code=sm_$arch" -lineinfo -Xcompiler \
+    "$nvcc" -std=c++17 -O3 $(exact_flags "$file") -gencode "arch=compute_$arch,code=sm_$arch" -lineinfo -Xcompiler \
       -Wall,-Wextra,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics \
       -Iinclude -Isrc -c "$file" -o "$object" 2>"$object.log" &
     jobs+=($!)

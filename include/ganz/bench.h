@@ -16,10 +16,11 @@ GANZ_API ganz_status ganz_random_model(const char *path, const char *shape, int 
 typedef struct ganz_translation_bench {
     int threads; /* a translator each; with `single`, one translator that has them all */
     int beam;
-    int force_length;   /* every sentence takes exactly so many steps; 0: what the model wants */
-    int batch_tokens;   /* as in ganz_translator_options; 0: what suits the beam */
-    bool single;        /* one sentence at a time */
-    const int *lengths; /* (count) source tokens without end mark; the tokens are random */
+    int force_length;               /* every sentence takes exactly so many steps; 0: what the model wants */
+    int batch_tokens;               /* as in ganz_translator_options; 0: what suits the device */
+    bool single;                    /* one sentence at a time */
+    const char *device, *precision; /* as in ganz_translator_options */
+    const int *lengths;             /* (count) source tokens without end mark; the tokens are random */
     int count;
 } ganz_translation_bench;
 

@@ -104,9 +104,10 @@ typedef struct ganz_translator_options {
     bool alignment; /* say which words come from which, see ganz_link; costs about one more pass for each result, on the
                        CPU always */
     bool token_scores; /* say how sure the model is of each token, see ganz_token_score; costs as much, once for both */
-    /* "cpu", "cuda" or "cuda:N" (NULL: cpu). A GPU takes float models only and likes larger batches (16384); its
-     * translator holds a copy of the weights there, and with N above 0 belongs to the thread that opened it. Different
-     * devices and precisions round differently, so that a few translations differ. */
+    /* "cpu", "cuda" or "cuda:N" (NULL: cpu). A GPU likes larger batches (16384); all translators of a model there share
+     * one copy of its weights, and with N above 0 a translator belongs to the thread that opened it. Integer models
+     * give the CPU's bytes there, if all of their products are integer; float models round differently by device and
+     * precision, so that a few translations differ. */
     const char *device;
     const char *precision; /* of products: "bf16", "tf32" or "fp32", of which a CPU has the last; "auto", NULL: bf16 on
                               a GPU, else fp32 */

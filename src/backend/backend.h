@@ -277,12 +277,14 @@ typedef struct ganz_recur_call {
 
 /* Candidates of one beam step: of each row the `k` largest logits, and its log-sum-exp. Logits of -infinity (banned
  * words) add nothing to the sum and come last. */
+#define GANZ_NEVER (-1e30f)
 typedef struct ganz_topk_call {
     ganz_matrix logits; /* (rows, vocab) */
     int k;
     float *value;     /* (rows, k) falling; ties to the lower index */
     int32_t *index;   /* (rows, k) */
     float *logsumexp; /* (rows) */
+    int banned;       /* one more than the index whose logits count as GANZ_NEVER, and may be overwritten; 0: none */
 } ganz_topk_call;
 
 /* Weights (out, in) for integer products; input codes will be in [low, p], low -p or 0. */
@@ -345,7 +347,9 @@ struct ganz_backend {
     size_t (*pack_bytes)(const ganz_backend *be, int out, int in, bool nibbles); /* 0: too large */
     /* Weights into a block of pack_bytes, aligned to GANZ_ALIGN. Which other backends read it:
      * ganz_cpu_backend_follow. */
-    const ganz_packed *(*pack)(const ganz_backend *be, void *block, const ganz_pack_call *c);
+    const ganz_packed *(*pack)(ganz_backend *be, void *block, const ganz_pack_call *c);
+    /* Codes (in) of an output of packed weights, in ordinary memory. NULL where those are elsewhere. */
+    void (*unpack)(const ganz_backend *be, const ganz_packed *packed, int row, int8_t *codes);
     void (*embed_codes)(ganz_backend *be, const ganz_embed_call *c);
     void (*norm_codes)(ganz_backend *be, const ganz_norm_call *c);
     void (*linear_codes)(ganz_backend *be, const ganz_linear_call *c);

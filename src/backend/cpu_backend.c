@@ -159,6 +159,7 @@ static const ganz_backend cpu_table = {
     .topk = ganz_cpu_topk,
     .pack_bytes = ganz_cpu_pack_bytes,
     .pack = ganz_cpu_pack,
+    .unpack = ganz_cpu_unpack,
     .embed_codes = ganz_cpu_embed_codes,
     .norm_codes = ganz_cpu_norm_codes,
     .linear_codes = ganz_cpu_linear_codes,

@@ -58,7 +58,8 @@ void ganz_cpu_attention(ganz_backend *be, const ganz_attention_call *c);
 void ganz_cpu_attention_grad(ganz_backend *be, const ganz_attention_call *c);
 /* cpu_codes.c, cpu_codes_attention.c */
 size_t ganz_cpu_pack_bytes(const ganz_backend *be, int out, int in, bool nibbles);
-const ganz_packed *ganz_cpu_pack(const ganz_backend *be, void *block, const ganz_pack_call *c);
+const ganz_packed *ganz_cpu_pack(ganz_backend *be, void *block, const ganz_pack_call *c);
+void ganz_cpu_unpack(const ganz_backend *be, const ganz_packed *packed, int row, int8_t *codes);
 void ganz_cpu_embed_codes(ganz_backend *be, const ganz_embed_call *c);
 void ganz_cpu_norm_codes(ganz_backend *be, const ganz_norm_call *c);
 void ganz_cpu_linear_codes(ganz_backend *be, const ganz_linear_call *c);

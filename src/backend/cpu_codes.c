@@ -17,13 +17,18 @@ size_t ganz_cpu_pack_bytes(const ganz_backend *be, int out, int in, bool nibbles
     return bytes ? bytes + ganz_round_up(sizeof(ganz_packed), GANZ_ALIGN) : 0;
 }
 
-const ganz_packed *ganz_cpu_pack(const ganz_backend *be, void *block, const ganz_pack_call *c)
+const ganz_packed *ganz_cpu_pack(ganz_backend *be, void *block, const ganz_pack_call *c)
 {
     const ganz_unpacked from = {c->codes, c->out, c->in, c->low, c->p, c->nibbles};
     ganz_packed *const packed = block;
     char *const rest = (char *)block + ganz_round_up(sizeof *packed, GANZ_ALIGN);
     ganz_pack(&((const ganz_cpu *)be)->kernel, packed, rest, &from);
     return packed;
+}
+
+void ganz_cpu_unpack(const ganz_backend *be, const ganz_packed *packed, int row, int8_t *codes)
+{
+    ganz_unpack_row(&((const ganz_cpu *)be)->kernel, packed, row, codes);
 }
 
 /* ---- rows --------------------------------------------------------------------------------------- */

@@ -13,9 +13,10 @@ static void topk_rows(void *context, int64_t begin, int64_t end, int worker)
     const ganz_topk_call *const c = job->c;
     (void)worker;
     for (int row = (int)begin; row < (int)end; row++) {
-        const float *const x = real_row(&c->logits, row);
+        float *const x = real_row(&c->logits, row);
         const size_t at = (size_t)row * (size_t)c->k;
         float max, sum;
+        if (c->banned > 0) x[c->banned - 1] = GANZ_NEVER;
         job->rows->top_k(x, c->logits.cols, c->k, c->value + at, c->index + at);
         job->rows->exp_sum(x, c->logits.cols, &max, &sum);
         c->logsumexp[row] = max + ganz_exact_log(sum);

@@ -1,6 +1,7 @@
 # The CUDA backend, or the file that stands in for it.
 if(GANZ_HAVE_CUDA)
-  set(GANZ_CUDA_FILES ${GANZ_BACKEND_CUDA})
+  set(GANZ_CUDA_FILES ${GANZ_BACKEND_CUDA} ${GANZ_BACKEND_CUDA_EXACT})
+  set_source_files_properties(${GANZ_BACKEND_CUDA_EXACT} PROPERTIES COMPILE_OPTIONS "--fmad=false")
   set(CMAKE_CUDA_STANDARD 17)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   set(CMAKE_CUDA_VISIBILITY_PRESET hidden)

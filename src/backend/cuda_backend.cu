@@ -232,6 +232,12 @@ static void fill_table(ganz_backend *t, ganz_precision precision)
     t->average = ganz_cuda_average;
     t->add = ganz_cuda_add;
     t->add_rows = ganz_cuda_add_rows;
+    t->pack_bytes = ganz_cuda_pack_bytes;
+    t->pack = ganz_cuda_pack;
+    t->embed_codes = ganz_cuda_embed_codes;
+    t->norm_codes = ganz_cuda_norm_codes;
+    t->linear_codes = ganz_cuda_linear_codes;
+    t->attention_codes = ganz_cuda_attention_codes;
 }
 
 /* Everything a step needs is taken here, so that no step allocates. */

@@ -138,6 +138,12 @@ void ganz_cuda_refresh(ganz_backend *be, const ganz_refresh_item *items, int cou
 void ganz_cuda_adafactor(ganz_backend *be, const ganz_update_call *call);
 void ganz_cuda_adam(ganz_backend *be, const ganz_update_call *call);
 void ganz_cuda_topk(ganz_backend *be, const ganz_topk_call *call);
+size_t ganz_cuda_pack_bytes(const ganz_backend *be, int out, int in, bool nibbles);
+const ganz_packed *ganz_cuda_pack(ganz_backend *be, void *block, const ganz_pack_call *call);
+void ganz_cuda_embed_codes(ganz_backend *be, const ganz_embed_call *call);
+void ganz_cuda_norm_codes(ganz_backend *be, const ganz_norm_call *call);
+void ganz_cuda_linear_codes(ganz_backend *be, const ganz_linear_call *call);
+void ganz_cuda_attention_codes(ganz_backend *be, const ganz_attention_call *call);
 void ganz_cuda_average(ganz_backend *be, real *to, const real *from, size_t count, double keep);
 void ganz_cuda_add(ganz_backend *be, real *to, const real *from, size_t count);
 void ganz_cuda_add_rows(ganz_backend *be, double *to, const double *from, int rows, int cols);

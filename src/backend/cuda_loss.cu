@@ -1,13 +1,12 @@
-/* Rows as long as the vocabulary: the loss with its gradient, and the best candidates.
+/* Rows as long as the vocabulary: the loss with its gradient.
  *
  * One block for each row, 16 bytes a thread and turn. A row that fits is kept in shared memory, so that the loss reads
  * it once and writes its gradient once; a thread reads only elements that it put there itself. */
-#include <limits.h>
 #include <math.h>
 
 #include "backend/cuda_common.cuh"
 
-enum { LOSS_THREADS = 512, TOPK_THREADS = 1024, AHEAD = 3, CACHED_BYTES = 110 * 1024 };
+enum { LOSS_THREADS = 512, AHEAD = 3, CACHED_BYTES = 110 * 1024 };
 
 template <typename T> struct lane_row {
     static constexpr int N = 16 / (int)sizeof(T);
@@ -318,81 +317,4 @@ void ganz_cuda_loss(ganz_backend *be, const ganz_loss_call *call)
     else GANZ_CUDA_TYPE(call->logits.type, T, run_loss<T>(c, call, k, results));
     loss_total<<<1, 256, 0, c->stream>>>(results, call->rows, call->sums);
     ganz_cuda_launched(c, "loss");
-}
-
-/* ---- candidates --------------------------------------------------------------------------------- */
-
-/* The best of this thread's elements that come after (value, place) in the order: falling value, rising place. */
-static __device__ inline void next_best(const float *cache, int vocab, float *value, int *place)
-{
-    const float after = *value;
-    const int after_place = *place;
-    *value = -INFINITY;
-    *place = INT_MAX;
-    for (int i = threadIdx.x; i < vocab; i += TOPK_THREADS) {
-        const float v = cache[i];
-        if (v > after || (v == after && i <= after_place)) continue;
-        better(value, place, v, i);
-    }
-}
-
-/* Every thread holds the best of its own elements; the winner of a round looks for its next one. */
-template <typename T, bool CACHED>
-static __global__ void __launch_bounds__(TOPK_THREADS) topk_kernel(const ganz_topk_call t, float *spare)
-{
-    extern __shared__ float held[];
-    __shared__ float room[WARP];
-    __shared__ int room_place[WARP];
-    const T *row = (const T *)t.logits.data + (size_t)blockIdx.x * t.logits.ld;
-    const int vocab = t.logits.cols;
-    float *cache = CACHED ? held : spare + (size_t)blockIdx.x * vocab;
-    float value = -INFINITY;
-    int place = INT_MAX;
-    for (int i = threadIdx.x; i < vocab; i += TOPK_THREADS) {
-        cache[i] = load1(row + i);
-        better(&value, &place, cache[i], i);
-    }
-    float most = value, sum = 0;
-    int best = place;
-    block_best(&most, &best, room, room_place);
-    for (int i = threadIdx.x; i < vocab; i += TOPK_THREADS) sum += expf(cache[i] - most);
-    sum = block_sum(sum, room);
-    if (threadIdx.x == 0) t.logsumexp[blockIdx.x] = most + logf(sum);
-    for (int k = 0; k < t.k; k++) {
-        if (k > 0) {
-            most = value;
-            best = place;
-            block_best(&most, &best, room, room_place);
-        }
-        if (threadIdx.x == 0) {
-            t.value[(size_t)blockIdx.x * t.k + k] = most;
-            t.index[(size_t)blockIdx.x * t.k + k] = best < vocab ? best : 0;
-        }
-        if (best == place && place < vocab) next_best(cache, vocab, &value, &place);
-    }
-}
-
-template <typename T> static void run_topk(ganz_cuda *c, const ganz_topk_call *call)
-{
-    const size_t bytes = (size_t)call->logits.cols * sizeof(float);
-    if (bytes + 1024 <= (size_t)c->shared_bytes) {
-        (void)cudaFuncSetAttribute(topk_kernel<T, true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   c->shared_bytes - 1024);
-        topk_kernel<T, true><<<call->logits.rows, TOPK_THREADS, bytes, c->stream>>>(*call, NULL);
-        return;
-    }
-    float *spare = (float *)ganz_cuda_scratch(c, bytes * (size_t)call->logits.rows);
-    if (spare != NULL) topk_kernel<T, false><<<call->logits.rows, TOPK_THREADS, 0, c->stream>>>(*call, spare);
-}
-
-void ganz_cuda_topk(ganz_backend *be, const ganz_topk_call *call)
-{
-    ganz_cuda *c = ganz_cuda_of(be);
-    if (call->logits.rows == 0) return;
-    if (!ganz_cuda_floats(&call->logits)) {
-        ganz_cuda_fail(c, "candidates", "logits must be floats");
-        return;
-    }
-    GANZ_CUDA_TYPE(call->logits.type, T, run_topk<T>(c, call));
-    ganz_cuda_launched(c, "candidates");
 }

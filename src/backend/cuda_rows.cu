@@ -71,6 +71,10 @@ void ganz_cuda_embed(ganz_backend *be, const ganz_embed_call *call)
 {
     ganz_cuda *c = ganz_cuda_of(be);
     if (call->rows == 0) return;
+    if (call->table.m.type == GANZ_REAL && call->table.scale == NULL && call->drop.mask == NULL) {
+        ganz_cuda_embed_codes(be, call); /* with the CPU's bits, for integer models that look up values */
+        return;
+    }
     if (!ganz_cuda_four_columns(
             c, "embed", ganz_cuda_fours(&call->table.m) && ganz_cuda_floats(&call->table.m) && call->cols % 4 == 0))
         return;

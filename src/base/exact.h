@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/both.h"
+
 /* Adding 1.5 * 2^23 leaves no fraction bits: the sum's low bits are the rounded number, half to even. */
 #define GANZ_ROUND_MAGIC 12582912.0f
 #define GANZ_ROUND_BITS 0x4B400000u
@@ -23,14 +25,14 @@
 #define GANZ_EXP_5 0.00836874545f
 #define GANZ_EXP_6 0.00138145394f
 
-static inline uint32_t ganz_float_bits(float x)
+GANZ_HD uint32_t ganz_float_bits(float x)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
-static inline float ganz_float_from(uint32_t bits)
+GANZ_HD float ganz_float_from(uint32_t bits)
 {
     float x;
     memcpy(&x, &bits, sizeof x);
@@ -38,13 +40,10 @@ static inline float ganz_float_from(uint32_t bits)
 }
 
 /* The nearest whole number, half to even; |y| < 2^22. */
-static inline int32_t ganz_round_even(float y)
-{
-    return (int32_t)(ganz_float_bits(y + GANZ_ROUND_MAGIC) - GANZ_ROUND_BITS);
-}
+GANZ_HD int32_t ganz_round_even(float y) { return (int32_t)(ganz_float_bits(y + GANZ_ROUND_MAGIC) - GANZ_ROUND_BITS); }
 
 /* e^x, relative error under 1e-7 for -87 <= x <= 88; 0 below and for NaN, e^88 above. */
-static inline float ganz_exact_exp(float x)
+GANZ_HD float ganz_exact_exp(float x)
 {
     if (!(x >= GANZ_EXP_LOW)) return 0.0f;
     x = x < GANZ_EXP_HIGH ? x : GANZ_EXP_HIGH;
@@ -62,7 +61,7 @@ static inline float ganz_exact_exp(float x)
 
 /* Natural logarithm of a positive normal x, rounded from double (error under 1e-7 relative):
  * log(m * 2^e) = e * ln 2 + 2 * atanh((m - 1) / (m + 1)), sqrt(1/2) <= m < sqrt(2). */
-static inline float ganz_exact_log(float x)
+GANZ_HD float ganz_exact_log(float x)
 {
     const uint32_t bits = ganz_float_bits(x);
     const int over = (bits & 0x7FFFFFu) > 0x3504F3u; /* mantissa above sqrt(2) */
@@ -75,7 +74,7 @@ static inline float ganz_exact_log(float x)
 }
 
 /* e^-x in double for 0 <= x <= 10, some 1e-15 from the truth: e^(-x / 16) by its series, squared four times. */
-static inline double ganz_exact_exp_minus(double x)
+GANZ_HD double ganz_exact_exp_minus(double x)
 {
     double sum = 1, small = -x / 16;
     for (int i = 18; i >= 1; i--) sum = 1 + sum * small / i;

@@ -6,11 +6,7 @@
 
 #include <stdint.h>
 
-#ifdef __CUDACC__
-#define GANZ_HD __host__ __device__ static inline
-#else
-#define GANZ_HD static inline
-#endif
+#include "base/both.h"
 
 typedef struct ganz_random4 {
     uint32_t v[4];

@@ -1,5 +1,5 @@
 /* The definition of rounding, activations, reduction and epilogue, one number at a time; shared by the scalar rows and
- * the ends of vector rows. Constants are shared by all instruction sets. */
+ * the ends of vector rows, and by the kernels of the GPU. Constants are shared by all instruction sets. */
 #ifndef GANZ_KERNEL_KERNEL_MATH_H
 #define GANZ_KERNEL_KERNEL_MATH_H
 
@@ -19,7 +19,7 @@
 #define PHI_5 0.530702714f
 
 /* low and high are whole numbers, so clamping before rounding is clamping after it. */
-static inline int32_t code_of(float y, float low, float high)
+GANZ_HD int32_t code_of(float y, float low, float high)
 {
     y = y > low ? y : low;
     y = y < high ? y : high;
@@ -27,17 +27,17 @@ static inline int32_t code_of(float y, float low, float high)
 }
 
 /* e^88 is the largest that exp gives, so x far below gives a tiny number and not -infinity / infinity. */
-static inline float swish_of(float x, float slope) { return x / (1.0f + ganz_exact_exp(x * -slope)); }
+GANZ_HD float swish_of(float x, float slope) { return x / (1.0f + ganz_exact_exp(x * -slope)); }
 
 /* The state of a recurrent unit: s was + (1 - s) value, s the sigmoid of its gate. */
-static inline float recur_of(float value, float gate, float was)
+GANZ_HD float recur_of(float value, float gate, float was)
 {
     const float keep = 1.0f / (1.0f + ganz_exact_exp(-gate));
     return keep * was + (1.0f - keep) * value;
 }
 
 /* Phi(-|x|). */
-static inline float tail_of(float x)
+GANZ_HD float tail_of(float x)
 {
     const float size = x < 0.0f ? -x : x, t = 1.0f / (1.0f + size * PHI_T);
     float q = PHI_5;
@@ -48,13 +48,13 @@ static inline float tail_of(float x)
     return (q * t) * ganz_exact_exp((size * size) * -0.5f);
 }
 
-static inline float gelu_of(float x)
+GANZ_HD float gelu_of(float x)
 {
     const float part = x * tail_of(x);
     return x < 0.0f ? part : x - part;
 }
 
-static inline float activation_of(ganz_activation activation, float x)
+GANZ_HD float activation_of(ganz_activation activation, float x)
 {
     switch (activation) {
     case GANZ_ACTIVATION_RELU: return x > 0.0f ? x : 0.0f;
@@ -65,13 +65,10 @@ static inline float activation_of(ganz_activation activation, float x)
     }
 }
 
-static inline float join_lanes(const float s[8])
-{
-    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
-}
+GANZ_HD float join_lanes(const float s[8]) { return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])); }
 
 /* Puts (x, index) into the best `count` so far, before which nothing equal may be displaced. */
-static inline void top_insert(float *values, int32_t *indices, int count, float x, int32_t index)
+GANZ_HD void top_insert(float *values, int32_t *indices, int count, float x, int32_t index)
 {
     int at = count;
     for (; at > 0 && x > values[at - 1]; at--) {
@@ -83,7 +80,7 @@ static inline void top_insert(float *values, int32_t *indices, int count, float 
 }
 
 /* One number of an embedding row; the vector versions end with it. */
-static inline float embed_one(const ganz_embed_row *from, int i)
+GANZ_HD float embed_one(const ganz_embed_row *from, int i)
 {
     float v = ((float)from->codes[i] * from->scale) * from->root;
     if (from->first) v = v + from->first[i];
@@ -92,7 +89,7 @@ static inline float embed_one(const ganz_embed_row *from, int i)
 }
 
 /* One element through an epilogue; the vector versions end with it. */
-static inline void epilogue_one(const ganz_epilogue *e, int32_t sum, size_t row, size_t col)
+GANZ_HD void epilogue_one(const ganz_epilogue *e, int32_t sum, size_t row, size_t col)
 {
     if (e->sums) e->sums[row * e->sums_stride + col] = sum;
     if (!e->out && !e->codes) return;

@@ -415,6 +415,7 @@ static ganz_status read_model(ganz_model *m, const ganz_container *file, ganz_er
     info.config.max_positions = 2 * info.config.max_positions + 50;
     GANZ_TRY(ganz_net_open(&m->net, &info.config, err));
     GANZ_TRY(ganz_cpu_backend_open(&m->be, 1, err));
+    GANZ_TRY(ganz_copies_open(&m->copies, &m->net, &m->weights, err));
     GANZ_TRY(m->info.integer ? read_integers(m, file, err) : read_floats(m, file, err));
     return m->be->sync(m->be, err);
 }
@@ -454,6 +455,7 @@ void ganz_model_close(ganz_model **model)
     ganz_model *const m = *model;
     *model = NULL;
     if (!m) return;
+    ganz_copies_close(&m->copies);
     if (m->weights.be) ganz_weights_close(&m->weights);
     ganz_net_close(&m->net);
     if (m->be) m->be->close(m->be);

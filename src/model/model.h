@@ -9,6 +9,7 @@
 
 #include "ganz/vocab.h"
 #include "model/container.h"
+#include "model/copies.h"
 #include "nn/net.h"
 
 /* A file that is all as version 1 knows it says so, and older programs read it. */
@@ -41,6 +42,7 @@ struct ganz_model {
     ganz_net net; /* its timing table reaches to the longest output of the longest input */
     ganz_backend *be;
     ganz_weights weights; /* in ordinary memory */
+    ganz_copies *copies;  /* of the weights on other devices */
 };
 
 /* Opens a model from a block, which need not outlive the call; `name` is for messages. */

@@ -108,12 +108,13 @@ typedef struct ganz_weights {
     const ganz_params *params; /* the net's: it must stay where it is */
     real *master;              /* (params.block); NULL for CODES */
     real *grad;                /* (params.block) or NULL: no training */
-    void *copy;          /* (params.block) operands in the product type, made by refresh; NULL while masters serve */
-    real *weight_scale;  /* (rows) of FAKE and CODES weights: see ganz_site_scales */
-    real *bias_scale;    /* (sites) of FAKE biases */
-    real *weight_range;  /* (1) what FAKE weights are clipped to; NULL: they reach to the largest */
-    real *bias_value;    /* (params.block) FAKE biases, dequantized; NULL while masters serve */
-    real *input_scale;   /* (scales) 2^z, made by refresh */
+    void *copy;         /* (params.block) operands in the product type, made by refresh; NULL while masters serve */
+    real *weight_scale; /* (rows) of FAKE and CODES weights: see ganz_site_scales */
+    real *bias_scale;   /* (sites) of FAKE biases */
+    real *weight_range; /* (1) what FAKE weights are clipped to; NULL: they reach to the largest */
+    real *bias_value;   /* (params.block) FAKE biases, dequantized; NULL while masters serve */
+    real *input_scale;  /* (scales) 2^z, made by refresh */
+    const real *known_scale; /* (scales) the same in ordinary memory, of CODES on another device; NULL: not known */
     real *dropped_scale; /* (scales) the same times drop_scale, of codes that come out of dropout; in training only */
     real drop_scale;     /* set by the owner before refresh; 0 at first: as 1 */
     real u_drop_scale;   /* the same for attention weights */
@@ -162,6 +163,9 @@ ganz_status ganz_weights_set_scales(ganz_weights *w, const ganz_net *net, ganz_e
 ganz_status ganz_weights_open_codes(ganz_weights *w, const ganz_net *net, ganz_backend *be, ganz_error *err);
 /* codes (out, in) in ordinary memory, and their scales, one or (out) where per_row; not needed afterwards. */
 void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *codes, const real *scales);
+/* Opens, on `be`, a copy of integer weights in ordinary memory, which must outlive it. */
+ganz_status ganz_weights_copy_codes(ganz_weights *to, const ganz_net *net, ganz_backend *be, const ganz_weights *from,
+                                    ganz_error *err);
 /* Where the scales of a site's weight are, and how many. */
 static inline real *ganz_site_scales(const ganz_weights *w, const ganz_site *site)
 {

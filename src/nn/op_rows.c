@@ -155,7 +155,7 @@ ganz_tensor *ganz_op_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer
     norm_node made = norm_of(pass, s, norm, y);
     if (pass->failed) return NULL;
     made.call.drop = drop;
-    if (y->uses && y->use[0].out.m.type == GANZ_S8) pass->be->norm_codes(pass->be, &made.call);
+    if (ganz_readers_want_codes(readers)) pass->be->norm_codes(pass->be, &made.call);
     else pass->be->norm(pass->be, &made.call);
     norm_node *const n = ganz_record(pass, sizeof *n, norm_backward);
     if (n) {

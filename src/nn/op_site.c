@@ -129,8 +129,8 @@ static bool in_passing(const ganz_pass *pass, ganz_inputs_state state)
 
 static bool agree(const ganz_pass *pass, const ganz_site *a, const ganz_site *b)
 {
-    const real *const scale = pass->weights->input_scale;
-    return pass->be->host && a->rule.input_bits == b->rule.input_bits && scale[a->input.place] == scale[b->input.place];
+    const real *const scale = pass->be->host ? pass->weights->input_scale : pass->weights->known_scale;
+    return scale && a->rule.input_bits == b->rule.input_bits && scale[a->input.place] == scale[b->input.place];
 }
 
 static ganz_use use_of(const ganz_pass *pass, const ganz_scale *scale, int bits, const ganz_code_out *out)
@@ -190,6 +190,8 @@ static ganz_inputs_state roughest_state(const ganz_readers *readers)
         if (readers->site[i]->inputs != GANZ_INPUTS_FLOAT) return readers->site[i]->inputs;
     return GANZ_INPUTS_FLOAT;
 }
+
+bool ganz_readers_want_codes(const ganz_readers *readers) { return roughest_state(readers) == GANZ_INPUTS_CODES; }
 
 ganz_tensor *ganz_tensor_for_readers(ganz_pass *pass, int rows, int cols, const ganz_readers *readers)
 {

@@ -63,6 +63,8 @@ static inline real *ganz_pass_param_grad(const ganz_pass *pass, int index)
 /* Room for a value that only these sites read: in the type they ask for or, where they multiply integers, or emulate it
  * with scales that do not learn, for codes that its maker writes at once (one matrix for all whose scales agree). */
 ganz_tensor *ganz_tensor_for_readers(ganz_pass *pass, int rows, int cols, const ganz_readers *readers);
+/* Readers multiply integers: what is made for them has the bits of integer translation, codes or not. */
+bool ganz_readers_want_codes(const ganz_readers *readers);
 /* Room for the residual stream after a norm: values and, as above, codes for the sites that read it. Without a tape the
  * values take the place of x. */
 ganz_tensor *ganz_tensor_for_stream(ganz_pass *pass, const ganz_tensor *x, const ganz_readers *readers);

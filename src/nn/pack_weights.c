@@ -85,3 +85,43 @@ void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *cod
     w->packed_used += ganz_round_up(be->pack_bytes(be, site->out, site->in, ganz_site_nibbles(site)), GANZ_ALIGN);
     be->upload(be, ganz_site_scales(w, site), scales, (size_t)ganz_site_scale_count(site) * sizeof *scales);
 }
+
+/* ---- copied ------------------------------------------------------------------------------------- */
+
+static size_t largest_weight(const ganz_net *net)
+{
+    size_t most = 0;
+    for (int i = 0; i < net->sites; i++) {
+        const size_t count = (size_t)net->site[i].out * (size_t)net->site[i].in;
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+static void copy_site(ganz_weights *to, const ganz_site *site, const ganz_weights *from, int8_t *room)
+{
+    for (int row = 0; row < site->out; row++)
+        from->be->unpack(from->be, from->packed[site->place], row, room + (size_t)row * (size_t)site->in);
+    ganz_weights_pack(to, site, room, ganz_site_scales(from, site));
+}
+
+ganz_status ganz_weights_copy_codes(ganz_weights *to, const ganz_net *net, ganz_backend *be, const ganz_weights *from,
+                                    ganz_error *err)
+{
+    GANZ_ASSERT(from->be->host);
+    GANZ_TRY(ganz_weights_open_codes(to, net, be, err));
+    int8_t *const room = ganz_alloc(largest_weight(net), 1);
+    if (!room) {
+        ganz_weights_close(to);
+        return ganz_fail(err, GANZ_ENOMEM, "out of memory for a copy of the weights");
+    }
+    for (int i = 0; i < net->params.count; i++)
+        if (to->value[i])
+            be->upload(be, to->value[i], from->value[i], ganz_param_count(&net->params.list[i]) * sizeof(real));
+    be->upload(be, to->input_scale, from->input_scale, (size_t)net->scales * sizeof(real));
+    to->known_scale = from->input_scale;
+    for (int i = 0; i < net->sites; i++)
+        if (net->site[i].rule.integer) copy_site(to, &net->site[i], from, room);
+    ganz_free(room);
+    return GANZ_OK;
+}

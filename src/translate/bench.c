@@ -1,6 +1,7 @@
 /* How fast translation is: ids in, ids out, the search included, text not. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/rng.h"
@@ -8,8 +9,9 @@
 #include "ganz/bench.h"
 #include "model/model.h"
 #include "translate/decode.h"
+#include "translate/translator.h"
 
-enum { WARM = 8, MOST_THREADS = 256 };
+enum { WARM = 8, WARM_GPU = 1024, MOST_THREADS = 256 };
 
 typedef struct bench {
     const ganz_translation_bench *what;
@@ -24,6 +26,7 @@ typedef struct bench {
 typedef struct share {
     const bench *b;
     ganz_backend *be;
+    const ganz_weights *copy; /* on a GPU; else NULL */
     ganz_decoder *decoder;
     int first, count;
     long long tokens;
@@ -72,24 +75,44 @@ static ganz_status draw_sentences(bench *b, ganz_error *err)
 
 /* ---- shares ------------------------------------------------------------------------------------- */
 
+/* The device, and the weights on it. */
+static ganz_status open_device(share *s, int threads, const ganz_weights **weights, ganz_error *err)
+{
+    const ganz_model *const m = s->b->model;
+    const ganz_translation_bench *const w = s->b->what;
+    *weights = &m->weights;
+    GANZ_TRY(ganz_device_open(&s->be, w->device, w->precision, threads, err));
+    if (s->be->host) ganz_cpu_backend_follow(s->be, m->be);
+    if (s->be->host) return GANZ_OK;
+    if (w->threads > 1 && strcmp(w->device, "cuda") != 0)
+        return ganz_fail(err, GANZ_EINVAL, "%s is measured by one thread; several want \"cuda\"", w->device);
+    GANZ_TRY(ganz_translator_check_device(m, w->device, err));
+    GANZ_TRY(ganz_copies_borrow(m->copies, w->device, s->be, &s->copy, err));
+    *weights = s->copy;
+    return GANZ_OK;
+}
+
+static int usual_batch(const ganz_backend *be) { return be->host ? GANZ_BATCH_TOKENS : GANZ_BATCH_TOKENS_GPU; }
+
 static ganz_status open_share(share *s, const bench *b, int threads, ganz_error *err)
 {
     const ganz_translation_bench *const w = b->what;
+    const ganz_weights *weights;
+    s->b = b;
+    GANZ_TRY(open_device(s, threads, &weights, err));
     const ganz_decoder_options options = {.search = {.beam = w->beam, .n_best = 1, .alpha = 0.6},
                                           .batch_tokens = w->single         ? 1
                                                           : w->batch_tokens ? w->batch_tokens
-                                                                            : GANZ_BATCH_TOKENS,
+                                                                            : usual_batch(s->be),
                                           .max_input = b->longest,
                                           .force_length = w->force_length};
-    s->b = b;
-    GANZ_TRY(ganz_cpu_backend_open(&s->be, threads, err));
-    ganz_cpu_backend_follow(s->be, b->model->be);
-    return ganz_decoder_open(&s->decoder, s->be, &b->model->net, &b->model->weights, &options, err);
+    return ganz_decoder_open(&s->decoder, s->be, &b->model->net, weights, &options, err);
 }
 
 static void close_share(share *s)
 {
     ganz_decoder_close(&s->decoder);
+    ganz_copies_return(s->b->model->copies, s->be, s->copy);
     if (s->be) s->be->close(s->be);
 }
 
@@ -151,7 +174,8 @@ static ganz_status measure(bench *b, ganz_translation_report *report, ganz_error
         shares[i].first = (int)((int64_t)w->count * i / shares_count);
         shares[i].count = (int)((int64_t)w->count * (i + 1) / shares_count) - shares[i].first;
         status = open_share(&shares[i], b, w->single ? w->threads : 1, err);
-        if (status == GANZ_OK) status = run_some(&shares[i], 0, w->count < WARM ? w->count : WARM, err);
+        const int warm = status == GANZ_OK && !shares[i].be->host && !w->single ? WARM_GPU : WARM;
+        if (status == GANZ_OK) status = run_some(&shares[i], 0, w->count < warm ? w->count : warm, err);
         shares[i].tokens = 0;
     }
     const double begin = now(), cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID);

@@ -49,7 +49,8 @@ struct ganz_decoder {
     int32_t *index;              /* (most_rows, k) */
     float *row;                  /* (vocab) logits to draw from; NULL: not from all of them */
     real *raw_row;               /* (vocab) the same as they come from the device */
-    unsigned char *device_found; /* the same block on the device */
+    float *arrived;              /* candidates of a part of the rows, as they come from the device */
+    unsigned char *device_found; /* the same on the device */
     /* memory of the network, for the largest group in the present edition of its states */
     int edition;
     void *key_block, *scratch_block;
@@ -110,9 +111,10 @@ static ganz_status take_lists(ganz_decoder *d, ganz_error *err)
     d->host_numbers = ganz_alloc(d->numbers, sizeof *d->host_numbers);
     d->forced = ganz_alloc((size_t)d->most_rows, sizeof *d->forced);
     d->value = ganz_alloc(1, found_bytes(d));
+    d->arrived = ganz_alloc(1, found_bytes(d));
     const size_t drawn = draws_from_all(d) ? (size_t)d->net->config.vocab : 0;
     if (drawn) d->row = ganz_alloc(drawn, sizeof *d->row), d->raw_row = ganz_alloc(drawn, sizeof *d->raw_row);
-    if (!d->lanes || !d->host_numbers || !d->forced || !d->value || (drawn && (!d->row || !d->raw_row)))
+    if (!d->lanes || !d->host_numbers || !d->forced || !d->value || !d->arrived || (drawn && (!d->row || !d->raw_row)))
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for a batch of %d tokens", d->capacity);
     d->logsumexp = d->value + (size_t)d->most_rows * (size_t)d->k;
     d->index = (int32_t *)(d->logsumexp + d->most_rows);
@@ -202,7 +204,7 @@ ganz_status ganz_decoder_open(ganz_decoder **decoder, ganz_backend *be, const ga
 {
     GANZ_ASSERT(options->max_input >= 1 && options->max_input <= net->config.max_positions);
     *decoder = NULL;
-    if (weights->packed) GANZ_TRY(ganz_cpu_backend_reads(be, weights->be, err));
+    if (weights->packed && be->host) GANZ_TRY(ganz_cpu_backend_reads(be, weights->be, err));
     ganz_decoder *d = ganz_alloc(1, sizeof *d);
     if (!d) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a decoder");
     d->be = be;
@@ -234,6 +236,7 @@ void ganz_decoder_close(ganz_decoder **decoder)
     ganz_free(d->host_numbers);
     ganz_free(d->forced);
     ganz_free(d->value);
+    ganz_free(d->arrived);
     ganz_free(d->row);
     ganz_free(d->raw_row);
     ganz_free(d->found);
@@ -424,15 +427,6 @@ static float logit_at(const ganz_decoder *d, const ganz_matrix *m, int row, int 
     return value;
 }
 
-/* No hypothesis ends before its time. */
-static void ban_end(const ganz_decoder *d, const ganz_matrix *logits)
-{
-    const real never = (real)-1e30;
-    GANZ_ASSERT(logits->type == GANZ_REAL);
-    for (int row = 0; row < logits->rows; row++)
-        d->be->upload(d->be, (real *)logits->data + (size_t)row * (size_t)logits->ld + GANZ_EOS, &never, sizeof never);
-}
-
 /* Draws the token of a row, which becomes its first candidate. There is one row for each sentence. */
 static void draw_token(ganz_decoder *d, const ganz_matrix *logits, int first, int i)
 {
@@ -446,22 +440,33 @@ static void draw_token(ganz_decoder *d, const ganz_matrix *logits, int first, in
     value[0] = d->row ? d->row[at] : value[at];
 }
 
+/* The best of all logits in ordinary memory, by one transfer: of a part of the rows, values, sums and places lie one
+ * after another on the device. With a forced length no hypothesis ends before its time. */
+static void take_candidates(ganz_decoder *d, const ganz_matrix *logits, int first)
+{
+    const size_t rows = (size_t)logits->rows, each = (size_t)d->k, at = (size_t)first * each;
+    float *const value = (float *)d->device_found, *const lse = value + rows * each;
+    const ganz_topk_call call = {.logits = *logits,
+                                 .k = d->k,
+                                 .banned = d->options.force_length > 0 ? GANZ_EOS + 1 : 0,
+                                 .value = value,
+                                 .index = (int32_t *)(lse + rows),
+                                 .logsumexp = lse};
+    d->be->topk(d->be, &call);
+    d->be->download(d->be, d->arrived, value, rows * (2 * each + 1) * sizeof *value);
+    memcpy(d->value + at, d->arrived, rows * each * sizeof *d->value);
+    memcpy(d->logsumexp + first, d->arrived + rows * each, rows * sizeof *d->logsumexp);
+    memcpy(d->index + at, d->arrived + rows * (each + 1), rows * each * sizeof *d->index);
+}
+
 /* Logits and candidates of rows [first, first + rows); forced tokens take the place of a row's first candidate. */
 static void find_candidates(ganz_decoder *d, ganz_pass *pass, const ganz_tensor *decoded, int first, int rows)
 {
     ganz_tensor *const part = ganz_net_part(pass, decoded, first, rows);
     const ganz_tensor *const logits = ganz_net_logits(pass, d->net, part);
     if (pass->failed) return;
-    float *const value = (float *)d->device_found, *const lse = value + (size_t)d->most_rows * (size_t)d->k;
-    int32_t *const index = (int32_t *)(lse + d->most_rows);
     const size_t at = (size_t)first * (size_t)d->k;
-    const ganz_topk_call call = {
-        .logits = logits->m, .k = d->k, .value = value + at, .index = index + at, .logsumexp = lse + first};
-    if (d->options.force_length > 0) ban_end(d, &logits->m);
-    d->be->topk(d->be, &call);
-    d->be->download(d->be, d->value + at, call.value, (size_t)rows * (size_t)d->k * sizeof *d->value);
-    d->be->download(d->be, d->index + at, call.index, (size_t)rows * (size_t)d->k * sizeof *d->index);
-    d->be->download(d->be, d->logsumexp + first, call.logsumexp, (size_t)rows * sizeof *d->logsumexp);
+    take_candidates(d, &logits->m, first);
     for (int i = 0; i < rows; i++) {
         if (d->forced[first + i] < 0 && draws(d)) draw_token(d, &logits->m, first, i);
         if (d->forced[first + i] < 0) continue;

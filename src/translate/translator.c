@@ -57,7 +57,7 @@ struct ganz_translator {
     const ganz_model *model;
     ganz_translator_options options;
     ganz_backend *be;
-    ganz_weights weights; /* on a GPU, a copy of the model's there; else nothing */
+    const ganz_weights *weights; /* on a GPU, the copy of the model's there; else NULL */
     ganz_decoder *decoder;
     ganz_audit audit;         /* empty: nothing is counted */
     int32_t label;            /* id in front of every source, -1: none */
@@ -122,25 +122,37 @@ static ganz_status check_options(ganz_translator_options *o, const ganz_model *m
     return GANZ_OK;
 }
 
-/* A device that does not share memory with the model gets a copy of its weights. */
-static ganz_status open_device(ganz_translator *t, ganz_error *err)
+/* Only integer products are the same on every device. */
+static bool all_integer(const ganz_net *net)
 {
-    const ganz_model *const m = t->model;
-    const ganz_translator_options *const o = &t->options;
-    const bool elsewhere = o->device && strcmp(o->device, "cpu") != 0;
-    if (elsewhere && m->info.integer)
-        return ganz_fail(err, GANZ_EUNSUPPORTED, "integer models translate on the cpu only");
+    bool all = true;
+    for (int i = 0; i < net->sites; i++) all = all && net->site[i].inputs == GANZ_INPUTS_CODES;
+    for (int i = 0; i < net->pairs; i++) all = all && net->pair[i].inputs == GANZ_INPUTS_CODES;
+    return all;
+}
+
+ganz_status ganz_translator_check_device(const ganz_model *m, const char *device, ganz_error *err)
+{
+    const bool elsewhere = device && strcmp(device, "cpu") != 0;
+    if (elsewhere && m->info.integer && !all_integer(&m->net))
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "integer models with products in float translate on the cpu only");
     if (elsewhere && m->info.dynamic_bits)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "models whose rows are rounded one by one translate on the cpu only");
     if (elsewhere && m->info.config.recurrent)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "models with recurrent decoders translate on the cpu only");
+    return GANZ_OK;
+}
+
+/* A device that does not share memory with the model has a copy of its weights. */
+static ganz_status open_device(ganz_translator *t, ganz_error *err)
+{
+    const ganz_model *const m = t->model;
+    const ganz_translator_options *const o = &t->options;
+    GANZ_TRY(ganz_translator_check_device(m, o->device, err));
     GANZ_TRY(ganz_device_open(&t->be, o->device, o->precision, o->threads, err));
     if (t->be->host) ganz_cpu_backend_follow(t->be, m->be); /* whatever GANZ_FORCE_ISA says by now */
     if (t->be->host) return GANZ_OK;
-    GANZ_TRY(ganz_weights_open(&t->weights, &m->net, t->be, false, err));
-    t->be->upload(t->be, t->weights.master, m->weights.master, m->net.params.block * sizeof(real));
-    GANZ_TRY(ganz_weights_refresh(&t->weights, &m->net, err));
-    return t->be->sync(t->be, err);
+    return ganz_copies_borrow(m->copies, o->device, t->be, &t->weights, err);
 }
 
 /* The id of the label that was asked for. */
@@ -175,10 +187,11 @@ static ganz_status open_parts(ganz_translator *t, ganz_error *err)
                                     .stop = o->stop};
     GANZ_TRY(find_label(t, err));
     GANZ_TRY(open_device(t, err));
-    const ganz_weights *const weights = t->be->host ? &m->weights : &t->weights;
+    const ganz_weights *const weights = t->be->host ? &m->weights : t->weights;
     GANZ_TRY(ganz_decoder_open(&t->decoder, t->be, &m->net, weights, &d, err));
     if (!o->alignment && !o->token_scores) return GANZ_OK;
     if (!t->be->host) GANZ_TRY(ganz_cpu_backend_open(&t->link.be, o->threads, err));
+    if (!t->be->host) ganz_cpu_backend_follow(t->link.be, m->be);
     return ganz_aligner_open(&t->link.aligner, t->be->host ? t->be : t->link.be, &m->net, &m->weights, err);
 }
 
@@ -221,7 +234,7 @@ void ganz_translator_close(ganz_translator **translator)
     ganz_free(t->link.links);
     ganz_free(t->link.score);
     ganz_free(t->link.tokens);
-    ganz_weights_close(&t->weights);
+    ganz_copies_return(t->model->copies, t->be, t->weights);
     if (t->link.be) t->link.be->close(t->link.be);
     if (t->be) t->be->close(t->be);
     ganz_ids_free(&t->ids);
@@ -662,6 +675,7 @@ long long ganz_translator_tokens(const ganz_translator *t)
 
 ganz_status ganz_translator_enable_counters(ganz_translator *t, ganz_error *err)
 {
+    if (!t->be->host) return ganz_fail(err, GANZ_EUNSUPPORTED, "sums and codes are counted on the cpu only");
     GANZ_TRY(ganz_decoder_set_instrument(t->decoder, NULL, err));
     ganz_audit_close(&t->audit);
     GANZ_TRY(ganz_audit_open(&t->audit, &t->model->net, err));

@@ -13,6 +13,8 @@ ganz_status ganz_translator_run(ganz_translator *translator, const ganz_line *li
 
 /* Beam and alpha where they are not asked for: the model's, or the usual ones. */
 void ganz_choose_search(ganz_translator_options *options, const ganz_model_search *search);
+/* GANZ_EUNSUPPORTED with a sentence if the model translates on the CPU only and `device` is another (NULL: cpu). */
+ganz_status ganz_translator_check_device(const ganz_model *model, const char *device, ganz_error *err);
 
 /* Source tokens of the last call, end marks included. */
 long long ganz_translator_tokens(const ganz_translator *translator);

@@ -82,7 +82,9 @@ $GANZ quantize -q --model m.safetensors --calibrate some --bits 6 --out six.safe
 $GANZ inspect six.safetensors | grep -q '^  stored  *each code in a byte' || fail "the size of the file is not explained"
 refuses 2 'bits' $GANZ quantize --model m.safetensors --calibrate some --bits 16 --out x
 refuses 2 'method' $GANZ quantize --model m.safetensors --calibrate some --method guess --out x
-refuses 1 'integer models translate on the cpu only' $GANZ translate --model made.safetensors --device cuda some
+$GANZ quantize -q --model m.safetensors --calibrate some --products dense --out mixed.safetensors ||
+  fail "no model with attention in float"
+refuses 1 'with products in float translate on the cpu only' $GANZ translate --model mixed.safetensors --device cuda some
 $GANZ quantize -q -m m.safetensors --method dynamic --out rows.safetensors >/dev/null ||
   fail "no model whose rows are rounded"
 refuses 1 'rounded one by one translate on the cpu only' $GANZ translate --model rows.safetensors --device cuda some

@@ -1,0 +1,36 @@
+/* Shared by the files of integer translation on the GPU: the arithmetic of kernel/kernel_math.h, number by number, and
+ * its sums of eight lanes. Files that include this are compiled without contraction of products and sums (cuda.cmake),
+ * so that they give the bits of every CPU. */
+#ifndef GANZ_BACKEND_CUDA_CODES_CUH
+#define GANZ_BACKEND_CUDA_CODES_CUH
+
+#include "backend/cuda_common.cuh"
+
+extern "C" {
+#include "kernel/kernel_math.h"
+}
+
+enum { LANES = 8, WEIGHT_STEP = 64 /* rows of packed weights are padded to so many codes */ };
+
+/* Packed weights are codes (out, in) with rows of this many bytes, those beyond `in` zero. */
+static __host__ __device__ inline int ganz_cuda_weight_ld(int in)
+{
+    return (in + WEIGHT_STEP - 1) / WEIGHT_STEP * WEIGHT_STEP;
+}
+
+/* A thread's sum of the elements l, l + 8, ... of its row, l = threadIdx.x % 8; all eight threads get the whole: they
+ * add ((0+4) + (2+6)) + ((1+5) + (3+7)). */
+static __device__ inline float join_eight(float sum)
+{
+    sum = sum + __shfl_xor_sync(0xffffffffu, sum, 4);
+    sum = sum + __shfl_xor_sync(0xffffffffu, sum, 2);
+    return sum + __shfl_xor_sync(0xffffffffu, sum, 1);
+}
+
+/* Codes of a value: clamp(rint(y * inv), -p, p). */
+static __device__ inline int8_t signed_code(float y, float inv, int p)
+{
+    return (int8_t)code_of(y * inv, -(float)p, (float)p);
+}
+
+#endif
