@@ -1,4 +1,5 @@
 /* Threads that take whole requests in the order they came, and hand them back to the loop with their replies. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +11,8 @@ enum { STACK = 1 << 20 };
 void http_wake(http_server *s)
 {
     const char byte = 0;
-    if (write(s->wake[1], &byte, 1) < 0) return; /* the pipe is full: the loop wakes anyway */
+    for (int tries = 0; tries < 10; tries++) /* a pipe that is full wakes the loop anyway */
+        if (write(s->wake[1], &byte, 1) == 1 || errno == EAGAIN) return;
 }
 
 static http_exchange *take(http_server *s)

@@ -77,6 +77,19 @@ static void put_date(buffer *out)
         buffer_printf(out, "Date: %s\r\n", text);
 }
 
+/* A reply without its end, or without a header that guards it, would be believed: nothing goes out but that there is no
+ * memory, where even that has room. The connection ends, because the buffer stays failed. */
+static void give_up(http_exchange *x)
+{
+    static const char sorry[] =
+        "HTTP/1.1 503 Service Unavailable\r\nServer: ganz\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    buffer *const out = &x->out;
+    x->status = 503;
+    x->last = out->failed = true;
+    out->bytes = out->capacity >= sizeof sorry ? sizeof sorry - 1 : 0;
+    if (out->bytes > 0) memcpy(out->data, sorry, sizeof sorry);
+}
+
 void http_reply(http_exchange *x, int status, const char *type, buffer *body)
 {
     buffer *const out = &x->out;
@@ -95,6 +108,7 @@ void http_reply(http_exchange *x, int status, const char *type, buffer *body)
     buffer_add(out, x->headers.data, x->headers.bytes);
     buffer_put(out, "\r\n");
     if (!x->head_only) buffer_add(out, body->data, body->bytes);
+    if (out->failed || x->headers.failed) give_up(x);
     buffer_free(body);
     buffer_free(&x->headers);
 }

@@ -476,6 +476,60 @@ static void missing_files_have_a_sentence(void **state)
     ganz_contents_free(&contents);
 }
 
+/* Sparse: it takes no room on the disk. */
+static void files_beyond_reason_are_not_read(void **state)
+{
+    (void)state;
+    ganz_error err;
+    ganz_contents contents;
+    write_text("huge", "", 0);
+    if (truncate("huge", ((off_t)4 << 30) + 1) != 0) skip();
+    assert_int_equal(ganz_contents_read(&contents, "huge", &err), GANZ_ELIMIT);
+    assert_string_equal(err.message, "cannot read huge: it is larger than 4096 MiB");
+    assert_null(contents.data);
+}
+
+static void long_texts_are_formatted_whole(void **state)
+{
+    (void)state;
+    static char text[20001];
+    memset(text, 'x', sizeof text - 1);
+    ganz_error err;
+    ganz_output *out;
+    assert_int_equal(ganz_output_open(&out, "long", &err), GANZ_OK);
+    assert_int_equal(ganz_output_printf(out, &err, "%s\n", text), GANZ_OK);
+    assert_int_equal(ganz_output_finish(&out, &err), GANZ_OK);
+    const char *const lines[] = {text};
+    expect_lines("long", lines, 1);
+}
+
+static void expect_next(ganz_lines *l, const char *expected)
+{
+    const char *line;
+    size_t bytes;
+    assert_int_equal(ganz_lines_next(l, &line, &bytes, NULL), GANZ_OK);
+    if (!expected) assert_null(line);
+    else assert_true(line && bytes == strlen(expected) && memcmp(line, expected, bytes) == 0);
+}
+
+static void parts_of_files_have_their_lines(void **state)
+{
+    (void)state;
+    ganz_lines *l;
+    write_text("parts", "one\ntwo\nthree\n", 14);
+    assert_int_equal(ganz_lines_open_range(&l, "parts", 4, 14, NULL), GANZ_OK);
+    expect_next(l, "two");
+    assert_true(ganz_lines_ready(l));
+    expect_next(l, "three");
+    expect_next(l, NULL);
+    ganz_lines_close(&l);
+    assert_int_equal(ganz_lines_open_range(&l, "parts", 4, 4, NULL), GANZ_OK);
+    expect_next(l, NULL);
+    ganz_lines_close(&l);
+    assert_int_equal(ganz_lines_open_range(&l, "nowhere", 0, 4, NULL), GANZ_EIO);
+    assert_null(l);
+}
+
 static void reader_stops_at_the_end(void **state)
 {
     (void)state;
@@ -514,6 +568,9 @@ int main(void)
         IN_FOLDER(a_replacement_takes_after_the_old_file),
         IN_FOLDER(a_link_stays_a_link),
         IN_FOLDER(missing_files_have_a_sentence),
+        IN_FOLDER(files_beyond_reason_are_not_read),
+        IN_FOLDER(long_texts_are_formatted_whole),
+        IN_FOLDER(parts_of_files_have_their_lines),
         cmocka_unit_test(reader_stops_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

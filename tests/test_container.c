@@ -437,6 +437,20 @@ static void every_cut_and_every_flip_is_survived(void **state)
     ganz_contents_free(&contents);
 }
 
+static void control_characters_come_back(void **state)
+{
+    (void)state;
+    static const char text[] = "\x01\x1f\x7f\b\f\n\r\t\"\\/";
+    ganz_writer *w;
+    ganz_container *c;
+    OK(ganz_writer_open(&w, "control", true, NULL));
+    OK(ganz_writer_text(w, "text", text, NULL));
+    OK(ganz_writer_finish(&w, NULL));
+    OK(ganz_container_open(&c, "control", NULL));
+    assert_string_equal(ganz_container_text(c, "text"), text);
+    ganz_container_close(&c);
+}
+
 /* Of a map these would end the process. */
 static void a_file_may_be_cut_short_while_it_is_open(void **state)
 {
@@ -665,6 +679,7 @@ int main(void)
         cmocka_unit_test(hostile_headers_are_refused),
         cmocka_unit_test(sizes_have_limits),
         IN_FOLDER(every_cut_and_every_flip_is_survived),
+        IN_FOLDER(control_characters_come_back),
         IN_FOLDER(a_file_may_be_cut_short_while_it_is_open),
         cmocka_unit_test(misaligned_tensors_are_refused),
         IN_FOLDER(missing_files_have_a_sentence),

@@ -34,7 +34,16 @@ static atomic_long calls;
 static atomic_long fail_at;
 static _Thread_local bool is_looking __attribute__((tls_model("initial-exec"))); /* made without a request for memory */
 static bool kills, traces;
-static const char *count_path;
+static int count_fd = -1; /* open from the beginning: some programs give up opening files */
+
+/* A descriptor that no program counts on. */
+static int open_count(const char *path)
+{
+    const int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    const int high = fd < 0 ? -1 : (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 500);
+    if (fd >= 0) syscall(SYS_close, fd);
+    return high;
+}
 
 static void begin(void)
 {
@@ -42,7 +51,8 @@ static void begin(void)
     fail_at = at ? strtol(at, NULL, 10) : 0;
     kills = how && strcmp(how, "kill") == 0;
     traces = how && strcmp(how, "trace") == 0;
-    count_path = getenv("FAULT_COUNT");
+    const char *const count = getenv("FAULT_COUNT");
+    if (count) count_fd = open_count(count);
     void *callers[1];
     (void)backtrace(callers, 1); /* the first call loads a library, which must not happen inside the loader */
     for (int i = 0; kind && i < FAULT_KINDS; i++) wanted[i] = strstr(kind, kinds[i]) != NULL;
@@ -74,12 +84,9 @@ SEEN int __libc_start_main(main_function *run, int argc, char **argv, void (*ini
 __attribute__((destructor)) static void end(void)
 {
     char text[32];
-    if (!count_path) return;
+    if (count_fd < 0) return;
     const int bytes = snprintf(text, sizeof text, "%ld\n", atomic_load(&calls));
-    const int fd = (int)syscall(SYS_openat, AT_FDCWD, count_path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (fd < 0) return;
-    syscall(SYS_write, fd, text, bytes);
-    syscall(SYS_close, fd);
+    syscall(SYS_write, count_fd, text, bytes);
 }
 
 /* While it is loaded, libgfortran (OpenBLAS needs it) ends the process when it gets no memory, and no caller can help
