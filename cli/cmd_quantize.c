@@ -448,6 +448,7 @@ int cli_run_quantize(int argc, char **argv)
     cli_list_free(&rest);
     w.run.threads = (int)threads;
     w.run.compare = true;
+    w.quiet = w.quiet || (w.run.train && ganz_train_follows());
     w.run.teachers = teachers.items;
     w.run.teacher_count = teachers.count;
     if (code < 0) code = check_words(&w);

@@ -161,6 +161,7 @@ int cli_run_train(int argc, char **argv)
     char command[2048];
     cli_join_words(argc, argv, command, sizeof command);
     o.command = command;
+    w.quiet = w.quiet || ganz_train_follows();
     o.threads = (int)w.threads;
     o.teachers = teachers.items;
     o.teacher_count = teachers.count;

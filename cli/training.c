@@ -51,6 +51,7 @@ int cli_train(const cli_command *command, ganz_train_options *options, bool quie
     ganz_error err;
     *report = (ganz_train_report){0};
     listen_for_save();
+    options->shared = true;
     options->stop = cli_stop_listen(command, "as soon as a checkpoint is saved");
     options->save = &save_flag;
     cli_progress_start(&bar, command->name, "steps", 0, quiet);

@@ -14,7 +14,8 @@ declare -A may=(
   [model]="base text kernel backend nn model"
   [translate]="base text document kernel backend nn model translate"
   [bulk]="base bulk"
-  [train]="base text document kernel backend nn model translate train"
+  [ranks]="base ranks"
+  [train]="base text document kernel backend nn model translate ranks train"
   [import]="base text document kernel backend nn model import"
   [export]="base text document kernel backend nn model translate export"
 )
@@ -28,6 +29,7 @@ declare -A public=(
   [nn]="ganz recipe"
   [model]="ganz io recipe vocab"
   [bulk]="bulk ganz io"
+  [ranks]="ganz"
   [translate]="ganz bench bulk document inspect io quantize service vocab"
   [train]="ganz corpus io quantize recipe score train vocab"
   [import]="ganz import io vocab"

@@ -44,6 +44,10 @@ typedef struct ganz_train_options {
     const char *source_language, *target_language; /* noted in the model, or NULL */
     int threads;                                   /* of the CPU, 0: all cores; results are the same for any number */
     bool resume;                                   /* goes on from the folder's last checkpoint, if there is one */
+    bool shared; /* with the other processes that mpirun, srun or GANZ_RANKS have started with the same options. The run
+                  * has the same bytes for any number of them, up to the parts of a step. The first writes all files
+                  * and tells what there is to tell; in the others the call returns GANZ_OK at the end of the run,
+                  * however it ended, or says that the others have gone */
 
     const ganz_flag *stop; /* save and return GANZ_ESTOPPED; or NULL */
     ganz_flag *save;       /* write a checkpoint and go on (cleared then); or NULL */
@@ -70,6 +74,9 @@ typedef struct ganz_train_report {
     double calibrated_bleu;         /* the same of the calibrated model; negative: not compared */
     bool calibrated;                /* that one is kept as best.safetensors */
 } ganz_train_report;
+
+/* Whether this process is one of several that share a run, and not the first. */
+GANZ_API bool ganz_train_follows(void);
 
 /* The recipe's defaults, device "cpu", one thread. */
 GANZ_API void ganz_train_defaults(ganz_train_options *options);

@@ -366,6 +366,7 @@ ganz_status ganz_cpu_backend_reads(const ganz_backend *be, const ganz_backend *p
 typedef enum ganz_precision { GANZ_FP32, GANZ_TF32, GANZ_BF16_PRODUCTS } ganz_precision;
 /* GANZ_EUNSUPPORTED in builds without CUDA and on machines without a GPU. */
 ganz_status ganz_cuda_backend_open(ganz_backend **be, int device, ganz_precision precision, ganz_error *err);
+int ganz_cuda_devices(void); /* that this process sees; 0: none */
 
 /* By name: device "cpu", "cuda" or "cuda:N" (NULL: cpu); precision of products "auto", "fp32", "tf32" or "bf16" (NULL:
  * auto), auto being fp32 on a CPU, which knows no other, and bf16 on a GPU. threads: of a CPU, 0: all cores. */

@@ -265,6 +265,14 @@ static bool take_memory(ganz_cuda *c)
     return good;
 }
 
+extern "C" int ganz_cuda_devices(void)
+{
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) == cudaSuccess) return devices;
+    (void)cudaGetLastError();
+    return 0;
+}
+
 extern "C" ganz_status ganz_cuda_backend_open(ganz_backend **be, int device, ganz_precision precision, ganz_error *err)
 {
     *be = NULL;

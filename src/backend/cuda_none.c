@@ -8,3 +8,5 @@ ganz_status ganz_cuda_backend_open(ganz_backend **be, int device, ganz_precision
     (void)precision;
     return ganz_fail(err, GANZ_EUNSUPPORTED, "this build of ganz has no CUDA backend");
 }
+
+int ganz_cuda_devices(void) { return 0; }

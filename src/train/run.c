@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "ganz/quantize.h"
 #include "train/checkpoint.h"
+#include "train/crew.h"
 #include "base/surroundings.h"
 #include "train/folder.h"
 #include "train/history.h"
@@ -19,6 +20,7 @@
 enum { REPORT_LINES = 200, CALIBRATION_LINES = 500 }; /* of the validation set */
 
 typedef struct run {
+    ganz_ranks *ranks; /* processes that share the run, or NULL */
     ganz_trainer *t;
     const ganz_train_options *options;
     const ganz_recipe *recipe; /* of the trainer */
@@ -496,7 +498,7 @@ static ganz_status open_trainer(run *r, ganz_error *err)
 {
     ganz_train_options own = *r->options;
     GANZ_TRY(complete(r, &own, err));
-    GANZ_TRY(ganz_trainer_open(&r->t, &own, err));
+    GANZ_TRY(ganz_trainer_open_shared(&r->t, &own, r->ranks, err));
     if (ganz_exists(r->files.last)) GANZ_TRY(ganz_trainer_restore(r->t, r->files.last, err));
     r->recipe = ganz_trainer_recipe(r->t);
     r->facts = ganz_trainer_describe(r->t);
@@ -504,8 +506,8 @@ static ganz_status open_trainer(run *r, ganz_error *err)
     return GANZ_OK;
 }
 
-/* The folder is touched last, when everything else has been found in order. */
-static ganz_status open_run(run *r, ganz_error *err)
+/* The folder is touched last, when everything else has been found in order, and by the leader alone. */
+static ganz_status open_files(run *r, ganz_error *err)
 {
     GANZ_TRY(check_options(r->options, err));
     GANZ_TRY(ganz_folder_name(&r->files, r->options->out, err));
@@ -513,17 +515,59 @@ static ganz_status open_run(run *r, ganz_error *err)
         return ganz_fail(err, GANZ_EINVAL, "%s holds a run already: resume it, or choose another folder",
                          r->options->out);
     GANZ_TRY(open_trainer(r, err));
+    if (!ganz_crew_leads(r->ranks)) return GANZ_OK;
     GANZ_TRY(ganz_folder_make(&r->files, err));
     GANZ_TRY(ganz_log_open(&r->log, r->files.log, r->at.now.log_lines, err));
     if (quantizes(r)) GANZ_TRY(ganz_history_keep(r->files.history, r->at.now.logged, err));
     ganz_folder_sweep(&r->files);
-    if (quantizes(r)) GANZ_TRY(take_learned_back(r, err));
+    return quantizes(r) ? take_learned_back(r, err) : GANZ_OK;
+}
+
+static ganz_status open_run(run *r, ganz_error *err)
+{
+    const ganz_status opened = open_files(r, err);
+    GANZ_TRY(ganz_crew_meet(r->ranks, r->t, opened, err));
+    if (!ganz_crew_leads(r->ranks)) return GANZ_OK;
     r->saved = r->at.now.step > 0;
     r->started = ganz_seconds() - r->log.seconds;
     start_line(r);
     tell_beginning(r);
     if (quantizes(r)) tell_phase(r);
     return log_changes(r, err);
+}
+
+static ganz_status meet_others(run *r, ganz_error *err)
+{
+    ganz_place place;
+    if (!r->options->shared) return GANZ_OK;
+    GANZ_TRY(ganz_place_find(&place, err));
+    return ganz_ranks_open(&r->ranks, &place, err);
+}
+
+bool ganz_train_follows(void)
+{
+    ganz_place place;
+    return ganz_place_find(&place, NULL) == GANZ_OK && place.rank > 0;
+}
+
+/* The run of the process that leads; the others are told that it has ended. */
+static ganz_status lead(run *r, ganz_train_report *report, ganz_error *err)
+{
+    ganz_status status = open_run(r, err);
+    if (status == GANZ_OK) {
+        status = end(r, train(r, err), err);
+        if (report) fill_report(r, report);
+        ganz_crew_order(r->ranks, GANZ_ORDER_END, 0, 0, NULL);
+    }
+    return status;
+}
+
+/* Failures of the run are the leader's to tell. */
+static ganz_status follow(run *r, ganz_error *err)
+{
+    const ganz_status opened = open_run(r, err);
+    if (opened != GANZ_OK) return r->ranks->broken ? opened : GANZ_OK;
+    return ganz_crew_follow(r->ranks, r->t, err);
 }
 
 void ganz_train_defaults(ganz_train_options *options)
@@ -563,13 +607,11 @@ ganz_status ganz_train(const ganz_train_options *options, ganz_train_report *rep
     r->options = options;
     r->log.file = -1;
     r->loss = r->accuracy = -1;
-    ganz_status status = open_run(r, err);
-    if (status == GANZ_OK) {
-        status = end(r, train(r, err), err);
-        if (report) fill_report(r, report);
-    }
+    ganz_status status = meet_others(r, err);
+    if (status == GANZ_OK) status = ganz_crew_leads(r->ranks) ? lead(r, report, err) : follow(r, err);
     ganz_log_close(&r->log);
     ganz_trainer_close(&r->t);
+    ganz_ranks_close(&r->ranks);
     ganz_free(r);
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include "base/io.h"
 #include "base/rng.h"
+#include "train/crew.h"
 #include "train/trainer_state.h"
 
 static const uint64_t steps_stream = 0x7374657073; /* of seeds, one for each step */
@@ -140,7 +141,7 @@ static ganz_status set_phase(ganz_trainer *t, ganz_error *err)
     return ganz_weights_refresh(&t->weights, &t->net, err);
 }
 
-ganz_status ganz_trainer_enter(ganz_trainer *t, int row, ganz_event *event, ganz_error *err)
+ganz_status ganz_trainer_begin(ganz_trainer *t, int row, ganz_error *err)
 {
     ganz_counters *const c = &t->counters;
     const bool measured = t->phase && t->phase->inputs == GANZ_INPUTS_MEASURE;
@@ -156,7 +157,13 @@ ganz_status ganz_trainer_enter(ganz_trainer *t, int row, ganz_event *event, ganz
     c->phase = row;
     c->phase_step = 0;
     t->batch = (ganz_batch){0}; /* of the phase before: this one may be measuring and must not see it */
-    GANZ_TRY(set_phase(t, err));
+    return set_phase(t, err);
+}
+
+ganz_status ganz_trainer_enter(ganz_trainer *t, int row, ganz_event *event, ganz_error *err)
+{
+    GANZ_TRY(ganz_crew_order(t->ranks, GANZ_ORDER_ENTER, row, 0, err));
+    GANZ_TRY(ganz_ranks_agree(t->ranks, ganz_trainer_begin(t, row, err), err));
     tell(t, event);
     return GANZ_OK;
 }
@@ -234,32 +241,46 @@ static ganz_status undo_step(ganz_trainer *t, ganz_position position, const doub
     return ganz_fail(err, GANZ_ESTOPPED, "stopped");
 }
 
-/* The losses of the parts of a step, in their order. */
-static void join_parts(ganz_trainer *t)
+/* Gradients or ranges, and losses, of all parts of a step, in their order. */
+static ganz_status join_parts(ganz_trainer *t, bool learns, ganz_error *err)
 {
     const ganz_tree *const tree = &t->stepper.tree;
-    if (tree->parts > 1) t->be->add_rows(t->be, t->stepper.sums, tree->sums, tree->parts, GANZ_SUMS);
+    if (tree->parts == 1) return GANZ_OK;
+    if (learns) GANZ_TRY(ganz_exchange_gradients(&t->exchange, tree, err));
+    else GANZ_TRY(ganz_exchange_ranges(&t->exchange, t->be, t->weights.largest, err));
+    GANZ_TRY(ganz_exchange_sums(&t->exchange, tree, err));
+    t->be->add_rows(t->be, t->stepper.sums, tree->sums, tree->parts, GANZ_SUMS);
+    return GANZ_OK;
 }
 
-/* Gradients of the next batch. On a CPU a step may take a minute, so a stop is heeded between its passes. */
-static ganz_status gradients(ganz_trainer *t, ganz_error *err)
+/* This process's share of the next batch. On a CPU a step may take a minute, so a stop is heeded between its passes. */
+static ganz_status make_share(ganz_trainer *t, bool learns, ganz_error *err)
 {
-    const double started = ganz_seconds();
-    const ganz_position position = ganz_loader_position(t->loader);
     const uint64_t step = (uint64_t)(t->counters.first + t->counters.step);
     const uint64_t seed = ganz_random_u64((uint64_t)t->recipe.seed, steps_stream, step);
-    double sums[3] = {0};
+    const double started = ganz_seconds();
     GANZ_TRY(ganz_loader_next(t->loader, &t->batch, err));
-    if (t->be->host) t->be->download(t->be, sums, t->stepper.sums, sizeof sums);
     const double loaded = ganz_seconds();
+    t->times.load += loaded - started;
     const ganz_flag *const stop = t->be->host ? t->options.stop : NULL;
-    const bool learns = t->phase->train_weights || t->phase->learn_scales;
     const ganz_status status = learns ? ganz_stepper_train(&t->stepper, &t->batch, seed, stop, err)
                                       : ganz_stepper_look(&t->stepper, &t->batch, stop, err);
-    if (status == GANZ_OK) join_parts(t);
-    t->times.load += loaded - started;
     t->times.pass += ganz_seconds() - loaded;
-    return status == GANZ_ESTOPPED ? undo_step(t, position, sums, err) : status;
+    if (status != GANZ_OK || !t->ranks) return status;
+    if (ganz_flag_is_set(t->options.stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
+    return t->be->sync(t->be, err); /* a device that failed is told before others wait for its gradients */
+}
+
+/* Gradients of the next batch, or ranges, made by all processes. */
+static ganz_status gradients(ganz_trainer *t, ganz_error *err)
+{
+    const ganz_position position = ganz_loader_position(t->loader);
+    const bool learns = t->phase->train_weights || t->phase->learn_scales;
+    double sums[GANZ_SUMS] = {0};
+    if (t->be->host || t->ranks) t->be->download(t->be, sums, t->stepper.sums, sizeof sums);
+    const ganz_status status = ganz_ranks_agree(t->ranks, make_share(t, learns, err), err);
+    if (status == GANZ_ESTOPPED) return undo_step(t, position, sums, err);
+    return status == GANZ_OK ? join_parts(t, learns, err) : status;
 }
 
 /* The average follows quickly at first, so that it forgets the beginning. Parameters that do not learn stay the same to
@@ -312,6 +333,7 @@ static void count_step(ganz_trainer *t)
 
 ganz_status ganz_trainer_step(ganz_trainer *t, double done, ganz_event *event, ganz_error *err)
 {
+    GANZ_TRY(ganz_crew_order(t->ranks, GANZ_ORDER_STEP, 0, done, err));
     GANZ_TRY(gradients(t, err));
     const double started = ganz_seconds();
     GANZ_TRY(update(t, done, err));

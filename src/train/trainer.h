@@ -4,6 +4,7 @@
 #define GANZ_TRAIN_TRAINER_H
 
 #include "ganz/train.h"
+#include "ranks/ranks.h"
 #include "train/counters.h"
 
 typedef struct ganz_trainer ganz_trainer;
@@ -41,6 +42,10 @@ typedef struct ganz_trainer_facts {
  * until close. close frees all and sets *trainer to NULL. */
 ganz_status ganz_trainer_open(ganz_trainer **trainer, const ganz_train_options *options, ganz_error *err);
 void ganz_trainer_close(ganz_trainer **trainer);
+/* The same for a run that several processes share (crew.h), each of which opens it. `ranks` may be NULL, and outlives
+ * the trainer. */
+ganz_status ganz_trainer_open_shared(ganz_trainer **trainer, const ganz_train_options *options, ganz_ranks *ranks,
+                                     ganz_error *err);
 
 /* Goes to the step of a checkpoint. */
 ganz_status ganz_trainer_restore(ganz_trainer *trainer, const char *path, ganz_error *err);

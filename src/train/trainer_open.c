@@ -1,6 +1,21 @@
 /* Opening a trainer: model or fresh parameters, corpus, device, teachers, memory of a pass, validation text. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "train/shape.h"
 #include "train/trainer_state.h"
+
+/* Several processes of a machine share its GPUs by their number there, where none is named, and its cores, unless each
+ * has been given some already. */
+static void share_machine(const ganz_trainer *t, char device[32], int *threads)
+{
+    const ganz_ranks *const r = t->ranks;
+    const int gpus = strcmp(device, "cuda") == 0 ? ganz_cuda_devices() : 0;
+    if (gpus > 0) snprintf(device, 32, "cuda:%d", r->local % gpus);
+    if (*threads == 0 && ganz_cpu_count() >= sysconf(_SC_NPROCESSORS_ONLN))
+        *threads = ganz_cpu_count() > r->locals ? ganz_cpu_count() / r->locals : 1;
+}
 
 static ganz_status open_device(ganz_trainer *t, ganz_error *err)
 {
@@ -8,7 +23,11 @@ static ganz_status open_device(ganz_trainer *t, ganz_error *err)
                                         [GANZ_PRECISION_FP32] = "fp32",
                                         [GANZ_PRECISION_TF32] = "tf32",
                                         [GANZ_PRECISION_BF16] = "bf16"};
-    return ganz_device_open(&t->be, t->options.device, words[t->recipe.precision], t->options.threads, err);
+    char device[32];
+    int threads = t->options.threads;
+    snprintf(device, sizeof device, "%s", t->options.device ? t->options.device : "cpu");
+    if (t->ranks) share_machine(t, device, &threads);
+    return ganz_device_open(&t->be, device, words[t->recipe.precision], threads, err);
 }
 
 /* The shape of a model to begin with is its own; a fresh one is Tensor2Tensor's in the sizes of the recipe. */
@@ -203,6 +222,11 @@ void ganz_trainer_apply_phase(ganz_trainer *t, const ganz_phase *phase)
     t->stepper.options.dropout = phase->dropout ? dropout_of(t) : (ganz_dropout){0};
 }
 
+static ganz_share share_of(const ganz_trainer *t)
+{
+    return ganz_share_of((int)t->recipe.parts, t->ranks ? t->ranks->rank : 0, t->ranks ? t->ranks->size : 1);
+}
+
 /* Never more than a whole step, and never less than one row. */
 static ganz_status open_stepper(ganz_trainer *t, ganz_error *err)
 {
@@ -222,7 +246,7 @@ static ganz_status open_stepper(ganz_trainer *t, ganz_error *err)
                                     .mean_rows = packed ? (int)r->mean_rows : 0,
                                     .mask_rows = packed ? (int)r->mask_rows : 0,
                                     .parts = (int)r->parts,
-                                    .share = ganz_share_of((int)r->parts, 0, 1),
+                                    .share = share_of(t),
                                     .tutors = &t->tutors};
     ganz_status status = ganz_stepper_open(&t->stepper, &t->net, &t->weights, &o, err);
     for (int row = -1; status == GANZ_OK && (row = ganz_phases_next(t->phases, row)) >= 0;) {
@@ -276,17 +300,26 @@ static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
     GANZ_TRY(open_weights(t, err));
     GANZ_TRY(open_tutors(t, err));
     GANZ_TRY(open_loader(t, err));
+    GANZ_TRY(ganz_exchange_open(&t->exchange, t->ranks, (int)t->recipe.parts, t->net.params.block,
+                                (size_t)t->net.scales, err));
     GANZ_TRY(open_stepper(t, err));
     GANZ_TRY(open_valid(t, err));
     if (t->start) GANZ_TRY(take_over(t, err));
-    return ganz_trainer_enter(t, ganz_phases_next(t->phases, -1), NULL, err);
+    return ganz_trainer_begin(t, ganz_phases_next(t->phases, -1), err);
 }
 
 ganz_status ganz_trainer_open(ganz_trainer **trainer, const ganz_train_options *options, ganz_error *err)
 {
+    return ganz_trainer_open_shared(trainer, options, NULL, err);
+}
+
+ganz_status ganz_trainer_open_shared(ganz_trainer **trainer, const ganz_train_options *options, ganz_ranks *ranks,
+                                     ganz_error *err)
+{
     ganz_trainer *t = *trainer = ganz_alloc(1, sizeof *t);
     if (!t) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a trainer");
     t->options = *options;
+    t->ranks = ranks;
     t->recipe = options->recipe;
     const ganz_status status = open_parts(t, err);
     if (status != GANZ_OK) ganz_trainer_close(trainer);
@@ -300,6 +333,7 @@ void ganz_trainer_close(ganz_trainer **trainer)
     ganz_decoder_close(&t->decoder);
     ganz_valid_close(&t->valid);
     ganz_stepper_close(&t->stepper);
+    ganz_exchange_close(&t->exchange);
     ganz_loader_close(&t->loader);
     ganz_optim_close(&t->optim);
     ganz_optim_close(&t->scale_optim);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/thread.h"
+#include "train/crew.h"
 #include "train/history.h"
 #include "train/trainer_state.h"
 
@@ -138,6 +139,7 @@ ganz_status ganz_trainer_save(ganz_trainer *t, const char *path, int64_t log_lin
     const ganz_run_parts parts = ganz_trainer_parts(t);
     GANZ_TRY(ganz_trainer_drain(t, event, err));
     GANZ_TRY(probe(t, err));
+    GANZ_TRY(ganz_crew_compare(t->ranks, t, err));
     t->counters.log_lines = log_lines;
     GANZ_TRY(ganz_checkpoint_save(path, &parts, &t->counters, err));
     if (event) event->now = t->counters;

@@ -2,7 +2,9 @@
 #ifndef GANZ_TRAIN_TRAINER_STATE_H
 #define GANZ_TRAIN_TRAINER_STATE_H
 
+#include "ranks/ranks.h"
 #include "train/checkpoint.h"
+#include "train/exchange.h"
 #include "train/phases.h"
 #include "train/trainer.h"
 #include "train/validate.h"
@@ -13,6 +15,8 @@ enum { GANZ_CPU_TOKENS = 4096, GANZ_GPU_TOKENS = 16384 };
 struct ganz_trainer {
     ganz_train_options options; /* borrowed texts */
     ganz_recipe recipe;
+    ganz_ranks *ranks; /* processes that share the run, or NULL; borrowed */
+    ganz_exchange exchange;
     ganz_backend *be;
     ganz_vocab *vocab; /* NULL when only time is measured: the corpus knows its size */
     ganz_corpus *corpus;
@@ -48,6 +52,8 @@ double ganz_trainer_average_decay(const ganz_trainer *trainer);
 ganz_decoder_options ganz_trainer_decoder_options(const ganz_trainer *trainer, int tokens);
 
 /* trainer.c */
+/* Begins a phase in this process, without a word to others. */
+ganz_status ganz_trainer_begin(ganz_trainer *trainer, int row, ganz_error *err);
 ganz_run_parts ganz_trainer_parts(const ganz_trainer *trainer); /* for a checkpoint */
 int64_t ganz_trainer_phase_length(const ganz_trainer *trainer);
 /* Whether validations choose the best model at this step. */
