@@ -1,6 +1,10 @@
 /* Steps in parts: the cutting, the order of sums, and that nothing of it depends on who makes which part. */
+#include <math.h>
+#include <pthread.h>
+#include <unistd.h>
+
 #include "toy.h"
-#include "train/tree.h"
+#include "train/exchange.h"
 
 /* ---- cutting ------------------------------------------------------------------------------------ */
 
@@ -138,6 +142,146 @@ static void parts_sum_to_the_whole(void **state)
     ganz_trainer_close(&u);
 }
 
+/* ---- several processes --------------------------------------------------------------------------- */
+
+enum { PARTS = 8, NUMBERS = 1001, RANGES = 5 };
+
+/* A process, played by a thread with a backend of its own. */
+typedef struct player {
+    ganz_place place;
+    real grad[NUMBERS], ranges[RANGES];
+    double sums[PARTS][GANZ_SUMS];
+    ganz_status agreed;
+    ganz_error why;
+    pthread_t thread;
+} player;
+
+/* Gradients, losses and ranges of a part, of very different sizes, so that any other order of sums would show. */
+static real gradient(int part, int i)
+{
+    return (real)ldexp(ganz_random_normal(5, (uint64_t)part, (uint64_t)i),
+                       (int)ganz_random_below(6, (uint64_t)part, (uint64_t)i, 20));
+}
+
+static void make_parts(ganz_tree *tree, real *ranges)
+{
+    ganz_tree_start(tree, true);
+    for (int part = tree->share.first; part < tree->share.last; part++) {
+        double *const sums = ganz_tree_enter(tree, part);
+        for (int i = 0; i < NUMBERS; i++) tree->grad[i] += gradient(part, i);
+        for (int i = 0; i < GANZ_SUMS; i++) sums[i] += part + 0.25 * i;
+        for (int i = 0; i < RANGES; i++)
+            if (ranges[i] < (real)((part * 5 + i * 3) % 7)) ranges[i] = (real)((part * 5 + i * 3) % 7);
+        ganz_tree_leave(tree, part);
+    }
+}
+
+static void *play(void *context)
+{
+    player *const p = context;
+    ganz_ranks *ranks = NULL;
+    ganz_exchange x = {0};
+    ganz_tree tree = {.parts = PARTS, .share = ganz_share_of(PARTS, p->place.rank, p->place.size)};
+    const size_t bytes = sizeof p->grad;
+    GANZ_ASSERT_ALWAYS(ganz_ranks_open(&ranks, &p->place, &p->why) == GANZ_OK);
+    GANZ_ASSERT_ALWAYS(ganz_cpu_backend_open(&tree.be, 1, NULL) == GANZ_OK);
+    GANZ_ASSERT_ALWAYS(ganz_tree_open(&tree, p->grad, NUMBERS, NULL) == GANZ_OK);
+    GANZ_ASSERT_ALWAYS(ganz_exchange_open(&x, ranks, PARTS, NUMBERS, RANGES, NULL) == GANZ_OK);
+    x.chunk = 64; /* the last one is shorter */
+    for (int step = 0; step < 2; step++) {
+        memset(p->grad, 0, bytes);
+        make_parts(&tree, p->ranges);
+        GANZ_ASSERT_ALWAYS(ganz_exchange_gradients(&x, &tree, NULL) == GANZ_OK);
+        GANZ_ASSERT_ALWAYS(ganz_exchange_sums(&x, &tree, NULL) == GANZ_OK);
+        GANZ_ASSERT_ALWAYS(ganz_exchange_ranges(&x, tree.be, p->ranges, NULL) == GANZ_OK);
+    }
+    memcpy(p->sums, tree.sums, sizeof p->sums);
+    const bool bad = p->place.rank == 1; /* one fails, and all know by what */
+    const ganz_status own = bad ? ganz_fail(&p->why, GANZ_EIO, "no more ink") : GANZ_OK;
+    p->agreed = ganz_ranks_agree(ranks, own, &p->why);
+    ganz_exchange_close(&x);
+    ganz_backend *const be = tree.be;
+    ganz_tree_close(&tree);
+    be->close(be);
+    ganz_ranks_close(&ranks);
+    return NULL;
+}
+
+static void play_all(player *players, int size)
+{
+    char meet[64];
+    snprintf(meet, sizeof meet, "127.0.0.1:%d", 20000 + (int)(getpid() % 10000));
+    for (int i = 0; i < size; i++) {
+        players[i].place = (ganz_place){i, size, meet};
+        assert_int_equal(0, pthread_create(&players[i].thread, NULL, play, &players[i]));
+    }
+    for (int i = 0; i < size; i++) pthread_join(players[i].thread, NULL);
+}
+
+/* The tree by recursion, from the parts alone. */
+static real true_sum(int first, int count, int i)
+{
+    if (count == 1) return gradient(first, i);
+    return true_sum(first, count / 2, i) + true_sum(first + count / 2, count / 2, i);
+}
+
+static void all_have_the_same(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= PARTS; size++) {
+        player *const players = calloc((size_t)size, sizeof *players);
+        play_all(players, size);
+        for (int rank = 0; rank < size; rank++) {
+            const player *const p = &players[rank];
+            for (int i = 0; i < NUMBERS; i++) assert_true(p->grad[i] == true_sum(0, PARTS, i));
+            for (int part = 0; part < PARTS; part++) assert_true(p->sums[part][2] == part + 0.5);
+            for (int i = 0; i < RANGES; i++) assert_true(p->ranges[i] == 6);
+            assert_int_equal(size > 1 ? GANZ_EIO : GANZ_OK, p->agreed);
+            if (size == 1) continue;
+            assert_non_null(strstr(p->why.message, "no more ink"));
+            assert_int_equal(rank != 1, strncmp(p->why.message, "process 1 on ", 13) == 0);
+        }
+        free(players);
+    }
+}
+
+/* ---- the environment ---------------------------------------------------------------------------- */
+
+static void places(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"GANZ_RANKS",           "GANZ_RANK", "GANZ_MEET", "OMPI_COMM_WORLD_SIZE",
+                                        "OMPI_COMM_WORLD_RANK", "PMI_SIZE",  "PMI_RANK",  "SLURM_STEP_NUM_TASKS",
+                                        "SLURM_PROCID"};
+    ganz_place place;
+    ganz_error err;
+    for (size_t i = 0; i < GANZ_COUNT(names); i++) unsetenv(names[i]);
+    assert_int_equal(GANZ_OK, ganz_place_find(&place, &err));
+    assert_true(place.size == 1 && place.rank == 0 && !place.meet);
+    setenv("SLURM_PROCID", "2", 1);
+    assert_int_equal(GANZ_OK, ganz_place_find(&place, &err));
+    assert_int_equal(1, place.size); /* a batch script has it too */
+    setenv("SLURM_STEP_NUM_TASKS", "3", 1);
+    assert_int_equal(GANZ_OK, ganz_place_find(&place, &err));
+    assert_true(place.size == 3 && place.rank == 2 && !place.meet && ganz_train_follows());
+    setenv("OMPI_COMM_WORLD_SIZE", "8", 1); /* mpirun within an allocation of Slurm */
+    setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+    assert_int_equal(GANZ_OK, ganz_place_find(&place, &err));
+    assert_true(place.size == 8 && place.rank == 0 && !ganz_train_follows());
+    setenv("OMPI_COMM_WORLD_RANK", "8", 1);
+    assert_int_equal(GANZ_EINVAL, ganz_place_find(&place, &err));
+    setenv("GANZ_RANKS", "2", 1);
+    setenv("GANZ_RANK", "1", 1);
+    assert_int_equal(GANZ_EINVAL, ganz_place_find(&place, &err));
+    assert_non_null(strstr(err.message, "GANZ_MEET does not say HOST:PORT"));
+    setenv("GANZ_MEET", "nowhere", 1);
+    assert_int_equal(GANZ_OK, ganz_place_find(&place, &err));
+    ganz_ranks *ranks;
+    assert_int_equal(GANZ_EINVAL, ganz_ranks_open(&ranks, &place, &err));
+    assert_null(ranks);
+    for (size_t i = 0; i < GANZ_COUNT(names); i++) unsetenv(names[i]);
+}
+
 /* ---- runs --------------------------------------------------------------------------------------- */
 
 static void steps_in_parts_go_on(void **state)
@@ -176,6 +320,7 @@ int main(void)
         cmocka_unit_test(shares_are_whole),       cmocka_unit_test(runs_are_nodes),
         cmocka_unit_test(parts_are_rows),         cmocka_unit_test(gradients_are_a_tree),
         cmocka_unit_test(parts_sum_to_the_whole), cmocka_unit_test(steps_in_parts_go_on),
+        cmocka_unit_test(all_have_the_same),      cmocka_unit_test(places),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

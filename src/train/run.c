@@ -107,6 +107,7 @@ static void tell_beginning(run *r)
     if (f->left_out > 0)
         n += snprintf(event + n, sizeof event - (size_t)n, ", %llu pairs longer than %lld tokens left out",
                       (unsigned long long)f->left_out, (long long)f->longest);
+    if (r->ranks) n += snprintf(event + n, sizeof event - (size_t)n, ", shared by %d processes", r->ranks->size);
     if (r->at.now.step > 0)
         snprintf(event + n, sizeof event - (size_t)n, ", from step %lld", (long long)r->at.now.step);
     tell(r, event);
