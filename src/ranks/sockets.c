@@ -1,7 +1,7 @@
 /* Processes that talk over TCP, each with each, without MPI. Process 0 waits at an address that all know; the others
  * come there, say where they listen themselves, and get the list of all. Data have no frames: both ends know how much
  * comes. There is no password: it is for networks whose machines trust each other. */
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE /* POLLRDHUP */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -16,7 +16,16 @@
 #include "ranks/ranks.h"
 
 /* A machine that has vanished is noticed after IDLE + PROBES * INTERVAL seconds, on a busy link too. */
-enum { WAIT_SECONDS = 60, HELLO_SECONDS = 5, IDLE = 5, INTERVAL = 2, PROBES = 3, PAUSE_MS = 100, MARK = 0x67616e7a };
+enum {
+    WAIT_SECONDS = 60,
+    HELLO_SECONDS = 5,
+    IDLE = 5,
+    INTERVAL = 2,
+    PROBES = 3,
+    PAUSE_MS = 100,
+    LINGER_MS = 3000,
+    MARK = 0x67616e7a
+};
 
 typedef struct address {
     struct sockaddr_storage where;
@@ -277,9 +286,18 @@ static ganz_status meet_first(sockets *s, const struct addrinfo *found, const ch
     return accept_all(s, s->table.rank + 1, err);
 }
 
+/* Whoever notices first that a process is dead, and ends, must not be taken for the dead one: process 0 is left time to
+ * notice by itself. */
+static void linger(const sockets *s)
+{
+    struct pollfd first = {.fd = s->peer[0], .events = POLLRDHUP};
+    if (s->table.broken && s->table.rank > 0 && first.fd >= 0) poll(&first, 1, LINGER_MS);
+}
+
 static void close_sockets(ganz_ranks *r)
 {
     sockets *const s = (sockets *)r;
+    if (s->peer) linger(s);
     for (int i = 0; s->peer && i < r->size; i++)
         if (s->peer[i] >= 0) close(s->peer[i]);
     if (s->listener >= 0) close(s->listener);

@@ -81,7 +81,7 @@ for n in 4 3; do
   done
   kill -9 "${pids[$((n - 1))]}"
   ends 2>err && fail "a run of $n ends well without its last process"
-  grep -q "process $((n - 1)) on $HOST has gone: .*; the last good state is in run/last.safetensors" err ||
+  grep -q "process [1-$((n - 1))] on $HOST has gone: .*; the last good state is in run/last.safetensors" err ||
     fail "a run of $n that lost one says: $(cat err)"
 done
 together 1 "${run[@]}" || fail "the last process does not go on"
