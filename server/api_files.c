@@ -121,6 +121,14 @@ void run_ganz_upload(call *c)
     else call_fail(c, 503, "no room for more documents now");
 }
 
+static void put_removed(call *c, const char *id)
+{
+    buffer_put(&c->out, "{\"id\":");
+    json_put(&c->out, id);
+    buffer_put(&c->out, ",\"status\":\"removed\"}");
+    call_reply(c, 200);
+}
+
 /* ID, or ID/result */
 void run_ganz_document(call *c)
 {
@@ -128,7 +136,10 @@ void run_ganz_document(call *c)
     file_facts facts;
     const bool result = strlen(c->rest) > FILE_ID - 1 && strcmp(c->rest + FILE_ID - 1, "/result") == 0;
     if (strlen(c->rest) == FILE_ID - 1 || result) memcpy(id, c->rest, FILE_ID - 1);
-    if (!files_look(c->server->files, id, NULL, &facts)) call_fail(c, 404, "there is no such document, or no longer");
+    const bool removes = http_head_of(c->x)->method == HTTP_DELETE;
+    if (removes ? result || !files_remove(c->server->files, id) : !files_look(c->server->files, id, NULL, &facts))
+        call_fail(c, 404, "there is no such document, or no longer");
+    else if (removes) put_removed(c, id);
     else if (!result) put_document(c, id, &facts);
     else if (files_read(c->server->files, id, NULL, &c->out)) call_send_file(c, facts.name);
     else call_fail(c, 503, "the document is not translated yet");

@@ -23,6 +23,8 @@ typedef struct entry {
     file_facts facts;
     double began;
     ganz_text result;
+    ganz_flag gone; /* nobody wants it any more */
+    bool removed;   /* nobody knows it any more, but it is being translated: its thread frees it */
 } entry;
 
 struct files {
@@ -72,32 +74,39 @@ static void free_entry(files *f, entry *e)
     free(e);
 }
 
+/* Takes an entry out of the list and frees it. */
+static void drop_entry(files *f, entry *e)
+{
+    entry **at = &f->first;
+    while (*at != e) at = &(*at)->next;
+    *at = e->next;
+    free_entry(f, e);
+}
+
 static bool is_over(const entry *e) { return e->facts.state >= FILE_DONE; }
 
-/* The last place in the list whose entry is over; NULL: none is. */
-static entry **oldest(files *f)
+/* The last entry in the list that is over; NULL: none is. */
+static entry *oldest(const files *f)
 {
-    entry **found = NULL;
-    for (entry **at = &f->first; *at; at = &(*at)->next)
-        if (is_over(*at)) found = at;
+    entry *found = NULL;
+    for (entry *e = f->first; e; e = e->next)
+        if (is_over(e)) found = e;
     return found;
 }
 
 static void make_room(files *f, size_t bytes)
 {
     const double before = now() - KEPT_SECONDS;
-    for (entry **at; (at = oldest(f));) {
-        entry *const e = *at;
+    for (entry *e; (e = oldest(f));) {
         if (f->count < MOST_FILES && f->bytes + bytes <= most_bytes && e->began > before) break;
-        *at = e->next;
-        free_entry(f, e);
+        drop_entry(f, e);
     }
 }
 
 static entry *find(const files *f, const char *id, const char *key)
 {
     for (entry *e = f->first; e; e = e->next)
-        if (strcmp(e->id, id) == 0) return !key || strcmp(e->key, key) == 0 ? e : NULL;
+        if (!e->removed && strcmp(e->id, id) == 0) return !key || strcmp(e->key, key) == 0 ? e : NULL;
     return NULL;
 }
 
@@ -122,7 +131,7 @@ static ganz_status translate(files *f, entry *e, ganz_error *err)
     watched w = {f, e};
     job j = e->order.job;
     job_text text = {.text = e->order.bytes, .bytes = e->order.count, .out = &e->result};
-    j.gone = &f->stopped;
+    j.gone = &e->gone;
     j.bulk = true;
     j.path = e->path;
     j.progress = on_progress;
@@ -141,7 +150,7 @@ static entry *take(files *f)
     }
 }
 
-/* An entry that is being translated is never freed: only those that are over are. */
+/* An entry that is being translated is freed by nobody else. */
 static void *run(void *context)
 {
     files *const f = context;
@@ -158,6 +167,7 @@ static void *run(void *context)
         end_order(e);
         e->facts.seconds = now() - e->began;
         e->facts.state = status == GANZ_OK ? FILE_DONE : FILE_FAILED;
+        if (e->removed) drop_entry(f, e);
         pthread_cond_broadcast(&f->changed);
     }
     pthread_mutex_unlock(&f->lock);
@@ -192,14 +202,11 @@ void files_close(files **all)
     if (!f) return;
     pthread_mutex_lock(&f->lock);
     ganz_flag_set(&f->stopped);
+    for (entry *e = f->first; e; e = e->next) ganz_flag_set(&e->gone);
     pthread_cond_broadcast(&f->changed);
     pthread_mutex_unlock(&f->lock);
     for (int i = 0; i < f->thread_count; i++) pthread_join(f->threads[i], NULL);
-    while (f->first) {
-        entry *const e = f->first;
-        f->first = e->next;
-        free_entry(f, e);
-    }
+    while (f->first) drop_entry(f, f->first);
     free(f->threads);
     pthread_mutex_destroy(&f->lock);
     pthread_cond_destroy(&f->changed);
@@ -305,6 +312,20 @@ bool files_wait(files *f, const char *id, const ganz_flag *gone, file_facts *fac
 bool files_wait_a_moment(files *f, const char *id, double seconds, file_facts *facts)
 {
     return wait_until(f, id, NULL, now() + seconds, facts);
+}
+
+bool files_remove(files *f, const char *id)
+{
+    pthread_mutex_lock(&f->lock);
+    entry *const e = find(f, id, NULL);
+    if (e && e->facts.state == FILE_TRANSLATING) {
+        ganz_flag_set(&e->gone);
+        e->removed = true;
+    } else if (e) {
+        drop_entry(f, e);
+    }
+    pthread_mutex_unlock(&f->lock);
+    return e;
 }
 
 bool files_read(files *f, const char *id, const char *key, buffer *out)

@@ -40,6 +40,8 @@ bool files_look(files *all, const char *id, const char *key, file_facts *facts);
 bool files_wait(files *all, const char *id, const ganz_flag *gone, file_facts *facts);
 /* The same for so many seconds at most. */
 bool files_wait_a_moment(files *all, const char *id, double seconds, file_facts *facts);
+/* Forgets it, and gives up its translation; false: nobody knows it. */
+bool files_remove(files *all, const char *id);
 /* Copies the result; false: there is none. */
 bool files_read(files *all, const char *id, const char *key, buffer *out);
 

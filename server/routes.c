@@ -19,7 +19,7 @@ static const route routes[] = {
     {GET, "/ganz/page/*", run_page_file, 0, FREE | ROUTE_PAGE},
     {POST, "/ganz/translate", run_ganz_translate, 0, 0},
     {POST, "/ganz/document", run_ganz_upload, FILE_BODY, 0},
-    {GET, "/ganz/document/*", run_ganz_document, 0, FREE},
+    {GET | DELETE, "/ganz/document/*", run_ganz_document, 0, FREE},
     {POST, "/translate", run_translate, 0, 0},
     {POST, "/detect", run_detect, 0, ROUTE_SMALL},
     {GET, "/languages", run_languages, 0, FREE},

@@ -74,11 +74,14 @@ const moment = milliseconds => new Promise(resolve => { setTimeout(resolve, mill
 /** Translates a document: sent(part) while it is sent, then done(part). Gives {url, name} of the result. */
 export async function translateDocument(file, pair, {sent, done}, signal) {
   let state = await upload(file, pair, sent, signal);
+  const forget = () => { fetch(`/ganz/document/${state.id}`, {method: 'DELETE'}).catch(() => {}); };
+  signal.addEventListener('abort', forget);
   for (let wait = 100; state.status === 'queued' || state.status === 'translating'; wait = Math.min(1000, wait * 1.5)) {
     done(state.count ? state.done / state.count : 0);
     await moment(wait);
     state = await answer(await fetch(`/ganz/document/${state.id}`, {signal, cache: 'no-store'}));
   }
+  signal.removeEventListener('abort', forget);
   if (state.status !== 'done') throw new Error(state.error || state.status);
   return {url: `/ganz/document/${state.id}/result`, name: state.name};
 }

@@ -2,6 +2,7 @@
 import contextlib
 import functools
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from hostile import REQUESTS
 from server import Server, multipart, read_reply, wait_until
 
 GANZ = sys.argv[1]
+MAKE_MODEL = os.environ.get("MAKE_MODEL")
 
 
 @functools.lru_cache(maxsize=None)
@@ -286,6 +288,46 @@ def send_slowly(s, took):
     took.append(time.monotonic() - begin)
 
 
+def check_removing():
+    """A document that nobody wants any more is not worked for."""
+    with Server(GANZ, "--metrics") as s:
+        text = "\n".join(f"Number {i} is not the same as the number {i + 1}." for i in range(20000)).encode()
+        kind, body = multipart({"source": "en", "target": "de"}, [("file", "a.txt", text)])
+        ids = [json.loads(s.ask("POST", "/ganz/document", body, {"Content-Type": kind})[2])["id"] for _ in range(3)]
+        assert wait_until(lambda: s.get(f"/ganz/document/{ids[0]}")[1]["done"] > 0, 60), "nothing is done"
+        for one in reversed(ids):
+            status, _, answer = s.ask("DELETE", f"/ganz/document/{one}")
+            equal("removed", (status, json.loads(answer)), (200, {"id": one, "status": "removed"}))
+            equal("gone", s.get(f"/ganz/document/{one}")[0], 404)
+            equal("once", s.ask("DELETE", f"/ganz/document/{one}")[0], 404)
+        waiting = 'ganz_queue_sentences{pair="en-de"} 0'
+        assert wait_until(lambda: waiting in s.ask("GET", "/metrics")[2].decode(), 60), "sentences are still waiting"
+        before = s.ask("GET", "/metrics")[2].decode()
+        done = int(before.split('ganz_sentences_total{pair="en-de"} ')[1].split()[0])
+        assert done < 20000, f"{done} sentences were translated for nobody"
+
+
+def check_float():
+    """A float model inside of the sandbox, on two threads: its products come from a library that is loaded late."""
+    if not MAKE_MODEL:
+        return
+    subprocess.run([MAKE_MODEL, "en-de.safetensors", "5"], check=True)
+    text = "the cat sat on the mat. the dog in the other thing"
+    want = subprocess.run([GANZ, "translate", "-q", "--model", "./en-de.safetensors"], input=text.encode(),
+                          stdout=subprocess.PIPE, check=True).stdout.decode()
+    with Server(GANZ, "--model", "./en-de.safetensors") as s:
+        answers = []
+        threads = [threading.Thread(target=lambda: answers.append(s.json("/translate", {
+            "q": text, "source": "en", "target": "de"}))) for _ in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        equal("a float model", answers, 8 * [(200, {"translatedText": want})])
+        s.process.send_signal(signal.SIGHUP)
+        equal("anew", s.json("/translate", {"q": text, "source": "en", "target": "de"}), answers[0])
+
+
 def check_keys():
     with open("keys", "w") as f:
         f.write("# whose\nfirst-key  somebody\nsecond-key\n")
@@ -391,7 +433,7 @@ def main():
     log = [line for line in s.lines if line.startswith("{")]
     assert len(log) > 50 and all(json.loads(line)["route"] for line in log), log[:3]
     assert not any(CANARY in line for line in s.lines), "the log holds what was translated"
-    for check in (check_overload, check_times, check_keys, check_ends, check_unix, check_passed_socket):
+    for check in (check_overload, check_removing, check_float, check_times, check_keys, check_ends, check_unix, check_passed_socket):
         check()
         print("fine:", check.__name__)
 
