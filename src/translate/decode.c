@@ -38,6 +38,7 @@ struct ganz_decoder {
     int capacity;                      /* largest count of a group: sum of tokens + 25 */
     int most_lanes, most_rows, k;      /* of a group; candidates a row */
     int logit_rows;                    /* that exist at a time */
+    float *penalties;                  /* of lengths up to the longest output */
     lane *lanes;                       /* (most_lanes) live ones first */
     int live;
     ganz_arena beams;
@@ -107,6 +108,10 @@ static void size_group(ganz_decoder *d)
 /* Lists of one group: beams, numbers and candidates. */
 static ganz_status take_lists(ganz_decoder *d, ganz_error *err)
 {
+    const int longest = d->net->config.max_positions;
+    d->penalties = ganz_alloc((size_t)longest + 1, sizeof *d->penalties);
+    for (int i = 1; d->penalties && i <= longest; i++) d->penalties[i] = ganz_length_penalty(i, &d->options.search);
+    d->options.search.penalties = d->penalties;
     d->lanes = ganz_alloc((size_t)d->most_lanes, sizeof *d->lanes);
     d->host_numbers = ganz_alloc(d->numbers, sizeof *d->host_numbers);
     d->forced = ganz_alloc((size_t)d->most_rows, sizeof *d->forced);
@@ -114,7 +119,8 @@ static ganz_status take_lists(ganz_decoder *d, ganz_error *err)
     d->arrived = ganz_alloc(1, found_bytes(d));
     const size_t drawn = draws_from_all(d) ? (size_t)d->net->config.vocab : 0;
     if (drawn) d->row = ganz_alloc(drawn, sizeof *d->row), d->raw_row = ganz_alloc(drawn, sizeof *d->raw_row);
-    if (!d->lanes || !d->host_numbers || !d->forced || !d->value || !d->arrived || (drawn && (!d->row || !d->raw_row)))
+    if (!d->penalties || !d->lanes || !d->host_numbers || !d->forced || !d->value || !d->arrived ||
+        (drawn && (!d->row || !d->raw_row)))
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for a batch of %d tokens", d->capacity);
     d->logsumexp = d->value + (size_t)d->most_rows * (size_t)d->k;
     d->index = (int32_t *)(d->logsumexp + d->most_rows);
@@ -232,6 +238,7 @@ void ganz_decoder_close(ganz_decoder **decoder)
     free_block(d, d->scratch_block);
     free_block(d, d->device_numbers);
     free_block(d, d->device_found);
+    ganz_free(d->penalties);
     ganz_free(d->lanes);
     ganz_free(d->host_numbers);
     ganz_free(d->forced);

@@ -33,6 +33,12 @@ float ganz_length_penalty(int length, const ganz_search_options *o)
     return (float)exponential(o->alpha * natural_log(o->by_length ? (double)length : (5.0 + length) / 6.0));
 }
 
+/* A hundred divisions: with many sentences a search would do little else. */
+static float penalty_of(const ganz_beam *beam, int length)
+{
+    return beam->options.penalties ? beam->options.penalties[length] : ganz_length_penalty(length, &beam->options);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------- */
 
 static bool take_list(ganz_hypothesis **list, ganz_arena *arena, int beam, int limit, bool keys)
@@ -95,7 +101,7 @@ static int keep_choice(choice *list, int count, int room, const choice *one)
 
 static int best_choices(const ganz_beam *beam, const ganz_candidates *c, choice *best)
 {
-    const float penalty = ganz_length_penalty(beam->step + 1, &beam->options);
+    const float penalty = penalty_of(beam, beam->step + 1);
     const int room = ganz_search_candidates(&beam->options);
     int count = 0;
     for (int i = 0; i < beam->alive; i++) {
@@ -144,7 +150,7 @@ static void continue_hypothesis(const ganz_beam *beam, const choice *c, int32_t 
 static bool is_settled(const ganz_beam *beam)
 {
     const int room = beam->options.beam;
-    const float live = beam->live[0].log_prob / ganz_length_penalty(beam->step, &beam->options);
+    const float live = beam->live[0].log_prob / penalty_of(beam, beam->step);
     return beam->finished == room && beam->ended[room - 1].score >= live;
 }
 
@@ -155,7 +161,7 @@ static bool bound_is_met(const ganz_beam *beam)
     if (beam->options.beam == 1) return beam->finished > 0;
     if (beam->options.by_length) return is_settled(beam);
     if (beam->finished < (best > 1 ? beam->options.beam : 1)) return false;
-    const float bound = beam->live[0].log_prob / ganz_length_penalty(beam->limit, &beam->options);
+    const float bound = beam->live[0].log_prob / penalty_of(beam, beam->limit);
     return beam->ended[best > 1 ? beam->options.beam - 1 : 0].score > bound;
 }
 

@@ -11,7 +11,7 @@
 #include "translate/service_parts.h"
 #include "translate/translator.h"
 
-enum { MOST_WORKERS = 256, LINES_A_WORKER = 1024, BYTES_A_WORKER = 4 << 20 };
+enum { GPU_WORKERS = 3, MOST_WORKERS = 256, LINES_A_WORKER = 1024, BYTES_A_WORKER = 4 << 20 };
 
 double ganz_service_now(void)
 {
@@ -54,7 +54,9 @@ static ganz_status check_options(ganz_service_options *o, ganz_error *err)
 {
     const bool gpu = o->translator.device && strcmp(o->translator.device, "cpu") != 0;
     if (o->translator.batch_tokens == 0) o->translator.batch_tokens = gpu ? GANZ_BATCH_TOKENS_GPU : GANZ_BATCH_TOKENS;
-    if (o->workers == 0) o->workers = gpu ? 1 : ganz_cpu_count() < MOST_WORKERS ? ganz_cpu_count() : MOST_WORKERS;
+    /* While the search of one batch runs on the CPU, the GPU works on the others. */
+    if (o->workers == 0)
+        o->workers = gpu ? GPU_WORKERS : ganz_cpu_count() < MOST_WORKERS ? ganz_cpu_count() : MOST_WORKERS;
     if (o->workers < 1 || o->workers > MOST_WORKERS)
         return ganz_fail(err, GANZ_EINVAL, "workers must be 1 to %d, not %d", MOST_WORKERS, o->workers);
     if (o->max_lines < 0) return ganz_fail(err, GANZ_EINVAL, "a queue cannot hold %lld lines", o->max_lines);

@@ -179,7 +179,7 @@ static ganz_status open_parts(ganz_translator *t, ganz_error *err)
 {
     const ganz_model *const m = t->model;
     const ganz_translator_options *const o = &t->options;
-    const ganz_decoder_options d = {.search = {o->beam, o->n_best, o->alpha, m->info.search.by_length},
+    const ganz_decoder_options d = {.search = {o->beam, o->n_best, o->alpha, m->info.search.by_length, NULL},
                                     .draw = {o->sample, o->sample_top, o->seed},
                                     .batch_tokens = o->batch_tokens,
                                     .max_input = o->max_input,
