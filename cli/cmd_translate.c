@@ -336,7 +336,7 @@ int cli_run_translate(int argc, char **argv)
         {"device", 'd', CLI_TEXT, &o->device, "cpu|cuda[:N]", "where to compute; a GPU takes float models only", 0, 0},
         {"precision", 0, CLI_CHOICE, &o->precision, "auto|fp32|tf32|bf16",
          "of products; auto: bf16 on a GPU, else fp32", 0, 0},
-        {"threads", 'j', CLI_INT, &threads, "N", "lines are shared among N threads; 0: all cores, or one on a GPU", 0,
+        {"threads", 'j', CLI_INT, &threads, "N", "lines are shared among N threads; 0: all cores, or three on a GPU", 0,
          MOST_THREADS},
         {"batch-tokens", 0, CLI_INT, &batch, "N", "a line counts its tokens and 25 more; 0: 3072, or 16384 on a GPU", 0,
          1 << 20},

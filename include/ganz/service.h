@@ -30,7 +30,7 @@ typedef struct ganz_request ganz_request;
 typedef struct ganz_service_options {
     /* Of each worker. batch_tokens 0: 3072, or 16384 on a GPU. `stop` is not used: see ganz_service_close. */
     ganz_translator_options translator;
-    int workers;         /* each with a thread and a translator, at most 256; 0: one for each core, on a GPU one */
+    int workers;         /* each with a thread and a translator, at most 256; 0: one for each core, on a GPU three */
     long long max_lines; /* most lines inside, waiting or being translated; 0: 1024 for each worker */
     size_t max_bytes;    /* most bytes of their text; 0: 4 MiB for each worker */
 } ganz_service_options;
