@@ -2,7 +2,7 @@
 # They talk by sockets, and by MPI too where it is there.
 small_corpus
 ROOT=$PWD
-HOST=$(hostname)
+HOST=$(uname -n)
 PORT=$((20000 + $$ % 10000))
 words=(train -q --threads 1 --recipe tiny --train "$ROOT/corpus" --vocab "$ROOT/vocab" --out run --parts 4 --dropout 0.1)
 
