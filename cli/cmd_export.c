@@ -10,6 +10,8 @@ const cli_command cli_about_export = {
 "export", "--to FORMAT [OPTIONS] DIR", "write a model or its products for other programs",
 "DIR is a new or an empty folder. The formats:\n"
 "\n"
+"  ctranslate2  a folder that CTranslate2 translates with: any network but recurrent decoders, in float, or with the codes\n"
+"          of weights and a scale for each row; inputs and attention are rounded, or not, as CTranslate2 does it.\n"
 "  golden  every integer product of the network on the way to the translations of a text: operands, steps, sums and\n"
 "          results as .npy files with an index, for those who build hardware or kernels and compare bit for bit.\n"
 "          examples/replay_golden.py computes them all again with NumPy.\n"
@@ -45,8 +47,14 @@ static ganz_status write_golden(const job *j, ganz_error *err)
 
 static ganz_status write_onnx(const job *j, ganz_error *err) { return ganz_export_onnx(j->model, j->folder, err); }
 
-#define FORMATS "golden|onnx" /* the names of the table, for the help */
-static const format formats[] = {{"golden", true, write_golden}, {"onnx", false, write_onnx}, {0}};
+static ganz_status write_ctranslate2(const job *j, ganz_error *err)
+{
+    return ganz_export_ctranslate2(j->model, j->folder, err);
+}
+
+#define FORMATS "ctranslate2|golden|onnx" /* the names of the table, for the help */
+static const format formats[] = {
+    {"ctranslate2", false, write_ctranslate2}, {"golden", true, write_golden}, {"onnx", false, write_onnx}, {0}};
 
 static const format *find_format(const char *name)
 {

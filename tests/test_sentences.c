@@ -92,9 +92,28 @@ static void german_list(void **state)
     list_is_right("de");
 }
 
+/* A closing quote that white space parts from its sentence, as tokenized text has it, is no sentence of its own. */
+static void parted_quotes(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {
+        "He left. \xE2\x80\x9D" CUT " They stayed.",
+        "He left. \"",
+        "He left. )" CUT " They stayed.",
+        "He left." CUT " \"They stayed.\"",
+        "He left." CUT " \xE2\x80\x9CThey stayed.\xE2\x80\x9D",
+        "\xE4\xBB\x96\xE8\xB5\xB0\xE3\x80\x82 \xE2\x80\x9D",
+        "\xE4\xBB\x96\xE8\xB5\xB0\xE3\x80\x82 \xE2\x80\x9D" CUT " \xE4\xBB\x96\xE3\x80\x82",
+        "\xE4\xBB\x96\xE8\xB5\xB0\xE3\x80\x82" CUT " \xE2\x80\x9C\xE4\xBB\x96\xE3\x80\x82\xE2\x80\x9D",
+    };
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++)
+        if (!is_right(cases[i], strlen(cases[i]), "en")) fail_msg("wrong: %s", cases[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parted_quotes),
         cmocka_unit_test(english_list),
         cmocka_unit_test(headlines_end),
         cmocka_unit_test(german_list),

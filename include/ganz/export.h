@@ -37,6 +37,12 @@ GANZ_API ganz_status ganz_export_golden(const ganz_model *model, const char *tex
  * decoders and for float models that round row by row. */
 GANZ_API ganz_status ganz_export_onnx(const ganz_model *model, const char *folder, ganz_error *err);
 
+/* Writes the model as a folder of CTranslate2, which is made: model.bin, config.json, vocabularies and SentencePiece
+ * models. Padding is left out, as CTranslate2 has none; weights of integer models stay codes, with a scale for each
+ * row, while inputs and attention are rounded, or not, as CTranslate2 does it. GANZ_EUNSUPPORTED for recurrent
+ * decoders, for float models that round row by row, and where the decoder begins with a vector that is no entry. */
+GANZ_API ganz_status ganz_export_ctranslate2(const ganz_model *model, const char *folder, ganz_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -223,6 +223,20 @@ static bool spaced_dot(const ganz_sentences *w, size_t at)
     return at + 2 == w->bytes || ganz_is_space(code) || is_closing(code) || is_end(code);
 }
 
+static bool is_hard_break(const ganz_sentences *w, size_t at);
+
+/* Behind a closing quote or bracket that white space parts from the end before it, as tokenized text has it; else `at`.
+ * Marks that may open as well close only where nothing comes behind them. */
+static size_t skip_parted_quote(const ganz_sentences *w, size_t at)
+{
+    static const int32_t closes[] = {')', ']', '}', 0x201D, 0x300D, 0x300F, 0x3011, 0xFF09};
+    const size_t quote = skip_space(w, at);
+    if (quote == at || quote >= w->bytes || !is_closing(peek(w, quote)) || is_hard_break(w, at)) return at;
+    const size_t behind = next_place(w, quote);
+    if (skip_space(w, behind) == w->bytes) return behind;
+    return is_any(peek(w, quote), closes, GANZ_COUNT(closes)) && ganz_is_space(peek(w, behind)) ? behind : at;
+}
+
 static ending read_ending(const ganz_sentences *w, size_t at)
 {
     ending e = {.begin = at};
@@ -235,7 +249,7 @@ static ending read_ending(const ganz_sentences *w, size_t at)
         else if (!spaced_dot(w, at) || e.marks > 0) break;
     }
     while (at < w->bytes && is_closing(peek(w, at))) at = next_place(w, at);
-    e.after = at;
+    e.after = skip_parted_quote(w, at);
     return e;
 }
 
