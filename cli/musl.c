@@ -56,3 +56,35 @@ char *__strncpy_chk(char *to, const char *from, size_t most, size_t room)
     check(most, room);
     return strncpy(to, from, most);
 }
+
+/* Files that zstd wrote before its first release (2016): the archive's readers of three old formats are a tenth of a
+ * megabyte, and stay out where their calls are found here. Such a file is refused as damaged. */
+#define OLD_FORMAT(v)                                                                                                  \
+    void *ZBUFFv0##v##_createDCtx(void);                                                                               \
+    void *ZBUFFv0##v##_createDCtx(void) { return NULL; }                                                               \
+    size_t ZBUFFv0##v##_freeDCtx(void *context);                                                                       \
+    size_t ZBUFFv0##v##_freeDCtx(void *context) { return context ? REFUSED : 0; }                                      \
+    size_t ZBUFFv0##v##_decompressContinue(void);                                                                      \
+    size_t ZBUFFv0##v##_decompressContinue(void) { return REFUSED; }                                                   \
+    size_t ZBUFFv0##v##_decompressInitDictionary(void);                                                                \
+    size_t ZBUFFv0##v##_decompressInitDictionary(void) { return REFUSED; }                                             \
+    void *ZSTDv0##v##_createDCtx(void);                                                                                \
+    void *ZSTDv0##v##_createDCtx(void) { return NULL; }                                                                \
+    size_t ZSTDv0##v##_freeDCtx(void *context);                                                                        \
+    size_t ZSTDv0##v##_freeDCtx(void *context) { return context ? REFUSED : 0; }                                       \
+    size_t ZSTDv0##v##_decompress_usingDict(void);                                                                     \
+    size_t ZSTDv0##v##_decompress_usingDict(void) { return REFUSED; }                                                  \
+    size_t ZSTDv0##v##_getFrameParams(void);                                                                           \
+    size_t ZSTDv0##v##_getFrameParams(void) { return REFUSED; }                                                        \
+    void ZSTDv0##v##_findFrameSizeInfoLegacy(const void *data, size_t bytes, size_t *size, unsigned long long *bound); \
+    void ZSTDv0##v##_findFrameSizeInfoLegacy(const void *data, size_t bytes, size_t *size, unsigned long long *bound)  \
+    {                                                                                                                  \
+        (void)data;                                                                                                    \
+        (void)bytes;                                                                                                   \
+        *size = REFUSED;                                                                                               \
+        *bound = (unsigned long long)-2;                                                                               \
+    }
+#define REFUSED ((size_t)-1)
+OLD_FORMAT(5)
+OLD_FORMAT(6)
+OLD_FORMAT(7)

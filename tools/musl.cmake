@@ -29,5 +29,8 @@ find_path(GANZ_BLAS_INCLUDE cblas.h PATHS ${multiarch} PATH_SUFFIXES openblas-pt
   REQUIRED)
 set(GANZ_BLAS_NAME libopenblas.so.0) # looked for by those who multiply floats, in vain: nothing can be loaded
 set(GANZ_BLAS_LIBRARY ${GANZ_BLAS_NAME})
-add_compile_options(-ffunction-sections -fdata-sections)
-add_link_options(-static -Wl,--gc-sections -s)
+# Small: what nothing calls goes, nothing is ever unwound, and only what computes is made for speed (src/, server/, cli/).
+add_compile_options(-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables
+  -fcf-protection=none)
+add_compile_definitions(GANZ_GZIP_ALONE)
+add_link_options(-static -Wl,--gc-sections -Wl,--build-id=none -s)

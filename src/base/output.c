@@ -20,6 +20,13 @@ enum { BUFFER_BYTES = 1 << 16 };
 
 typedef enum { PLAIN, GZIP, XZ, ZSTD } packing;
 
+/* A program of one file does without the compressors of xz and zstd, which are half a megabyte; it reads both. */
+#ifdef GANZ_GZIP_ALONE
+enum { PACKS_ALL = 0 };
+#else
+enum { PACKS_ALL = 1 };
+#endif
+
 struct ganz_output {
     char *name; /* for messages */
     bool replaces;
@@ -107,8 +114,8 @@ static ganz_status empty_buffer(ganz_output *o, drain how, ganz_error *err)
     static const ZSTD_EndDirective zstd_mode[] = {ZSTD_e_continue, ZSTD_e_flush, ZSTD_e_end};
     ganz_status status;
     if (o->format == GZIP) status = pack_gzip(o, gz_mode[how], err);
-    else if (o->format == XZ) status = pack_xz(o, xz_mode[how], err);
-    else if (o->format == ZSTD) status = pack_zstd(o, zstd_mode[how], err);
+    else if (PACKS_ALL && o->format == XZ) status = pack_xz(o, xz_mode[how], err);
+    else if (PACKS_ALL && o->format == ZSTD) status = pack_zstd(o, zstd_mode[how], err);
     else status = write_all(o, o->buffer, o->used, err);
     o->used = 0;
     return status;
@@ -132,13 +139,15 @@ static ganz_status open_file(ganz_output *o, const char *path, ganz_error *err)
 static ganz_status start_packer(ganz_output *o, const char *path, ganz_error *err)
 {
     bool ready = true;
+    if (!PACKS_ALL && (ends_with(path, ".xz") || ends_with(path, ".zst")))
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: this build of ganz compresses to .gz only", path);
     if (ends_with(path, ".gz")) {
         ready = deflateInit2(&o->gz, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK;
         if (ready) o->format = GZIP;
-    } else if (ends_with(path, ".xz")) {
+    } else if (PACKS_ALL && ends_with(path, ".xz")) {
         ready = lzma_easy_encoder(&o->xz, LZMA_PRESET_DEFAULT, LZMA_CHECK_CRC64) == LZMA_OK;
         o->format = XZ;
-    } else if (ends_with(path, ".zst")) {
+    } else if (PACKS_ALL && ends_with(path, ".zst")) {
         o->zstd = ZSTD_createCStream();
         ready = o->zstd && !ZSTD_isError(ZSTD_CCtx_setParameter(o->zstd, ZSTD_c_checksumFlag, 1));
         o->format = ZSTD;
@@ -261,8 +270,8 @@ void ganz_output_abandon(ganz_output **it)
     *it = NULL;
     if (!o) return;
     if (o->format == GZIP) deflateEnd(&o->gz);
-    if (o->format == XZ) lzma_end(&o->xz);
-    ZSTD_freeCStream(o->zstd);
+    if (PACKS_ALL && o->format == XZ) lzma_end(&o->xz);
+    if (PACKS_ALL) ZSTD_freeCStream(o->zstd);
     if (!o->replaces && o->fd > STDERR_FILENO) close(o->fd);
     ganz_replacement_close(&o->file);
     ganz_free(o->name);
