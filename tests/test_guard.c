@@ -73,6 +73,8 @@ static void code_and_signs(void **state)
            "F:\xD0\x94\xD0\xB0 \xD0\xB8 \xD0\xBD\xD0\xB5\xD1\x82");
     NO_GUARDS("na\xC3\xAFve caf\xC3\xA9 \xC5\x81\xC3\xB3\x64\xC5\xBA \xE1\xBA\x9E \xE2\x80\x93 "
               "\xE2\x80\x9Equoted\xE2\x80\x9C \xE2\x82\xAC");
+    GUARDS("add py3.10、py3.9. Go", "C:py3.10、py3.9");
+    GUARDS("Python 3.10、3.9、3.8", "C:3.10、3.9、3.8");
     GUARDS("On 3/4/2024, 2024-03-04 or 4-3-24 :-) :) <3!", "C:3/4/2024", "C:2024-03-04", "C:4-3-24", "S::-)", "S::)",
            "S:<3");
     NO_GUARDS("(note:) x:P 3/4 and 1/2/ 2-2-2-2 a\\name");

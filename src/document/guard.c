@@ -350,10 +350,28 @@ static size_t name_length(const view *v)
     return joints > 0 ? length : 0;
 }
 
+/* "py3.10", an ideographic comma, "py3.9": words that are joined without a space stay as they are. */
+static size_t list_length(const view *v)
+{
+    static const char comma[] = "\xE3\x80\x81";
+    size_t length = 0, whole = 0, words = 0;
+    for (; length < 120; length += sizeof comma - 1, words++) {
+        const size_t begin = length;
+        for (char c;
+             c = byte_at(v, v->at + length), is_name(c) || (c == '.' && is_name(byte_at(v, v->at + length + 1)));)
+            length++;
+        if (length == begin) break;
+        whole = length;
+        if (!has(v, v->at + length, comma)) return words > 0 ? whole : 0;
+    }
+    return words > 1 ? whole : 0;
+}
+
 static size_t code_length(const view *v)
 {
     size_t length = option_length(v);
     if (length == 0) length = tag_length(v);
+    if (length == 0) length = list_length(v);
     return length > 0 ? length : name_length(v);
 }
 
