@@ -91,6 +91,8 @@ schedule="--optimizer adafactor --learning-rate 1 --warmup 400 --decay-start 400
 low="--dropout 0.05 --dropout-relu 0.05 --dropout-attention 0.05"
 taught="--optimizer adafactor --learning-rate 1 --warmup 300 --decay-start 4000 --cooldown 0.5 $low --vocab vocab.txt"
 last="--learning-rate 0.3 --warmup 100 --cooldown 1"
+again="--optimizer adafactor --learning-rate 0.6 --warmup 200 --decay-start 4000 --cooldown 0.5 --dropout 0.1
+  --dropout-relu 0.1 --dropout-attention 0.1 --label-smoothing 0.1"
 
 train() { # NAME CORPUS STEPS DIRECTION OPTIONS...
   local name=$1 corpus=$2 count from=${4%-*} to=${4#*-}
@@ -143,24 +145,27 @@ train tuned-de-en de-en-last 1414 de-en --model base-de-en/average.safetensors $
 { list en-de "$MIXTURE"; cat from-german/list; } | corpus en-de
 train base-en-de en-de 25460 en-de $base $schedule
 { list en-de "$LAST"; weighted 0.25 from-german/list; } | corpus en-de-last
-train tuned-en-de en-de-last 1980 en-de --model base-en-de/average.safetensors $last --dropout 0.1
+# it goes on with the real text alone, in which set phrases weigh more
+list en-de "$MIXTURE" | corpus en-de-real
+train more-en-de en-de-real 7298 en-de --model base-en-de/average.safetensors $again
+train tuned-en-de en-de-last 1686 en-de --model more-en-de/average.safetensors $last --dropout 0.1
 # small models that learn from the large ones
 { list de-en "$MIXTURE"; turned from-german/list; cat from-english/list; } | corpus de-en-taught
 train small-de-en de-en-taught 11216 de-en $small $taught --teacher tuned-de-en/average.safetensors
-train small-en-de en-de 17518 en-de $small $taught --teacher tuned-en-de/average.safetensors
-# the large model translates English news for the last pass of the small one
-[ -e forward.done ] || "$GANZ" translate -q --device "$DEVICE" --model tuned-en-de/average.safetensors --format lines \
-  --beam 4 --max-length 150 --out text/forward.de text/mono.en
-touch forward.done
-{ list en-de "$LAST"; echo "text/mono.en text/forward.de 1 upper=0.05 lower=0.05"; weighted 0.25 from-german/list; } |
-  corpus en-de-small-last
+# en-de has all layers of the large model's encoder and the first and the last one of its decoder, and learns on from there
+[ -e cut-en-de.safetensors ] || {
+  "$here/tools/cut_layers.py" tuned-en-de/average.safetensors cut-en-de.new --decoder 0,5
+  mv cut-en-de.new cut-en-de.safetensors
+}
+train small-en-de en-de 12881 en-de --model cut-en-de.safetensors --optimizer adafactor --learning-rate 0.8 \
+  --warmup 200 --decay-start 4000 --cooldown 0.5 $low --teacher tuned-en-de/average.safetensors
 { list de-en "$LAST"; turned from-german/list >turned.list; weighted 0.25 turned.list; } | corpus de-en-small-last
-train last-en-de en-de-small-last 2214 en-de --model small-en-de/average.safetensors \
+train last-en-de en-de-last 2503 en-de --model small-en-de/average.safetensors \
   --teacher tuned-en-de/average.safetensors $last $low
 train last-de-en de-en-small-last 2189 de-en --model small-de-en/average.safetensors \
   --teacher tuned-de-en/average.safetensors $last $low
 # integers, taught by the float model and by the large one
-integers last-en-de en-de-small-last en-de tuned-en-de
+integers last-en-de en-de-last en-de tuned-en-de
 integers last-de-en de-en-small-last de-en tuned-de-en
 for pair in en-de de-en; do
   cp "last-$pair-8/best.safetensors" "$pair.new" && mv "$pair.new" "$pair.safetensors"
