@@ -3,7 +3,8 @@
 small_corpus
 ROOT=$PWD
 HOST=$(uname -n)
-PORT=$((20000 + $$ % 10000))
+# An address of this machine and a port that no other run of this test has
+MEET=127.$((1 + RANDOM % 250)).$((RANDOM % 250)).$((1 + RANDOM % 250)) PORT=$((20000 + RANDOM % 10000))
 words=(train -q --threads 1 --recipe tiny --train "$ROOT/corpus" --vocab "$ROOT/vocab" --out run --parts 4 --dropout 0.1)
 
 # start N COMMAND...: N processes by sockets, in the background; said0, said1, ... is what they say
@@ -13,7 +14,7 @@ start() {
   PORT=$((PORT + 1))
   pids=()
   for ((i = 0; i < n; i++)); do
-    GANZ_RANKS=$n GANZ_RANK=$i GANZ_MEET=127.0.0.1:$PORT $GANZ "$@" 2>said$i & pids+=($!)
+    GANZ_RANKS=$n GANZ_RANK=$i GANZ_MEET=$MEET:$PORT $GANZ "$@" 2>said$i & pids+=($!)
   done
 }
 # ends: waits for all; the status and the words of the first
@@ -94,8 +95,8 @@ unlike() {
   local pattern=$1
   shift
   PORT=$((PORT + 1))
-  GANZ_RANKS=2 GANZ_RANK=1 GANZ_MEET=127.0.0.1:$PORT $GANZ "${words[@]}" --steps 4 --out no "$@" 2>other & second=$!
-  GANZ_RANKS=2 GANZ_RANK=0 GANZ_MEET=127.0.0.1:$PORT refuses 1 "$pattern" $GANZ "${words[@]}" --steps 4 --out no
+  GANZ_RANKS=2 GANZ_RANK=1 GANZ_MEET=$MEET:$PORT $GANZ "${words[@]}" --steps 4 --out no "$@" 2>other & second=$!
+  GANZ_RANKS=2 GANZ_RANK=0 GANZ_MEET=$MEET:$PORT refuses 1 "$pattern" $GANZ "${words[@]}" --steps 4 --out no
   wait $second
   [ ! -s other ] || fail "the second process says: $(cat other)"
   [ ! -e no/last.safetensors ] || fail "a refused run leaves a checkpoint"
@@ -106,7 +107,7 @@ unlike "process 1 on $HOST: cannot open nowhere" --train nowhere
 $GANZ prepare -q --vocab vocab --source valid.en --target valid.de --out few >/dev/null || fail "no other corpus"
 unlike "process 1 on $HOST has another corpus than process 0 on $HOST" --train few
 refuses 1 '2 processes cannot share steps of 1 part: parts' env GANZ_RANKS=2 GANZ_RANK=0 \
-  GANZ_MEET=127.0.0.1:$((PORT + 1)) bash -c 'GANZ_RANK=1 "$@" 2>/dev/null & "$@"; status=$?; wait; exit $status' - \
+  GANZ_MEET=$MEET:$((PORT + 1)) bash -c 'GANZ_RANK=1 "$@" 2>/dev/null & "$@"; status=$?; wait; exit $status' - \
   $GANZ "${words[@]}" --parts 1 --steps 4 --out no
 PORT=$((PORT + 1))
 refuses 2 'parts is a power of two, not 3' $GANZ "${words[@]}" --parts 3 --out no
