@@ -7,7 +7,8 @@
 #   OUT   everything that is made, at last en-de.safetensors and de-en.safetensors
 # Settings, by the environment: GANZ (the program), DEVICE (cuda; cpu takes weeks), THREADS (all), VOCAB (a vocabulary
 # with the mark <bt>; the one of the model that ships), DING (/usr/share/trans/de-en of Debian's trans-de-en), STEPS
-# (percent of the steps of each run: 100 is 23 minutes of an H200), MIXTURE, LAST and INSERTS (files of recipes/).
+# (percent of the steps of each run: 100 is half an hour of an H200), MIXTURE, LAST and INSERTS (files of recipes/). Needs
+# python3 with numpy, for tools/cut_layers.py.
 set -eu
 [ $# -eq 2 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -107,22 +108,23 @@ train() { # NAME CORPUS STEPS DIRECTION OPTIONS...
   touch "$name/done"
 }
 
-kl() { # MODEL LANGUAGE OUT
-  [ -e "$3" ] || "$GANZ" quantize -q --model "$1" --method kl --bits 8 --calibrate "text/newstest2013.$2" \
+kl() { # MODEL LANGUAGE OUT WIDTHS...
+  [ -e "$3" ] || "$GANZ" quantize -q --model "$1" --method kl "${@:4}" --calibrate "text/newstest2013.$2" \
     --calibrate-lines 200 --threads "$THREADS" --out "$3"
 }
 
-integers() { # NAME CORPUS DIRECTION TEACHER
-  local from=${3%-*} to=${3#*-}
-  [ -e "$1-8/done" ] && return
-  say "integers of $1"
-  kl "$1/average.safetensors" "$from" "$1-kl8.safetensors"
-  "$GANZ" quantize -q --model "$1/average.safetensors" --train "$2.st" --bits 8 --steps-of "$1-kl8.safetensors" \
+integers() { # NAME CORPUS DIRECTION TEACHER STEPS WIDTHS...: to NAME-int/best.safetensors
+  local name=$1 corpus=$2 from=${3%-*} to=${3#*-} teacher=$4 count=$5
+  shift 5
+  [ -e "$name-int/done" ] && return
+  say "integers of $name"
+  kl "$name/average.safetensors" "$from" "$name-kl.safetensors" "$@"
+  "$GANZ" quantize -q --model "$name/average.safetensors" --train "$corpus.st" "$@" --steps-of "$name-kl.safetensors" \
     --device "$DEVICE" --threads "$THREADS" --valid-source "text/newstest2013.$from" \
-    --valid-target "text/newstest2013.$to" --teacher "$1/average.safetensors" "$4/average.safetensors" \
-    --rows 64 --rate-factor 0.1 \
-    --steps-per-phase "$(steps 150)" --measure-batches 30 --validate-every 0 --bleu-sentences 0 --out "$1-8"
-  touch "$1-8/done"
+    --valid-target "text/newstest2013.$to" --teacher "$name/average.safetensors" "$teacher/average.safetensors" \
+    --rows 64 --rate-factor 0.1 --keep learned \
+    --steps-per-phase "$(steps "$count")" --measure-batches 30 --validate-every 0 --bleu-sentences 0 --out "$name-int"
+  touch "$name-int/done"
 }
 
 # ---- the chain --------------------------------------------------------------------------------------
@@ -136,7 +138,7 @@ MORE="upper=0.02 lower=0.02" "$here/tools/back_translate.sh" "$here/models/en-de
 # a small model from German makes English of German text
 { list de-en "$MIXTURE"; cat from-english/list; } | corpus de-en
 train back de-en 13257 de-en $back $schedule
-kl back/average.safetensors de back8.safetensors
+kl back/average.safetensors de back8.safetensors --bits 8
 MORE=$copies "$here/tools/back_translate.sh" back8.safetensors from-german text/mono.de
 # large models, and their last pass on news and everyday text
 train base-de-en de-en 11839 de-en $base $schedule
@@ -165,9 +167,9 @@ train last-en-de en-de-last 2503 en-de --model small-en-de/average.safetensors \
 train last-de-en de-en-small-last 2189 de-en --model small-de-en/average.safetensors \
   --teacher tuned-de-en/average.safetensors $last $low
 # integers, taught by the float model and by the large one
-integers last-en-de en-de-last en-de tuned-en-de
-integers last-de-en de-en-small-last de-en tuned-de-en
+integers last-en-de en-de-last en-de tuned-en-de 200 --bits 8 --weight-bits 4 --per-row
+integers last-de-en de-en-small-last de-en tuned-de-en 150 --bits 8
 for pair in en-de de-en; do
-  cp "last-$pair-8/best.safetensors" "$pair.new" && mv "$pair.new" "$pair.safetensors"
+  cp "last-$pair-int/best.safetensors" "$pair.new" && mv "$pair.new" "$pair.safetensors"
   say "$pair.safetensors: $("$GANZ" inspect "$pair.safetensors" | grep products)"
 done
