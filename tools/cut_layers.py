@@ -19,10 +19,15 @@ SCALES = ("scale", "step")
 
 def read(path):
     """The metadata and the tensors of a file, in their order."""
-    with open(path, "rb") as file:
-        data = file.read()
-    size = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(data[8:8 + size])
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        size = struct.unpack("<Q", data[:8])[0]
+        header = json.loads(data[8:8 + size])
+    except OSError as error:
+        sys.exit(f"cut_layers: {error.strerror}: {path}")
+    except (ValueError, struct.error):
+        sys.exit(f"cut_layers: {path} is no model of ganz")
     notes = header.pop("__metadata__", {})
     body, tensors = memoryview(data)[8 + size:], {}
     for name, at in header.items():
@@ -40,6 +45,8 @@ def widened(tensors):
         stem, _, last = name.rpartition(".")
         if name == "vocabulary":
             out[name] = value
+        elif value.dtype == np.uint8:
+            sys.exit(f"cut_layers: {name} has two weights in a byte, which are not read here")
         elif value.dtype == np.int8:
             scale = next(tensors[f"{name}.{s}"] for s in SCALES if f"{name}.{s}" in tensors)
             scale = scale.reshape(-1, *[1] * (value.ndim - 1)) if scale.size > 1 else scale.reshape(())

@@ -24,6 +24,7 @@ enum { USUAL_LINES = 4, PATH = 4096, NAME = 128 };
 typedef struct recorder {
     const ganz_model *model;
     const char *folder;
+    ganz_lines *lines; /* of the text */
     ganz_output *index, *sources, *translations;
     ganz_golden_report report;
     ganz_backend *be;
@@ -374,26 +375,21 @@ static ganz_status record_line(recorder *r, const ganz_lines *lines, ganz_error 
     return ganz_output_write(r->translations, "\n", 1, err);
 }
 
-static ganz_status record_lines(recorder *r, const char *path, int most, ganz_error *err)
+static ganz_status record_lines(recorder *r, int most, ganz_error *err)
 {
-    ganz_lines *lines;
-    ganz_status status = GANZ_OK;
-    GANZ_TRY(ganz_lines_open(&lines, path, err));
     while (r->report.lines < most) {
         const char *text;
         size_t bytes;
-        GANZ_CHECK(ganz_lines_next(lines, &text, &bytes, err));
+        GANZ_TRY(ganz_lines_next(r->lines, &text, &bytes, err));
         if (!text) break;
         r->ids.count = 0;
-        GANZ_CHECK(
-            ganz_vocab_encode_line(r->model->vocab, lines, &(ganz_passage){text, bytes, GANZ_SOURCE}, &r->ids, err));
-        if (bytes > 0) GANZ_CHECK(ganz_output_write(r->sources, text, bytes, err));
-        GANZ_CHECK(ganz_output_write(r->sources, "\n", 1, err));
-        GANZ_CHECK(record_line(r, lines, err));
+        GANZ_TRY(
+            ganz_vocab_encode_line(r->model->vocab, r->lines, &(ganz_passage){text, bytes, GANZ_SOURCE}, &r->ids, err));
+        if (bytes > 0) GANZ_TRY(ganz_output_write(r->sources, text, bytes, err));
+        GANZ_TRY(ganz_output_write(r->sources, "\n", 1, err));
+        GANZ_TRY(record_line(r, r->lines, err));
     }
-out:
-    ganz_lines_close(&lines);
-    return status;
+    return GANZ_OK;
 }
 
 /* ---- the call ----------------------------------------------------------------------------------- */
@@ -415,10 +411,12 @@ static ganz_status open_decoder(recorder *r, const ganz_golden_options *options,
     return ganz_decoder_open(&r->decoder, r->be, &m->net, &m->weights, &d, err);
 }
 
-static ganz_status open_recorder(recorder *r, const ganz_golden_options *options, ganz_error *err)
+/* The text is opened first: a wrong name leaves no folder behind. */
+static ganz_status open_recorder(recorder *r, const char *text, const ganz_golden_options *options, ganz_error *err)
 {
     if (!r->model->info.integer)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "a float model has no integer products to record");
+    GANZ_TRY(ganz_lines_open(&r->lines, text, err));
     GANZ_TRY(open_decoder(r, options, err));
     GANZ_TRY(make_folder(r->folder, err));
     GANZ_TRY(check_empty(r->folder, err));
@@ -441,6 +439,7 @@ static void close_recorder(recorder *r)
     if (r->index) ganz_output_abandon(&r->index);
     if (r->sources) ganz_output_abandon(&r->sources);
     if (r->translations) ganz_output_abandon(&r->translations);
+    ganz_lines_close(&r->lines);
     ganz_decoder_close(&r->decoder);
     if (r->be) r->be->close(r->be);
     ganz_ids_free(&r->ids);
@@ -454,9 +453,9 @@ ganz_status ganz_export_golden(const ganz_model *model, const char *text, const 
     const ganz_golden_options o = options ? *options : (ganz_golden_options){0};
     recorder r = {.model = model, .folder = folder};
     ganz_status status;
-    GANZ_CHECK(open_recorder(&r, &o, err));
+    GANZ_CHECK(open_recorder(&r, text, &o, err));
     GANZ_CHECK(write_weights(&r, err));
-    GANZ_CHECK(record_lines(&r, text, o.lines > 0 ? o.lines : USUAL_LINES, err));
+    GANZ_CHECK(record_lines(&r, o.lines > 0 ? o.lines : USUAL_LINES, err));
     status = finish_recorder(&r, err);
     if (status == GANZ_OK && report) *report = r.report;
 out:

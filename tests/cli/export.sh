@@ -25,7 +25,7 @@ refuses 2 'give --to FORMAT' $GANZ export none
 refuses 2 'name one folder' $GANZ export --to golden
 refuses 2 'is one of' $GANZ export --to silver none
 refuses 1 'nothing' $GANZ export --to golden --model int8.safetensors --text nothing none
-[ -e none/index.json ] && fail "an index of nothing"
+[ -e none ] && fail "a folder for a text that is not there"
 printf 'fine\nb\xffd\n' >bad
 refuses 1 'bad:2: ' $GANZ export --to golden --model int8.safetensors --text bad bad_out
 [ -e bad_out/index.json ] && fail "an index of half a text"
