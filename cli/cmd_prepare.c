@@ -29,7 +29,12 @@ const cli_command cli_about_prepare = {
     "so on. Their options give the share of pairs that get a copy, which comes beside the pair. Which pairs these are\n"
     "depends on --seed and their place in the files. --inserted takes lines of the file --insert: emoji, names and\n"
     "words that are to be copied. In a list, tag=<bt>, upper=0.1, lower=, title=, bare=, joined= and inserted= hold\n"
-    "for one pair of files, instead of the options.\n",
+    "for one pair of files, instead of the options.\n"
+    "\n"
+    "--formality teaches a model to say Sie or du as it is told: pairs whose target is plainly formal or informal, by\n"
+    "the words of a file (recipes/formality-en-de.txt is one), get one of two marks before their source, in\n"
+    "--formality-share of the cases; formality= in a list holds for one pair of files. The corpus notes the marks, and\n"
+    "models trained on it follow ganz translate --formality.\n",
 };
 /* clang-format on */
 
@@ -122,6 +127,9 @@ static void add_counts(ganz_prepare_counts *sum, const ganz_prepare_counts *c)
     sum->kept += c->kept;
     sum->repaired += c->repaired;
     sum->copies += c->copies;
+    sum->formal += c->formal;
+    sum->informal += c->informal;
+    sum->marked += c->marked;
     sum->source_tokens += c->source_tokens;
     sum->target_tokens += c->target_tokens;
 }
@@ -151,6 +159,11 @@ static void print_table(const cli_mixture *s, const ganz_prepare_counts *counts)
     print_row("  dropped, duplicate", sum.duplicate, sum.read);
     print_row("pairs kept", sum.kept, sum.read);
     if (sum.copies) print_row("  copies of them", sum.copies, sum.read);
+    if (sum.formal + sum.informal + sum.marked) {
+        print_row("  of formal address", sum.formal, sum.read);
+        print_row("  of informal address", sum.informal, sum.read);
+        print_row("  marked, copies too", sum.marked, sum.read);
+    }
     if (sum.repaired) print_row("  of them repaired", sum.repaired, sum.read);
     printf("%-28s%14lld\n%-28s%14lld\n", "source tokens", sum.source_tokens, "target tokens", sum.target_tokens);
 }
@@ -201,7 +214,7 @@ int cli_run_prepare(int argc, char **argv)
     ganz_prepare_defaults(&how);
     long long min_length = how.min_length, max_length = how.max_length, threads = how.threads,
               seed = (long long)how.seed;
-    double *const copies = usual.copies;
+    double *const copies = usual.copies, formality = 0.5;
     bool quiet = false;
     const cli_option options[] = {
         {"vocab", 'v', CLI_TEXT, &vocab, "FILE", "the vocabulary, a SentencePiece model, or a model with one", 0, 0},
@@ -228,7 +241,11 @@ int cli_run_prepare(int argc, char **argv)
         {"quotes", 0, CLI_REAL, &copies[GANZ_COPY_QUOTES], "X",
          "share copied with the other kind, straight or curly, of apostrophes and quotes in the source", 0, 1},
         {"insert", 0, CLI_TEXT, &how.insert_from, "FILE", "lines for --inserted", 0, 0},
-        {"seed", 0, CLI_INT, &seed, "N", "which pairs are copied", 0, 9e15},
+        {"formality", 0, CLI_TEXT, &how.formality, "FILE", "words of address, by which pairs get marks of formality", 0,
+         0},
+        {"formality-share", 0, CLI_REAL, &formality, "X", "share of formal and informal pairs that get their mark", 0,
+         1},
+        {"seed", 0, CLI_INT, &seed, "N", "which pairs are copied and marked", 0, 9e15},
         {"invalid", 0, CLI_CHOICE, &invalid, "error|drop|replace",
          "what text that is not UTF-8 does: stop, drop its pair, or become U+FFFD", 0, 0},
         {"threads", 'j', CLI_INT, &threads, "N", "threads, 0: one for each core; the corpus is the same for any number",
@@ -242,6 +259,7 @@ int cli_run_prepare(int argc, char **argv)
     if (code < 0 && rest.count > 0) code = cli_usage(about, "what is %s?", rest.items[0]);
     if (code < 0 && !vocab) code = cli_usage(about, "--vocab is needed");
     if (code < 0 && !out) code = cli_usage(about, "--out is needed");
+    usual.formality = how.formality ? formality : 0;
     if (code < 0) code = choose_sets(&s, &n, &usual);
     if (code < 0) {
         how.min_length = (int)min_length;

@@ -42,6 +42,7 @@ static bool parse_word(char *word, bool first, ganz_corpus_input *input)
     if (!equals) return first && cli_mixture_weight(word, &input->weight);
     *equals = '\0';
     if (strcmp(word, "tag") == 0) return *(input->tag = equals + 1) != '\0';
+    if (strcmp(word, "formality") == 0) return parse_share(equals + 1, &input->formality);
     for (int kind = 0; kind < GANZ_COPY_KINDS; kind++)
         if (strcmp(word, ganz_copy_name((ganz_copy_kind)kind)) == 0)
             return parse_share(equals + 1, &input->copies[kind]);

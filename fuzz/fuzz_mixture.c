@@ -12,6 +12,7 @@ static void expect_input(const cli_mixture *m, size_t bytes, const ganz_corpus_i
     FUZZ_EXPECT(input->target > input->source && input->target < m->list + bytes && input->target[0]);
     FUZZ_EXPECT(input->weight > 0 && input->weight <= 1000);
     FUZZ_EXPECT(!input->tag || (input->tag > input->target && input->tag < m->list + bytes && input->tag[0]));
+    FUZZ_EXPECT(input->formality >= 0 && input->formality <= 1);
     for (int kind = 0; kind < GANZ_COPY_KINDS; kind++)
         FUZZ_EXPECT(input->copies[kind] >= 0 && input->copies[kind] <= 1);
 }

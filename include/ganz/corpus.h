@@ -31,6 +31,7 @@ typedef struct ganz_corpus_input {
     double weight;   /* how often each of its pairs comes in an epoch, on average: 1, 6, 0.5; over 0, to 1000 */
     const char *tag; /* a mark of the vocabulary (ganz_vocab_mark) to put before each source; NULL: none */
     double copies[GANZ_COPY_KINDS]; /* share of the pairs that get a copy of each kind, 0 to 1 */
+    double formality; /* share of pairs with a clear form of address that get its mark before the source, 0 to 1 */
 } ganz_corpus_input;
 
 typedef enum ganz_invalid {
@@ -46,7 +47,8 @@ typedef struct ganz_prepare_options {
     bool drop_identical;        /* drop a pair whose target is its source */
     ganz_invalid invalid;
     const char *insert_from; /* file whose lines GANZ_COPY_INSERTED takes; NULL: no such copies */
-    uint64_t seed;           /* which pairs get copies */
+    const char *formality;   /* file of words of address (docs/FORMALITY.md); NULL: no marks of formality */
+    uint64_t seed;           /* which pairs get copies and marks of formality */
     int threads;             /* 0: one for each core; the file is the same for any number */
     const ganz_flag *stop;   /* looked at after each block of lines; or NULL */
     /* Called now and then with the pairs read so far. May be NULL. */
@@ -59,6 +61,8 @@ typedef struct ganz_prepare_counts {
     long long read, invalid, empty, identical, too_short, too_long, ratio, duplicate, kept;
     long long repaired;                     /* kept pairs with replaced parts */
     long long copies;                       /* of kept pairs */
+    long long formal, informal;             /* kept pairs whose target is plainly so; counted where marks are given */
+    long long marked;                       /* kept pairs and copies with a mark of formality */
     long long source_tokens, target_tokens; /* kept and of copies; end marks and tags included */
 } ganz_prepare_counts;
 

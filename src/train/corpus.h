@@ -1,7 +1,7 @@
 /* The corpus file: a container (model/container.h) with the metadata
  *
  *   format "ganz corpus", version "1", vocab_size, vocab_checksum (XXH3 of the vocabulary file, hexadecimal),
- *   pairs, source_tokens, target_tokens
+ *   pairs, source_tokens, target_tokens, and formal_mark and informal_mark (names of marks) if sources have them
  *
  * and the tensors
  *
@@ -28,6 +28,7 @@ typedef struct ganz_corpus {
     uint64_t vocab_checksum;
     uint32_t pairs;
     uint64_t source_tokens, target_tokens;
+    const char *formal_mark, *informal_mark; /* in front of sources, of the file; NULL: none */
     int groups;
     const ganz_entry *ids;   /* (n) of id_bytes each; they stay in the file */
     size_t id_bytes;         /* 2 or 4 */
@@ -61,6 +62,9 @@ typedef struct ganz_corpus_writer ganz_corpus_writer;
 
 ganz_status ganz_corpus_writer_open(ganz_corpus_writer **writer, const char *path, int vocab_size,
                                     uint64_t vocab_checksum, ganz_error *err);
+/* Notes the marks of formality, once, before the first pair. */
+ganz_status ganz_corpus_writer_marks(ganz_corpus_writer *writer, const char *formal, const char *informal,
+                                     ganz_error *err);
 /* Begins a group; the first pair needs one. */
 ganz_status ganz_corpus_writer_group(ganz_corpus_writer *writer, double weight, ganz_error *err);
 /* Ids with their end marks; neither side may be empty. */

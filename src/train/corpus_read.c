@@ -31,6 +31,8 @@ static ganz_status read_metadata(ganz_corpus *c, ganz_error *err)
     char *end;
     c->vocab_checksum = strtoull(text, &end, 16);
     if (strlen(text) != 16 || *end) return damaged(c, "vocab_checksum is no checksum", err);
+    c->formal_mark = ganz_container_text(c->file, "formal_mark");
+    c->informal_mark = ganz_container_text(c->file, "informal_mark");
     c->vocab_size = (int)vocab_size;
     c->pairs = (uint32_t)pairs;
     c->source_tokens = (uint64_t)source_tokens;

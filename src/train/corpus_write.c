@@ -63,6 +63,12 @@ ganz_status ganz_corpus_writer_open(ganz_corpus_writer **writer, const char *pat
     return status;
 }
 
+ganz_status ganz_corpus_writer_marks(ganz_corpus_writer *w, const char *formal, const char *informal, ganz_error *err)
+{
+    GANZ_TRY(ganz_writer_text(w->file, "formal_mark", formal, err));
+    return ganz_writer_text(w->file, "informal_mark", informal, err);
+}
+
 void ganz_corpus_writer_abandon(ganz_corpus_writer **it)
 {
     ganz_corpus_writer *const w = *it;

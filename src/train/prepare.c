@@ -12,6 +12,7 @@
 #include "text/vocab.h"
 #include "train/augment.h"
 #include "train/corpus.h"
+#include "train/formality.h"
 
 enum { BLOCK_PAIRS = 16384, BLOCK_BYTES = 16 << 20, GRAIN = 16 };
 
@@ -20,7 +21,8 @@ typedef enum { KEPT, INVALID, EMPTY, IDENTICAL, TOO_SHORT, TOO_LONG, RATIO } ver
 /* A pair in ids. */
 typedef struct encoded {
     size_t at;             /* in the ids of a worker: source, then target */
-    size_t source, target; /* how many; tag and end marks included */
+    size_t source, target; /* how many; tag, mark of formality and end marks included */
+    bool marked;           /* by formality */
 } encoded;
 
 typedef struct item {
@@ -32,6 +34,7 @@ typedef struct item {
     encoded ids;
     size_t first_copy, copies; /* in the copies of the worker */
     uint64_t hash;             /* of both texts */
+    ganz_form form;            /* UNCLEAR where no marks are given */
 } item;
 
 typedef struct scratch {
@@ -40,6 +43,7 @@ typedef struct scratch {
     size_t copy_count, copy_capacity;
     ganz_text repaired[4]; /* of a pair and of the one behind it */
     ganz_text copy[2];
+    ganz_text lower; /* a source in small letters */
     ganz_status status;
     ganz_error err;
 } scratch;
@@ -56,6 +60,8 @@ typedef struct job {
     ganz_corpus_writer *out;
     long long read; /* pairs of all inputs so far */
     ganz_inserts inserts;
+    ganz_formality formality;       /* without words where no marks are wanted */
+    int marks[2];                   /* ids of its marks */
     const ganz_corpus_input *input; /* at work */
     int number;                     /* of it */
     int tag;                        /* its id, or -1 */
@@ -71,6 +77,29 @@ const char *ganz_copy_name(ganz_copy_kind kind)
 {
     static const char *const names[] = {"upper", "lower", "title", "bare", "joined", "inserted", "quotes"};
     return names[kind];
+}
+
+/* ---- formality ---------------------------------------------------------------------------------- */
+
+static ganz_draw draw_of(const job *j, const item *it)
+{
+    return (ganz_draw){j->options->seed, (uint64_t)j->number, (uint64_t)(j->first + (it - j->items))};
+}
+
+static ganz_form judge_form(const job *j, scratch *s, const ganz_pair_text *p)
+{
+    ganz_form form = GANZ_FORM_UNCLEAR;
+    if (!j->options->formality || j->input->formality <= 0 || s->status != GANZ_OK) return form;
+    if (!ganz_formality_judge(&j->formality, p, &s->lower, &form))
+        s->status = ganz_fail(&s->err, GANZ_ENOMEM, "out of memory for a line in small letters");
+    return form;
+}
+
+/* The mark of a pair, or of its copy of a kind, whose number is one more. */
+static int choose_mark(const job *j, const item *it, ganz_form form, int copy)
+{
+    const ganz_draw draw = draw_of(j, it);
+    return ganz_formality_draw(&j->formality, form, j->input->formality, &draw, copy);
 }
 
 /* ---- one pair, in any thread -------------------------------------------------------------------- */
@@ -120,10 +149,12 @@ static size_t encode(const job *j, scratch *s, size_t from, const ganz_passage *
     return s->ids.count - from;
 }
 
-static encoded encode_pair(const job *j, scratch *s, const ganz_pair_text *p)
+/* `mark`: of the two of formality, or -1. */
+static encoded encode_pair(const job *j, scratch *s, const ganz_pair_text *p, int mark)
 {
-    encoded e = {.at = s->ids.count};
+    encoded e = {.at = s->ids.count, .marked = mark >= 0};
     if (j->tag >= 0) add_id(s, j->tag);
+    if (mark >= 0) add_id(s, j->marks[mark]);
     e.source = encode(j, s, e.at, &(ganz_passage){p->source, p->source_bytes, GANZ_SOURCE});
     e.target = encode(j, s, e.at + e.source, &(ganz_passage){p->target, p->target_bytes, GANZ_TARGET});
     return e;
@@ -148,17 +179,20 @@ static verdict judge(const job *j, scratch *s, item *it, ganz_pair_text *p)
     if (same && j->options->drop_identical) return IDENTICAL;
     if (j->options->dedupe)
         it->hash = XXH3_64bits_withSeed(p->target, p->target_bytes, XXH3_64bits(p->source, p->source_bytes));
-    it->ids = encode_pair(j, s, p);
+    it->form = judge_form(j, s, p);
+    it->ids = encode_pair(j, s, p, choose_mark(j, it, it->form, 0));
     const verdict fits = judge_lengths(j->options, &it->ids);
     if (fits != KEPT) s->ids.count = it->ids.at; /* not needed any more */
     return fits;
 }
 
-/* A copy has the limits that pairs have; one beyond them is not made. */
-static void add_copy(const job *j, scratch *s, item *it)
+/* A copy has the limits that pairs have; one beyond them is not made. Its form is its pair's, which capitals would
+ * hide; but two pairs are judged together. */
+static void add_copy(const job *j, scratch *s, item *it, ganz_copy_kind kind)
 {
     const ganz_pair_text p = {s->copy[0].text, s->copy[1].text, s->copy[0].bytes, s->copy[1].bytes};
-    const encoded e = encode_pair(j, s, &p);
+    const ganz_form form = kind == GANZ_COPY_JOINED ? judge_form(j, s, &p) : it->form;
+    const encoded e = encode_pair(j, s, &p, choose_mark(j, it, form, (int)kind + 1));
     if (s->status != GANZ_OK) return;
     if (judge_lengths(j->options, &e) != KEPT) {
         s->ids.count = e.at;
@@ -172,7 +206,7 @@ static void add_copy(const job *j, scratch *s, item *it)
 
 static void make_copies(const job *j, scratch *s, item *it, const ganz_pair_text *p)
 {
-    const ganz_draw draw = {j->options->seed, (uint64_t)j->number, (uint64_t)(j->first + (it - j->items))};
+    const ganz_draw draw = draw_of(j, it);
     for (int kind = 0; kind < GANZ_COPY_KINDS && s->status == GANZ_OK; kind++) {
         if (j->input->copies[kind] == 0) continue;
         ganz_pair_text next;
@@ -181,7 +215,7 @@ static void make_copies(const job *j, scratch *s, item *it, const ganz_pair_text
         const ganz_copy_result made = ganz_copy_make((ganz_copy_kind)kind, j->input->copies[kind], &draw, p,
                                                      follows ? &next : NULL, &j->inserts, s->copy);
         if (made == GANZ_COPY_NO_MEMORY) s->status = ganz_fail(&s->err, GANZ_ENOMEM, "out of memory for copies");
-        if (made == GANZ_COPY_MADE) add_copy(j, s, it);
+        if (made == GANZ_COPY_MADE) add_copy(j, s, it, (ganz_copy_kind)kind);
     }
 }
 
@@ -252,6 +286,7 @@ static ganz_status add_encoded(job *j, const scratch *s, const encoded *e, ganz_
     const int32_t *const ids = s->ids.ids + e->at;
     counts->source_tokens += (long long)e->source;
     counts->target_tokens += (long long)e->target;
+    counts->marked += e->marked;
     return ganz_corpus_writer_add(j->out, ids, e->source, ids + e->source, e->target, err);
 }
 
@@ -267,6 +302,8 @@ static ganz_status keep_pair(job *j, const item *it, ganz_prepare_counts *counts
     const scratch *const s = &j->workers[it->worker];
     counts->kept++;
     counts->repaired += it->repaired;
+    counts->formal += it->form == GANZ_FORM_FORMAL;
+    counts->informal += it->form == GANZ_FORM_INFORMAL;
     counts->copies += (long long)it->copies;
     GANZ_TRY(add_encoded(j, s, &it->ids, counts, err));
     for (size_t i = 0; i < it->copies; i++) GANZ_TRY(add_encoded(j, s, &s->copies[it->first_copy + i], counts, err));
@@ -342,6 +379,10 @@ static ganz_status check_copies(const ganz_vocab *vocab, const ganz_corpus_input
                              ganz_copy_name((ganz_copy_kind)kind), input->copies[kind]);
     if (input->copies[GANZ_COPY_INSERTED] > 0 && !o->insert_from)
         return ganz_fail(err, GANZ_EINVAL, "copies with a line inserted need a file to take it from");
+    if (!(input->formality >= 0 && input->formality <= 1))
+        return ganz_fail(err, GANZ_EINVAL, "the share of marks of formality is 0 to 1, not %g", input->formality);
+    if (input->formality > 0 && !o->formality)
+        return ganz_fail(err, GANZ_EINVAL, "marks of formality need a file of words of address");
     return GANZ_OK;
 }
 
@@ -369,15 +410,30 @@ static ganz_status check_options(const ganz_prepare_options *o, ganz_error *err)
     return GANZ_OK;
 }
 
+static ganz_status open_formality(job *j, ganz_error *err)
+{
+    ganz_formality *const f = &j->formality;
+    if (!j->options->formality) return GANZ_OK;
+    GANZ_TRY(ganz_formality_read(f, j->options->formality, err));
+    for (int i = 0; i < 2; i++)
+        if ((j->marks[i] = ganz_vocab_mark(j->vocab, f->marks[i])) < 0)
+            return ganz_fail(err, GANZ_EINVAL, "the vocabulary has no mark %s; ganz vocab --reserve makes one",
+                             f->marks[i]);
+    return GANZ_OK;
+}
+
 static ganz_status open_job(job *j, const char *path, ganz_error *err)
 {
     const int threads = j->options->threads ? j->options->threads : ganz_cpu_count();
     if (j->options->insert_from) GANZ_TRY(ganz_inserts_read(&j->inserts, j->options->insert_from, err));
+    GANZ_TRY(open_formality(j, err));
     GANZ_TRY(ganz_pool_open(&j->pool, threads, err));
     j->workers = ganz_alloc((size_t)threads, sizeof *j->workers);
     j->items = ganz_alloc(BLOCK_PAIRS, sizeof *j->items);
     if (!j->workers || !j->items) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a block of lines");
-    return ganz_corpus_writer_open(&j->out, path, ganz_vocab_size(j->vocab), ganz_vocab_checksum(j->vocab), err);
+    GANZ_TRY(ganz_corpus_writer_open(&j->out, path, ganz_vocab_size(j->vocab), ganz_vocab_checksum(j->vocab), err));
+    if (!j->options->formality) return GANZ_OK;
+    return ganz_corpus_writer_marks(j->out, j->formality.marks[0], j->formality.marks[1], err);
 }
 
 static void close_job(job *j)
@@ -387,9 +443,11 @@ static void close_job(job *j)
         for (int k = 0; k < 4; k++) ganz_text_free(&j->workers[i].repaired[k]);
         ganz_text_free(&j->workers[i].copy[0]);
         ganz_text_free(&j->workers[i].copy[1]);
+        ganz_text_free(&j->workers[i].lower);
         ganz_free(j->workers[i].copies);
     }
     ganz_inserts_free(&j->inserts);
+    ganz_formality_free(&j->formality);
     ganz_pool_close(&j->pool);
     ganz_free(j->workers);
     ganz_free(j->items);

@@ -90,10 +90,30 @@ $M -s one.en -t one.de --upper 1 -o both.st || fail "--upper of one pair"
 equal "a pair and its copy" "$(echo $(ids one) $(ids up))" "$(echo $(numbers both.st $((wanted + $(ids up | wc -w)))))"
 refuses 1 '<no>' $M -s one.en -t one.de --tag '<no>' -o x.st
 refuses 1 'bt' $P -s one.en -t one.de --tag '<bt>' -o x.st
-for bad in tag= tag=bt upper=2 upper=-1 upper=x colour=1 =1 upper; do
+for bad in tag= tag=bt formality=2 formality=x upper=2 upper=-1 upper=x colour=1 =1 upper; do
   echo "one.en one.de 1 $bad" >bad.list
   refuses 1 '' $M --list bad.list -o x.st
 done
+
+# ---- formality
+RULES=$HERE/../../recipes/formality-en-de.txt
+$GANZ vocab -q --size 600 --sample-chars 0 --reserve '<bt>,<m1>,<m2>' -o forms.vocab few.en few.de || fail "three marks"
+printf '%s\n' 'Are you there?' 'Are you there?' 'It rains.' >forms.en
+printf '%s\n' 'Sind Sie da?' 'Bist du da?' 'Es regnet.' >forms.de
+$GANZ prepare --vocab forms.vocab -s forms.en -t forms.de --formality "$RULES" --formality-share 1 -o forms.st >table ||
+  fail "--formality"
+equal formal 1 "$(row 'of formal address')"
+equal informal 1 "$(row 'of informal address')"
+equal "first id" 3 "$(echo $(numbers forms.st 1))"
+head -c 2000 forms.st | grep -aqF '"formal_mark":"<m1>","informal_mark":"<m2>"' || fail "the corpus does not name its marks"
+echo 'forms.en forms.de 1 formality=0' >forms.list
+$GANZ prepare --vocab forms.vocab --list forms.list --formality "$RULES" -o none.st >table || fail "formality=0"
+grep -q 'of formal address' table && fail "formality=0 counts forms"
+echo 'forms.en forms.de 1 formality=0.5' >forms.list
+refuses 1 'need a file of words' $GANZ prepare --vocab forms.vocab --list forms.list -o x.st
+refuses 1 'no mark <m2>' $M -s forms.en -t forms.de --formality "$RULES" -o x.st
+refuses 1 'cannot open nowhere' $M -s forms.en -t forms.de --formality nowhere -o x.st
+refuses 1 'forms.en:1: a line begins with' $M -s forms.en -t forms.de --formality forms.en -o x.st
 refuses 1 'between < and >' $GANZ vocab --size 600 --reserve 'bt' -o x.vocab few.en
 absent x.st
 
