@@ -16,10 +16,11 @@ typedef struct route {
     unsigned flags;
 } route;
 enum {
-    ROUTE_DEEPL = 1, /* errors are {"message": ...} */
-    ROUTE_OPEN = 2,  /* needs no key */
-    ROUTE_PAGE = 4,  /* part of the page: no parameters are read */
-    ROUTE_SMALL = 8  /* answered even when the server has no room for more translations */
+    ROUTE_DEEPL = 1,    /* errors are {"message": ...} */
+    ROUTE_OPEN = 2,     /* needs no key */
+    ROUTE_PAGE = 4,     /* part of the page: no parameters are read */
+    ROUTE_SMALL = 8,    /* answered even when the server has no room for more translations */
+    ROUTE_DOCUMENT = 16 /* brings a document, whose sentences leave room to others */
 };
 
 struct call {

@@ -39,12 +39,16 @@ static bool find_language(char code[LANGUAGE_BYTES], const char *told, const cha
     return true;
 }
 
+/* Smaller than for files: all that a batch gains from its size it gains here, and nobody waits long for one to end. */
+enum { BATCH_TOKENS = 1024 };
+
 static ganz_status open_service(server_model *m, const models_options *o, ganz_error *err)
 {
     ganz_service_options service;
     ganz_service_defaults(&service);
     service.translator.beam = o->beam;
     service.translator.n_best = o->beam;
+    service.translator.batch_tokens = BATCH_TOKENS;
     service.translator.alignment = service.translator.token_scores = true; /* lines say which of them they want */
     service.workers = o->workers;
     return ganz_service_open(&m->service, m->model, &service, err);

@@ -15,8 +15,9 @@
 enum {
     USUAL_CHARACTERS = 100000,
     USUAL_BODY = 1 << 20,
-    USUAL_REQUESTS = 256,
+    USUAL_REQUESTS = 80,
     THREADS = 64,
+    DOCUMENTS_AT_ONCE = 16, /* while they are being read, or waited for */
     CONNECTIONS = 1024,
     CONNECTIONS_A_CLIENT = 32,
     REQUESTS_A_CLIENT = 16,
@@ -67,22 +68,26 @@ static void answer_options(server *s, http_exchange *x)
     http_reply(x, 200, NULL, &nothing);
 }
 
-/* Seconds until a worker is free for a line that comes now: all lines inside come first, and so do requests that have
- * been let in and are still being read, with one line at least. */
-static double expected_wait(server *s, int requests)
+/* Seconds until a worker has done so many lines. */
+static double work_before(double lines, const ganz_service_stats *t)
 {
-    double most = 0;
+    const double each = t->line_seconds > 0 ? t->line_seconds : 0.05;
+    return lines < t->workers ? 0 : (lines - t->workers + 1) * each / t->workers;
+}
+
+/* What a line that comes now finds inside. Lines of documents leave a worker to others and are not waited for. Requests
+ * that are still being read have one line at least. */
+static void find_waits(server *s, admission_load *l)
+{
     model_set *const set = models_hold(s->models);
     for (int i = 0; i < set->count; i++) {
-        ganz_service_stats stats;
-        ganz_service_get_stats(set->models[i].service, &stats);
-        const double each = stats.line_seconds > 0 ? stats.line_seconds : 0.05;
-        const double inside = (double)stats.lines_inside > requests ? (double)stats.lines_inside : requests;
-        const double wait = inside < stats.workers ? 0 : (inside - stats.workers + 1) * each / stats.workers;
-        if (wait > most) most = wait;
+        ganz_service_stats t;
+        ganz_service_get_stats(set->models[i].service, &t);
+        const double lines = (double)(t.lines_inside - t.bulk_inside);
+        l->wait = fmax(l->wait, work_before(fmax(lines, l->requests), &t));
+        l->turn = fmax(l->turn, work_before(l->requests, &t));
     }
     model_set_release(set);
-    return most;
 }
 
 /* Who asks, as a number; *far: not this machine. Behind a proxy it is who the proxy says, the last of a list. */
@@ -99,22 +104,36 @@ static uint64_t find_client(const server *s, const http_exchange *x, bool *far)
     return UINT64_C(1) << 63 | hash >> 2;
 }
 
-/* The status that refuses one request more, or 0. */
-static int check_room(server *s, const http_exchange *x, double *wait)
+/* Requests inside that translate texts, that bring documents, and that are of this client. */
+static void count_guests(server *s, uint64_t client, int *texts, int *documents, int *same)
+{
+    *texts = *documents = *same = 0;
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < s->guest_count; i++) {
+        const unsigned flags = s->guests[i]->route->flags;
+        *same += s->guests[i]->client == client;
+        *documents += (flags & ROUTE_DOCUMENT) != 0;
+        *texts += !(flags & (ROUTE_SMALL | ROUTE_DOCUMENT));
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* The status that refuses one request more, or 0. *wait: seconds after which there may be room. */
+static int check_room(server *s, const http_exchange *x, const route *r, double *wait)
 {
     bool far;
     const uint64_t client = find_client(s, x, &far);
-    int same = 0, large = 0;
-    pthread_mutex_lock(&s->lock);
-    for (int i = 0; i < s->guest_count; i++) {
-        same += s->guests[i]->client == client;
-        large += !(s->guests[i]->route->flags & ROUTE_SMALL);
-    }
-    const bool full = large >= s->options.max_requests;
-    pthread_mutex_unlock(&s->lock);
-    *wait = expected_wait(s, large);
+    int documents, same;
+    admission_load l = {.max_requests = s->options.max_requests, .max_wait = s->options.max_wait};
+    count_guests(s, client, &l.requests, &documents, &same);
+    find_waits(s, &l);
+    *wait = l.wait;
     if (far && same >= REQUESTS_A_CLIENT) return 429;
-    return full || *wait > s->options.max_wait ? 503 : 0;
+    if (r->flags & ROUTE_DOCUMENT) return documents < DOCUMENTS_AT_ONCE ? 0 : 503;
+    pthread_mutex_lock(&s->lock);
+    const bool admits = admission_admits(&s->admission, &l, http_seconds());
+    pthread_mutex_unlock(&s->lock);
+    return admits ? 0 : 503;
 }
 
 static bool add_guest(server *s, http_exchange *x, const route *r, const char *rest)
@@ -127,6 +146,7 @@ static bool add_guest(server *s, http_exchange *x, const route *r, const char *r
     *http_user(x) = g;
     pthread_mutex_lock(&s->lock);
     const bool room = s->guest_count < REQUESTS_MOST;
+    g->alone = s->guest_count == 0;
     if (room) s->guests[s->guest_count++] = g;
     pthread_mutex_unlock(&s->lock);
     if (!room) free(g);
@@ -146,7 +166,7 @@ static long long on_head(void *context, http_exchange *x)
     const route *const r = find_route(head, &allowed, &rest);
     if (!r && allowed) return refuse(s, x, 405, "this address has no such method"), -1;
     if (!r) return refuse(s, x, 404, "there is nothing at this address"), -1;
-    const int full = r->flags & ROUTE_SMALL ? 0 : check_room(s, x, &wait);
+    const int full = r->flags & ROUTE_SMALL ? 0 : check_room(s, x, r, &wait);
     if (full) {
         char seconds[16];
         snprintf(seconds, sizeof seconds, "%d", wait < 1 ? 1 : wait > 60 ? 60 : (int)ceil(wait));
@@ -185,6 +205,8 @@ static void on_finished(void *context, http_exchange *x)
     write_log(s, g, x, seconds);
     pthread_mutex_lock(&s->lock);
     if (!ganz_flag_is_set(http_gone(x))) metrics_add(&s->metrics, route_number(g->route, &count), status, seconds);
+    if (g->alone && status == 200 && !(g->route->flags & (ROUTE_SMALL | ROUTE_DOCUMENT)))
+        admission_note_alone(&s->admission, seconds);
     s->metrics.bytes_in += in;
     s->metrics.bytes_out += out;
     for (int i = 0; i < s->guest_count; i++)

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "admission.h"
 #include "call.h"
 #include "files.h"
 #include "glossaries.h"
@@ -18,6 +19,7 @@ typedef struct guest {
     const route *route;
     char rest[128]; /* of the path */
     double began;
+    bool alone; /* there was no other when it came */
 } guest;
 
 struct server {
@@ -31,6 +33,7 @@ struct server {
     pthread_mutex_t lock; /* of what follows */
     keys *keys;           /* NULL: nobody needs one */
     metrics metrics;
+    admission admission;
     guest *guests[REQUESTS_MOST];
     int guest_count;
 };

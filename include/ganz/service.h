@@ -87,6 +87,7 @@ typedef struct ganz_service_stats {
     double work_seconds;                     /* sum over workers, of their batches */
     double line_seconds;                   /* that a worker took for a line, over its last dozen batches; 0: none yet */
     long long lines_waiting, lines_inside; /* now; inside: waiting or being translated */
+    long long bulk_inside;                 /* those of them that belong to bulk requests */
     size_t bytes_inside;
     int workers, idle;
 } ganz_service_stats;

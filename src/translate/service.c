@@ -268,6 +268,7 @@ static ganz_status admit(ganz_service *s, ganz_request *r, ganz_request **done, 
     s->unfinished++;
     s->stats.accepted++;
     s->stats.lines_inside += r->count;
+    s->stats.bulk_inside += r->options.bulk ? r->count : 0;
     s->stats.bytes_inside += r->bytes;
     if (r->count == 0) ganz_request_finish(r, NULL, done);
     if (r->count > 1) pthread_cond_broadcast(&s->work);
@@ -312,6 +313,7 @@ void ganz_request_finish(ganz_request *r, const ganz_error *err, ganz_request **
     ++*counter_of(&s->stats, r->err.status);
     s->unfinished--;
     s->stats.lines_inside -= r->count;
+    s->stats.bulk_inside -= r->options.bulk ? r->count : 0;
     s->stats.bytes_inside -= r->bytes;
     pthread_cond_broadcast(&r->changed);
     pthread_cond_broadcast(&s->room);

@@ -91,9 +91,9 @@ bool ganz_queue_add(ganz_service *service, ganz_request *request);
 /* Takes it out, if it is there. */
 void ganz_queue_remove(ganz_service *service, ganz_request *request);
 /* Takes lines for a batch: the first is the line whose turn it is, the others those of the window that are nearest to
- * it in length, up to the size of a batch and up to a fair share for each idle worker. The window is two batches, so
- * that requests whose lengths are unusual do not wait long. Returns how many; 0: none waits.
- */
+ * it in length, up to the size of a batch and up to a fair share for each idle worker. The window is a quarter larger
+ * than a batch, so that lines go nearly in the order they came, whatever their lengths. Returns how many; 0: none
+ * waits. */
 int ganz_queue_take(ganz_service *service, ganz_batch_line batch[GANZ_SERVICE_WINDOW]);
 /* The first request, of any client, whose time is over. NULL: none. */
 ganz_request *ganz_queue_late(ganz_service *service, double now);

@@ -160,7 +160,7 @@ int ganz_queue_take(ganz_service *s, ganz_batch_line batch[GANZ_SERVICE_WINDOW])
     const bool bulk = workers == 1 || s->bulk_workers < workers - 1;
     const int most = s->options.translator.batch_tokens;
     const int size = most - most / 16; /* a guess that is a little short must not make two batches */
-    const int found = collect(s, bulk, 2 * size, batch);
+    const int found = collect(s, bulk, size + size / 4, batch);
     if (found == 0) return 0;
     sort_lines(batch, found);
     const long long share = (s->stats.lines_waiting + s->idle - 1) / s->idle;
