@@ -1,5 +1,7 @@
 /* Keys and values of the decoder's attentions, and states of its recurrences, kept between steps in one block for each
  * and read by row number. */
+#include <string.h>
+
 #include "nn/ops.h"
 
 static size_t line_bytes(const ganz_net *net, const ganz_sublayer *a, const ganz_backend *be)
@@ -27,6 +29,20 @@ ganz_keys *ganz_keys_take(ganz_pass *pass, const ganz_net *net, int capacity, in
         if (!data[i]) return NULL;
     }
     return keys;
+}
+
+void ganz_keys_keep(ganz_keys *keys, const ganz_net *net, const int32_t *rows, int count)
+{
+    GANZ_ASSERT(keys->be->host && count <= keys->used);
+    for (int i = 0; i < net->decoder.count; i++) {
+        const ganz_sublayer *const a = &net->decoder.sublayer[i];
+        if (a->kind == GANZ_FEED_FORWARD || a->kind == GANZ_CROSS_ATTENTION) continue;
+        const size_t bytes = line_bytes(net, a, keys->be);
+        unsigned char *const data = keys->data[i];
+        for (int row = 0; row < count; row++)
+            if (rows[row] != row) memcpy(data + (size_t)row * bytes, data + (size_t)rows[row] * bytes, bytes);
+    }
+    keys->used = count;
 }
 
 ganz_matrix ganz_keys_rows(const ganz_keys *keys, const ganz_sublayer *a, int sublayer, int rows)

@@ -241,6 +241,10 @@ typedef struct ganz_keys {
 /* A key store, from the arenas of the pass (NULL when full). */
 ganz_keys *ganz_keys_take(ganz_pass *pass, const ganz_net *net, int capacity, int source_rows);
 
+/* Of the rows of self attention and of states only these, which rise, are kept and get the numbers 0, 1, ... The
+ * backend is one of ordinary memory. */
+void ganz_keys_keep(ganz_keys *keys, const ganz_net *net, const int32_t *rows, int count);
+
 /* Rows [0, rows) of an attention, k | v, or states of a recurrence; sublayer: its number in the decoder. */
 ganz_matrix ganz_keys_rows(const ganz_keys *keys, const ganz_sublayer *attention, int sublayer, int rows);
 

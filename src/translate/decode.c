@@ -10,9 +10,12 @@
 #include "nn/measure.h"
 
 enum {
-    EXTRA_TOKENS = 25,    /* what a sentence counts in a group beside its tokens: limit = 2 * (tokens + 25) */
-    LOGIT_ROWS = 60,      /* rows of logits that exist at a time: as many as a cache likes */
-    GPU_LOGIT_ROWS = 1024 /* there each part costs three waits */
+    EXTRA_TOKENS = 25, /* what a sentence counts in a group beside its tokens: limit = 2 * (tokens + 25) */
+    LOGIT_ROWS = 60,   /* most rows of logits that exist at a time: as many as a cache likes */
+    LOGIT_ROWS_LEAST = 16,
+    LOGIT_NUMBERS = 1 << 21, /* where a vocabulary is large, as many as this */
+    TIDY_ROWS = 512,         /* rows of keys among which it is worth looking for those that nobody reads any more */
+    GPU_LOGIT_ROWS = 1024    /* there each part costs three waits */
 };
 
 /* One sentence of the group at work. */
@@ -57,6 +60,8 @@ struct ganz_decoder {
     void *key_block, *scratch_block;
     ganz_arena keys_memory, scratch, host_scratch;
     ganz_keys *keys;
+    int tidy_at;     /* rows of keys in use at which they are looked through */
+    int32_t *number; /* (most_key_rows) new number of a row; NULL: not in ordinary memory, nothing is looked through */
     /* results */
     ganz_found *found;
     int *counts;
@@ -90,6 +95,15 @@ static void free_block(ganz_decoder *d, void *memory)
 static bool draws(const ganz_decoder *d) { return d->options.draw.temperature > 0; }
 static bool draws_from_all(const ganz_decoder *d) { return draws(d) && d->options.draw.top == 0; }
 
+static int choose_logit_rows(const ganz_decoder *d)
+{
+    const int most = d->be->host ? LOGIT_ROWS : GPU_LOGIT_ROWS, fit = LOGIT_NUMBERS / d->net->config.vocab;
+    if (!d->be->host) return d->most_rows < most ? d->most_rows : most;
+    return fit > most ? most : fit < LOGIT_ROWS_LEAST ? LOGIT_ROWS_LEAST : fit;
+}
+
+static int most_key_rows(const ganz_decoder *d) { return 2 * d->options.search.beam * d->capacity; }
+
 /* Largest group: rows of keys, numbers and beams follow from its count. */
 static void size_group(ganz_decoder *d)
 {
@@ -98,7 +112,7 @@ static void size_group(ganz_decoder *d)
     d->capacity = o->batch_tokens > alone ? o->batch_tokens : alone;
     d->most_lanes = d->capacity / (EXTRA_TOKENS + 1);
     d->most_rows = d->most_lanes * o->search.beam;
-    d->logit_rows = d->be->host ? LOGIT_ROWS : d->most_rows < GPU_LOGIT_ROWS ? d->most_rows : GPU_LOGIT_ROWS;
+    d->logit_rows = choose_logit_rows(d);
     d->k = draws(d) && o->draw.top > 0 ? o->draw.top : ganz_search_candidates(&o->search);
     if (d->k > d->net->config.vocab) d->k = d->net->config.vocab;
     const size_t list_rows = (size_t)o->search.beam * (size_t)d->capacity;
@@ -115,12 +129,13 @@ static ganz_status take_lists(ganz_decoder *d, ganz_error *err)
     d->lanes = ganz_alloc((size_t)d->most_lanes, sizeof *d->lanes);
     d->host_numbers = ganz_alloc(d->numbers, sizeof *d->host_numbers);
     d->forced = ganz_alloc((size_t)d->most_rows, sizeof *d->forced);
+    if (d->be->host) d->number = ganz_alloc((size_t)most_key_rows(d), sizeof *d->number);
     d->value = ganz_alloc(1, found_bytes(d));
     d->arrived = ganz_alloc(1, found_bytes(d));
     const size_t drawn = draws_from_all(d) ? (size_t)d->net->config.vocab : 0;
     if (drawn) d->row = ganz_alloc(drawn, sizeof *d->row), d->raw_row = ganz_alloc(drawn, sizeof *d->raw_row);
     if (!d->penalties || !d->lanes || !d->host_numbers || !d->forced || !d->value || !d->arrived ||
-        (drawn && (!d->row || !d->raw_row)))
+        (d->be->host && !d->number) || (drawn && (!d->row || !d->raw_row)))
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for a batch of %d tokens", d->capacity);
     d->logsumexp = d->value + (size_t)d->most_rows * (size_t)d->k;
     d->index = (int32_t *)(d->logsumexp + d->most_rows);
@@ -129,8 +144,6 @@ static ganz_status take_lists(ganz_decoder *d, ganz_error *err)
 }
 
 /* ---- memory of the network ---------------------------------------------------------------------- */
-
-static int most_key_rows(const ganz_decoder *d) { return 2 * d->options.search.beam * d->capacity; }
 
 static void take_keys(void *context, ganz_pass *pass)
 {
@@ -242,6 +255,7 @@ void ganz_decoder_close(ganz_decoder **decoder)
     ganz_free(d->lanes);
     ganz_free(d->host_numbers);
     ganz_free(d->forced);
+    ganz_free(d->number);
     ganz_free(d->value);
     ganz_free(d->arrived);
     ganz_free(d->row);
@@ -500,8 +514,9 @@ static ganz_status run_network(ganz_decoder *d, int *rows, ganz_error *err)
     ganz_pass pass = new_pass(d);
     const ganz_tensor *const decoded = ganz_net_step(&pass, d->net, &target, d->keys, &self, &cross);
     const size_t mark = ganz_arena_mark(&d->scratch), host_mark = ganz_arena_mark(&d->host_scratch);
-    for (int first = 0; first < *rows && !pass.failed; first += d->logit_rows) {
-        find_candidates(d, &pass, decoded, first, *rows - first < d->logit_rows ? *rows - first : d->logit_rows);
+    const int parts = (*rows + d->logit_rows - 1) / d->logit_rows, part = (*rows + parts - 1) / parts;
+    for (int first = 0; first < *rows && !pass.failed; first += part) {
+        find_candidates(d, &pass, decoded, first, *rows - first < part ? *rows - first : part);
         ganz_arena_rewind(&d->scratch, mark);
         ganz_arena_rewind(&d->host_scratch, host_mark);
     }
@@ -539,6 +554,40 @@ static ganz_status advance_lanes(ganz_decoder *d, int32_t first_key, ganz_error 
     return GANZ_OK;
 }
 
+/* ---- keys that nobody reads any more ------------------------------------------------------------ */
+
+/* Notes in d->number the rows that hypotheses read, and lists them in d->host_numbers. Returns how many. */
+static int find_read_rows(ganz_decoder *d)
+{
+    int count = 0;
+    memset(d->number, 0, (size_t)d->keys->used * sizeof *d->number);
+    for (int i = 0; i < d->live; i++) {
+        const ganz_beam *const b = &d->lanes[i].beam;
+        for (int j = 0; j < b->alive; j++)
+            for (int n = 0; n < b->live[j].length; n++) d->number[b->live[j].keys[n]] = 1;
+    }
+    for (int row = 0; row < d->keys->used; row++) {
+        if (!d->number[row]) continue;
+        d->host_numbers[count] = row;
+        d->number[row] = count++;
+    }
+    return count;
+}
+
+/* Most hypotheses die soon, and sentences end: without their rows keys stay in fewer pages and nearer to the cores. */
+static void tidy_keys(ganz_decoder *d)
+{
+    if (!d->number || d->keys->used < d->tidy_at) return;
+    const int count = find_read_rows(d);
+    ganz_keys_keep(d->keys, d->net, d->host_numbers, count);
+    for (int i = 0; i < d->live; i++) {
+        const ganz_beam *const b = &d->lanes[i].beam;
+        for (int j = 0; j < b->alive; j++)
+            for (int n = 0; n < b->live[j].length; n++) b->live[j].keys[n] = d->number[b->live[j].keys[n]];
+    }
+    d->tidy_at = 2 * count > TIDY_ROWS ? 2 * count : TIDY_ROWS;
+}
+
 static ganz_status run_group(ganz_decoder *d, const ganz_sentence *sentences, const size_t *group, int count,
                              ganz_error *err)
 {
@@ -548,10 +597,11 @@ static ganz_status run_group(ganz_decoder *d, const ganz_sentence *sentences, co
     ganz_pass pass = new_pass(d);
     pass.host = &d->beams; /* both live as long as the group */
     pass.device = &d->keys_memory;
-    int key_rows = 0;
-    for (int i = 0; i < count; i++) key_rows += d->options.search.beam * d->lanes[i].beam.limit;
-    d->keys = ganz_keys_take(&pass, d->net, key_rows, last->first_row + last->source_rows);
-    if (!d->keys) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %d key rows", key_rows);
+    /* of the largest group always: so all groups use the same pages */
+    d->keys = ganz_keys_take(&pass, d->net, most_key_rows(d), d->capacity);
+    if (!d->keys) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %d key rows", most_key_rows(d));
+    d->keys->source_rows = last->first_row + last->source_rows;
+    d->tidy_at = TIDY_ROWS;
     GANZ_TRY(encode_group(d, sentences, count, err));
     while (d->live > 0) {
         const int32_t first_key = d->keys->used;
@@ -560,6 +610,7 @@ static ganz_status run_group(ganz_decoder *d, const ganz_sentence *sentences, co
         GANZ_TRY(d->be->sync(d->be, err));
         GANZ_TRY(check_candidates(d, rows, err));
         GANZ_TRY(advance_lanes(d, first_key, err));
+        tidy_keys(d);
         if (ganz_flag_is_set(d->options.stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
     }
     return d->be->sync(d->be, err);
