@@ -209,6 +209,7 @@ static void print_facts(const job *j)
     if (f->source_vocabulary != f->vocabulary) printf(", %s of sources", commas(f->source_vocabulary, number));
     printf(" (%s)\n", ganz_vocab_kind_name(ganz_model_vocab(j->model)));
     print_labels(j);
+    if (f->formality) print_fact("formality", "formal and informal, as it is told (ganz translate --formality)");
     if (f->search[0]) print_fact("search", f->search);
     printf("  lengths     input up to %d tokens, output up to %d\n", f->longest_input, f->longest_output);
     if (f->kind[0]) print_fact("kind", f->kind);
@@ -416,6 +417,7 @@ static void print_json(const job *j)
     json_labels(j);
     if (f->search[0]) json_text("search", f->search), putchar(',');
     if (f->exceptions[0]) json_text("exceptions", f->exceptions), putchar(',');
+    printf("\"formality\":%s,", f->formality ? "true" : "false");
     json_text("source_language", f->source_language);
     putchar(',');
     json_text("target_language", f->target_language);

@@ -59,7 +59,7 @@ enum { MOST_THREADS = 256 };
 typedef struct job {
     cli_lines_options lines;
     ganz_document_options document;
-    const char *model_path, *from, *to, *invalid, *newlines, *glossary_path, *cache_path;
+    const char *model_path, *from, *to, *formality, *invalid, *newlines, *glossary_path, *cache_path;
     bool quiet, knows_source;
     cli_bulk bulk;
     const ganz_part *part; /* of the input, that is translated now; NULL: all of it */
@@ -198,11 +198,38 @@ static ganz_status choose_languages(job *j, const ganz_model *model, ganz_error 
     return status;
 }
 
+/* Whether the model can do what is asked for: -1, or the exit code of a usage error. */
+static int check_formality(const job *j, const ganz_model *model)
+{
+    ganz_model_facts facts;
+    ganz_model_describe(model, &facts);
+    if (facts.formality || j->lines.service.translator.formality == GANZ_FORMALITY_AUTO) return -1;
+    return cli_usage(&cli_about_translate, "%s was not taught --formality", j->model_path);
+}
+
+static int translate(job *j, ganz_model *model, const cli_list *files)
+{
+    ganz_error err;
+    int skipped = 0;
+    const int code = check_formality(j, model);
+    if (code >= 0) return code;
+    ganz_status status = choose_languages(j, model, &err);
+    if (status == GANZ_OK && wants_lines(j)) {
+        j->lines.service.translator.split = j->document.source;
+        status = cli_lines_run(&j->lines, model, files, &j->progress, &err);
+    } else if (status == GANZ_OK && wants_parts(j)) {
+        status = translate_parts(j, model, files, &err);
+    } else if (status == GANZ_OK) {
+        status = translate_documents(j, model, files, &skipped, &err);
+    }
+    if (status != GANZ_OK) return cli_fail(&cli_about_translate, &err);
+    return skipped > 0 ? CLI_FAILED : CLI_OK;
+}
+
 static int run_job(job *j, const cli_list *files)
 {
     ganz_error err;
     char path[CLI_PATH];
-    int skipped = 0;
     ganz_model *model;
     if (!j->model_path && (j->from || j->to)) {
         const int code = cli_find_languages(&cli_about_translate, j->from, j->to, path);
@@ -213,19 +240,10 @@ static int run_job(job *j, const cli_list *files)
     if (!j->model_path) return cli_no_model(&cli_about_translate, "give --model FILE");
     const bool to_screen = strcmp(j->lines.out, "-") == 0 && isatty(STDOUT_FILENO);
     cli_progress_start(&j->progress, "translated", "lines", 0, j->quiet || to_screen || !isatty(STDERR_FILENO));
-    ganz_status status = ganz_model_open(&model, j->model_path, &err);
-    if (status == GANZ_OK) status = choose_languages(j, model, &err);
-    if (status == GANZ_OK && wants_lines(j)) {
-        j->lines.service.translator.split = j->document.source;
-        status = cli_lines_run(&j->lines, model, files, &j->progress, &err);
-    } else if (status == GANZ_OK && wants_parts(j)) {
-        status = translate_parts(j, model, files, &err);
-    } else if (status == GANZ_OK) {
-        status = translate_documents(j, model, files, &skipped, &err);
-    }
+    if (ganz_model_open(&model, j->model_path, &err) != GANZ_OK) return cli_fail(&cli_about_translate, &err);
+    const int code = translate(j, model, files);
     ganz_model_close(&model);
-    if (status != GANZ_OK) return cli_fail(&cli_about_translate, &err);
-    return skipped > 0 ? CLI_FAILED : CLI_OK;
+    return code;
 }
 
 static bool is_plain(const char *format)
@@ -245,6 +263,12 @@ static ganz_newlines newlines_named(const char *name)
 {
     if (strcmp(name, "end") == 0) return GANZ_NEWLINE_ENDS;
     return strcmp(name, "space") == 0 ? GANZ_NEWLINE_SPACE : GANZ_NEWLINE_NEVER;
+}
+
+static ganz_formality formality_named(const char *name)
+{
+    if (strcmp(name, "formal") == 0) return GANZ_FORMALITY_FORMAL;
+    return strcmp(name, "informal") == 0 ? GANZ_FORMALITY_INFORMAL : GANZ_FORMALITY_AUTO;
 }
 
 /* -1 to go on, or the exit code of options that do not go together. */
@@ -288,8 +312,11 @@ static int read_sample(ganz_translator_options *o, const char *sample, long long
 
 int cli_run_translate(int argc, char **argv)
 {
-    job j = {
-        .lines.out = "-", .invalid = "error", .newlines = "end", .bulk = {.part_bytes = 1 << 20, .claim_seconds = 60}};
+    job j = {.lines.out = "-",
+             .formality = "auto",
+             .invalid = "error",
+             .newlines = "end",
+             .bulk = {.part_bytes = 1 << 20, .claim_seconds = 60}};
     ganz_service_defaults(&j.lines.service);
     ganz_document_defaults(&j.document);
     ganz_translator_options *const o = &j.lines.service.translator;
@@ -322,6 +349,8 @@ int cli_run_translate(int argc, char **argv)
          1},
         {"from", 0, CLI_TEXT, &j.from, "LANGUAGE", "of the text: takes a model for it, such as de-en for de", 0, 0},
         {"to", 0, CLI_TEXT, &j.to, "LANGUAGE", "of the translation", 0, 0},
+        {"formality", 0, CLI_CHOICE, &j.formality, "auto|formal|informal",
+         "how the reader is addressed, by models that were taught it: Sie or du", 0, 0},
         {"beam", 'b', CLI_INT, &beam, "N", "hypotheses kept at each step; 1: greedy; 0: as the model says, mostly 4", 0,
          64},
         {"sample", 0, CLI_TEXT, &sample, "T|top-K", "draw tokens by chance, at temperature T or from the K likeliest",
@@ -353,6 +382,7 @@ int cli_run_translate(int argc, char **argv)
     j.lines.replace_invalid = strcmp(j.invalid, "replace") == 0;
     j.lines.service.workers = (int)threads;
     o->seed = (uint64_t)seed;
+    o->formality = formality_named(j.formality);
     if (code < 0 && sample) code = read_sample(o, sample, &beam, n_best);
     o->beam = (int)beam;
     o->n_best = (int)n_best;

@@ -6,7 +6,7 @@
 #include "memory_file.h"
 #include "train/formality.h"
 
-static void judge(const ganz_formality *f, const char *source, const char *target, size_t bytes)
+static void judge(const ganz_formality_rules *f, const char *source, const char *target, size_t bytes)
 {
     const ganz_pair_text p = {source, target, strlen(source), bytes};
     ganz_text lower = {0};
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char line[] = "Sie sagte: \"Sind Sie da?\" Du, DU!";
     memory_file file = memory_file_open(data, size);
-    ganz_formality f;
+    ganz_formality_rules f;
     ganz_error err = {.message = ""};
     if (ganz_formality_read(&f, file.path, &err) == GANZ_OK) {
         FUZZ_EXPECT(f.marks[0][0] == '<' && f.marks[1][0] == '<' && strcmp(f.marks[0], f.marks[1]) != 0);

@@ -68,7 +68,7 @@ static const struct {
     {F, "YOU'RE welcome at your place", "Willkommen bei Ihnen"},
 };
 
-static ganz_form judge(const ganz_formality *f, const char *source, const char *target)
+static ganz_form judge(const ganz_formality_rules *f, const char *source, const char *target)
 {
     const ganz_pair_text p = {source, target, strlen(source), strlen(target)};
     ganz_text lower = {0};
@@ -81,7 +81,7 @@ static ganz_form judge(const ganz_formality *f, const char *source, const char *
 static void test_german(void **state)
 {
     (void)state;
-    ganz_formality f;
+    ganz_formality_rules f;
     OK(ganz_formality_read(&f, RULES, NULL));
     assert_string_equal(f.marks[0], "<m1>");
     assert_string_equal(f.marks[1], "<m2>");
@@ -103,7 +103,7 @@ static void write_text(const char *path, const char *text)
 static void test_other_language(void **state)
 {
     (void)state;
-    ganz_formality f;
+    ganz_formality_rules f;
     write_text("fr",
                "formal <b>\r\ninformal <a>\n\nformal-anywhere vous Vous votre vos\ninformal-anywhere tu Tu toi\n");
     OK(ganz_formality_read(&f, "fr", NULL));
@@ -142,13 +142,13 @@ static void test_refused(void **state)
         {BOTH "you \xFF\n", "rules:3: not valid UTF-8"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        ganz_formality f;
+        ganz_formality_rules f;
         ganz_error err = {0};
         write_text("rules", bad[i].text);
         assert_int_equal(ganz_formality_read(&f, "rules", &err), GANZ_EFORMAT);
         if (!strstr(err.message, bad[i].why)) fail_msg("%zu: %s", i, err.message);
     }
-    ganz_formality f;
+    ganz_formality_rules f;
     assert_int_equal(ganz_formality_read(&f, "nowhere", NULL), GANZ_EIO);
     FILE *const many = fopen("many", "wb");
     for (int i = 0; i < 1001; i++) fprintf(many, "you w%d\n", i);
@@ -161,7 +161,7 @@ static void test_draw(void **state)
 {
     (void)state;
     enum { PAIRS = 20000 };
-    const ganz_formality f = {.neutral = 0.1};
+    const ganz_formality_rules f = {.neutral = 0.1};
     int formal = 0, copies = 0, either[2] = {0}, seeds = 0;
     for (int i = 0; i < PAIRS; i++) {
         const ganz_draw draw = {.seed = 1, .line = (uint64_t)i}, other = {.seed = 2, .line = (uint64_t)i};

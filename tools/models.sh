@@ -6,7 +6,7 @@
 #         recipes/mono-de.txt and mono-en.txt (what is missing is left out, and said), newstest2013.{en,de}
 #   OUT   everything that is made, at last en-de.safetensors and de-en.safetensors
 # Settings, by the environment: GANZ (the program), DEVICE (cuda; cpu takes weeks), THREADS (all), VOCAB (a vocabulary
-# with the mark <bt>; the one of the model that ships), DING (/usr/share/trans/de-en of Debian's trans-de-en), STEPS
+# with the marks <bt>, <m1> and <m2>; the one of the model that ships), DING (/usr/share/trans/de-en of Debian's trans-de-en), STEPS
 # (percent of the steps of each run: 100 is half an hour of an H200), MIXTURE, LAST and INSERTS (files of recipes/). Needs
 # python3 with numpy, for tools/cut_layers.py.
 set -eu
@@ -63,12 +63,14 @@ weighted() { awk -v w="$1" '{$3 = w} 1' "$2"; }
 # turned LIST: its lines from real to made text, without a tag
 turned() { awk '{t = $1; $1 = $2; $2 = t; sub(/ ?tag=[^ ]*/, "")} 1' "$1"; }
 
-corpus() { # NAME, the list from standard input
+corpus() { # NAME, the list from standard input; German addresses its reader formally or informally (docs/FORMALITY.md)
+  local forms=()
   [ -e "$1.st" ] && return
+  case $1 in en-de*) forms=(--formality "$recipes/formality-en-de.txt") ;; esac
   cat >"$1.list"
   say "corpus $1"
   "$GANZ" prepare -q --vocab vocab.txt --list "$1.list" --dedupe --drop-identical --max-length 200 --max-ratio 4 \
-    --insert "$INSERTS" --threads "$THREADS" --out "$1.st"
+    --insert "$INSERTS" "${forms[@]}" --threads "$THREADS" --out "$1.st"
 }
 
 # mono LANGUAGE: one file of recipes/mono-LANGUAGE.txt, shuffled in an order that is always the same

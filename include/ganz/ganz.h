@@ -84,6 +84,13 @@ GANZ_API void ganz_model_close(ganz_model **model);
 
 /* ---- translation -------------------------------------------------------------------------------- */
 
+/* How the reader of a translation is addressed, by models that were taught it (ganz_model_facts.formality). */
+typedef enum ganz_formality {
+    GANZ_FORMALITY_AUTO,    /* as the text suggests */
+    GANZ_FORMALITY_FORMAL,  /* Sie, vous */
+    GANZ_FORMALITY_INFORMAL /* du, tu */
+} ganz_formality;
+
 typedef struct ganz_translator_options {
     int beam;         /* hypotheses kept at each step, 1 to 64; 1 is greedy; 0: as the model says, else 4 */
     int n_best;       /* results for each line, 1 to beam */
@@ -112,6 +119,7 @@ typedef struct ganz_translator_options {
     const char *precision; /* of products: "bf16", "tf32" or "fp32", of which a CPU has the last; "auto", NULL: bf16 on
                               a GPU, else fp32 */
     const ganz_flag *stop; /* ends a call of ganz_translate within a step of the search; NULL: nothing does */
+    ganz_formality formality; /* other than AUTO: GANZ_EINVAL with a model that was not taught it */
 } ganz_translator_options;
 
 /* beam and alpha of the model, n_best 1, batch_tokens 3072, one thread, no alignment, on the CPU. */
@@ -134,6 +142,7 @@ typedef struct ganz_line {
     bool unlinked; /* no links are wanted for this line, although the translator makes them; saves their time */
     bool unscored; /* the same for scores of tokens */
     int n_best;    /* results that are wanted, if fewer than the translator gives; 0: as many */
+    ganz_formality formality; /* of this line; AUTO: as the translator's options say */
 } ganz_line;
 
 /* A token of the translation comes from a token of the line. Tokens are words and what stands between them, as ranges

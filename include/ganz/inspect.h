@@ -25,6 +25,7 @@ typedef struct ganz_model_facts {
     int products, integer_products;    /* 133 for six and six layers */
     const char *source_language, *target_language, *command; /* the model's; NULL: unknown */
     const char *origin, *licence;                            /* of a model of another program; NULL: unknown */
+    bool formality; /* it translates formally or informally as it is told (ganz_formality) */
     /* in words, where the network is not Tensor2Tensor's ("post-norm, swish, ...") and where products are rounded
      * otherwise than most ("logits: weights=8; ..."); empty: nowhere */
     char kind[256], exceptions[4096];

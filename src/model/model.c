@@ -64,6 +64,8 @@ ganz_status ganz_model_write_info(ganz_writer *w, const ganz_model_info *info, c
     GANZ_TRY(write_text(w, "command", info->command, err));
     GANZ_TRY(write_text(w, "origin", info->origin, err));
     GANZ_TRY(write_text(w, "licence", info->licence, err));
+    GANZ_TRY(write_text(w, "formal_mark", info->formal_mark, err));
+    GANZ_TRY(write_text(w, "informal_mark", info->informal_mark, err));
     return scheme ? write_scheme(w, scheme, err) : GANZ_OK;
 }
 
@@ -217,6 +219,8 @@ ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *in
     info->command = ganz_container_text(file, "command");
     info->origin = ganz_container_text(file, "origin");
     info->licence = ganz_container_text(file, "licence");
+    info->formal_mark = ganz_container_text(file, "formal_mark");
+    info->informal_mark = ganz_container_text(file, "informal_mark");
     GANZ_TRY(ganz_model_read_search(file, &info->search, err));
     return ganz_model_read_config(file, &info->config, err);
 }
@@ -371,6 +375,15 @@ static const char *copy_text(const char *text, bool *failed)
     return copy;
 }
 
+ganz_status ganz_model_check_marks(const char *formal, const char *informal, const ganz_vocab *vocab, const char *name,
+                                   ganz_error *err)
+{
+    if (!formal && !informal) return GANZ_OK;
+    const int f = formal ? ganz_vocab_mark(vocab, formal) : -1, i = informal ? ganz_vocab_mark(vocab, informal) : -1;
+    if (f >= 0 && i >= 0 && f != i) return GANZ_OK;
+    return ganz_fail(err, GANZ_EFORMAT, "%s: its marks of formality are not two marks of its vocabulary", name);
+}
+
 /* The texts are the container's until here. */
 static ganz_status own_texts(ganz_model_info *info, ganz_error *err)
 {
@@ -380,6 +393,8 @@ static ganz_status own_texts(ganz_model_info *info, ganz_error *err)
     info->command = copy_text(info->command, &failed);
     info->origin = copy_text(info->origin, &failed);
     info->licence = copy_text(info->licence, &failed);
+    info->formal_mark = copy_text(info->formal_mark, &failed);
+    info->informal_mark = copy_text(info->informal_mark, &failed);
     return failed ? ganz_fail(err, GANZ_ENOMEM, "out of memory") : GANZ_OK;
 }
 
@@ -412,6 +427,7 @@ static ganz_status read_model(ganz_model *m, const ganz_container *file, ganz_er
     m->info = info;
     GANZ_TRY(own_texts(&m->info, err));
     GANZ_TRY(ganz_model_read_vocab(file, &info.config, &m->vocab, err));
+    GANZ_TRY(ganz_model_check_marks(info.formal_mark, info.informal_mark, m->vocab, ganz_container_name(file), err));
     info.config.max_positions = 2 * info.config.max_positions + 50;
     GANZ_TRY(ganz_net_open(&m->net, &info.config, err));
     GANZ_TRY(ganz_cpu_backend_open(&m->be, 1, err));
@@ -465,5 +481,7 @@ void ganz_model_close(ganz_model **model)
     ganz_free((char *)m->info.command);
     ganz_free((char *)m->info.origin);
     ganz_free((char *)m->info.licence);
+    ganz_free((char *)m->info.formal_mark);
+    ganz_free((char *)m->info.informal_mark);
     ganz_free(m);
 }

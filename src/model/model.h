@@ -29,6 +29,7 @@ typedef struct ganz_model_info {
     const char *source_language, *target_language; /* "en", "de" */
     const char *command;                           /* what made it */
     const char *origin, *licence;                  /* of a model of another program */
+    const char *formal_mark, *informal_mark;       /* of its vocabulary: it was taught to follow them; or both NULL */
     bool integer;                                  /* weights are codes, by this scheme: */
     ganz_scheme scheme; /* what of it files keep: not ranges and powers of two, which have become numbers */
     int dynamic_bits;   /* of a float model: inputs of dense products are rounded row by row; 0: not */
@@ -84,6 +85,9 @@ void ganz_attention_bias_names(const ganz_config *config, char text[8]); /* "q o
 ganz_status ganz_model_read_info(const ganz_container *file, ganz_model_info *info, ganz_error *err);
 ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config *config, ganz_vocab **vocab,
                                   ganz_error *err);
+/* Refuses marks of formality that are not two of this vocabulary; `name` is the file's that names them. */
+ganz_status ganz_model_check_marks(const char *formal, const char *informal, const ganz_vocab *vocab, const char *name,
+                                   ganz_error *err);
 /* Whether a file has this vocabulary. */
 ganz_status ganz_model_same_vocab(const ganz_container *file, const ganz_config *config, const ganz_vocab *vocab,
                                   bool *same, ganz_error *err);

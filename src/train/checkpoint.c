@@ -438,7 +438,9 @@ static ganz_status copy_texts(const ganz_container *file, ganz_past *past, ganz_
     GANZ_TRY(copy_text(file, "command", &past->command, err));
     GANZ_TRY(copy_text(file, about_changes, &past->changes, err));
     GANZ_TRY(copy_text(file, "source_language", &past->source_language, err));
-    return copy_text(file, "target_language", &past->target_language, err);
+    GANZ_TRY(copy_text(file, "target_language", &past->target_language, err));
+    GANZ_TRY(copy_text(file, "formal_mark", &past->formal_mark, err));
+    return copy_text(file, "informal_mark", &past->informal_mark, err);
 }
 
 void ganz_past_free(ganz_past *past)
@@ -447,6 +449,8 @@ void ganz_past_free(ganz_past *past)
     ganz_free(past->changes);
     ganz_free(past->source_language);
     ganz_free(past->target_language);
+    ganz_free(past->formal_mark);
+    ganz_free(past->informal_mark);
     *past = (ganz_past){0};
 }
 

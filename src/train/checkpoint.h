@@ -37,6 +37,7 @@ typedef struct ganz_past {
     char *command; /* that began the run */
     char *changes; /* "at step 20: steps 40 (before: 20); at step ..." */
     char *source_language, *target_language;
+    char *formal_mark, *informal_mark;
 } ganz_past;
 void ganz_past_free(ganz_past *past);
 ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *parts, ganz_counters *counters,

@@ -26,7 +26,7 @@ struct ganz_address_word {
 /* ---- reading ------------------------------------------------------------------------------------ */
 
 typedef struct reader {
-    ganz_formality *rules;
+    ganz_formality_rules *rules;
     ganz_lines *lines;
     bool has_neutral;
 } reader;
@@ -42,7 +42,7 @@ static bool is_word(const char *text, const struct ganz_address_word *w, const c
 }
 
 /* Adds bits to a word, which need not be in the list yet. The list is sorted when all is read. */
-static bool add_word(ganz_formality *f, ganz_address_words *list, const char *word, size_t bytes, unsigned bits)
+static bool add_word(ganz_formality_rules *f, ganz_address_words *list, const char *word, size_t bytes, unsigned bits)
 {
     for (size_t i = 0; i < list->count; i++) {
         if (!is_word(f->text.text, &list->words[i], word, bytes)) continue;
@@ -55,7 +55,7 @@ static bool add_word(ganz_formality *f, ganz_address_words *list, const char *wo
 }
 
 /* A word of the target, and the same in capitals. */
-static bool add_target(ganz_formality *f, const char *word, size_t bytes, unsigned bits)
+static bool add_target(ganz_formality_rules *f, const char *word, size_t bytes, unsigned bits)
 {
     ganz_text upper = {0};
     bool good = ganz_case_upper(word, bytes, &upper);
@@ -66,7 +66,7 @@ static bool add_target(ganz_formality *f, const char *word, size_t bytes, unsign
     return good;
 }
 
-static bool add_source(ganz_formality *f, const char *word, size_t bytes, unsigned bits)
+static bool add_source(ganz_formality_rules *f, const char *word, size_t bytes, unsigned bits)
 {
     ganz_text lower = {0};
     bool good = ganz_case_lower(word, bytes, &lower);
@@ -184,7 +184,7 @@ static ganz_status read_lines(reader *r, ganz_error *err)
     }
 }
 
-static ganz_status check_rules(const ganz_formality *f, const char *name, ganz_error *err)
+static ganz_status check_rules(const ganz_formality_rules *f, const char *name, ganz_error *err)
 {
     unsigned target = 0, source = 0;
     for (size_t i = 0; i < f->target.count; i++) target |= f->target.words[i].bits;
@@ -208,7 +208,7 @@ static int compare_words(const char *text, const struct ganz_address_word *w, co
 }
 
 /* By insertion: the lists are short. */
-static void sort_words(const ganz_formality *f, const ganz_address_words *list)
+static void sort_words(const ganz_formality_rules *f, const ganz_address_words *list)
 {
     const char *const text = f->text.text;
     for (size_t i = 1; i < list->count; i++) {
@@ -220,9 +220,9 @@ static void sort_words(const ganz_formality *f, const ganz_address_words *list)
     }
 }
 
-ganz_status ganz_formality_read(ganz_formality *rules, const char *path, ganz_error *err)
+ganz_status ganz_formality_read(ganz_formality_rules *rules, const char *path, ganz_error *err)
 {
-    *rules = (ganz_formality){0};
+    *rules = (ganz_formality_rules){0};
     reader r = {.rules = rules};
     GANZ_TRY(ganz_lines_open(&r.lines, path, err));
     ganz_status status = read_lines(&r, err);
@@ -237,17 +237,17 @@ ganz_status ganz_formality_read(ganz_formality *rules, const char *path, ganz_er
     return GANZ_OK;
 }
 
-void ganz_formality_free(ganz_formality *rules)
+void ganz_formality_free(ganz_formality_rules *rules)
 {
     ganz_free(rules->source.words);
     ganz_free(rules->target.words);
     ganz_text_free(&rules->text);
-    *rules = (ganz_formality){0};
+    *rules = (ganz_formality_rules){0};
 }
 
 /* ---- judging ------------------------------------------------------------------------------------ */
 
-static unsigned bits_of(const ganz_formality *f, const ganz_address_words *list, const char *word, size_t bytes)
+static unsigned bits_of(const ganz_formality_rules *f, const ganz_address_words *list, const char *word, size_t bytes)
 {
     size_t low = 0, high = list->count;
     while (low < high) {
@@ -290,7 +290,7 @@ static bool next_run(const char *text, size_t bytes, size_t *at, size_t *between
 }
 
 /* All bits of the words of a source in small letters. */
-static unsigned source_bits(const ganz_formality *f, const ganz_text *lower)
+static unsigned source_bits(const ganz_formality_rules *f, const ganz_text *lower)
 {
     unsigned bits = 0;
     size_t at = 0, between, begin;
@@ -309,7 +309,7 @@ static unsigned counting(unsigned source, bool inside)
     return places;
 }
 
-static ganz_form judge_target(const ganz_formality *f, const ganz_pair_text *p, unsigned source)
+static ganz_form judge_target(const ganz_formality_rules *f, const ganz_pair_text *p, unsigned source)
 {
     bool formal = false, informal = false, capitals = false;
     size_t at = 0, between, begin;
@@ -326,7 +326,8 @@ static ganz_form judge_target(const ganz_formality *f, const ganz_pair_text *p, 
     return formal || capitals || (source & YOU) ? GANZ_FORM_UNCLEAR : GANZ_FORM_NEUTRAL;
 }
 
-bool ganz_formality_judge(const ganz_formality *rules, const ganz_pair_text *pair, ganz_text *lower, ganz_form *form)
+bool ganz_formality_judge(const ganz_formality_rules *rules, const ganz_pair_text *pair, ganz_text *lower,
+                          ganz_form *form)
 {
     lower->bytes = 0;
     if (!ganz_case_lower(pair->source, pair->source_bytes, lower)) return false;
@@ -334,7 +335,8 @@ bool ganz_formality_judge(const ganz_formality *rules, const ganz_pair_text *pai
     return true;
 }
 
-int ganz_formality_draw(const ganz_formality *rules, ganz_form form, double share, const ganz_draw *draw, int copy)
+int ganz_formality_draw(const ganz_formality_rules *rules, ganz_form form, double share, const ganz_draw *draw,
+                        int copy)
 {
     static const uint64_t own = UINT64_C(0x666F726D616C6974); /* numbers that no copy is drawn by */
     const uint64_t stream = draw->input * (GANZ_COPY_KINDS + 1) + (uint64_t)copy;

@@ -21,22 +21,24 @@ typedef struct ganz_address_words {
     size_t count, capacity;
 } ganz_address_words;
 
-typedef struct ganz_formality {
+typedef struct ganz_formality_rules {
     char marks[2][GANZ_MARK_BYTES]; /* by GANZ_FORM_FORMAL and GANZ_FORM_INFORMAL */
     double neutral;                 /* share of neutral pairs that get one of the marks, either as likely */
     ganz_address_words source, target;
     ganz_text text; /* of the words */
-} ganz_formality;
+} ganz_formality_rules;
 
 /* Reads a file of at most 64 KiB; the caller frees. */
-ganz_status ganz_formality_read(ganz_formality *rules, const char *path, ganz_error *err);
-void ganz_formality_free(ganz_formality *rules);
+ganz_status ganz_formality_read(ganz_formality_rules *rules, const char *path, ganz_error *err);
+void ganz_formality_free(ganz_formality_rules *rules);
 
 /* The form of a pair. `lower` is room for the source in small letters. False when memory is out. */
-bool ganz_formality_judge(const ganz_formality *rules, const ganz_pair_text *pair, ganz_text *lower, ganz_form *form);
+bool ganz_formality_judge(const ganz_formality_rules *rules, const ganz_pair_text *pair, ganz_text *lower,
+                          ganz_form *form);
 
 /* Which mark (0 or 1) a pair of this form gets, or -1. `share` is that of pairs with a clear form; `copy` is 0 for the
  * pair itself and another number for each copy of it. */
-int ganz_formality_draw(const ganz_formality *rules, ganz_form form, double share, const ganz_draw *draw, int copy);
+int ganz_formality_draw(const ganz_formality_rules *rules, ganz_form form, double share, const ganz_draw *draw,
+                        int copy);
 
 #endif

@@ -60,7 +60,7 @@ typedef struct job {
     ganz_corpus_writer *out;
     long long read; /* pairs of all inputs so far */
     ganz_inserts inserts;
-    ganz_formality formality;       /* without words where no marks are wanted */
+    ganz_formality_rules formality; /* without words where no marks are wanted */
     int marks[2];                   /* ids of its marks */
     const ganz_corpus_input *input; /* at work */
     int number;                     /* of it */
@@ -412,7 +412,7 @@ static ganz_status check_options(const ganz_prepare_options *o, ganz_error *err)
 
 static ganz_status open_formality(job *j, ganz_error *err)
 {
-    ganz_formality *const f = &j->formality;
+    ganz_formality_rules *const f = &j->formality;
     if (!j->options->formality) return GANZ_OK;
     GANZ_TRY(ganz_formality_read(f, j->options->formality, err));
     for (int i = 0; i < 2; i++)

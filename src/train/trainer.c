@@ -216,6 +216,8 @@ ganz_status ganz_trainer_restore(ganz_trainer *t, const char *path, ganz_error *
     t->info.command = past->command;
     if (!t->options.source_language) t->info.source_language = past->source_language;
     if (!t->options.target_language) t->info.target_language = past->target_language;
+    if (!t->info.formal_mark) t->info.formal_mark = past->formal_mark;
+    if (!t->info.informal_mark) t->info.informal_mark = past->informal_mark;
     GANZ_TRY(note_changes(t, err));
     const ganz_position position = {(uint64_t)t->counters.epoch, (uint64_t)t->counters.batch};
     ganz_error why;

@@ -47,6 +47,8 @@ static ganz_status open_net(ganz_trainer *t, ganz_error *err)
     t->info.command = t->options.command;
     if (t->options.source_language) t->info.source_language = t->options.source_language;
     if (t->options.target_language) t->info.target_language = t->options.target_language;
+    if (t->corpus->formal_mark) t->info.formal_mark = t->corpus->formal_mark;
+    if (t->corpus->informal_mark) t->info.informal_mark = t->corpus->informal_mark;
     ganz_config config = t->info.config;
     config.max_positions = ganz_search_limit(t->info.config.max_positions);
     GANZ_TRY(ganz_config_check(&config, err));
@@ -295,6 +297,8 @@ static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
     else if (o->vocab) GANZ_TRY(ganz_vocab_open_any(&t->vocab, o->vocab, err));
     GANZ_TRY(ganz_corpus_open(&t->corpus, o->train, err));
     if (t->vocab) GANZ_TRY(ganz_corpus_fits(t->corpus, t->vocab, err));
+    if (t->vocab)
+        GANZ_TRY(ganz_model_check_marks(t->corpus->formal_mark, t->corpus->informal_mark, t->vocab, o->train, err));
     GANZ_TRY(open_net(t, err));
     GANZ_TRY(open_device(t, err));
     GANZ_TRY(open_weights(t, err));

@@ -142,10 +142,10 @@ static ganz_status reserve(ganz_aligner *a, const reading *r, ganz_error *err)
     return GANZ_OK;
 }
 
-static int32_t largest_place(const real *x, int count)
+static int32_t largest_place(const real *x, int first, int count)
 {
-    int32_t best = 0;
-    for (int32_t i = 1; i < count; i++)
+    int32_t best = first;
+    for (int32_t i = first + 1; i < count; i++)
         if (x[i] > x[best]) best = i;
     return best;
 }
@@ -175,8 +175,9 @@ ganz_status ganz_aligner_run(ganz_aligner *a, const ganz_sentence *source, const
     GANZ_TRY(a->be->sync(a->be, err));
     if (pass.failed) return ganz_fail(err, GANZ_ENOMEM, "out of memory for alignments");
     const int tokens = source->count > 1 ? source->count - 1 : 1; /* without the end mark */
+    const int first = source->front < tokens ? source->front : 0;
     for (int i = 0; out->from && i < count; i++)
-        out->from[i] = largest_place(r.weights + (size_t)i * (size_t)source->count, tokens);
+        out->from[i] = largest_place(r.weights + (size_t)i * (size_t)source->count, first, tokens);
     for (int j = 0; out->to && j < source->count; j++) out->to[j] = largest_row(r.weights, count, source->count, j);
     return GANZ_OK;
 }

@@ -19,7 +19,8 @@ void ganz_aligner_close(ganz_aligner **aligner);
 
 /* What a pass tells. The arrays are the caller's; NULL: not wanted. */
 typedef struct ganz_aligned {
-    int32_t *from; /* (target tokens) place of the source token it comes from, never the end mark if there is another */
+    int32_t *from; /* (target tokens) place of the source token it comes from, never the end mark or what is in front of
+                    * the text if there is another */
     int32_t *to;   /* (source tokens) the target token that looks at it more than any other does */
     float *score;  /* (target tokens) logarithm of its probability, given the source and the tokens before it */
 } ganz_aligned;

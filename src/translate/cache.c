@@ -47,7 +47,8 @@ static ganz_status no_memory(ganz_error *err)
 
 static uint64_t key_of(const ganz_cache *c, const ganz_line *line)
 {
-    return ganz_checksum(line->text, line->bytes) * UINT64_C(0x9E3779B97F4A7C15) ^ c->salt;
+    return (ganz_checksum(line->text, line->bytes) + (uint64_t)line->formality) * UINT64_C(0x9E3779B97F4A7C15) ^
+           c->salt;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------ */

@@ -29,6 +29,7 @@ typedef struct ganz_sentence {
     const int32_t *prefix;
     int prefix_count; /* below ganz_decoder_limit */
     int n_best;       /* results wanted, if fewer than those of the search; 0: as many */
+    int front;        /* ids before those of the text, which no token comes from */
 } ganz_sentence;
 
 typedef struct ganz_found {

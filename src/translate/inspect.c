@@ -103,7 +103,8 @@ void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
                                 .target_language = m->info.target_language,
                                 .command = m->info.command,
                                 .origin = m->info.origin,
-                                .licence = m->info.licence};
+                                .licence = m->info.licence,
+                                .formality = m->info.formal_mark != NULL};
     for (int i = 0; i < facts->products; i++) facts->integer_products += is_integer(&m->net.product[i]);
     const ganz_scheme *const scheme = &m->info.scheme;
     facts->bits = scheme->rule.weight_bits;

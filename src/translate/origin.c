@@ -38,7 +38,7 @@ static uint64_t options_sum(const ganz_translator_options *o, uint64_t model)
                           o->seed};
     memcpy(&facts[9], &o->alpha, sizeof facts[9]);
     memcpy(&facts[10], &o->sample, sizeof facts[10]);
-    facts[11] = text_sum(o->label);
+    facts[11] = text_sum(o->label) ^ (uint64_t)o->formality;
     return ganz_checksum(facts, sizeof facts);
 }
 

@@ -11,6 +11,7 @@
 #include "text/vocab.h"
 #include "translate/align.h"
 #include "translate/decode.h"
+#include "translate/front.h"
 #include "translate/inspect.h"
 #include "translate/split.h"
 #include "translate/translator.h"
@@ -32,6 +33,7 @@ typedef struct piece {
     int sentence;       /* number for the decoder; negative: the text is copied */
     size_t ids, prefix; /* where they begin in the pool */
     int count, prefix_count;
+    int front;        /* ids before those of the text: a label, a mark */
     const char *text; /* the caller's */
     size_t bytes, at; /* `at`: where the text begins in its line */
 } piece;
@@ -61,6 +63,7 @@ struct ganz_translator {
     ganz_decoder *decoder;
     ganz_audit audit;         /* empty: nothing is counted */
     int32_t label;            /* id in front of every source, -1: none */
+    int32_t mark;             /* of formality, behind it, of the line at work; -1: none */
     ganz_ids ids;             /* of all pieces and prefixes of a call */
     piece *pieces;            /* of all lines */
     ganz_sentence *sentences; /* the same for the decoder */
@@ -155,26 +158,6 @@ static ganz_status open_device(ganz_translator *t, ganz_error *err)
     return ganz_copies_borrow(m->copies, o->device, t->be, &t->weights, err);
 }
 
-/* The id of the label that was asked for. */
-static ganz_status find_label(ganz_translator *t, ganz_error *err)
-{
-    const ganz_vocab *const vocab = t->model->vocab;
-    const char *const wanted = t->options.label, *label;
-    t->label = -1;
-    if (!wanted) return GANZ_OK;
-    for (int i = 0; (label = ganz_vocab_label(vocab, i)) && strcmp(label, wanted) != 0;) i++;
-    if (!label)
-        return ganz_fail(err, GANZ_EINVAL, "the model has no label %.40s for the language to translate to", wanted);
-    t->text.bytes = t->ids.count = 0;
-    if (!ganz_text_append(&t->text, ">>", 2) || !ganz_text_append(&t->text, label, strlen(label)) ||
-        !ganz_text_append(&t->text, "<<", 2))
-        return ganz_fail(err, GANZ_ENOMEM, "out of memory for a translator");
-    GANZ_TRY(ganz_vocab_encode(vocab, GANZ_SOURCE, t->text.text, t->text.bytes, &t->ids, err));
-    GANZ_ASSERT(t->ids.count == 1);
-    t->label = t->ids.ids[0];
-    return GANZ_OK;
-}
-
 static ganz_status open_parts(ganz_translator *t, ganz_error *err)
 {
     const ganz_model *const m = t->model;
@@ -185,7 +168,8 @@ static ganz_status open_parts(ganz_translator *t, ganz_error *err)
                                     .max_input = o->max_input,
                                     .max_length = o->max_length,
                                     .stop = o->stop};
-    GANZ_TRY(find_label(t, err));
+    GANZ_TRY(ganz_front_label(m, o->label, &t->label, err));
+    GANZ_TRY(ganz_front_mark(m, o->formality, &t->mark, err));
     GANZ_TRY(open_device(t, err));
     const ganz_weights *const weights = t->be->host ? &m->weights : t->weights;
     GANZ_TRY(ganz_decoder_open(&t->decoder, t->be, &m->net, weights, &d, err));
@@ -272,14 +256,14 @@ typedef struct rest {
     size_t room; /* bytes that may fit, judged by how many tokens the bytes before gave */
 } rest;
 
-/* Appends the ids of a sentence, behind the label if there is one. *count: those of the text alone. */
+static int front_of(const ganz_translator *t) { return (t->label >= 0) + (t->mark >= 0); }
+
+/* Appends the ids of a sentence, behind the label and the mark if there are any. *count: those of the text alone. */
 static ganz_status encode_piece(ganz_translator *t, const char *text, size_t bytes, size_t *count, ganz_error *err)
 {
-    if (t->label >= 0) {
-        if (!ganz_grow((void **)&t->ids.ids, &t->ids.capacity, t->ids.count + 1, sizeof *t->ids.ids))
-            return no_memory(err);
-        t->ids.ids[t->ids.count++] = t->label;
-    }
+    if (!ganz_grow((void **)&t->ids.ids, &t->ids.capacity, t->ids.count + 2, sizeof *t->ids.ids)) return no_memory(err);
+    if (t->label >= 0) t->ids.ids[t->ids.count++] = t->label;
+    if (t->mark >= 0) t->ids.ids[t->ids.count++] = t->mark;
     const size_t before = t->ids.count;
     GANZ_TRY(ganz_vocab_encode_sentence(t->model->vocab, GANZ_SOURCE, text, bytes, &t->ids, err));
     *count = t->ids.count - before - 1; /* without the end mark */
@@ -289,10 +273,10 @@ static ganz_status encode_piece(ganz_translator *t, const char *text, size_t byt
 /* The beginning of the rest, as much as fits, becomes a piece, and the rest is what is behind it. */
 static ganz_status take_piece(ganz_translator *t, rest *r, ganz_error *err)
 {
-    const size_t most = (size_t)t->options.max_input - (t->label >= 0 ? 2 : 1), from = t->ids.count;
+    const size_t most = (size_t)(t->options.max_input - 1 - front_of(t)), from = t->ids.count;
     for (;;) {
         const size_t taken = ganz_split_at(r->text, r->bytes, r->room);
-        piece p = {.bytes = taken};
+        piece p = {.bytes = taken, .front = front_of(t)};
         p.text = ganz_strip(r->text, &p.bytes);
         p.at = r->at + (size_t)(p.text - r->text);
         t->ids.count = from;
@@ -345,6 +329,7 @@ static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_erro
     if (line->prefix && !ganz_utf8_valid(line->prefix, line->prefix_bytes))
         return ganz_fail(err, GANZ_EINVAL, "the prefix is not UTF-8");
     if (line->n_best < 0) return ganz_fail(err, GANZ_EINVAL, "a line cannot have %d results", line->n_best);
+    GANZ_TRY(ganz_front_mark(t->model, line->formality ? line->formality : t->options.formality, &t->mark, err));
     const size_t first = t->piece_count;
     ganz_sentences walk = {.text = line->text,
                            .bytes = line->bytes,
@@ -369,8 +354,8 @@ static void number_sentences(ganz_translator *t, int line)
         piece *const p = &t->pieces[i];
         if (p->sentence < 0) continue;
         p->sentence = t->sentence_count++;
-        t->sentences[p->sentence] = (ganz_sentence){t->ids.ids + p->ids, p->count, t->ids.ids + p->prefix,
-                                                    p->prefix_count, t->lines[line].n_best};
+        t->sentences[p->sentence] = (ganz_sentence){
+            t->ids.ids + p->ids, p->count, t->ids.ids + p->prefix, p->prefix_count, t->lines[line].n_best, p->front};
     }
 }
 
@@ -489,14 +474,14 @@ static ganz_status reserve_places(linker *l, int side, size_t count, ganz_error 
 static ganz_status find_source(ganz_translator *t, const piece *p, ganz_error *err)
 {
     linker *const l = &t->link;
-    const size_t count = (size_t)p->count - 1;  /* without the end mark */
-    const size_t first = t->label >= 0 ? 1 : 0; /* the label goes with the first token */
+    const size_t count = (size_t)p->count - 1; /* without the end mark */
+    const size_t first = (size_t)p->front;     /* what is in front goes with the first token */
     const ganz_passage text = {p->text, p->bytes, GANZ_SOURCE};
     GANZ_TRY(reserve_places(l, SOURCE, count, err));
     l->ids.count = l->places.count = 0;
     GANZ_TRY(ganz_vocab_find_tokens(t->model->vocab, &text, &l->ids, &l->places, err));
     GANZ_ASSERT(l->places.count + first == count);
-    if (first > 0) l->begin[SOURCE][0] = 0;
+    for (size_t i = 0; i < first; i++) l->begin[SOURCE][i] = 0;
     if (count > first) memcpy(l->begin[SOURCE] + first, l->places.begin, (count - first) * sizeof **l->begin);
     ganz_token_ends(p->text, p->bytes, l->begin[SOURCE], l->end[SOURCE], count);
     return GANZ_OK;
