@@ -15,6 +15,10 @@ const cli_command cli_about_export = {
 "  golden  every integer product of the network on the way to the translations of a text: operands, steps, sums and\n"
 "          results as .npy files with an index, for those who build hardware or kernels and compare bit for bit.\n"
 "          examples/replay_golden.py computes them all again with NumPy.\n"
+"  hf      a folder of Hugging Face that transformers loads, in float: MarianMT, or Pegasus for networks with norms before\n"
+"          their sublayers, as ours are; not recurrent decoders.\n"
+"  npz     a folder of Marian, in float: model.npz, vocabularies, decoder.yml; also of recurrent decoders (SSRU), not of\n"
+"          models with our own subwords.\n"
 "  onnx    encoder.onnx and decoder.onnx, with each product's operands rounded by QuantizeLinear and DequantizeLinear as\n"
 "          the model rounds them; tools/onnx_check.py runs them with ONNX Runtime.\n",
 };
@@ -52,9 +56,17 @@ static ganz_status write_ctranslate2(const job *j, ganz_error *err)
     return ganz_export_ctranslate2(j->model, j->folder, err);
 }
 
-#define FORMATS "ctranslate2|golden|onnx" /* the names of the table, for the help */
-static const format formats[] = {
-    {"ctranslate2", false, write_ctranslate2}, {"golden", true, write_golden}, {"onnx", false, write_onnx}, {0}};
+static ganz_status write_hf(const job *j, ganz_error *err) { return ganz_export_huggingface(j->model, j->folder, err); }
+
+static ganz_status write_npz(const job *j, ganz_error *err) { return ganz_export_npz(j->model, j->folder, err); }
+
+#define FORMATS "ctranslate2|golden|hf|npz|onnx" /* the names of the table, for the help */
+static const format formats[] = {{"ctranslate2", false, write_ctranslate2},
+                                 {"golden", true, write_golden},
+                                 {"hf", false, write_hf},
+                                 {"npz", false, write_npz},
+                                 {"onnx", false, write_onnx},
+                                 {0}};
 
 static const format *find_format(const char *name)
 {

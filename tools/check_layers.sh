@@ -17,7 +17,7 @@ declare -A may=(
   [ranks]="base ranks"
   [train]="base text document kernel backend nn model translate ranks train"
   [import]="base text document kernel backend nn model import"
-  [export]="base text document kernel backend nn model translate export"
+  [export]="base text document kernel backend nn model translate import export"
 )
 # Public headers, without "ganz/" and ".h".
 declare -A public=(

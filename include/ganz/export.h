@@ -43,6 +43,18 @@ GANZ_API ganz_status ganz_export_onnx(const ganz_model *model, const char *folde
  * decoders, for float models that round row by row, and where the decoder begins with a vector that is no entry. */
 GANZ_API ganz_status ganz_export_ctranslate2(const ganz_model *model, const char *folder, ganz_error *err);
 
+/* Writes the model, in float, as a folder of Hugging Face, which is made: config.json, model.safetensors, and
+ * vocab.json, SentencePiece models and tokenizer_config.json for MarianTokenizer. Networks with norms after sublayers
+ * become MarianMTModel, those with norms before them PegasusForConditionalGeneration; both add 1e-5 to variances,
+ * whatever the model does. GANZ_EUNSUPPORTED for recurrent decoders, for float models that round row by row, and for
+ * norms before sublayers with a table for each side. */
+GANZ_API ganz_status ganz_export_huggingface(const ganz_model *model, const char *folder, ganz_error *err);
+
+/* Writes the model, in float, as a folder of Marian, which is made: model.npz, vocabularies, SentencePiece models,
+ * decoder.yml. GANZ_EUNSUPPORTED for our own subwords, a target space, a start vector, gelu by the error function, and
+ * float models that round row by row. */
+GANZ_API ganz_status ganz_export_npz(const ganz_model *model, const char *folder, ganz_error *err);
+
 #ifdef __cplusplus
 }
 #endif

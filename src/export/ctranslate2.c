@@ -1,20 +1,17 @@
 /* A model as a folder of CTranslate2: model.bin (version 6), config.json, vocabularies, SentencePiece models. Our
  * padding is left out, as theirs has none; what several products read is one matrix there; the target space is added to
  * the encoder's positions. Integer weights stay codes, with a scale for each row. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/surroundings.h"
+#include "export/folder.h"
 #include "export/weights.h"
 #include "ganz/export.h"
 #include "ganz/io.h"
-#include "model/json.h"
-#include "text/vocab.h"
 
-enum { VERSION = 6, REVISION = 7, VARIABLES = 2048, POSITIONS = 1024, PATH = 4096 };
+enum { VERSION = 6, REVISION = 7, VARIABLES = 2048, POSITIONS = 1024 };
 enum { F32 = 0, I8 = 1, I16 = 2 }; /* their numbers of types */
 #define BANNED (-1e9f)
 
@@ -425,25 +422,6 @@ static ganz_status put_model(job *j)
 
 /* ---- texts -------------------------------------------------------------------------------------- */
 
-static ganz_status write_file(const job *j, const char *name, const void *data, size_t bytes)
-{
-    char path[PATH];
-    ganz_output *out = NULL;
-    snprintf(path, sizeof path, "%s/%s", j->folder, name);
-    ganz_status status = ganz_output_open(&out, path, j->err);
-    if (status == GANZ_OK) status = ganz_output_write(out, data, bytes, j->err);
-    if (status == GANZ_OK) status = ganz_output_finish(&out, j->err);
-    ganz_output_abandon(&out);
-    return status;
-}
-
-static ganz_status write_json(const job *j, const char *name, ganz_json_writer *json)
-{
-    const ganz_status status = json->failed ? no_memory(j) : write_file(j, name, json->data, json->bytes);
-    ganz_free(json->data);
-    return status;
-}
-
 /* Lists of pieces: texts with a zero behind each. */
 static ganz_status write_pieces(const job *j, const char *name, const char *block, size_t bytes)
 {
@@ -455,7 +433,7 @@ static ganz_status write_pieces(const job *j, const char *name, const char *bloc
         ganz_json_put_text(&json, "", at);
     }
     ganz_json_put(&json, "]\n");
-    return write_json(j, name, &json);
+    return ganz_export_json(j->folder, name, &json, j->err);
 }
 
 /* Subwords as they are in their file, one quoted a line; the first two are padding and the end mark. */
@@ -478,45 +456,29 @@ static ganz_status write_subwords(const job *j)
     }
     ganz_json_put(&json, ",\n\"<unk>\"]\n");
     ganz_lines_close(&lines);
-    if (status == GANZ_OK) return write_json(j, "shared_vocabulary.json", &json);
+    if (status == GANZ_OK) return ganz_export_json(j->folder, "shared_vocabulary.json", &json, j->err);
     ganz_free(json.data);
     return status;
 }
 
 static ganz_status write_vocab(const job *j)
 {
-    ganz_vocab_part parts[GANZ_VOCAB_PARTS];
-    if (j->unknown) return write_subwords(j);
-    const int count = j->model->vocab->kind->parts(j->model->vocab, parts);
+    const ganz_vocab *const vocab = j->model->vocab;
     const bool two = j->model->net.config.source_vocab > 0;
-    bool own_source = false;
-    for (int i = 0; i < count; i++) own_source = own_source || strcmp(parts[i].name, "pieces.source") == 0;
-    for (int i = 0; i < count; i++) {
-        const char *const name = parts[i].name;
-        if (strcmp(name, "source.spm") == 0 || strcmp(name, "target.spm") == 0)
-            GANZ_TRY(write_file(j, name, parts[i].data, parts[i].bytes));
-        else if (strcmp(name, "pieces.source") == 0)
-            GANZ_TRY(write_pieces(j, "source_vocabulary.json", parts[i].data, parts[i].bytes));
-        else
-            GANZ_TRY(write_pieces(j, two ? "target_vocabulary.json" : "shared_vocabulary.json", parts[i].data,
-                                  parts[i].bytes));
-        if (two && !own_source && strcmp(name, "pieces") == 0)
-            GANZ_TRY(write_pieces(j, "source_vocabulary.json", parts[i].data, parts[i].bytes));
-    }
-    return GANZ_OK;
+    GANZ_TRY(ganz_export_tokenizers(j->folder, vocab, false, j->err));
+    if (j->unknown) return write_subwords(j);
+    const ganz_vocab_part target = ganz_export_part(vocab, "pieces");
+    const ganz_vocab_part source = ganz_export_two_lists(vocab) ? ganz_export_part(vocab, "pieces.source") : target;
+    if (two) GANZ_TRY(write_pieces(j, "source_vocabulary.json", source.data, source.bytes));
+    return write_pieces(j, two ? "target_vocabulary.json" : "shared_vocabulary.json", target.data, target.bytes);
 }
 
 /* The text of an entry of the target's list. */
 static const char *entry_text(const job *j, int id)
 {
-    ganz_vocab_part parts[GANZ_VOCAB_PARTS];
-    for (int i = j->model->vocab->kind->parts(j->model->vocab, parts); i-- > 0;) {
-        if (strcmp(parts[i].name, "pieces") != 0) continue;
-        const char *at = parts[i].data;
-        for (; id > 0; id--) at += strlen(at) + 1;
-        return at;
-    }
-    return "</s>";
+    const char *at = ganz_export_part(j->model->vocab, "pieces").data;
+    for (; at && id > 0; id--) at += strlen(at) + 1;
+    return at ? at : "</s>";
 }
 
 static ganz_status write_config(const job *j)
@@ -530,7 +492,7 @@ static ganz_status write_config(const job *j)
     ganz_json_put(&json, ",\n  \"eos_token\": \"</s>\",\n  \"layer_norm_epsilon\": ");
     ganz_json_put(&json, epsilon);
     ganz_json_put(&json, ",\n  \"unk_token\": \"<unk>\"\n}\n");
-    return write_json(j, "config.json", &json);
+    return ganz_export_json(j->folder, "config.json", &json, j->err);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
@@ -567,11 +529,10 @@ static ganz_status look(job *j)
 
 static ganz_status write_all(job *j)
 {
-    char path[PATH];
+    char path[GANZ_EXPORT_PATH];
     GANZ_TRY(look(j));
     GANZ_TRY(list_all(j));
-    if (strlen(j->folder) > PATH - 64) return ganz_fail(j->err, GANZ_ELIMIT, "the name of the folder is too long");
-    if (mkdir(j->folder, 0777) != 0 && errno != EEXIST) return ganz_fail_errno(j->err, "make the folder", j->folder);
+    GANZ_TRY(ganz_export_folder(j->folder, j->err));
     snprintf(path, sizeof path, "%s/model.bin", j->folder);
     GANZ_TRY(ganz_output_open(&j->out, path, j->err));
     ganz_status status = put_model(j);
@@ -579,6 +540,7 @@ static ganz_status write_all(job *j)
     ganz_output_abandon(&j->out);
     GANZ_TRY(status);
     GANZ_TRY(write_vocab(j));
+    GANZ_TRY(ganz_export_card(j->folder, j->model, j->err));
     return write_config(j);
 }
 

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HEAD = 128 /* bytes before the numbers, a multiple of 64 as NumPy wants it */ };
-
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define ORDER ">"
 #else
@@ -16,21 +14,22 @@ static const char *const names[] = {
 
 static size_t element_bytes(ganz_npy_type type) { return type == GANZ_NPY_I32 || type == GANZ_NPY_F32 ? 4 : 1; }
 
-static void make_head(const ganz_npy *a, char head[HEAD])
+void ganz_npy_head(const ganz_npy *a, char head[GANZ_NPY_HEAD])
 {
-    char shape[48] = "", text[HEAD];
+    char shape[48] = "", text[GANZ_NPY_HEAD];
     for (int i = 0; i < a->rank; i++) {
         const size_t n = strlen(shape);
-        snprintf(shape + n, sizeof shape - n, i + 1 < a->rank || a->rank == 1 ? "%d, " : "%d", a->dims[i]);
+        const char *const behind = a->rank == 1 ? "," : i + 1 < a->rank ? ", " : ""; /* as NumPy: others parse less */
+        snprintf(shape + n, sizeof shape - n, "%d%s", a->dims[i], behind);
     }
-    memset(head, ' ', HEAD);
+    memset(head, ' ', GANZ_NPY_HEAD);
     memcpy(head, "\x93NUMPY\x01\0", 8);
-    head[8] = HEAD - 10; /* bytes that follow these two, the low one first */
+    head[8] = GANZ_NPY_HEAD - 10; /* bytes that follow these two, the low one first */
     head[9] = 0;
     const int n =
         snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", names[a->type], shape);
     memcpy(head + 10, text, (size_t)n);
-    head[HEAD - 1] = '\n';
+    head[GANZ_NPY_HEAD - 1] = '\n';
 }
 
 static bool write_lines(FILE *file, const ganz_npy *a)
@@ -46,11 +45,12 @@ static bool write_lines(FILE *file, const ganz_npy *a)
 
 ganz_status ganz_npy_write(const char *path, const ganz_npy *array, long long *bytes, ganz_error *err)
 {
-    char head[HEAD];
+    char head[GANZ_NPY_HEAD];
     FILE *const file = fopen(path, "wb");
     if (!file) return ganz_fail_errno(err, "write", path);
-    make_head(array, head);
-    const bool good = fwrite(head, 1, HEAD, file) == HEAD && write_lines(file, array) && fflush(file) == 0;
+    ganz_npy_head(array, head);
+    const bool good =
+        fwrite(head, 1, GANZ_NPY_HEAD, file) == GANZ_NPY_HEAD && write_lines(file, array) && fflush(file) == 0;
     const ganz_status status = good ? GANZ_OK : ganz_fail_errno(err, "write", path);
     *bytes += ftell(file);
     if (fclose(file) != 0 && good) return ganz_fail_errno(err, "write", path);

@@ -15,6 +15,10 @@ typedef struct ganz_npy {
     size_t stride; /* elements from one line (last dimension) to the next; 0: they lie end to end */
 } ganz_npy;
 
+enum { GANZ_NPY_HEAD = 128 }; /* bytes before the numbers, a multiple of 64 as NumPy wants it */
+/* What stands before the numbers. */
+void ganz_npy_head(const ganz_npy *array, char head[GANZ_NPY_HEAD]);
+
 /* Writes a file; *bytes grows by its size. An error may leave a part of it. */
 ganz_status ganz_npy_write(const char *path, const ganz_npy *array, long long *bytes, ganz_error *err);
 

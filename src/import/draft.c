@@ -211,6 +211,9 @@ ganz_status ganz_draft_spm(ganz_draft *d, ganz_error *err)
                              *const targets[] = {"target.spm", NULL};
     GANZ_TRY(take_spm(d, GANZ_DRAFT_SOURCE, sources, err));
     GANZ_TRY(take_spm(d, GANZ_DRAFT_TARGET, targets, err));
+    const ganz_bytes source = d->side[0].spm, target = d->side[1].spm;
+    if (source.data && target.bytes == source.bytes && memcmp(target.data, source.data, source.bytes) == 0)
+        d->side[GANZ_DRAFT_TARGET].spm = (ganz_bytes){0}; /* one model serves both */
     const char *const any = ganz_files_ending(d->files, ".spm");
     if (!d->side[0].spm.data && any) return ganz_files_get(d->files, any, &d->side[0].spm, err);
     return GANZ_OK;

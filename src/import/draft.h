@@ -5,25 +5,9 @@
 
 #include "import/files.h"
 #include "import/formats.h"
+#include "import/naming.h"
 #include "import/words.h"
 #include "nn/net.h"
-
-/* How a family calls the tensor of a parameter of ours. In `theirs`, $ stands for the word of the side, # for the
- * number of the layer, @ for weight or bias, or for scale or bias of a norm. */
-typedef struct ganz_name_rule {
-    const char *ours; /* "self.q"; with "enc." or "dec." in front where sides differ */
-    const char *theirs;
-    int part, parts; /* several matrices are one by rows: which of how many it is; 0 of 0: alone */
-} ganz_name_rule;
-
-typedef struct ganz_naming {
-    const ganz_name_rule *rules; /* up to one without names; the first that fits */
-    const char *side[2];         /* "encoder", "decoder" */
-    const char *dense[2];        /* "weight", "bias" */
-    const char *norm[2];         /* "weight", "bias" */
-    int first_layer;             /* 0 or 1 */
-    bool turned;                 /* float matrices are (in, out) */
-} ganz_naming;
 
 /* A matrix of numbers inside a tensor. */
 typedef struct ganz_view {

@@ -18,9 +18,11 @@ static const ganz_name_rule rules[] = {
     {"ffn.in", "model.$.layers.#.fc1.@", 0, 0},
     {"ffn.out", "model.$.layers.#.fc2.@", 0, 0},
     {"ffn.norm", "model.$.layers.#.final_layer_norm.@", 0, 0},
+    {"norm", "model.$.layer_norm.@", 0, 0},
     {NULL, NULL, 0, 0},
 };
-static const ganz_naming naming = {rules, {"encoder", "decoder"}, {"weight", "bias"}, {"weight", "bias"}, 0, false};
+const ganz_naming ganz_naming_huggingface = {rules, {"encoder", "decoder"}, {"weight", "bias"}, {"weight", "bias"}, 0,
+                                             false};
 
 /* ---- configuration ------------------------------------------------------------------------------ */
 
@@ -46,9 +48,9 @@ static ganz_status check_keys(const ganz_options *o, ganz_error *err)
 
 static ganz_status read_activation(const ganz_options *o, ganz_activation *activation, ganz_error *err)
 {
-    static const char *const words[] = {"relu", "swish", "silu", "gelu", NULL};
+    static const char *const words[] = {"relu", "swish", "silu", "gelu", "quick_gelu", NULL};
     static const ganz_activation kinds[] = {GANZ_ACTIVATION_RELU, GANZ_ACTIVATION_SWISH, GANZ_ACTIVATION_SWISH,
-                                            GANZ_ACTIVATION_GELU};
+                                            GANZ_ACTIVATION_GELU, GANZ_ACTIVATION_GELU_SIGMOID};
     const char *const text = ganz_options_text(o, "activation_function");
     if (!text) return ganz_fail(err, GANZ_EFORMAT, "%s: activation_function is missing", o->name);
     GANZ_TRY(ganz_options_require(o, "activation_function", words, err));
@@ -184,6 +186,22 @@ static ganz_status find_start(ganz_draft *d, ganz_error *err)
     return GANZ_OK;
 }
 
+/* The tokenizer knows the languages, in most folders. */
+static ganz_status read_languages(ganz_draft *d, ganz_error *err)
+{
+    static const char name[] = "tokenizer_config.json";
+    ganz_options o = {0};
+    if (!ganz_files_have(d->files, name)) return GANZ_OK;
+    const ganz_status status = read_json(d, name, &o, err);
+    const char *const from = ganz_options_text(&o, "source_lang"), *const to = ganz_options_text(&o, "target_lang");
+    if (status == GANZ_OK && from && to && strlen(from) < sizeof d->from && strlen(to) < sizeof d->to) {
+        snprintf(d->from, sizeof d->from, "%s", from);
+        snprintf(d->to, sizeof d->to, "%s", to);
+    }
+    ganz_options_close(&o);
+    return status;
+}
+
 static ganz_status read_search(ganz_draft *d, ganz_error *err)
 {
     GANZ_TRY(ganz_options_int(&d->options, "num_beams", 0, &d->beam, err));
@@ -193,7 +211,7 @@ static ganz_status read_search(ganz_draft *d, ganz_error *err)
 ganz_status ganz_draft_huggingface(ganz_draft *d, ganz_error *err)
 {
     d->family = "MarianMT of Hugging Face";
-    d->naming = &naming;
+    d->naming = &ganz_naming_huggingface;
     if (ganz_files_have(d->files, "generation_config.json")) /* of two values the first counts */
         GANZ_TRY(read_json(d, "generation_config.json", &d->options, err));
     GANZ_TRY(read_json(d, "config.json", &d->options, err));
@@ -205,5 +223,6 @@ ganz_status ganz_draft_huggingface(ganz_draft *d, ganz_error *err)
     ganz_draft_tie(d);
     ganz_draft_set_biases(d);
     GANZ_TRY(ganz_draft_positions(d, "model.encoder.embed_positions.weight", err));
+    GANZ_TRY(read_languages(d, err));
     return read_search(d, err);
 }

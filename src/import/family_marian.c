@@ -29,7 +29,7 @@ static const ganz_name_rule rules[] = {
     {"norm", "$_top_ln_@", 0, 0},
     {NULL, NULL, 0, 0},
 };
-static const ganz_naming naming = {rules, {"encoder", "decoder"}, {"W", "b"}, {"scale", "bias"}, 1, true};
+const ganz_naming ganz_naming_marian = {rules, {"encoder", "decoder"}, {"W", "b"}, {"scale", "bias"}, 1, true};
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
@@ -235,7 +235,7 @@ ganz_status ganz_draft_marian(ganz_draft *d, const char *file, ganz_error *err)
     const bool npz = n > 4 && strcmp(file + n - 4, ".npz") == 0;
     ganz_bytes bytes;
     d->family = npz ? "Marian (.npz)" : "Marian (.bin)";
-    d->naming = &naming;
+    d->naming = &ganz_naming_marian;
     GANZ_TRY(ganz_files_get(d->files, file, &bytes, err));
     GANZ_TRY(npz ? ganz_read_npz(&d->tensors, bytes.data, bytes.bytes, file, err)
                  : ganz_read_marian(&d->tensors, bytes.data, bytes.bytes, file, err));

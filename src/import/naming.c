@@ -56,6 +56,18 @@ static void write_name(const ganz_naming *naming, const ganz_name_rule *rule, co
     }
 }
 
+bool ganz_naming_write(const ganz_naming *naming, const char *parameter, char *name, size_t bytes)
+{
+    place p;
+    if (!take_apart(parameter, &p)) return false;
+    for (const ganz_name_rule *rule = naming->rules; rule->ours; rule++) {
+        if (!rule_fits(rule, &p)) continue;
+        write_name(naming, rule, &p, name, bytes);
+        return true;
+    }
+    return false;
+}
+
 bool ganz_draft_find(const ganz_draft *d, const char *parameter, ganz_view *view)
 {
     place p;
