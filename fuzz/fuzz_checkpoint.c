@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ganz_recipe_defaults(&recipe);
     if (ganz_checkpoint_recipe(file.path, &recipe, &err) == GANZ_OK) set_again(&recipe);
     else FUZZ_EXPECT(err.message[0]);
-    if (ganz_container_open(&c, file.path, NULL) == GANZ_OK) {
+    if (ganz_container_parse(&c, data, size, "fuzz", NULL) == GANZ_OK) {
         ganz_recipe_defaults(&recipe);
         if (ganz_checkpoint_origin(c, &recipe, &origin, NULL) == GANZ_OK) FUZZ_EXPECT(origin.step >= 0);
         (void)ganz_model_read_info(c, &info, NULL);
