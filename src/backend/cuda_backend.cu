@@ -68,10 +68,16 @@ void ganz_cuda_upload(ganz_backend *be, void *to, const void *from, size_t bytes
     }
 }
 
+/* Small things come through pinned memory: a copy to other memory goes by a detour and holds up other streams. */
 static void download(ganz_backend *be, void *to, const void *from, size_t bytes)
 {
     ganz_cuda *c = ganz_cuda_of(be);
     if (bytes == 0) return;
+    if (bytes <= LANDING_BYTES) {
+        (void)worked(c, cudaMemcpyAsync(c->landing, from, bytes, cudaMemcpyDeviceToHost, c->stream), "download");
+        if (worked(c, cudaStreamSynchronize(c->stream), "download")) memcpy(to, c->landing, bytes);
+        return;
+    }
     if (!worked(c, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, c->stream), "download")) return;
     (void)worked(c, cudaStreamSynchronize(c->stream), "download");
 }
@@ -108,6 +114,35 @@ void *ganz_cuda_scratch(ganz_cuda *c, size_t bytes)
     c->scratch = memory;
     c->scratch_bytes = wanted;
     return memory;
+}
+
+float *ganz_cuda_take_maxima(ganz_cuda *c, const ganz_matrix *logits, size_t count)
+{
+    if (count > c->maxima_room) {
+        float *memory = NULL;
+        if (c->waits) ganz_cuda_flush(c);
+        (void)cudaStreamSynchronize(c->stream); /* the old block may still be in use */
+        (void)cudaFree(c->maxima);
+        c->maxima = NULL;
+        c->maxima_room = 0;
+        if (cudaMalloc((void **)&memory, count * sizeof *memory) != cudaSuccess) {
+            (void)cudaGetLastError();
+            return NULL; /* it goes without */
+        }
+        c->maxima = memory;
+        c->maxima_room = count;
+    }
+    c->maxima_of = *logits;
+    return c->maxima;
+}
+
+const float *ganz_cuda_maxima_of(const ganz_backend *be, const ganz_matrix *logits)
+{
+    const ganz_cuda *c = (const ganz_cuda *)be;
+    const ganz_matrix *of = &c->maxima_of;
+    const bool same = of->data != NULL && of->data == logits->data && of->ld == logits->ld &&
+                      of->rows == logits->rows && of->cols == logits->cols && of->type == logits->type;
+    return same ? c->maxima : NULL;
 }
 
 /* ---- plans -------------------------------------------------------------------------------------- */
@@ -188,9 +223,12 @@ static void close_backend(ganz_backend *be)
     for (int i = 0; i < RING_PARTS; i++)
         if (c->ring_free[i] != NULL) (void)cudaEventDestroy(c->ring_free[i]);
     (void)cudaFreeHost(c->ring);
+    (void)cudaFreeHost(c->landing);
     (void)cudaFree(c->scratch);
     (void)cudaFree(c->workspace);
     (void)cudaFree(c->numbers);
+    (void)cudaFree(c->maxima);
+    ganz_cuda_products_free(c);
     if (c->lt != NULL) (void)c->blas.destroy(c->lt);
     ganz_cuda_blas_close(&c->blas);
     if (c->stream != NULL) (void)cudaStreamDestroy(c->stream);
@@ -250,6 +288,7 @@ static bool take_memory(ganz_cuda *c)
     good = good && worked(c, cudaMalloc(&c->workspace, c->workspace_bytes), "workspace memory");
     good = good && worked(c, cudaMalloc((void **)&c->numbers, sizeof numbers), "workspace memory");
     good = good && worked(c, cudaMallocHost((void **)&c->ring, (size_t)RING_PARTS * RING_BYTES), "pinned memory");
+    good = good && worked(c, cudaMallocHost((void **)&c->landing, LANDING_BYTES), "pinned memory");
     for (int i = 0; good && i < RING_PARTS; i++)
         good = worked(c, cudaEventCreateWithFlags(&c->ring_free[i], cudaEventDisableTiming), "opening an event");
     good = good && ganz_cuda_scratch(c, 64 * mebibyte) != NULL;

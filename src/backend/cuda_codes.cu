@@ -1,10 +1,10 @@
-/* Integer translation on the GPU, row by row: weights, embedding and norm. Eight threads work on a row of a norm, so
- * that its sums have the order that kernel/kernel.h defines. */
+/* Integer translation on the GPU, row by row: weights, embedding and norm. A norm adds in eight lanes, so that its sums
+ * have the order that kernel/kernel.h defines. */
 #include <string.h>
 
 #include "backend/cuda_codes.cuh"
 
-enum { THREADS = 128, NORM_ROWS = THREADS / LANES, OUTS = 8 };
+enum { THREADS = 128, OUTS = 8, PLAIN_SHARED = 48 * 1024 };
 
 /* ---- weights ------------------------------------------------------------------------------------ */
 
@@ -70,66 +70,66 @@ typedef struct code_outs {
     int count;
 } code_outs;
 
-/* Number `turn` of a thread's elements of its row. */
-static __device__ inline float element(const ganz_norm_call &n, size_t at)
+/* A row into shared memory: x, or sum = x + delta, which is also written. */
+static __device__ inline void take_row(const ganz_norm_call &n, int row, int lane, float *to)
 {
-    if (n.delta.data == NULL) return n.x[at];
-    return n.sum[at];
-}
-
-/* sum = x + delta, where there is one: before anything reads it. A thread reads what it wrote itself. */
-static __device__ inline void add_delta(const ganz_norm_call &n, int row, int lane)
-{
-    if (n.delta.data == NULL) return;
-    const float *delta = (const float *)n.delta.data + (size_t)row * n.delta.ld;
-    for (int i = lane; i < n.cols; i += LANES) {
-        const size_t at = (size_t)row * n.cols + i;
-        n.sum[at] = n.x[at] + delta[i];
+    const size_t first = (size_t)row * n.cols;
+    const float *x = n.x + first, *delta = (const float *)n.delta.data;
+    if (delta == NULL) {
+#pragma unroll 8
+        for (int i = lane; i < n.cols; i += WARP) to[i] = x[i];
+        return;
+    }
+    delta += (size_t)row * n.delta.ld;
+#pragma unroll 4
+    for (int i = lane; i < n.cols; i += WARP) {
+        const float v = x[i] + delta[i];
+        n.sum[first + i] = v;
+        to[i] = v;
     }
 }
 
-/* inv: 1 / scale of each reader. */
-static __device__ inline void write_norm(const ganz_norm_call &n, const code_outs &outs, const float *inv, size_t row,
-                                         int i, float v)
+/* Mean and 1 / deviation, by the sums of eight lanes. Four threads of a warp do the same. */
+static __device__ inline float2 moments(const float *x, int cols, int lane, float eps)
 {
-    if (n.y.data != NULL) ((float *)n.y.data)[row * n.y.ld + i] = v;
-    for (int o = 0; o < outs.count; o++) {
-        const ganz_code_out &out = outs.out[o];
-        ((int8_t *)out.m.data)[row * out.m.ld + i] = signed_code(v, inv[o], out.p);
-    }
-}
-
-/* EACH: elements of a thread, kept in registers; 0: as many as there are, read anew each time. Rows beyond the end
- * repeat the last one, because all threads of a warp take part in its sums, and write nothing. */
-template <int EACH> static __global__ void norm_kernel(const ganz_norm_call n, const code_outs outs)
-{
-    __shared__ float inv[OUTS];
-    if (threadIdx.x < outs.count) inv[threadIdx.x] = 1 / *outs.out[threadIdx.x].scale;
-    __syncthreads();
-    const int place = blockIdx.x * NORM_ROWS + threadIdx.x / LANES, lane = threadIdx.x % LANES;
-    const bool wanted = place < n.rows;
-    const int row = wanted ? place : n.rows - 1, count = EACH > 0 ? EACH : (n.cols - lane + LANES - 1) / LANES;
-    const size_t first = (size_t)row * n.cols + lane;
-    float kept[EACH > 0 ? EACH : 1], sum = 0;
-    if (wanted) add_delta(n, row, lane);
-#pragma unroll
-    for (int i = 0; i < EACH; i++) kept[i] = element(n, first + (size_t)LANES * i);
-#pragma unroll
-    for (int i = 0; i < count; i++) sum += EACH > 0 ? kept[EACH > 0 ? i : 0] : element(n, first + (size_t)LANES * i);
-    const float mean = join_eight(sum) / (float)n.cols;
+    float sum = 0;
+#pragma unroll 16
+    for (int i = lane % LANES; i < cols; i += LANES) sum += x[i];
+    const float mean = join_eight(sum) / (float)cols;
     sum = 0;
-#pragma unroll
-    for (int i = 0; i < count; i++) {
-        const float d = (EACH > 0 ? kept[EACH > 0 ? i : 0] : element(n, first + (size_t)LANES * i)) - mean;
+#pragma unroll 16
+    for (int i = lane % LANES; i < cols; i += LANES) {
+        const float d = x[i] - mean;
         sum += d * d;
     }
-    const float r = 1.0f / sqrtf(join_eight(sum) / (float)n.cols + n.eps);
-    if (!wanted) return;
-#pragma unroll
-    for (int i = 0; i < count; i++) {
-        const int column = lane + LANES * i;
-        const float x = EACH > 0 ? kept[EACH > 0 ? i : 0] : element(n, first + (size_t)LANES * i);
-        write_norm(n, outs, inv, row, column, ((x - mean) * r) * n.gain[column] + n.bias[column]);
+    return make_float2(mean, 1.0f / sqrtf(join_eight(sum) / (float)cols + eps));
+}
+
+/* A warp for each row. Loops stay loops: a kernel that runs for a microsecond must not wait for its own code. */
+static __global__ void norm_kernel(const ganz_norm_call n, const code_outs outs)
+{
+    extern __shared__ float room[];
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, row = blockIdx.x * (blockDim.x / WARP) + warp;
+    float *x = room + (size_t)warp * n.cols;
+    if (row >= n.rows) return;
+    take_row(n, row, lane, x);
+    __syncwarp();
+    const float2 m = moments(x, n.cols, lane, n.eps);
+    __syncwarp();
+    float *y = n.y.data != NULL ? (float *)n.y.data + (size_t)row * n.y.ld : NULL;
+#pragma unroll 4
+    for (int i = lane; i < n.cols; i += WARP) {
+        const float v = ((x[i] - m.x) * m.y) * n.gain[i] + n.bias[i];
+        x[i] = v;
+        if (y != NULL) y[i] = v;
+    }
+#pragma unroll 1
+    for (int o = 0; o < outs.count; o++) {
+        int8_t *codes = (int8_t *)outs.out[o].m.data + (size_t)row * outs.out[o].m.ld;
+        const float inv = 1 / *outs.out[o].scale;
+        const int p = outs.out[o].p;
+#pragma unroll 4
+        for (int i = lane; i < n.cols; i += WARP) codes[i] = signed_code(x[i], inv, p);
     }
 }
 
@@ -149,14 +149,13 @@ void ganz_cuda_norm_codes(ganz_backend *be, const ganz_norm_call *call)
     ganz_cuda *c = ganz_cuda_of(be);
     code_outs outs;
     if (call->rows == 0) return;
-    if (!take_outs(call, &outs) || (call->delta.data != NULL && call->delta.type != GANZ_REAL)) {
-        ganz_cuda_fail(c, "norm", "so many readers, or such values, are not supported on CUDA");
+    const size_t line = (size_t)call->cols * sizeof(float);
+    if (!take_outs(call, &outs) || (call->delta.data != NULL && call->delta.type != GANZ_REAL) || line > PLAIN_SHARED) {
+        ganz_cuda_fail(c, "norm", "so many readers or columns, or such values, are not supported on CUDA");
         return;
     }
-    const int blocks = ganz_cuda_blocks(call->rows, NORM_ROWS);
-    if (call->cols == 256) norm_kernel<32><<<blocks, THREADS, 0, c->stream>>>(*call, outs);
-    else if (call->cols == 512) norm_kernel<64><<<blocks, THREADS, 0, c->stream>>>(*call, outs);
-    else if (call->cols == 1024) norm_kernel<128><<<blocks, THREADS, 0, c->stream>>>(*call, outs);
-    else norm_kernel<0><<<blocks, THREADS, 0, c->stream>>>(*call, outs);
+    int warps = THREADS / WARP;
+    while (warps > 1 && (size_t)warps * line > PLAIN_SHARED) warps /= 2;
+    norm_kernel<<<ganz_cuda_blocks(call->rows, warps), warps * WARP, (size_t)warps * line, c->stream>>>(*call, outs);
     ganz_cuda_launched(c, "norm");
 }

@@ -123,7 +123,7 @@ template <int FOURS>
 static __device__ inline void mix_four(const ganz_attention_call &a, const keys &k, const uint8_t *u, int column,
                                        int32_t sums[4])
 {
-#pragma unroll 4
+#pragma unroll 8
     for (int i = threadIdx.x % WARP / FOURS; i < k.count; i += WARP / FOURS) {
         const char4 v = *(const char4 *)(row_of(a.v.m, k, i) + column);
         const int32_t weight = u[i];
@@ -161,14 +161,20 @@ static __device__ inline void mix(const ganz_attention_call &a, int query, const
 
 /* ---- the call ----------------------------------------------------------------------------------- */
 
-/* room: for each warp, scores and codes of as many keys as a query can have. */
+/* room: row numbers of as many keys as a query can have; for each warp, scores and codes of so many. */
 template <int WIDTH> static __global__ void attention_kernel(const ganz_attention_call a, int room_keys)
 {
     extern __shared__ float room[];
     const int query = blockIdx.x, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
-    const keys k = keys_of(a.see, query);
-    float *scores = room + (size_t)warp * room_keys;
-    uint8_t *u = (uint8_t *)(room + (size_t)warps * room_keys) + (size_t)warp * room_keys;
+    keys k = keys_of(a.see, query);
+    float *scores = room + (size_t)(1 + warp) * room_keys;
+    uint8_t *u = (uint8_t *)(room + (size_t)(1 + warps) * room_keys) + (size_t)warp * room_keys;
+    if (k.list != NULL) {
+        int32_t *rows = (int32_t *)room;
+        for (int i = threadIdx.x; i < k.count; i += blockDim.x) rows[i] = k.list[i];
+        __syncthreads();
+        k.list = rows;
+    }
     const float factor = *a.q.scale * *a.k.scale * a.inv_root, u_inv = 1 / *a.u_scale;
     const int8_t *q = (const int8_t *)a.q.m.data + (size_t)query * a.q.m.ld;
     for (int head = warp; head < a.heads; head += warps) {
@@ -184,12 +190,14 @@ template <int WIDTH> static __global__ void attention_kernel(const ganz_attentio
 /* Whether rows of a head begin at 16 bytes. */
 static bool is_aligned(const ganz_matrix *m) { return ((size_t)m->data | (size_t)m->ld) % 16 == 0; }
 
+static size_t shared_bytes(int warps, int most) { return (size_t)most * (sizeof(int32_t) + (size_t)warps * KEY_BYTES); }
+
 template <int WIDTH> static void attend(ganz_cuda *c, const ganz_attention_call *call)
 {
     const int most = (int)ganz_round_up((size_t)call->see.longest_key + 1, 16);
     int warps = ganz_cuda_min(call->heads, MOST_WARPS);
-    while (warps > 1 && (size_t)warps * (size_t)most * KEY_BYTES > (size_t)PLAIN_SHARED) warps--;
-    const size_t shared = (size_t)warps * (size_t)most * KEY_BYTES;
+    while (warps > 1 && shared_bytes(warps, most) > (size_t)PLAIN_SHARED) warps--;
+    const size_t shared = shared_bytes(warps, most);
     if (shared > PLAIN_SHARED)
         (void)cudaFuncSetAttribute(attention_kernel<WIDTH>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     attention_kernel<WIDTH><<<call->see.queries, warps * WARP, shared, c->stream>>>(*call, most);

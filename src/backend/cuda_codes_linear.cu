@@ -1,12 +1,28 @@
 /* Integer products on the GPU: int8 by int8 through the matrix units, sums in int32, and the float epilogue in the same
- * kernel, while a sum is still in a register.
+ * kernel.
  *
  * A block makes a tile of the result. Tiles of inputs and weights, 64 codes deep, come into shared memory by copies
  * that run ahead of the products; a line of 64 bytes is four pieces of 16, exchanged by its number so that neither
- * copies nor reads of eight lines meet in a bank. Sums are integers: any order gives the same. */
+ * copies nor reads of eight lines meet in a bank. Sums are integers: any order gives the same. They go to shared memory
+ * and from there through the epilogue in a short loop, each thread with columns of its own: written out for each number
+ * that a thread holds, the epilogue took longer to be fetched than the product to be made.
+ *
+ * Products of the same inputs that follow each other (queries, keys, values) wait for the next call of another kind and
+ * run in one launch. */
+#include <math.h>
+
 #include "backend/cuda_codes.cuh"
 
-enum { DEEP = 64, PIECE = 16, PIECES = DEEP / PIECE, STAGES = 4, PLAIN_THREADS = 128, MOST_ROWS = 32768 };
+enum {
+    DEEP = 64,
+    PIECE = 16,
+    PIECES = DEEP / PIECE,
+    STAGES = 4,
+    PLAIN_THREADS = 128,
+    MOST_ROWS = 32768,
+    TOGETHER = 4,
+    LOGITS = 4096
+};
 
 typedef struct product {
     const int8_t *x, *w; /* (rows, in), (out, in) */
@@ -18,23 +34,25 @@ typedef struct product {
     int8_t *codes;
     const float *code_scale;
     int y_ld, codes_ld, p;
-    bool wide; /* eight columns of a result may be moved at a time */
+    bool wide;     /* four columns of a result may be moved at a time */
+    float *maxima; /* (rows, columns / GANZ_CUDA_MAXIMA) largest of so many columns of y; NULL: not wanted */
 } product;
+
+/* Products of one launch: all have the same shape. */
+struct ganz_cuda_products {
+    product list[TOGETHER];
+    int count;
+};
 
 /* ---- epilogue ----------------------------------------------------------------------------------- */
 
-/* What all numbers of a thread have in common. */
-typedef struct finish {
-    float scale, inv; /* scale: of inputs and, where there is one for all, weights */
-} finish;
-
-static __device__ inline finish finish_of(const product &p)
+/* Of a column: what its sums are worth, and what is added. */
+static __device__ inline float scale_of(const product &p, int col)
 {
-    finish f;
-    f.scale = p.by_row ? *p.x_scale : *p.x_scale * *p.w_scale;
-    f.inv = p.codes != NULL ? 1 / *p.code_scale : 0.0f;
-    return f;
+    return p.by_row ? *p.x_scale * p.w_scale[col] : *p.x_scale * *p.w_scale;
 }
+
+static __device__ inline float code_inv(const product &p) { return p.codes != NULL ? 1 / *p.code_scale : 0.0f; }
 
 /* Apart from the rest, because it would stand there for each of a thread's numbers. */
 static __device__ __noinline__ float smooth_of(ganz_activation activation, float y)
@@ -42,54 +60,35 @@ static __device__ __noinline__ float smooth_of(ganz_activation activation, float
     return activation_of(activation, y);
 }
 
-/* The same steps in the same order as epilogue_one of kernel_math.h; was: what is added to. */
-static __device__ inline float finished(const product &p, const finish &f, int32_t sum, int col, float was)
+/* The same steps in the same order as epilogue_one of kernel_math.h, but for what is added to. */
+static __device__ inline float finished(const product &p, int32_t sum, float scale, float bias)
 {
-    float y = (float)sum * (p.by_row ? f.scale * p.w_scale[col] : f.scale);
-    if (p.bias != NULL) y = y + p.bias[col];
+    float y = (float)sum * scale;
+    if (p.bias != NULL) y = y + bias;
     if (p.activation == GANZ_ACTIVATION_RELU) y = activation_of(GANZ_ACTIVATION_RELU, y);
     else if (p.activation != GANZ_ACTIVATION_NONE) y = smooth_of(p.activation, y);
-    return p.add ? was + y : y;
+    return y;
 }
 
-static __device__ inline void put_one(const product &p, const finish &f, int32_t sum, int row, int col)
+/* One number that has come so far. */
+static __device__ inline void put_one(const product &p, float value, float inv, int row, int col)
 {
     float *y = p.y != NULL ? p.y + (size_t)row * p.y_ld + col : NULL;
-    const float value = finished(p, f, sum, col, p.add ? *y : 0.0f);
+    if (p.add) value = *y + value;
     if (y != NULL) *y = value;
-    if (p.codes != NULL) p.codes[(size_t)row * p.codes_ld + col] = signed_code(value, f.inv, p.p);
+    if (p.codes != NULL) p.codes[(size_t)row * p.codes_ld + col] = signed_code(value, inv, p.p);
 }
 
-static __device__ inline void read_eight(const float *from, float to[8])
-{
-    const float4 low = load4(from), high = load4(from + 4);
-    to[0] = low.x, to[1] = low.y, to[2] = low.z, to[3] = low.w;
-    to[4] = high.x, to[5] = high.y, to[6] = high.z, to[7] = high.w;
-}
-
-static __device__ inline uint32_t four_bytes(const int8_t b[4])
-{
-    return (uint32_t)(uint8_t)b[0] | (uint32_t)(uint8_t)b[1] << 8 | (uint32_t)(uint8_t)b[2] << 16 |
-           (uint32_t)(uint8_t)b[3] << 24;
-}
-
-/* Eight columns of a row, all inside the result. */
-static __device__ inline void put_eight(const product &p, const finish &f, const int32_t sums[8], int row, int col)
+/* Four columns of a row, all inside the result. */
+static __device__ inline void put_four(const product &p, float4 value, float inv, int row, int col)
 {
     float *y = p.y != NULL ? p.y + (size_t)row * p.y_ld + col : NULL;
-    float value[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-    if (p.add) read_eight(y, value);
-#pragma unroll
-    for (int i = 0; i < 8; i++) value[i] = finished(p, f, sums[i], col + i, value[i]);
-    if (y != NULL) {
-        store4(y, make_float4(value[0], value[1], value[2], value[3]));
-        store4(y + 4, make_float4(value[4], value[5], value[6], value[7]));
-    }
+    if (p.add) value = load4(y) + value;
+    if (y != NULL) store4(y, value);
     if (p.codes == NULL) return;
-    int8_t codes[8];
-#pragma unroll
-    for (int i = 0; i < 8; i++) codes[i] = signed_code(value[i], f.inv, p.p);
-    *(uint2 *)(p.codes + (size_t)row * p.codes_ld + col) = make_uint2(four_bytes(codes), four_bytes(codes + 4));
+    const char4 codes = make_char4(signed_code(value.x, inv, p.p), signed_code(value.y, inv, p.p),
+                                   signed_code(value.z, inv, p.p), signed_code(value.w, inv, p.p));
+    *(char4 *)(p.codes + (size_t)row * p.codes_ld + col) = codes;
 }
 
 /* ---- one number a thread ------------------------------------------------------------------------ */
@@ -102,7 +101,7 @@ static __global__ void plain_kernel(const product p)
     const int8_t *x = p.x + (size_t)row * p.x_ld, *w = p.w + (size_t)col * p.w_ld;
     int32_t sum = 0;
     for (int i = 0; i < p.in; i++) sum += (int32_t)x[i] * (int32_t)w[i];
-    put_one(p, finish_of(p), sum, row, col);
+    put_one(p, finished(p, sum, scale_of(p, col), p.bias != NULL ? p.bias[col] : 0.0f), code_inv(p), row, col);
 }
 
 /* ---- instructions ------------------------------------------------------------------------------- */
@@ -148,7 +147,10 @@ template <int ROWS_, int COLS_, int WARP_ROWS_, int WARP_COLS_, int SPLIT_> stru
     static constexpr int ACROSS = COLS / WARP_COLS, WARPS = ROWS / WARP_ROWS * ACROSS * SPLIT, THREADS = WARPS * WARP;
     static constexpr int HIGH = WARP_ROWS / 16, WIDE = WARP_COLS / 8; /* matrices of sums of a warp */
     static constexpr int STEP = DEEP * SPLIT;                         /* codes of depth of a stage */
-    static constexpr int INPUTS = ROWS * STEP, STAGE = (ROWS + COLS) * STEP, BYTES = STAGE * STAGES;
+    static constexpr int INPUTS = ROWS * STEP, STAGE = (ROWS + COLS) * STEP;
+    /* Sums in shared memory, a bit apart so that neither writers nor readers meet in a bank. */
+    static constexpr int SUMS_LD = COLS + 4, SUMS = ROWS * SUMS_LD, SUMS_BYTES = SUMS * SPLIT * 4;
+    static constexpr int BYTES = STAGE * STAGES > SUMS_BYTES ? STAGE *STAGES : SUMS_BYTES;
 };
 
 /* Where a piece of a line lies in a part of 64 codes. */
@@ -210,56 +212,88 @@ static __device__ inline void multiply_stage(const int8_t *inputs, const int8_t 
     }
 }
 
-/* Sums of the warps that share a tile go to the first of them. False: this is another one. */
-template <typename S> static __device__ inline bool gather_sums(int32_t *room, int split, int32_t sums[][S::WIDE][4])
-{
-    if (S::SPLIT == 1) return true;
-    constexpr int EACH = S::HIGH * S::WIDE * 4;
-    int32_t *flat = &sums[0][0][0];
-    const int place = threadIdx.x % (S::THREADS / S::SPLIT), stride = S::THREADS / S::SPLIT;
-    __syncthreads(); /* the tiles have been read */
-    if (split > 0)
-#pragma unroll
-        for (int i = 0; i < EACH; i++) room[((split - 1) * EACH + i) * stride + place] = flat[i];
-    __syncthreads();
-    if (split > 0) return false;
-#pragma unroll
-    for (int other = 0; other + 1 < S::SPLIT; other++)
-#pragma unroll
-        for (int i = 0; i < EACH; i++) flat[i] += room[(other * EACH + i) * stride + place];
-    return true;
-}
-
-/* The sums of a warp through the epilogue; row, col: of its first. */
+/* The sums of a warp into shared memory; row, col: of its first in the tile. */
 template <typename S>
-static __device__ inline void put_sums(const product &p, int row, int col, const int32_t sums[][S::WIDE][4])
+static __device__ inline void keep_sums(int32_t *room, int row, int col, const int32_t sums[][S::WIDE][4])
 {
     const int lane = threadIdx.x % WARP;
-    const finish f = finish_of(p);
 #pragma unroll
     for (int i = 0; i < 2 * S::HIGH; i++) {
-        const int at = row + 8 * i + lane / 4;
-        if (at >= p.rows) continue;
 #pragma unroll
         for (int j = 0; j < S::WIDE; j += 4) {
-            const int first = col + j * 8 + lane % 4 * 8;
-            int32_t eight[8];
-#pragma unroll
-            for (int k = 0; k < 8; k++) eight[k] = sums[i / 2][j + k / 2][i % 2 * 2 + k % 2];
-            if (p.wide && first + 8 <= p.out) {
-                put_eight(p, f, eight, at, first);
-                continue;
-            }
-#pragma unroll
-            for (int k = 0; k < 8; k++)
-                if (first + k < p.out) put_one(p, f, eight[k], at, first + k);
+            int32_t *to = room + (row + 8 * i + lane / 4) * S::SUMS_LD + col + j * 8 + lane % 4 * 8;
+            const int k = i % 2 * 2;
+            *(int4 *)to =
+                make_int4(sums[i / 2][j][k], sums[i / 2][j][k + 1], sums[i / 2][j + 1][k], sums[i / 2][j + 1][k + 1]);
+            *(int4 *)(to + 4) = make_int4(sums[i / 2][j + 2][k], sums[i / 2][j + 2][k + 1], sums[i / 2][j + 3][k],
+                                          sums[i / 2][j + 3][k + 1]);
         }
     }
 }
 
-template <typename S> static __global__ void __launch_bounds__(S::THREADS) tile_kernel(const product p)
+template <typename S> static __device__ inline int4 sums_at(const int32_t *room)
+{
+    int4 sum = *(const int4 *)room;
+#pragma unroll
+    for (int i = 1; i < S::SPLIT; i++) {
+        const int4 other = *(const int4 *)(room + i * S::SUMS);
+        sum.x += other.x, sum.y += other.y, sum.z += other.z, sum.w += other.w;
+    }
+    return sum;
+}
+
+/* The largest of GANZ_CUDA_MAXIMA columns, which eight threads side by side have; col: the first of this thread. */
+static __device__ inline void put_maximum(const product &p, float4 v, int row, int col)
+{
+    const float most[4] = {v.x, v.y, v.z, v.w};
+    float best = -INFINITY;
+#pragma unroll
+    for (int i = 0; i < 4; i++) best = col + i < p.out && most[i] > best ? most[i] : best;
+#pragma unroll
+    for (int offset = 1; offset < GANZ_CUDA_MAXIMA / 4; offset *= 2) {
+        const float other = __shfl_xor_sync(0xffffffffu, best, offset);
+        best = other > best ? other : best;
+    }
+    if (row < p.rows && col < p.out && col % GANZ_CUDA_MAXIMA == 0)
+        p.maxima[(size_t)row * ganz_cuda_maxima_count(p.out) + col / GANZ_CUDA_MAXIMA] = best;
+}
+
+/* The tile through the epilogue. A thread has four columns, of every so manieth row. */
+template <typename S> static __device__ inline void finish_tile(const product &p, const int32_t *room)
+{
+    constexpr int FOURS = S::COLS / 4, LINES = S::THREADS / FOURS;
+    const int four = threadIdx.x % FOURS * 4, col = blockIdx.x * S::COLS + four;
+    const float inv = code_inv(p);
+    float scale[4], bias[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int at = min(col + i, p.out - 1);
+        scale[i] = scale_of(p, at);
+        bias[i] = p.bias != NULL ? p.bias[at] : 0.0f;
+    }
+#pragma unroll 2
+    for (int line = threadIdx.x / FOURS; line < S::ROWS; line += LINES) {
+        const int row = blockIdx.y * S::ROWS + line;
+        const int4 sum = sums_at<S>(room + line * S::SUMS_LD + four);
+        const float4 v = make_float4(finished(p, sum.x, scale[0], bias[0]), finished(p, sum.y, scale[1], bias[1]),
+                                     finished(p, sum.z, scale[2], bias[2]), finished(p, sum.w, scale[3], bias[3]));
+        if (p.maxima != NULL) put_maximum(p, v, row, col);
+        if (row >= p.rows || col >= p.out) continue;
+        if (p.wide && col + 4 <= p.out) {
+            put_four(p, v, inv, row, col);
+            continue;
+        }
+        put_one(p, v.x, inv, row, col);
+        if (col + 1 < p.out) put_one(p, v.y, inv, row, col + 1);
+        if (col + 2 < p.out) put_one(p, v.z, inv, row, col + 2);
+        if (col + 3 < p.out) put_one(p, v.w, inv, row, col + 3);
+    }
+}
+
+template <typename S> static __global__ void __launch_bounds__(S::THREADS) tile_kernel(const ganz_cuda_products all)
 {
     extern __shared__ int4 room[];
+    const product &p = all.list[blockIdx.z];
     int8_t *stages = (int8_t *)room;
     const int warp = threadIdx.x / WARP, split = warp / (S::WARPS / S::SPLIT), place = warp % (S::WARPS / S::SPLIT);
     const int row = place / S::ACROSS * S::WARP_ROWS, col = place % S::ACROSS * S::WARP_COLS;
@@ -282,42 +316,52 @@ template <typename S> static __global__ void __launch_bounds__(S::THREADS) tile_
                           stage + S::INPUTS + split * S::COLS * DEEP + col * DEEP, sums);
     }
     await_groups<0>();
-    if (gather_sums<S>((int32_t *)room, split, sums))
-        put_sums<S>(p, blockIdx.y * S::ROWS + row, blockIdx.x * S::COLS + col, sums);
+    __syncthreads(); /* the tiles have been read */
+    keep_sums<S>((int32_t *)room + split * S::SUMS, row, col, sums);
+    __syncthreads();
+    finish_tile<S>(p, (const int32_t *)room);
 }
 
-/* ---- the call ----------------------------------------------------------------------------------- */
+/* ---- a launch ----------------------------------------------------------------------------------- */
 
 typedef shape<128, 128, 64, 64, 1> large_tile;
 typedef shape<64, 64, 32, 32, 1> middle_tile;
 typedef shape<16, 32, 16, 32, 4> small_tile;
 
-template <typename S> static int64_t tiles_of(const product *p)
+template <typename S> static int64_t tiles_of(const ganz_cuda_products *all)
 {
-    return (int64_t)ganz_cuda_blocks(p->rows, S::ROWS) * ganz_cuda_blocks(p->out, S::COLS);
+    const product *p = &all->list[0];
+    return (int64_t)ganz_cuda_blocks(p->rows, S::ROWS) * ganz_cuda_blocks(p->out, S::COLS) * all->count;
 }
 
-template <typename S> static void multiply_tiles(ganz_cuda *c, const product *p)
+template <typename S> static void multiply_tiles(ganz_cuda *c, const ganz_cuda_products *all)
 {
-    const dim3 grid(ganz_cuda_blocks(p->out, S::COLS), ganz_cuda_blocks(p->rows, S::ROWS));
+    const product *p = &all->list[0];
+    const dim3 grid(ganz_cuda_blocks(p->out, S::COLS), ganz_cuda_blocks(p->rows, S::ROWS), all->count);
     if (S::BYTES > 48 * 1024)
         (void)cudaFuncSetAttribute(tile_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::BYTES);
-    tile_kernel<S><<<grid, S::THREADS, S::BYTES, c->stream>>>(*p);
+    tile_kernel<S><<<grid, S::THREADS, S::BYTES, c->stream>>>(*all);
+}
+
+static bool in_pieces(const product *p)
+{
+    return p->in % PIECE == 0 && p->x_ld % PIECE == 0 && (size_t)p->x % PIECE == 0;
 }
 
 /* Large tiles need the least of shared memory's speed; smaller ones keep all processors busy. */
-static void multiply(ganz_cuda *c, const product *p)
+static void multiply(ganz_cuda *c, const ganz_cuda_products *all)
 {
-    if (p->in % PIECE != 0 || p->x_ld % PIECE != 0 || (size_t)p->x % PIECE != 0) {
-        const dim3 grid(ganz_cuda_blocks(p->out, PLAIN_THREADS), p->rows);
-        plain_kernel<<<grid, PLAIN_THREADS, 0, c->stream>>>(*p);
-    } else if (tiles_of<large_tile>(p) >= c->processors) {
-        multiply_tiles<large_tile>(c, p);
-    } else if (2 * tiles_of<middle_tile>(p) >= c->processors) {
-        multiply_tiles<middle_tile>(c, p);
+    if (!in_pieces(&all->list[0])) {
+        const dim3 grid(ganz_cuda_blocks(all->list[0].out, PLAIN_THREADS), all->list[0].rows);
+        for (int i = 0; i < all->count; i++) plain_kernel<<<grid, PLAIN_THREADS, 0, c->stream>>>(all->list[i]);
+    } else if (tiles_of<large_tile>(all) >= c->processors) {
+        multiply_tiles<large_tile>(c, all);
+    } else if (2 * tiles_of<middle_tile>(all) >= c->processors) {
+        multiply_tiles<middle_tile>(c, all);
     } else {
-        multiply_tiles<small_tile>(c, p);
+        multiply_tiles<small_tile>(c, all);
     }
+    ganz_cuda_launched(c, "integer product");
 }
 
 static product product_of(const ganz_linear_call *call)
@@ -343,26 +387,76 @@ static product product_of(const ganz_linear_call *call)
     p.code_scale = call->codes.scale;
     p.p = call->codes.p;
     const size_t values = (size_t)p.y | (size_t)p.y_ld * sizeof(float), codes = (size_t)p.codes | (size_t)p.codes_ld;
-    p.wide = (p.y == NULL || values % 16 == 0) && (p.codes == NULL || codes % 8 == 0);
+    p.wide = (p.y == NULL || values % 16 == 0) && (p.codes == NULL || codes % 4 == 0);
+    p.maxima = NULL;
     return p;
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------ */
+
+void ganz_cuda_flush(ganz_cuda *c)
+{
+    ganz_cuda_products *all = c->waiting;
+    multiply(c, all);
+    all->count = 0;
+    c->waits = false;
+}
+
+void ganz_cuda_products_free(ganz_cuda *c)
+{
+    ganz_free(c->waiting);
+    c->waiting = NULL;
+}
+
+/* Whether a product may run beside those that wait: same inputs and shape, and none reads what another writes. */
+static bool fits(const ganz_cuda_products *all, const product *p)
+{
+    const product *first = &all->list[0];
+    return all->count < TOGETHER && p->x == first->x && p->x_ld == first->x_ld && p->rows == first->rows &&
+           p->in == first->in && p->out == first->out && !p->add && !first->add;
+}
+
+/* Starts those that wait, if this one does not fit; it then waits itself. */
+static void await_more(ganz_cuda *c, const product *p)
+{
+    if (c->waiting == NULL) c->waiting = (ganz_cuda_products *)ganz_alloc(1, sizeof *c->waiting);
+    if (c->waiting == NULL) {
+        ganz_cuda_fail(c, "integer product", "out of memory");
+        return;
+    }
+    if (c->waits && !fits(c->waiting, p)) ganz_cuda_flush(c);
+    c->waiting->list[c->waiting->count++] = *p;
+    c->waits = true;
+}
+
+/* ---- the call ----------------------------------------------------------------------------------- */
+
+/* Of logits the candidates are looked for next: the largest of some columns show where. */
+static void want_maxima(ganz_cuda *c, const ganz_linear_call *call, product *p)
+{
+    if (call->out < LOGITS || p->y == NULL || p->codes != NULL || p->add || !in_pieces(p)) return;
+    const size_t count = (size_t)p->rows * (size_t)ganz_cuda_maxima_count(p->out);
+    p->maxima = ganz_cuda_take_maxima(c, &call->y, count);
 }
 
 void ganz_cuda_linear_codes(ganz_backend *be, const ganz_linear_call *call)
 {
-    ganz_cuda *c = ganz_cuda_of(be);
+    ganz_cuda *c = (ganz_cuda *)be; /* not ganz_cuda_of: products that wait may go on waiting */
+    c->maxima_of.data = NULL;
     if (call->rows == 0) return;
     if (call->x.m.type != GANZ_S8 || call->largest != NULL || call->drop.mask != NULL || call->before.data != NULL) {
         ganz_cuda_fail(c, "integer product", "such a call is for the CPU only");
         return;
     }
-    const product p = product_of(call);
+    product p = product_of(call);
+    want_maxima(c, call, &p);
     for (int first = 0; first < call->rows; first += MOST_ROWS) {
         product part = p;
         part.rows = ganz_cuda_min(MOST_ROWS, call->rows - first);
         part.x += (size_t)first * p.x_ld;
         if (p.y != NULL) part.y += (size_t)first * p.y_ld;
         if (p.codes != NULL) part.codes += (size_t)first * p.codes_ld;
-        multiply(c, &part);
+        if (p.maxima != NULL) part.maxima += (size_t)first * ganz_cuda_maxima_count(p.out);
+        await_more(c, &part);
     }
-    ganz_cuda_launched(c, "integer product");
 }

@@ -17,7 +17,13 @@ static_assert(sizeof(real) == sizeof(float), "the CUDA backend works in float");
 
 typedef __nv_bfloat16 bf16;
 
-enum { WARP = 32, PLANS = 8, RING_PARTS = 16, RING_BYTES = 2 << 20, CACHE_SLOTS = 4096 };
+enum { GANZ_CUDA_MAXIMA = 32 }; /* columns of logits that have their largest kept */
+static __host__ __device__ inline int ganz_cuda_maxima_count(int columns)
+{
+    return (columns + GANZ_CUDA_MAXIMA - 1) / GANZ_CUDA_MAXIMA;
+}
+
+enum { WARP = 32, PLANS = 8, RING_PARTS = 16, RING_BYTES = 2 << 20, LANDING_BYTES = 1 << 20, CACHE_SLOTS = 4096 };
 
 /* The algorithm of one product, kept by shape. */
 typedef struct ganz_cuda_shape {
@@ -78,15 +84,36 @@ typedef struct ganz_cuda {
     cudaEvent_t ring_free[RING_PARTS];
     int ring_part;
     size_t ring_used;
-    ganz_cuda_algo *algos; /* (CACHE_SLOTS) */
+    unsigned char *landing; /* pinned: downloads of up to LANDING_BYTES */
+    ganz_cuda_algo *algos;  /* (CACHE_SLOTS) */
     int algos_used;
     ganz_cuda_plan plans[PLANS];
     uint64_t age;
+    struct ganz_cuda_products *waiting; /* integer products that are not launched yet */
+    bool waits;                         /* there are some */
+    float *maxima; /* of the logits `maxima_of`, if the call before made them: the largest of some columns each */
+    size_t maxima_room;
+    ganz_matrix maxima_of; /* data NULL: none */
     bool failed;
     char failure[256];
 } ganz_cuda;
 
-static inline ganz_cuda *ganz_cuda_of(ganz_backend *be) { return (ganz_cuda *)be; }
+/* Launches the products that wait. */
+void ganz_cuda_flush(ganz_cuda *c);
+void ganz_cuda_products_free(ganz_cuda *c);
+/* The device, for a call that comes after all others. */
+static inline ganz_cuda *ganz_cuda_of(ganz_backend *be)
+{
+    ganz_cuda *c = (ganz_cuda *)be;
+    if (c->waits) ganz_cuda_flush(c);
+    c->maxima_of.data = NULL;
+    return c;
+}
+/* Room for `count` maxima of logits that are made next; NULL when there is none. */
+float *ganz_cuda_take_maxima(ganz_cuda *c, const ganz_matrix *logits, size_t count);
+/* Those of logits, (rows, ganz_cuda_maxima_count(cols)), if the call before made them; NULL: it did not. To be asked
+ * before ganz_cuda_of. */
+const float *ganz_cuda_maxima_of(const ganz_backend *be, const ganz_matrix *logits);
 
 /* Keeps the first failure, for the next sync. */
 void ganz_cuda_fail(ganz_cuda *c, const char *where, const char *why);

@@ -170,6 +170,87 @@ template <typename Y, typename G> static __global__ void back_kernel(const ganz_
     if (partial != NULL) store4(partial + (size_t)blockIdx.y * l.out + column, sum);
 }
 
+/* The same for bf16, eight columns a thread, so that a load is 16 bytes: where relu let through, or sums alone. */
+typedef struct eight {
+    float v[8];
+} eight;
+
+static __device__ inline eight open_eight(uint4 raw)
+{
+    const uint32_t pairs[4] = {raw.x, raw.y, raw.z, raw.w};
+    eight e;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        e.v[2 * i] = __uint_as_float(pairs[i] << 16);
+        e.v[2 * i + 1] = __uint_as_float(pairs[i] & 0xffff0000u);
+    }
+    return e;
+}
+
+static __device__ inline uint4 close_eight(const eight &e)
+{
+    return make_uint4(pack2(e.v[0], e.v[1]), pack2(e.v[2], e.v[3]), pack2(e.v[4], e.v[5]), pack2(e.v[6], e.v[7]));
+}
+
+template <bool RELU> static __global__ void back_eight_kernel(const ganz_linear_call l, int each, float *partial)
+{
+    const int column = 8 * (blockIdx.x * blockDim.x + threadIdx.x);
+    if (column >= l.out) return;
+    const int begin = blockIdx.y * each, end = min(begin + each, l.rows);
+    const float scale = l.drop.mask != NULL ? l.drop.scale : 1.0f;
+    bf16 *grad = (bf16 *)l.y_grad.data + column;
+    const bf16 *y = (const bf16 *)l.y.data + column;
+    float sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    for (int base = begin; base < end; base += BATCH) {
+        uint4 g[BATCH], v[BATCH];
+#pragma unroll
+        for (int r = 0; r < BATCH; r++) {
+            if (base + r >= end) continue;
+            g[r] = *(const uint4 *)(grad + (size_t)(base + r) * l.y_grad.ld);
+            if (RELU) v[r] = *(const uint4 *)(y + (size_t)(base + r) * l.y.ld);
+        }
+#pragma unroll
+        for (int r = 0; r < BATCH; r++) {
+            if (base + r >= end) continue;
+            eight d = open_eight(g[r]);
+            if (RELU) {
+                const eight was = open_eight(v[r]);
+#pragma unroll
+                for (int i = 0; i < 8; i++) d.v[i] = was.v[i] > 0 ? d.v[i] * scale : 0;
+                *(uint4 *)(grad + (size_t)(base + r) * l.y_grad.ld) = close_eight(d);
+            }
+#pragma unroll
+            for (int i = 0; i < 8; i++) sum[i] = sum[i] + d.v[i];
+        }
+    }
+    if (partial == NULL) return;
+    float *to = partial + (size_t)blockIdx.y * l.out + column;
+    store4(to, make_float4(sum[0], sum[1], sum[2], sum[3]));
+    store4(to + 4, make_float4(sum[4], sum[5], sum[6], sum[7]));
+}
+
+static bool in_eights(const ganz_matrix *m)
+{
+    return m->type == GANZ_BF16 && m->ld % 8 == 0 && (size_t)m->data % 16 == 0;
+}
+
+/* Whether the kernel above does it. */
+static bool takes_eight(const ganz_linear_call *call)
+{
+    if (call->out % 8 != 0 || call->codes.inside != NULL || !in_eights(&call->y_grad)) return false;
+    if (call->activation == GANZ_ACTIVATION_RELU) return in_eights(&call->y);
+    return call->activation == GANZ_ACTIVATION_NONE && call->drop.mask == NULL;
+}
+
+static void back_eight(ganz_cuda *c, const ganz_linear_call *call, int each, float *partial)
+{
+    const int threads = call->out / 8 < THREADS ? (int)ganz_round_up((size_t)call->out / 8, WARP) : THREADS;
+    const dim3 blocks(ganz_cuda_blocks(call->out / 8, threads), ganz_cuda_blocks(call->rows, each));
+    if (call->activation == GANZ_ACTIVATION_RELU)
+        back_eight_kernel<true><<<blocks, threads, 0, c->stream>>>(*call, each, partial);
+    else back_eight_kernel<false><<<blocks, threads, 0, c->stream>>>(*call, each, partial);
+}
+
 /* The same for smooth activations, whose derivative is that at `before`. */
 template <typename B, typename G>
 static __global__ void smooth_back_kernel(const ganz_linear_call l, int each, float *partial)
@@ -216,7 +297,8 @@ void ganz_cuda_back_rows(ganz_cuda *c, const ganz_linear_call *call)
         if (partial == NULL) return;
     }
     const dim3 blocks(ganz_cuda_blocks(call->out / 4, THREADS), parts);
-    if (ganz_activation_is_smooth(call->activation))
+    if (takes_eight(call)) back_eight(c, call, each, partial);
+    else if (ganz_activation_is_smooth(call->activation))
         GANZ_CUDA_TYPE(call->before.type, B,
                        GANZ_CUDA_TYPE(call->y_grad.type, G,
                                       smooth_back_kernel<B, G>

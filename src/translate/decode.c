@@ -1,11 +1,10 @@
 /* Groups of sentences through the network. */
-#include "translate/decode.h"
+#include "translate/decode_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/exact.h"
 #include "ganz/vocab.h"
 #include "nn/measure.h"
 
@@ -15,61 +14,13 @@ enum {
     LOGIT_ROWS_LEAST = 16,
     LOGIT_NUMBERS = 1 << 21, /* where a vocabulary is large, as many as this */
     TIDY_ROWS = 512,         /* rows of keys among which it is worth looking for those that nobody reads any more */
-    GPU_LOGIT_ROWS = 1024    /* there each part costs three waits */
+    GPU_LOGIT_ROWS = 1024
 };
-
-/* One sentence of the group at work. */
-typedef struct lane {
-    ganz_beam beam;
-    int sentence;      /* place in the caller's list */
-    int32_t first_row; /* of its source in the memory of the group */
-    int source_rows;
-    uint64_t stream; /* of random numbers */
-} lane;
 
 /* Numbers of one step, in ordinary memory and as offsets into the block on the device. */
 typedef struct lists {
     int32_t *ids, *positions, *self_begin, *self, *cross_begin, *cross;
 } lists;
-
-struct ganz_decoder {
-    ganz_backend *be;
-    const ganz_net *net;
-    const ganz_weights *weights;
-    ganz_decoder_options options;
-    const ganz_instrument *instrument; /* NULL: none */
-    int capacity;                      /* largest count of a group: sum of tokens + 25 */
-    int most_lanes, most_rows, k;      /* of a group; candidates a row */
-    int logit_rows;                    /* that exist at a time */
-    float *penalties;                  /* of lengths up to the longest output */
-    lane *lanes;                       /* (most_lanes) live ones first */
-    int live;
-    ganz_arena beams;
-    /* numbers that go to the device at each step, and candidates that come back */
-    size_t numbers; /* capacity of the next two */
-    int32_t *host_numbers, *device_numbers;
-    int32_t *forced;             /* (most_rows) token a row must take, or -1 */
-    float *value, *logsumexp;    /* (most_rows, k), (most_rows): parts of one block */
-    int32_t *index;              /* (most_rows, k) */
-    float *row;                  /* (vocab) logits to draw from; NULL: not from all of them */
-    real *raw_row;               /* (vocab) the same as they come from the device */
-    float *arrived;              /* candidates of a part of the rows, as they come from the device */
-    unsigned char *device_found; /* the same on the device */
-    /* memory of the network, for the largest group in the present edition of its states */
-    int edition;
-    void *key_block, *scratch_block;
-    ganz_arena keys_memory, scratch, host_scratch;
-    ganz_keys *keys;
-    int tidy_at;     /* rows of keys in use at which they are looked through */
-    int32_t *number; /* (most_key_rows) new number of a row; NULL: not in ordinary memory, nothing is looked through */
-    /* results */
-    ganz_found *found;
-    int *counts;
-    size_t *offsets, *order;
-    size_t found_capacity, counts_capacity, offsets_capacity, order_capacity;
-    int32_t *pool;
-    size_t pool_used, pool_capacity;
-};
 
 /* ---- memory of a group -------------------------------------------------------------------------- */
 
@@ -92,8 +43,7 @@ static void free_block(ganz_decoder *d, void *memory)
     else if (memory) d->be->free(d->be, memory);
 }
 
-static bool draws(const ganz_decoder *d) { return d->options.draw.temperature > 0; }
-static bool draws_from_all(const ganz_decoder *d) { return draws(d) && d->options.draw.top == 0; }
+static bool draws_from_all(const ganz_decoder *d) { return ganz_decoder_draws(d) && d->options.draw.top == 0; }
 
 static int choose_logit_rows(const ganz_decoder *d)
 {
@@ -113,7 +63,7 @@ static void size_group(ganz_decoder *d)
     d->most_lanes = d->capacity / (EXTRA_TOKENS + 1);
     d->most_rows = d->most_lanes * o->search.beam;
     d->logit_rows = choose_logit_rows(d);
-    d->k = draws(d) && o->draw.top > 0 ? o->draw.top : ganz_search_candidates(&o->search);
+    d->k = ganz_decoder_draws(d) && o->draw.top > 0 ? o->draw.top : ganz_search_candidates(&o->search);
     if (d->k > d->net->config.vocab) d->k = d->net->config.vocab;
     const size_t list_rows = (size_t)o->search.beam * (size_t)d->capacity;
     d->numbers = 4 * (size_t)d->most_rows + 2 + 3 * list_rows; /* self lists: 2 * capacity a beam, cross: capacity */
@@ -131,14 +81,11 @@ static ganz_status take_lists(ganz_decoder *d, ganz_error *err)
     d->forced = ganz_alloc((size_t)d->most_rows, sizeof *d->forced);
     if (d->be->host) d->number = ganz_alloc((size_t)most_key_rows(d), sizeof *d->number);
     d->value = ganz_alloc(1, found_bytes(d));
-    d->arrived = ganz_alloc(1, found_bytes(d));
     const size_t drawn = draws_from_all(d) ? (size_t)d->net->config.vocab : 0;
     if (drawn) d->row = ganz_alloc(drawn, sizeof *d->row), d->raw_row = ganz_alloc(drawn, sizeof *d->raw_row);
-    if (!d->penalties || !d->lanes || !d->host_numbers || !d->forced || !d->value || !d->arrived ||
-        (d->be->host && !d->number) || (drawn && (!d->row || !d->raw_row)))
+    if (!d->penalties || !d->lanes || !d->host_numbers || !d->forced || !d->value || (d->be->host && !d->number) ||
+        (drawn && (!d->row || !d->raw_row)))
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for a batch of %d tokens", d->capacity);
-    d->logsumexp = d->value + (size_t)d->most_rows * (size_t)d->k;
-    d->index = (int32_t *)(d->logsumexp + d->most_rows);
     GANZ_TRY(take_block(d, (void **)&d->device_numbers, d->numbers * sizeof *d->device_numbers, err));
     return take_block(d, (void **)&d->device_found, found_bytes(d), err);
 }
@@ -257,7 +204,6 @@ void ganz_decoder_close(ganz_decoder **decoder)
     ganz_free(d->forced);
     ganz_free(d->number);
     ganz_free(d->value);
-    ganz_free(d->arrived);
     ganz_free(d->row);
     ganz_free(d->raw_row);
     ganz_free(d->found);
@@ -283,7 +229,7 @@ int ganz_decoder_limit(const ganz_decoder *d, int source_tokens)
 
 /* ---- results ------------------------------------------------------------------------------------ */
 
-static ganz_status keep_results(ganz_decoder *d, const lane *l, ganz_error *err)
+static ganz_status keep_results(ganz_decoder *d, const ganz_lane *l, ganz_error *err)
 {
     const ganz_hypothesis *h;
     const int count = ganz_beam_results(&l->beam, &h);
@@ -334,9 +280,9 @@ static bool start_lanes(ganz_decoder *d, const ganz_sentence *sentences, const s
     d->live = count;
     for (int i = 0; i < count; i++) {
         const ganz_sentence *const s = &sentences[group[i]];
-        lane *const l = &d->lanes[i];
-        *l = (lane){.sentence = (int)group[i], .first_row = row, .source_rows = s->count};
-        if (draws(d)) l->stream = ganz_draw_stream(s->ids, s->count);
+        ganz_lane *const l = &d->lanes[i];
+        *l = (ganz_lane){.sentence = (int)group[i], .first_row = row, .source_rows = s->count};
+        if (ganz_decoder_draws(d)) l->stream = ganz_draw_stream(s->ids, s->count);
         ganz_search_options search = d->options.search;
         if (s->n_best > 0 && s->n_best < search.n_best) search.n_best = s->n_best;
         if (!ganz_beam_start(&l->beam, &d->beams, &search, d->net->config.vocab, ganz_decoder_limit(d, s->count),
@@ -400,7 +346,7 @@ static int fill_lists(ganz_decoder *d, lists *at, ganz_spans *self, ganz_spans *
     int32_t *self_at = at->self, *cross_at = at->cross;
     int row = 0;
     for (int i = 0; i < d->live; i++) {
-        const lane *const l = &d->lanes[i];
+        const ganz_lane *const l = &d->lanes[i];
         if (l->source_rows > longest_source) longest_source = l->source_rows;
         for (int j = 0; j < l->beam.alive; j++, row++) {
             at->ids[row] = ganz_beam_input(&l->beam, j);
@@ -428,74 +374,6 @@ static const int32_t *on_device(const ganz_decoder *d, const int32_t *host)
     return d->device_numbers + (host - d->host_numbers);
 }
 
-/* Logits of a row, columns [col, col + count), as floats; `raw` has room for so many of any type. */
-static void get_logits(const ganz_decoder *d, const ganz_matrix *m, int row, int col, int count, void *raw,
-                       float *value)
-{
-    const size_t bytes = ganz_type_bytes(m->type), at = (size_t)row * (size_t)m->ld + (size_t)col;
-    d->be->download(d->be, raw, (const unsigned char *)m->data + at * bytes, (size_t)count * bytes);
-    for (int i = 0; i < count; i++) {
-        if (m->type == GANZ_REAL) value[i] = (float)((const real *)raw)[i];
-        else value[i] = ganz_float_from((uint32_t)((const uint16_t *)raw)[i] << 16);
-    }
-}
-
-static float logit_at(const ganz_decoder *d, const ganz_matrix *m, int row, int col)
-{
-    real raw;
-    float value;
-    get_logits(d, m, row, col, 1, &raw, &value);
-    return value;
-}
-
-/* Draws the token of a row, which becomes its first candidate. There is one row for each sentence. */
-static void draw_token(ganz_decoder *d, const ganz_matrix *logits, int first, int i)
-{
-    const lane *const l = &d->lanes[first + i];
-    const ganz_draw_options *const o = &d->options.draw;
-    float *const value = d->value + (size_t)(first + i) * (size_t)d->k;
-    int32_t *const index = d->index + (size_t)(first + i) * (size_t)d->k;
-    if (d->row) get_logits(d, logits, i, 0, logits->cols, d->raw_row, d->row);
-    const int at = ganz_draw_token(o, l->stream, l->beam.step, d->row ? d->row : value, d->row ? logits->cols : d->k);
-    index[0] = d->row ? at : index[at];
-    value[0] = d->row ? d->row[at] : value[at];
-}
-
-/* The best of all logits in ordinary memory, by one transfer: of a part of the rows, values, sums and places lie one
- * after another on the device. With a forced length no hypothesis ends before its time. */
-static void take_candidates(ganz_decoder *d, const ganz_matrix *logits, int first)
-{
-    const size_t rows = (size_t)logits->rows, each = (size_t)d->k, at = (size_t)first * each;
-    float *const value = (float *)d->device_found, *const lse = value + rows * each;
-    const ganz_topk_call call = {.logits = *logits,
-                                 .k = d->k,
-                                 .banned = d->options.force_length > 0 ? GANZ_EOS + 1 : 0,
-                                 .value = value,
-                                 .index = (int32_t *)(lse + rows),
-                                 .logsumexp = lse};
-    d->be->topk(d->be, &call);
-    d->be->download(d->be, d->arrived, value, rows * (2 * each + 1) * sizeof *value);
-    memcpy(d->value + at, d->arrived, rows * each * sizeof *d->value);
-    memcpy(d->logsumexp + first, d->arrived + rows * each, rows * sizeof *d->logsumexp);
-    memcpy(d->index + at, d->arrived + rows * (each + 1), rows * each * sizeof *d->index);
-}
-
-/* Logits and candidates of rows [first, first + rows); forced tokens take the place of a row's first candidate. */
-static void find_candidates(ganz_decoder *d, ganz_pass *pass, const ganz_tensor *decoded, int first, int rows)
-{
-    ganz_tensor *const part = ganz_net_part(pass, decoded, first, rows);
-    const ganz_tensor *const logits = ganz_net_logits(pass, d->net, part);
-    if (pass->failed) return;
-    const size_t at = (size_t)first * (size_t)d->k;
-    take_candidates(d, &logits->m, first);
-    for (int i = 0; i < rows; i++) {
-        if (d->forced[first + i] < 0 && draws(d)) draw_token(d, &logits->m, first, i);
-        if (d->forced[first + i] < 0) continue;
-        d->value[at + (size_t)i * (size_t)d->k] = logit_at(d, &logits->m, i, d->forced[first + i]);
-        d->index[at + (size_t)i * (size_t)d->k] = d->forced[first + i];
-    }
-}
-
 /* The network's word on all live rows: candidates in ordinary memory. */
 static ganz_status run_network(ganz_decoder *d, int *rows, ganz_error *err)
 {
@@ -513,13 +391,9 @@ static ganz_status run_network(ganz_decoder *d, int *rows, ganz_error *err)
 
     ganz_pass pass = new_pass(d);
     const ganz_tensor *const decoded = ganz_net_step(&pass, d->net, &target, d->keys, &self, &cross);
-    const size_t mark = ganz_arena_mark(&d->scratch), host_mark = ganz_arena_mark(&d->host_scratch);
-    const int parts = (*rows + d->logit_rows - 1) / d->logit_rows, part = (*rows + parts - 1) / parts;
-    for (int first = 0; first < *rows && !pass.failed; first += part) {
-        find_candidates(d, &pass, decoded, first, *rows - first < part ? *rows - first : part);
-        ganz_arena_rewind(&d->scratch, mark);
-        ganz_arena_rewind(&d->host_scratch, host_mark);
-    }
+    const bool apart = ganz_decoder_chooses(d, *rows);
+    if (!pass.failed) ganz_decoder_find_candidates(d, &pass, decoded, *rows, apart);
+    if (!pass.failed && !apart) ganz_decoder_fetch(d, *rows);
     ganz_arena_rewind(&d->scratch, 0);
     ganz_arena_rewind(&d->host_scratch, 0);
     return pass.failed ? no_scratch(err) : GANZ_OK;
@@ -538,9 +412,9 @@ static ganz_status advance_lanes(ganz_decoder *d, int32_t first_key, ganz_error 
 {
     int row = 0, live = 0;
     for (int i = 0; i < d->live; i++) {
-        lane *const l = &d->lanes[i];
+        ganz_lane *const l = &d->lanes[i];
         const size_t at = (size_t)row * (size_t)d->k;
-        const ganz_candidates c = {.k = draws(d) || ganz_beam_forced(&l->beam) >= 0 ? 1 : d->k,
+        const ganz_candidates c = {.k = ganz_decoder_draws(d) || ganz_beam_forced(&l->beam) >= 0 ? 1 : d->k,
                                    .value = d->value + at,
                                    .index = d->index + at,
                                    .logsumexp = d->logsumexp + row,
@@ -592,7 +466,7 @@ static ganz_status run_group(ganz_decoder *d, const ganz_sentence *sentences, co
                              ganz_error *err)
 {
     if (!start_lanes(d, sentences, group, count)) return ganz_fail(err, GANZ_ENOMEM, "out of memory for beams");
-    const lane *const last = &d->lanes[count - 1];
+    const ganz_lane *const last = &d->lanes[count - 1];
     ganz_arena_rewind(&d->keys_memory, 0);
     ganz_pass pass = new_pass(d);
     pass.host = &d->beams; /* both live as long as the group */
