@@ -13,5 +13,5 @@ files=()
 for file in "$@"; do [ "$file" = kernel/i8_dot_neon.c ] || files+=("src/$file"); done
 "$compiler" "${flags[@]}" -march=armv8.2-a+dotprod -c src/kernel/i8_dot_neon.c -o "$work/dot.o"
 "$compiler" "${flags[@]}" -static -pthread -o "$output" "$work/dot.o" \
-  "${files[@]}" src/base/{alloc,arena,error,rng,surroundings,thread}.c src/translate/{decode,draw,search}.c \
+  "${files[@]}" src/base/{alloc,arena,error,rng,surroundings,thread}.c src/translate/{decode,decode_candidates,draw,search}.c \
   tests/engine/run.c -lm
