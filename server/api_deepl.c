@@ -184,7 +184,7 @@ void run_deepl_translate(call *c)
         call_fail(c, 400, "Bad request. Reason: Parameter 'text' not specified.");
     } else if (read_style(c, &j) && deepl_choose(c, texts, &pair) && call_read_texts(c, texts, 1, &t)) {
         j.chain = pair.chain;
-        translate(c, &pair, &j, &t);
+        if (call_formality(c, &pair.chain, &j.formality)) translate(c, &pair, &j, &t);
     }
     call_texts_free(&t);
 }
@@ -195,7 +195,11 @@ static void put_language(call *c, const char *code, const char *name, bool targe
 {
     buffer_printf(&c->out, "%s{\"language\":\"%s\",\"name\":", (*count)++ ? "," : "", code);
     json_put(&c->out, name);
-    if (target) buffer_put(&c->out, ",\"supports_formality\":false");
+    if (target) {
+        char model[LANGUAGE_BYTES];
+        const bool known = call_language(code, model) && models_know_formality(c->set, model);
+        buffer_printf(&c->out, ",\"supports_formality\":%s", known ? "true" : "false");
+    }
     buffer_put(&c->out, "}");
 }
 

@@ -32,6 +32,7 @@ void run_deepl_upload(call *c)
     o.job.chain = pair.chain;
     o.job.format = NULL;
     o.job.seconds = 0;
+    if (!call_formality(c, &pair.chain, &o.job.formality)) return;
     o.job.glossary = deepl_glossary(c, &pair, &failed);
     if (failed) return;
     if (o.job.glossary) o.glossaries = c->server->glossaries;

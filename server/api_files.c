@@ -26,6 +26,7 @@ static bool hand_in(call *c, char id[FILE_ID])
     o.job.chain = pair.chain;
     o.job.format = NULL;
     o.job.seconds = 0;
+    if (!call_formality(c, &pair.chain, &o.job.formality)) return false;
     model_set_hold(c->set);
     if (files_add(c->server->files, &o, id, key)) return true;
     http_add_header(c->x, "Retry-After", "10");

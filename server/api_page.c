@@ -231,7 +231,8 @@ static ganz_line line_of(const page_job *p, const sentence *s)
                        .prefix_bytes = p->prefix_bytes,
                        .unlinked = !p->alignment,
                        .unscored = !p->words,
-                       .n_best = p->alternatives > 0 ? 0 : 1};
+                       .n_best = p->alternatives > 0 ? 0 : 1,
+                       .formality = p->job.formality};
 }
 
 static bool sort_sentences(page_job *p)
@@ -308,7 +309,7 @@ static bool choose(page_job *p, call_pair *pair)
     if (!target || !*target) return call_fail(c, 400, "Invalid request: missing target parameter"), false;
     if (!call_choose(c, params_text(&c->p, "source"), target, list ? list : text, pair)) return false;
     p->job.chain = pair->chain;
-    return true;
+    return call_formality(c, &pair->chain, &p->job.formality);
 }
 
 void run_ganz_translate(call *c)

@@ -191,3 +191,31 @@ bool call_translate(call *c, const job *j, call_texts *t)
     call_fail_job(c, &err);
     return false;
 }
+
+bool call_formality(call *c, const model_chain *chain, ganz_formality *found)
+{
+    static const struct {
+        const char *name;
+        ganz_formality formality;
+        bool insists;
+    } values[] = {{"", GANZ_FORMALITY_AUTO, false},
+                  {"default", GANZ_FORMALITY_AUTO, false},
+                  {"auto", GANZ_FORMALITY_AUTO, false},
+                  {"more", GANZ_FORMALITY_FORMAL, true},
+                  {"formal", GANZ_FORMALITY_FORMAL, true},
+                  {"less", GANZ_FORMALITY_INFORMAL, true},
+                  {"informal", GANZ_FORMALITY_INFORMAL, true},
+                  {"prefer_more", GANZ_FORMALITY_FORMAL, false},
+                  {"prefer_less", GANZ_FORMALITY_INFORMAL, false}};
+    const char *const asked = params_text(&c->p, "formality");
+    const bool known = chain_knows_formality(chain);
+    *found = GANZ_FORMALITY_AUTO;
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        if (strcmp(asked ? asked : "", values[i].name) != 0) continue;
+        if (values[i].insists && !known)
+            return call_fail(c, 400, "'formality' is not supported for given 'target_lang'."), false;
+        if (known) *found = values[i].formality;
+        return true;
+    }
+    return call_fail(c, 400, "Bad request. Reason: Value for 'formality' not supported."), false;
+}

@@ -85,6 +85,10 @@ typedef struct call_pair {
  * LibreTranslate's words. */
 bool call_choose(call *c, const char *source, const char *target, const json_value *sample, call_pair *p);
 
+/* The form of address that a request asks for, as programs of DeepL's or ours say it; *found AUTO where the models of
+ * the chain do not know it and it is not insisted on. False after a refusal. */
+bool call_formality(call *c, const model_chain *chain, ganz_formality *found);
+
 /* Routes; the table is in routes.c. */
 void run_translate(call *c);
 void run_languages(call *c);

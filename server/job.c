@@ -92,6 +92,7 @@ typedef struct run {
     const job *job;
     const server_model *model;
     bool rich;
+    ganz_formality formality;
     double end; /* of the time for it; 0: none */
     job_text *texts;
     int count, next;             /* texts; the first that may have sentences which were never handed out */
@@ -134,8 +135,12 @@ static ganz_status fill(run *r, part *p, ganz_error *err)
             i++;
             continue;
         }
-        p->lines[p->count] = (ganz_line){
-            .text = s.text, .bytes = s.bytes, .unlinked = !s.links, .unscored = true, .n_best = r->rich ? 0 : 1};
+        p->lines[p->count] = (ganz_line){.text = s.text,
+                                         .bytes = s.bytes,
+                                         .unlinked = !s.links,
+                                         .unscored = true,
+                                         .n_best = r->rich ? 0 : 1,
+                                         .formality = r->formality};
         p->text[p->count] = i;
         p->numbers[p->count++] = s.number;
     }
@@ -298,6 +303,7 @@ ganz_status job_run(const job *j, job_text *texts, int count, ganz_error *err)
         const bool last = i == j->chain.count - 1;
         run r = {.job = j, .model = j->chain.models[i], .end = end, .texts = texts, .count = count};
         r.rich = last && j->alternatives > 0;
+        if (last) r.formality = j->formality;
         status = run_model(&r, err);
         if (status == GANZ_OK && !last) status = pass_on(texts, count, middle, err);
     }

@@ -17,6 +17,7 @@ typedef struct job {
     const char *path;      /* name of a file, or NULL */
     ganz_newlines newlines;
     const ganz_glossary *glossary;
+    ganz_formality formality;                                   /* of the last model's translations, which knows it */
     void (*progress)(void *context, size_t done, size_t count); /* of sentences; or NULL */
     void *context;
 } job;

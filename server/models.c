@@ -226,6 +226,18 @@ bool models_is_target(const model_set *set, const char *code)
     return found;
 }
 
+bool chain_knows_formality(const model_chain *chain)
+{
+    return chain->count > 0 && chain->models[chain->count - 1]->facts.formality;
+}
+
+bool models_know_formality(const model_set *set, const char *target)
+{
+    for (int i = 0; i < set->count; i++)
+        if (strcmp(set->models[i].target, target) == 0 && set->models[i].facts.formality) return true;
+    return false;
+}
+
 const char *language_name(const char *code)
 {
     static const char *const names[][2] = {

@@ -57,6 +57,10 @@ model_chain models_find(const model_set *set, const char *source, const char *ta
 int models_languages(const model_set *set, const char *codes[2 * MODELS_MOST]);
 bool models_is_source(const model_set *set, const char *code);
 bool models_is_target(const model_set *set, const char *code);
+/* Whether the last model of a chain translates formally or informally as it is told, and whether one into a language
+ * does. */
+bool chain_knows_formality(const model_chain *chain);
+bool models_know_formality(const model_set *set, const char *target);
 
 /* English name of a language, else its code. */
 const char *language_name(const char *code);

@@ -92,6 +92,43 @@ static void put_pairs(const view *v, buffer *out)
     }
 }
 
+/* Pairs of them that can be formal or informal. */
+static void put_forms(const view *v, buffer *out)
+{
+    const char *codes[2 * MODELS_MOST], *space = "";
+    const int count = models_languages(v->c->set, codes);
+    for (int i = 0; i < count * count; i++) {
+        const char *const from = codes[i / count], *const to = codes[i % count];
+        const model_chain chain = models_find(v->c->set, from, to);
+        if (from == to || !chain_knows_formality(&chain)) continue;
+        buffer_printf(out, "%s%s-%s", space, from, to);
+        space = " ";
+    }
+}
+
+/* The choice of a form of address, hidden where no model knows any. */
+static void put_form_hidden(const view *v, buffer *out)
+{
+    bool known = false;
+    for (int i = 0; i < v->c->set->count; i++) known |= v->c->set->models[i].facts.formality;
+    buffer_put(out, known ? "" : "hidden");
+}
+
+static void put_form_options(const view *v, buffer *out)
+{
+    static const char *const values[] = {"default", "prefer_more", "prefer_less"}, *const names[] = {"auto", "formal",
+                                                                                                     "informal"};
+    const char *const asked = params_text(&v->c->p, "formality");
+    for (int i = 0; i < 3; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "form_%s", names[i]);
+        buffer_printf(out, "<option value=\"%s\"%s>", values[i],
+                      asked && strcmp(asked, values[i]) == 0 ? " selected" : "");
+        put_plain(out, string_of(v, name));
+        buffer_put(out, "</option>");
+    }
+}
+
 static const char *host_of(const view *v)
 {
     const char *const host = http_find_header(http_head_of(v->c->x), "host");
@@ -129,10 +166,19 @@ static const struct {
     const char *name;
     void (*put)(const view *v, buffer *out);
 } slots[] = {
-    {"sources", put_sources}, {"targets", put_targets}, {"pairs", put_pairs},
-    {"place", put_place},     {"text", put_text},       {"problem", put_problem},
-    {"version", put_version}, {"host", put_host},       {"translation", put_translation},
+    {"sources", put_sources},
+    {"targets", put_targets},
+    {"pairs", put_pairs},
+    {"place", put_place},
+    {"text", put_text},
+    {"problem", put_problem},
+    {"version", put_version},
+    {"host", put_host},
+    {"translation", put_translation},
     {"keyed", put_keyed},
+    {"forms", put_forms},
+    {"form_hidden", put_form_hidden},
+    {"form_options", put_form_options},
 };
 
 static void put_slot(const view *v, buffer *out, const char *name)
@@ -228,6 +274,15 @@ static int fail_form(view *v, int status, const char *problem)
     return status;
 }
 
+/* A form that the models do not know is passed over: the choice stays when languages change. */
+static ganz_formality form_asked(const view *v, const model_chain *chain)
+{
+    const char *const asked = params_text(&v->c->p, "formality");
+    if (!asked || !chain_knows_formality(chain)) return GANZ_FORMALITY_AUTO;
+    if (strcmp(asked, "prefer_more") == 0) return GANZ_FORMALITY_FORMAL;
+    return strcmp(asked, "prefer_less") == 0 ? GANZ_FORMALITY_INFORMAL : GANZ_FORMALITY_AUTO;
+}
+
 static int translate_form(view *v)
 {
     call *const c = v->c;
@@ -237,6 +292,7 @@ static int translate_form(view *v)
     const bool automatic = strcmp(v->source, "auto") == 0;
     j.chain = models_find(c->set, automatic ? call_detect(c, v->text, v->bytes).code : v->source, v->target);
     if (j.chain.count == 0) return fail_form(v, 400, "problem_pair");
+    j.formality = form_asked(v, &j.chain);
     if (count_characters(v->text, v->bytes) > (size_t)server_characters(c->server))
         return fail_form(v, 400, "problem_long");
     if (v->bytes == 0 || job_run(&j, &text, 1, &err) == GANZ_OK) return 200;

@@ -29,8 +29,8 @@ const translation = t => ({translation: t.text, links: t.links ?? [], words: t.w
 
 /** Translates pieces of text, each within one line. Gives {source, results}: results has for each piece its sentences as
  *  in text.js. The pieces go as lines of one text, and since a line ends a sentence each one is in one of them. */
-export async function translate(pieces, {source, target}, signal) {
-  const reply = await post({text: pieces.join('\n'), source, target}, signal);
+export async function translate(pieces, pair, signal) {
+  const reply = await post({text: pieces.join('\n'), ...pair}, signal);
   const results = pieces.map(() => []);
   let at = 0, piece = 0;
   for (const s of reply.sentences) {
@@ -41,17 +41,16 @@ export async function translate(pieces, {source, target}, signal) {
 }
 
 /** Translations of one sentence, the best first, that begin with `prefix`. */
-export async function alternatives(sentence, prefix, {source, target}, signal) {
-  const reply = await post({sentences: [sentence], source, target, alternatives: 3, ...(prefix && {prefix})}, signal);
+export async function alternatives(sentence, prefix, pair, signal) {
+  const reply = await post({sentences: [sentence], ...pair, alternatives: 3, ...(prefix && {prefix})}, signal);
   return reply.sentences[0].translations.map(translation);
 }
 
 /** Sends a document; sent(part) is told how much of it has gone. Gives {id, status, ...}. fetch cannot tell that. */
-function upload(file, {source, target}, sent, signal) {
+function upload(file, pair, sent, signal) {
   return new Promise((resolve, reject) => {
     const form = new FormData(), request = new XMLHttpRequest();
-    form.append('source', source);
-    form.append('target', target);
+    for (const [name, value] of Object.entries(pair)) form.append(name, value);
     if (key.value) form.append('api_key', key.value);
     form.append('file', file);
     request.responseType = 'json';

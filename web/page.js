@@ -7,6 +7,7 @@ import * as view from './view.js';
 import {number, say} from './words.js';
 
 const pairs = new Set(document.body.dataset.pairs.split(' ')); // "en-de"
+const forms = new Set(document.body.dataset.forms.split(' ')); // of them, with formal and informal address
 const pause = 150;  // milliseconds after the last key
 const most = 4000;  // characters of a request: a long text comes in parts, the first of them soon
 const $ = id => document.getElementById(id);
@@ -18,7 +19,7 @@ let running = null;  // AbortController of the newest request
 let detected = null; // the language the server found, with source "auto"
 let choices = new Map(); // of sentences, what was chosen for them
 
-const pair = () => ({source: source.value, target: target.value});
+const pair = () => ({source: source.value, target: target.value, formality: $('formality').value});
 
 /* ---- translating while typing ---- */
 
@@ -162,8 +163,15 @@ function fillTargets() {
   for (const option of target.options) option.disabled = option.hidden = !codes.includes(option.value);
   if (target.selectedOptions[0]?.disabled ?? true) target.value = codes[0] ?? '';
   $('swap').disabled = !canSwap();
+  showForms();
   field.lang = source.value === 'auto' ? '' : source.value;
   output.lang = target.value;
+}
+
+/** The choice of a form of address, where a model knows it. A wish that the model cannot follow changes nothing. */
+function showForms() {
+  const from = detected ?? source.value, to = target.value;
+  $('form-choice').hidden = !(from === 'auto' ? [...forms].some(p => p.endsWith(`-${to}`)) : forms.has(`${from}-${to}`));
 }
 
 const canSwap = () => pairs.has(`${target.value}-${detected ?? source.value}`);
@@ -173,6 +181,7 @@ const optionOf = (select, code) => Array.from(select.options).find(o => o.value 
 
 function detect(code) {
   detected = source.value === 'auto' ? code : null;
+  showForms();
   const auto = optionOf(source, 'auto');
   if (!auto) return;
   auto.dataset.name ??= auto.textContent;
@@ -290,6 +299,7 @@ function connect() {
   field.addEventListener('input', changed);
   source.addEventListener('change', () => { fillTargets(); languagesChanged(); });
   target.addEventListener('change', languagesChanged);
+  $('formality').addEventListener('change', startAnew);
   $('form').addEventListener('submit', e => { e.preventDefault(); send(); });
   $('swap').addEventListener('click', swap);
   $('copy').addEventListener('click', copy);

@@ -41,6 +41,7 @@ forms() {
 }
 options=()
 forms "lines" "w you w3 w5" "w you w1 w2 w7" "w w3 w5"
+echo "w you w3" | $T >plain.3
 echo "w you w3 w5" | $T >plain && echo "w you w3 w5" | $T --formality auto | cmp - plain || fail "auto is not the default"
 options=(--format lines)
 forms "format" "w you w3 w5"
@@ -63,10 +64,56 @@ equal "cached" "v Sie v3" "$($T --cache cache --formality formal one)"
 equal "cached otherwise" "v du v3" "$($T --cache cache --formality informal one)"
 equal "cached again" "v Sie v3" "$($T --cache cache --formality formal one)"
 
+# a server: programs that speak DeepL's words, ours, and the page without scripts
+if command -v python3 >/dev/null; then
+  mkdir served
+  # serve MODEL: starts a server, whose address is in $url
+  serve() {
+    cp $1 served/en-de.safetensors
+    $GANZ serve --port 0 --threads 1 --model served/en-de.safetensors 2>served/err &
+    server=$!
+    for i in $(seq 300); do grep -q 'listening on' served/err && break; sleep 0.1; done
+    url=$(grep -o 'http://[0-9.:]*' served/err | head -1)
+  }
+  # ask PATH NAME=VALUE...: the answer to a form, or its error
+  ask() {
+    python3 - "$url$1" "${@:2}" <<'PY'
+import sys, urllib.error, urllib.parse, urllib.request
+body = urllib.parse.urlencode([tuple(a.split("=", 1)) for a in sys.argv[2:]]).encode()
+try:
+    print(urllib.request.urlopen(sys.argv[1], body or None).read().decode())
+except urllib.error.HTTPError as error:
+    print(error.code, error.read().decode())
+PY
+  }
+  says() { [[ $2 == *"$3"* ]] || { kill $server; fail "$1: $2"; }; }
+  serve toy.safetensors
+  D=(/v2/translate "text=w you w3" target_lang=DE source_lang=EN)
+  says "more" "$(ask "${D[@]}" formality=more)" '"v Sie v3"'
+  says "less" "$(ask "${D[@]}" formality=less)" '"v du v3"'
+  says "prefer_less" "$(ask "${D[@]}" formality=prefer_less)" '"v du v3"'
+  says "default" "$(ask "${D[@]}" formality=default)" "\"$(cat plain.3)\""
+  says "another word" "$(ask "${D[@]}" formality=polite)" "400 {\"message\":\"Bad request. Reason: Value for 'formality' not supported."
+  says "languages" "$(ask '/v2/languages?type=target')" '"supports_formality":true'
+  says "our words" "$(ask /ganz/translate "text=w you w3" source=en target=de formality=informal)" '"v du v3"'
+  says "alternatives" "$(ask /ganz/translate "text=w you w3" source=en target=de formality=formal alternatives=1)" '[{"text":"v Sie v3"'
+  says "the page" "$(ask / "q=w you w3" source=en target=de formality=prefer_more)" '>v Sie v3<'
+  says "its choice" "$(ask /)" 'data-forms="en-de"'
+  kill $server && wait $server
+fi
+
 # models that were not taught it
 $GANZ prepare -q --vocab vocab -s toy.en -t toy.de -o plain.st && $GANZ train -q --recipe tiny --train plain.st --vocab vocab \
   --valid-source valid.en --valid-target valid.de --steps 2 --out other || fail "another model"
 refuses 2 'was not taught --formality' $GANZ translate --model other/best.safetensors --formality formal -t x
 refuses 2 'auto.formal.informal' $GANZ translate --model toy.safetensors --formality polite -t x
+if command -v python3 >/dev/null; then
+  serve other/best.safetensors
+  says "more without" "$(ask "${D[@]}" formality=more)" "400 {\"message\":\"'formality' is not supported for given 'target_lang'."
+  says "prefer_more without" "$(ask "${D[@]}" formality=prefer_more)" '"translations":[{'
+  says "languages without" "$(ask '/v2/languages?type=target')" '"supports_formality":false'
+  says "no choice" "$(ask /)" 'id="form-choice" hidden'
+  kill $server && wait $server
+fi
 $GANZ inspect other/best.safetensors | grep -q '^  formality ' && fail "a model says what it was not taught"
 true
