@@ -28,7 +28,9 @@ ganz_status engine_open(engine *e, const char *path, const ganz_service_options 
     if (status == GANZ_OK && glossary)
         status = ganz_glossary_parse(&e->glossary, glossary, strlen(glossary), "glossary", err);
     if (status == GANZ_OK) ganz_model_describe(e->model, &e->facts);
-    else engine_close(e);
+    if (status == GANZ_OK && options->translator.formality != GANZ_FORMALITY_AUTO && !e->facts.formality)
+        status = fail(err, GANZ_EINVAL, "the model was not taught to translate formally or informally");
+    if (status != GANZ_OK) engine_close(e);
     return status;
 }
 

@@ -295,13 +295,14 @@ static PyObject *engine_object_facts(PyObject *object, PyObject *unused)
         PyErr_SetString(PyExc_ValueError, "the translator is closed");
         return NULL;
     }
-    return Py_BuildValue("{si si si si si si si si si si si si sL si si sz sz sz ss}", "width", f->width, "ffn", f->ffn,
-                         "heads", f->heads, "encoder_layers", f->encoder_layers, "decoder_layers", f->decoder_layers,
-                         "vocabulary", f->vocabulary, "longest_input", f->longest_input, "longest_output",
-                         f->longest_output, "bits", f->bits, "input_bits", f->input_bits, "attention_bits",
-                         f->attention_bits, "bias_bits", f->bias_bits, "parameters", f->parameters, "products",
-                         f->products, "integer_products", f->integer_products, "source_language", f->source_language,
-                         "target_language", f->target_language, "command", f->command, "kind", f->kind);
+    return Py_BuildValue("{si si si si si si si si si si si si sL si si sz sz sz ss sO}", "width", f->width, "ffn",
+                         f->ffn, "heads", f->heads, "encoder_layers", f->encoder_layers, "decoder_layers",
+                         f->decoder_layers, "vocabulary", f->vocabulary, "longest_input", f->longest_input,
+                         "longest_output", f->longest_output, "bits", f->bits, "input_bits", f->input_bits,
+                         "attention_bits", f->attention_bits, "bias_bits", f->bias_bits, "parameters", f->parameters,
+                         "products", f->products, "integer_products", f->integer_products, "source_language",
+                         f->source_language, "target_language", f->target_language, "command", f->command, "kind",
+                         f->kind, "formality", f->formality ? Py_True : Py_False);
 }
 
 static PyObject *engine_object_close(PyObject *object, PyObject *unused)
@@ -317,17 +318,19 @@ static PyObject *engine_object_close(PyObject *object, PyObject *unused)
 
 /* ---- the type ----------------------------------------------------------------------------------- */
 
-/* Engine(path, beam, threads, alpha, max_input, max_length, glossary) */
+/* Engine(path, beam, threads, alpha, max_input, max_length, glossary, formality) */
 static PyObject *engine_object_new(PyTypeObject *type, PyObject *args, PyObject *names)
 {
     const char *path, *glossary;
     ganz_service_options o;
     ganz_error err;
+    int formality;
     (void)names;
     ganz_service_defaults(&o);
-    if (!PyArg_ParseTuple(args, "siidiiz", &path, &o.translator.beam, &o.workers, &o.translator.alpha,
-                          &o.translator.max_input, &o.translator.max_length, &glossary))
+    if (!PyArg_ParseTuple(args, "siidiizi", &path, &o.translator.beam, &o.workers, &o.translator.alpha,
+                          &o.translator.max_input, &o.translator.max_length, &glossary, &formality))
         return NULL;
+    o.translator.formality = (ganz_formality)formality;
     o.translator.batch_tokens = 0;
     if (o.translator.beam < 1 || o.translator.beam > ENGINE_MOST_BEAM)
         return raise_error(&(ganz_error){.status = GANZ_EINVAL, .message = "beam must be 1 to 64"});

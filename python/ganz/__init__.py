@@ -109,6 +109,10 @@ class ModelInfo:
     integer_products: int
     command: Optional[str]
     kind: str
+    formality: bool
+
+
+_FORMALITY = ("auto", "formal", "informal")  # in the order of ganz.h
 
 
 def _glossary_text(glossary: Union[Name, Mapping[str, Optional[str]], None]) -> Optional[str]:
@@ -159,17 +163,20 @@ class Translator:
 
     def __init__(self, model: Optional[Name] = None, beam: int = 4, threads: int = 0, *, alpha: float = 0.6,
                  max_input: int = 0, max_length: int = 0,
-                 glossary: Union[Name, Mapping[str, Optional[str]], None] = None) -> None:
+                 glossary: Union[Name, Mapping[str, Optional[str]], None] = None, formality: str = "auto") -> None:
         if not 0 <= threads <= 256:
             raise GanzError("threads must be 0 to 256")
+        if formality not in _FORMALITY:
+            raise GanzError("formality must be auto, formal or informal")
         self._path = find_model(model)
         text = _glossary_text(glossary)
         if text is not None and "\0" in text:
             raise GanzError("a glossary has no NUL bytes")
         named = model is None or not os.path.exists(model)
         self._state = (os.fspath(model) if named and model is not None else None if named else str(self._path),
-                       beam, threads, alpha, max_input, max_length, text)
-        self._engine = _ganz.Engine(str(self._path), beam, threads, float(alpha), max_input, max_length, text)
+                       beam, threads, alpha, max_input, max_length, text, formality)
+        self._engine = _ganz.Engine(str(self._path), beam, threads, float(alpha), max_input, max_length, text,
+                                    _FORMALITY.index(formality))
 
     def __reduce__(self) -> Any:
         return _restore, self._state
@@ -267,13 +274,14 @@ class Translator:
 
 
 def _restore(model: Optional[str], beam: int, threads: int, alpha: float, max_input: int, max_length: int,
-             glossary: Optional[str]) -> Translator:
+             glossary: Optional[str], formality: str = "auto") -> Translator:
     """What pickle calls."""
     terms = None
     if glossary is not None:
         lines = [line for line in glossary.split("\n") if line and not line.startswith("#")]
         terms = {line.partition("\t")[0]: line.partition("\t")[2] if "\t" in line else None for line in lines}
-    return Translator(model, beam, threads, alpha=alpha, max_input=max_input, max_length=max_length, glossary=terms)
+    return Translator(model, beam, threads, alpha=alpha, max_input=max_input, max_length=max_length, glossary=terms,
+                      formality=formality)
 
 
 def _write_whole(path: Path, data: bytes) -> None:

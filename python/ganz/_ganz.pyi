@@ -8,7 +8,7 @@ def recognise(path: Optional[str], beginning: bytes) -> Optional[str]: ...
 class Engine:
     def __new__(
         cls, path: str, beam: int, threads: int, alpha: float, max_input: int, max_length: int,
-        glossary: Optional[str],
+        glossary: Optional[str], formality: int,
     ) -> Engine: ...
     def documents(
         self, texts: list[Any], format: Optional[str], path: Optional[str], newlines: str, bilingual: bool,

@@ -157,10 +157,20 @@ class SameBytes(unittest.TestCase):
             self.assertIn("hound", other.translate("Der Hund schläft."))
             self.assertEqual(repr(other), repr(translator))
 
+    def test_formality(self):
+        self.assertFalse(ganz.Translator("de-en").model_info.formality)
+        with self.assertRaisesRegex(ganz.GanzError, "was not taught"):
+            ganz.Translator("de-en", formality="formal")
+        with self.assertRaisesRegex(ganz.GanzError, "auto, formal or informal"):
+            ganz.Translator("de-en", formality="polite")
+        with ganz.Translator("de-en", formality="auto") as translator:
+            self.assertEqual(pickle.loads(pickle.dumps(translator)).translate("Der Hund schläft."),
+                             translator.translate("Der Hund schläft."))
+
     def test_info(self):
         info = self.translator.model_info
         whole = ganz.inspect("en-de")
-        for name in ("width", "ffn", "heads", "vocabulary", "parameters", "bits", "integer_products"):
+        for name in ("width", "ffn", "heads", "vocabulary", "parameters", "bits", "integer_products", "formality"):
             self.assertEqual(getattr(info, name), whole[name])
         self.assertEqual(info.source_language, "en")
 
