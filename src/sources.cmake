@@ -32,7 +32,8 @@ list(APPEND GANZ_DOCUMENT # messages of programs, and subtitles
 set(GANZ_KERNEL_COMMON
   kernel/i8_gemm.c kernel/i8_pack.c kernel/i8_scalar.c kernel/i8_unpack.c kernel/kernel.c kernel/rows_scalar.c)
 set(GANZ_KERNEL_X86
-  kernel/i8_amx.c kernel/i8_avx2.c kernel/i8_avx512_vnni.c kernel/i8_avx_vnni.c kernel/rows_avx2.c)
+  kernel/i8_amx.c kernel/i8_avx2.c kernel/i8_avx512_vnni.c kernel/i8_avx_vnni.c kernel/rows_avx2.c
+  kernel/rows_avx512.c)
 set(GANZ_KERNEL_NEON kernel/i8_dot_neon.c kernel/i8_neon.c kernel/rows_neon.c)
 set(GANZ_BACKEND
   backend/cpu_activation.c backend/cpu_attention.c backend/cpu_attention_grad.c backend/cpu_backend.c

@@ -3,6 +3,8 @@
 #ifndef GANZ_TESTS_AMX_EMULATED_H
 #define GANZ_TESTS_AMX_EMULATED_H
 
+#include <simde/x86/avx2.h>
+#include <simde/x86/avx512.h> /* brings the compiler's tiles */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,7 @@ static inline void amx_need(int condition)
     if (!condition) abort();
 }
 
-static inline void _tile_loadconfig(const void *config)
+static inline void amx_loadconfig(const void *config)
 {
     const unsigned char *const c = config;
     amx_need(c[0] == 1);
@@ -32,9 +34,9 @@ static inline void _tile_loadconfig(const void *config)
     }
 }
 
-static inline void _tile_release(void) { memset(amx_tile, 0, sizeof amx_tile); }
+static inline void amx_release(void) { memset(amx_tile, 0, sizeof amx_tile); }
 
-static inline void _tile_loadd(int t, const void *base, size_t stride)
+static inline void amx_loadd(int t, const void *base, size_t stride)
 {
     amx_need(amx_tile[t].rows);
     for (int r = 0; r < amx_tile[t].rows; r++)
@@ -42,15 +44,22 @@ static inline void _tile_loadd(int t, const void *base, size_t stride)
     amx_tile[t].loaded = 1;
 }
 
-static inline void _tile_stored(int t, void *base, size_t stride)
+static inline void amx_stored(int t, void *base, size_t stride)
 {
     amx_need(amx_tile[t].rows && amx_tile[t].loaded);
     for (int r = 0; r < amx_tile[t].rows; r++)
         memcpy((char *)base + (size_t)r * stride, amx_tile[t].bytes[r], (size_t)amx_tile[t].columns);
 }
 
-/* Unsigned a (rows, 64) times signed b, quads of depth by row: b[k / 4][column][4]. */
-static inline void _tile_dpbusd(int c, int a, int b)
+static inline void amx_zero(int t)
+{
+    amx_need(amx_tile[t].rows);
+    memset(amx_tile[t].bytes, 0, sizeof amx_tile[t].bytes);
+    amx_tile[t].loaded = 1;
+}
+
+/* a (rows, 64), signed or not, times signed b, quads of depth by row: b[k / 4][column][4]. */
+static inline void amx_multiply(int c, int a, int b, int is_signed)
 {
     amx_need(amx_tile[a].loaded && amx_tile[b].loaded && amx_tile[c].loaded);
     for (int r = 0; r < amx_tile[c].rows; r++)
@@ -58,9 +67,28 @@ static inline void _tile_dpbusd(int c, int a, int b)
             int32_t sum;
             memcpy(&sum, &amx_tile[c].bytes[r][4 * col], 4);
             for (int k = 0; k < amx_tile[a].columns; k++)
-                sum += amx_tile[a].bytes[r][k] * (int8_t)amx_tile[b].bytes[k / 4][4 * col + k % 4];
+                sum += (is_signed ? (int8_t)amx_tile[a].bytes[r][k] : amx_tile[a].bytes[r][k]) *
+                       (int8_t)amx_tile[b].bytes[k / 4][4 * col + k % 4];
             memcpy(&amx_tile[c].bytes[r][4 * col], &sum, 4);
         }
 }
+
+static inline void amx_dpbusd(int c, int a, int b) { amx_multiply(c, a, b, 0); }
+static inline void amx_dpbssd(int c, int a, int b) { amx_multiply(c, a, b, 1); }
+
+#undef _tile_loadconfig
+#undef _tile_release
+#undef _tile_loadd
+#undef _tile_stored
+#undef _tile_zero
+#undef _tile_dpbusd
+#undef _tile_dpbssd
+#define _tile_loadconfig amx_loadconfig
+#define _tile_release amx_release
+#define _tile_loadd amx_loadd
+#define _tile_stored amx_stored
+#define _tile_zero amx_zero
+#define _tile_dpbusd amx_dpbusd
+#define _tile_dpbssd amx_dpbssd
 
 #endif

@@ -61,7 +61,7 @@ static void compare_as(check *c, const ganz_kernel *kernel, product *p, bool nib
     check_same(c, 2, p->sums, w.route.name, p->k);
 
     e.sums = check_out(c, 2, results * sizeof(int32_t));
-    const int middle = p->n / 2 / kernel->gemm.nr * kernel->gemm.nr;
+    const int middle = p->n / 2 / kernel->gemm.step * kernel->gemm.step;
     ganz_gemm(kernel, &(ganz_gemm_call){&w, a, (size_t)p->k, p->m, &e}, middle, p->n, scratch);
     ganz_gemm(kernel, &(ganz_gemm_call){&w, a, (size_t)p->k, p->m, &e}, 0, middle, scratch);
     check_same(c, 2, p->sums, "two shares", p->k);

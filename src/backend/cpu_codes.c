@@ -6,8 +6,9 @@
 #include "backend/cpu_codes.h"
 #include "backend/cpu_math.h"
 
-/* Products are shared out when a share is worth waking a thread for. */
-enum { SHARE = 1 << 18 };
+/* A share of a product is worth a thread when it takes some two microseconds: to read so many bytes of weights, and to
+ * multiply so many rows with them, sixteen in the time of reading. */
+enum { SHARE = 1 << 16, ROWS_READ = 16 };
 
 /* ---- weights ------------------------------------------------------------------------------------ */
 
@@ -150,7 +151,7 @@ static void linear_panels(void *context, int64_t begin, int64_t end, int worker)
 {
     const linear_job *const job = context;
     const ganz_linear_call *const c = job->c;
-    const int nr = job->kernel->gemm.nr, last = (int)end * nr;
+    const int nr = job->kernel->gemm.step, last = (int)end * nr;
     const ganz_gemm_call call = {c->packed, c->x.m.data, (size_t)c->x.m.ld, c->rows, &job->e};
     ganz_gemm(job->kernel, &call, (int)begin * nr, last < c->out ? last : c->out,
               job->scratch + job->scratch_each * (size_t)worker);
@@ -201,8 +202,9 @@ void ganz_cpu_linear_codes(ganz_backend *be, const ganz_linear_call *c)
     }
     job.e.sums = sums ? (int32_t *)(void *)(job.scratch + own) : c->sums;
     job.e.sums_stride = (size_t)c->out;
-    const int nr = job.kernel->gemm.nr;
-    const int64_t panel = (int64_t)c->rows * c->in * nr, grain = panel < SHARE ? (SHARE + panel - 1) / panel : 1;
+    const int nr = job.kernel->gemm.step;
+    const int64_t panel = (int64_t)(ROWS_READ + c->rows) * c->in * nr / ROWS_READ;
+    const int64_t grain = panel < SHARE ? (SHARE + panel / 2) / panel : 1;
     ganz_pool_run(cpu->pool, (c->out + nr - 1) / nr, grain, linear_panels, &job);
     if (c->largest) ganz_raise_largest(c->largest, job.e.sums, all);
 }

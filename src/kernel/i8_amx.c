@@ -1,14 +1,38 @@
-/* Integer products with AMX: 16 x 16 results of 64 products each in one instruction, in the panels of
- * i8_avx512_vnni.c. A single row also takes a block of 16: the weights cannot be read faster than that.
+/* Integer products with AMX: 16 x 16 results of 64 products each in one instruction.
  *
- * Registers: 0 to 3 sums, 2 x 2 blocks of 16 rows by 16 columns; 4, 5 inputs; 6, 7 weights. */
-#ifndef GANZ_SIMDE /* there the test brings instructions of its own */
+ * Weights lie in panels of 16 columns, [k / 4][16][4], so that a tile of weights is 1 KB in one piece. Products of few
+ * rows read the same panels with dpbusd (small_rows of i8_avx512_vnni.c). Of many rows, a strip of 32 columns of weights
+ * is multiplied with all blocks of 32 rows: the strip stays in the first cache, and each tile that is loaded is used
+ * twice. While the tiles multiply, the processor's other units finish the sums of the block before, a few rows after each
+ * step of depth, and fetch the weights of the next strip, or make them plain where two lie in a byte. Inputs are read
+ * where they lie and as signed bytes where they are signed, so nothing is shifted.
+ *
+ * Registers: 0 to 3 sums; 4, 5 inputs and 6, 7 weights of 2 x 2 blocks; 4 inputs and 5 to 7 weights of 1 x 4. */
+#ifdef GANZ_SIMDE /* the test brings tiles of its own */
+#include <simde/x86/avx2.h>
+#include <simde/x86/avx512.h>
+#else
 #include <immintrin.h>
 #endif
+#include <string.h>
 
 #include "kernel/kernel_isa.h"
 
-enum { NR = 64, BLOCK = 16, DEPTH = 64 };
+enum {
+    NR = 16,             /* columns of a panel */
+    DEPTH = 64,          /* of a tile */
+    TILE = 1024,         /* bytes */
+    LINE = 64,           /* bytes of a row of a tile */
+    FLAT = 16,           /* rows of a block of 1 x 4 tiles */
+    TALL = 32,           /* rows of a block of 2 x 2, and its columns */
+    WIDE = 64,           /* columns of a strip: of a flat block, or of two tall ones */
+    PANELS = WIDE / NR,  /* of a strip */
+    SUMS = FLAT * WIDE,  /* of a block */
+    FEW = 6,             /* rows up to which dpbusd is faster */
+    MR = 8,              /* rows of a tile with dpbusd */
+    CHAINS = 8,          /* sums for each of them */
+    INPUTS = 1 << 20     /* bytes of input rows that the strips go over: half of the second cache */
+};
 
 /* Palette 1: bytes a row and rows of each tile register. */
 typedef struct tile_shapes {
@@ -21,63 +45,414 @@ typedef struct tile_shapes {
 static const tile_shapes shapes = {
     .palette = 1,
     .bytes = {64, 64, 64, 64, 64, 64, 64, 64},
-    .rows = {BLOCK, BLOCK, BLOCK, BLOCK, BLOCK, BLOCK, BLOCK, BLOCK},
+    .rows = {16, 16, 16, 16, 16, 16, 16, 16},
 };
 
-static void enter(void) { _tile_loadconfig(&shapes); }
+/* Sums of a block, whose rows from `done` on wait for the epilogue. */
+typedef struct waiting {
+    const int32_t *sums;
+    int stride, done;
+    ganz_block block;
+} waiting;
 
-static void leave(void) { _tile_release(); }
+/* Weights of the next strip: to be fetched, or made plain. */
+typedef struct feed {
+    const uint8_t *from;
+    int8_t *to; /* NULL: they are plain */
+    int lines;  /* left */
+    int each;   /* to take after a step of depth */
+} feed;
 
-/* 16 or 32 rows from `row` on, two blocks of columns at a time. */
-static void block_rows(const ganz_tile_args *t, int row, bool two)
+/* A product under way. */
+typedef struct product {
+    const ganz_kernel *kernel;
+    const ganz_packed *w;
+    ganz_epilogue finish;
+    int steps;        /* of depth */
+    int32_t *sums[2]; /* of the block at hand, and of the one before */
+    int8_t *plain[2]; /* strips of weights made plain: the one at hand, and the next */
+    uint8_t *rest;    /* rows of input that do not fill a block, with zeros */
+    waiting waiting;
+    feed feed;
+} product;
+
+/* Input rows and panels of weights of a block. */
+typedef struct operands {
+    const uint8_t *a;
+    size_t lda;
+    const int8_t *b[4];
+} operands;
+
+/* ---- between the steps -------------------------------------------------------------------------- */
+
+static void finish_rows(product *p, int rows)
+{
+    waiting *const w = &p->waiting;
+    if (w->done == w->block.rows) return;
+    ganz_block some = w->block;
+    some.row += w->done;
+    some.rows -= w->done;
+    if (some.rows > rows) some.rows = rows;
+    p->kernel->rows.epilogue(&p->finish, w->sums + w->done * w->stride, (size_t)w->stride, some);
+    w->done += some.rows;
+}
+
+/* Two lines of plain weights of a line where two lie in a byte. */
+static void widen_line(const uint8_t *from, int8_t *to)
+{
+    const __m512i mask = _mm512_set1_epi8(15), zero = _mm512_set1_epi8(GANZ_NIBBLE_ZERO);
+    const __m512i both = _mm512_loadu_si512((const void *)from);
+    _mm512_storeu_si512((void *)to, _mm512_sub_epi8(_mm512_and_si512(both, mask), zero));
+    _mm512_storeu_si512((void *)(to + LINE),
+                        _mm512_sub_epi8(_mm512_and_si512(_mm512_srli_epi16(both, 4), mask), zero));
+}
+
+static void feed_lines(feed *f, int lines)
+{
+    if (lines > f->lines) lines = f->lines;
+    f->lines -= lines;
+    if (!f->to)
+        for (; lines > 0; lines--, f->from += LINE) __builtin_prefetch(f->from, 0, 2);
+    else
+        for (; lines > 0; lines--, f->from += LINE, f->to += 2 * LINE) widen_line(f->from, f->to);
+}
+
+/* After step `step` of `steps`. */
+static inline void between(product *p, int step)
+{
+    const int left = p->waiting.block.rows - p->waiting.done;
+    if (left > 0) finish_rows(p, (left + p->steps - step - 1) / (p->steps - step));
+    if (p->feed.lines > 0) feed_lines(&p->feed, p->feed.each);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------- */
+
+#define TALL_STEP(multiply)                              \
+    _tile_loadd(6, b0 + (size_t)i * TILE, LINE);         \
+    _tile_loadd(7, b1 + (size_t)i * TILE, LINE);         \
+    _tile_loadd(4, a0 + (size_t)i * DEPTH, lda);         \
+    multiply(0, 4, 6);                                   \
+    multiply(1, 4, 7);                                   \
+    _tile_loadd(5, a1 + (size_t)i * DEPTH, lda);         \
+    multiply(2, 5, 6);                                   \
+    multiply(3, 5, 7);                                   \
+    between(p, i)
+
+/* 32 rows by 32 columns. */
+static void tall_block(product *p, const operands *o, int32_t *sums)
+{
+    const size_t lda = o->lda, stride = TALL * sizeof *sums;
+    const uint8_t *const a0 = o->a, *const a1 = o->a + FLAT * lda;
+    const int8_t *const b0 = o->b[0], *const b1 = o->b[1];
+    const int steps = p->steps;
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    if (p->w->is_unsigned)
+        for (int i = 0; i < steps; i++) {
+            TALL_STEP(_tile_dpbusd);
+        }
+    else
+        for (int i = 0; i < steps; i++) {
+            TALL_STEP(_tile_dpbssd);
+        }
+    _tile_stored(0, sums, stride);
+    _tile_stored(1, sums + NR, stride);
+    _tile_stored(2, sums + FLAT * TALL, stride);
+    _tile_stored(3, sums + FLAT * TALL + NR, stride);
+}
+
+#define FLAT_STEP(multiply)                              \
+    _tile_loadd(4, a + (size_t)i * DEPTH, lda);          \
+    _tile_loadd(5, b0 + (size_t)i * TILE, LINE);         \
+    multiply(0, 4, 5);                                   \
+    _tile_loadd(6, b1 + (size_t)i * TILE, LINE);         \
+    multiply(1, 4, 6);                                   \
+    _tile_loadd(7, b2 + (size_t)i * TILE, LINE);         \
+    multiply(2, 4, 7);                                   \
+    _tile_loadd(5, b3 + (size_t)i * TILE, LINE);         \
+    multiply(3, 4, 5);                                   \
+    between(p, i)
+
+/* 16 rows by 64 columns. */
+static void flat_block(product *p, const operands *o, int32_t *sums)
+{
+    const size_t lda = o->lda, stride = WIDE * sizeof *sums;
+    const uint8_t *const a = o->a;
+    const int8_t *const b0 = o->b[0], *const b1 = o->b[1], *const b2 = o->b[2], *const b3 = o->b[3];
+    const int steps = p->steps;
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    if (p->w->is_unsigned)
+        for (int i = 0; i < steps; i++) {
+            FLAT_STEP(_tile_dpbusd);
+        }
+    else
+        for (int i = 0; i < steps; i++) {
+            FLAT_STEP(_tile_dpbssd);
+        }
+    _tile_stored(0, sums, stride);
+    _tile_stored(1, sums + NR, stride);
+    _tile_stored(2, sums + 2 * NR, stride);
+    _tile_stored(3, sums + 3 * NR, stride);
+}
+
+/* Multiplies a block; its sums then wait for the epilogue, and those of the block before have had it. */
+static void multiply_block(product *p, const operands *o, ganz_block block, bool tall)
+{
+    int32_t *const sums = p->sums[0];
+    if (tall) tall_block(p, o, sums);
+    else flat_block(p, o, sums);
+    p->waiting = (waiting){.sums = sums, .stride = tall ? TALL : WIDE, .block = block};
+    p->sums[0] = p->sums[1];
+    p->sums[1] = sums;
+}
+
+/* ---- strips ------------------------------------------------------------------------------------- */
+
+/* Rows [row, row + rows) of the input and columns [col, col_end). */
+typedef struct piece {
+    const ganz_gemm_call *c;
+    int row, rows, col, col_end;
+    int rest; /* rows at the end that are copied: they do not fill a block, or depth does not fill tiles */
+} piece;
+
+static size_t rest_stride(int k_stored) { return (size_t)k_stored + LINE; } /* out of step with the cache's sets */
+
+/* Panels of codes as they are stored. */
+static size_t panel_bytes(const ganz_packed *w) { return (size_t)w->k_stored * NR / (w->nibbles ? 2 : 1); }
+
+/* Panels of the strip that begins at a column. */
+static int panels_at(const ganz_packed *w, int col)
+{
+    const int left = (w->n - col + NR - 1) / NR;
+    return left < PANELS ? left : PANELS;
+}
+
+static feed feed_of(const product *p, int col, int steps)
+{
+    const int lines = (int)((size_t)panels_at(p->w, col) * (panel_bytes(p->w) / LINE));
+    return (feed){.from = (const uint8_t *)p->w->codes + (size_t)(col / NR) * panel_bytes(p->w),
+                  .to = p->w->nibbles ? p->plain[1] : NULL,
+                  .lines = lines,
+                  .each = (lines + steps - 1) / steps};
+}
+
+/* Where the panels of the strip at hand are to be read; those beyond the last are the last again. */
+static void set_panels(const product *p, int col, operands *o)
+{
+    const size_t plain = (size_t)p->w->k_stored * NR;
+    const int8_t *const first = p->w->nibbles ? p->plain[0] : p->w->codes + (size_t)(col / NR) * plain;
+    const int panels = panels_at(p->w, col);
+    for (int i = 0; i < PANELS; i++) o->b[i] = first + (size_t)(i < panels ? i : panels - 1) * plain;
+}
+
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+static const uint8_t *row_at(const piece *x, int row) { return (const uint8_t *)x->c->a + (size_t)row * x->c->lda; }
+
+static void multiply_tall(product *p, const piece *x, int col, operands strip)
+{
+    const int whole = x->rows - x->rest, rest = x->rest > FLAT ? x->rest : 0;
+    for (int half = 0; half < WIDE; half += TALL) {
+        const int cols = smaller(x->col_end - col - half, TALL);
+        if (cols <= 0) return;
+        operands o = {.lda = x->c->lda, .b = {strip.b[half / NR], strip.b[half / NR + 1]}};
+        for (int row = 0; row < whole; row += TALL) {
+            o.a = row_at(x, x->row + row);
+            multiply_block(p, &o, (ganz_block){x->row + row, TALL, col + half, cols}, true);
+        }
+        if (!rest) continue;
+        o.a = p->rest;
+        o.lda = rest_stride(p->w->k_stored);
+        multiply_block(p, &o, (ganz_block){x->row + whole, rest, col + half, cols}, true);
+    }
+}
+
+static void multiply_strip(product *p, const piece *x, int col)
+{
+    operands strip;
+    set_panels(p, col, &strip);
+    multiply_tall(p, x, col, strip);
+    const int rest = x->rest;
+    if (rest == 0 || rest > FLAT) return;
+    strip.a = p->rest;
+    strip.lda = rest_stride(p->w->k_stored);
+    multiply_block(p, &strip, (ganz_block){x->row + x->rows - rest, rest, col, smaller(x->col_end - col, WIDE)}, false);
+}
+
+/* Steps of depth in all blocks of a strip. */
+static int steps_of(const product *p, const piece *x)
+{
+    const int tall = (x->rows - x->rest) / TALL + (x->rest > FLAT);
+    return p->steps * (2 * tall + (x->rest > 0 && x->rest <= FLAT));
+}
+
+/* The rest's rows, with zeros up to whole tiles. */
+static void copy_rest(const product *p, const piece *x)
+{
+    const size_t stride = rest_stride(p->w->k_stored), used = (size_t)p->w->k, all = (size_t)p->w->k_stored;
+    const int rows = x->rest == 0 ? 0 : x->rest > FLAT ? TALL : FLAT;
+    for (int r = 0; r < rows; r++) {
+        uint8_t *const to = p->rest + (size_t)r * stride;
+        const size_t have = r < x->rest ? used : 0;
+        if (have) memcpy(to, row_at(x, x->row + x->rows - x->rest + r), have);
+        memset(to + have, 0, all - have);
+    }
+    __asm__ volatile("" ::: "memory"); /* gcc's tile loads do not say that they read memory */
+}
+
+static void swap_plain(product *p)
+{
+    int8_t *const now = p->plain[1];
+    p->plain[1] = p->plain[0];
+    p->plain[0] = now;
+}
+
+static void multiply_piece(product *p, const piece *x)
+{
+    copy_rest(p, x);
+    p->feed = feed_of(p, x->col, 1);
+    if (p->w->nibbles) feed_lines(&p->feed, p->feed.lines);
+    swap_plain(p);
+    for (int col = x->col; col < x->col_end; col += WIDE) {
+        p->feed = (feed){.lines = 0};
+        if (col + WIDE < x->col_end) p->feed = feed_of(p, col + WIDE, steps_of(p, x));
+        multiply_strip(p, x, col);
+        if (p->w->nibbles) feed_lines(&p->feed, p->feed.lines);
+        swap_plain(p);
+    }
+}
+
+/* ---- the product -------------------------------------------------------------------------------- */
+
+static size_t scratch_bytes(int k)
+{
+    const size_t depth = ganz_round_up((size_t)k, DEPTH);
+    return 2 * SUMS * sizeof(int32_t) + 2 * depth * WIDE + TALL * rest_stride((int)depth);
+}
+
+static void run(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int col_end, void *scratch)
+{
+    const ganz_packed *const w = c->w;
+    const size_t plain = (size_t)w->k_stored * WIDE;
+    int32_t *const sums = scratch;
+    int8_t *const codes = (int8_t *)(sums + 2 * SUMS);
+    product p = {.kernel = kernel,
+                 .w = w,
+                 .finish = *c->e,
+                 .steps = w->k_stored / DEPTH,
+                 .sums = {sums, sums + SUMS},
+                 .plain = {codes, codes + plain},
+                 .rest = (uint8_t *)codes + 2 * plain};
+    const int most = w->k == w->k_stored ? INPUTS / w->k_stored / TALL * TALL : TALL;
+    _tile_loadconfig(&shapes);
+    for (int row = 0, rows; row < c->rows; row += rows) {
+        rows = smaller(c->rows - row, most < TALL ? TALL : most);
+        const int rest = w->k == w->k_stored ? rows % TALL : rows;
+        multiply_piece(&p, &(piece){c, row, rows, col, col_end, rest});
+    }
+    _tile_release();
+    finish_rows(&p, p.waiting.block.rows);
+}
+
+/* ---- few rows ----------------------------------------------------------------------------------- */
+
+#define INLINE static inline __attribute__((always_inline))
+#define EACH_ROW UNROLL for (int r = 0; r < rows; r++)
+#define EACH_CHAIN UNROLL for (int c = 0; c < chains; c++)
+
+INLINE __m512i four(const uint8_t *a)
+{
+    int32_t codes;
+    memcpy(&codes, a, sizeof codes);
+    return _mm512_set1_epi32(codes);
+}
+
+/* `rows` rows by 16 columns, each in `chains` sums that do not wait for each other; both are constants. */
+INLINE void some_rows(const ganz_tile_args *t, int row, int rows, int chains)
 {
     const uint8_t *const a = t->a + (size_t)row * t->lda;
-    const size_t start_bytes = t->start_stride * sizeof(int32_t), bytes = t->stride * sizeof(int32_t);
-    for (int col = 0; col < NR; col += 2 * BLOCK) {
-        const int32_t *const start = t->start + (size_t)row * t->start_stride + col;
-        int32_t *const sums = t->sums + (size_t)row * t->stride + col;
-        _tile_loadd(0, start, start_bytes);
-        _tile_loadd(1, start + BLOCK, start_bytes);
-        if (two) {
-            _tile_loadd(2, start + BLOCK * t->start_stride, start_bytes);
-            _tile_loadd(3, start + BLOCK * t->start_stride + BLOCK, start_bytes);
+    const int32_t *const start = t->start + (size_t)row * t->start_stride;
+    __m512i sum[MR][CHAINS];
+    EACH_ROW EACH_CHAIN sum[r][c] =
+        c ? _mm512_setzero_si512() : _mm512_loadu_si512((const void *)(start + (size_t)r * t->start_stride));
+    const int8_t *b = t->b;
+    for (int i = 0; i < t->k; i += 4 * chains, b += LINE * chains) EACH_CHAIN
+        {
+            const __m512i w = _mm512_load_si512((const void *)(b + LINE * c));
+            EACH_ROW sum[r][c] = _mm512_dpbusd_epi32(sum[r][c], four(a + (size_t)r * t->lda + i + 4 * c), w);
         }
-        for (int i = 0; i < t->k; i += DEPTH) {
-            const int8_t *const b = t->b + (size_t)i * NR + (size_t)col * 4;
-            _tile_loadd(6, b, NR * 4);
-            _tile_loadd(7, b + BLOCK * 4, NR * 4);
-            _tile_loadd(4, a + i, t->lda);
-            _tile_dpbusd(0, 4, 6);
-            _tile_dpbusd(1, 4, 7);
-            if (two) {
-                _tile_loadd(5, a + BLOCK * t->lda + i, t->lda);
-                _tile_dpbusd(2, 5, 6);
-                _tile_dpbusd(3, 5, 7);
-            }
-        }
-        _tile_stored(0, sums, bytes);
-        _tile_stored(1, sums + BLOCK, bytes);
-        if (two) {
-            _tile_stored(2, sums + BLOCK * t->stride, bytes);
-            _tile_stored(3, sums + BLOCK * t->stride + BLOCK, bytes);
-        }
+    EACH_ROW
+    {
+        UNROLL
+        for (int c = 1; c < chains; c++) sum[r][0] = _mm512_add_epi32(sum[r][0], sum[r][c]);
+        _mm512_storeu_si512((void *)(t->sums + (size_t)(row + r) * t->stride), sum[r][0]);
     }
 }
 
 static void tile(const ganz_tile_args *t)
 {
     int row = 0;
-    for (; row + 2 * BLOCK <= t->rows; row += 2 * BLOCK) block_rows(t, row, true);
-    if (row < t->rows) block_rows(t, row, false);
+    for (; row + MR <= t->rows; row += MR) some_rows(t, row, MR, 2);
+    switch (t->rows - row) {
+    case 1: some_rows(t, row, 1, 8); break;
+    case 2: some_rows(t, row, 2, 4); break;
+    case 3: some_rows(t, row, 3, 4); break;
+    case 4: some_rows(t, row, 4, 4); break;
+    case 5: some_rows(t, row, 5, 2); break;
+    case 6: some_rows(t, row, 6, 2); break;
+    case 7: some_rows(t, row, 7, 2); break;
+    default: break;
+    }
+}
+
+/* The same with two weights in a byte. */
+INLINE void some_nibble_rows(const ganz_tile_args *t, int row, int rows)
+{
+    const __m512i mask = _mm512_set1_epi8(15), zero = _mm512_set1_epi8(GANZ_NIBBLE_ZERO);
+    const uint8_t *const a = t->a + (size_t)row * t->lda;
+    const int32_t *const start = t->start + (size_t)row * t->start_stride;
+    __m512i low[MR], high[MR];
+    EACH_ROW low[r] = _mm512_loadu_si512((const void *)(start + (size_t)r * t->start_stride));
+    EACH_ROW high[r] = _mm512_setzero_si512();
+    const int8_t *b = t->b;
+    for (int i = 0; i < t->k; i += 8, b += LINE) {
+        const __m512i both = _mm512_load_si512((const void *)b);
+        const __m512i first = _mm512_sub_epi8(_mm512_and_si512(both, mask), zero);
+        const __m512i second = _mm512_sub_epi8(_mm512_and_si512(_mm512_srli_epi16(both, 4), mask), zero);
+        EACH_ROW
+        {
+            const uint8_t *const x = a + (size_t)r * t->lda + i;
+            low[r] = _mm512_dpbusd_epi32(low[r], four(x), first);
+            high[r] = _mm512_dpbusd_epi32(high[r], four(x + 4), second);
+        }
+    }
+    EACH_ROW _mm512_storeu_si512((void *)(t->sums + (size_t)(row + r) * t->stride),
+                                 _mm512_add_epi32(low[r], high[r]));
+}
+
+static void tile_nibbles(const ganz_tile_args *t)
+{
+    int row = 0;
+    for (; row + 4 <= t->rows; row += 4) some_nibble_rows(t, row, 4);
+    for (; row < t->rows; row++) some_nibble_rows(t, row, 1);
 }
 
 void ganz_kernel_init_amx(ganz_kernel *kernel)
 {
-    kernel->gemm.name = "amx";
-    kernel->gemm.row_step = BLOCK;
-    kernel->gemm.m_block = 64;
-    kernel->gemm.enter = enter;
-    kernel->gemm.leave = leave;
-    kernel->gemm.nibbles = NULL; /* tiles are loaded from plain weights */
-    kernel->gemm.route[0] = (ganz_route){.name = "amx", .tile = tile, .cost = 1.0f};
+    static const ganz_many_rows many = {.rows = FEW + 1, .scratch = scratch_bytes, .run = run};
+    ganz_gemm_isa *const isa = &kernel->gemm;
+    isa->name = "amx";
+    isa->nr = NR;
+    isa->step = WIDE;
+    isa->k_block = GANZ_DEPTH_MAX;
+    isa->m_block = FEW;
+    isa->nibbles = tile_nibbles;
+    isa->nibble_rows = FEW;
+    isa->many = &many;
+    isa->route[0] = (ganz_route){.name = "amx", .tile = tile, .cost = 1.0f};
 }

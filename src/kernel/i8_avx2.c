@@ -416,6 +416,7 @@ void ganz_kernel_init_i8_avx2(ganz_kernel *kernel)
     kernel->gemm = (ganz_gemm_isa){
         .name = "avx2",
         .nr = NR,
+        .step = NR,
         .kr = KR,
         .k_step = K_STEP,
         .k_block = 2048,

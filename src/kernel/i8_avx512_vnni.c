@@ -1,5 +1,4 @@
-/* Integer products with dpbusd on 512 bits. Panels of 64 columns, [k / 4][64][4]: four registers across. The same
- * panels serve AMX (i8_amx.c), whose tiles are 64 deep: hence K_STEP. */
+/* Integer products with dpbusd on 512 bits. Panels of 64 columns, [k / 4][64][4]: four registers across. */
 #ifdef GANZ_SIMDE
 #include <simde/x86/avx2.h>
 #include <simde/x86/avx512.h>
@@ -87,6 +86,8 @@ static void tile(const ganz_tile_args *t)
     }
 }
 
+static void leave(void) { _mm_sfence(); }
+
 void ganz_kernel_init_avx512_vnni(ganz_kernel *kernel)
 {
     kernel->rows.dot_rows = dot_rows;
@@ -94,10 +95,12 @@ void ganz_kernel_init_avx512_vnni(ganz_kernel *kernel)
     kernel->gemm = (ganz_gemm_isa){
         .name = "avx512vnni",
         .nr = NR,
+        .step = NR,
         .kr = KR,
         .k_step = K_STEP,
         .k_block = 512,
         .m_block = 60,
+        .leave = leave,
         .nibbles = tile_nibbles,
         .nibble_rows = 8,
         .routes = 1,

@@ -94,6 +94,7 @@ void ganz_kernel_init_avx_vnni(ganz_kernel *kernel)
     kernel->gemm = (ganz_gemm_isa){
         .name = "avxvnni",
         .nr = NR,
+        .step = NR,
         .kr = KR,
         .k_step = 2 * KR,
         .nibbles = tile_nibbles,

@@ -108,6 +108,7 @@ void ganz_kernel_init_i8_dot_neon(ganz_kernel *kernel)
     kernel->gemm = (ganz_gemm_isa){
         .name = "neondot",
         .nr = NR,
+        .step = NR,
         .kr = KR,
         .k_step = K_STEP,
         .nibbles = tile_nibbles,

@@ -39,7 +39,10 @@ static size_t sums_bytes(const ganz_gemm_isa *isa)
 size_t ganz_gemm_scratch(const ganz_kernel *kernel, int k)
 {
     const ganz_gemm_isa *const isa = &kernel->gemm;
-    return input_bytes(isa, k) + sums_bytes(isa) + (size_t)isa->k_block * (size_t)isa->nr;
+    const size_t depth = ganz_round_up((size_t)k, (size_t)isa->k_step), block = (size_t)isa->k_block;
+    const size_t own = input_bytes(isa, k) + sums_bytes(isa) + (depth < block ? depth : block) * (size_t)isa->nr;
+    const size_t product = isa->many ? isa->many->scratch(k) : 0;
+    return own > product ? own : product;
 }
 
 static void shift_row(const uint8_t *restrict from, int k, uint8_t shift, uint8_t *restrict to)
@@ -69,9 +72,8 @@ typedef struct strip_sums {
     int8_t *plain;
 } strip_sums;
 
-/* Copies input codes for a tile: shifted or widened, with zeros up to the stored depth, and zero rows up to
- * `rows_tile`. */
-static void prepare_rows(const ganz_packed *w, input_rows x, int rows_tile, uint8_t *out, size_t stride)
+/* Copies input codes for a tile: shifted or widened, with zeros up to the stored depth. */
+static void prepare_rows(const ganz_packed *w, input_rows x, uint8_t *out, size_t stride)
 {
     const size_t size = w->route.words ? 2 : 1, used = (size_t)w->k * size, all = (size_t)w->k_stored * size;
     for (int r = 0; r < x.rows; r++) {
@@ -81,7 +83,6 @@ static void prepare_rows(const ganz_packed *w, input_rows x, int rows_tile, uint
         else shift_row(from, w->k, (uint8_t)w->shift, to);
         if (used < all) memset(to + used, 0, all - used);
     }
-    for (int r = x.rows; r < rows_tile; r++) memset(out + (size_t)r * stride, 0, all);
 }
 
 /* The weights outside the panel: only of routes with unsigned input bytes. */
@@ -149,32 +150,39 @@ static bool streams(const ganz_epilogue *e, int rows, int n)
            e->out_stride % 8 == 0;
 }
 
-void ganz_gemm(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int col_end, void *scratch)
+static void gemm_tiles(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int col_end, void *scratch)
 {
     const ganz_gemm_isa *const isa = &kernel->gemm;
     const ganz_packed *const w = c->w;
-    GANZ_ASSERT(col % isa->nr == 0 && (col_end % isa->nr == 0 || col_end == w->n));
     uint8_t *const input = scratch;
     int32_t *const sums = (int32_t *)(void *)(input + input_bytes(isa, w->k));
     int8_t *const plain = (int8_t *)(void *)((char *)(void *)sums + sums_bytes(isa));
-    const bool direct = w->shift == 0 && !w->route.words && w->k == w->k_stored && !isa->row_step;
+    const bool direct = w->shift == 0 && !w->route.words && w->k == w->k_stored;
     const size_t stride_in = direct ? c->lda : row_bytes(isa, w->k, w->route.words);
-    ganz_epilogue finish = *c->e;
-    finish.stream = streams(c->e, c->rows, w->n);
-    if (isa->enter) isa->enter();
     for (int row = 0; row < c->rows; row += isa->m_block) {
         const int m = c->rows - row < isa->m_block ? c->rows - row : isa->m_block;
-        const int m_tile = isa->row_step ? (int)ganz_round_up((size_t)m, (size_t)isa->row_step) : m;
-        const int strip = strip_columns(isa, m_tile);
+        const int strip = strip_columns(isa, m);
         const input_rows from = {(const uint8_t *)c->a + (size_t)row * c->lda, c->lda, m};
-        if (!direct) prepare_rows(w, from, m_tile, input, stride_in);
-        const input_rows x = {direct ? from.a : input, stride_in, m_tile};
+        if (!direct) prepare_rows(w, from, input, stride_in);
+        const input_rows x = {direct ? from.a : input, stride_in, m};
         for (int at = col; at < col_end; at += strip) {
             const int end = col_end - at < strip ? col_end : at + strip;
             for (int panel = at; panel < end; panel += isa->nr)
                 multiply_panel(isa, w, panel / isa->nr, x, (strip_sums){sums + (panel - at), (size_t)strip, plain});
-            kernel->rows.epilogue(&finish, sums, (size_t)strip, (ganz_block){row, m, at, end - at});
+            kernel->rows.epilogue(c->e, sums, (size_t)strip, (ganz_block){row, m, at, end - at});
         }
     }
-    if (isa->leave) isa->leave();
+}
+
+void ganz_gemm(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int col_end, void *scratch)
+{
+    const ganz_gemm_isa *const isa = &kernel->gemm;
+    GANZ_ASSERT(col % isa->step == 0 && (col_end % isa->step == 0 || col_end == c->w->n));
+    ganz_epilogue finish = *c->e;
+    finish.stream = streams(c->e, c->rows, c->w->n);
+    ganz_gemm_call call = *c;
+    call.e = &finish;
+    if (isa->many && c->rows >= isa->many->rows) isa->many->run(kernel, &call, col, col_end, scratch);
+    else gemm_tiles(kernel, &call, col, col_end, scratch);
+    if (finish.stream && isa->leave) isa->leave();
 }

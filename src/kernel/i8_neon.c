@@ -151,6 +151,7 @@ void ganz_kernel_init_i8_neon(ganz_kernel *kernel)
     kernel->gemm = (ganz_gemm_isa){
         .name = "neon",
         .nr = NR,
+        .step = NR,
         .kr = KR,
         .k_step = 2 * KR,
         .nibbles = tile_nibbles,

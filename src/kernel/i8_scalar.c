@@ -63,6 +63,7 @@ void ganz_kernel_init_i8_scalar(ganz_kernel *kernel)
     kernel->gemm = (ganz_gemm_isa){
         .name = "scalar",
         .nr = NR,
+        .step = NR,
         .kr = KR,
         .k_step = 2 * KR,
         .nibbles = tile_nibbles,

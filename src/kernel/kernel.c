@@ -133,7 +133,10 @@ void ganz_kernel_init(ganz_kernel *kernel, unsigned flags)
         ganz_kernel_init_i8_avx2(kernel);
     }
     if (flags & GANZ_CPU_AVXVNNI) ganz_kernel_init_avx_vnni(kernel);
-    if (flags & GANZ_CPU_AVX512VNNI) ganz_kernel_init_avx512_vnni(kernel);
+    if (flags & GANZ_CPU_AVX512VNNI) {
+        ganz_kernel_init_rows_avx512(kernel);
+        ganz_kernel_init_avx512_vnni(kernel);
+    }
     if (flags & GANZ_CPU_AMX) ganz_kernel_init_amx(kernel);
 #elif defined(__aarch64__)
     if (flags & GANZ_CPU_NEON) {

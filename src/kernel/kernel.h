@@ -190,21 +190,31 @@ enum { GANZ_NIBBLE_MAX = 7, GANZ_NIBBLE_ZERO = 8 };
  * more than the limit. Writes their numbers, lowest first, and returns how many. 1 <= k <= GANZ_DEPTH_MAX. */
 typedef int ganz_over(const int8_t *codes, int k, int pairs, int limit, uint16_t *over);
 
+struct ganz_kernel;
+struct ganz_gemm_call;
+
+/* Products of many rows in a way of their own, without tiles; arguments as ganz_gemm has them, `stream` decided. */
+typedef struct ganz_many_rows {
+    int rows; /* from so many on */
+    size_t (*scratch)(int k);
+    void (*run)(const struct ganz_kernel *kernel, const struct ganz_gemm_call *c, int col, int col_end, void *scratch);
+} ganz_many_rows;
+
 /* The integer product of one ISA. */
 typedef struct ganz_gemm_isa {
     const char *name;
     int nr, kr;   /* columns of a panel; codes of one column that lie together */
+    int step;     /* columns by which callers share out, a multiple of nr */
     int k_step;   /* stored depth is a multiple of this, of 2 * kr and of every route's 4 * pairs */
     int k_block;  /* depth a panel is worked through at a time, multiple of k_step */
-    int row_step; /* a tile gets multiples of this many rows, the last ones without meaning; 0: any number */
-    int m_block;  /* rows worked through at a time, multiple of row_step */
+    int m_block;  /* rows worked through at a time */
     int routes;   /* the first has no pairs, it takes any weights; no other one has words */
     ganz_route route[GANZ_ROUTES_MAX];
-    ganz_over *over;     /* where a route has pairs */
-    ganz_tile *nibbles;  /* for two weights in a byte, with inputs as the last route has them; NULL: none */
-    int nibble_rows;     /* with more rows than this, plain weights are made of a panel first, once for all */
-    void (*enter)(void); /* around a whole product, or NULL: state that a tile needs */
-    void (*leave)(void);
+    ganz_over *over;             /* where a route has pairs */
+    ganz_tile *nibbles;          /* for two weights in a byte, with inputs as the last route has them; NULL: none */
+    int nibble_rows;             /* with more rows than this, plain weights are made of a panel first, once for all */
+    const ganz_many_rows *many;    /* or NULL */
+    void (*leave)(void);         /* after a product whose epilogue streamed, or NULL: other threads will read it */
 } ganz_gemm_isa;
 
 /* A weight, or the rest of one, outside the panels. */
@@ -271,7 +281,7 @@ typedef struct ganz_gemm_call {
     const ganz_epilogue *e; /* its `stream` is not read */
 } ganz_gemm_call;
 
-/* Columns [col, col_end) of the result. col is a multiple of kernel->gemm.nr, and so is col_end unless it is n: that is
+/* Columns [col, col_end) of the result. col is a multiple of kernel->gemm.step, and so is col_end unless it is n: that is
  * how threads share out columns. They may share out rows by moving the pointers. Any split gives the same numbers. */
 void ganz_gemm(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int col_end, void *scratch);
 

@@ -17,8 +17,9 @@ void ganz_kernel_init_i8_scalar(ganz_kernel *kernel);
 void ganz_kernel_init_rows_avx2(ganz_kernel *kernel);
 void ganz_kernel_init_i8_avx2(ganz_kernel *kernel);
 void ganz_kernel_init_avx_vnni(ganz_kernel *kernel);
+void ganz_kernel_init_rows_avx512(ganz_kernel *kernel); /* after rows_avx2 */
 void ganz_kernel_init_avx512_vnni(ganz_kernel *kernel);
-void ganz_kernel_init_amx(ganz_kernel *kernel); /* after avx512_vnni: it keeps that one's panels */
+void ganz_kernel_init_amx(ganz_kernel *kernel); /* after avx512_vnni */
 #elif defined(__aarch64__)
 void ganz_kernel_init_rows_neon(ganz_kernel *kernel);
 void ganz_kernel_init_i8_neon(ganz_kernel *kernel);
