@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { M_MAX = 70, N_MAX = 200, K_MAX = 2100 };
+enum { M_MAX = 170, N_MAX = 200, K_MAX = 2100 };
 
 typedef struct product {
     int m, n, k, low, high; /* input codes in [low, high] */
@@ -82,7 +82,7 @@ static void nibble_products(check *c, product *p)
         p->high = ends[round % 5][1];
         p->k = depths[round % (int)GANZ_COUNT(depths)];
         p->n = check_between(c, 1, 140);
-        p->m = round % 3 ? check_between(c, 1, 7) : check_between(c, 8, M_MAX);
+        p->m = round % 3 ? check_between(c, 1, 7) : check_between(c, 8, 70);
         fill(c, p, round % 4 == 0, round % 6, round % 2 ? 7 : 3);
         multiply(p);
         compare_as(c, &c->kernel, p, true);
@@ -143,7 +143,7 @@ static void random_products(check *c, product *p, int *taken)
 static void large_products(check *c, product *p, int *taken)
 {
     static const int shapes[][3] = {
-        {1, N_MAX, K_MAX}, {M_MAX, 33, 512}, {9, 65, K_MAX}, {M_MAX, 130, 97}, {33, 64, 1024}};
+        {1, N_MAX, K_MAX}, {70, 33, 512}, {9, 65, K_MAX}, {70, 130, 97}, {33, 64, 1024}, {M_MAX, 177, 192}, {48, 64, 64}};
     for (size_t i = 0; i < GANZ_COUNT(shapes); i++)
         for (int kind = 0; kind < 5; kind += 2) {
             p->m = shapes[i][0];
@@ -181,6 +181,35 @@ static void deepest(check *c)
     }
     ganz_free(scratch);
     ganz_free(block);
+    ganz_free(a);
+    ganz_free(w);
+}
+
+/* So deep that the rows do not stay in a cache, and are gone through in parts. */
+static void deep_and_many(check *c)
+{
+    enum { M = 70, N = 20, K = 1 << 14 };
+    int8_t *const w = aligned((size_t)K * N), *const a = aligned((size_t)M * K);
+    int32_t *const sums = aligned(sizeof *sums * M * N);
+    void *const block = aligned(ganz_pack_bytes(&c->kernel, N, K, false));
+    void *const scratch = aligned(ganz_gemm_scratch(&c->kernel, K));
+    ganz_packed packed;
+    check_codes(c, w, N * K, -127, 127, 0);
+    check_codes(c, a, M * K, -127, 127, 0);
+    ganz_pack(&c->kernel, &packed, block, &(ganz_unpacked){w, N, K, -127, 127, false});
+    const ganz_epilogue e = {.sums = sums, .sums_stride = N};
+    ganz_gemm(&c->kernel, &(ganz_gemm_call){&packed, a, K, M, &e}, 0, N, scratch);
+    long wrong = 0;
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            int32_t sum = 0;
+            for (int k = 0; k < K; k++) sum += a[i * K + k] * w[j * K + k];
+            wrong += sums[i * N + j] != sum;
+        }
+    CHECK(c, wrong == 0);
+    ganz_free(scratch);
+    ganz_free(block);
+    ganz_free(sums);
     ganz_free(a);
     ganz_free(w);
 }
@@ -281,6 +310,7 @@ void check_gemm(check *c)
     large_products(c, &p, taken);
     deceptive(c, &p);
     deepest(c);
+    deep_and_many(c);
     through_epilogue(c, &p);
     large_result(c);
     for (int i = 0; i < c->kernel.gemm.routes; i++)
