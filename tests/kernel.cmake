@@ -24,7 +24,7 @@ if(SIMDE_INCLUDE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     "-include;${CMAKE_CURRENT_SOURCE_DIR}/avx512_missing.h")
 endif()
 
-# NEON on processors without it: cross-compiled and run by qemu. -cpu max has sdot, cortex-a53 has not.
+# NEON on processors without it: cross-compiled and run by qemu. -cpu max has sdot and smmla, cortex-a53 has neither.
 find_program(AARCH64_CC aarch64-linux-gnu-gcc)
 find_program(QEMU_AARCH64 NAMES qemu-aarch64 qemu-aarch64-static)
 if(AARCH64_CC AND QEMU_AARCH64 AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -34,7 +34,7 @@ if(AARCH64_CC AND QEMU_AARCH64 AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
       ${GANZ_KERNEL_COMMON} ${GANZ_KERNEL_NEON}
     DEPENDS ${sources} kernel_neon.sh VERBATIM)
   add_custom_target(kernel_neon ALL DEPENDS test_kernel_neon)
-  add_test(NAME test_kernel_neon COMMAND ${QEMU_AARCH64} -cpu max test_kernel_neon scalar neon neondot)
+  add_test(NAME test_kernel_neon COMMAND ${QEMU_AARCH64} -cpu max test_kernel_neon scalar neon neondot i8mm)
   # The engine itself: what it says natively to real sentences, it says under NEON, scores included.
   add_executable(engine_dump engine/dump.c)
   target_include_directories(engine_dump PRIVATE ${PROJECT_SOURCE_DIR}/src)
@@ -50,7 +50,7 @@ if(AARCH64_CC AND QEMU_AARCH64 AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
     DEPENDS ${sources} VERBATIM)
   add_custom_target(engine_for_neon ALL DEPENDS engine_neon)
   add_test(NAME engine_neon COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/engine/compare.sh $<TARGET_FILE:engine_dump> 40
-    ${QEMU_AARCH64} -cpu max ${CMAKE_CURRENT_BINARY_DIR}/engine_neon -- neon neondot)
+    ${QEMU_AARCH64} -cpu max ${CMAKE_CURRENT_BINARY_DIR}/engine_neon -- neon neondot i8mm)
   set_tests_properties(engine_neon PROPERTIES COST 100) # the longest: begins first, beside the others
   add_test(NAME test_kernel_neon_old COMMAND ${QEMU_AARCH64} -cpu cortex-a53 test_kernel_neon)
 endif()

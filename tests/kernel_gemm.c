@@ -142,8 +142,8 @@ static void random_products(check *c, product *p, int *taken)
 /* Past every block size, with the largest sums. */
 static void large_products(check *c, product *p, int *taken)
 {
-    static const int shapes[][3] = {
-        {1, N_MAX, K_MAX}, {70, 33, 512}, {9, 65, K_MAX}, {70, 130, 97}, {33, 64, 1024}, {M_MAX, 177, 192}, {48, 64, 64}};
+    static const int shapes[][3] = {{1, N_MAX, K_MAX}, {70, 33, 512},     {9, 65, K_MAX}, {70, 130, 97},
+                                    {33, 64, 1024},    {M_MAX, 177, 192}, {48, 64, 64}};
     for (size_t i = 0; i < GANZ_COUNT(shapes); i++)
         for (int kind = 0; kind < 5; kind += 2) {
             p->m = shapes[i][0];

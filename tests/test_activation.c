@@ -31,7 +31,7 @@ static void draw_codes(int8_t *codes, real *same, size_t count, uint64_t stream)
 /* Calls `test` with a backend for each instruction set of this processor. */
 static void each_isa(void (*test)(ganz_backend *be))
 {
-    static const char *const names[] = {"scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon", "neondot"};
+    static const char *const names[] = {"scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon", "neondot", "i8mm"};
     for (size_t i = 0; i < GANZ_COUNT(names); i++) {
         ganz_backend *be;
         setenv("GANZ_FORCE_ISA", names[i], 1);

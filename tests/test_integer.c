@@ -153,7 +153,7 @@ static size_t target_rows(int segment)
 
 static void compare_processors(void)
 {
-    static const char *const isas[] = {"scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon", "neondot"};
+    static const char *const isas[] = {"scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon", "neondot", "i8mm"};
     const unsigned have = ganz_cpu_detect();
     real *want = NULL;
     for (size_t i = 0; i < GANZ_COUNT(isas); i++) {

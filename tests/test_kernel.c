@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const char *const isas[] = {"scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon", "neondot"};
+static const char *const isas[] = {"scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon", "neondot", "i8mm"};
 enum { MARK = 0xA5, MARKED = 64 };
 
 void check_open(check *c, const char *name, unsigned flags)

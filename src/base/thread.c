@@ -1,8 +1,8 @@
 /* The pool. A run's items are cut into shares, and the same share of equal runs is the same thread's each time: what it
  * read the last time may still be in its core's cache. Each thread looks for its shares in a line of memory of its own,
- * so looking disturbs no other thread. The caller takes what others have not begun, so a thread that sleeps, or that the
- * system keeps from running, holds up no run; where shares are many, all threads do. Threads look for the next run a
- * little while before they sleep, as runs often follow each other closely. */
+ * so looking disturbs no other thread. The caller takes what others have not begun, so a thread that sleeps, or that
+ * the system keeps from running, holds up no run; where shares are many, all threads do. Threads look for the next run
+ * a little while before they sleep, as runs often follow each other closely. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/thread.h"
 
@@ -38,8 +38,8 @@ struct ganz_pool {
     atomic_bool closing;
     _Alignas(LINE) ganz_work *work; /* of the run, with what follows; written while no share can be claimed */
     void *context;
-    int64_t n, per_share; /* items; items of one share, a multiple of the grain */
-    int each, active;     /* shares of a thread; threads that have some */
+    int64_t n, per_share;                 /* items; items of one share, a multiple of the grain */
+    int each, active;                     /* shares of a thread; threads that have some */
     _Alignas(LINE) atomic_int unfinished; /* shares of the run */
     atomic_bool waiting;                  /* the caller wants `done` */
 };

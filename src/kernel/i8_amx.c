@@ -1,11 +1,11 @@
 /* Integer products with AMX: 16 x 16 results of 64 products each in one instruction.
  *
  * Weights lie in panels of 16 columns, [k / 4][16][4], so that a tile of weights is 1 KB in one piece. Products of few
- * rows read the same panels with dpbusd (small_rows of i8_avx512_vnni.c). Of many rows, a strip of 32 columns of weights
- * is multiplied with all blocks of 32 rows: the strip stays in the first cache, and each tile that is loaded is used
- * twice. While the tiles multiply, the processor's other units finish the sums of the block before, a few rows after each
- * step of depth, and fetch the weights of the next strip, or make them plain where two lie in a byte. Inputs are read
- * where they lie and as signed bytes where they are signed, so nothing is shifted.
+ * rows read the same panels with dpbusd (small_rows of i8_avx512_vnni.c). Of many rows, a strip of 32 columns of
+ * weights is multiplied with all blocks of 32 rows: the strip stays in the first cache, and each tile that is loaded is
+ * used twice. While the tiles multiply, the processor's other units finish the sums of the block before, a few rows
+ * after each step of depth, and fetch the weights of the next strip, or make them plain where two lie in a byte. Inputs
+ * are read where they lie and as signed bytes where they are signed, so nothing is shifted.
  *
  * Registers: 0 to 3 sums; 4, 5 inputs and 6, 7 weights of 2 x 2 blocks; 4 inputs and 5 to 7 weights of 1 x 4. */
 #ifdef GANZ_SIMDE /* the test brings tiles of its own */
@@ -19,19 +19,19 @@
 #include "kernel/kernel_isa.h"
 
 enum {
-    NR = 16,             /* columns of a panel */
-    DEPTH = 64,          /* of a tile */
-    TILE = 1024,         /* bytes */
-    LINE = 64,           /* bytes of a row of a tile */
-    FLAT = 16,           /* rows of a block of 1 x 4 tiles */
-    TALL = 32,           /* rows of a block of 2 x 2, and its columns */
-    WIDE = 64,           /* columns of a strip: of a flat block, or of two tall ones */
-    PANELS = WIDE / NR,  /* of a strip */
-    SUMS = FLAT * WIDE,  /* of a block */
-    FEW = 6,             /* rows up to which dpbusd is faster */
-    MR = 8,              /* rows of a tile with dpbusd */
-    CHAINS = 8,          /* sums for each of them */
-    INPUTS = 1 << 20     /* bytes of input rows that the strips go over: half of the second cache */
+    NR = 16,            /* columns of a panel */
+    DEPTH = 64,         /* of a tile */
+    TILE = 1024,        /* bytes */
+    LINE = 64,          /* bytes of a row of a tile */
+    FLAT = 16,          /* rows of a block of 1 x 4 tiles */
+    TALL = 32,          /* rows of a block of 2 x 2, and its columns */
+    WIDE = 64,          /* columns of a strip: of a flat block, or of two tall ones */
+    PANELS = WIDE / NR, /* of a strip */
+    SUMS = FLAT * WIDE, /* of a block */
+    FEW = 6,            /* rows up to which dpbusd is faster */
+    MR = 8,             /* rows of a tile with dpbusd */
+    CHAINS = 8,         /* sums for each of them */
+    INPUTS = 1 << 20    /* bytes of input rows that the strips go over: half of the second cache */
 };
 
 /* Palette 1: bytes a row and rows of each tile register. */
@@ -103,8 +103,7 @@ static void widen_line(const uint8_t *from, int8_t *to)
     const __m512i mask = _mm512_set1_epi8(15), zero = _mm512_set1_epi8(GANZ_NIBBLE_ZERO);
     const __m512i both = _mm512_loadu_si512((const void *)from);
     _mm512_storeu_si512((void *)to, _mm512_sub_epi8(_mm512_and_si512(both, mask), zero));
-    _mm512_storeu_si512((void *)(to + LINE),
-                        _mm512_sub_epi8(_mm512_and_si512(_mm512_srli_epi16(both, 4), mask), zero));
+    _mm512_storeu_si512((void *)(to + LINE), _mm512_sub_epi8(_mm512_and_si512(_mm512_srli_epi16(both, 4), mask), zero));
 }
 
 static void feed_lines(feed *f, int lines)
@@ -127,15 +126,15 @@ static inline void between(product *p, int step)
 
 /* ---- blocks ------------------------------------------------------------------------------------- */
 
-#define TALL_STEP(multiply)                              \
-    _tile_loadd(6, b0 + (size_t)i * TILE, LINE);         \
-    _tile_loadd(7, b1 + (size_t)i * TILE, LINE);         \
-    _tile_loadd(4, a0 + (size_t)i * DEPTH, lda);         \
-    multiply(0, 4, 6);                                   \
-    multiply(1, 4, 7);                                   \
-    _tile_loadd(5, a1 + (size_t)i * DEPTH, lda);         \
-    multiply(2, 5, 6);                                   \
-    multiply(3, 5, 7);                                   \
+#define TALL_STEP(multiply)                      \
+    _tile_loadd(6, b0 + (size_t)i * TILE, LINE); \
+    _tile_loadd(7, b1 + (size_t)i * TILE, LINE); \
+    _tile_loadd(4, a0 + (size_t)i * DEPTH, lda); \
+    multiply(0, 4, 6);                           \
+    multiply(1, 4, 7);                           \
+    _tile_loadd(5, a1 + (size_t)i * DEPTH, lda); \
+    multiply(2, 5, 6);                           \
+    multiply(3, 5, 7);                           \
     between(p, i)
 
 /* 32 rows by 32 columns. */
@@ -163,16 +162,16 @@ static void tall_block(product *p, const operands *o, int32_t *sums)
     _tile_stored(3, sums + FLAT * TALL + NR, stride);
 }
 
-#define FLAT_STEP(multiply)                              \
-    _tile_loadd(4, a + (size_t)i * DEPTH, lda);          \
-    _tile_loadd(5, b0 + (size_t)i * TILE, LINE);         \
-    multiply(0, 4, 5);                                   \
-    _tile_loadd(6, b1 + (size_t)i * TILE, LINE);         \
-    multiply(1, 4, 6);                                   \
-    _tile_loadd(7, b2 + (size_t)i * TILE, LINE);         \
-    multiply(2, 4, 7);                                   \
-    _tile_loadd(5, b3 + (size_t)i * TILE, LINE);         \
-    multiply(3, 4, 5);                                   \
+#define FLAT_STEP(multiply)                      \
+    _tile_loadd(4, a + (size_t)i * DEPTH, lda);  \
+    _tile_loadd(5, b0 + (size_t)i * TILE, LINE); \
+    multiply(0, 4, 5);                           \
+    _tile_loadd(6, b1 + (size_t)i * TILE, LINE); \
+    multiply(1, 4, 6);                           \
+    _tile_loadd(7, b2 + (size_t)i * TILE, LINE); \
+    multiply(2, 4, 7);                           \
+    _tile_loadd(5, b3 + (size_t)i * TILE, LINE); \
+    multiply(3, 4, 5);                           \
     between(p, i)
 
 /* 16 rows by 64 columns. */
@@ -431,8 +430,7 @@ INLINE void some_nibble_rows(const ganz_tile_args *t, int row, int rows)
             high[r] = _mm512_dpbusd_epi32(high[r], four(x + 4), second);
         }
     }
-    EACH_ROW _mm512_storeu_si512((void *)(t->sums + (size_t)(row + r) * t->stride),
-                                 _mm512_add_epi32(low[r], high[r]));
+    EACH_ROW _mm512_storeu_si512((void *)(t->sums + (size_t)(row + r) * t->stride), _mm512_add_epi32(low[r], high[r]));
 }
 
 static void tile_nibbles(const ganz_tile_args *t)

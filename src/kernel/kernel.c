@@ -31,6 +31,7 @@ static const struct isa {
     {"amx", GANZ_CPU_AVX2 | GANZ_CPU_AVXVNNI | GANZ_CPU_AVX512VNNI | GANZ_CPU_AMX, GANZ_CPU_AMX},
     {"neon", GANZ_CPU_NEON, GANZ_CPU_NEON},
     {"neondot", GANZ_CPU_NEON | GANZ_CPU_NEONDOT, GANZ_CPU_NEONDOT},
+    {"i8mm", GANZ_CPU_NEON | GANZ_CPU_NEONDOT | GANZ_CPU_I8MM, GANZ_CPU_I8MM},
 };
 
 bool ganz_cpu_isa(const char *name, unsigned *flags)
@@ -90,8 +91,9 @@ unsigned ganz_cpu_detect(void)
 #elif defined(__aarch64__)
 unsigned ganz_cpu_detect(void)
 {
-    enum { HAS_DOT = 1 << 20 }; /* HWCAP_ASIMDDP */
-    return GANZ_CPU_NEON | (getauxval(AT_HWCAP) & HAS_DOT ? GANZ_CPU_NEONDOT : 0);
+    enum { HAS_DOT = 1 << 20, HAS_I8MM = 1 << 13 }; /* HWCAP_ASIMDDP, HWCAP2_I8MM */
+    if (!(getauxval(AT_HWCAP) & HAS_DOT)) return GANZ_CPU_NEON;
+    return GANZ_CPU_NEON | GANZ_CPU_NEONDOT | (getauxval(AT_HWCAP2) & HAS_I8MM ? GANZ_CPU_I8MM : 0);
 }
 #else
 unsigned ganz_cpu_detect(void) { return 0; }
@@ -111,7 +113,7 @@ ganz_status ganz_cpu_choose(unsigned *flags, ganz_error *err)
         }
     return ganz_fail(err, GANZ_EINVAL,
                      "GANZ_FORCE_ISA=%s: unknown; it is one of scalar, avx2, avxvnni, avx512vnni, "
-                     "amx, neon, neondot",
+                     "amx, neon, neondot, i8mm",
                      forced);
 }
 
@@ -144,5 +146,6 @@ void ganz_kernel_init(ganz_kernel *kernel, unsigned flags)
         ganz_kernel_init_i8_neon(kernel);
     }
     if (flags & GANZ_CPU_NEONDOT) ganz_kernel_init_i8_dot_neon(kernel);
+    if (flags & GANZ_CPU_I8MM) ganz_kernel_init_i8mm(kernel);
 #endif
 }

@@ -33,14 +33,15 @@ enum {
     GANZ_CPU_AMX = 1 << 3,        /* int8 tiles, granted by the system */
     GANZ_CPU_NEON = 1 << 4,
     GANZ_CPU_NEONDOT = 1 << 5, /* sdot */
-    GANZ_CPU_ALL = (1 << 6) - 1
+    GANZ_CPU_I8MM = 1 << 6,    /* smmla, with sdot */
+    GANZ_CPU_ALL = (1 << 7) - 1
 };
 
 /* Features that this processor has and this build contains. */
 unsigned ganz_cpu_detect(void);
 
 /* Features detected, less those that the mask below and the environment take away: GANZ_FORCE_ISA is one of scalar,
- * avx2, avxvnni, avx512vnni, amx, neon, neondot. Fails on an unknown name and on a missing ISA. */
+ * avx2, avxvnni, avx512vnni, amx, neon, neondot, i8mm. Fails on an unknown name and on a missing ISA. */
 ganz_status ganz_cpu_choose(unsigned *flags, ganz_error *err);
 
 /* Takes features away from every later ganz_cpu_choose of the process. For tests and fuzzers. */
@@ -203,18 +204,18 @@ typedef struct ganz_many_rows {
 /* The integer product of one ISA. */
 typedef struct ganz_gemm_isa {
     const char *name;
-    int nr, kr;   /* columns of a panel; codes of one column that lie together */
-    int step;     /* columns by which callers share out, a multiple of nr */
-    int k_step;   /* stored depth is a multiple of this, of 2 * kr and of every route's 4 * pairs */
-    int k_block;  /* depth a panel is worked through at a time, multiple of k_step */
-    int m_block;  /* rows worked through at a time */
-    int routes;   /* the first has no pairs, it takes any weights; no other one has words */
+    int nr, kr;  /* columns of a panel; codes of one column that lie together */
+    int step;    /* columns by which callers share out, a multiple of nr */
+    int k_step;  /* stored depth is a multiple of this, of 2 * kr and of every route's 4 * pairs */
+    int k_block; /* depth a panel is worked through at a time, multiple of k_step */
+    int m_block; /* rows worked through at a time */
+    int routes;  /* the first has no pairs, it takes any weights; no other one has words */
     ganz_route route[GANZ_ROUTES_MAX];
-    ganz_over *over;             /* where a route has pairs */
-    ganz_tile *nibbles;          /* for two weights in a byte, with inputs as the last route has them; NULL: none */
-    int nibble_rows;             /* with more rows than this, plain weights are made of a panel first, once for all */
-    const ganz_many_rows *many;    /* or NULL */
-    void (*leave)(void);         /* after a product whose epilogue streamed, or NULL: other threads will read it */
+    ganz_over *over;            /* where a route has pairs */
+    ganz_tile *nibbles;         /* for two weights in a byte, with inputs as the last route has them; NULL: none */
+    int nibble_rows;            /* with more rows than this, plain weights are made of a panel first, once for all */
+    const ganz_many_rows *many; /* or NULL */
+    void (*leave)(void);        /* after a product whose epilogue streamed, or NULL: other threads will read it */
 } ganz_gemm_isa;
 
 /* A weight, or the rest of one, outside the panels. */
@@ -281,8 +282,9 @@ typedef struct ganz_gemm_call {
     const ganz_epilogue *e; /* its `stream` is not read */
 } ganz_gemm_call;
 
-/* Columns [col, col_end) of the result. col is a multiple of kernel->gemm.step, and so is col_end unless it is n: that is
- * how threads share out columns. They may share out rows by moving the pointers. Any split gives the same numbers. */
+/* Columns [col, col_end) of the result. col is a multiple of kernel->gemm.step, and so is col_end unless it is n: that
+ * is how threads share out columns. They may share out rows by moving the pointers. Any split gives the same numbers.
+ */
 void ganz_gemm(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int col_end, void *scratch);
 
 #endif

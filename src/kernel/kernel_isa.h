@@ -24,6 +24,7 @@ void ganz_kernel_init_amx(ganz_kernel *kernel); /* after avx512_vnni */
 void ganz_kernel_init_rows_neon(ganz_kernel *kernel);
 void ganz_kernel_init_i8_neon(ganz_kernel *kernel);
 void ganz_kernel_init_i8_dot_neon(ganz_kernel *kernel);
+void ganz_kernel_init_i8mm(ganz_kernel *kernel); /* after dot_neon */
 #endif
 
 #endif

@@ -1,6 +1,6 @@
-/* The float rows where sixteen lanes pay: codes, exponentials, selection and the epilogue. The same operations in the same
- * order as rows_scalar.c: row sums still have eight lanes, to which the halves of a register are added one after the
- * other. As in rows_avx2.c, max(x, y) and min(x, y) give y when x is NaN, and ends of rows go through masks. */
+/* The float rows where sixteen lanes pay: codes, exponentials, selection and the epilogue. The same operations in the
+ * same order as rows_scalar.c: row sums still have eight lanes, to which the halves of a register are added one after
+ * the other. As in rows_avx2.c, max(x, y) and min(x, y) give y when x is NaN, and ends of rows go through masks. */
 #ifdef GANZ_SIMDE /* the test brings what is missing there */
 #include <simde/x86/avx2.h>
 #include <simde/x86/avx512.h>
@@ -68,7 +68,8 @@ INLINE limits limits_of(float inv, int low, int high)
 /* Codes are in range, so their low bytes are what is wanted, signed or not. */
 INLINE __m128i codes16(__m512 x, limits l)
 {
-    return _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(_mm512_mul_ps(x, l.inv), l.low), l.high)));
+    return _mm512_cvtepi32_epi8(
+        _mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(_mm512_mul_ps(x, l.inv), l.low), l.high)));
 }
 
 INLINE void codes_row(const float *x, int n, limits l, void *codes)
@@ -321,8 +322,7 @@ INLINE void epilogue_columns(const ganz_epilogue *e, limits l, const int32_t *su
     float *const out = e->out + row * e->out_stride + col;
     if (e->out && e->stream && (uintptr_t)out % sizeof y[0] == 0) EACH _mm512_stream_ps(out + LANES * v, y[v]);
     else if (e->out) EACH _mm512_storeu_ps(out + LANES * v, y[v]);
-    if (e->codes)
-        EACH _mm_storeu_si128((void *)(e->codes + row * e->codes_stride + col + LANES * v), codes16(y[v], l));
+    if (e->codes) EACH _mm_storeu_si128((void *)(e->codes + row * e->codes_stride + col + LANES * v), codes16(y[v], l));
 }
 
 INLINE void epilogue_of(const ganz_epilogue *e, const int32_t *sums, size_t stride, ganz_block block,

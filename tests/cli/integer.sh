@@ -16,7 +16,7 @@ hash() {
 
 while read -r model beam expected; do
   equal "$model, beam $beam" "$expected" "$(hash $model $beam)"
-  for isa in scalar avx2 avxvnni avx512vnni amx neon neondot; do
+  for isa in scalar avx2 avxvnni avx512vnni amx neon neondot i8mm; do
     export GANZ_FORCE_ISA=$isa
     if $GANZ translate -m "$GOLDEN/$model.safetensors" </dev/null 2>err; then
       equal "$model, beam $beam on $isa" "$expected" "$(hash $model $beam)"

@@ -1,6 +1,6 @@
 # The program itself: help, version, unknown words.
 equal version "ganz" "$($GANZ --version | head -1 | cut -d' ' -f1)"
-$GANZ --version | grep -qE '^instructions  (scalar|avx2|avxvnni|avx512vnni|amx|neon|neondot)$' || fail "no instructions"
+$GANZ --version | grep -qE '^instructions  (scalar|avx2|avxvnni|avx512vnni|amx|neon|neondot|i8mm)$' || fail "no instructions"
 equal "forced instructions" "instructions  scalar" "$(GANZ_FORCE_ISA=scalar $GANZ --version | grep '^instr')"
 $GANZ --help | grep -q 'usage: ganz COMMAND' || fail "no usage in --help"
 for word in -V version; do equal "version by $word" "$($GANZ --version)" "$($GANZ $word)"; done
