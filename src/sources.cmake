@@ -34,7 +34,7 @@ set(GANZ_KERNEL_COMMON
 set(GANZ_KERNEL_X86
   kernel/i8_amx.c kernel/i8_avx2.c kernel/i8_avx512_vnni.c kernel/i8_avx_vnni.c kernel/rows_avx2.c
   kernel/rows_avx512.c)
-set(GANZ_KERNEL_NEON kernel/i8_dot_neon.c kernel/i8_i8mm.c kernel/i8_neon.c kernel/rows_neon.c)
+set(GANZ_KERNEL_NEON kernel/i8_dot_neon.c kernel/i8_i8mm_neon.c kernel/i8_neon.c kernel/rows_neon.c)
 set(GANZ_BACKEND
   backend/cpu_activation.c backend/cpu_attention.c backend/cpu_attention_grad.c backend/cpu_backend.c
   backend/cpu_blas.c backend/cpu_linear.c backend/cpu_loss.c backend/cpu_optim.c backend/cpu_quantize.c

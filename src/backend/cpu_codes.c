@@ -6,9 +6,9 @@
 #include "backend/cpu_codes.h"
 #include "backend/cpu_math.h"
 
-/* A share of a product is worth a thread when it takes some two microseconds: to read so many bytes of weights, and to
+/* A share of a product is worth a thread when it takes a microsecond or two: to read so many bytes of weights, and to
  * multiply so many rows with them, sixteen in the time of reading. */
-enum { SHARE = 1 << 16, ROWS_READ = 16 };
+enum { SHARE = 1 << 15, ROWS_READ = 16 };
 
 /* ---- weights ------------------------------------------------------------------------------------ */
 

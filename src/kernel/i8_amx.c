@@ -1,11 +1,11 @@
 /* Integer products with AMX: 16 x 16 results of 64 products each in one instruction.
  *
  * Weights lie in panels of 16 columns, [k / 4][16][4], so that a tile of weights is 1 KB in one piece. Products of few
- * rows read the same panels with dpbusd (small_rows of i8_avx512_vnni.c). Of many rows, a strip of 32 columns of
- * weights is multiplied with all blocks of 32 rows: the strip stays in the first cache, and each tile that is loaded is
- * used twice. While the tiles multiply, the processor's other units finish the sums of the block before, a few rows
- * after each step of depth, and fetch the weights of the next strip, or make them plain where two lie in a byte. Inputs
- * are read where they lie and as signed bytes where they are signed, so nothing is shifted.
+ * rows read the same panels with dpbusd. Of many rows, a strip of 32 columns of weights is multiplied with all blocks
+ * of 32 rows: the strip stays near, and each tile that is loaded is used twice. While the first tiles of a block
+ * multiply, the processor's other units finish the sums of the block before; between the others they fetch the weights
+ * of the next strip, or make them plain where two lie in a byte. Inputs are read where they lie, and as signed bytes
+ * where they are signed, so nothing is shifted.
  *
  * Registers: 0 to 3 sums; 4, 5 inputs and 6, 7 weights of 2 x 2 blocks; 4 inputs and 5 to 7 weights of 1 x 4. */
 #ifdef GANZ_SIMDE /* the test brings tiles of its own */
@@ -28,7 +28,9 @@ enum {
     WIDE = 64,          /* columns of a strip: of a flat block, or of two tall ones */
     PANELS = WIDE / NR, /* of a strip */
     SUMS = FLAT * WIDE, /* of a block */
-    FEW = 6,            /* rows up to which dpbusd is faster */
+    FEW = 4,            /* rows up to which dpbusd is faster, or as fast where weights come from far */
+    NIBBLE_FEW = 8,     /* the same where two weights lie in a byte */
+    FETCH = 8,          /* lines to fetch after a step, at most */
     MR = 8,             /* rows of a tile with dpbusd */
     CHAINS = 8,         /* sums for each of them */
     INPUTS = 1 << 20    /* bytes of input rows that the strips go over: half of the second cache */
@@ -48,11 +50,11 @@ static const tile_shapes shapes = {
     .rows = {16, 16, 16, 16, 16, 16, 16, 16},
 };
 
-/* Sums of a block, whose rows from `done` on wait for the epilogue. */
+/* Sums that wait for the epilogue. */
 typedef struct waiting {
     const int32_t *sums;
-    int stride, done;
-    ganz_block block;
+    int stride;
+    ganz_block block; /* no rows: none */
 } waiting;
 
 /* Weights of the next strip: to be fetched, or made plain. */
@@ -85,16 +87,11 @@ typedef struct operands {
 
 /* ---- between the steps -------------------------------------------------------------------------- */
 
-static void finish_rows(product *p, int rows)
+static void finish_block(product *p)
 {
-    waiting *const w = &p->waiting;
-    if (w->done == w->block.rows) return;
-    ganz_block some = w->block;
-    some.row += w->done;
-    some.rows -= w->done;
-    if (some.rows > rows) some.rows = rows;
-    p->kernel->rows.epilogue(&p->finish, w->sums + w->done * w->stride, (size_t)w->stride, some);
-    w->done += some.rows;
+    const waiting *const w = &p->waiting;
+    if (w->block.rows > 0) p->kernel->rows.epilogue(&p->finish, w->sums, (size_t)w->stride, w->block);
+    p->waiting.block.rows = 0;
 }
 
 /* Two lines of plain weights of a line where two lie in a byte. */
@@ -116,11 +113,10 @@ static void feed_lines(feed *f, int lines)
         for (; lines > 0; lines--, f->from += LINE, f->to += 2 * LINE) widen_line(f->from, f->to);
 }
 
-/* After step `step` of `steps`. */
+/* After each step of depth. The epilogue goes in one piece: cut up, it costs more than it hides. */
 static inline void between(product *p, int step)
 {
-    const int left = p->waiting.block.rows - p->waiting.done;
-    if (left > 0) finish_rows(p, (left + p->steps - step - 1) / (p->steps - step));
+    if (step == 0) finish_block(p);
     if (p->feed.lines > 0) feed_lines(&p->feed, p->feed.each);
 }
 
@@ -234,6 +230,7 @@ static int panels_at(const ganz_packed *w, int col)
 static feed feed_of(const product *p, int col, int steps)
 {
     const int lines = (int)((size_t)panels_at(p->w, col) * (panel_bytes(p->w) / LINE));
+    if (!p->w->nibbles && lines > FETCH * steps) return (feed){.lines = 0}; /* the processor's own guess does better */
     return (feed){.from = (const uint8_t *)p->w->codes + (size_t)(col / NR) * panel_bytes(p->w),
                   .to = p->w->nibbles ? p->plain[1] : NULL,
                   .lines = lines,
@@ -314,14 +311,16 @@ static void swap_plain(product *p)
 static void multiply_piece(product *p, const piece *x)
 {
     copy_rest(p, x);
-    p->feed = feed_of(p, x->col, 1);
-    if (p->w->nibbles) feed_lines(&p->feed, p->feed.lines);
-    swap_plain(p);
+    if (p->w->nibbles) {
+        p->feed = feed_of(p, x->col, 1);
+        feed_lines(&p->feed, p->feed.lines);
+        swap_plain(p);
+    }
     for (int col = x->col; col < x->col_end; col += WIDE) {
         p->feed = (feed){.lines = 0};
         if (col + WIDE < x->col_end) p->feed = feed_of(p, col + WIDE, steps_of(p, x));
         multiply_strip(p, x, col);
-        if (p->w->nibbles) feed_lines(&p->feed, p->feed.lines);
+        feed_lines(&p->feed, p->feed.lines);
         swap_plain(p);
     }
 }
@@ -355,7 +354,7 @@ static void run(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int
         multiply_piece(&p, &(piece){c, row, rows, col, col_end, rest});
     }
     _tile_release();
-    finish_rows(&p, p.waiting.block.rows);
+    finish_block(&p);
 }
 
 /* ---- few rows ----------------------------------------------------------------------------------- */
@@ -442,15 +441,16 @@ static void tile_nibbles(const ganz_tile_args *t)
 
 void ganz_kernel_init_amx(ganz_kernel *kernel)
 {
-    static const ganz_many_rows many = {.rows = FEW + 1, .scratch = scratch_bytes, .run = run};
+    static const ganz_many_rows many = {
+        .rows = FEW + 1, .nibble_rows = NIBBLE_FEW + 1, .scratch = scratch_bytes, .run = run};
     ganz_gemm_isa *const isa = &kernel->gemm;
     isa->name = "amx";
     isa->nr = NR;
     isa->step = WIDE;
     isa->k_block = GANZ_DEPTH_MAX;
-    isa->m_block = FEW;
+    isa->m_block = NIBBLE_FEW;
     isa->nibbles = tile_nibbles;
-    isa->nibble_rows = FEW;
+    isa->nibble_rows = NIBBLE_FEW;
     isa->many = &many;
     isa->route[0] = (ganz_route){.name = "amx", .tile = tile, .cost = 1.0f};
 }

@@ -196,7 +196,7 @@ struct ganz_gemm_call;
 
 /* Products of many rows in a way of their own, without tiles; arguments as ganz_gemm has them, `stream` decided. */
 typedef struct ganz_many_rows {
-    int rows; /* from so many on */
+    int rows, nibble_rows; /* from so many on; where two weights lie in a byte */
     size_t (*scratch)(int k);
     void (*run)(const struct ganz_kernel *kernel, const struct ganz_gemm_call *c, int col, int col_end, void *scratch);
 } ganz_many_rows;

@@ -10,9 +10,9 @@ flags=(-std=c11 -O2 -ffp-contract=off -Wall -Wextra -Wshadow -Werror -D_XOPEN_SO
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 files=()
-for file in "$@"; do [[ $file = kernel/i8_dot_neon.c || $file = kernel/i8_i8mm.c ]] || files+=("src/$file"); done
+for file in "$@"; do [[ $file = kernel/i8_dot_neon.c || $file = kernel/i8_i8mm_neon.c ]] || files+=("src/$file"); done
 "$compiler" "${flags[@]}" -march=armv8.2-a+dotprod -c src/kernel/i8_dot_neon.c -o "$work/dot.o"
-"$compiler" "${flags[@]}" -march=armv8.2-a+dotprod+i8mm -c src/kernel/i8_i8mm.c -o "$work/i8mm.o"
+"$compiler" "${flags[@]}" -march=armv8.2-a+dotprod+i8mm -c src/kernel/i8_i8mm_neon.c -o "$work/i8mm.o"
 "$compiler" "${flags[@]}" -static -pthread -o "$output" "$work/dot.o" "$work/i8mm.o" \
   "${files[@]}" src/base/{alloc,arena,error,rng,surroundings,thread}.c src/translate/{decode,decode_candidates,draw,search}.c \
   tests/engine/run.c -lm
