@@ -1,4 +1,5 @@
-/* AVX-512 instructions of rows_avx512.c that SIMDe lacks (some of them by version), by halves of 256 bits or in C. */
+/* AVX-512 instructions of rows_avx512.c that SIMDe lacks (some of them by version), or has with sums that overflow, by
+ * halves of 256 bits or in C. */
 #ifndef GANZ_TESTS_AVX512_MISSING_H
 #define GANZ_TESTS_AVX512_MISSING_H
 
@@ -25,6 +26,13 @@ static inline __m512i missing_cvtps_epi32(__m512 x)
         memcpy(r.ints + 8 * h, &codes, sizeof codes);
     }
     return r.i;
+}
+
+static inline __m512i missing_sub_epi32(__m512i x, __m512i y)
+{
+    missing_parts p = {.i = x}, q = {.i = y};
+    for (int i = 0; i < 16; i++) p.ints[i] = (int32_t)((uint32_t)p.ints[i] - (uint32_t)q.ints[i]);
+    return p.i;
 }
 
 static inline __m512 missing_cvtepi32_ps(__m512i x)
@@ -74,6 +82,7 @@ static inline void missing_mask_storeu_epi8(void *to, __mmask16 mask, __m128i x)
         if (mask >> i & 1) ((uint8_t *)to)[i] = bytes[i];
 }
 
+#undef _mm512_sub_epi32
 #undef _mm512_cvtps_epi32
 #undef _mm512_cvtepi32_ps
 #undef _mm512_cvtepi32_epi8
@@ -82,6 +91,7 @@ static inline void missing_mask_storeu_epi8(void *to, __mmask16 mask, __m128i x)
 #undef _mm512_mask_storeu_ps
 #undef _mm_mask_storeu_epi8
 #undef _mm512_stream_ps
+#define _mm512_sub_epi32 missing_sub_epi32
 #define _mm512_cvtps_epi32 missing_cvtps_epi32
 #define _mm512_cvtepi32_ps missing_cvtepi32_ps
 #define _mm512_cvtepi32_epi8 missing_cvtepi32_epi8
