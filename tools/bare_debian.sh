@@ -15,6 +15,7 @@ set -eu
 usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 say() { echo "bare_debian: $*" >&2; }
 here=$(cd "$(dirname "$0")/.." && pwd)
+. "$here/tools/bare_system.sh"
 
 cache='' root='' log='' user='' temporary='' child=''
 while [ $# -gt 0 ]; do
@@ -37,50 +38,11 @@ esac
 [ "$(id -u)" = 0 ] || { say "needs root, to make a Debian in a folder"; exit 1; }
 log=${log:-$suite.$what.log}
 
-# The first mirror of Debian in this machine's apt sources; deb.debian.org where there is none.
-mirror() {
-  local uri
-  for uri in ${DEBIAN_MIRROR:-} $(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -E '/debian/?$'); do
-    echo "$uri"
-    return
-  done
-  echo http://deb.debian.org/debian
-}
+# inside COMMAND...: becomes a command in the system
+inside() { bare_become "$root" "$@"; }
 
-# bare ROOT: Debian's smallest set of packages, from the cache or from the mirror
-bare() {
-  local saved=${cache:+$cache/$suite.tar.zst}
-  mkdir -p "$1"
-  if [ -n "$saved" ] && [ -s "$saved" ]; then
-    say "unpacking $saved"
-    tar --zstd -xpf "$saved" -C "$1" --numeric-owner
-    return
-  fi
-  command -v debootstrap >/dev/null || { say "needs debootstrap (apt-get install debootstrap)"; exit 1; }
-  say "making a bare $suite with debootstrap"
-  unshare --mount debootstrap --variant=minbase "$suite" "$1" "$(mirror)" >"$log" 2>&1 || { tail -n 20 "$log"; exit 1; }
-  [ -z "$saved" ] && return
-  mkdir -p "$cache"
-  tar --zstd -cpf "$saved.part" -C "$1" --numeric-owner .
-  mv "$saved.part" "$saved"
-}
-
-# inside COMMAND...: becomes a command in the system, whose processes and mounts end with it
-inside() {
-  exec unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
-    sh -c 'mount -t devpts devpts "$0/dev/pts" && exec chroot "$0" "$@"' "$root" \
-    env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
-}
-
-# What a machine gets with its installation: where packages and the network are; and with --user a user and sudo.
-settle() {
-  local proxy=''
-  cp -L /etc/resolv.conf "$root/etc/resolv.conf"
-  echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
-  echo "deb $(mirror) $suite main" >"$root/etc/apt/sources.list"
-  eval "$(apt-config shell proxy Acquire::http::Proxy)"
-  proxy=${proxy:-${http_proxy:-}}
-  [ -z "$proxy" ] || echo "Acquire::http::Proxy \"$proxy\";" >"$root/etc/apt/apt.conf.d/90proxy"
+# With --user a user and sudo.
+add_user() {
   [ -n "$user" ] || return 0
   (inside sh -c "apt-get update && apt-get install -y --no-install-recommends sudo && useradd -m -s /bin/bash $user &&
     echo '$user ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/$user") >"$log" 2>&1 || { tail -n 20 "$log"; exit 1; }
@@ -102,9 +64,10 @@ settle() {
   }
   trap finish EXIT
   trap 'exit 130' INT TERM HUP
-  chmod 755 "$root"
-  bare "$root"
-  settle
+  say "making a bare $suite"
+  bare_make "$suite" "$root" "$cache" "$log"
+  bare_settle "$suite" "$root"
+  add_user
   home=$root/${user:+home/}${user:-root}
   git clone -q --depth 1 "file://$here" "$home/ganz"
   [ -z "$user" ] || (inside chown -R "$user:" "/home/$user/ganz")

@@ -7,6 +7,7 @@ set -eu -o pipefail
 usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 say() { echo "packages_check: $*"; }
 here=$(cd "$(dirname "$0")/.." && pwd)
+. "$here/tools/bare_system.sh"
 cache=''
 [ "${1:-}" != --cache ] || { cache=$2; shift 2; }
 [ $# = 2 ] || usage
@@ -15,34 +16,19 @@ mkdir -p "$2"
 out=$(cd "$2" && pwd)
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/packages_check.XXXXXX")
 trap 'rm -rf --one-file-system "$work"' EXIT
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -E '/debian/?$' | head -n 1 || true)
-mirror=${DEBIAN_MIRROR:-${mirror:-http://deb.debian.org/debian}}
 
 # fresh NAME: a bare system in $work/NAME
 fresh() {
-  local root=$work/$1 proxy=''
-  mkdir "$root"
-  if [ -n "$cache" ] && [ -s "$cache/$suite.tar.zst" ]; then
-    tar --zstd -xpf "$cache/$suite.tar.zst" -C "$root" --numeric-owner
-  else
-    unshare --mount debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$out/debootstrap.log" 2>&1
-  fi
-  chmod 755 "$root"
-  cp -L /etc/resolv.conf "$root/etc/resolv.conf"
-  echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
-  echo "deb $mirror $suite main" >"$root/etc/apt/sources.list"
-  eval "$(apt-config shell proxy Acquire::http::Proxy)"
-  proxy=${proxy:-${http_proxy:-}}
-  [ -z "$proxy" ] || echo "Acquire::http::Proxy \"$proxy\";" >"$root/etc/apt/apt.conf.d/90proxy"
+  bare_make "$suite" "$work/$1" "$cache" "$out/debootstrap.log"
+  bare_settle "$suite" "$work/$1"
   inside "$1" apt-get -q update >"$out/$1.log" 2>&1
 }
 
-# inside NAME COMMAND...: a command in a system, whose processes and mounts end with it
+# inside NAME COMMAND...: a command in a system
 inside() {
   local root=$work/$1
   shift
-  unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" env -i HOME=/root LC_ALL=C.UTF-8 \
-    DEBIAN_FRONTEND=noninteractive PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
+  (bare_become "$root" env LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@")
 }
 
 install() { # NAME PACKAGE...
