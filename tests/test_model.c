@@ -71,8 +71,9 @@ typedef struct change {
     const char *vocabulary;
 } change;
 
-static const char *const keys[] = {"format", "version",        "weights",        "width",      "ffn",
-                                   "heads",  "encoder_layers", "decoder_layers", "vocab_size", "max_positions"};
+static const char *const keys[] = {"format",     "version",       "weights",        "width",
+                                   "ffn",        "heads",         "encoder_layers", "decoder_layers",
+                                   "vocab_size", "max_positions", "formal_mark"};
 
 static void copy_tensor(ganz_writer *w, const ganz_entry *e, const change *c, bool declare)
 {
@@ -136,6 +137,7 @@ static const struct {
     {{.key = "vocab_size", .value = "64"}, GANZ_EFORMAT, "the vocabulary has 65 entries, the model 64"},
     {{.key = "max_positions", .value = "0"}, GANZ_EFORMAT, "max_positions"},
     {{.key = "max_positions", .value = "1000000000"}, GANZ_EFORMAT, "max_positions"},
+    {{.key = "formal_mark", .value = "<m1>"}, GANZ_EFORMAT, "its marks of formality are not two marks"},
     {{.tensor = "dec.1.cross.k.weight", .drop = true}, GANZ_EFORMAT, "no tensor dec.1.cross.k.weight"},
     {{.tensor = "vocabulary", .drop = true}, GANZ_EFORMAT, "no tensor vocabulary"},
     {{.tensor = "embedding", .flat = true}, GANZ_EFORMAT, "tensor embedding has shape"},
