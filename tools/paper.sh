@@ -100,10 +100,11 @@ plan() {
 
 # trained NAME OPTIONS...: the float model NAME; paper mode goes on from its checkpoint
 trained() {
-  local name=float-$1
+  local name=float-$1 vocab=(--vocab "$data/vocab.txt")
   shift
+  case " $* " in *" --model "*) vocab=() ;; esac # a model brings its own
   [ -e "$out/$name.done" ] || {
-    timed $GANZ train --resume --train "$data/corpus.safetensors" --vocab "$data/vocab.txt" --valid-source \
+    timed $GANZ train --resume --train "$data/corpus.safetensors" "${vocab[@]}" --valid-source \
       "$data/$VALID.$SOURCE" --valid-target "$data/$VALID.$TARGET" --out "$out/$name" --device "$DEVICE" \
       --threads "$THREADS" "$@" 2>>"$out/$name.log"
     touch "$out/$name.done"
