@@ -161,17 +161,17 @@ needed() {
 # translated NAME: all sets by one command, as loading a model takes as long as translating a set with it; integer models give
 # the same bytes on every DEVICE
 translated() {
-  local name=$1 set from=1 to
+  local name=$1 set from=1 to all=$out/$1.$$ # of its own: two calls may share a folder
   [ -e "$out/$name.safetensors" ] && [ ! -s "$out/$name.${TESTS##* }.hyp" ] || return 0
-  for set in $VALID $TESTS; do cat "$data/$set.$SOURCE"; done >"$out/$name.source"
+  for set in $VALID $TESTS; do cat "$data/$set.$SOURCE"; done >"$all.source"
   timed $GANZ translate -q --format lines --model "$out/$name.safetensors" --beam "$BEAM" --threads "$THREADS" \
-    --device "$DEVICE" -o "$out/$name.all" "$out/$name.source"
+    --device "$DEVICE" -o "$all.hyps" "$all.source"
   for set in $VALID $TESTS; do
     to=$((from + $(wc -l <"$data/$set.$SOURCE")))
-    sed -n "$from,$((to - 1))p" "$out/$name.all" >"$out/$name.$set.part" && mv "$out/$name.$set.part" "$out/$name.$set.hyp"
+    sed -n "$from,$((to - 1))p" "$all.hyps" >"$all.part" && mv "$all.part" "$out/$name.$set.hyp"
     from=$to
   done
-  rm "$out/$name.all" "$out/$name.source"
+  rm "$all.hyps" "$all.source"
 }
 
 # ---- tables
