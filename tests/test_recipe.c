@@ -393,6 +393,44 @@ static void texts_lie_apart(const char *picture)
     }
 }
 
+/* A damaged log can hold any number: those that no axis reaches are left out of the picture. */
+static void numbers_beyond_every_axis_are_left_out(void **state)
+{
+    (void)state;
+    const char *const path = in_dir("vast.tsv");
+    static const double losses[] = {5, 1e300, -1e300, 5.5e22, 4};
+    ganz_log log;
+    char text[16384];
+    assert_int_equal(GANZ_OK, ganz_log_open(&log, path, 0, NULL));
+    for (int i = 0; i < 5; i++) {
+        ganz_log_record r = ganz_log_blank();
+        r.step = i == 3 ? 1e22 : i + 1;
+        r.loss = losses[i];
+        assert_int_equal(GANZ_OK, ganz_log_add(&log, &r, NULL, NULL));
+    }
+    ganz_log_close(&log);
+    assert_int_equal(GANZ_OK, ganz_log_plot(path, in_dir("vast.svg"), "t", false, NULL));
+    read_picture("vast.svg", text, sizeof text);
+    texts_lie_apart(text);
+    assert_null(strstr(text, "nan"));
+    assert_null(strstr(text, "inf"));
+}
+
+static void pairs_keep_all_their_digits(void **state)
+{
+    (void)state;
+    ganz_recipe recipe;
+    ganz_error err;
+    char text[GANZ_VALUE_BYTES];
+    int count;
+    const ganz_setting *table = ganz_recipe_table(&count);
+    while (strcmp(table->name, "clip") != 0) table++;
+    ganz_recipe_defaults(&recipe);
+    assert_int_equal(GANZ_OK, ganz_recipe_set(&recipe, "clip", "54:77.7019843969884", &err));
+    ganz_recipe_get(&recipe, table, text);
+    assert_string_equal("54:77.7019843969884", text);
+}
+
 /* A divergence of hundredths is no flat line below a validation loss of two, and phases that begin side by side can be
  * told from each other. */
 static void log_of_a_taught_run_is_drawn_to_its_scale(void **state)
@@ -541,6 +579,8 @@ int main(void)
         cmocka_unit_test(old_log_goes_on),
         cmocka_unit_test(log_of_others_is_refused),
         cmocka_unit_test(ticks_are_round),
+        cmocka_unit_test(numbers_beyond_every_axis_are_left_out),
+        cmocka_unit_test(pairs_keep_all_their_digits),
         cmocka_unit_test(log_of_a_taught_run_is_drawn_to_its_scale),
         cmocka_unit_test(smoothing_does_not_lag),
         cmocka_unit_test(charts_of_any_size_are_readable),

@@ -43,11 +43,15 @@ int ganz_chart_ticks(double low, double high, int most, double *first, double *s
 
 /* ---- axes --------------------------------------------------------------------------------------- */
 
+/* A number that can be drawn: there, and small enough that an axis around it has ticks that differ. No run writes
+ * larger ones; a damaged log may have them. */
+static bool drawable(double value) { return fabs(value) <= 1e12; }
+
 /* Stretches an axis over the points of its series. */
 static void reach(axis *a, const double *values, const double *others, int count)
 {
     for (int i = 0; i < count; i++) {
-        if (!isfinite(values[i]) || !isfinite(others[i])) continue;
+        if (!drawable(values[i]) || !drawable(others[i])) continue;
         a->low = fmin(a->low, values[i]);
         a->high = fmax(a->high, values[i]);
     }
@@ -239,7 +243,7 @@ static ganz_status draw_y_axis(page *p, const axis *a, bool right, const char *n
 
 static bool there(const ganz_series *s, int i)
 {
-    return i >= 0 && i < s->count && isfinite(s->x[i]) && isfinite(s->y[i]);
+    return i >= 0 && i < s->count && drawable(s->x[i]) && drawable(s->y[i]);
 }
 
 /* A line breaks where a point is missing. */

@@ -347,13 +347,13 @@ static void print_set(long long set, const char *word, char text[32])
     }
 }
 
-static void print_pair(const double pair[2], char text[32])
+static void print_pair(const double pair[2], char text[GANZ_VALUE_BYTES])
 {
     char first[32], second[32];
     print_real(pair[0], first);
     print_real(pair[1], second);
     if (pair[0] == pair[1]) snprintf(text, 32, "%s", first);
-    else snprintf(text, 32, "%.15s:%.15s", first, second);
+    else snprintf(text, GANZ_VALUE_BYTES, "%s:%s", first, second);
 }
 
 void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *s, char text[GANZ_VALUE_BYTES])
