@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "toy.h"
+#include "train/crew.h"
 #include "train/exchange.h"
 
 /* ---- cutting ------------------------------------------------------------------------------------ */
@@ -144,7 +145,7 @@ static void parts_sum_to_the_whole(void **state)
 
 /* ---- several processes --------------------------------------------------------------------------- */
 
-enum { PARTS = 8, NUMBERS = 1001, RANGES = 5 };
+enum { PARTS = 8, NUMBERS = 1001, RANGES = 5, VALID_LINES = 300 };
 
 /* A process, played by a thread with a backend of its own. */
 typedef struct player {
@@ -245,6 +246,128 @@ static void all_have_the_same(void **state)
     }
 }
 
+/* ---- validation --------------------------------------------------------------------------------- */
+
+/* A process that validates, and how often its device was asked for losses and for the next tokens of a search. */
+typedef struct judge {
+    ganz_place place;
+    ganz_train_options options;
+    const char *best;
+    ganz_event event;
+    uint64_t lines[VALID_LINES];
+    int losses, searches;
+    void (*loss)(ganz_backend *be, const ganz_loss_call *c);
+    void (*topk)(ganz_backend *be, const ganz_topk_call *c);
+    ganz_status status;
+    pthread_t thread;
+} judge;
+
+static _Thread_local judge *here; /* whose thread this is */
+
+static void count_loss(ganz_backend *be, const ganz_loss_call *c)
+{
+    here->losses++;
+    here->loss(be, c);
+}
+
+static void count_search(ganz_backend *be, const ganz_topk_call *c)
+{
+    here->searches++;
+    here->topk(be, c);
+}
+
+/* The first one validates; the others do what it says. */
+static ganz_status validate_toy(judge *j, ganz_ranks *ranks)
+{
+    ganz_trainer *t;
+    GANZ_ASSERT_ALWAYS(ganz_trainer_open_shared(&t, &j->options, ranks, NULL) == GANZ_OK);
+    j->loss = t->be->loss;
+    j->topk = t->be->topk;
+    t->be->loss = count_loss;
+    t->be->topk = count_search;
+    ganz_status status = GANZ_OK;
+    if (j->place.rank > 0) status = ganz_crew_follow(ranks, t, NULL);
+    else status = ganz_trainer_validate(t, j->best, &j->event, NULL);
+    if (j->place.rank == 0) ganz_crew_order(ranks, GANZ_ORDER_END, 0, 0, NULL);
+    memcpy(j->lines, t->valid.lines, sizeof j->lines);
+    ganz_trainer_close(&t);
+    return status;
+}
+
+static void *judge_alone(void *context)
+{
+    judge *const j = here = context;
+    ganz_ranks *ranks = NULL;
+    GANZ_ASSERT_ALWAYS(ganz_ranks_open(&ranks, &j->place, NULL) == GANZ_OK);
+    j->status = validate_toy(j, ranks);
+    ganz_ranks_close(&ranks);
+    return NULL;
+}
+
+static void judge_all(judge *judges, int size)
+{
+    char meet[64];
+    ganz_train_options o = toy_options("reverse");
+    o.valid_source = in_dir("many.src");
+    o.valid_target = in_dir("many.tgt");
+    o.recipe.micro_tokens = 256;
+    o.recipe.parts = 4;
+    snprintf(meet, sizeof meet, "127.0.0.1:%d", 30000 + (int)(getpid() % 10000));
+    for (int i = 0; i < size; i++) {
+        judges[i].place = (ganz_place){i, size, meet};
+        judges[i].options = o;
+        judges[i].best = in_dir("best");
+        assert_int_equal(0, pthread_create(&judges[i].thread, NULL, judge_alone, &judges[i]));
+    }
+    for (int i = 0; i < size; i++) pthread_join(judges[i].thread, NULL);
+    for (int i = 0; i < size; i++) assert_int_equal(GANZ_OK, judges[i].status);
+}
+
+static void write_many(void)
+{
+    FILE *const source = fopen(in_dir("many.src"), "w"), *const target = fopen(in_dir("many.tgt"), "w");
+    assert_true(source && target);
+    for (int i = 0; i < VALID_LINES; i++) {
+        int32_t ids[LONGEST];
+        const int n = make_source(77, (uint64_t)i, ids) - 1;
+        for (int k = 0; k < n; k++) {
+            fprintf(source, "%c ", 'a' + ids[k] - 2);
+            fprintf(target, "%c ", 'a' + ids[n - 1 - k] - 2);
+        }
+        fputs("\n", source);
+        fputs("\n", target);
+    }
+    fclose(source);
+    fclose(target);
+}
+
+/* Nothing is measured twice or left out, nobody has all of it, and all find what one alone does. */
+static void validation_is_shared(void **state)
+{
+    (void)state;
+    judge alone = {0}, judges[4];
+    write_many();
+    judge_all(&alone, 1);
+    assert_true(alone.losses >= 4 && alone.searches >= 4 && isfinite(alone.event.bleu));
+    for (int size = 2; size <= 4; size++) {
+        int losses = 0, searches = 0;
+        memset(judges, 0, sizeof judges);
+        judge_all(judges, size);
+        for (int i = 0; i < size; i++) {
+            assert_in_range(judges[i].losses, 1, alone.losses - 1);
+            assert_in_range(judges[i].searches, 1, alone.searches - 1);
+            assert_memory_equal(alone.lines, judges[i].lines, sizeof alone.lines);
+            losses += judges[i].losses;
+            searches += judges[i].searches;
+        }
+        assert_int_equal(alone.losses, losses);
+        assert_int_equal(alone.searches, searches);
+        assert_memory_equal(&alone.event.loss, &judges[0].event.loss, sizeof alone.event.loss);
+        assert_memory_equal(&alone.event.accuracy, &judges[0].event.accuracy, sizeof alone.event.accuracy);
+        assert_memory_equal(&alone.event.bleu, &judges[0].event.bleu, sizeof alone.event.bleu);
+    }
+}
+
 /* ---- the environment ---------------------------------------------------------------------------- */
 
 static void places(void **state)
@@ -317,10 +440,15 @@ static void steps_in_parts_go_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_are_whole),       cmocka_unit_test(runs_are_nodes),
-        cmocka_unit_test(parts_are_rows),         cmocka_unit_test(gradients_are_a_tree),
-        cmocka_unit_test(parts_sum_to_the_whole), cmocka_unit_test(steps_in_parts_go_on),
-        cmocka_unit_test(all_have_the_same),      cmocka_unit_test(places),
+        cmocka_unit_test(shares_are_whole),
+        cmocka_unit_test(runs_are_nodes),
+        cmocka_unit_test(parts_are_rows),
+        cmocka_unit_test(gradients_are_a_tree),
+        cmocka_unit_test(parts_sum_to_the_whole),
+        cmocka_unit_test(steps_in_parts_go_on),
+        cmocka_unit_test(all_have_the_same),
+        cmocka_unit_test(validation_is_shared),
+        cmocka_unit_test(places),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -144,11 +144,18 @@ ganz_status ganz_crew_order(ganz_ranks *ranks, ganz_order order, int row, double
     return ganz_ranks_share(ranks, &w, sizeof w, err);
 }
 
+static ganz_status validate(ganz_trainer *t, ganz_error *err)
+{
+    ganz_event event = ganz_trainer_event(t);
+    return ganz_trainer_measure(t, &event, err);
+}
+
 static ganz_status obey(ganz_ranks *ranks, ganz_trainer *t, const word *w, ganz_error *err)
 {
     switch ((ganz_order)w->order) {
     case GANZ_ORDER_STEP: return ganz_trainer_step(t, w->done, NULL, err);
     case GANZ_ORDER_ENTER: return ganz_trainer_enter(t, w->row, NULL, err);
+    case GANZ_ORDER_VALIDATE: return validate(t, err);
     case GANZ_ORDER_COMPARE: return ganz_crew_compare(ranks, t, err);
     case GANZ_ORDER_END: break;
     }

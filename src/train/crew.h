@@ -1,12 +1,18 @@
-/* Processes that share a run. The first one leads: it alone decides, validates and writes, and tells the others what
- * all do next. The others follow. Each holds the whole model and makes its share of the parts of every step. */
+/* Processes that share a run. The first one leads: it alone decides and writes, and tells the others what all do
+ * next. The others follow. Each holds the whole model and makes its share of the parts of every step. */
 #ifndef GANZ_TRAIN_CREW_H
 #define GANZ_TRAIN_CREW_H
 
 #include "ranks/ranks.h"
 #include "train/trainer.h"
 
-typedef enum ganz_order { GANZ_ORDER_STEP, GANZ_ORDER_ENTER, GANZ_ORDER_COMPARE, GANZ_ORDER_END } ganz_order;
+typedef enum ganz_order {
+    GANZ_ORDER_STEP,
+    GANZ_ORDER_ENTER,
+    GANZ_ORDER_VALIDATE,
+    GANZ_ORDER_COMPARE,
+    GANZ_ORDER_END
+} ganz_order;
 
 /* Whether this process leads, which one that is alone does too. */
 bool ganz_crew_leads(const ganz_ranks *ranks);

@@ -17,10 +17,11 @@ static int translated(const ganz_trainer *t)
 
 static ganz_status measure_model(ganz_trainer *t, ganz_event *event, ganz_error *err)
 {
-    GANZ_TRY(ganz_valid_loss(&t->valid, &t->stepper, t->options.stop, &event->loss, &event->accuracy, err));
+    const ganz_valid_crew crew = {t->ranks, t->options.stop};
+    GANZ_TRY(ganz_valid_loss(&t->valid, &t->stepper, &crew, &event->loss, &event->accuracy, err));
     const int most = translated(t);
     if (most == 0) return GANZ_OK;
-    return ganz_valid_bleu(&t->valid, t->decoder, most, t->options.stop, &event->bleu, err);
+    return ganz_valid_bleu(&t->valid, t->decoder, most, &crew, &event->bleu, err);
 }
 
 /* The average takes the place of the masters: passes and files read the weights through this one struct.
@@ -34,9 +35,10 @@ static ganz_status swap_average(ganz_trainer *t, ganz_error *err)
     return ganz_weights_refresh(&t->weights, &t->net, err);
 }
 
-static ganz_status measure_average(ganz_trainer *t, ganz_event *event, ganz_error *err)
+ganz_status ganz_trainer_measure(ganz_trainer *t, ganz_event *event, ganz_error *err)
 {
-    ganz_status status = swap_average(t, err);
+    GANZ_TRY(ganz_crew_order(t->ranks, GANZ_ORDER_VALIDATE, 0, 0, err));
+    ganz_status status = ganz_ranks_agree(t->ranks, swap_average(t, err), err);
     if (status == GANZ_OK) status = measure_model(t, event, err);
     const ganz_status back = swap_average(t, NULL);
     return status != GANZ_OK ? status : back;
@@ -86,7 +88,7 @@ ganz_status ganz_trainer_validate(ganz_trainer *t, const char *best, ganz_event 
     if (!event) event = &own;
     GANZ_TRY(ganz_trainer_drain(t, NULL, err));
     *event = ganz_trainer_event(t);
-    GANZ_TRY(measure_average(t, event, err));
+    GANZ_TRY(ganz_trainer_measure(t, event, err));
     if (!isfinite(event->loss))
         return ganz_fail(err, GANZ_EINVAL, "the validation loss is not a number at step %lld", (long long)c->step);
     event->better = is_better(t, event);
@@ -103,6 +105,7 @@ ganz_status ganz_trainer_check_frozen(ganz_trainer *t, const char *path, ganz_fr
     *found = (ganz_frozen){.bleu = -1};
     if (most == 0) return GANZ_OK;
     const ganz_decoder_options o = ganz_trainer_decoder_options(t, GANZ_CPU_TOKENS);
+    const ganz_valid_crew alone = {.stop = t->options.stop};
     ganz_model *model;
     ganz_backend *be = NULL;
     ganz_decoder *decoder = NULL;
@@ -110,7 +113,7 @@ ganz_status ganz_trainer_check_frozen(ganz_trainer *t, const char *path, ganz_fr
     GANZ_TRY(ganz_model_open(&model, path, err));
     GANZ_CHECK(ganz_cpu_backend_open(&be, t->options.threads > 0 ? t->options.threads : ganz_cpu_count(), err));
     GANZ_CHECK(ganz_decoder_open(&decoder, be, &model->net, &model->weights, &o, err));
-    GANZ_CHECK(ganz_valid_bleu(&t->valid, decoder, most, t->options.stop, &found->bleu, err));
+    GANZ_CHECK(ganz_valid_bleu(&t->valid, decoder, most, &alone, &found->bleu, err));
     found->compared = t->counters.best_step > 0 ? most : 0;
     for (int i = 0; i < found->compared; i++) found->different += t->valid.lines[i] != t->best_lines[i];
 out:

@@ -58,6 +58,8 @@ ganz_run_parts ganz_trainer_parts(const ganz_trainer *trainer); /* for a checkpo
 int64_t ganz_trainer_phase_length(const ganz_trainer *trainer);
 /* Whether validations choose the best model at this step. */
 bool ganz_trainer_chooses(const ganz_trainer *trainer);
+/* Loss, accuracy and BLEU of the current model for an event, by all processes. (trainer_result.c) */
+ganz_status ganz_trainer_measure(ganz_trainer *trainer, ganz_event *event, ganz_error *err);
 /* Refuses sums {loss, right, counted} of a model that has diverged. */
 ganz_status ganz_trainer_check_loss(const ganz_trainer *trainer, const double sums[3], ganz_error *err);
 

@@ -2,6 +2,7 @@
 #ifndef GANZ_TRAIN_VALIDATE_H
 #define GANZ_TRAIN_VALIDATE_H
 
+#include "ranks/ranks.h"
 #include "train/stepper.h"
 #include "translate/decode.h"
 
@@ -31,12 +32,18 @@ ganz_status ganz_valid_open(ganz_valid *valid, const char *source, const char *t
                             int longest, int tokens, ganz_error *err);
 void ganz_valid_close(ganz_valid *valid);
 
-/* Mean loss per target token without smoothing, and the share of tokens whose best class is right. Both stop with
- * GANZ_ESTOPPED when *stop is set. */
-ganz_status ganz_valid_loss(ganz_valid *valid, ganz_stepper *stepper, const ganz_flag *stop, double *loss,
+/* Who measures. Processes that share the work make the same call; each does every size-th batch, and all get what one
+ * would have found, to the bit. They agree on how it went (ganz_ranks_agree). */
+typedef struct ganz_valid_crew {
+    ganz_ranks *ranks;     /* NULL: alone */
+    const ganz_flag *stop; /* ends the work with GANZ_ESTOPPED; NULL: never */
+} ganz_valid_crew;
+
+/* Mean loss per target token without smoothing, and the share of tokens whose best class is right. */
+ganz_status ganz_valid_loss(ganz_valid *valid, ganz_stepper *stepper, const ganz_valid_crew *crew, double *loss,
                             double *accuracy, ganz_error *err);
 /* BLEU (13a, cased) of at most `most` sentences, spread over all lengths; valid->lines gets a sum of each. */
-ganz_status ganz_valid_bleu(ganz_valid *valid, ganz_decoder *decoder, int most, const ganz_flag *stop, double *bleu,
-                            ganz_error *err);
+ganz_status ganz_valid_bleu(ganz_valid *valid, ganz_decoder *decoder, int most, const ganz_valid_crew *crew,
+                            double *bleu, ganz_error *err);
 
 #endif

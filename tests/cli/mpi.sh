@@ -38,10 +38,12 @@ inside() { mkdir "$1" && cd "$1" || fail "no folder $1"; }
 mpi() { command -v mpirun >/dev/null && [ -n "${GANZ_MPI:-}" ]; }
 by_mpi() { OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 100 mpirun --oversubscribe -n "$@"; }
 
-# ---- training, with both optimizers and validation
+# ---- training, with both optimizers and validation, of which each process has a share
+sed -n 200,350p "$HERE/../data/tatoeba.en" >many.en
+sed -n 200,350p "$HERE/../data/tatoeba.de" >many.de
 for optimizer in adafactor adam; do
   run=("${words[@]}" --optimizer $optimizer --steps 8 --save-every 3 --log-every 3 --validate-every 4 --valid-source
-    "$ROOT/valid.en" --valid-target "$ROOT/valid.de")
+    "$ROOT/many.en" --valid-target "$ROOT/many.de" --micro-tokens 512)
   for n in 1 2 3 4; do
     (inside $optimizer$n && together $n "${run[@]}") || fail "$n processes cannot train with $optimizer"
     [ $n = 1 ] || [ ! -s $optimizer$n/said1 ] || fail "a follower says: $(cat $optimizer$n/said1)"
