@@ -126,7 +126,8 @@ int cli_run_serve(int argc, char **argv)
     o.say = say;
     o.write_log = write_log;
     cli_list models = {0}, hosts = {0}, rest = {0};
-    long long port = o.port, beam = o.beam, threads = 0, characters = o.max_characters, requests = o.max_requests;
+    long long port = o.port, beam = o.beam, threads = 0, characters = o.max_characters, requests = o.max_requests,
+              remember = 0;
     const cli_option options[] = {
         {"model", 'm', CLI_LIST, &models, "MODEL", "models: files, or pairs of languages such as de-en", 0, 0},
         {"host", 0, CLI_TEXT, &o.host, "ADDRESS", "where to listen; 127.0.0.1: this machine, 0.0.0.0: everywhere", 0,
@@ -144,6 +145,8 @@ int cli_run_serve(int argc, char **argv)
         {"web-root", 0, CLI_TEXT, &o.web_root, "FOLDER", "files that stand in for those of the page", 0, 0},
         {"beam", 'b', CLI_INT, &beam, "N", "hypotheses kept at each step", 1, 64},
         {"threads", 'j', CLI_INT, &threads, "N", "that translate, for each model; 0: all cores", 0, 256},
+        {"remember", 0, CLI_INT, &remember, "MB", "of memory for sentences that come again, for each model; 0: none", 0,
+         1 << 20},
         {"max-characters", 0, CLI_INT, &characters, "N", "of the texts of a request", 1, 1 << 24},
         {"max-requests", 0, CLI_INT, &requests, "N", "at once; more are refused", 1, 4096},
         {"max-wait", 0, CLI_REAL, &o.max_wait, "SECONDS", "refuse requests that would wait longer for their turn", 0,
@@ -156,6 +159,7 @@ int cli_run_serve(int argc, char **argv)
     o.port = (int)port;
     o.beam = (int)beam;
     o.workers = (int)threads;
+    o.remember = (size_t)remember << 20;
     o.max_characters = (long)characters;
     o.max_requests = (int)requests;
     o.hosts = hosts.items;

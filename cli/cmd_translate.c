@@ -323,7 +323,8 @@ int cli_run_translate(int argc, char **argv)
     o->device = "cpu";
     o->precision = "auto";
     const char *sample = NULL;
-    long long beam = o->beam, n_best = 1, seed = 1, batch = 0, max_input = 0, max_length = 0, threads = 0;
+    long long beam = o->beam, n_best = 1, seed = 1, batch = 0, max_input = 0, max_length = 0, threads = 0,
+              remember = 16;
     const cli_option options[] = {
         {"model", 'm', CLI_TEXT, &j.model_path, "FILE", "the model: a file, or a pair of languages such as de-en", 0,
          0},
@@ -338,6 +339,7 @@ int cli_run_translate(int argc, char **argv)
         {"bilingual", 0, CLI_FLAG, &j.document.bilingual, NULL, "each paragraph is followed by its translation", 0, 0},
         {"cache", 0, CLI_TEXT, &j.cache_path, "FILE",
          "keep translations here, and go on with them after an interruption", 0, 0},
+        {"remember", 0, CLI_INT, &remember, "MB", "of memory for sentences that come again; 0: none", 0, 1 << 20},
         {"shard", 0, CLI_TEXT, &j.bulk.shard, "I/N|slurm", "translate part I of N of the lines, to OUT.part-I-of-N", 0,
          0},
         {"work", 0, CLI_TEXT, &j.bulk.work, "FOLDER", "share the parts of FILE with all who work in this folder", 0, 0},
@@ -381,6 +383,7 @@ int cli_run_translate(int argc, char **argv)
     j.document.newlines = newlines_named(j.newlines);
     j.lines.replace_invalid = strcmp(j.invalid, "replace") == 0;
     j.lines.service.workers = (int)threads;
+    j.lines.service.remember = (size_t)remember << 20;
     o->seed = (uint64_t)seed;
     o->formality = formality_named(j.formality);
     if (code < 0 && sample) code = read_sample(o, sample, &beam, n_best);

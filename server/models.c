@@ -51,6 +51,7 @@ static ganz_status open_service(server_model *m, const models_options *o, ganz_e
     service.translator.batch_tokens = BATCH_TOKENS;
     service.translator.alignment = service.translator.token_scores = true; /* lines say which of them they want */
     service.workers = o->workers;
+    service.remember = o->remember;
     return ganz_service_open(&m->service, m->model, &service, err);
 }
 

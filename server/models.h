@@ -29,7 +29,8 @@ typedef struct models_options {
     const char *const *paths; /* (count) borrowed */
     int count;
     int beam;
-    int workers; /* for each model; 0: one for each core */
+    int workers;     /* for each model; 0: one for each core */
+    size_t remember; /* bytes for each model; see ganz_service_options */
 } models_options;
 
 /* Opens all models and starts their workers. Two models for one pair are refused. */

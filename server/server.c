@@ -349,7 +349,7 @@ static ganz_status open_http(server *s, const int *sockets, int count, ganz_erro
 static ganz_status open_models(server *s, ganz_error *err)
 {
     const server_options *const o = &s->options;
-    const models_options m = {o->models, o->model_count, o->beam, o->workers};
+    const models_options m = {o->models, o->model_count, o->beam, o->workers, o->remember};
     ganz_status status = o->keys_path ? keys_open(&s->keys, o->keys_path, err) : GANZ_OK;
     if (status == GANZ_OK) status = models_open(&s->models, &m, err);
     if (status == GANZ_OK) status = glossaries_open(&s->glossaries, err);

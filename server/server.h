@@ -8,6 +8,7 @@ typedef struct server_options {
     const char *const *models; /* (model_count) files */
     int model_count;
     int beam, workers;
+    size_t remember;       /* bytes for each model; see ganz_service_options */
     const char *host;      /* address to listen on; NULL: 127.0.0.1 */
     int port;              /* 0: the system chooses one */
     const char *unix_path; /* of a Unix socket, in place of an address; or NULL */

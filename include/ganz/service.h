@@ -33,6 +33,9 @@ typedef struct ganz_service_options {
     int workers;         /* each with a thread and a translator, at most 256; 0: one for each core, on a GPU three */
     long long max_lines; /* most lines inside, waiting or being translated; 0: 1024 for each worker */
     size_t max_bytes;    /* most bytes of their text; 0: 4 MiB for each worker */
+    /* Bytes of memory for lines and their translations: a line that comes again is not translated again, with the same
+     * result. Models that are not of integers throughout are asked each time. 0: nothing is remembered. */
+    size_t remember;
 } ganz_service_options;
 
 /* The translator's defaults, and zeroes. */
@@ -90,6 +93,7 @@ typedef struct ganz_service_stats {
     long long bulk_inside;                 /* those of them that belong to bulk requests */
     size_t bytes_inside;
     int workers, idle;
+    long long repeated; /* lines that got the translation of an equal line; they are not among `lines` */
 } ganz_service_stats;
 
 GANZ_API void ganz_service_get_stats(ganz_service *service, ganz_service_stats *stats);

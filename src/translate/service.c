@@ -75,8 +75,19 @@ static void release_service(ganz_service *s)
     pthread_cond_destroy(&s->room);
     pthread_cond_destroy(&s->quiet);
     pthread_mutex_destroy(&s->lock);
+    ganz_repeats_close(&s->repeats);
     ganz_free(s->workers);
     ganz_free(s);
+}
+
+/* A model whose sums are floats may say a score's last digits otherwise in another batch: it is asked each time. */
+static ganz_status open_repeats(ganz_service *s, ganz_error *err)
+{
+    const ganz_net *const net = &s->model->net;
+    if (s->options.remember == 0) return GANZ_OK;
+    for (int i = 0; i < net->products; i++)
+        if (!s->model->info.integer || !ganz_product_rule(&net->product[i])->integer) return GANZ_OK;
+    return ganz_repeats_open(&s->repeats, s->options.remember, err);
 }
 
 static ganz_status start_workers(ganz_service *s, ganz_error *err)
@@ -112,7 +123,8 @@ ganz_status ganz_service_open(ganz_service **service, const ganz_model *model, c
     open_condition(&s->work);
     open_condition(&s->room);
     open_condition(&s->quiet);
-    const ganz_status status = start_workers(s, err);
+    ganz_status status = open_repeats(s, err);
+    if (status == GANZ_OK) status = start_workers(s, err);
     if (status != GANZ_OK) ganz_service_close(&s);
     *service = s;
     return status;
@@ -322,6 +334,20 @@ void ganz_request_finish(ganz_request *r, const ganz_error *err, ganz_request **
     r->holders++;
     r->next_done = *done;
     *done = r;
+}
+
+bool ganz_request_give(ganz_request *r, int line, ganz_result result, void *block, ganz_request **done)
+{
+    const bool wanted = !r->finished;
+    if (wanted) {
+        r->results[line] = result;
+        r->blocks[line] = block;
+        if (--r->left == 0) ganz_request_finish(r, NULL, done);
+    } else {
+        ganz_free(block);
+    }
+    ganz_request_release(r);
+    return wanted;
 }
 
 void ganz_request_release(ganz_request *r)

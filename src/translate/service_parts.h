@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "ganz/service.h"
+#include "translate/repeats.h"
 
 enum { GANZ_SERVICE_WINDOW = 1024 }; /* most lines among which a worker looks for those of similar length */
 
@@ -50,8 +51,9 @@ struct ganz_request {
 typedef struct ganz_batch_line {
     ganz_request *request;
     int line;
-    int tokens; /* guessed from its bytes */
-    int order;  /* in which lines would be taken if lengths were all the same */
+    int tokens;          /* guessed from its bytes */
+    int order;           /* in which lines would be taken if lengths were all the same */
+    ganz_repeat *repeat; /* that others wait for, or will ask for; NULL: it is not remembered */
 } ganz_batch_line;
 
 typedef struct ganz_service_worker {
@@ -79,6 +81,7 @@ struct ganz_service {
     ganz_flag stop; /* of the translators */
     ganz_error err; /* of opening a translator */
     double bytes_per_token;
+    ganz_repeats *repeats; /* NULL: nothing is remembered */
     ganz_service_stats stats;
 };
 
@@ -92,9 +95,10 @@ bool ganz_queue_add(ganz_service *service, ganz_request *request);
 void ganz_queue_remove(ganz_service *service, ganz_request *request);
 /* Takes lines for a batch: the first is the line whose turn it is, the others those of the window that are nearest to
  * it in length, up to the size of a batch and up to a fair share for each idle worker. The window is a quarter larger
- * than a batch, so that lines go nearly in the order they came, whatever their lengths. Returns how many; 0: none
- * waits. */
-int ganz_queue_take(ganz_service *service, ganz_batch_line batch[GANZ_SERVICE_WINDOW]);
+ * than a batch, so that lines go nearly in the order they came, whatever their lengths. Lines that are remembered get
+ * their results, those that a worker has already wait for it. Returns how many are left for the batch; 0: none waits.
+ * Requests that are finished by that and have a `done` are put in *done. */
+int ganz_queue_take(ganz_service *service, ganz_batch_line batch[GANZ_SERVICE_WINDOW], ganz_request **done);
 /* The first request, of any client, whose time is over. NULL: none. */
 ganz_request *ganz_queue_late(ganz_service *service, double now);
 
@@ -108,9 +112,15 @@ void ganz_request_release(ganz_request *request);
 /* Calls `done` of all in the list, which becomes empty. The lock is held, but not during the calls. */
 void ganz_service_call_done(ganz_service *service, ganz_request **done);
 
+/* A line of a request gets its result, in a block of its own; the line's holder lets go of the request. False: it was
+ * finished before. */
+bool ganz_request_give(ganz_request *request, int line, ganz_result result, void *block, ganz_request **done);
+
 /* ---- service_worker.c --------------------------------------------------------------------------- */
 
 /* A thread: opens its translator, then takes batches until the service closes. */
 void *ganz_service_work(void *worker);
+/* A copy of a result in one block. False: out of memory. */
+bool ganz_result_copy(const ganz_result *from, ganz_result *to, void **block);
 
 #endif

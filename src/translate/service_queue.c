@@ -154,7 +154,28 @@ static void take_line(ganz_service *s, const ganz_batch_line *b, double now)
     if (r->waiting == 0) ganz_queue_remove(s, r);
 }
 
-int ganz_queue_take(ganz_service *s, ganz_batch_line batch[GANZ_SERVICE_WINDOW])
+/* Takes a line that is remembered, or that a worker has already. False: neither, or no memory to say so. */
+static bool take_repeat(ganz_service *s, const ganz_batch_line *b, double now, ganz_request **done)
+{
+    ganz_request *const r = b->request;
+    ganz_repeat *const same = ganz_repeats_find(s->repeats, &r->lines[b->line]);
+    ganz_result result;
+    void *block;
+    if (!same) return false;
+    if (!same->result.best) {
+        if (!ganz_repeat_wait(same, r, b->line)) return false;
+        take_line(s, b, now);
+        return true;
+    }
+    if (!ganz_result_copy(&same->result, &result, &block)) return false;
+    take_line(s, b, now);
+    s->stats.repeated++;
+    ganz_request_give(r, b->line, result, block, done);
+    return true;
+}
+
+/* *taken: lines were, although perhaps none for the batch. */
+static int take_some(ganz_service *s, ganz_batch_line batch[GANZ_SERVICE_WINDOW], bool *taken, ganz_request **done)
 {
     const int workers = s->options.workers;
     const bool bulk = workers == 1 || s->bulk_workers < workers - 1;
@@ -167,10 +188,26 @@ int ganz_queue_take(ganz_service *s, ganz_batch_line batch[GANZ_SERVICE_WINDOW])
     const double now = ganz_service_now();
     int count = 0, tokens = 0;
     s->turn = batch[0].request->client->next;
-    while (count < found && count < share) {
-        tokens += batch[count].tokens + EXTRA_TOKENS;
+    for (int i = 0; i < found && count < share; i++) {
+        ganz_batch_line line = batch[i];
+        if (take_repeat(s, &line, now, done)) continue;
+        tokens += line.tokens + EXTRA_TOKENS;
         if (count > 0 && tokens > size) break;
-        take_line(s, &batch[count++], now);
+        line.repeat = ganz_repeats_add(s->repeats, &line.request->lines[line.line]);
+        take_line(s, &line, now);
+        batch[count++] = line;
     }
+    *taken = true;
+    return count;
+}
+
+int ganz_queue_take(ganz_service *s, ganz_batch_line batch[GANZ_SERVICE_WINDOW], ganz_request **done)
+{
+    bool taken;
+    int count;
+    do {
+        taken = false;
+        count = take_some(s, batch, &taken, done);
+    } while (taken && count == 0);
     return count;
 }

@@ -17,8 +17,8 @@ static size_t result_bytes(const ganz_result *result)
     return bytes;
 }
 
-/* A copy in one block: translations, then all links, all scores of tokens, all texts. False: out of memory. */
-static bool copy_result(const ganz_result *from, ganz_result *to, void **block)
+/* Translations, then all links, all scores of tokens, all texts. */
+bool ganz_result_copy(const ganz_result *from, ganz_result *to, void **block)
 {
     ganz_translation *const best = *block = ganz_alloc(1, result_bytes(from));
     if (!best) return false;
@@ -44,30 +44,58 @@ static bool copy_result(const ganz_result *from, ganz_result *to, void **block)
     return true;
 }
 
-static void deliver(ganz_service_worker *w, const ganz_batch_line *b, const ganz_result *result, ganz_request **done)
+/* A line gets its result; block NULL: there is no memory for it. The lock is held. */
+static bool give(const ganz_batch_line *b, ganz_result result, void *block, ganz_request **done)
 {
     ganz_request *const r = b->request;
+    if (block) return ganz_request_give(r, b->line, result, block, done);
+    ganz_error err;
+    ganz_fail_line(&err, GANZ_ENOMEM, b->line + 1, "out of memory for a translation");
+    if (!r->finished) ganz_request_finish(r, &err, done);
+    ganz_request_release(r);
+    return false;
+}
+
+/* Lines that waited for a result get it, and it is remembered. The lock is held. */
+static void repeat_result(ganz_service *s, ganz_repeat *repeat, const ganz_result *result, ganz_request **done)
+{
+    ganz_batch_line other = {0};
     ganz_result copy = {0};
     void *block;
-    const bool good = copy_result(result, &copy, &block);
-    pthread_mutex_lock(&w->service->lock);
-    if (r->finished) {
-        ganz_free(block);
-    } else if (!good) {
-        ganz_error err;
-        ganz_fail_line(&err, GANZ_ENOMEM, b->line + 1, "out of memory for a translation");
-        ganz_request_finish(r, &err, done);
-    } else {
-        r->results[b->line] = copy;
-        r->blocks[b->line] = block;
-        w->service->stats.lines++;
-        if (--r->left == 0) ganz_request_finish(r, NULL, done);
+    while (ganz_repeat_next(repeat, &other.request, &other.line)) {
+        ganz_result_copy(result, &copy, &block);
+        s->stats.repeated += give(&other, copy, block, done);
     }
-    ganz_request_release(r);
+    if (ganz_result_copy(result, &copy, &block))
+        ganz_repeats_keep(s->repeats, repeat, copy, block, result_bytes(result));
+    else ganz_repeats_drop(s->repeats, repeat);
+}
+
+static void deliver(ganz_service_worker *w, const ganz_batch_line *b, const ganz_result *result, ganz_request **done)
+{
+    ganz_result copy = {0};
+    void *block;
+    ganz_result_copy(result, &copy, &block);
+    pthread_mutex_lock(&w->service->lock);
+    w->service->stats.lines += give(b, copy, block, done);
+    if (b->repeat) repeat_result(w->service, b->repeat, result, done);
     pthread_mutex_unlock(&w->service->lock);
 }
 
 /* ---- batches ------------------------------------------------------------------------------------ */
+
+/* A line that waits for one that leaves the batch takes its place. False: none does. The lock is held. */
+static bool promote(ganz_service *s, ganz_batch_line *b)
+{
+    if (!b->repeat) return false;
+    while (ganz_repeat_next(b->repeat, &b->request, &b->line)) {
+        if (!b->request->finished) return true;
+        ganz_request_release(b->request);
+    }
+    ganz_repeats_drop(s->repeats, b->repeat);
+    b->repeat = NULL;
+    return false;
+}
 
 /* The request of line `at` of the batch fails, and its lines leave the batch. Returns how many lines are left. */
 static int drop_request(ganz_service_worker *w, int at, int count, const ganz_error *err, ganz_request **done)
@@ -79,8 +107,9 @@ static int drop_request(ganz_service_worker *w, int at, int count, const ganz_er
     pthread_mutex_lock(&w->service->lock);
     if (!r->finished) ganz_request_finish(r, &own, done);
     for (int i = 0; i < count; i++) {
-        if (w->batch[i].request == r) ganz_request_release(r);
-        else w->batch[left++] = w->batch[i];
+        const bool leaves = w->batch[i].request == r;
+        if (!leaves || promote(w->service, &w->batch[i])) w->batch[left++] = w->batch[i];
+        if (leaves) ganz_request_release(r);
     }
     pthread_mutex_unlock(&w->service->lock);
     return left;
@@ -164,12 +193,13 @@ static void drop_late(ganz_service *s, ganz_request **done)
 static bool work_once(ganz_service_worker *w, ganz_request **done)
 {
     ganz_service *const s = w->service;
-    const int count = ganz_queue_take(s, w->batch);
+    const int count = ganz_queue_take(s, w->batch, done);
     if (count == 0) return false;
     bool bulk = false;
     for (int i = 0; i < count; i++) bulk |= w->batch[i].request->options.bulk;
     s->idle--;
     s->bulk_workers += bulk;
+    ganz_service_call_done(s, done); /* of requests that needed no batch */
     pthread_mutex_unlock(&s->lock);
     run_batch(w, count, done);
     pthread_mutex_lock(&s->lock);

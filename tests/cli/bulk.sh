@@ -15,6 +15,18 @@ SLURM_ARRAY_TASK_ID=8 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_STEP=4 SLURM_ARRAY
   fail "an array of Slurm"
 cmp -s out2.part-2-of-2 slurm.part-2-of-2 || fail "an array of Slurm has another part"
 
+# sentences that come again are not translated again, and nothing of the output shows it
+for i in 1 2 3; do cat in; echo; done >again
+$T --remember 0 --format lines again >plain
+$T --format lines again | cmp - plain || fail "remembered lines are others"
+$T --remember 1 -j3 --shard 1/1 -o again.out again && cmp plain again.out.part-1-of-1 || fail "a part with remembered lines"
+head -n 8 in >few; cat few few few >again
+sed 's/.*/Das/; 9,$s/.*//' again >begin
+for words in "--beam 2 --n-best 2 --scores" "--alignment --word-scores" "--sample 1 --seed 3" "--prefix begin --scores"; do
+  $T $words --remember 0 --format lines again >plain || fail "$words"
+  $T $words -j2 --format lines again | cmp - plain || fail "remembered lines are others with $words"
+done
+
 # what is lost, changed or of another make is told
 mv out5.part-3-of-5.proof p3; rm out5
 refuses 1 'out5: 1 of 5 parts are missing or damaged: 3' $GANZ join out5

@@ -39,8 +39,8 @@ mpi() { command -v mpirun >/dev/null && [ -n "${GANZ_MPI:-}" ]; }
 by_mpi() { OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 100 mpirun --oversubscribe -n "$@"; }
 
 # ---- training, with both optimizers and validation, of which each process has a share
-sed -n 200,350p "$HERE/../data/tatoeba.en" >many.en
-sed -n 200,350p "$HERE/../data/tatoeba.de" >many.de
+sed -n 200,280p "$HERE/../data/tatoeba.en" >many.en
+sed -n 200,280p "$HERE/../data/tatoeba.de" >many.de
 for optimizer in adafactor adam; do
   run=("${words[@]}" --optimizer $optimizer --steps 8 --save-every 3 --log-every 3 --validate-every 4 --valid-source
     "$ROOT/many.en" --valid-target "$ROOT/many.de" --micro-tokens 512)
