@@ -64,7 +64,7 @@ set(GANZ_TRANSLATE
 set(GANZ_BULK
   bulk/join.c bulk/part.c bulk/proof.c)
 set(GANZ_RANKS
-  ranks/mpi_load.c ranks/ranks.c ranks/sockets.c)
+  ranks/mpi_load.c ranks/nccl.c ranks/ranks.c ranks/sockets.c)
 set(GANZ_TRAIN
   train/augment.c train/average.c train/batch.c train/bench.c train/chart.c train/checkpoint.c train/corpus_read.c
   train/corpus_write.c train/folder.c train/formality.c train/history.c train/log.c train/operands.c train/optim.c train/own_text.c train/budget.c train/phases.c

@@ -150,6 +150,8 @@ enum { PARTS = 8, NUMBERS = 1001, RANGES = 5, VALID_LINES = 300 };
 /* A process, played by a thread with a backend of its own. */
 typedef struct player {
     ganz_place place;
+    bool wired; /* gradients go from device to device */
+    int moved;
     real grad[NUMBERS], ranges[RANGES];
     double sums[PARTS][GANZ_SUMS];
     ganz_status agreed;
@@ -177,6 +179,47 @@ static void make_parts(ganz_tree *tree, real *ranges)
     }
 }
 
+/* Wires between devices that are ordinary memory: the other transport carries what they move, in the order of moves. */
+typedef struct string {
+    ganz_wires table; /* first */
+    ganz_ranks *ranks;
+    player *player;
+} string;
+
+static ganz_status string_move(ganz_wires *w, const ganz_move *moves, int count, ganz_error *err)
+{
+    enum { MOST = 1 << 16 };
+    const string *const s = (string *)w;
+    static _Thread_local char out[MOST], in[MOST];
+    size_t out_at[PARTS + 1] = {0}, in_at[PARTS + 1] = {0};
+    for (int rank = 0; rank < s->ranks->size; rank++) {
+        out_at[rank + 1] = out_at[rank];
+        in_at[rank + 1] = in_at[rank];
+        for (int i = 0; i < count; i++) {
+            if (moves[i].rank != rank) continue;
+            size_t *const end = moves[i].out ? &out_at[rank + 1] : &in_at[rank + 1];
+            if (moves[i].out) memcpy(out + *end, moves[i].data, moves[i].bytes);
+            *end += moves[i].bytes;
+        }
+    }
+    GANZ_TRY(s->ranks->exchange(s->ranks, out, out_at, in, in_at, err));
+    for (int i = 0; i < count; i++) {
+        if (moves[i].out) continue;
+        memcpy(moves[i].data, in + in_at[moves[i].rank], moves[i].bytes);
+        in_at[moves[i].rank] += moves[i].bytes;
+    }
+    s->player->moved += count;
+    return GANZ_OK;
+}
+
+static ganz_status string_gather(ganz_wires *w, void *all, const size_t *at, ganz_error *err)
+{
+    const string *const s = (string *)w;
+    return s->ranks->gather(s->ranks, all, at, err);
+}
+
+static void string_close(ganz_wires *w) { ((string *)w)->player->moved *= -1; /* so that the test sees it */ }
+
 static void *play(void *context)
 {
     player *const p = context;
@@ -189,6 +232,11 @@ static void *play(void *context)
     GANZ_ASSERT_ALWAYS(ganz_tree_open(&tree, p->grad, NUMBERS, NULL) == GANZ_OK);
     GANZ_ASSERT_ALWAYS(ganz_exchange_open(&x, ranks, PARTS, NUMBERS, RANGES, NULL) == GANZ_OK);
     x.chunk = 64; /* the last one is shorter */
+    string s = {{.move = string_move, .gather = string_gather, .close = string_close}, ranks, p};
+    if (p->wired) {
+        GANZ_ASSERT_ALWAYS(ganz_exchange_wire(&x, &s.table, tree.be, NUMBERS, NULL) == GANZ_OK);
+        x.wire_chunk = 100;
+    }
     for (int step = 0; step < 2; step++) {
         memset(p->grad, 0, bytes);
         make_parts(&tree, p->ranges);
@@ -208,12 +256,13 @@ static void *play(void *context)
     return NULL;
 }
 
-static void play_all(player *players, int size)
+static void play_all(player *players, int size, bool wired)
 {
     char meet[64];
     snprintf(meet, sizeof meet, "127.0.0.1:%d", 20000 + (int)(getpid() % 10000));
     for (int i = 0; i < size; i++) {
         players[i].place = (ganz_place){i, size, meet};
+        players[i].wired = wired;
         assert_int_equal(0, pthread_create(&players[i].thread, NULL, play, &players[i]));
     }
     for (int i = 0; i < size; i++) pthread_join(players[i].thread, NULL);
@@ -226,14 +275,14 @@ static real true_sum(int first, int count, int i)
     return true_sum(first, count / 2, i) + true_sum(first + count / 2, count / 2, i);
 }
 
-static void all_have_the_same(void **state)
+static void play_sizes(bool wired)
 {
-    (void)state;
-    for (int size = 1; size <= PARTS; size++) {
+    for (int size = wired ? 2 : 1; size <= PARTS; size++) {
         player *const players = calloc((size_t)size, sizeof *players);
-        play_all(players, size);
+        play_all(players, size, wired);
         for (int rank = 0; rank < size; rank++) {
             const player *const p = &players[rank];
+            assert_true(wired ? p->moved < 0 : p->moved == 0);
             for (int i = 0; i < NUMBERS; i++) assert_true(p->grad[i] == true_sum(0, PARTS, i));
             for (int part = 0; part < PARTS; part++) assert_true(p->sums[part][2] == part + 0.5);
             for (int i = 0; i < RANGES; i++) assert_true(p->ranges[i] == 6);
@@ -244,6 +293,46 @@ static void all_have_the_same(void **state)
         }
         free(players);
     }
+}
+
+static void all_have_the_same(void **state)
+{
+    (void)state;
+    play_sizes(false);
+}
+
+static void wires_give_the_same(void **state)
+{
+    (void)state;
+    play_sizes(true);
+}
+
+/* What is asked of NCCL before it is there is refused in a sentence. */
+static void nccl_is_looked_for(void **state)
+{
+    (void)state;
+    ganz_wires *wires;
+    ganz_ranks *ranks;
+    ganz_error err;
+    char meet[64];
+    snprintf(meet, sizeof meet, "127.0.0.1:%d", 20000 + (int)(getpid() % 10000));
+    const ganz_place alone = {0, 1, meet};
+    assert_int_equal(GANZ_OK, ganz_ranks_open(&ranks, &alone, &err));
+    assert_null(ranks);
+    setenv("GANZ_NCCL", "nowhere.so", 1);
+    assert_int_equal(GANZ_OK, ganz_ranks_open(&ranks, &alone, &err));
+    assert_non_null(ranks);
+    assert_int_equal(GANZ_EINVAL, ganz_nccl_open(&wires, ranks, NULL, &err));
+    assert_non_null(strstr(err.message, "GANZ_NCCL is for GPUs"));
+    assert_int_equal(GANZ_EUNSUPPORTED, ganz_nccl_open(&wires, ranks, &err, &err));
+    assert_non_null(strstr(err.message, "NCCL cannot be loaded: nowhere.so"));
+    setenv("GANZ_NCCL", "libc.so.6", 1);
+    assert_int_equal(GANZ_EUNSUPPORTED, ganz_nccl_open(&wires, ranks, &err, &err));
+    assert_non_null(strstr(err.message, "libc.so.6 has no ncclGetVersion"));
+    unsetenv("GANZ_NCCL");
+    assert_int_equal(GANZ_OK, ganz_nccl_open(&wires, ranks, NULL, &err));
+    assert_null(wires);
+    ganz_ranks_close(&ranks);
 }
 
 /* ---- validation --------------------------------------------------------------------------------- */
@@ -447,6 +536,8 @@ int main(void)
         cmocka_unit_test(parts_sum_to_the_whole),
         cmocka_unit_test(steps_in_parts_go_on),
         cmocka_unit_test(all_have_the_same),
+        cmocka_unit_test(wires_give_the_same),
+        cmocka_unit_test(nccl_is_looked_for),
         cmocka_unit_test(validation_is_shared),
         cmocka_unit_test(places),
     };

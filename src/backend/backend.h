@@ -303,6 +303,7 @@ struct ganz_backend {
     ganz_type product; /* operands of float products */
     bool host;         /* device memory is ordinary memory */
     bool makes_codes;  /* norm, linear and attention write codes in passing */
+    void *stream;      /* of CUDA, for libraries that put work behind that of the device; NULL elsewhere */
 
     void (*close)(ganz_backend *be);
     ganz_status (*alloc)(ganz_backend *be, void **memory, size_t bytes, ganz_error *err); /* GANZ_ALIGN, zeroed */
@@ -312,6 +313,7 @@ struct ganz_backend {
     void (*copy)(ganz_backend *be, void *to, const void *from, size_t bytes);
     void (*zero)(ganz_backend *be, void *memory, size_t bytes);
     ganz_status (*sync)(ganz_backend *be, ganz_error *err); /* waits; reports failures since the last one */
+    bool (*idle)(ganz_backend *be);                         /* whether sync would not wait; NULL: it never does */
 
     /* mask[i] = ganz_random_uniform(seed, stream, i) < keep */
     void (*mask)(ganz_backend *be, uint8_t *mask, int64_t count, uint64_t seed, uint64_t stream, float keep);

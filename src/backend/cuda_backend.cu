@@ -103,6 +103,11 @@ static ganz_status sync(ganz_backend *be, ganz_error *err)
     return ganz_fail(err, GANZ_ECUDA, "the GPU failed: %s", c->failure);
 }
 
+static bool idle(ganz_backend *be)
+{
+    return cudaStreamQuery(ganz_cuda_of(be)->stream) != cudaErrorNotReady; /* failures are sync's to tell */
+}
+
 void *ganz_cuda_scratch(ganz_cuda *c, size_t bytes)
 {
     if (bytes <= c->scratch_bytes) return c->scratch;
@@ -249,6 +254,7 @@ static void fill_table(ganz_backend *t, ganz_precision precision)
     t->copy = copy;
     t->zero = zero;
     t->sync = sync;
+    t->idle = idle;
     t->mask = ganz_cuda_mask;
     t->embed = ganz_cuda_embed;
     t->embed_grad = ganz_cuda_embed_grad;
@@ -285,6 +291,7 @@ static bool take_memory(ganz_cuda *c)
     const float numbers[3] = {0.0f, 1.0f, 1.0f};
     c->workspace_bytes = 64 * mebibyte;
     bool good = worked(c, cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), "opening a stream");
+    c->table.stream = c->stream;
     good = good && worked(c, cudaMalloc(&c->workspace, c->workspace_bytes), "workspace memory");
     good = good && worked(c, cudaMalloc((void **)&c->numbers, sizeof numbers), "workspace memory");
     good = good && worked(c, cudaMallocHost((void **)&c->ring, (size_t)RING_PARTS * RING_BYTES), "pinned memory");

@@ -1,7 +1,8 @@
 /* Processes that share a run, on one machine or on many: who they are, and two collectives that move bytes and compute
  * nothing, so that no library's order of sums can show. Every process makes the same calls in the same order.
  *
- * Transports fill the table: sockets (sockets.c), MPI (a library of its own, mpi.c, so that the program needs none). */
+ * Transports fill the table: sockets (sockets.c), MPI (a library of its own, mpi.c, so that the program needs none).
+ * Beside either of them devices may be wired up with each other (nccl.c). */
 #ifndef GANZ_RANKS_RANKS_H
 #define GANZ_RANKS_RANKS_H
 
@@ -24,8 +25,38 @@ struct ganz_ranks {
                             const size_t *recv_at, ganz_error *err);
     /* Process r gives bytes [at[r], at[r + 1]) of all, and gets those of the others. */
     ganz_status (*gather)(ganz_ranks *ranks, void *all, const size_t *at, ganz_error *err);
+    /* Whether nobody has gone, without waiting; NULL: whoever started us ends all when one has. */
+    ganz_status (*alive)(ganz_ranks *ranks, ganz_error *err);
     void (*close)(ganz_ranks *ranks);
 };
+
+/* ---- devices ------------------------------------------------------------------------------------ */
+
+/* A stretch of a device's memory that goes to a process, perhaps this one, or comes from it. */
+typedef struct ganz_move {
+    int rank;
+    bool out;
+    void *data;
+    size_t bytes;
+} ganz_move;
+
+/* Ways from device to device that do without the host's memory. Calls are put behind the work of the device and do not
+ * wait for it. */
+typedef struct ganz_wires ganz_wires;
+struct ganz_wires {
+    /* All at once. Those between two processes belong to each other by their order. */
+    ganz_status (*move)(ganz_wires *wires, const ganz_move *moves, int count, ganz_error *err);
+    /* As gather of ganz_ranks. */
+    ganz_status (*gather)(ganz_wires *wires, void *all, const size_t *at, ganz_error *err);
+    /* Whether what was put there can still come to an end; asked while the device is waited for. */
+    ganz_status (*check)(ganz_wires *wires, ganz_error *err);
+    void (*close)(ganz_wires *wires);
+};
+
+/* Wires by NCCL if GANZ_NCCL of the first process says so: it names the library ("" for libnccl.so.2). Else *wires is
+ * NULL. `stream` is that of a CUDA device, which outlives the wires as `ranks` does. All processes call it, and agree.
+ */
+ganz_status ganz_nccl_open(ganz_wires **wires, ganz_ranks *ranks, void *stream, ganz_error *err);
 
 /* What the program that started us says in the environment: mpirun, srun, or GANZ_RANKS, GANZ_RANK and GANZ_MEET. */
 typedef struct ganz_place {
@@ -34,7 +65,8 @@ typedef struct ganz_place {
 } ganz_place;
 ganz_status ganz_place_find(ganz_place *place, ganz_error *err);
 
-/* Meets the others. *ranks is NULL for a process that is alone. Other versions of ganz are refused. All calls of these
+/* Meets the others. *ranks is NULL for a process that is alone (unless it shall try NCCL with itself: GANZ_NCCL with
+ * GANZ_RANKS of 1). Other versions of ganz are refused. All calls of these
  * functions are made from one thread. close may be called on NULL. */
 ganz_status ganz_ranks_open(ganz_ranks **ranks, const ganz_place *place, ganz_error *err);
 void ganz_ranks_close(ganz_ranks **ranks);

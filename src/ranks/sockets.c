@@ -138,6 +138,18 @@ static ganz_status gather(ganz_ranks *r, void *all, const size_t *at, ganz_error
     return move_all(s, err);
 }
 
+/* Nothing comes unasked: what can be read is an end. */
+static ganz_status alive(ganz_ranks *r, ganz_error *err)
+{
+    sockets *const s = (sockets *)r;
+    for (int i = 0; i < r->size; i++) s->poll[i] = (struct pollfd){.fd = s->peer[i], .events = POLLRDHUP};
+    if (poll(s->poll, (nfds_t)r->size, 0) <= 0) return GANZ_OK;
+    for (int i = 0; i < r->size; i++)
+        if (s->poll[i].revents & (POLLRDHUP | POLLHUP | POLLERR))
+            return fail_peer(s, i, "it has closed the connection", err);
+    return GANZ_OK;
+}
+
 /* ---- meeting ------------------------------------------------------------------------------------ */
 
 static void set_option(int fd, int level, int name, int value)
@@ -331,6 +343,7 @@ ganz_status ganz_sockets_open(ganz_ranks **ranks, const ganz_place *place, ganz_
         s->table = (ganz_ranks){.rank = place->rank, .size = place->size};
         s->table.exchange = exchange;
         s->table.gather = gather;
+        s->table.alive = alive;
         s->table.close = close_sockets;
         s->listener = -1;
     }

@@ -1,10 +1,13 @@
-/* The exchange goes through host memory, chunk by chunk, so that it needs little of it and no count of bytes overflows.
- */
+/* The exchange goes chunk by chunk, so that it needs little memory and no count of bytes overflows. By wires chunks are
+ * large: a GPU has the memory, and each chunk costs it a pause. Sums have the same order and rounding either way. */
 #include "train/exchange.h"
 
+#include <sched.h>
 #include <string.h>
+#include <time.h>
 
-enum { CHUNK = 1 << 22 }; /* 16 MiB of each run */
+enum { CHUNK = 1 << 22, WIRE_CHUNK = 1 << 26 }; /* 16 and 256 MiB of each run */
+enum { QUICK_LOOKS = 2000, PAUSE_NS = 200000 }; /* while a device is waited for */
 
 /* ---- memory ------------------------------------------------------------------------------------- */
 
@@ -67,7 +70,25 @@ void ganz_exchange_close(ganz_exchange *x)
     ganz_free(x->sums);
     ganz_free(x->ranges);
     ganz_free(x->all_ranges);
+    ganz_free(x->moves);
+    if (x->wires) x->wires->close(x->wires);
+    if (x->arrived) x->be->free(x->be, x->arrived);
     *x = (ganz_exchange){0};
+}
+
+ganz_status ganz_exchange_wire(ganz_exchange *x, ganz_wires *wires, ganz_backend *be, size_t count, ganz_error *err)
+{
+    const size_t size = (size_t)x->ranks->size;
+    const int rank = x->ranks->rank;
+    void *arrived;
+    x->wires = wires;
+    x->be = be;
+    x->wire_chunk = count < WIRE_CHUNK ? count : WIRE_CHUNK;
+    x->moves = ganz_alloc((size_t)(x->first[rank + 1] - x->first[rank]) * size + (size_t)x->runs, sizeof *x->moves);
+    if (!x->moves) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the exchange of gradients");
+    GANZ_TRY(be->alloc(be, &arrived, (size_t)x->runs * (x->wire_chunk / size + 1) * sizeof *x->arrived, err));
+    x->arrived = arrived;
+    return GANZ_OK;
 }
 
 /* ---- gradients ---------------------------------------------------------------------------------- */
@@ -101,13 +122,15 @@ static void pack(ganz_exchange *x, const ganz_tree *tree, size_t at, size_t n)
     }
 }
 
-static void add(real *to, const real *from, size_t count)
+static void add(const ganz_exchange *x, real *to, const real *from, size_t count)
 {
-    for (size_t i = 0; i < count; i++) to[i] += from[i];
+    if (x->wires) x->be->add(x->be, to, from, count);
+    else
+        for (size_t i = 0; i < count; i++) to[i] += from[i];
 }
 
 /* The runs that were received, each of n numbers, in the order of the tree; the first holds the sum. */
-static void add_runs(ganz_exchange *x, size_t n)
+static void add_runs(const ganz_exchange *x, real *received, size_t n)
 {
     struct {
         ganz_run run;
@@ -116,9 +139,9 @@ static void add_runs(ganz_exchange *x, size_t n)
     int count = 0;
     for (int i = 0; i < x->runs; i++) {
         open[count].run = x->run[i];
-        open[count++].sum = x->recv + (size_t)i * n;
+        open[count++].sum = received + (size_t)i * n;
         for (; count > 1 && ganz_runs_meet(open[count - 2].run, open[count - 1].run); count--) {
-            add(open[count - 2].sum, open[count - 1].sum, n);
+            add(x, open[count - 2].sum, open[count - 1].sum, n);
             open[count - 2].run.count *= 2;
         }
     }
@@ -132,16 +155,72 @@ static ganz_status exchange_chunk(ganz_exchange *x, const ganz_tree *tree, size_
     pack(x, tree, at, n);
     GANZ_TRY(ranks->exchange(ranks, x->send, x->send_at, x->recv, x->recv_at, err));
     const size_t begin = stretch(x, n, ranks->rank), own = stretch(x, n, ranks->rank + 1) - begin;
-    add_runs(x, own);
+    add_runs(x, x->recv, own);
     memcpy(x->piece + begin, x->recv, own * sizeof *x->piece);
     GANZ_TRY(ranks->gather(ranks, x->piece, x->all_at, err));
     tree->be->upload(tree->be, tree->grad + at, x->piece, n * sizeof *x->piece);
     return GANZ_OK;
 }
 
+/* ---- gradients by wire -------------------------------------------------------------------------- */
+
+static real *run_of(const ganz_tree *tree, int run) { return run + 1 < tree->runs ? tree->kept[run] : tree->grad; }
+
+/* Own runs to their owners, all runs of the own stretch to here. */
+static int list_moves(ganz_exchange *x, const ganz_tree *tree, size_t at, size_t n)
+{
+    const int size = x->ranks->size, rank = x->ranks->rank;
+    const size_t own = stretch(x, n, rank + 1) - stretch(x, n, rank);
+    int count = 0;
+    for (int i = 0; i < size; i++) {
+        const size_t begin = stretch(x, n, i), end = stretch(x, n, i + 1);
+        for (int run = 0; run < tree->runs; run++)
+            x->moves[count++] = (ganz_move){i, true, run_of(tree, run) + at + begin, (end - begin) * sizeof(real)};
+        for (int run = x->first[i]; run < x->first[i + 1]; run++)
+            x->moves[count++] = (ganz_move){i, false, x->arrived + (size_t)run * own, own * sizeof(real)};
+    }
+    return count;
+}
+
+static ganz_status wire_chunk(ganz_exchange *x, const ganz_tree *tree, size_t at, size_t n, ganz_error *err)
+{
+    const int rank = x->ranks->rank;
+    const size_t begin = stretch(x, n, rank), own = stretch(x, n, rank + 1) - begin;
+    set_places(x, n);
+    GANZ_TRY(x->wires->move(x->wires, x->moves, list_moves(x, tree, at, n), err));
+    add_runs(x, x->arrived, own);
+    x->be->copy(x->be, tree->grad + at + begin, x->arrived, own * sizeof *x->arrived);
+    return x->wires->gather(x->wires, tree->grad + at, x->all_at, err);
+}
+
+/* Waits for the device, and looks after the others meanwhile. */
+static ganz_status wait_for_wires(ganz_exchange *x, ganz_error *err)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    for (int looks = 0; x->be->idle && !x->be->idle(x->be); looks++) {
+        if (looks < QUICK_LOOKS) {
+            sched_yield();
+            continue;
+        }
+        GANZ_TRY(x->wires->check(x->wires, err));
+        nanosleep(&pause, NULL);
+    }
+    return GANZ_OK;
+}
+
+static ganz_status wire_gradients(ganz_exchange *x, const ganz_tree *tree, ganz_error *err)
+{
+    for (size_t at = 0; at < tree->count; at += x->wire_chunk) {
+        const size_t left = tree->count - at;
+        GANZ_TRY(wire_chunk(x, tree, at, left < x->wire_chunk ? left : x->wire_chunk, err));
+    }
+    return wait_for_wires(x, err);
+}
+
 ganz_status ganz_exchange_gradients(ganz_exchange *x, const ganz_tree *tree, ganz_error *err)
 {
     if (!x->ranks) return GANZ_OK;
+    if (x->wires) return wire_gradients(x, tree, err);
     for (size_t at = 0; at < tree->count; at += x->chunk) {
         const size_t left = tree->count - at;
         GANZ_TRY(exchange_chunk(x, tree, at, left < x->chunk ? left : x->chunk, err));

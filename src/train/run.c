@@ -528,6 +528,7 @@ static ganz_status open_run(run *r, ganz_error *err)
 {
     const ganz_status opened = open_files(r, err);
     GANZ_TRY(ganz_crew_meet(r->ranks, r->t, opened, err));
+    GANZ_TRY(ganz_trainer_wire(r->t, err));
     if (!ganz_crew_leads(r->ranks)) return GANZ_OK;
     r->saved = r->at.now.step > 0;
     r->started = ganz_seconds() - r->log.seconds;

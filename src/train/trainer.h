@@ -47,6 +47,9 @@ void ganz_trainer_close(ganz_trainer **trainer);
 ganz_status ganz_trainer_open_shared(ganz_trainer **trainer, const ganz_train_options *options, ganz_ranks *ranks,
                                      ganz_error *err);
 
+/* Wires up the devices of all processes, if that is wanted; all of them call it. */
+ganz_status ganz_trainer_wire(ganz_trainer *trainer, ganz_error *err);
+
 /* Goes to the step of a checkpoint. */
 ganz_status ganz_trainer_restore(ganz_trainer *trainer, const char *path, ganz_error *err);
 /* "steps 40 (before: 20), ...": settings that differ from the restored checkpoint's; empty: none. */

@@ -312,6 +312,15 @@ static ganz_status open_parts(ganz_trainer *t, ganz_error *err)
     return ganz_trainer_begin(t, ganz_phases_next(t->phases, -1), err);
 }
 
+ganz_status ganz_trainer_wire(ganz_trainer *t, ganz_error *err)
+{
+    ganz_wires *wires;
+    if (!t->ranks) return GANZ_OK;
+    GANZ_TRY(ganz_nccl_open(&wires, t->ranks, t->be->stream, err));
+    if (!wires) return GANZ_OK;
+    return ganz_ranks_agree(t->ranks, ganz_exchange_wire(&t->exchange, wires, t->be, t->net.params.block, err), err);
+}
+
 ganz_status ganz_trainer_open(ganz_trainer **trainer, const ganz_train_options *options, ganz_error *err)
 {
     return ganz_trainer_open_shared(trainer, options, NULL, err);
