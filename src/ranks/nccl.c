@@ -20,7 +20,7 @@ typedef struct nccl_calls {
     int (*get_id)(nccl_id *id);
     int (*init)(void **comm, int ranks, nccl_id id, int rank);
     int (*destroy)(void *comm);
-    int (*abort)(void *comm);
+    int (*give_up)(void *comm);
     int (*async_error)(void *comm, int *error);
     const char *(*error_text)(int result);
     int (*group_start)(void);
@@ -38,7 +38,7 @@ static const struct {
     {"ncclGetUniqueId", offsetof(nccl_calls, get_id)},
     {"ncclCommInitRank", offsetof(nccl_calls, init)},
     {"ncclCommDestroy", offsetof(nccl_calls, destroy)},
-    {"ncclCommAbort", offsetof(nccl_calls, abort)},
+    {"ncclCommAbort", offsetof(nccl_calls, give_up)},
     {"ncclCommGetAsyncError", offsetof(nccl_calls, async_error)},
     {"ncclGetErrorString", offsetof(nccl_calls, error_text)},
     {"ncclGroupStart", offsetof(nccl_calls, group_start)},
@@ -136,7 +136,7 @@ static ganz_status check(ganz_wires *w, ganz_error *err)
 static void close_nccl(ganz_wires *w)
 {
     nccl *const n = (nccl *)w;
-    if (n->comm && n->ranks->broken) n->call.abort(n->comm);
+    if (n->comm && n->ranks->broken) n->call.give_up(n->comm);
     else if (n->comm) n->call.destroy(n->comm);
     ganz_free(n);
 }
