@@ -559,7 +559,7 @@ static void lines_are_more_than_text(void **state)
 {
     (void)state;
     ganz_service *s = open_service(1, 0);
-    ganz_line lines[6] = {line_of(0), line_of(0), line_of(0), line_of(0), line_of(0), line_of(0)};
+    ganz_line lines[6] = {line_of(0), line_of(0), line_of(0), line_of(0), line_of(0), line_of(0)}, formal = line_of(0);
     const ganz_result *results;
     ganz_request *r;
     long long all;
@@ -576,6 +576,13 @@ static void lines_are_more_than_text(void **state)
         if (i != 1) assert_string_equal(results[i].best[0].text, expected[0]);
     ganz_request_close(&r);
     ganz_service_close(&s);
+    ganz_repeats *t;
+    OK(ganz_repeats_open(&t, 1000, NULL));
+    ganz_repeat *const e = ganz_repeats_add(t, &lines[0]);
+    assert_ptr_equal(e, ganz_repeats_find(t, &formal));
+    formal.formality = GANZ_FORMALITY_FORMAL;
+    assert_null(ganz_repeats_find(t, &formal));
+    ganz_repeats_close(&t);
 }
 
 /* The table alone: it holds no more than it may, and what was asked for last stays longest. */

@@ -65,11 +65,16 @@ static size_t prefix_bytes(const ganz_line *line) { return line->prefix ? line->
 
 static uint64_t hash_of(const ganz_repeats *t, const ganz_line *line)
 {
-    const uint64_t facts[4] = {t->salt, ganz_checksum(line->text, line->bytes),
+    const uint64_t facts[5] = {t->salt, ganz_checksum(line->text, line->bytes),
                                ganz_checksum(line->prefix ? line->prefix : "", prefix_bytes(line)),
-                               (uint64_t)line->n_best << 2 | (uint64_t)line->unlinked << 1 | line->unscored};
+                               (uint64_t)line->n_best << 2 | (uint64_t)line->unlinked << 1 | line->unscored,
+                               (uint64_t)line->formality};
     return ganz_checksum(facts, sizeof facts);
 }
+
+/* Every field of a line is part of the key. */
+_Static_assert(sizeof(ganz_line) < offsetof(ganz_line, formality) + sizeof(ganz_formality) + sizeof(void *),
+               "a new field of a line belongs into hash_of and is_same");
 
 static bool same_bytes(const char *a, const char *b, size_t bytes) { return bytes == 0 || memcmp(a, b, bytes) == 0; }
 
@@ -77,7 +82,8 @@ static bool is_same(const ganz_line *a, const ganz_line *b)
 {
     return a->bytes == b->bytes && prefix_bytes(a) == prefix_bytes(b) && !a->prefix == !b->prefix &&
            a->unlinked == b->unlinked && a->unscored == b->unscored && a->n_best == b->n_best &&
-           same_bytes(a->text, b->text, a->bytes) && same_bytes(a->prefix, b->prefix, prefix_bytes(a));
+           a->formality == b->formality && same_bytes(a->text, b->text, a->bytes) &&
+           same_bytes(a->prefix, b->prefix, prefix_bytes(a));
 }
 
 static ganz_repeat **place_of(const ganz_repeats *t, uint64_t hash) { return &t->bucket[hash & (t->buckets - 1)]; }
