@@ -30,7 +30,8 @@ typedef struct entry {
 struct ganz_cache {
     char *path;
     int file;
-    uint64_t salt; /* model and options */
+    uint64_t bytes; /* of the file when it was opened */
+    uint64_t salt;  /* model and options */
     entry *entries;
     size_t count, capacity;
     ganz_text record, unwritten;
@@ -79,6 +80,7 @@ static ganz_status read_record(ganz_cache *c, uint64_t place, head *h, bool *who
     GANZ_TRY(read_at(c, h, sizeof *h, place, &got, err));
     if (got < sizeof *h || h->bytes > MOST_TEXT || h->links > MOST_LINKS) return GANZ_OK;
     const size_t body = sizeof *h + h->bytes + (size_t)h->links * LINK_BYTES;
+    if (body + SUM_BYTES > c->bytes - place) return GANZ_OK; /* before memory is asked for */
     if (!ganz_grow((void **)&c->record.text, &c->record.capacity, body + SUM_BYTES, 1)) return no_memory(err);
     GANZ_TRY(read_at(c, c->record.text, body + SUM_BYTES, place, &got, err));
     if (got < body + SUM_BYTES) return GANZ_OK;
@@ -138,6 +140,8 @@ static ganz_status open_file(ganz_cache *c, ganz_error *err)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(c->file, F_SETLK, &lock) != 0)
         return ganz_fail(err, GANZ_EIO, "%s is in use by another process", c->path);
+    if (fstat(c->file, &facts) != 0) return failed(c, "open", err); /* again: nobody writes to it any more */
+    c->bytes = (uint64_t)facts.st_size;
     GANZ_TRY(read_at(c, magic, sizeof magic, 0, &got, err));
     if (got == 0) return write_all(c, MAGIC, MAGIC_BYTES, err);
     if (got == MAGIC_BYTES && memcmp(magic, MAGIC, MAGIC_BYTES) == 0) return read_entries(c, err);
