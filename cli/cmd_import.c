@@ -66,7 +66,9 @@ static void print_found(const job *j, const ganz_model *model)
     printf("  numbers     %lld in %d tensors\n", f.parameters, r->tensors);
     printf("  vocabulary  %d entries", r->target_entries);
     if (r->source_entries != r->target_entries) printf(", %d of the source", r->source_entries);
-    puts(r->sentencepiece ? ", SentencePiece" : ", words between spaces: no SentencePiece model was found");
+    puts(r->sentencepiece ? ", SentencePiece"
+         : r->subwords    ? ", subwords"
+                          : ", words between spaces: no SentencePiece model was found");
     print_labels(model);
     if (f.source_language && f.target_language)
         printf("  translates  %s to %s\n", f.source_language, f.target_language);

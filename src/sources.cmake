@@ -74,8 +74,8 @@ set(GANZ_TRAIN
 list(APPEND GANZ_TRAIN # many processes
   train/crew.c train/exchange.c)
 set(GANZ_IMPORT # models of other programs
-  import/build.c import/ctranslate2.c import/draft.c import/family_ctranslate2.c import/family_fairseq.c
-  import/family_huggingface.c import/family_marian.c import/files.c import/import.c import/marian.c import/naming.c
+  import/build.c import/bundle.c import/ctranslate2.c import/draft.c import/family_ctranslate2.c import/family_fairseq.c
+  import/family_huggingface.c import/family_marian.c import/family_tensor2tensor.c import/files.c import/import.c import/marian.c import/naming.c
   import/npz.c import/options.c import/pickle.c import/safetensors.c import/tensors.c import/torch.c import/words.c)
 set(GANZ_EXPORT # models, and records of their products, for other programs
   export/arrays.c export/ctranslate2.c export/folder.c export/golden.c export/huggingface.c export/marian.c export/npy.c

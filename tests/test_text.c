@@ -367,7 +367,7 @@ static void wrong_files_are_refused(void **state)
     expect_refusal("", 0, GANZ_EFORMAT, "v.txt: not a vocabulary");
     expect_refusal("'<pad>_'\n", 9, GANZ_EFORMAT, "v.txt: not a vocabulary");
     expect_refusal("'<unk>'\n", 8, GANZ_EFORMAT, "v.txt:1: a vocabulary has '<pad>_' here");
-    expect_refusal("'<pad>_'\n'<EOS>'\n", 17, GANZ_EFORMAT, "v.txt:2: a vocabulary has '<EOS>_' here");
+    expect_refusal("'<pad>_'\n'<EOX>_'\n", 18, GANZ_EFORMAT, "v.txt:2: a vocabulary has '<EOS>_' here");
     strcpy(text + bytes, "''\n");
     expect_refusal(text, strlen(text), GANZ_EFORMAT, "v.txt:40: empty vocabulary entry");
     strcpy(text + bytes, "'\n");

@@ -254,8 +254,135 @@ def alternating(root):
     with open(os.path.join(path, "expected.tsv"), "w") as f: f.write("\n".join(lines) + "\n")
 
 
+# ---- Tensor2Tensor ------------------------------------------------------------------------------
+
+
+def varint(n):
+    out = b""
+    while n > 127: out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def crc32c(data):
+    c = 0xFFFFFFFF
+    for byte in data:
+        c ^= byte
+        for _ in range(8): c = (c >> 1) ^ (0x82F63B78 if c & 1 else 0)
+    c ^= 0xFFFFFFFF
+    return ((c >> 15 | c << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def table_block(pairs):
+    """A block of leveldb's tables: keys share their beginnings with the one before, but for every sixteenth."""
+    out, before, restarts = b"", b"", []
+    for i, (key, value) in enumerate(pairs):
+        shared = len(os.path.commonprefix([before, key])) if i % 16 else 0
+        if i % 16 == 0: restarts.append(len(out))
+        out += varint(shared) + varint(len(key) - shared) + varint(len(value)) + key[shared:] + value
+        before = key
+    restarts = restarts or [0]
+    return out + b"".join(struct.pack("<I", r) for r in restarts) + struct.pack("<I", len(restarts))
+
+
+def write_bundle(prefix, tensors):
+    """A checkpoint of TensorFlow with one file of data and two blocks of entries."""
+    data, entries = b"", [(b"", b"\x08\x01\x1a\x02\x08\x01")]
+    for name in sorted(tensors):
+        raw, x = tensors[name].tobytes(), tensors[name]
+        shape = b"".join(b"\x12" + varint(len(varint(n)) + 1) + b"\x08" + varint(n) for n in x.shape)
+        value = b"\x08\x01\x12" + varint(len(shape)) + shape
+        if data: value += b"\x20" + varint(len(data))
+        entries.append((name.encode(), value + b"\x28" + varint(len(raw)) + b"\x35" + struct.pack("<I", crc32c(raw))))
+        data += raw
+    with open(prefix + ".data-00000-of-00001", "wb") as f: f.write(data)
+    out, places = b"", []
+
+    def put(block):
+        nonlocal out
+        place = varint(len(out)) + varint(len(block))
+        out += block + b"\0" + struct.pack("<I", crc32c(block + b"\0"))
+        return place
+
+    half = len(entries) // 2
+    for part in (entries[:half], entries[half:]): places.append((part[-1][0], put(table_block(part))))
+    footer = put(table_block([])) + put(table_block(places))
+    with open(prefix + ".index", "wb") as f: f.write(out + footer.ljust(40, b"\0") + bytes.fromhex("57fb808b247547db"))
+
+
+def tensor2tensor(root):
+    """Pegasus is Tensor2Tensor's network: positions and the target space are in its tables. The table is in two parts."""
+    from transformers import PegasusConfig, PegasusForConditionalGeneration
+    good = list("abcdefghijkl")
+    entries = ["<pad>_", "<EOS>_"] + [w + "_" for w in good] + sorted(set("\\_u;0123456789<pad>EOS") | set(good))
+    v, path = len(entries), os.path.join(root, "t2t")
+    os.makedirs(path, exist_ok=True)
+    torch.manual_seed(9)
+    model = PegasusForConditionalGeneration(PegasusConfig(
+        vocab_size=v, d_model=D, encoder_layers=2, decoder_layers=2, encoder_attention_heads=HEADS, decoder_attention_heads=HEADS,
+        encoder_ffn_dim=FFN, decoder_ffn_dim=FFN, activation_function="relu", scale_embedding=True, max_position_embeddings=64,
+        pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)).eval()
+    half = D // 2
+    angle = np.arange(64)[:, None] * 10000.0 ** (-np.arange(half) / (half - 1))
+    timing = torch.tensor(np.concatenate([np.sin(angle), np.cos(angle)], 1))
+    space = torch.randn(32, D)
+    with torch.no_grad():
+        for key, p in model.named_parameters():
+            if "layer_norm.weight" in key: p.normal_(1, 0.2)
+            elif "_proj.bias" in key: p.zero_()
+            elif key.endswith("bias"): p.normal_(0, 0.3)
+            elif "embed_positions" not in key: p.normal_(0, 0.45)
+        model.model.shared.weight[0] = 0
+        model.model.shared.weight[2 + len(good):] = 0  # never said: other entries have larger logits
+        model = model.double()
+        model.model.encoder.embed_positions.weight.copy_(timing + space[0].double())
+        model.model.decoder.embed_positions.weight.copy_(timing)
+    rng, lines = np.random.default_rng(3), []
+    for _ in range(8):
+        ids, said, total = [int(i) for i in rng.integers(2, 2 + len(good), rng.integers(1, 9))], [], 0.0
+        while len(said) < LONGEST and 1 not in said:
+            with torch.no_grad():
+                logits = model(input_ids=torch.tensor([ids + [1]]), decoder_input_ids=torch.tensor([[0] + said])).logits[0, -1]
+            logp = torch.log_softmax(logits, -1)
+            said.append(int(logp.argmax()))
+            total += float(logp[said[-1]])
+        assert all(0 < i < 2 + len(good) for i in said)
+        text = lambda ids: " ".join(entries[i][:-1] for i in ids if i != 1)
+        lines.append("%.6f\t%s\t%s" % (total, text(ids), text(said)))
+    with open(os.path.join(path, "expected.tsv"), "w") as f: f.write("\n".join(lines) + "\n")
+    n = {k: x.detach().float().numpy() for k, x in model.state_dict().items()}
+    table, out = n["model.shared.weight"], {"transformer/body/target_space_embedding/kernel": space.numpy()}
+    for i, part in enumerate((table[:20], table[20:])): out[f"transformer/symbol_modality_{v}_{D}/shared/weights_{i}"] = part
+    groups = {"self_attn": "self_attention", "encoder_attn": "encdec_attention"}
+    for key, x in n.items():
+        p = key.split(".")
+        if len(p) == 4 and p[2] == "layer_norm": where, what = p[1], "norm"
+        elif "layers" in p and p[2] == "layers":
+            where, what = f"{p[1]}/layer_{p[3]}/", p[4]
+            if what in groups:
+                if p[-1] == "bias": continue
+                where += groups[what] + "/multihead_attention/" + {"out_proj": "output_transform"}.get(p[5], p[5][0])
+                what = "dense"
+            elif what in ("fc1", "fc2"): where, what = where + "ffn/conv" + what[2], "dense"
+            else:
+                where += groups.get(what.replace("_layer_norm", ""), "ffn")
+                what = "norm"
+        else: continue
+        name = "transformer/body/" + where
+        if what == "norm": out[f"{name}/layer_prepostprocess/layer_norm/layer_norm_{'scale' if p[-1] == 'weight' else 'bias'}"] = x
+        else: out[name + ("/kernel" if p[-1] == "weight" else "/bias")] = np.ascontiguousarray(x.T)
+    write_bundle(os.path.join(path, "model.ckpt-5"), out)
+    with open(os.path.join(path, "checkpoint"), "w") as f: f.write('model_checkpoint_path: "/somewhere/model.ckpt-5"\n')
+    with open(os.path.join(path, "hparams.json"), "w") as f:
+        json.dump({"hidden_size": D, "filter_size": FFN, "num_heads": HEADS, "num_hidden_layers": 2, "num_encoder_layers": 0,
+                   "layer_preprocess_sequence": "n", "layer_postprocess_sequence": "da", "norm_epsilon": 1e-5,
+                   "shared_embedding_and_softmax_weights": True, "pos": "timing"}, f)
+    with open(os.path.join(path, "vocab.toy.subwords"), "w") as f:
+        for entry in ["<pad>", "<EOS>"] + entries[2:]: f.write(f"'{entry}'\n")  # as older versions wrote it
+
+
 def main():
     root = sys.argv[1]
+    if sys.argv[2:] == ["t2t"]: return tensor2tensor(root)
     formats(root, hf(root, "hf", 1))
     hf(root, "hf-relu", 2, activation_function="relu", scale_embedding=False)
     hf(root, "hf-two-tables", 3, share_encoder_decoder_embeddings=False)
@@ -263,6 +390,7 @@ def main():
     hf(root, "hf-shared-untied", 5, tie_word_embeddings=False)
     hf(root, "hf-start", 6, activation_function="gelu", pad_row=True)
     alternating(root)
+    tensor2tensor(root)
 
 
 main()

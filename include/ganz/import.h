@@ -21,7 +21,8 @@ typedef struct ganz_import_report {
     char licence[128];                  /* empty: the files do not say */
     int tensors;                        /* that were read */
     int source_entries, target_entries; /* of the vocabularies, padding included */
-    bool sentencepiece;                 /* false: text is to be cut into pieces before, separated by spaces */
+    bool subwords;                      /* of Tensor2Tensor's kind, as our own */
+    bool sentencepiece;                 /* neither: text is to be cut into pieces before, separated by spaces */
 } ganz_import_report;
 
 /* Reads a folder, a file or an archive of a known family and writes a float model, whole or not at all. Special entries

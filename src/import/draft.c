@@ -66,9 +66,10 @@ static ganz_status recognise(ganz_draft *d, ganz_error *err)
         (given && (file = only(d, ".bin"))))
         return ganz_draft_marian(d, file, err);
     if ((file = only(d, ".pt"))) return ganz_draft_fairseq(d, file, err);
+    if ((file = only(d, ".index"))) return ganz_draft_tensor2tensor(d, file, err);
     return ganz_fail(err, GANZ_EFORMAT,
                      "%s: no model that ganz knows: neither config.json with model.safetensors or pytorch_model.bin, "
-                     "nor model.bin, nor .npz, .intgemm8.bin or .pt",
+                     "nor model.bin, nor .npz, .intgemm8.bin, .pt or .index",
                      ganz_files_name(f));
 }
 

@@ -41,7 +41,7 @@ typedef struct ganz_draft {
     ganz_draft_side side[2]; /* source, target */
     int start;               /* their number of the entry that the decoder begins with; -1: zeros */
     bool turned_columns;     /* positions alternate sines and cosines: columns are put into our order */
-    bool own_subwords;       /* the vocabulary is a file of Tensor2Tensor's kind */
+    ganz_bytes subwords;     /* the vocabulary, a file of Tensor2Tensor's kind; data NULL: it is in the sides */
     double penalty;          /* exponent of the length in scores; 0: not said */
     int beam;                /* 0: not said */
     char from[16], to[16];   /* languages; empty: not said */
@@ -57,6 +57,7 @@ ganz_status ganz_draft_huggingface(ganz_draft *draft, ganz_error *err);
 ganz_status ganz_draft_ctranslate2(ganz_draft *draft, ganz_error *err);
 ganz_status ganz_draft_marian(ganz_draft *draft, const char *file, ganz_error *err);
 ganz_status ganz_draft_fairseq(ganz_draft *draft, const char *file, ganz_error *err);
+ganz_status ganz_draft_tensor2tensor(ganz_draft *draft, const char *file, ganz_error *err);
 
 /* ---- help for families -------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #ifndef GANZ_IMPORT_FORMATS_H
 #define GANZ_IMPORT_FORMATS_H
 
+#include "import/files.h"
 #include "import/options.h"
 #include "import/tensors.h"
 
@@ -26,5 +27,13 @@ ganz_status ganz_read_npz(ganz_tensors *tensors, const void *data, size_t bytes,
 /* Marian's own .bin, and that of the forks of Bergamot and Firefox with integer codes. Matrices of codes are given as
  * they are stored, (out, in). */
 ganz_status ganz_read_marian(ganz_tensors *tensors, const void *data, size_t bytes, const char *name, ganz_error *err);
+/* A checkpoint of TensorFlow: its index, and the files of data that it speaks of. Checksums of tensors are compared. */
+enum { GANZ_BUNDLE_SHARDS = 64 }; /* most */
+typedef struct ganz_bundle {
+    ganz_bytes index;
+    const ganz_bytes *shard; /* (shards) */
+    int shards;
+} ganz_bundle;
+ganz_status ganz_read_bundle(ganz_tensors *tensors, const ganz_bundle *bundle, const char *name, ganz_error *err);
 
 #endif

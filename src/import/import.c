@@ -44,8 +44,20 @@ static ganz_status list_entries(const ganz_draft_side *side, listing *l, ganz_pi
     return GANZ_OK;
 }
 
+static ganz_status open_subwords(ganz_vocab **vocab, const ganz_draft *d, ganz_error *err)
+{
+    const char *const text = (const char *)d->subwords.data;
+    GANZ_TRY(ganz_vocab_parse(vocab, text, d->subwords.bytes, ganz_files_name(d->files), err));
+    const int entries = (*vocab)->size[GANZ_TARGET];
+    if (entries == d->config.vocab) return GANZ_OK;
+    ganz_vocab_close(vocab);
+    return ganz_fail(err, GANZ_EFORMAT, "%s: the vocabulary has %d entries, the model's table %d",
+                     ganz_files_name(d->files), entries, d->config.vocab);
+}
+
 static ganz_status open_vocab(ganz_vocab **vocab, const ganz_draft *d, ganz_error *err)
 {
+    if (d->subwords.data) return open_subwords(vocab, d, err);
     ganz_pieces_from from = {0};
     listing lists[2] = {{0}};
     ganz_status status = GANZ_OK;
@@ -74,6 +86,7 @@ static ganz_status write_model(const ganz_draft *d, const char *path, const ganz
                                const real *block, ganz_error *err)
 {
     ganz_vocab *vocab = NULL;
+    const bool ours = d->subwords.data != NULL; /* searched as ganz does, which is as Tensor2Tensor did */
     const ganz_model_info info = {.config = d->config,
                                   .source_language = first_text(o->source_language, d->from),
                                   .target_language = first_text(o->target_language, d->to),
@@ -81,9 +94,9 @@ static ganz_status write_model(const ganz_draft *d, const char *path, const ganz
                                   .licence = first_text(o->licence, d->licence),
                                   .origin = d->origin,
                                   .search = {.beam = d->beam > 0 && d->beam <= 64 ? d->beam : 0,
-                                             .has_alpha = true,
+                                             .has_alpha = !ours,
                                              .alpha = d->penalty,
-                                             .by_length = true}};
+                                             .by_length = !ours}};
     GANZ_TRY(open_vocab(&vocab, d, err));
     const ganz_status status = ganz_model_save(path, &info, net, vocab, block, err);
     ganz_vocab_close(&vocab);
@@ -112,6 +125,7 @@ static void fill_report(const ganz_draft *d, ganz_import_report *report)
     *report = (ganz_import_report){.tensors = d->tensors.count,
                                    .target_entries = d->side[GANZ_DRAFT_TARGET].entries,
                                    .source_entries = source > 0 ? source : d->side[GANZ_DRAFT_TARGET].entries,
+                                   .subwords = d->subwords.data != NULL,
                                    .sentencepiece = d->side[GANZ_DRAFT_SOURCE].spm.data != NULL};
     snprintf(report->family, sizeof report->family, "%s", d->family);
     snprintf(report->origin, sizeof report->origin, "%s", d->origin);

@@ -79,6 +79,10 @@ static ganz_status add_line(subwords *v, const char *line, size_t bytes, ganz_er
     if (bytes > MAX_ENTRY || v->file.bytes + bytes > MAX_FILE)
         return ganz_fail(err, GANZ_ELIMIT, "%s:%zu: vocabulary too large (%d bytes in one entry, %d in all)", v->name,
                          number, MAX_ENTRY, MAX_FILE);
+    if (v->size < GANZ_COUNT(reserved) && bytes == 5 && memcmp(line, reserved[v->size], bytes) == 0) {
+        line = reserved[v->size]; /* older files leave the mark at the end of a word out */
+        bytes = 6;
+    }
     if (v->size < GANZ_COUNT(reserved) && (bytes != 6 || memcmp(line, reserved[v->size], bytes) != 0))
         return ganz_fail(err, GANZ_EFORMAT, "%s:%zu: a vocabulary has '%s' here", v->name, number, reserved[v->size]);
     if (!ganz_grow((void **)&v->begin, &v->begin_capacity, number, sizeof *v->begin) ||
