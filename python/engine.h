@@ -33,7 +33,8 @@ ganz_status engine_service(engine *e, int n_best, ganz_service **service, ganz_e
 /* How a call goes on. Both functions are called by the thread that made the call. */
 typedef struct engine_call {
     ganz_service *service;
-    bool (*tick)(void *context, size_t done, size_t all); /* ten times a second and after each part; false: give up */
+    bool (*tick)(void *context, size_t done,
+                 size_t all); /* twenty times a second and after each part; false: give up */
     bool (*take)(void *context, int first, const ganz_result *results, int count); /* of engine_lines; false: give up */
     void *context;
 } engine_call;

@@ -444,6 +444,105 @@ static void a_call_can_be_stopped(void **state)
     ganz_translator_close(&t);
 }
 
+/* ---- any number of lines ------------------------------------------------------------------------ */
+
+typedef struct source {
+    int given, right, ticks, most_ticks; /* most_ticks 0: any number */
+} source;
+
+static ganz_status fill(void *context, ganz_line *lines, uint64_t *numbers, int most, int *count, ganz_error *err)
+{
+    source *const s = context;
+    (void)err;
+    for (; *count < most && s->given < LINES; s->given++) {
+        numbers[*count] = (uint64_t)s->given;
+        lines[(*count)++] = line_of(s->given);
+    }
+    return GANZ_OK;
+}
+
+static ganz_status put(void *context, const uint64_t *numbers, const ganz_result *results, int count, ganz_error *err)
+{
+    source *const s = context;
+    (void)err;
+    for (int i = 0; i < count; i++) s->right += is_right(&results[i], (int)numbers[i], 1);
+    return GANZ_OK;
+}
+
+static bool go_on(void *context)
+{
+    source *const s = context;
+    s->ticks++;
+    return s->most_ticks == 0 || s->ticks < s->most_ticks;
+}
+
+static void streams_end_and_stop(void **state)
+{
+    (void)state;
+    ganz_service *s = open_service(2, 0);
+    ganz_error err = {0};
+    source all = {0}, some = {.most_ticks = 2};
+    const ganz_line_stream stream = {fill, put, go_on, &all}, stopped = {fill, put, go_on, &some};
+    const ganz_request_options late = {.seconds = 1e-6};
+    OK(ganz_service_run(s, &stream, NULL, &err));
+    assert_int_equal(all.right, LINES);
+    assert_true(all.ticks >= 3);
+    assert_int_equal(ganz_service_run(s, &stopped, NULL, &err), GANZ_ESTOPPED);
+    assert_true(some.right < LINES);
+    all = (source){0};
+    assert_int_equal(ganz_service_run(s, &stream, &late, &err), GANZ_ETIMEOUT);
+    ganz_service_close(&s);
+}
+
+/* Whatever is inside of it, a stream says which line was refused. */
+static void streams_name_the_line(void **state)
+{
+    (void)state;
+    ganz_service *s = open_service(1, 0);
+    ganz_error err = {0};
+    source all = {0};
+    const ganz_line_stream stream = {fill, put, NULL, &all};
+    char *const good = texts[150], bad[] = "\xff";
+    texts[150] = bad;
+    assert_int_equal(ganz_service_run(s, &stream, NULL, &err), GANZ_EINVAL);
+    texts[150] = good;
+    assert_int_equal(err.line, 151);
+    ganz_service_close(&s);
+}
+
+/* Documents together come out as one after another through a translator. */
+static void documents_go_together(void **state)
+{
+    (void)state;
+    enum { DOCUMENTS = 3 };
+    static const char *const pages[DOCUMENTS] = {"One cat sat. It slept.\n", "", "Tom ran.\n\nMary <b>saw</b> %s.\n"};
+    ganz_service *s = open_service(2, 0);
+    ganz_translator *t;
+    ganz_translator_options o;
+    ganz_document *together[DOCUMENTS], *alone;
+    const ganz_documents_options how = {.line = {.unscored = true}};
+    ganz_translator_defaults(&o);
+    o.max_length = LENGTH;
+    OK(ganz_translator_open(&t, model, &o, NULL));
+    for (int i = 0; i < DOCUMENTS; i++) OK(ganz_document_open(&together[i], pages[i], strlen(pages[i]), NULL, NULL));
+    OK(ganz_service_documents(s, together, DOCUMENTS, &how, NULL));
+    for (int i = 0; i < DOCUMENTS; i++) {
+        ganz_text expect = {0}, got = {0};
+        OK(ganz_document_open(&alone, pages[i], strlen(pages[i]), NULL, NULL));
+        OK(ganz_translate_document(t, alone, NULL));
+        OK(ganz_document_write(alone, &expect, NULL));
+        OK(ganz_document_write(together[i], &got, NULL));
+        assert_int_equal(got.bytes, expect.bytes);
+        if (got.bytes > 0) assert_memory_equal(got.text, expect.text, got.bytes);
+        ganz_text_free(&expect);
+        ganz_text_free(&got);
+        ganz_document_close(&alone);
+        ganz_document_close(&together[i]);
+    }
+    ganz_translator_close(&t);
+    ganz_service_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +561,9 @@ int main(void)
         cmocka_unit_test(closing_cancels),
         cmocka_unit_test(draining_turns_callers_away),
         cmocka_unit_test(a_call_can_be_stopped),
+        cmocka_unit_test(streams_end_and_stop),
+        cmocka_unit_test(streams_name_the_line),
+        cmocka_unit_test(documents_go_together),
     };
     const struct CMUnitTest again[] = {
         cmocka_unit_test(many_callers),

@@ -17,6 +17,7 @@
 #ifndef GANZ_SERVICE_H
 #define GANZ_SERVICE_H
 
+#include "ganz/document.h"
 #include "ganz/ganz.h"
 
 #ifdef __cplusplus
@@ -72,6 +73,8 @@ GANZ_API ganz_status ganz_service_submit(ganz_service *service, const ganz_line 
 /* Waits until the request is finished. *results has one for each of its lines and lives until the request is closed. If
  * one line fails the request does: err->line says which, counted from 1. GANZ_ESTOPPED: it was cancelled. */
 GANZ_API ganz_status ganz_request_wait(ganz_request *request, const ganz_result **results, ganz_error *err);
+/* Waits at most so many seconds; whether ganz_request_wait would now return at once. */
+GANZ_API bool ganz_request_await(ganz_request *request, double seconds);
 /* Whether ganz_request_wait would return at once. */
 GANZ_API bool ganz_request_is_finished(ganz_request *request);
 /* Finishes the request with GANZ_ESTOPPED unless it is finished. Its lines leave the queue; those that a worker has
@@ -79,6 +82,41 @@ GANZ_API bool ganz_request_is_finished(ganz_request *request);
 GANZ_API void ganz_request_cancel(ganz_request *request);
 /* Cancels if need be, without calling `done`; waits for `done` where it is running in another thread. */
 GANZ_API void ganz_request_close(ganz_request **request);
+
+/* ---- any number of lines ------------------------------------------------------------------------ */
+
+/* Lines from a source, which are handed in some dozen at a time and several such parts at once, so that workers never
+ * wait for the next one. All three functions are called by the thread that calls ganz_service_run. */
+typedef struct ganz_line_stream {
+    /* Gives up to `most` lines, each with a number of the caller's; *count 0: there is none now. Their texts live until
+     * their results are put. Asked once more after every put. */
+    ganz_status (*fill)(void *context, ganz_line *lines, uint64_t *numbers, int most, int *count, ganz_error *err);
+    /* Takes the results of some lines, in the order they were given; they live until it returns. */
+    ganz_status (*put)(void *context, const uint64_t *numbers, const ganz_result *results, int count, ganz_error *err);
+    bool (*go_on)(void *context); /* twenty times a second, and after each put; false: give up. May be NULL */
+    void *context;
+} ganz_line_stream;
+
+/* Has all lines of a source translated. Of the options (NULL: as for ganz_service_submit) `seconds` is for all of it,
+ * and `done` is not used. GANZ_ESTOPPED: go_on said so. Where a line failed, err->line is one more than its number. */
+GANZ_API ganz_status ganz_service_run(ganz_service *service, const ganz_line_stream *stream,
+                                      const ganz_request_options *options, ganz_error *err);
+
+typedef struct ganz_documents_options {
+    ganz_request_options request; /* as for ganz_service_run */
+    ganz_line line; /* what is wanted of all sentences: n_best, unscored, formality; the rest is not used */
+    /* Gets all results of a sentence before the best one goes into its document; may be NULL. */
+    ganz_status (*see)(void *context, int document, size_t number, const ganz_result *result, ganz_error *err);
+    bool (*go_on)(void *context, size_t done, size_t count); /* of all sentences; as for ganz_service_run */
+    void *context;
+} ganz_documents_options;
+
+/* Has all sentences of some documents translated, together. The service should make links (alignment). Where a sentence
+ * failed, err->line is the number of its document, from 1. */
+GANZ_API ganz_status ganz_service_documents(ganz_service *service, ganz_document *const *documents, int count,
+                                            const ganz_documents_options *options, ganz_error *err);
+
+/* ---- what it does ------------------------------------------------------------------------------- */
 
 /* What a service has done since it was opened, and what it is doing. */
 typedef struct ganz_service_stats {

@@ -407,6 +407,24 @@ ganz_status ganz_request_wait(ganz_request *r, const ganz_result **results, ganz
     return status;
 }
 
+bool ganz_request_await(ganz_request *r, double seconds)
+{
+    ganz_service *const s = r->service;
+    ganz_request *done = NULL;
+    const double until = ganz_service_now() + seconds;
+    pthread_mutex_lock(&s->lock);
+    s->references++;
+    for (;;) {
+        end_late(r, &done);
+        if (r->finished || ganz_service_now() >= until) break;
+        wait_until(&r->changed, &s->lock, r->deadline > 0 && r->deadline < until ? r->deadline : until);
+    }
+    const bool finished = r->finished;
+    ganz_service_call_done(s, &done);
+    release_service(s);
+    return finished;
+}
+
 bool ganz_request_is_finished(ganz_request *r)
 {
     pthread_mutex_lock(&r->service->lock);

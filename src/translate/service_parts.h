@@ -3,7 +3,8 @@
  *
  *     service.c        the public calls
  *     service_queue.c  whose turn it is, and which lines make a batch
- *     service_worker.c batches through a translator, results to their requests */
+ *     service_worker.c batches through a translator, results to their requests
+ *     service_run.c    any number of lines and documents, over the public calls */
 #ifndef GANZ_TRANSLATE_SERVICE_PARTS_H
 #define GANZ_TRANSLATE_SERVICE_PARTS_H
 
