@@ -181,19 +181,38 @@ static void use_results(void *context, const ganz_result *results)
     }
 }
 
-static void use_others(page_job *p)
+/* Whether an alternative has something new to say. */
+static bool is_new(const ganz_text *out, int k)
 {
+    if (k == 0) return true;
+    return out[k].bytes > 0 &&
+           !(out[k].bytes == out[k - 1].bytes && memcmp(out[k].text, out[k - 1].text, out[k].bytes) == 0);
+}
+
+/* Links of a translation that the model was made to say: of as much as it said so. */
+static void put_forced_links(buffer *out, const sentence *s, const ganz_text *text, const ganz_translation *forced)
+{
+    ganz_translation said = *forced;
+    if (said.bytes < text->bytes || text->bytes == 0 || memcmp(said.text, text->text, text->bytes) != 0) return;
+    said.bytes = text->bytes;
+    put_links(out, s, &said);
+}
+
+/* Translations of the sentences that are not plain; `forced` has a result for each of them, or is NULL. */
+static void use_others(void *context, const ganz_result *forced)
+{
+    page_job *const p = context;
     for (int i = 0; i < p->count; i++) {
         const sentence *const s = &p->sentences[i];
+        buffer *const answer = &p->answers[i];
         if (s->plain) continue;
-        const job_text *const t = &p->others.texts[s->place];
+        const ganz_text *const out = p->others.texts[s->place].out;
         for (int k = 0; k <= p->alternatives; k++) {
-            if (k > 0 && (t->out[k].bytes == 0 || (t->out[k].bytes == t->out[k - 1].bytes &&
-                                                   memcmp(t->out[k].text, t->out[k - 1].text, t->out[k].bytes) == 0)))
-                continue;
-            buffer_put(&p->answers[i], k ? ",{\"text\":" : "{\"text\":");
-            json_put_text(&p->answers[i], t->out[k].text ? t->out[k].text : "", t->out[k].bytes);
-            buffer_put(&p->answers[i], "}");
+            if (!is_new(out, k)) continue;
+            buffer_put(answer, k ? ",{\"text\":" : "{\"text\":");
+            json_put_text(answer, out[k].text ? out[k].text : "", out[k].bytes);
+            if (forced) put_forced_links(answer, s, &out[k], &forced[s->place * (1 + p->alternatives) + k].best[0]);
+            buffer_put(answer, "}");
         }
     }
 }
@@ -260,6 +279,28 @@ static bool sort_sentences(page_job *p)
     return false;
 }
 
+/* Words of sentences with addresses, placeholders and the like are linked by a second look: the model gets the sentence
+ * as it is and has to say the translation that was put together. What cannot be said so has no links. */
+static void answer_others(page_job *p)
+{
+    ganz_error err;
+    const int results = 1 + p->alternatives, count = p->others.count * results;
+    ganz_line *const lines = p->alignment && p->job.chain.count == 1 ? calloc((size_t)count, sizeof *lines) : NULL;
+    for (int i = 0; i < count && lines; i++) {
+        const job_text *const t = &p->others.texts[i / results];
+        const ganz_text *const out = &t->out[i % results];
+        const bool said = out->bytes > 0;
+        lines[i] = (ganz_line){.text = said ? t->text : "",
+                               .bytes = said ? t->bytes : 0,
+                               .unscored = true,
+                               .n_best = 1,
+                               .formality = p->job.formality};
+        if (said) lines[i].prefix = out->text, lines[i].prefix_bytes = out->bytes;
+    }
+    if (!lines || job_lines(&p->job, lines, count, use_others, p, &err) != GANZ_OK) use_others(p, NULL);
+    free(lines);
+}
+
 static bool translate(page_job *p)
 {
     ganz_error err;
@@ -269,7 +310,7 @@ static bool translate(page_job *p)
         return call_fail_job(p->c, &err), false;
     if (p->others.count > 0) {
         if (!call_translate(p->c, &p->job, &p->others)) return false;
-        use_others(p);
+        answer_others(p);
     }
     return true;
 }

@@ -82,6 +82,12 @@ def check_page_interface(s):
     assert len(first) == 3 and first[0]["score"] >= first[1]["score"] >= first[2]["score"], first
     pairs = {(answer["sentences"][0]["source"][a:b], first[0]["text"][c:d]) for a, b, c, d in first[0]["links"]}
     assert ("cat", "Katze") in pairs, pairs
+    guarded = s.json("/ganz/translate", {"text": "Hello {name}, you have %d new messages.", "source": "en", "target": "de",
+                                         "alignment": True})[1]["sentences"][0]
+    best = guarded["translations"][0]
+    assert "{name}" in best["text"] and "%d" in best["text"], best
+    assert best["links"] and all(a < b <= len(guarded["source"]) and c < d <= len(best["text"])
+                                 for a, b, c, d in best["links"]), best
     for t in first:
         equal("words", "".join(t["text"][a:b] for a, b, _ in t["words"]), t["text"].replace(" ", ""))
         assert all(score <= 0 for _, _, score in t["words"]), t
