@@ -45,7 +45,9 @@ typedef struct ganz_code_out {
     ganz_matrix m;     /* of the result's shape; data NULL: none */
     const real *scale; /* (1) on the device */
     int p;
-    uint8_t *inside; /* NULL: gradients pass everywhere */
+    uint8_t *inside;      /* NULL: gradients pass everywhere */
+    const int32_t *first; /* (1) on the device: row i goes to row *first + i of m; NULL: to row i. Only by linear_codes
+                           * of a device that records */
 } ganz_code_out;
 
 /* Weights in the order of a device's integer kernels; only the device reads the inside. */
@@ -356,6 +358,14 @@ struct ganz_backend {
     void (*norm_codes)(ganz_backend *be, const ganz_norm_call *c);
     void (*linear_codes)(ganz_backend *be, const ganz_linear_call *c);
     void (*attention_codes)(ganz_backend *be, const ganz_attention_call *c);
+
+    /* Short steps that come again and again: all of these or none (NULL). Integer operations and topk between `record`
+     * and `recorded` are kept under a number of an owner's, and run. `replay` runs what is kept, on the same memory, or
+     * returns false where nothing is. All of a kind must have run before once. */
+    bool (*replay)(ganz_backend *be, const void *owner, int number);
+    void (*record)(ganz_backend *be);
+    void (*recorded)(ganz_backend *be, const void *owner, int number);
+    void (*forget)(ganz_backend *be, const void *owner); /* before that memory goes */
 };
 
 /* `threads` >= 1. The caller owns it and ends it by be->close(be). */

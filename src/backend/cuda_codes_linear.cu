@@ -33,6 +33,7 @@ typedef struct product {
     float *y; /* NULL: only codes */
     int8_t *codes;
     const float *code_scale;
+    const int32_t *code_first; /* where rows of codes begin; NULL: at the first one */
     int y_ld, codes_ld, p;
     bool wide;     /* four columns of a result may be moved at a time */
     float *maxima; /* (rows, columns / GANZ_CUDA_MAXIMA) largest of so many columns of y; NULL: not wanted */
@@ -70,13 +71,19 @@ static __device__ inline float finished(const product &p, int32_t sum, float sca
     return y;
 }
 
+static __device__ inline int8_t *codes_at(const product &p, int row, int col)
+{
+    const int first = p.code_first != NULL ? *p.code_first : 0;
+    return p.codes + (size_t)(first + row) * p.codes_ld + col;
+}
+
 /* One number that has come so far. */
 static __device__ inline void put_one(const product &p, float value, float inv, int row, int col)
 {
     float *y = p.y != NULL ? p.y + (size_t)row * p.y_ld + col : NULL;
     if (p.add) value = *y + value;
     if (y != NULL) *y = value;
-    if (p.codes != NULL) p.codes[(size_t)row * p.codes_ld + col] = signed_code(value, inv, p.p);
+    if (p.codes != NULL) *codes_at(p, row, col) = signed_code(value, inv, p.p);
 }
 
 /* Four columns of a row, all inside the result. */
@@ -88,7 +95,7 @@ static __device__ inline void put_four(const product &p, float4 value, float inv
     if (p.codes == NULL) return;
     const char4 codes = make_char4(signed_code(value.x, inv, p.p), signed_code(value.y, inv, p.p),
                                    signed_code(value.z, inv, p.p), signed_code(value.w, inv, p.p));
-    *(char4 *)(p.codes + (size_t)row * p.codes_ld + col) = codes;
+    *(char4 *)codes_at(p, row, col) = codes;
 }
 
 /* ---- one number a thread ------------------------------------------------------------------------ */
@@ -385,6 +392,7 @@ static product product_of(const ganz_linear_call *call)
     p.codes = (int8_t *)call->codes.m.data;
     p.codes_ld = call->codes.m.ld;
     p.code_scale = call->codes.scale;
+    p.code_first = call->codes.first;
     p.p = call->codes.p;
     const size_t values = (size_t)p.y | (size_t)p.y_ld * sizeof(float), codes = (size_t)p.codes | (size_t)p.codes_ld;
     p.wide = (p.y == NULL || values % 16 == 0) && (p.codes == NULL || codes % 4 == 0);

@@ -23,7 +23,7 @@ static __host__ __device__ inline int ganz_cuda_maxima_count(int columns)
     return (columns + GANZ_CUDA_MAXIMA - 1) / GANZ_CUDA_MAXIMA;
 }
 
-enum { WARP = 32, PLANS = 8, RING_PARTS = 16, RING_BYTES = 2 << 20, LANDING_BYTES = 1 << 20, CACHE_SLOTS = 4096 };
+enum { WARP = 32, PLANS = 8, RING_PARTS = 16, RING_BYTES = 2 << 20, LANDING_BYTES = 1 << 20, RECORDS = 128, CACHE_SLOTS = 4096 };
 
 /* The algorithm of one product, kept by shape. */
 typedef struct ganz_cuda_shape {
@@ -50,6 +50,14 @@ typedef struct ganz_cuda_plan {
     int count, pieces_count, extra;
     uint64_t age;
 } ganz_cuda_plan;
+
+/* Calls that were recorded, to be run again. */
+typedef struct ganz_cuda_record {
+    const void *owner; /* NULL: none */
+    int number;
+    cudaGraphExec_t calls;
+    uint64_t age;
+} ganz_cuda_record;
 
 /* cuBLASLt is loaded when a GPU is opened: a program without one neither needs the library nor waits for it. */
 typedef struct ganz_cuda_blas {
@@ -93,6 +101,7 @@ typedef struct ganz_cuda {
     bool waits;                         /* there are some */
     float *maxima; /* of the logits `maxima_of`, if the call before made them: the largest of some columns each */
     size_t maxima_room;
+    ganz_cuda_record records[RECORDS];
     ganz_matrix maxima_of; /* data NULL: none */
     bool failed;
     char failure[256];

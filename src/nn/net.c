@@ -120,7 +120,8 @@ ganz_tensor *ganz_net_step(ganz_pass *pass, const ganz_net *net, const ganz_toke
 {
     GANZ_ASSERT(!pass->tape && keys->used + target->rows <= keys->capacity);
     ganz_stream s = {.x = ganz_op_embed(pass, net, target, false), .tokens = target};
-    const key_source sources[2] = {{.see = self, .new_row = keys->used}, {.see = cross, .new_row = -1}};
+    const int first = pass->first_key ? 0 : keys->used; /* or added on the device */
+    const key_source sources[2] = {{.see = self, .new_row = first}, {.see = cross, .new_row = -1}};
     ganz_tensor *const decoded = run_stack(pass, net, &net->decoder, &s, sources, keys);
     keys->used += target->rows;
     return decoded;

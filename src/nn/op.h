@@ -48,6 +48,7 @@ typedef struct ganz_pass {
     uint64_t stream;                   /* counts masks within the pass */
     bool train_weights, learn_scales;  /* which parameters get gradients */
     const ganz_instrument *instrument; /* the first of a list; NULL: nobody looks */
+    const int32_t *first_key;          /* (1) on the device: where new rows of keys begin; NULL: known */
     bool counts;                       /* memory of the device is only counted: nothing may touch it */
     bool failed;
 } ganz_pass;

@@ -245,7 +245,7 @@ ganz_tensor *ganz_tensor_for_operand(ganz_pass *pass, int rows, int cols, const 
     if (!in_passing(pass, pair->inputs)) return values_for(pass, rows, cols, pair->inputs);
     ganz_tensor *const t = coded(pass, rows, cols, pair->inputs, 1);
     if (!t) return NULL;
-    const ganz_code_out out = into ? (ganz_code_out){.m = *into} : code_room(pass, t);
+    const ganz_code_out out = into ? (ganz_code_out){.m = *into, .first = pass->first_key} : code_room(pass, t);
     if (pass->failed) return NULL;
     t->use[t->uses++] = use_of(pass, scale, pair->rule.input_bits, &out);
     return t;

@@ -17,9 +17,11 @@ enum {
     GPU_LOGIT_ROWS = 1024
 };
 
-/* Numbers of one step, in ordinary memory and as offsets into the block on the device. */
+/* Numbers of one step, in ordinary memory and as offsets into the block on the device. The last two are lists: self
+ * attention's from a place on that follows from the number of rows, cross attention's from a fixed one on. */
 typedef struct lists {
-    int32_t *ids, *positions, *self_begin, *self, *cross_begin, *cross;
+    int32_t *first_key, *ids, *positions, *self_begin, *cross_begin, *self, *cross;
+    size_t head, tail; /* numbers from first_key and from cross on */
 } lists;
 
 /* ---- memory of a group -------------------------------------------------------------------------- */
@@ -66,7 +68,7 @@ static void size_group(ganz_decoder *d)
     d->k = ganz_decoder_draws(d) && o->draw.top > 0 ? o->draw.top : ganz_search_candidates(&o->search);
     if (d->k > d->net->config.vocab) d->k = d->net->config.vocab;
     const size_t list_rows = (size_t)o->search.beam * (size_t)d->capacity;
-    d->numbers = 4 * (size_t)d->most_rows + 2 + 3 * list_rows; /* self lists: 2 * capacity a beam, cross: capacity */
+    d->numbers = 4 * (size_t)d->most_rows + 3 + 3 * list_rows; /* self lists: 2 * capacity a beam, cross: capacity */
 }
 
 /* Lists of one group: beams, numbers and candidates. */
@@ -150,6 +152,8 @@ static ganz_status set_host(ganz_arena *arena, size_t bytes, ganz_error *err)
 /* Memory for the largest group, as the network is now. Beams and the list of keys live side by side. */
 static ganz_status reserve(ganz_decoder *d, ganz_error *err)
 {
+    if (d->be->forget) d->be->forget(d->be, d);
+    d->repeats = !d->instrument && ganz_repeat_can(d->be, d->net, d->weights);
     const ganz_search_options *const o = &d->options.search;
     const size_t fixed = ganz_beam_bytes(o, 0), lengths = ganz_beam_bytes(o, 2 * d->capacity) - fixed;
     ganz_memory keys, pass;
@@ -190,6 +194,7 @@ void ganz_decoder_close(ganz_decoder **decoder)
     ganz_decoder *const d = *decoder;
     *decoder = NULL;
     if (!d) return;
+    if (d->be->forget) d->be->forget(d->be, d);
     ganz_arena_close(&d->beams);
     ganz_arena_close(&d->keys_memory);
     ganz_arena_close(&d->scratch);
@@ -331,20 +336,27 @@ static ganz_status encode_group(ganz_decoder *d, const ganz_sentence *sentences,
     return pass.failed ? no_scratch(err) : GANZ_OK;
 }
 
-/* Lays out ids, positions and key lists of all live rows; returns how many rows. */
-static int fill_lists(ganz_decoder *d, lists *at, ganz_spans *self, ganz_spans *cross, size_t *numbers)
+/* Where the numbers of a step lie. */
+static lists place_lists(const ganz_decoder *d, int rows)
 {
-    int rows = 0, longest_source = 0;
+    lists at = {.first_key = d->host_numbers, .ids = d->host_numbers + 1};
+    at.positions = at.ids + rows;
+    at.self_begin = at.positions + rows;
+    at.cross_begin = at.self_begin + rows + 1;
+    at.self = at.cross_begin + rows + 1;
+    at.cross = d->host_numbers + d->numbers - (size_t)d->options.search.beam * (size_t)d->capacity;
+    return at;
+}
+
+/* Lays out ids, positions and key lists of all live rows; returns how many rows. */
+static int fill_lists(ganz_decoder *d, lists *at, ganz_spans *self, ganz_spans *cross)
+{
+    int rows = 0, row = 0, longest_source = 0;
     for (int i = 0; i < d->live; i++) rows += d->lanes[i].beam.alive;
     const int step = d->lanes[0].beam.step;
-    at->ids = d->host_numbers;
-    at->positions = at->ids + rows;
-    at->self_begin = at->positions + rows;
-    at->cross_begin = at->self_begin + rows + 1;
-    at->self = at->cross_begin + rows + 1;
-    at->cross = at->self + (size_t)rows * (size_t)(step + 1);
+    *at = place_lists(d, rows);
+    *at->first_key = d->keys->used;
     int32_t *self_at = at->self, *cross_at = at->cross;
-    int row = 0;
     for (int i = 0; i < d->live; i++) {
         const ganz_lane *const l = &d->lanes[i];
         if (l->source_rows > longest_source) longest_source = l->source_rows;
@@ -362,10 +374,11 @@ static int fill_lists(ganz_decoder *d, lists *at, ganz_spans *self, ganz_spans *
     }
     at->self_begin[rows] = (int32_t)(self_at - at->self);
     at->cross_begin[rows] = (int32_t)(cross_at - at->cross);
+    at->head = (size_t)(self_at - at->first_key);
+    at->tail = (size_t)(cross_at - at->cross);
     *self = (ganz_spans){.queries = rows, .keys = d->keys->used + rows, .longest_query = 1, .longest_key = step + 1};
     *cross =
         (ganz_spans){.queries = rows, .keys = d->keys->source_rows, .longest_query = 1, .longest_key = longest_source};
-    *numbers = (size_t)(cross_at - d->host_numbers);
     return rows;
 }
 
@@ -374,29 +387,60 @@ static const int32_t *on_device(const ganz_decoder *d, const int32_t *host)
     return d->device_numbers + (host - d->host_numbers);
 }
 
+static void upload_lists(ganz_decoder *d, const lists *at, ganz_spans *self, ganz_spans *cross)
+{
+    GANZ_ASSERT(at->head <= (size_t)(at->cross - at->first_key));
+    d->be->upload(d->be, d->device_numbers, at->first_key, at->head * sizeof *at->first_key);
+    d->be->upload(d->be, d->device_numbers + (at->cross - at->first_key), at->cross, at->tail * sizeof *at->cross);
+    self->list_begin = on_device(d, at->self_begin);
+    self->list = on_device(d, at->self);
+    cross->list_begin = on_device(d, at->cross_begin);
+    cross->list = on_device(d, at->cross);
+}
+
+/* One step on the device: the network, logits, candidates. */
+static ganz_status run_step(ganz_decoder *d, const lists *at, const ganz_spans *self, const ganz_spans *cross,
+                            bool apart, ganz_error *err)
+{
+    const int rows = self->queries;
+    const ganz_tokens target = {.rows = rows, .ids = on_device(d, at->ids), .positions = on_device(d, at->positions)};
+    ganz_pass pass = new_pass(d);
+    if (d->repeats && !apart && rows <= GANZ_REPEAT_ROWS) pass.first_key = d->device_numbers;
+    const ganz_tensor *const decoded = ganz_net_step(&pass, d->net, &target, d->keys, self, cross);
+    if (!pass.failed) ganz_decoder_find_candidates(d, &pass, decoded, rows, apart);
+    ganz_arena_rewind(&d->scratch, 0);
+    ganz_arena_rewind(&d->host_scratch, 0);
+    return pass.failed ? no_scratch(err) : GANZ_OK;
+}
+
+/* A step of few rows is recorded when it comes for the second time: then nothing in it is new to the device. */
+static ganz_status repeat_step(ganz_decoder *d, const lists *at, ganz_spans *self, ganz_spans *cross, ganz_error *err)
+{
+    const int rows = self->queries, number = ganz_repeat_number(self, cross);
+    if (d->be->replay(d->be, d, number)) {
+        d->keys->used += rows;
+        return GANZ_OK;
+    }
+    const bool record = d->ran[rows];
+    d->ran[rows] = true;
+    if (record) d->be->record(d->be);
+    const ganz_status status = run_step(d, at, self, cross, false, err);
+    if (record) d->be->recorded(d->be, d, number);
+    return status;
+}
+
 /* The network's word on all live rows: candidates in ordinary memory. */
 static ganz_status run_network(ganz_decoder *d, int *rows, ganz_error *err)
 {
     lists at;
     ganz_spans self, cross;
-    size_t numbers;
-    *rows = fill_lists(d, &at, &self, &cross, &numbers);
-    GANZ_ASSERT(numbers <= d->numbers);
-    d->be->upload(d->be, d->device_numbers, d->host_numbers, numbers * sizeof *d->host_numbers);
-    const ganz_tokens target = {.rows = *rows, .ids = d->device_numbers, .positions = on_device(d, at.positions)};
-    self.list_begin = on_device(d, at.self_begin);
-    self.list = on_device(d, at.self);
-    cross.list_begin = on_device(d, at.cross_begin);
-    cross.list = on_device(d, at.cross);
-
-    ganz_pass pass = new_pass(d);
-    const ganz_tensor *const decoded = ganz_net_step(&pass, d->net, &target, d->keys, &self, &cross);
+    *rows = fill_lists(d, &at, &self, &cross);
+    upload_lists(d, &at, &self, &cross);
     const bool apart = ganz_decoder_chooses(d, *rows);
-    if (!pass.failed) ganz_decoder_find_candidates(d, &pass, decoded, *rows, apart);
-    if (!pass.failed && !apart) ganz_decoder_fetch(d, *rows);
-    ganz_arena_rewind(&d->scratch, 0);
-    ganz_arena_rewind(&d->host_scratch, 0);
-    return pass.failed ? no_scratch(err) : GANZ_OK;
+    if (d->repeats && !apart && *rows <= GANZ_REPEAT_ROWS) GANZ_TRY(repeat_step(d, &at, &self, &cross, err));
+    else GANZ_TRY(run_step(d, &at, &self, &cross, apart, err));
+    if (!apart) ganz_decoder_fetch(d, *rows);
+    return GANZ_OK;
 }
 
 static ganz_status check_candidates(const ganz_decoder *d, int rows, ganz_error *err)

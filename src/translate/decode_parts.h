@@ -4,6 +4,7 @@
 #define GANZ_TRANSLATE_DECODE_PARTS_H
 
 #include "translate/decode.h"
+#include "translate/repeat.h"
 
 /* One sentence of the group at work. */
 typedef struct ganz_lane {
@@ -23,6 +24,8 @@ struct ganz_decoder {
     int capacity;                      /* largest count of a group: sum of tokens + 25 */
     int most_lanes, most_rows, k;      /* of a group; candidates a row */
     int logit_rows;                    /* that exist at a time */
+    bool repeats;                      /* the device records steps of few rows */
+    bool ran[GANZ_REPEAT_ROWS + 1];    /* with so many rows */
     float *penalties;                  /* of lengths up to the longest output */
     ganz_lane *lanes;                  /* (most_lanes) live ones first */
     int live;
