@@ -335,7 +335,10 @@ coded coded_of(int rows, int cols, double scale, int p)
                    .p = p};
 }
 
-ganz_code_out code_out_of(const coded *k) { return (ganz_code_out){k->codes.gpu, k->scale.gpu, k->p, k->inside.gpu}; }
+ganz_code_out code_out_of(const coded *k)
+{
+    return (ganz_code_out){k->codes.gpu, k->scale.gpu, k->p, k->inside.gpu, NULL};
+}
 
 void round_on_cpu(const coded *k, const ganz_matrix *x)
 {

@@ -100,12 +100,12 @@ static void linear(linear_kind k)
                           .add = k.add,
                           .activation = k.activation},
                      g = c;
-#define SIDE(s, side)                                                                                        \
-    s.x.m = matrix(k.rows, k.in, k.in, GANZ_S8, x.side), s.x.scale = x_scale.side, s.w.scale = w_scale.side, \
-    s.packed = w.side, s.bias = k.bias ? bias.side : NULL,                                                   \
-    s.y = matrix(k.rows, k.out, ld, GANZ_REAL, k.values ? y.side : NULL),                                    \
-    s.codes =                                                                                                \
-        (ganz_code_out){matrix(k.rows, k.out, ld, GANZ_S8, k.codes ? codes.side : NULL), code_scale.side, 127, NULL}
+#define SIDE(s, side)                                                                                                \
+    s.x.m = matrix(k.rows, k.in, k.in, GANZ_S8, x.side), s.x.scale = x_scale.side, s.w.scale = w_scale.side,         \
+    s.packed = w.side, s.bias = k.bias ? bias.side : NULL,                                                           \
+    s.y = matrix(k.rows, k.out, ld, GANZ_REAL, k.values ? y.side : NULL),                                            \
+    s.codes = (ganz_code_out){matrix(k.rows, k.out, ld, GANZ_S8, k.codes ? codes.side : NULL), code_scale.side, 127, \
+                              NULL, NULL}
     SIDE(c, cpu);
     SIDE(g, gpu);
 #undef SIDE
@@ -180,8 +180,8 @@ static void norm(norm_kind k)
         codes[i] = marked(count);
         scale[i] = equal_reals(1, 0.013 * (i + 1));
         const ganz_matrix none = matrix(k.rows, k.cols, k.cols, GANZ_S8, NULL);
-        c_outs[i] = (ganz_code_out){none, scale[i].cpu, i == 2 ? 31 : 127, NULL};
-        g_outs[i] = (ganz_code_out){none, scale[i].gpu, i == 2 ? 31 : 127, NULL};
+        c_outs[i] = (ganz_code_out){none, scale[i].cpu, i == 2 ? 31 : 127, NULL, NULL};
+        g_outs[i] = (ganz_code_out){none, scale[i].gpu, i == 2 ? 31 : 127, NULL, NULL};
         if (i != 1) c_outs[i].m.data = codes[i].cpu, g_outs[i].m.data = codes[i].gpu; /* the second is not wanted */
     }
     ganz_norm_call c = {.rows = k.rows, .cols = k.cols, .eps = (real)1e-6, .outs = k.outs}, g = c;
@@ -325,23 +325,23 @@ static void attention(attention_kind k)
                              .inv_root = (real)(1 / sqrt(k.width)),
                              .u_max = k.u_max},
                         g = c;
-#define SIDE(s, side)                                                                                 \
-    s.see = (ganz_spans){.queries = k.queries,                                                        \
-                         .keys = keys,                                                                \
-                         .segments = segments,                                                        \
-                         .longest_query = k.lists ? 1 : k.longest,                                    \
-                         .longest_key = k.longest,                                                    \
-                         .causal = k.causal,                                                          \
-                         .query_begin = begins.side,                                                  \
-                         .key_begin = begins.side,                                                    \
-                         .list_begin = begins.side,                                                   \
-                         .list = list.side},                                                          \
-    s.q = (ganz_operand){matrix(k.queries, d, d, GANZ_S8, q.side), q_scale.side},                     \
-    s.k = (ganz_operand){matrix(keys, d, 2 * d, GANZ_S8, kv.side), k_scale.side},                     \
-    s.v = (ganz_operand){matrix(keys, d, 2 * d, GANZ_S8, (int8_t *)kv.side + d), v_scale.side},       \
-    s.u_scale = u_scale.side, s.out = matrix(k.queries, d, d, GANZ_REAL, k.values ? out.side : NULL), \
-    s.codes =                                                                                         \
-        (ganz_code_out){matrix(k.queries, d, d, GANZ_S8, k.values ? NULL : codes.side), code_scale.side, 127, NULL}
+#define SIDE(s, side)                                                                                               \
+    s.see = (ganz_spans){.queries = k.queries,                                                                      \
+                         .keys = keys,                                                                              \
+                         .segments = segments,                                                                      \
+                         .longest_query = k.lists ? 1 : k.longest,                                                  \
+                         .longest_key = k.longest,                                                                  \
+                         .causal = k.causal,                                                                        \
+                         .query_begin = begins.side,                                                                \
+                         .key_begin = begins.side,                                                                  \
+                         .list_begin = begins.side,                                                                 \
+                         .list = list.side},                                                                        \
+    s.q = (ganz_operand){matrix(k.queries, d, d, GANZ_S8, q.side), q_scale.side},                                   \
+    s.k = (ganz_operand){matrix(keys, d, 2 * d, GANZ_S8, kv.side), k_scale.side},                                   \
+    s.v = (ganz_operand){matrix(keys, d, 2 * d, GANZ_S8, (int8_t *)kv.side + d), v_scale.side},                     \
+    s.u_scale = u_scale.side, s.out = matrix(k.queries, d, d, GANZ_REAL, k.values ? out.side : NULL),               \
+    s.codes = (ganz_code_out){matrix(k.queries, d, d, GANZ_S8, k.values ? NULL : codes.side), code_scale.side, 127, \
+                              NULL, NULL}
     SIDE(c, cpu);
     SIDE(g, gpu);
 #undef SIDE
@@ -399,6 +399,75 @@ static void candidates(int rows, int vocab, int k, int values, int banned)
     expect_no_failure();
 }
 
+/* Logits by a product and at once their candidates: the device may look at the product's own notes. */
+static void logits(int rows, int in, int vocab, int k, int banned)
+{
+    const size_t count = (size_t)rows * (size_t)vocab, found = (size_t)rows * (size_t)k;
+    begin("logits and candidates: %d of %d x %d from %d, banned %d", k, rows, vocab, in, banned);
+    const two x = codes_of((size_t)rows * (size_t)in, -127, 127), y = marked(count * sizeof(float)),
+              x_scale = equal_reals(1, 0.002), w_scale = equal_reals(1, 0.01), value = marked(found * sizeof(float)),
+              index = marked(found * sizeof(int32_t)), sum = marked((size_t)rows * sizeof(float));
+    const packed w = packed_of(vocab, in, 8, -127);
+    ganz_linear_call lc = {.rows = rows, .in = in, .out = vocab}, lg = lc;
+    ganz_topk_call c = {.k = k, .banned = banned}, g = c;
+#define SIDE(l, s, side)                                                                                            \
+    l.x.m = matrix(rows, in, in, GANZ_S8, x.side), l.x.scale = x_scale.side, l.packed = w.side,                     \
+    l.w.scale = w_scale.side, l.y = s.logits = matrix(rows, vocab, vocab, GANZ_REAL, y.side), s.value = value.side, \
+    s.index = index.side, s.logsumexp = sum.side
+    SIDE(lc, c, cpu);
+    SIDE(lg, g, gpu);
+#undef SIDE
+    RUN(linear_codes, lc, lg);
+    RUN(topk, c, g);
+    same_bytes("values", value, found * sizeof(float));
+    same_bytes("places", index, found * sizeof(int32_t));
+    same_bytes("log-sum-exp", sum, (size_t)rows * sizeof(float));
+    expect_no_failure();
+}
+
+/* ---- steps that are recorded -------------------------------------------------------------------- */
+
+enum { STEP_ROWS = 4, STEP_IN = 512, STEP_OUT = 512, STEPS = 4, STEP_PRODUCTS = 3 };
+
+/* Products of one input, whose codes go to rows that the device numbers: run, recorded, and run again. */
+static void recorded(void)
+{
+    begin("%d products of the same input, recorded and run again", STEP_PRODUCTS);
+    const size_t all = (size_t)STEPS * STEP_ROWS * STEP_OUT, part = (size_t)STEP_ROWS * STEP_OUT;
+    const two scale = equal_reals(1, 0.01), x = codes_of((size_t)STEP_ROWS * STEP_IN, -127, 127);
+    const int32_t zero = 0;
+    const two first = ints_of(&zero, 1);
+    two codes[STEP_PRODUCTS];
+    packed w[STEP_PRODUCTS];
+    for (int i = 0; i < STEP_PRODUCTS; i++) codes[i] = marked(all), w[i] = packed_of(STEP_OUT, STEP_IN, 8, -127);
+    for (int step = 0; step < STEPS; step++) {
+        const int32_t row = step * STEP_ROWS;
+        both.gpu->upload(both.gpu, first.gpu, &row, sizeof row);
+        const bool again = both.gpu->replay(both.gpu, codes, 7);
+        expect("run again", again, step > 1, 0);
+        if (step == 1) both.gpu->record(both.gpu);
+        for (int i = 0; i < STEP_PRODUCTS; i++) {
+            ganz_linear_call c = {.rows = STEP_ROWS, .in = STEP_IN, .out = STEP_OUT}, g = c;
+#define SIDE(s, side)                                                                                                 \
+    s.x.m = matrix(STEP_ROWS, STEP_IN, STEP_IN, GANZ_S8, x.side), s.x.scale = s.w.scale = scale.side,                 \
+    s.packed = w[i].side, s.codes.m = matrix(STEP_ROWS, STEP_OUT, STEP_OUT, GANZ_S8, codes[i].side), s.codes.p = 127, \
+    s.codes.scale = scale.side
+            SIDE(c, cpu);
+            SIDE(g, gpu);
+#undef SIDE
+            c.codes.m.data = (int8_t *)codes[i].cpu + (size_t)step * part;
+            g.codes.first = first.gpu;
+            both.cpu->linear_codes(both.cpu, &c);
+            if (!again) both.gpu->linear_codes(both.gpu, &g);
+        }
+        if (step == 1) both.gpu->recorded(both.gpu, codes, 7);
+    }
+    for (int i = 0; i < STEP_PRODUCTS; i++) same_bytes("codes", codes[i], all);
+    both.gpu->forget(both.gpu, codes);
+    expect("forgotten", both.gpu->replay(both.gpu, codes, 7), 0, 0);
+    expect_no_failure();
+}
+
 void code_cases(void)
 {
     linears();
@@ -419,4 +488,10 @@ void code_cases(void)
         candidates(2, 4099, 128, values, 4099);
     }
     candidates(300, 33288, 8, 0, 0);
+    logits(1, 512, 32000, 8, 2);
+    logits(4, 512, 33288, 8, 2);
+    logits(40, 256, 33288, 1, 33288);
+    logits(300, 512, 9001, 128, 0);
+    logits(700, 512, 32000, 8, 0);
+    if (both.gpu->replay) recorded();
 }

@@ -411,6 +411,7 @@ extern "C" ganz_status ganz_cuda_backend_open(ganz_backend **be, int device, gan
     c->processors = about.multiProcessorCount;
     c->shared_bytes = (int)about.sharedMemPerBlockOptin;
     c->precision = precision;
+    c->early = about.major >= 9;
     if (take_memory(c)) {
         *be = &c->table;
         return GANZ_OK;

@@ -44,6 +44,8 @@ static __device__ inline float entry_at(const ganz_embed_call &e, int id, int i)
 
 static __global__ void embed_kernel(const ganz_embed_call e)
 {
+    let_next_begin();
+    await_before();
     const int row = blockIdx.x, id = e.ids[row];
     const float *timing = e.timing + (size_t)e.positions[row] * e.cols;
     const bool start = e.start != NULL && id == e.start_id, known = id >= 0 && id != e.start_id && id < e.vocab;
@@ -58,7 +60,7 @@ void ganz_cuda_embed_codes(ganz_backend *be, const ganz_embed_call *call)
 {
     ganz_cuda *c = ganz_cuda_of(be);
     if (call->rows == 0) return;
-    embed_kernel<<<call->rows, THREADS, 0, c->stream>>>(*call);
+    launch(c, {dim3(call->rows), THREADS, 0}, embed_kernel, *call);
     ganz_cuda_launched(c, "embed");
 }
 
@@ -109,6 +111,8 @@ static __device__ inline float2 moments(const float *x, int cols, int lane, floa
 static __global__ void norm_kernel(const ganz_norm_call n, const code_outs outs)
 {
     extern __shared__ float room[];
+    let_next_begin();
+    await_before();
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, row = blockIdx.x * (blockDim.x / WARP) + warp;
     float *x = room + (size_t)warp * n.cols;
     if (row >= n.rows) return;
@@ -156,6 +160,7 @@ void ganz_cuda_norm_codes(ganz_backend *be, const ganz_norm_call *call)
     }
     int warps = THREADS / WARP;
     while (warps > 1 && (size_t)warps * line > PLAIN_SHARED) warps /= 2;
-    norm_kernel<<<ganz_cuda_blocks(call->rows, warps), warps * WARP, (size_t)warps * line, c->stream>>>(*call, outs);
+    launch(c, {dim3(ganz_cuda_blocks(call->rows, warps)), warps * WARP, (size_t)warps * line}, norm_kernel, *call,
+           outs);
     ganz_cuda_launched(c, "norm");
 }

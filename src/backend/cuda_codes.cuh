@@ -18,6 +18,49 @@ static __host__ __device__ inline int ganz_cuda_weight_ld(int in)
     return (in + WEIGHT_STEP - 1) / WEIGHT_STEP * WEIGHT_STEP;
 }
 
+/* ---- one kernel after another ------------------------------------------------------------------- */
+
+/* Kernels of integer translation are short: each may be set up while the one before still runs. It has to call
+ * await_before before it reads or writes what others do; weights and scales never change. */
+static __device__ inline void let_next_begin(void)
+{
+#if !defined(GANZ_CUDA_IN_TURN) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+static __device__ inline void await_before(void)
+{
+#if !defined(GANZ_CUDA_IN_TURN) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+typedef struct launch_shape {
+    dim3 grid;
+    int threads;
+    size_t shared;
+} launch_shape;
+
+template <typename... P, typename... A>
+static void launch(ganz_cuda *c, const launch_shape &shape, void (*kernel)(P...), const A &...arguments)
+{
+    cudaLaunchAttribute early = {};
+    cudaLaunchConfig_t config = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = shape.grid;
+    config.blockDim = dim3(shape.threads);
+    config.dynamicSmemBytes = shape.shared;
+    config.stream = c->stream;
+#ifndef GANZ_CUDA_IN_TURN
+    config.attrs = &early;
+    config.numAttrs = c->early ? 1 : 0;
+#endif
+    (void)cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+/* ---- arithmetic --------------------------------------------------------------------------------- */
+
 /* A thread's sum of the elements l, l + 8, ... of its row, l = threadIdx.x % 8; all eight threads get the whole: they
  * add ((0+4) + (2+6)) + ((1+5) + (3+7)). */
 static __device__ inline float join_eight(float sum)

@@ -165,6 +165,8 @@ static __device__ inline void mix(const ganz_attention_call &a, int query, const
 template <int WIDTH> static __global__ void attention_kernel(const ganz_attention_call a, int room_keys)
 {
     extern __shared__ float room[];
+    let_next_begin();
+    await_before();
     const int query = blockIdx.x, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
     keys k = keys_of(a.see, query);
     float *scores = room + (size_t)(1 + warp) * room_keys;
@@ -200,7 +202,7 @@ template <int WIDTH> static void attend(ganz_cuda *c, const ganz_attention_call 
     const size_t shared = shared_bytes(warps, most);
     if (shared > PLAIN_SHARED)
         (void)cudaFuncSetAttribute(attention_kernel<WIDTH>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-    attention_kernel<WIDTH><<<call->see.queries, warps * WARP, shared, c->stream>>>(*call, most);
+    launch(c, {dim3(call->see.queries), warps * WARP, shared}, attention_kernel<WIDTH>, *call, most);
 }
 
 void ganz_cuda_attention_codes(ganz_backend *be, const ganz_attention_call *call)

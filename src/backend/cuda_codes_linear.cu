@@ -103,6 +103,8 @@ static __device__ inline void put_four(const product &p, float4 value, float inv
 /* For shapes that do not come in pieces of 16 codes; and the definition of the rest. */
 static __global__ void plain_kernel(const product p)
 {
+    let_next_begin();
+    await_before();
     const int col = blockIdx.x * PLAIN_THREADS + threadIdx.x, row = blockIdx.y;
     if (col >= p.out) return;
     const int8_t *x = p.x + (size_t)row * p.x_ld, *w = p.w + (size_t)col * p.w_ld;
@@ -185,11 +187,15 @@ template <typename S, int LINES> static __device__ inline void copy_lines(int8_t
     }
 }
 
-template <typename S> static __device__ inline void copy_stage(const product &p, int8_t *stage, int depth)
+template <typename S> static __device__ inline void copy_inputs(const product &p, int8_t *stage, int depth)
 {
     const side inputs = {p.x, p.x_ld, p.rows, p.in, (int)blockIdx.y * S::ROWS};
-    const side weights = {p.w, p.w_ld, p.out, p.in, (int)blockIdx.x * S::COLS};
     copy_lines<S, S::ROWS>(stage, inputs, depth);
+}
+
+template <typename S> static __device__ inline void copy_weights(const product &p, int8_t *stage, int depth)
+{
+    const side weights = {p.w, p.w_ld, p.out, p.in, (int)blockIdx.x * S::COLS};
     copy_lines<S, S::COLS>(stage + S::INPUTS, weights, depth);
 }
 
@@ -308,15 +314,24 @@ template <typename S> static __global__ void __launch_bounds__(S::THREADS) tile_
     int32_t sums[S::HIGH][S::WIDE][4];
 #pragma unroll
     for (int i = 0; i < S::HIGH * S::WIDE * 4; i++) (&sums[0][0][0])[i] = 0;
+    let_next_begin();
+#pragma unroll 1
+    for (int ahead = 0; ahead < STAGES - 1 && ahead < steps; ahead++)
+        copy_weights<S>(p, stages + ahead * S::STAGE, ahead * S::STEP);
+    await_before();
+#pragma unroll 1
     for (int ahead = 0; ahead < STAGES - 1; ahead++) {
-        if (ahead < steps) copy_stage<S>(p, stages + ahead * S::STAGE, ahead * S::STEP);
+        if (ahead < steps) copy_inputs<S>(p, stages + ahead * S::STAGE, ahead * S::STEP);
         close_group();
     }
     for (int step = 0; step < steps; step++) {
         const int next = step + STAGES - 1;
         await_groups<STAGES - 2>();
         __syncthreads(); /* the copies of all threads are there, and the stage before has been read */
-        if (next < steps) copy_stage<S>(p, stages + next % STAGES * S::STAGE, next * S::STEP);
+        if (next < steps) {
+            copy_inputs<S>(p, stages + next % STAGES * S::STAGE, next * S::STEP);
+            copy_weights<S>(p, stages + next % STAGES * S::STAGE, next * S::STEP);
+        }
         close_group();
         const int8_t *stage = stages + step % STAGES * S::STAGE;
         multiply_stage<S>(stage + split * S::ROWS * DEEP + row * DEEP,
@@ -334,6 +349,7 @@ template <typename S> static __global__ void __launch_bounds__(S::THREADS) tile_
 typedef shape<128, 128, 64, 64, 1> large_tile;
 typedef shape<64, 64, 32, 32, 1> middle_tile;
 typedef shape<16, 32, 16, 32, 4> small_tile;
+typedef shape<16, 32, 16, 32, 8> deep_tile;
 
 template <typename S> static int64_t tiles_of(const ganz_cuda_products *all)
 {
@@ -347,7 +363,7 @@ template <typename S> static void multiply_tiles(ganz_cuda *c, const ganz_cuda_p
     const dim3 grid(ganz_cuda_blocks(p->out, S::COLS), ganz_cuda_blocks(p->rows, S::ROWS), all->count);
     if (S::BYTES > 48 * 1024)
         (void)cudaFuncSetAttribute(tile_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::BYTES);
-    tile_kernel<S><<<grid, S::THREADS, S::BYTES, c->stream>>>(*all);
+    launch(c, {grid, S::THREADS, S::BYTES}, tile_kernel<S>, *all);
 }
 
 static bool in_pieces(const product *p)
@@ -355,13 +371,18 @@ static bool in_pieces(const product *p)
     return p->in % PIECE == 0 && p->x_ld % PIECE == 0 && (size_t)p->x % PIECE == 0;
 }
 
-/* Large tiles need the least of shared memory's speed; smaller ones keep all processors busy. */
+/* Large tiles need the least of shared memory's speed; smaller ones keep all processors busy. Few rows wait for weights
+ * alone: the more warps ask for them, the better. */
 static void multiply(ganz_cuda *c, const ganz_cuda_products *all)
 {
     if (!in_pieces(&all->list[0])) {
         const dim3 grid(ganz_cuda_blocks(all->list[0].out, PLAIN_THREADS), all->list[0].rows);
-        for (int i = 0; i < all->count; i++) plain_kernel<<<grid, PLAIN_THREADS, 0, c->stream>>>(all->list[i]);
-    } else if (tiles_of<large_tile>(all) >= c->processors) {
+        for (int i = 0; i < all->count; i++) launch(c, {grid, PLAIN_THREADS, 0}, plain_kernel, all->list[i]);
+    } else if (all->list[0].rows <= deep_tile::ROWS && 2 * tiles_of<deep_tile>(all) < c->processors) {
+        multiply_tiles<deep_tile>(c, all);
+    } else if (all->list[0].rows <= small_tile::ROWS) {
+        multiply_tiles<small_tile>(c, all);
+    } else if (all->list[0].rows > middle_tile::ROWS && tiles_of<large_tile>(all) >= c->processors) {
         multiply_tiles<large_tile>(c, all);
     } else if (2 * tiles_of<middle_tile>(all) >= c->processors) {
         multiply_tiles<middle_tile>(c, all);

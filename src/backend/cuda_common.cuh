@@ -79,6 +79,7 @@ void ganz_cuda_blas_close(ganz_cuda_blas *blas);
 typedef struct ganz_cuda {
     ganz_backend table; /* first: a ganz_backend * is a ganz_cuda * */
     int device, processors, shared_bytes;
+    bool early; /* a kernel may be set up while the one before runs */
     ganz_precision precision;
     cudaStream_t stream;
     ganz_cuda_blas blas;

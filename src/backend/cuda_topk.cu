@@ -221,6 +221,8 @@ static __global__ void __launch_bounds__(THREADS) topk_kernel(const ganz_topk_ca
     __shared__ uint64_t list[LIST], room[WARP];
     __shared__ float bound, most;
     __shared__ int listed;
+    let_next_begin();
+    await_before();
     const bool makes = threadIdx.x < MAKERS;
     const int vocab = t.logits.cols;
     const T *data = (const T *)t.logits.data + (size_t)blockIdx.x * t.logits.ld;
@@ -285,6 +287,7 @@ void ganz_cuda_topk(ganz_backend *be, const ganz_topk_call *call)
         ganz_cuda_fail(c, "candidates", "logits must be floats");
         return;
     }
-    GANZ_CUDA_TYPE(call->logits.type, T, topk_kernel<T><<<call->logits.rows, THREADS, 0, c->stream>>>(*call, maxima));
+    GANZ_CUDA_TYPE(call->logits.type, T,
+                   launch(c, {dim3(call->logits.rows), THREADS, 0}, topk_kernel<T>, *call, maxima));
     ganz_cuda_launched(c, "candidates");
 }
