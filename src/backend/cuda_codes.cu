@@ -137,6 +137,72 @@ static __global__ void norm_kernel(const ganz_norm_call n, const code_outs outs)
     }
 }
 
+/* The same for rows of EACH times 32 columns, with all that does not come from the kernel before read ahead. */
+template <int EACH> static __device__ inline float2 moments_of(const float *room, int lane, float eps)
+{
+    const float4 *x = (const float4 *)(room + lane % LANES * 4);
+    constexpr int COLS = EACH * WARP, STEP = GROUP_ROOM / 4;
+    float sum = 0;
+#pragma unroll 8
+    for (int i = 0; i < EACH; i++) {
+        const float4 v = x[i * STEP];
+        sum = (((sum + v.x) + v.y) + v.z) + v.w;
+    }
+    const float mean = join_eight(sum) / (float)COLS;
+    sum = 0;
+#pragma unroll 8
+    for (int i = 0; i < EACH; i++) {
+        const float4 d = x[i * STEP] - mean;
+        sum = (((sum + d.x * d.x) + d.y * d.y) + d.z * d.z) + d.w * d.w;
+    }
+    return make_float2(mean, 1.0f / sqrtf(join_eight(sum) / (float)COLS + eps));
+}
+
+/* v[i]: column lane + 32 i of the row, or of sum = x + delta, which is also written. */
+template <int EACH> static __device__ inline void take_columns(const ganz_norm_call &n, int row, int lane, float *v)
+{
+    const size_t first = (size_t)row * n.cols + lane;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) v[i] = n.x[first + i * WARP];
+    if (n.delta.data == NULL) return;
+    const float *delta = (const float *)n.delta.data + (size_t)row * n.delta.ld + lane;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) v[i] = v[i] + delta[i * WARP];
+#pragma unroll
+    for (int i = 0; i < EACH; i++) n.sum[first + i * WARP] = v[i];
+}
+
+template <int EACH>
+static __global__ void __launch_bounds__(THREADS) norm_columns_kernel(const ganz_norm_call n, const code_outs outs)
+{
+    __shared__ __align__(16) float room[THREADS / WARP][EACH * GROUP_ROOM];
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, row = blockIdx.x * (THREADS / WARP) + warp;
+    float v[EACH], gain[EACH], bias[EACH];
+    let_next_begin();
+#pragma unroll
+    for (int i = 0; i < EACH; i++) gain[i] = n.gain[lane + i * WARP], bias[i] = n.bias[lane + i * WARP];
+    const float own_inv = lane < outs.count ? 1 / *outs.out[lane < OUTS ? lane : 0].scale : 0.0f;
+    await_before();
+    if (row >= n.rows) return;
+    take_columns<EACH>(n, row, lane, v);
+#pragma unroll
+    for (int i = 0; i < EACH; i++) room[warp][place_of(lane + i * WARP)] = v[i];
+    __syncwarp();
+    const float2 m = moments_of<EACH>(room[warp], lane, n.eps);
+#pragma unroll
+    for (int i = 0; i < EACH; i++) v[i] = ((v[i] - m.x) * m.y) * gain[i] + bias[i];
+    if (n.y.data != NULL)
+#pragma unroll
+        for (int i = 0; i < EACH; i++) ((float *)n.y.data)[(size_t)row * n.y.ld + lane + i * WARP] = v[i];
+#pragma unroll 1
+    for (int o = 0; o < outs.count; o++) {
+        int8_t *codes = (int8_t *)outs.out[o].m.data + (size_t)row * outs.out[o].m.ld + lane;
+        const float inv = __shfl_sync(0xffffffffu, own_inv, o);
+#pragma unroll
+        for (int i = 0; i < EACH; i++) codes[i * WARP] = signed_code(v[i], inv, outs.out[o].p);
+    }
+}
+
 static bool take_outs(const ganz_norm_call *n, code_outs *outs)
 {
     outs->count = 0;
@@ -159,6 +225,14 @@ void ganz_cuda_norm_codes(ganz_backend *be, const ganz_norm_call *call)
         return;
     }
     int warps = THREADS / WARP;
+    const launch_shape whole = {dim3(ganz_cuda_blocks(call->rows, warps)), THREADS, 0};
+    if (call->cols == 512) launch(c, whole, norm_columns_kernel<16>, *call, outs);
+    else if (call->cols == 1024) launch(c, whole, norm_columns_kernel<32>, *call, outs);
+    else if (call->cols == 256) launch(c, whole, norm_columns_kernel<8>, *call, outs);
+    if (call->cols == 512 || call->cols == 1024 || call->cols == 256) {
+        ganz_cuda_launched(c, "norm");
+        return;
+    }
     while (warps > 1 && (size_t)warps * line > PLAIN_SHARED) warps /= 2;
     launch(c, {dim3(ganz_cuda_blocks(call->rows, warps)), warps * WARP, (size_t)warps * line}, norm_kernel, *call,
            outs);

@@ -70,6 +70,11 @@ static __device__ inline float join_eight(float sum)
     return sum + __shfl_xor_sync(0xffffffffu, sum, 1);
 }
 
+/* Where element i of a row lies in shared memory, so that a lane reads four of its own at once: groups of 32, lane by
+ * lane, and a bit apart, so that writers of rows meet in no bank. */
+enum { GROUP = 32, GROUP_ROOM = GROUP + 4 };
+static __device__ inline int place_of(int i) { return i / GROUP * GROUP_ROOM + i % LANES * 4 + i / LANES % 4; }
+
 /* Codes of a value: clamp(rint(y * inv), -p, p). */
 static __device__ inline int8_t signed_code(float y, float inv, int p)
 {

@@ -48,6 +48,21 @@ static __device__ inline const int8_t *row_of(const ganz_matrix &m, const keys &
     return (const int8_t *)m.data + (size_t)(k.list != NULL ? k.list[i] : k.first + i) * m.ld;
 }
 
+/* What sums are worth: never changes, so that it can be read ahead. */
+typedef struct steps {
+    float score, u_inv, mixed, code_inv;
+} steps;
+
+static __device__ inline steps steps_of(const ganz_attention_call &a)
+{
+    steps s;
+    s.score = *a.q.scale * *a.k.scale * a.inv_root;
+    s.u_inv = 1 / *a.u_scale;
+    s.mixed = *a.u_scale * *a.v.scale;
+    s.code_inv = a.codes.m.data != NULL ? 1 / *a.codes.scale : 0.0f;
+    return s;
+}
+
 /* ---- scores ------------------------------------------------------------------------------------- */
 
 /* Sum of WIDTH products of codes; both begin at 16 bytes. */
@@ -136,10 +151,11 @@ static __device__ inline void mix_four(const ganz_attention_call &a, const keys 
 
 /* WIDTH: 32, 64 or 128 columns; 0: any. */
 template <int WIDTH>
-static __device__ inline void mix(const ganz_attention_call &a, int query, const keys &k, const uint8_t *u, int col)
+static __device__ inline void mix(const ganz_attention_call &a, const steps &s, int query, const keys &k,
+                                  const uint8_t *u, int col)
 {
     const int lane = threadIdx.x % WARP;
-    const float scale = *a.u_scale * *a.v.scale, inv = a.codes.m.data != NULL ? 1 / *a.codes.scale : 0.0f;
+    const float scale = s.mixed, inv = s.code_inv;
     if (WIDTH == 0) {
         for (int i = lane; i < a.width; i += WARP) {
             int32_t sum = 0;
@@ -165,10 +181,10 @@ static __device__ inline void mix(const ganz_attention_call &a, int query, const
 template <int WIDTH> static __global__ void attention_kernel(const ganz_attention_call a, int room_keys)
 {
     extern __shared__ float room[];
-    let_next_begin();
-    await_before();
     const int query = blockIdx.x, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
-    keys k = keys_of(a.see, query);
+    let_next_begin();
+    const steps s = steps_of(a);
+    keys k = keys_of(a.see, query); /* lists are uploaded: they were there before any kernel began */
     float *scores = room + (size_t)(1 + warp) * room_keys;
     uint8_t *u = (uint8_t *)(room + (size_t)(1 + warps) * room_keys) + (size_t)warp * room_keys;
     if (k.list != NULL) {
@@ -177,14 +193,14 @@ template <int WIDTH> static __global__ void attention_kernel(const ganz_attentio
         __syncthreads();
         k.list = rows;
     }
-    const float factor = *a.q.scale * *a.k.scale * a.inv_root, u_inv = 1 / *a.u_scale;
+    await_before();
     const int8_t *q = (const int8_t *)a.q.m.data + (size_t)query * a.q.m.ld;
     for (int head = warp; head < a.heads; head += warps) {
         const int col = head * a.width;
-        score<WIDTH>(a, q + col, k, col, factor, scores);
+        score<WIDTH>(a, q + col, k, col, s.score, scores);
         __syncwarp();
-        round_softmax(scores, k.count, u_inv, a.u_max, u);
-        mix<WIDTH>(a, query, k, u, col);
+        round_softmax(scores, k.count, s.u_inv, a.u_max, u);
+        mix<WIDTH>(a, s, query, k, u, col);
         __syncwarp();
     }
 }

@@ -55,6 +55,24 @@ static __device__ inline float scale_of(const product &p, int col)
 
 static __device__ inline float code_inv(const product &p) { return p.codes != NULL ? 1 / *p.code_scale : 0.0f; }
 
+/* Of four columns of a thread, read ahead. */
+typedef struct four_columns {
+    float scale[4], bias[4], inv;
+} four_columns;
+
+static __device__ inline four_columns columns_of(const product &p, int col)
+{
+    four_columns f;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int at = min(col + i, p.out - 1);
+        f.scale[i] = scale_of(p, at);
+        f.bias[i] = p.bias != NULL ? p.bias[at] : 0.0f;
+    }
+    f.inv = code_inv(p);
+    return f;
+}
+
 /* Apart from the rest, because it would stand there for each of a thread's numbers. */
 static __device__ __noinline__ float smooth_of(ganz_activation activation, float y)
 {
@@ -272,34 +290,28 @@ static __device__ inline void put_maximum(const product &p, float4 v, int row, i
 }
 
 /* The tile through the epilogue. A thread has four columns, of every so manieth row. */
-template <typename S> static __device__ inline void finish_tile(const product &p, const int32_t *room)
+template <typename S>
+static __device__ inline void finish_tile(const product &p, const four_columns &f, const int32_t *room)
 {
     constexpr int FOURS = S::COLS / 4, LINES = S::THREADS / FOURS;
     const int four = threadIdx.x % FOURS * 4, col = blockIdx.x * S::COLS + four;
-    const float inv = code_inv(p);
-    float scale[4], bias[4];
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const int at = min(col + i, p.out - 1);
-        scale[i] = scale_of(p, at);
-        bias[i] = p.bias != NULL ? p.bias[at] : 0.0f;
-    }
 #pragma unroll 2
     for (int line = threadIdx.x / FOURS; line < S::ROWS; line += LINES) {
         const int row = blockIdx.y * S::ROWS + line;
         const int4 sum = sums_at<S>(room + line * S::SUMS_LD + four);
-        const float4 v = make_float4(finished(p, sum.x, scale[0], bias[0]), finished(p, sum.y, scale[1], bias[1]),
-                                     finished(p, sum.z, scale[2], bias[2]), finished(p, sum.w, scale[3], bias[3]));
+        const float4 v =
+            make_float4(finished(p, sum.x, f.scale[0], f.bias[0]), finished(p, sum.y, f.scale[1], f.bias[1]),
+                        finished(p, sum.z, f.scale[2], f.bias[2]), finished(p, sum.w, f.scale[3], f.bias[3]));
         if (p.maxima != NULL) put_maximum(p, v, row, col);
         if (row >= p.rows || col >= p.out) continue;
         if (p.wide && col + 4 <= p.out) {
-            put_four(p, v, inv, row, col);
+            put_four(p, v, f.inv, row, col);
             continue;
         }
-        put_one(p, v.x, inv, row, col);
-        if (col + 1 < p.out) put_one(p, v.y, inv, row, col + 1);
-        if (col + 2 < p.out) put_one(p, v.z, inv, row, col + 2);
-        if (col + 3 < p.out) put_one(p, v.w, inv, row, col + 3);
+        put_one(p, v.x, f.inv, row, col);
+        if (col + 1 < p.out) put_one(p, v.y, f.inv, row, col + 1);
+        if (col + 2 < p.out) put_one(p, v.z, f.inv, row, col + 2);
+        if (col + 3 < p.out) put_one(p, v.w, f.inv, row, col + 3);
     }
 }
 
@@ -318,6 +330,7 @@ template <typename S> static __global__ void __launch_bounds__(S::THREADS) tile_
 #pragma unroll 1
     for (int ahead = 0; ahead < STAGES - 1 && ahead < steps; ahead++)
         copy_weights<S>(p, stages + ahead * S::STAGE, ahead * S::STEP);
+    const four_columns f = columns_of(p, blockIdx.x * S::COLS + threadIdx.x % (S::COLS / 4) * 4);
     await_before();
 #pragma unroll 1
     for (int ahead = 0; ahead < STAGES - 1; ahead++) {
@@ -341,7 +354,7 @@ template <typename S> static __global__ void __launch_bounds__(S::THREADS) tile_
     __syncthreads(); /* the tiles have been read */
     keep_sums<S>((int32_t *)room + split * S::SUMS, row, col, sums);
     __syncthreads();
-    finish_tile<S>(p, (const int32_t *)room);
+    finish_tile<S>(p, f, (const int32_t *)room);
 }
 
 /* ---- a launch ----------------------------------------------------------------------------------- */

@@ -23,7 +23,15 @@ static __host__ __device__ inline int ganz_cuda_maxima_count(int columns)
     return (columns + GANZ_CUDA_MAXIMA - 1) / GANZ_CUDA_MAXIMA;
 }
 
-enum { WARP = 32, PLANS = 8, RING_PARTS = 16, RING_BYTES = 2 << 20, LANDING_BYTES = 1 << 20, RECORDS = 128, CACHE_SLOTS = 4096 };
+enum {
+    WARP = 32,
+    PLANS = 8,
+    RING_PARTS = 16,
+    RING_BYTES = 2 << 20,
+    LANDING_BYTES = 1 << 20,
+    RECORDS = 128,
+    CACHE_SLOTS = 4096
+};
 
 /* The algorithm of one product, kept by shape. */
 typedef struct ganz_cuda_shape {

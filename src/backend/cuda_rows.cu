@@ -13,6 +13,7 @@ static __global__ void add_columns_kernel(const ganz_cuda_columns s)
     const int column = blockIdx.x * WARP + threadIdx.x;
     float sum = 0;
     if (column < s.width)
+#pragma unroll 16
         for (int row = threadIdx.y; row < s.count; row += WARP) sum += s.partial[(size_t)row * s.width + column];
     room[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();

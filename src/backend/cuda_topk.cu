@@ -8,15 +8,12 @@
 
 #include "backend/cuda_codes.cuh"
 
-/* A thread has EACH elements of a chunk, in fours. A group of 32 exponentials lies lane by lane, four of a lane side by
- * side, and a bit apart from the next one, so that writers meet in no bank. */
+/* A thread has EACH elements of a chunk, in fours. Exponentials lie where place_of says. */
 enum {
     MAKERS = 256,
     THREADS = MAKERS + WARP,
     EACH = 8,
     CHUNK = MAKERS * EACH,
-    GROUP = 32,
-    GROUP_ROOM = GROUP + 4,
     GROUPS = CHUNK / GROUP,
     SIDE = GROUPS * GROUP_ROOM,
     BATCH = 8, /* groups that are read ahead */
@@ -158,9 +155,6 @@ static __device__ inline void take_in_turn(const ganz_topk_call &t, const row_of
 }
 
 /* ---- sums --------------------------------------------------------------------------------------- */
-
-/* Where the exponential of element i of a chunk lies. */
-static __device__ inline int place_of(int i) { return i / GROUP * GROUP_ROOM + i % LANES * 4 + i / LANES % 4; }
 
 /* What this thread shares of a chunk: exponentials, and those that reach the bound. */
 typedef struct making {
