@@ -70,6 +70,7 @@ isa_flags() {
 # Integer translation has the CPU's bits: nothing is contracted there.
 exact_flags() {
   case $1 in
+    *cuda_codes_wide.cu) echo --fmad=false -gencode arch=compute_90a,code=sm_90a ;;
     *cuda_codes*.cu | *cuda_topk.cu) echo --fmad=false ;;
   esac
 }
