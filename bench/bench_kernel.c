@@ -109,7 +109,7 @@ static void bench_shape(const settings *s, const ganz_kernel *kernel, int k, int
     double pack = now();
     for (int i = 0; i < j.copies; i++)
         ganz_pack(kernel, &j.w[i], block + ganz_round_up(bytes, GANZ_ALIGN) * (size_t)i,
-                  &(ganz_unpacked){codes, n, k, -s->p, s->p, s->weight <= GANZ_NIBBLE_MAX});
+                  &(ganz_unpacked){codes, n, k, -s->p, s->p, s->weight <= GANZ_NIBBLE_MAX, NULL});
     pack = (now() - pack) / j.copies;
     printf("pack\t%s\t%s\t-\t-\t%dx%d\t%.2f ms\t%.2f\t%u fixes\n", kernel->gemm.name, j.w[0].route.name, k, n,
            1e3 * pack, 1e-9 * n * k / pack, (unsigned)j.w[0].fix_at[(n + kernel->gemm.nr - 1) / kernel->gemm.nr]);

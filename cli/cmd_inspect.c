@@ -228,6 +228,8 @@ static void print_facts(const job *j)
         print_bits("attention", f->attention_bits);
         print_bits("biases", f->bias_bits);
         if (f->row_scales) print_fact("steps", "one for each output of a weight; the table has the largest");
+        if (f->column_scales)
+            print_fact("columns", "of inputs have steps and zeros of their own; the table has the largest");
         if (f->float_lookup) print_fact("embedding", "looked up in float");
         if (f->exceptions[0]) print_fact("exceptions", f->exceptions);
     }

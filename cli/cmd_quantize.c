@@ -366,6 +366,10 @@ static int check_words(const words *w)
         return cli_usage(about, "--calibrate-lines goes with --calibrate, whose lines they are");
     if (w->how.target && !w->how.source)
         return cli_usage(about, "--calibrate-target goes with --calibrate, whose translation it is");
+    if (w->how.columns && !w->how.source)
+        return cli_usage(about, "--columns goes with --calibrate, whose text shows how columns differ");
+    if (w->how.columns && w->report)
+        return cli_usage(about, "--report and --columns exclude each other: a report has one step for each input");
     if (w->report && !w->how.source)
         return cli_usage(about, "--report goes with --calibrate, whose text it translates");
     if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
@@ -397,7 +401,8 @@ static int choose_method(words *w, bool named)
     const cli_command *const about = &cli_about_quantize;
     ganz_recipe *const r = &w->run.recipe;
     const bool trains = w->run.train || w->text;
-    if (!named && !trains && r->method == GANZ_METHOD_LEARNED) r->method = GANZ_METHOD_MAX;
+    if (!named && !trains && r->method == GANZ_METHOD_LEARNED)
+        r->method = w->how.columns ? GANZ_METHOD_FIT : GANZ_METHOD_MAX;
     const bool learned = r->method == GANZ_METHOD_LEARNED, clip = r->method == GANZ_METHOD_CLIP;
     const bool needs_text = !clip && r->method != GANZ_METHOD_DYNAMIC;
     if (trains && !learned && !clip)
@@ -428,6 +433,8 @@ int cli_run_quantize(int argc, char **argv)
         {"calibrate", 0, CLI_TEXT, &w.how.source, "FILE", "text in the source language, to measure with", 0, 0},
         {"calibrate-target", 0, CLI_TEXT, &w.how.target, "FILE", "its translation, instead of the model's own", 0, 0},
         {"calibrate-lines", 0, CLI_INT, &w.how.most_lines, "N", "stop after N lines; 0: take all", 0, 1e15},
+        {"columns", 0, CLI_FLAG, &w.how.columns, "",
+         "with --calibrate, method fit: a step and a zero for each column of an input", 0, 0},
         {"report", 0, CLI_TEXT, &w.report, "DIR", "with --calibrate: write quant.* there, as learning does", 0, 0},
         {"steps-of", 0, CLI_TEXT, &w.run.scales_of, "MODEL",
          "learning: begin with this integer model's steps, as of --method kl", 0, 0},

@@ -47,7 +47,7 @@ static packed packed_of(int out, int in, int bits, int low)
 {
     const int p = (1 << (bits - 1)) - 1;
     int8_t *const codes = random_codes((size_t)out * (size_t)in, -p, p);
-    const ganz_pack_call call = {codes, out, in, low, 127, bits <= 4};
+    const ganz_pack_call call = {codes, out, in, low, 127, bits <= 4, NULL};
     const two block = {bytes_of(NULL, both.cpu->pack_bytes(both.cpu, out, in, call.nibbles)).cpu,
                        bytes_of(NULL, both.gpu->pack_bytes(both.gpu, out, in, call.nibbles)).gpu};
     const packed w = {both.cpu->pack(both.cpu, block.cpu, &call), both.gpu->pack(both.gpu, block.gpu, &call)};

@@ -14,6 +14,11 @@ static void rounding(check *c)
     int8_t codes[8];
     c->kernel.rows.quantize(x, 8, 1.0f / 0.5f, 127, codes);
     CHECK(c, !memcmp(codes, expected, 8));
+    static const float y[] = {-0.25f, 0.0f, 0.3f, 7.75f, 100.0f, -9.0f}, inv[] = {2.0f, 4.0f, 10.0f, 1.0f, 1.0f, 1.0f};
+    static const float zero[] = {-100.0f, -127.0f, 5.0f, -3.0f, -10.0f, -120.0f};
+    static const int8_t by_column[] = {-100, -127, 8, 5, 90, -127}; /* -100.5 and 4.75 among them */
+    c->kernel.rows.quantize_columns(y, 6, &(ganz_columns){inv, zero}, 127, codes);
+    CHECK(c, !memcmp(codes, by_column, 6));
     static const float u[] = {0.3f, 1.2f, -0.1f, 0.5f / 255.0f, 1.5f / 255.0f};
     static const uint8_t unsigned_expected[] = {76, 255, 0, 0, 2};
     uint8_t unsigned_codes[5];

@@ -53,7 +53,7 @@ static void compare_as(check *c, const ganz_kernel *kernel, product *p, bool nib
     void *const scratch = aligned(ganz_gemm_scratch(kernel, p->k));
     int8_t *const weights = check_in(c, 0, p->w, (size_t)(p->n * p->k));
     const void *const a = check_in(c, 1, p->a, (size_t)(p->m * p->k));
-    ganz_pack(kernel, &w, block, &(ganz_unpacked){weights, p->n, p->k, p->low, p->high, nibbles});
+    ganz_pack(kernel, &w, block, &(ganz_unpacked){weights, p->n, p->k, p->low, p->high, nibbles, NULL});
     memset(weights, 0, (size_t)(p->n * p->k)); /* not needed any more */
     const size_t results = (size_t)(p->m * p->n);
     ganz_epilogue e = {.sums = check_out(c, 2, results * sizeof(int32_t)), .sums_stride = (size_t)p->n};
@@ -90,7 +90,7 @@ static void nibble_products(check *c, product *p)
     ganz_packed w;
     int8_t row[K_MAX];
     void *const block = aligned(ganz_pack_bytes(&c->kernel, p->n, p->k, true));
-    ganz_pack(&c->kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high, true});
+    ganz_pack(&c->kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high, true, NULL});
     for (int i = 0; i < p->n; i++) {
         ganz_unpack_row(&c->kernel, &w, i, row);
         CHECK(c, memcmp(row, p->w + i * p->k, (size_t)p->k) == 0);
@@ -111,7 +111,7 @@ static void each_route(check *c, product *p, int *taken)
         kernel.gemm.route[1].cost = -1e6f;
         void *const block = aligned(ganz_pack_bytes(&kernel, p->n, p->k, false));
         ganz_packed w;
-        ganz_pack(&kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high, false});
+        ganz_pack(&kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high, false, NULL});
         const bool chosen = !strcmp(w.route.name, isa->route[i].name);
         ganz_free(block);
         if (!chosen) continue;
@@ -171,7 +171,7 @@ static void deepest(check *c)
         memset(a, side ? 255 : 127, K);
         memset(a + K, side ? 254 : -127, K);
         ganz_packed packed;
-        ganz_pack(&c->kernel, &packed, block, &(ganz_unpacked){w, N, K, low, high, false});
+        ganz_pack(&c->kernel, &packed, block, &(ganz_unpacked){w, N, K, low, high, false, NULL});
         int32_t sums[2 * N];
         const ganz_epilogue e = {.sums = sums, .sums_stride = N};
         ganz_gemm(&c->kernel, &(ganz_gemm_call){&packed, a, K, 2, &e}, 0, N, scratch);
@@ -196,7 +196,7 @@ static void deep_and_many(check *c)
     ganz_packed packed;
     check_codes(c, w, N * K, -127, 127, 0);
     check_codes(c, a, M * K, -127, 127, 0);
-    ganz_pack(&c->kernel, &packed, block, &(ganz_unpacked){w, N, K, -127, 127, false});
+    ganz_pack(&c->kernel, &packed, block, &(ganz_unpacked){w, N, K, -127, 127, false, NULL});
     const ganz_epilogue e = {.sums = sums, .sums_stride = N};
     ganz_gemm(&c->kernel, &(ganz_gemm_call){&packed, a, K, M, &e}, 0, N, scratch);
     long wrong = 0;
@@ -212,6 +212,47 @@ static void deep_and_many(check *c)
     ganz_free(sums);
     ganz_free(a);
     ganz_free(w);
+}
+
+/* Zeros of input columns are taken out of sums: small ones, and the largest that leave sums exact, with the largest
+ * codes on either side. */
+static void with_zeros(check *c, product *p, bool nibbles, bool largest)
+{
+    float zero[K_MAX];
+    for (int k = 0; k < p->k; k++)
+        zero[k] = largest ? (k ? 0.0f : (check_random(c) & 1 ? 8520712.0f : -8520712.0f))
+                          : (float)check_between(c, -300, 300);
+    CHECK(c, ganz_zeros_fit(zero, p->k));
+    multiply(p);
+    for (int i = 0; i < p->m * p->n; i++)
+        for (int k = 0; k < p->k; k++) p->sums[i] -= (int32_t)zero[k] * p->w[i % p->n * p->k + k];
+    void *const block = aligned(ganz_pack_bytes(&c->kernel, p->n, p->k, nibbles));
+    void *const scratch = aligned(ganz_gemm_scratch(&c->kernel, p->k));
+    ganz_packed w;
+    ganz_pack(&c->kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high, nibbles, zero});
+    const ganz_epilogue e = {.sums = check_out(c, 2, (size_t)(p->m * p->n) * sizeof(int32_t)),
+                             .sums_stride = (size_t)p->n};
+    ganz_gemm(&c->kernel, &(ganz_gemm_call){&w, p->a, (size_t)p->k, p->m, &e}, 0, p->n, scratch);
+    check_same(c, 2, p->sums, "zeros", p->k);
+    ganz_free(scratch);
+    ganz_free(block);
+}
+
+static void zeros(check *c, product *p)
+{
+    static const float whole[] = {1.0f, -8520711.0f}, half[] = {0.5f}, large[] = {8520712.0f, 1.0f};
+    for (int round = 0; round < 24; round++) {
+        p->low = -127;
+        p->high = 127;
+        p->k = round % 2 ? check_between(c, 1, 130) : K_MAX;
+        p->n = check_between(c, 1, 70);
+        p->m = check_between(c, 1, 9);
+        const bool nibbles = round % 3 == 0;
+        fill(c, p, round % 4 == 0, round % 6, nibbles ? 7 : 127);
+        with_zeros(c, p, nibbles, round % 5 == 0);
+    }
+    CHECK(c, ganz_zeros_fit(whole, 2) && !ganz_zeros_fit(half, 1) && !ganz_zeros_fit(large, 2));
+    CHECK(c, !ganz_zeros_fit(&(const float){__builtin_nanf("")}, 1) && !ganz_zeros_fit(&(const float){1e30f}, 1));
 }
 
 /* Weights that look harmless wherever the packing samples them, so that it has to change its mind. */
@@ -257,7 +298,7 @@ static void through_epilogue(check *c, product *p)
     void *const block = aligned(ganz_pack_bytes(&c->kernel, p->n, p->k, false));
     void *const scratch = aligned(ganz_gemm_scratch(&c->kernel, p->k));
     ganz_packed w;
-    ganz_pack(&c->kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high, false});
+    ganz_pack(&c->kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high, false, NULL});
     const size_t results = (size_t)(p->m * p->n);
     e.out = check_in(c, 3, p->add, results * sizeof(float)); /* the residual in place */
     e.add = e.out;
@@ -281,7 +322,7 @@ static void large_result(check *c)
     check_codes(c, w, N * K, -127, 127, 0);
     check_codes(c, a, M * K, -127, 127, 0);
     memset(out, 0x55, sizeof(float) * M * LD);
-    ganz_pack(&c->kernel, &packed, block, &(ganz_unpacked){w, N, K, -127, 127, false});
+    ganz_pack(&c->kernel, &packed, block, &(ganz_unpacked){w, N, K, -127, 127, false, NULL});
     const ganz_epilogue e = {.scale = 1e-3f, .out = out, .out_stride = LD};
     ganz_gemm(&c->kernel, &(ganz_gemm_call){&packed, a, K, M, &e}, 0, N, scratch);
     long wrong = 0;
@@ -309,6 +350,7 @@ void check_gemm(check *c)
     nibble_products(c, &p);
     large_products(c, &p, taken);
     deceptive(c, &p);
+    zeros(c, &p);
     deepest(c);
     deep_and_many(c);
     through_epilogue(c, &p);

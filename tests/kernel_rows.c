@@ -58,6 +58,29 @@ static void check_quantize(check *c, numbers *v, int n, int kind)
     }
 }
 
+/* Columns with inverse steps and zeros of all sizes; numbers that are none become the lower end. */
+static void check_quantize_columns(check *c, numbers *v, int n, int kind)
+{
+    static const int p[] = {127, 31, 1};
+    check_floats(c, v->x, n, kind);
+    for (int i = 0; i < n; i++) {
+        v->a[i] = (float)check_between(c, 1, 4000) / 64.0f;
+        v->b[i] = (float)check_between(c, -4000, 4000) / (float)(i % 2 ? 1 : 4000);
+        v->b[i] = (float)(int)v->b[i];
+    }
+    if (n > 4) v->x[3] = __builtin_nanf("");
+    if (n > 5) v->x[4] = __builtin_inff();
+    if (n > 6) v->x[5] = -__builtin_inff();
+    for (int i = 0; i < 3; i++) {
+        const float *const x = check_in(c, 0, v->x, BYTES(n, float));
+        const ganz_columns columns = {check_in(c, 2, v->a, BYTES(n, float)), check_in(c, 3, v->b, BYTES(n, float))};
+        int8_t *const codes = check_out(c, 1, (size_t)n);
+        c->scalar.rows.quantize_columns(v->x, n, &(ganz_columns){v->a, v->b}, p[i], v->codes[0]);
+        c->kernel.rows.quantize_columns(x, n, &columns, p[i], codes);
+        check_same(c, 1, v->codes[0], "quantize_columns", n);
+    }
+}
+
 static void check_quantize_unsigned(check *c, numbers *v, int n, int kind)
 {
     check_floats(c, v->x, n, kind);

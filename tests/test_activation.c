@@ -117,7 +117,7 @@ static void same_bits_in_integers(ganz_backend *be)
     draw_codes(ws, w, OUT * IN, 2);
     fill(bias, OUT, 3);
     void *const block = ganz_alloc_aligned(be->pack_bytes(be, OUT, IN, false));
-    const ganz_packed *const packed = be->pack(be, block, &(ganz_pack_call){ws, OUT, IN, -127, 127, false});
+    const ganz_packed *const packed = be->pack(be, block, &(ganz_pack_call){ws, OUT, IN, -127, 127, false, NULL});
     for (int a = GANZ_ACTIVATION_NONE; a < GANZ_ACTIVATIONS; a++) {
         ganz_linear_call c = {.rows = ROWS,
                               .in = IN,
@@ -262,7 +262,7 @@ static void same_start(ganz_backend *be)
         near(table_grad[i], 3 * (double)grad[COLS + i], 1e-5);
         near(table_grad[2 * COLS + i], 0, 0);
     }
-    c.packed = be->pack(be, block, &(ganz_pack_call){codes, VOCAB, COLS, -127, 127, false});
+    c.packed = be->pack(be, block, &(ganz_pack_call){codes, VOCAB, COLS, -127, 127, false, NULL});
     c.out = whole;
     be->embed_codes(be, &c);
     assert_memory_equal(out, whole, sizeof out);
@@ -319,7 +319,7 @@ static void same_banned(ganz_backend *be)
                                 .x = {bytes(xs, ROWS, IN), &x_scale},
                                 .w = {bytes(NULL, VOCAB, IN), &w_scale},
                                 .bias = bias,
-                                .packed = be->pack(be, block, &(ganz_pack_call){ws, VOCAB, IN, -127, 127, false}),
+                                .packed = be->pack(be, block, &(ganz_pack_call){ws, VOCAB, IN, -127, 127, false, NULL}),
                                 .y = matrix(y, ROWS, VOCAB)};
     be->linear_codes(be, &c);
     const ganz_topk_call t = {

@@ -22,6 +22,7 @@
 #define TEXT GANZ_TESTS_DIR "/data/tatoeba.en"
 
 static bool per_row; /* of what quantize makes */
+static bool columns;
 
 static void quantize(const char *from, const char *to, int bits, const char *target)
 {
@@ -33,6 +34,8 @@ static void quantize(const char *from, const char *to, int bits, const char *tar
     how.most_lines = 60;
     how.bits = bits;
     how.per_row = per_row;
+    how.columns = columns;
+    if (columns) how.method = GANZ_METHOD_FIT;
     OK(ganz_calibrate(from, to, &how, &report, NULL));
     assert_int_equal(report.lines, 60);
     assert_int_equal(report.products, 6 * 2 + 10 * 2 + 1 + 2 * 6);
@@ -331,6 +334,15 @@ static const damage nibble_damages[] = {
      .words = "enc.0.ffn.in.weight"},
 };
 
+static const damage column_damages[] = {
+    {.tensor = "enc.0.ffn.out.x.steps", .bytes = {0}, .count = 4, .from = 4, .words = "holds 0, which is no step"},
+    {.tensor = "enc.0.ffn.out.x.zeros", .bytes = {0, 0, 0, 0x3f}, .count = 4, .from = 0, .words = "not whole"},
+    {.tensor = "dec.0.cross.k.x.zeros", .bytes = {0, 0, 0, 0x4c}, .count = 4, .from = 0, .words = "too large"},
+    {.tensor = "dec.0.cross.k.x.zeros", .bytes = {0, 0, 0xc0, 0x7f}, .count = 4, .from = 0, .words = "too large"},
+    {.find = "\"enc.0.self.q.x.zeros\":{", .put = "\"enc.0.self.q.x.zerox\":{", .words = "enc.0.self.q.x.zeros"},
+    {.find = "columns=own", .put = "columns=two", .words = "no rule is \"columns=two\""},
+};
+
 static char *find(char *data, size_t bytes, const char *what)
 {
     const size_t length = strlen(what);
@@ -397,6 +409,50 @@ static void damaged_files_are_refused(void **state)
     per_row = false;
     quantize("m", "i", 4, NULL);
     refuse_damaged(nibble_damages, GANZ_COUNT(nibble_damages));
+}
+
+/* How far the scores of the integer model "i" are from those of the float model "m", on average. */
+static double distance(const ganz_sentence *sentences)
+{
+    static float scores[2][LINES];
+    double sum = 0;
+    for (int i = 0; i < 2; i++) {
+        ganz_model *model;
+        ganz_ids said = {0};
+        OK(ganz_model_open(&model, i ? "i" : "m", NULL));
+        translate(model, 1, sentences, &said, scores[i]);
+        ganz_ids_free(&said);
+        ganz_model_close(&model);
+    }
+    for (int i = 0; i < LINES; i++) sum += fabs((double)scores[0][i] - (double)scores[1][i]);
+    return sum / LINES;
+}
+
+/* Codes of columns stand for what the float model has: it is as near as one with a step for each input. (Random
+ * weights: where two paths part, they do not meet again, so distances are large in both.) */
+static void columns_stay_near_the_float_model(void **state)
+{
+    (void)state;
+    static ganz_sentence sentences[LINES];
+    ganz_model *model;
+    ganz_ids source = {0};
+    ganz_vocab *vocab = tiny_vocab();
+    encode_lines(vocab, &source, sentences);
+    assert_true(write_tiny("m", 5));
+    quantize("m", "i", 8, NULL);
+    const double plain = distance(sentences);
+    columns = true;
+    quantize("m", "i", 8, NULL);
+
+    assert_true(distance(sentences) < 1.25 * plain);
+    OK(ganz_model_open(&model, "i", NULL));
+    assert_true(ganz_net_find_site(&model->net, "enc.0.self.q")->rule.columns);
+    assert_false(model->net.logits->rule.columns);
+    ganz_model_close(&model);
+    refuse_damaged(column_damages, GANZ_COUNT(column_damages));
+    columns = false;
+    ganz_ids_free(&source);
+    ganz_vocab_close(&vocab);
 }
 
 static void turned_bits_are_refused(void **state)
@@ -549,6 +605,7 @@ int main(void)
         IN_FOLDER(scales_are_ranges),
         IN_FOLDER(refusals),
         IN_FOLDER(damaged_files_are_refused),
+        IN_FOLDER(columns_stay_near_the_float_model),
         IN_FOLDER(turned_bits_are_refused),
         IN_FOLDER(bits_and_ends),
         IN_FOLDER(no_memory),

@@ -19,6 +19,7 @@ typedef struct ganz_model_facts {
     int input_bits, attention_bits;    /* of the codes of inputs and of attention weights; 0: these are float */
     int bias_bits;                     /* of the codes of biases; 0: these are float */
     bool row_scales;                   /* each output of a weight has a scale of its own */
+    bool column_scales;                /* columns of inputs have scales and zeros of their own, mostly */
     bool float_lookup;                 /* embeddings come from a float table of their own; no product does that */
     int dynamic_bits;                  /* of a float model: inputs of dense products are rounded row by row; 0: not */
     long long parameters;              /* numbers that training changed; scales do not count */
@@ -42,8 +43,8 @@ typedef enum ganz_product_kind {
     GANZ_PRODUCT_UV     /* attention weights by values, for each head; left codes are 0 or more */
 } ganz_product_kind;
 
-/* Codes of one side of a product: value = code * scale, |code| <= most; of row_scales the largest. All 0 where it is
- * float. */
+/* Codes of one side of a product: value = code * scale, |code| <= most; of row_scales and column_scales the largest.
+ * All 0 where it is float. */
 typedef struct ganz_code_facts {
     int bits, most;
     double scale;

@@ -34,7 +34,10 @@ typedef struct ganz_calibration {
     bool per_row;           /* a scale for each output of a weight, instead of one for all */
     long long weight_range; /* GANZ_WEIGHT_RANGE_*; AUTO: FIT below 8 bits, per_row below 5, with GANZ_METHOD_KL and
                              * _FIT. Neither with _CLIP nor _DYNAMIC */
-    bool float_lookup;      /* embeddings are looked up in a float table of their own */
+    bool columns;      /* with GANZ_METHOD_FIT: each column of the input of a dense product, but for the logits', has
+                        * a step and a zero of its own, and weights, a scale for each output, are rounded so that
+                        * products change least. Such a model runs on CPUs */
+    bool float_lookup; /* embeddings are looked up in a float table of their own */
     bool power_of_two; /* all scales are rounded up to powers of two; neither this nor float_lookup, attention_bits and
                         * bias_bits go with GANZ_METHOD_DYNAMIC, where dense and per_row are a matter of course */
     const char *exceptions; /* products that are rounded otherwise than the rest, or not at all: "logits: weights=8;

@@ -221,6 +221,9 @@ typedef struct ganz_quantize_call {
     int p;
     bool is_signed;
     int64_t *clipped; /* (1) count of clipped elements, added to; NULL */
+    /* codes = clip(rint(x * column_inv + column_zero)), each column its own: (cols); NULL: one scale for all. Signed
+     * S8, on a CPU, without a backward */
+    const real *column_inv, *column_zero;
     /* backward: x_grad = code_grad inside the range, 0 outside; code_grad is the gradient of scale * code */
     ganz_matrix code_grad;
     ganz_matrix x_grad; /* may be the memory of code_grad */
@@ -294,7 +297,9 @@ typedef struct ganz_pack_call {
     const int8_t *codes; /* (out, in) in host memory */
     int out, in;
     int low, p;
-    bool nibbles; /* codes are within [-7, 7], and two are to lie in a byte */
+    bool nibbles;     /* codes are within [-7, 7], and two are to lie in a byte */
+    const real *zero; /* (in) in host memory, whole numbers: sums are those of input codes minus these. NULL: none. On a
+                       * CPU only */
 } ganz_pack_call;
 
 /* ---- the table ---------------------------------------------------------------------------------- */

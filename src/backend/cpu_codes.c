@@ -20,7 +20,7 @@ size_t ganz_cpu_pack_bytes(const ganz_backend *be, int out, int in, bool nibbles
 
 const ganz_packed *ganz_cpu_pack(ganz_backend *be, void *block, const ganz_pack_call *c)
 {
-    const ganz_unpacked from = {c->codes, c->out, c->in, c->low, c->p, c->nibbles};
+    const ganz_unpacked from = {c->codes, c->out, c->in, c->low, c->p, c->nibbles, c->zero};
     ganz_packed *const packed = block;
     char *const rest = (char *)block + ganz_round_up(sizeof *packed, GANZ_ALIGN);
     ganz_pack(&((const ganz_cpu *)be)->kernel, packed, rest, &from);

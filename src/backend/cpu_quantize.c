@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/cpu_backend.h"
+#include "backend/cpu_codes.h"
 #include "backend/cpu_math.h"
 
 /* p is odd, so p + 1/2 rounds to the even p + 1: only numbers strictly below it are inside the range. */
@@ -40,12 +41,29 @@ GANZ_CLONES static int clipped_row(const real *x, int n, real inv, real low, rea
     return count;
 }
 
+/* The same for columns with scales of their own. */
+static int clipped_columns(const ganz_quantize_call *c, const real *x)
+{
+    int count = 0;
+    for (int i = 0; i < c->x.cols; i++) {
+        const real scaled = x[i] * c->column_inv[i], code = scaled + c->column_zero[i];
+        count += !(code < EDGE(c->p) && code > -EDGE(c->p));
+    }
+    return count;
+}
+
 /* Codes in the type asked for. */
 static void quantize_row(const quantize_job *job, int row)
 {
     const ganz_quantize_call *const c = job->c;
     const real *const x = real_row(&c->x, row);
 #ifndef GANZ_F64
+    if (c->column_inv) {
+        const ganz_columns columns = {c->column_inv, c->column_zero};
+        GANZ_ASSERT(c->codes.type == GANZ_S8);
+        job->rows->quantize_columns(x, c->x.cols, &columns, c->p, ganz_code_row(&c->codes, row));
+        return;
+    }
     if (c->codes.type == GANZ_S8) {
         job->rows->quantize(x, c->x.cols, job->inv, c->p, (int8_t *)c->codes.data + (size_t)row * (size_t)c->codes.ld);
         return;
@@ -64,7 +82,9 @@ static void quantize_blocks(void *context, int64_t begin, int64_t end, int worke
         for (int row = block * GANZ_CPU_BLOCK; row < c->x.rows && row < (block + 1) * GANZ_CPU_BLOCK; row++) {
             const real *const x = real_row(&c->x, row);
             quantize_row(job, row);
-            if (job->clipped) count += clipped_row(x, c->x.cols, job->inv, job->low, job->high);
+            if (job->clipped)
+                count +=
+                    c->column_inv ? clipped_columns(c, x) : clipped_row(x, c->x.cols, job->inv, job->low, job->high);
         }
         if (job->clipped) job->clipped[block] = count;
     }

@@ -521,6 +521,9 @@ static ganz_status look(job *j)
     if (m->net.config.recurrent) return ganz_fail(j->err, GANZ_EUNSUPPORTED, "CTranslate2 has no recurrent decoders");
     if (m->info.dynamic_bits)
         return ganz_fail(j->err, GANZ_EUNSUPPORTED, "this float model emulates integers: export the one it is made of");
+    if (ganz_scheme_has_columns(&m->net.scheme))
+        return ganz_fail(j->err, GANZ_EUNSUPPORTED,
+                         "CTranslate2 has no steps for columns of inputs: export the float model");
     j->unknown = ganz_vocab_file(m->vocab, &(size_t){0}) != NULL;
     j->codes = m->info.integer;
     for (int i = 0; i < m->net.sites; i++) j->codes = j->codes && m->net.site[i].weights == GANZ_WEIGHTS_CODES;

@@ -416,6 +416,8 @@ static ganz_status open_recorder(recorder *r, const char *text, const ganz_golde
 {
     if (!r->model->info.integer)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "a float model has no integer products to record");
+    if (ganz_scheme_has_columns(&r->model->net.scheme))
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "products whose inputs have steps for their columns are not recorded");
     GANZ_TRY(ganz_lines_open(&r->lines, text, err));
     GANZ_TRY(open_decoder(r, options, err));
     GANZ_TRY(make_folder(r->folder, err));

@@ -54,6 +54,9 @@ static ganz_status look(job *j)
     j->two_lists = ganz_export_two_lists(j->model->vocab);
     set_orders(j);
     if (c->recurrent) return refuse(j, "recurrent decoders");
+    if (ganz_scheme_has_columns(&j->model->net.scheme))
+        return ganz_fail(j->err, GANZ_EUNSUPPORTED,
+                         "weights by steps of the columns of inputs are not written: export the float model");
     if (j->model->info.dynamic_bits)
         return ganz_fail(j->err, GANZ_EUNSUPPORTED, "this float model emulates integers: export the one it is made of");
     if (j->pegasus && j->own_source) return refuse(j, "class with norms before sublayers and a table for each side");

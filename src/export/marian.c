@@ -39,6 +39,9 @@ static ganz_status look(job *j)
     j->two_lists = ganz_export_two_lists(j->model->vocab);
     j->order[GANZ_SOURCE] = (ganz_row_order){net->params.list[net->source_embedding].rows - 1, false, -1};
     j->order[GANZ_TARGET] = (ganz_row_order){net->params.list[net->embedding].rows - 1, false, -1};
+    if (ganz_scheme_has_columns(&j->model->net.scheme))
+        return ganz_fail(j->err, GANZ_EUNSUPPORTED,
+                         "weights by steps of the columns of inputs are not written: export the float model");
     if (j->model->info.dynamic_bits)
         return ganz_fail(j->err, GANZ_EUNSUPPORTED, "this float model emulates integers: export the one it is made of");
     if (net->target_space >= 0) return refuse(j, "target space: --to hf or --to ctranslate2 can express this model");

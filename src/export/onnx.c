@@ -321,6 +321,8 @@ ganz_status ganz_export_onnx(const ganz_model *model, const char *folder, ganz_e
         return ganz_fail(err, GANZ_EUNSUPPORTED, "decoders with recurrent units are not written as ONNX");
     if (model->info.dynamic_bits)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "models whose rows are rounded one by one are not written as ONNX");
+    if (ganz_scheme_has_columns(&model->net.scheme))
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "models with steps for columns of inputs are not written as ONNX");
     if (strlen(folder) > sizeof path - 32) return ganz_fail(err, GANZ_ELIMIT, "the name of the folder is too long");
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) return ganz_fail_errno(err, "make the folder", folder);
     snprintf(path, sizeof path, "%s/encoder.onnx", folder);

@@ -221,6 +221,14 @@ static int32_t column_sum(const int8_t *codes, int k)
     return sum;
 }
 
+/* Where the sums of a column start: what the shift and the zeros of inputs add is taken out. */
+static int32_t base_of(const ganz_packed *packed, const int8_t *column, const float *zero)
+{
+    int32_t sum = packed->shift ? packed->shift * column_sum(column, packed->k) : 0;
+    for (int i = 0; zero && i < packed->k; i++) sum += (int32_t)zero[i] * column[i];
+    return -sum;
+}
+
 /* Where the parts of a packed block lie. */
 typedef struct parts {
     int8_t *codes;
@@ -241,8 +249,10 @@ static parts parts_of(void *block, size_t columns, size_t codes)
 }
 
 /* Returns false if the route needs more fixes than there is room for; the caller takes another one. */
-static bool pack_by(const ganz_gemm_isa *isa, ganz_packed *packed, const parts *to, const int8_t *codes, int limit)
+static bool pack_by(const ganz_gemm_isa *isa, ganz_packed *packed, const parts *to, const ganz_unpacked *from,
+                    int limit)
 {
+    const int8_t *const codes = from->codes;
     const int panels = panels_of(isa, packed->n), k = packed->k;
     const size_t bytes = panel_bytes(isa, packed->k_stored, packed->nibbles),
                  room = packed->nibbles ? 0 : most_fixes(packed->n, k);
@@ -254,7 +264,7 @@ static bool pack_by(const ganz_gemm_isa *isa, ganz_packed *packed, const parts *
             const int j = p * isa->nr + c;
             const int8_t *const column = codes + (size_t)j * (size_t)k;
             s.col = (uint8_t)c;
-            to->base[j] = j < packed->n && packed->shift ? -packed->shift * column_sum(column, k) : 0;
+            to->base[j] = j < packed->n ? base_of(packed, column, from->zero) : 0;
             if (j < packed->n && s.pairs) split_column(&s, isa, column);
         }
         if (s.fixes > room) return false;
@@ -263,6 +273,20 @@ static bool pack_by(const ganz_gemm_isa *isa, ganz_packed *packed, const parts *
         take_out(isa, panel, to->fix + to->fix_at[p], s.fixes - to->fix_at[p]);
     }
     to->fix_at[panels] = (uint32_t)s.fixes;
+    return true;
+}
+
+bool ganz_zeros_fit(const float *zero, int k)
+{
+    const float most = (float)(INT32_MAX / 127 - 256 * GANZ_DEPTH_MAX / 2); /* beside sums of codes in 32 bits */
+    float sum = 0;
+    if (k > GANZ_DEPTH_MAX / 2) return false;
+    for (int i = 0; i < k; i++) {
+        const float size = zero[i] < 0 ? -zero[i] : zero[i];
+        if (!(size <= most) || (float)(int32_t)size < size) return false;
+        sum = sum + size;
+        if (sum > most) return false;
+    }
     return true;
 }
 
@@ -288,7 +312,7 @@ void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, cons
                       .route = from->nibbles ? isa->route[isa->routes - 1] : choose_route(isa, codes, n, k, limit)};
     do {
         packed->shift = packed->route.words ? 0 : !packed->route.is_signed ? -low : low < 0 ? 0 : -128;
-        if (pack_by(isa, packed, &to, codes, limit)) return;
+        if (pack_by(isa, packed, &to, from, limit)) return;
         packed->route = isa->route[0]; /* the sample was too good to be true */
     } while (true);
 }

@@ -7,6 +7,7 @@
  * Numbers
  *   codes     int8 in [-p, p], p <= 127: -128 never occurs. Attention weights: uint8 in [0, umax].
  *   quantize  code = clamp(rint(x * inv)), half to even, inv = 1 / scale. NaN becomes the lower end.
+ *   columns   code = clamp(rint(x * inv[c] + zero[c])): the product and the sum are rounded each.
  *   sums      int32, exact: depth <= GANZ_DEPTH_MAX.
  *   scaling   (float)sum * scale, the conversion rounding to nearest, scale = s_x * s_w in float.
  *   row sums  eight lanes, element i in lane i % 8, lanes joined as
@@ -109,12 +110,18 @@ typedef struct ganz_embed_row {
     const float *first, *second; /* (n) */
 } ganz_embed_row;
 
+/* Inputs whose columns have scales of their own: code c stands for (c - zero) / inv. Zeros are whole numbers. */
+typedef struct ganz_columns {
+    const float *inv, *zero; /* (n) */
+} ganz_columns;
+
 typedef struct ganz_rows {
     /* Layer norm: mean = sum(x) / n, d = x - mean, r = 1 / sqrt(sum(d * d) / n + epsilon),
      * y = (d * r) * gain + bias. Writes y where it is not NULL, and codes of y for each of `count` outs (one row feeds
      * q, k and v; after a sublayer y is also the residual). */
     void (*norm)(const ganz_norm_layout *layout, const float *x, float *y, const ganz_codes *outs, int count);
     void (*quantize)(const float *x, int n, float inv, int p, int8_t *codes);
+    void (*quantize_columns)(const float *x, int n, const ganz_columns *columns, int p, int8_t *codes);
     /* [0, umax], umax <= 255. */
     void (*quantize_unsigned)(const float *x, int n, float inv, int umax, uint8_t *codes);
     void (*exp)(const float *x, int n, float *y);
@@ -145,6 +152,7 @@ typedef struct ganz_rows {
 #define GANZ_ROWS_LIST(X) \
     X(norm)               \
     X(quantize)           \
+    X(quantize_columns)   \
     X(quantize_unsigned)  \
     X(exp)                \
     X(softmax)            \
@@ -261,8 +269,13 @@ typedef struct ganz_unpacked {
     const int8_t *codes;
     int n, k;
     int low, high;
-    bool nibbles; /* as in ganz_pack_bytes */
+    bool nibbles;      /* as in ganz_pack_bytes */
+    const float *zero; /* (k) of ganz_columns: sums are those of code - zero; NULL: none. See ganz_zeros_fit */
 } ganz_unpacked;
+
+/* Whether sums of depth k stay exact with these zeros, whatever the codes: all are whole, and they add up to little
+ * enough. */
+bool ganz_zeros_fit(const float *zero, int k);
 
 /* Packs into the block (aligned to GANZ_ALIGN, of ganz_pack_bytes). The codes are not needed afterwards. */
 void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, const ganz_unpacked *from);

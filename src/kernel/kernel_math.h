@@ -26,6 +26,12 @@ GANZ_HD int32_t code_of(float y, float low, float high)
     return ganz_round_even(y);
 }
 
+GANZ_HD int8_t column_code(float x, const ganz_columns *columns, int i, int p)
+{
+    const float scaled = x * columns->inv[i];
+    return (int8_t)code_of(scaled + columns->zero[i], -(float)p, (float)p);
+}
+
 /* e^88 is the largest that exp gives, so x far below gives a tiny number and not -infinity / infinity. */
 GANZ_HD float swish_of(float x, float slope) { return x / (1.0f + ganz_exact_exp(x * -slope)); }
 

@@ -119,6 +119,17 @@ static void quantize(const float *x, int n, float inv, int p, int8_t *codes)
     codes_row(x, n, limits_of(inv, -p, p), codes, false);
 }
 
+static void quantize_columns(const float *x, int n, const ganz_columns *columns, int p, int8_t *codes)
+{
+    const limits l = limits_of(1, -p, p);
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const __m256 scaled = _mm256_mul_ps(_mm256_loadu_ps(x + i), _mm256_loadu_ps(columns->inv + i));
+        store8(codes + i, codes8(_mm256_add_ps(scaled, _mm256_loadu_ps(columns->zero + i)), l), false);
+    }
+    for (; i < n; i++) codes[i] = column_code(x[i], columns, i, p);
+}
+
 static void quantize_unsigned(const float *x, int n, float inv, int umax, uint8_t *codes)
 {
     codes_row(x, n, limits_of(inv, 0, umax), codes, true);
@@ -450,6 +461,7 @@ void ganz_kernel_init_rows_avx2(ganz_kernel *kernel)
     ganz_rows *const rows = &kernel->rows;
     rows->norm = norm;
     rows->quantize = quantize;
+    rows->quantize_columns = quantize_columns;
     rows->quantize_unsigned = quantize_unsigned;
     rows->exp = exp_row;
     rows->softmax = softmax;

@@ -157,6 +157,19 @@ static void quantize(const float *x, int n, float inv, int p, int8_t *codes)
     codes_row(x, n, limits_of(inv, -p, p), codes);
 }
 
+static void quantize_columns(const float *x, int n, const ganz_columns *columns, int p, int8_t *codes)
+{
+    const limits l = limits_of(1, -p, p);
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const float *const inv = columns->inv + i, *const zero = columns->zero + i;
+        const f8 y = {vaddq_f32(vmulq_f32(vld1q_f32(x + i), vld1q_f32(inv)), vld1q_f32(zero)),
+                      vaddq_f32(vmulq_f32(vld1q_f32(x + i + 4), vld1q_f32(inv + 4)), vld1q_f32(zero + 4))};
+        store_codes(codes + i, codes8(y, l), 8);
+    }
+    for (; i < n; i++) codes[i] = column_code(x[i], columns, i, p);
+}
+
 static void quantize_unsigned(const float *x, int n, float inv, int umax, uint8_t *codes)
 {
     codes_row(x, n, limits_of(inv, 0, umax), codes);
@@ -360,6 +373,7 @@ void ganz_kernel_init_rows_neon(ganz_kernel *kernel)
     ganz_rows *const rows = &kernel->rows;
     rows->norm = norm;
     rows->quantize = quantize;
+    rows->quantize_columns = quantize_columns;
     rows->quantize_unsigned = quantize_unsigned;
     rows->exp = exp_row;
     rows->softmax = softmax;

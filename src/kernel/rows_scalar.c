@@ -34,6 +34,11 @@ static void quantize(const float *x, int n, float inv, int p, int8_t *codes)
     for (int i = 0; i < n; i++) codes[i] = (int8_t)code_of(x[i] * inv, -(float)p, (float)p);
 }
 
+static void quantize_columns(const float *x, int n, const ganz_columns *columns, int p, int8_t *codes)
+{
+    for (int i = 0; i < n; i++) codes[i] = column_code(x[i], columns, i, p);
+}
+
 static void quantize_unsigned(const float *x, int n, float inv, int umax, uint8_t *codes)
 {
     for (int i = 0; i < n; i++) codes[i] = (uint8_t)code_of(x[i] * inv, 0.0f, (float)umax);
@@ -115,6 +120,7 @@ void ganz_kernel_init_rows_scalar(ganz_kernel *kernel)
     ganz_rows *const rows = &kernel->rows;
     rows->norm = norm;
     rows->quantize = quantize;
+    rows->quantize_columns = quantize_columns;
     rows->quantize_unsigned = quantize_unsigned;
     rows->exp = exp_row;
     rows->softmax = softmax;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "kernel/kernel.h"
 #include "model/model.h"
 
 /* ---- what a file holds -------------------------------------------------------------------------- */
@@ -38,6 +39,14 @@ static bool is_halved(const ganz_net *net, const ganz_param *p)
     return p->kind != GANZ_BIAS && p->site >= 0 && ganz_site_nibbles(&net->site[p->site]);
 }
 
+/* Steps and zeros of the columns of an input, where its site has them. */
+static bool has_columns(const ganz_site *site) { return site->rule.integer && site->rule.columns; }
+
+static void column_name(const ganz_site *site, bool zeros, char name[64])
+{
+    snprintf(name, 64, "%s.x.%s", site->name, zeros ? "zeros" : "steps");
+}
+
 /* Bytes of a row of weights, two in each. */
 static int64_t halved(int64_t cols) { return (cols + 1) / 2; }
 
@@ -52,6 +61,18 @@ static ganz_status declare_codes(ganz_writer *w, const ganz_net *net, const ganz
     return ganz_writer_declare(w, p->name, GANZ_DTYPE_U8, rank, dims, err);
 }
 
+static ganz_status declare_columns(ganz_writer *w, const ganz_net *net, ganz_error *err)
+{
+    char name[64];
+    for (int i = 0; i < 2 * net->sites; i++) {
+        const ganz_site *const site = &net->site[i / 2];
+        if (!has_columns(site)) continue;
+        column_name(site, i % 2, name);
+        GANZ_TRY(ganz_writer_declare(w, name, GANZ_DTYPE_F32, 1, (const int64_t[]){site->in}, err));
+    }
+    return GANZ_OK;
+}
+
 static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab *vocab, ganz_error *err)
 {
     int64_t dims[2];
@@ -63,6 +84,7 @@ static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab
         if (kept(net, p) == KEPT_VALUES) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_F32, rank, dims, err));
         else GANZ_TRY(ganz_writer_declare(w, name, GANZ_DTYPE_F32, 1, (const int64_t[]){scales_of(net, p)}, err));
     }
+    GANZ_TRY(declare_columns(w, net, err));
     const int table = ganz_model_shape(&net->params.list[net->embedding], dims);
     if (net->scheme.float_lookup) GANZ_TRY(ganz_writer_declare(w, lookup, GANZ_DTYPE_F32, table, dims, err));
     for (int i = 0; i < net->params.count; i++) {
@@ -125,6 +147,16 @@ static ganz_status write_codes(ganz_writer *w, const source *s, const ganz_param
     return ganz_writer_write(w, codes, ganz_param_count(p), err);
 }
 
+static ganz_status write_columns(ganz_writer *w, const source *s, ganz_error *err)
+{
+    for (int i = 0; i < 2 * s->net->sites; i++) {
+        const ganz_site *const site = &s->net->site[i / 2];
+        const real *const from = i % 2 ? s->weights->column_zero : s->weights->column_step;
+        if (has_columns(site)) GANZ_TRY(write_reals(w, from + site->col, (size_t)site->in, err));
+    }
+    return GANZ_OK;
+}
+
 static ganz_status write_data(ganz_writer *w, const source *s, const ganz_vocab *vocab, ganz_error *err)
 {
     const ganz_net *const net = s->net;
@@ -133,6 +165,7 @@ static ganz_status write_data(ganz_writer *w, const source *s, const ganz_vocab 
         if (kept(net, &list[i]) == KEPT_VALUES) GANZ_TRY(write_values(w, s, &list[i], err));
         else GANZ_TRY(write_reals(w, scales_at(s, &list[i]), (size_t)scales_of(net, &list[i]), err));
     }
+    GANZ_TRY(write_columns(w, s, err));
     if (net->scheme.float_lookup) GANZ_TRY(write_values(w, s, &list[net->embedding], err));
     for (int i = 0; i < net->params.count; i++)
         if (kept(net, &list[i]) == KEPT_CODES) GANZ_TRY(write_codes(w, s, &list[i], err));
@@ -212,6 +245,36 @@ static ganz_status get_codes_tensor(const ganz_container *file, const ganz_net *
     return ganz_container_get(file, p->name, GANZ_DTYPE_U8, rank, dims, e, err);
 }
 
+/* (in) numbers of a site's columns. */
+static ganz_status get_columns(const ganz_container *file, const ganz_site *site, bool zeros, const float **values,
+                               ganz_error *err)
+{
+    const ganz_entry *e;
+    char name[64];
+    column_name(site, zeros, name);
+    GANZ_TRY(ganz_container_get(file, name, GANZ_DTYPE_F32, 1, (const int64_t[]){site->in}, &e, err));
+    *values = e->data;
+    return ganz_container_check(file, e, err);
+}
+
+/* Each step is one, and sums stay exact. */
+static ganz_status read_columns(const ganz_container *file, const ganz_site *site, ganz_weights *w, ganz_error *err)
+{
+    const float *steps, *zeros;
+    int good = 0;
+    GANZ_TRY(get_columns(file, site, false, &steps, err));
+    GANZ_TRY(get_columns(file, site, true, &zeros, err));
+    while (good < site->in && is_scale(steps[good])) good++;
+    if (good < site->in)
+        return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s.x.steps holds %g, which is no step",
+                         ganz_container_name(file), site->name, (double)steps[good]);
+    if (!ganz_zeros_fit(zeros, site->in))
+        return ganz_fail(err, GANZ_EFORMAT, "%s: tensor %s.x.zeros holds numbers that are not whole, or too large",
+                         ganz_container_name(file), site->name);
+    ganz_weights_set_columns(w, site, steps, zeros);
+    return GANZ_OK;
+}
+
 ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *net, ganz_error *err)
 {
     for (int i = 0; i < net->params.count; i++) {
@@ -223,6 +286,9 @@ ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *n
         if (as == KEPT_CODES) GANZ_TRY(get_codes_tensor(file, net, p, &e, err));
         if (as != KEPT_VALUES) GANZ_TRY(get_scales(file, p, scales_of(net, p), &scales, err));
     }
+    const float *columns;
+    for (int i = 0; i < 2 * net->sites; i++)
+        if (has_columns(&net->site[i / 2])) GANZ_TRY(get_columns(file, &net->site[i / 2], i % 2, &columns, err));
     const ganz_entry *e;
     const ganz_param *const table = &net->params.list[net->embedding];
     return net->scheme.float_lookup ? get_tensor(file, table, lookup, GANZ_DTYPE_F32, &e, err) : GANZ_OK;
@@ -307,6 +373,7 @@ static ganz_status read_site(const reading *r, const ganz_site *site, ganz_weigh
     GANZ_TRY(get_codes(r, weight, site->rule.weight_bits, &codes, err));
     GANZ_TRY(get_scales(r->file, weight, count, &scales, err));
     for (int i = 0; i < count; i++) r->room[i] = (real)scales[i];
+    if (has_columns(site)) GANZ_TRY(read_columns(r->file, site, w, err));
     ganz_weights_pack(w, site, codes, r->room);
     if (codes != r->plain) ganz_container_forget(r->file, ganz_container_find(r->file, weight->name));
     return ganz_site_codes_bias(site) ? read_bias(r, site, w, err) : GANZ_OK;

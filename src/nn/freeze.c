@@ -134,6 +134,7 @@ ganz_status ganz_weights_freeze(ganz_weights *codes, const ganz_net *net, const 
     GANZ_ASSERT(be->host);
     GANZ_TRY(ganz_frozen_open(&f, net, fake, err));
     const ganz_status status = ganz_weights_open_codes(codes, net, be, err);
+    GANZ_ASSERT(!codes->column_step); /* learning knows none */
     for (int i = 0; status == GANZ_OK && i < net->sites; i++) {
         const ganz_site *const site = &net->site[i];
         const real *const scales = f.weight_scale + (site->rule.per_row ? site->row : site->place);

@@ -83,7 +83,7 @@ typedef struct ganz_net {
     const ganz_site *logits;            /* the last site; its weight is the embedding, unless it has its own */
     int sites, pairs, products, scales; /* 97, 18, 133, 169 for six and six layers */
     int first_scale;          /* parameter number of z 0; all z lie one after another, in the order of their places */
-    int rows;                 /* outputs of all sites, each site's begun at a multiple of 16 */
+    int rows, cols;           /* outputs and inputs of all sites, each site's begun at a multiple of 16 */
     ganz_scheme scheme;       /* its rules are in the sites and pairs */
     int edition;              /* counts changes of rules and states: what was measured holds for one edition */
     const ganz_site **reader; /* memory of the lists of readers */
@@ -121,7 +121,8 @@ typedef struct ganz_weights {
     real *largest;       /* (scales) measured ranges */
     int64_t *clipped;    /* (scales) codes clipped in passes without a tape */
     real *timing;        /* (max_positions, width) */
-    ganz_refresh_item *items; /* (2 * sites) on the host, for refresh */
+    real *column_step, *column_inv, *column_zero; /* (net.cols) of inputs with columns; NULL: no site has them */
+    ganz_refresh_item *items;                     /* (2 * sites) on the host, for refresh */
     real *
         *value; /* (params.count) on the host, for CODES: where a parameter that stays a value lies, NULL for weights */
     real *value_block;
@@ -161,6 +162,11 @@ ganz_status ganz_weights_set_scales(ganz_weights *w, const ganz_net *net, ganz_e
  * masters. GANZ_EUNSUPPORTED on a device without integer kernels. The caller then fills them in: each integer site by
  * ganz_weights_pack, w->value of all that is not NULL, w->input_scale (all positive). Never refreshed. */
 ganz_status ganz_weights_open_codes(ganz_weights *w, const ganz_net *net, ganz_backend *be, ganz_error *err);
+/* Where the net has sites with columns: memory for them, which pack and frozen weights read. In ordinary memory only,
+ * GANZ_EUNSUPPORTED elsewhere. */
+ganz_status ganz_weights_take_columns(ganz_weights *w, const ganz_net *net, ganz_error *err);
+/* Steps and zeros (in) of the input of a site; before its weights are packed. */
+void ganz_weights_set_columns(ganz_weights *w, const ganz_site *site, const float *step, const float *zero);
 /* codes (out, in) in ordinary memory, and their scales, one or (out) where per_row; not needed afterwards. */
 void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *codes, const real *scales);
 /* Opens, on `be`, a copy of integer weights in ordinary memory, which must outlive it. */

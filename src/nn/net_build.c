@@ -67,7 +67,9 @@ static ganz_site *next_site(builder *b, const char *where, const char *name, int
     ganz_net *const net = b->net;
     ganz_site *const site = &net->site[net->sites];
     *site = (ganz_site){.in = in, .out = out, .weight = -1, .bias = -1, .place = net->sites++, .row = net->rows};
+    site->col = net->cols;
     net->rows += (int)ganz_round_up((size_t)out, GANZ_ALIGN / sizeof(float));
+    net->cols += (int)ganz_round_up((size_t)in, GANZ_ALIGN / sizeof(float));
     snprintf(site->name, sizeof site->name, "%s%s%s", where, *where ? "." : "", name);
     next_product(b, site->name, "")->site = site;
     return site;

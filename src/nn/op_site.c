@@ -69,6 +69,27 @@ static ganz_tensor *quantize(ganz_pass *pass, ganz_tensor *x, const ganz_scale *
     return codes;
 }
 
+/* Codes of an input whose columns have scales of their own. */
+static ganz_tensor *quantize_columns(ganz_pass *pass, const ganz_tensor *x, const ganz_site *site)
+{
+    const ganz_weights *const w = pass->weights;
+    if (pass->failed) return NULL;
+    ganz_tensor *const codes = ganz_tensor_new(pass, x->m.rows, x->m.cols, GANZ_S8);
+    if (!codes) return NULL;
+    GANZ_ASSERT(!pass->tape);
+    ganz_quantize_call call = {.x = x->m,
+                               .codes = codes->m,
+                               .scale = w->input_scale + site->input.place,
+                               .p = ganz_code_max(site->rule.input_bits, true),
+                               .is_signed = true,
+                               .column_inv = w->column_inv + site->col,
+                               .column_zero = w->column_zero + site->col};
+    codes->scale = call.scale;
+    ganz_see_input(pass, site->input.place, &x->m, &call);
+    pass->be->quantize(pass->be, &call);
+    return codes;
+}
+
 /* Codes turned back into values at once: what per-row integer products would give, but for the order of float sums. */
 static void round_row(const real *x, int n, int p, real *y)
 {
@@ -161,12 +182,15 @@ static ganz_code_out code_room(ganz_pass *pass, const ganz_tensor *t)
     return out;
 }
 
+/* What makes an input writes codes of one scale for all columns only. */
+static bool has_columns(const ganz_site *site) { return site->rule.columns && site->inputs == GANZ_INPUTS_CODES; }
+
 static bool as_codes(const ganz_pass *pass, const ganz_readers *readers)
 {
     const ganz_inputs_state state = readers->site[0]->inputs;
     if (state == GANZ_INPUTS_CODES && readers->count > DIRECT_READERS) return false;
     for (int i = 0; i < readers->count; i++)
-        if (readers->site[i]->inputs != state) return false;
+        if (readers->site[i]->inputs != state || has_columns(readers->site[i])) return false;
     return in_passing(pass, state);
 }
 
@@ -253,6 +277,7 @@ ganz_tensor *ganz_tensor_for_operand(ganz_pass *pass, int rows, int cols, const 
 
 ganz_tensor *ganz_op_site_input(ganz_pass *pass, ganz_tensor *x, const ganz_site *site)
 {
+    if (has_columns(site)) return quantize_columns(pass, x, site);
     return input(pass, x, site->inputs, &site->input, site->rule.input_bits, NULL);
 }
 

@@ -56,6 +56,37 @@ static ganz_status take_packed(ganz_weights *w, const ganz_net *net, ganz_error 
     return w->packed_block ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory: %zu bytes of weights", total);
 }
 
+static bool has_columns(const ganz_net *net)
+{
+    for (int i = 0; i < net->sites; i++)
+        if (net->site[i].rule.integer && net->site[i].rule.columns) return true;
+    return false;
+}
+
+ganz_status ganz_weights_take_columns(ganz_weights *w, const ganz_net *net, ganz_error *err)
+{
+    const size_t cols = (size_t)net->cols;
+    void *block;
+    if (!has_columns(net) || w->column_step) return GANZ_OK;
+    if (!w->be->host)
+        return ganz_fail(err, GANZ_EUNSUPPORTED,
+                         "inputs with steps for their columns are multiplied on a CPU only, not on %s", w->be->name);
+    GANZ_TRY(w->be->alloc(w->be, &block, 3 * cols * sizeof(real), err));
+    w->column_step = block;
+    w->column_inv = w->column_step + cols;
+    w->column_zero = w->column_inv + cols;
+    return GANZ_OK;
+}
+
+void ganz_weights_set_columns(ganz_weights *w, const ganz_site *site, const float *step, const float *zero)
+{
+    for (int i = 0; i < site->in; i++) {
+        w->column_step[site->col + i] = (real)step[i];
+        w->column_inv[site->col + i] = (real)(1.0f / step[i]);
+        w->column_zero[site->col + i] = (real)zero[i];
+    }
+}
+
 ganz_status ganz_weights_open_codes(ganz_weights *w, const ganz_net *net, ganz_backend *be, ganz_error *err)
 {
     ganz_status status;
@@ -68,6 +99,7 @@ ganz_status ganz_weights_open_codes(ganz_weights *w, const ganz_net *net, ganz_b
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for the list of weights");
     }
     GANZ_CHECK(ganz_weights_shared(w, net, err));
+    GANZ_CHECK(ganz_weights_take_columns(w, net, err));
     GANZ_CHECK(take_values(w, net, err));
     GANZ_CHECK(take_packed(w, net, err));
 out:
@@ -80,7 +112,11 @@ void ganz_weights_pack(ganz_weights *w, const ganz_site *site, const int8_t *cod
     ganz_backend *const be = w->be;
     char *const block = (char *)w->packed_block + w->packed_used;
     const int p = ganz_code_max(site->rule.input_bits, true);
-    const ganz_pack_call from = {codes, site->out, site->in, site->after_relu ? 0 : -p, p, ganz_site_nibbles(site)};
+    ganz_pack_call from = {codes, site->out, site->in, site->after_relu ? 0 : -p, p, ganz_site_nibbles(site), NULL};
+    if (site->rule.columns) {
+        from.low = -p;
+        from.zero = w->column_zero + site->col;
+    }
     w->packed[site->place] = be->pack(be, block, &from);
     w->packed_used += ganz_round_up(be->pack_bytes(be, site->out, site->in, ganz_site_nibbles(site)), GANZ_ALIGN);
     be->upload(be, ganz_site_scales(w, site), scales, (size_t)ganz_site_scale_count(site) * sizeof *scales);
@@ -120,6 +156,7 @@ ganz_status ganz_weights_copy_codes(ganz_weights *to, const ganz_net *net, ganz_
             be->upload(be, to->value[i], from->value[i], ganz_param_count(&net->params.list[i]) * sizeof(real));
     be->upload(be, to->input_scale, from->input_scale, (size_t)net->scales * sizeof(real));
     to->known_scale = from->input_scale;
+    if (to->column_step) memcpy(to->column_step, from->column_step, 3 * (size_t)net->cols * sizeof(real));
     for (int i = 0; i < net->sites; i++)
         if (net->site[i].rule.integer) copy_site(to, &net->site[i], from, room);
     ganz_free(room);

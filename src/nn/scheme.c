@@ -15,13 +15,14 @@ static const struct {
                               {"biases", {0}},
                               {"steps", {"one", "rows"}},
                               {"powers", {"any", "two"}},
-                              {"range", {"auto", "max", "fit"}}};
-enum { PRODUCT, WEIGHTS, INPUTS, ATTENTION, BIASES, STEPS, POWERS, RANGE };
+                              {"range", {"auto", "max", "fit"}},
+                              {"columns", {"one", "own"}}};
+enum { PRODUCT, WEIGHTS, INPUTS, ATTENTION, BIASES, STEPS, POWERS, RANGE, COLUMNS };
 
 static void to_values(const ganz_rule *r, int value[GANZ_RULE_FIELDS])
 {
-    const int all[GANZ_RULE_FIELDS] = {r->integer,   r->weight_bits, r->input_bits,   r->attention_bits,
-                                       r->bias_bits, r->per_row,     r->power_of_two, r->weight_range};
+    const int all[GANZ_RULE_FIELDS] = {r->integer, r->weight_bits,  r->input_bits,   r->attention_bits, r->bias_bits,
+                                       r->per_row, r->power_of_two, r->weight_range, r->columns};
     memcpy(value, all, sizeof all);
 }
 
@@ -34,7 +35,8 @@ static ganz_rule to_rule(const int value[GANZ_RULE_FIELDS])
                        .bias_bits = value[BIASES],
                        .per_row = value[STEPS],
                        .power_of_two = value[POWERS],
-                       .weight_range = value[RANGE]};
+                       .weight_range = value[RANGE],
+                       .columns = value[COLUMNS]};
 }
 
 ganz_scheme ganz_scheme_of_bits(int bits)
@@ -77,6 +79,13 @@ bool ganz_scheme_has_nibbles(const ganz_scheme *scheme)
         const int bits = scheme->exception[i].value[WEIGHTS];
         found = found || (bits >= 0 && bits <= GANZ_BITS_NIBBLE);
     }
+    return found;
+}
+
+bool ganz_scheme_has_columns(const ganz_scheme *scheme)
+{
+    bool found = scheme->rule.columns;
+    for (int i = 0; i < scheme->exceptions; i++) found = found || scheme->exception[i].value[COLUMNS] == 1;
     return found;
 }
 

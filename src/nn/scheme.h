@@ -14,11 +14,12 @@ typedef struct ganz_rule {
     bool per_row;                /* each output of a weight has a scale of its own */
     bool power_of_two;           /* scales are powers of two */
     int weight_range;            /* GANZ_WEIGHT_RANGE_* (ganz/recipe.h) */
+    bool columns;                /* each column of a dense product's input has a scale and a zero of its own */
 } ganz_rule;
 
 enum { GANZ_BITS_LEAST = 2, GANZ_BITS_MOST = 8, GANZ_BITS_FLOAT = 32 };
 enum { GANZ_BITS_NIBBLE = 4 /* and fewer: two weights in a byte */ };
-enum { GANZ_RULE_FIELDS = 8, GANZ_SCHEME_EXCEPTIONS = 160, GANZ_SCHEME_TEXT = 4096 };
+enum { GANZ_RULE_FIELDS = 9, GANZ_SCHEME_EXCEPTIONS = 160, GANZ_SCHEME_TEXT = 4096 };
 
 /* What is different for the products of some names. */
 typedef struct ganz_exception {
@@ -40,12 +41,14 @@ ganz_scheme ganz_scheme_of_bits(int bits);
 ganz_rule ganz_scheme_rule(const ganz_scheme *scheme, const char *name, bool attention);
 /* Whether weights of any product may have so few bits that two lie in a byte. */
 bool ganz_scheme_has_nibbles(const ganz_scheme *scheme);
+/* Whether inputs of any product may have scales for their columns: calibration makes them, learning does not. */
+bool ganz_scheme_has_columns(const ganz_scheme *scheme);
 /* GANZ_EINVAL with a sentence when widths are none. */
 ganz_status ganz_scheme_check(const ganz_scheme *scheme, ganz_error *err);
 
 /* Exceptions as text, "logits: weights=8 biases=32; enc.*.ffn.out: product=float; ...", and back. Words:
  * product=integer or float, weights=, inputs=, attention= and biases= with a number of bits, steps=one or rows,
- * powers=two or any, range=auto, max or fit. */
+ * powers=two or any, range=auto, max or fit, columns=one or own. */
 void ganz_scheme_print(const ganz_scheme *scheme, char text[GANZ_SCHEME_TEXT]);
 ganz_status ganz_scheme_parse(ganz_scheme *scheme, const char *text, ganz_error *err);
 

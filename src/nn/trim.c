@@ -79,7 +79,7 @@ static void trim(real *x, size_t count, int p, bool power_of_two)
 static bool is_trimmed(const ganz_net *net, const ganz_site *site)
 {
     const ganz_rule *const rule = &site->rule;
-    if (!rule->integer || (net->scheme.float_lookup && site == net->logits)) return false;
+    if (!rule->integer || rule->columns || (net->scheme.float_lookup && site == net->logits)) return false;
     if (rule->weight_range != GANZ_WEIGHT_RANGE_AUTO) return rule->weight_range == GANZ_WEIGHT_RANGE_FIT;
     return rule->weight_bits < (rule->per_row ? GANZ_BITS_NIBBLE + 1 : GANZ_BITS_MOST);
 }

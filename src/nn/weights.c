@@ -53,9 +53,9 @@ out:
 void ganz_weights_close(ganz_weights *w)
 {
     if (!w->be) return;
-    void *const all[] = {w->master,      w->grad,         w->copy,         w->weight_scale, w->bias_scale,
-                         w->bias_value,  w->input_scale,  w->largest,      w->clipped,      w->timing,
-                         w->value_block, w->packed_block, w->weight_range, w->dropped_scale};
+    void *const all[] = {w->master,      w->grad,         w->copy,         w->weight_scale,  w->bias_scale,
+                         w->bias_value,  w->input_scale,  w->largest,      w->clipped,       w->timing,
+                         w->value_block, w->packed_block, w->weight_range, w->dropped_scale, w->column_step};
     for (size_t i = 0; i < GANZ_COUNT(all); i++) w->be->free(w->be, all[i]);
     ganz_free(w->items);
     ganz_free(w->value);

@@ -228,6 +228,10 @@ ganz_status ganz_operands_open(ganz_operands *o, const char *model, const char *
         status = ganz_fail(err, GANZ_EINVAL, "%s: not an integer model", model);
         goto out;
     }
+    if (ganz_scheme_has_columns(&o->model->net.scheme)) {
+        status = ganz_fail(err, GANZ_EUNSUPPORTED, "%s: inputs with steps for their columns have no report", model);
+        goto out;
+    }
     o->count = o->model->net.scales;
     o->list = ganz_alloc((size_t)o->count, sizeof *o->list);
     o->magnitudes = ganz_alloc((size_t)o->count, sizeof *o->magnitudes);

@@ -247,8 +247,12 @@ static ganz_status set_set(const ganz_setting *s, const char *value, long long *
 static ganz_status check_rules(const char *text, ganz_error *err)
 {
     ganz_error why;
-    ganz_scheme scheme;
-    if (ganz_scheme_parse(&scheme, text, &why) == GANZ_OK) return GANZ_OK;
+    ganz_scheme scheme = {0};
+    if (ganz_scheme_parse(&scheme, text, &why) == GANZ_OK) {
+        if (!ganz_scheme_has_columns(&scheme)) return GANZ_OK;
+        return ganz_fail(err, GANZ_EINVAL,
+                         "exceptions: columns=own is not learned: --columns of a calibration makes it");
+    }
     return ganz_fail(err, GANZ_EINVAL, "exceptions: %s", why.message);
 }
 

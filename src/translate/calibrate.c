@@ -1,6 +1,7 @@
 /* Quantization without learning: by measured ranges, by counted magnitudes, by errors of products, by one
  * range, row by row. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "ganz/quantize.h"
 #include "model/model.h"
 #include "text/vocab.h"
+#include "translate/columns.h"
 #include "translate/decode.h"
 #include "translate/fit.h"
 #include "translate/histogram.h"
@@ -25,8 +27,9 @@ typedef struct calibrator {
     ganz_decoder *decoder;
     ganz_lines *source, *target;
     ganz_instrument counter;
-    ganz_histogram *counts; /* (scales) for KL, else NULL */
-    ganz_fit *fit;          /* of GANZ_METHOD_FIT, else NULL */
+    ganz_histogram *counts;   /* (scales) for KL, else NULL */
+    ganz_fit *fit;            /* of GANZ_METHOD_FIT, else NULL */
+    ganz_column_fit *columns; /* where inputs have them, else NULL */
     int longest;
     ganz_ids ids; /* of a batch */
     size_t source_at[BATCH_LINES], target_at[BATCH_LINES];
@@ -56,11 +59,27 @@ static ganz_scheme plain_scheme(const ganz_calibration *how)
                                   .input_bits = how->activation_bits ? how->activation_bits : bits,
                                   .attention_bits = how->attention_bits ? how->attention_bits : bits,
                                   .bias_bits = how->bias_bits ? how->bias_bits : biases,
-                                  .per_row = how->per_row,
+                                  .per_row = how->per_row || how->columns,
                                   .power_of_two = how->power_of_two,
                                   .weight_range = largest ? GANZ_WEIGHT_RANGE_MAX : (int)how->weight_range},
                          .float_attention = how->dense,
                          .float_lookup = how->float_lookup};
+}
+
+/* Columns are for all products of both stacks; logits multiply with a table that is looked up too. */
+static ganz_status take_exceptions(const ganz_calibration *how, ganz_scheme *scheme, ganz_error *err)
+{
+    static const char columns[] = "enc.*: columns=own; dec.*: columns=own; ";
+    char text[GANZ_SCHEME_TEXT];
+    if (!how->exceptions && !how->columns) return GANZ_OK;
+    if (snprintf(text, sizeof text, "%s%s", how->columns ? columns : "", how->exceptions ? how->exceptions : "") >=
+        (int)sizeof text)
+        return ganz_fail(err, GANZ_ELIMIT, "exceptions of more than %d letters", GANZ_SCHEME_TEXT - 1);
+    GANZ_TRY(ganz_scheme_parse(scheme, text, err));
+    if (!how->columns && ganz_scheme_has_columns(scheme))
+        return ganz_fail(err, GANZ_EINVAL,
+                         "exceptions cannot say columns=own: steps for columns are asked for as such");
+    return GANZ_OK;
 }
 
 static ganz_status make_scheme(const ganz_calibration *how, ganz_scheme *scheme, ganz_error *err)
@@ -69,7 +88,7 @@ static ganz_status make_scheme(const ganz_calibration *how, ganz_scheme *scheme,
     *scheme = plain_scheme(how);
     GANZ_TRY(ganz_scheme_check(&one, err));
     GANZ_TRY(ganz_scheme_check(scheme, err));
-    return how->exceptions ? ganz_scheme_parse(scheme, how->exceptions, err) : GANZ_OK;
+    return take_exceptions(how, scheme, err);
 }
 
 static ganz_status check(const ganz_calibration *how, ganz_error *err)
@@ -84,6 +103,10 @@ static ganz_status check(const ganz_calibration *how, ganz_error *err)
                          "the dynamic method has bits of weights and of inputs, and nothing else to choose");
     if (how->weight_range != GANZ_WEIGHT_RANGE_AUTO && !needs_text(how))
         return ganz_fail(err, GANZ_EINVAL, "the methods clip and dynamic have a range of weights of their own");
+    if (how->columns && (how->method != GANZ_METHOD_FIT || how->power_of_two))
+        return ganz_fail(err, GANZ_EINVAL, "steps for columns go with the method fit, and are no powers of two");
+    if (how->columns && how->bias_bits && how->bias_bits != GANZ_BITS_FLOAT)
+        return ganz_fail(err, GANZ_EINVAL, "with steps for columns biases stay float");
     if (how->beam < 1 || how->beam > GANZ_BEAM_MOST)
         return ganz_fail(err, GANZ_EINVAL, "beam must be 1 to %d, not %d", GANZ_BEAM_MOST, how->beam);
     if (needs_text(how) && !how->source) return ganz_fail(err, GANZ_EINVAL, "no text to calibrate with");
@@ -195,6 +218,13 @@ static ganz_status start_counting(calibrator *c, ganz_error *err)
     return ganz_decoder_set_instrument(c->decoder, &c->counter, err);
 }
 
+static ganz_status start_columns(calibrator *c, ganz_error *err)
+{
+    GANZ_TRY(ganz_column_fit_open(&c->columns, &c->model->net, err));
+    c->counter = ganz_column_fit_instrument(c->columns);
+    return ganz_decoder_set_instrument(c->decoder, &c->counter, err);
+}
+
 /* Counted magnitudes become ranges. */
 static void choose_thresholds(calibrator *c)
 {
@@ -275,7 +305,7 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
     GANZ_TRY(ganz_lines_open(&c->source, how->source, err));
     if (how->target) GANZ_TRY(ganz_lines_open(&c->target, how->target, err));
     GANZ_TRY(ganz_cpu_backend_open(&c->be, how->threads > 0 ? how->threads : ganz_cpu_count(), err));
-    ganz_net_set_states(&c->model->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
+    ganz_net_set_states(&c->model->net, how->columns ? GANZ_WEIGHTS_FLOAT : GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE);
     GANZ_TRY(ganz_weights_trim(&c->model->weights, &c->model->net, err));
     GANZ_TRY(ganz_weights_refresh(&c->model->weights, &c->model->net, err));
     c->longest = c->model->info.config.max_positions < LONGEST ? c->model->info.config.max_positions : LONGEST;
@@ -284,6 +314,7 @@ static ganz_status open_all(calibrator *c, const char *path, ganz_error *err)
                                     .max_input = c->longest,
                                     .stop = how->stop};
     GANZ_TRY(ganz_decoder_open(&c->decoder, c->be, &c->model->net, &c->model->weights, &d, err));
+    if (how->columns) return start_columns(c, err);
     return how->method == GANZ_METHOD_KL ? start_counting(c, err) : GANZ_OK;
 }
 
@@ -291,6 +322,7 @@ static void close_all(calibrator *c)
 {
     ganz_decoder_close(&c->decoder);
     ganz_fit_close(&c->fit);
+    ganz_column_fit_close(&c->columns);
     if (c->be) c->be->close(c->be);
     ganz_lines_close(&c->source);
     ganz_lines_close(&c->target);
@@ -307,6 +339,25 @@ static void round_up_scales(ganz_model *m)
     for (int i = 0; i < m->net.scales; i++) z[i] = (real)ceil((double)z[i]);
 }
 
+/* Inputs with steps for their columns have none for all: 1, whose logarithm is 0. */
+static void forget_scales(ganz_model *m, const ganz_scheme *scheme)
+{
+    real *const z = m->weights.master + m->net.params.list[m->net.first_scale].offset;
+    for (int i = 0; i < m->net.sites; i++) {
+        const ganz_rule rule = ganz_scheme_rule(scheme, m->net.site[i].name, false);
+        if (rule.integer && rule.columns) z[m->net.site[i].input.place] = 0;
+    }
+}
+
+/* With columns biases are float, masters serve, and what was written of weights stays. */
+static ganz_status fit_biases(const calibrator *c, ganz_error *err)
+{
+    ganz_model *const m = c->model;
+    ganz_fit_use_columns(c->fit, c->columns);
+    GANZ_TRY(ganz_fit_biases(c->fit, &m->weights, err));
+    return c->columns ? GANZ_OK : ganz_weights_refresh(&m->weights, &m->net, err);
+}
+
 static ganz_status save(const calibrator *c, const char *out, ganz_error *err)
 {
     ganz_model *const m = c->model;
@@ -314,13 +365,12 @@ static ganz_status save(const calibrator *c, const char *out, ganz_error *err)
     if (c->how->command) info.command = c->how->command;
     GANZ_TRY(ganz_weights_set_scales(&m->weights, &m->net, err));
     if (c->how->power_of_two) round_up_scales(m);
+    if (c->columns) forget_scales(m, &c->scheme);
     ganz_net_set_scheme(&m->net, &c->scheme);
     ganz_net_set_states(&m->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
     GANZ_TRY(ganz_weights_refresh(&m->weights, &m->net, err));
-    if (c->fit) {
-        GANZ_TRY(ganz_fit_biases(c->fit, &m->weights, err));
-        GANZ_TRY(ganz_weights_refresh(&m->weights, &m->net, err));
-    }
+    if (c->columns) GANZ_TRY(ganz_column_fit_write(c->columns, &m->weights, err));
+    if (c->fit) GANZ_TRY(fit_biases(c, err));
     for (int i = 0; i < m->net.products; i++) {
         const ganz_scale *scales[2];
         if (!ganz_product_rule(&m->net.product[i])->integer) continue;

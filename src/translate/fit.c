@@ -25,6 +25,7 @@ struct ganz_fit {
     const ganz_net *net;
     tally *all; /* (net->scales) */
     double *block;
+    const ganz_column_fit *columns; /* of sites that have them, or NULL */
 };
 
 /* ---- who reads what ----------------------------------------------------------------------------- */
@@ -91,6 +92,8 @@ static bool take_memory(ganz_fit *f)
     }
     return at != NULL;
 }
+
+void ganz_fit_use_columns(ganz_fit *fit, const ganz_column_fit *columns) { fit->columns = columns; }
 
 ganz_status ganz_fit_open(ganz_fit **fit, const ganz_net *net, const real *largest, ganz_error *err)
 {
@@ -231,6 +234,10 @@ static void mean_change(const ganz_fit *f, const ganz_weights *w, const ganz_sit
     const size_t cols = (size_t)site->in, offset = f->net->params.list[site->weight].offset;
     const real *const exact = w->master + offset, *const codes = (const real *)w->copy + offset,
                       *const scales = ganz_site_scales(w, site);
+    if (site->rule.columns) {
+        ganz_column_fit_change(f->columns, w, site, change);
+        return;
+    }
     for (int row = 0; row < site->out; row++) {
         const double scale = (double)scales[site->rule.per_row ? row : 0];
         double sum = 0;

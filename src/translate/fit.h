@@ -6,12 +6,16 @@
 
 #include "nn/instrument.h"
 #include "nn/net.h"
+#include "translate/columns.h"
 
 typedef struct ganz_fit ganz_fit;
 
 /* For inputs that reach to largest (net->scales). The net is borrowed. close frees all and sets *fit to NULL. */
 ganz_status ganz_fit_open(ganz_fit **fit, const ganz_net *net, const real *largest, ganz_error *err);
 void ganz_fit_close(ganz_fit **fit);
+
+/* For biases: sites with columns have been written by this one, which is borrowed. */
+void ganz_fit_use_columns(ganz_fit *fit, const ganz_column_fit *columns);
 
 /* Counts what each of some ranges would do to the inputs that it is shown; it points at the fit. */
 ganz_instrument ganz_fit_instrument(ganz_fit *fit);

@@ -113,6 +113,7 @@ void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
     facts->bias_bits = scheme->rule.bias_bits == GANZ_BITS_FLOAT ? 0 : scheme->rule.bias_bits;
     facts->float_lookup = scheme->float_lookup;
     facts->row_scales = scheme->rule.per_row;
+    facts->column_scales = ganz_scheme_has_columns(scheme);
     facts->dynamic_bits = m->info.dynamic_bits;
     describe_kind(&m->net.config, facts->kind, sizeof facts->kind);
     describe_search(&m->info.search, facts->search, sizeof facts->search);
@@ -132,12 +133,36 @@ static double weight_scale(const ganz_weights *w, const ganz_site *site)
     return (double)largest;
 }
 
+/* The largest of an input with columns, else its own. */
+static double input_scale(const ganz_weights *w, const ganz_site *site)
+{
+    real largest = w->input_scale[site->input.place];
+    if (!site->rule.columns) return (double)largest;
+    largest = 0;
+    for (int i = 0; i < site->in; i++) {
+        const real step = w->column_step[site->col + i];
+        largest = step > largest ? step : largest;
+    }
+    return (double)largest;
+}
+
+/* What zeros of columns can add to a sum. */
+static long long worst_of_zeros(const ganz_weights *w, const ganz_site *site)
+{
+    long long sum = 0;
+    for (int i = 0; site->rule.columns && i < site->in; i++) {
+        const long long zero = (long long)w->column_zero[site->col + i];
+        sum += zero < 0 ? -zero : zero;
+    }
+    return sum * ganz_code_max(site->rule.weight_bits, true);
+}
+
 /* The scales of both sides. Models live in ordinary memory. */
 static void describe_codes(const ganz_model *m, const ganz_product *p, ganz_product_facts *facts)
 {
     const real *const input = m->weights.input_scale;
     if (p->site) {
-        facts->left = codes(p->site->rule.input_bits, true, (double)input[p->site->input.place]);
+        facts->left = codes(p->site->rule.input_bits, true, input_scale(&m->weights, p->site));
         facts->right = codes(p->site->rule.weight_bits, true, weight_scale(&m->weights, p->site));
     } else if (!p->uv) {
         facts->left = codes(p->pair->rule.input_bits, true, (double)input[p->pair->q.place]);
@@ -165,6 +190,7 @@ void ganz_model_product(const ganz_model *m, int index, ganz_product_facts *fact
     }
     if (facts->integer) describe_codes(m, p, facts);
     facts->worst = (long long)facts->depth * facts->left.most * facts->right.most;
+    if (facts->integer && p->site) facts->worst += worst_of_zeros(&m->weights, p->site);
 }
 
 ganz_status ganz_model_verify(const char *path, int *checked, ganz_error *err)

@@ -156,6 +156,19 @@ for words in 'train --train corpus --steps 1 --model' 'quantize --train corpus -
   refuses 1 'made.safetensors: emulates' $GANZ $words made.safetensors --out no
 done
 made '23 of 23 products in 8' --calibrate valid.en --power-of-two --weight-bits 7 --activation-bits 6 --attention-bits 5
+made '23 of 23 products in 8' --calibrate valid.en --columns
+$GANZ inspect --audit valid.en made.safetensors >audit || fail "no audit of a model with columns"
+grep -q 'columns *of inputs have steps and zeros' audit || fail "inspect does not tell of columns"
+head -n 20 valid.en | $GANZ translate -q -m made.safetensors >by.all || fail "a model with columns does not translate"
+head -n 20 valid.en | GANZ_FORCE_ISA=scalar $GANZ translate -q -m made.safetensors --threads 2 | cmp - by.all ||
+  fail "another processor says otherwise with columns"
+for to in golden onnx ctranslate2 hf npz; do
+  refuses 1 'columns' $GANZ export --to $to --model made.safetensors no.folder </dev/null
+done
+refuses 2 'goes with --calibrate' $GANZ quantize --model float/best.safetensors --train corpus --out no --columns
+refuses 1 'go with the method fit' $GANZ quantize --model float/best.safetensors --calibrate valid.en --out no --columns --method kl
+refuses 1 'biases stay float' $GANZ quantize --model float/best.safetensors --calibrate valid.en --out no --columns --bias-bits 8
+refuses 2 'not learned' $GANZ quantize --model float/best.safetensors --train corpus --out no --exceptions 'enc.*: columns=own'
 made '23 of 23 products in 4' --calibrate valid.en --bits 4 --per-row --bias-bits 32 --float-lookup
 $GANZ inspect made.safetensors >out || fail "cannot inspect"
 for words in 'biases *float' 'one for each output of a weight' 'looked up in float' '23 integer, 0 float'; do
