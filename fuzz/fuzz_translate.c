@@ -7,16 +7,16 @@
 #include "model_parts.h"
 #include "tiny.h"
 
-enum { LINES = 5 };
+enum { LINES = 5, SHORT = 16 };
 
 /* An integer model, which needs no OpenBLAS; it lives as long as the program. */
 static ganz_model *make_model(void)
 {
     ganz_vocab *vocab = tiny_vocab();
     size_t bytes, header;
-    const ganz_config c = {.width = 8,
-                           .ffn = 8,
-                           .heads = 2,
+    const ganz_config c = {.width = 4,
+                           .ffn = 4,
+                           .heads = 1,
                            .encoder_layers = 1,
                            .decoder_layers = 1,
                            .vocab = ganz_vocab_size(vocab),
@@ -53,11 +53,13 @@ static ganz_translator *open_once(void)
     return translator;
 }
 
-/* Lines end at "\n"; what follows the first tab of a line is its prefix. */
+/* Lines end at "\n"; what follows the first tab of a line is its prefix. Translating takes longer than reading: most
+ * inputs are cut short. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     ganz_line lines[LINES];
-    const char *at = (const char *)data, *const end = at + bytes;
+    const size_t used = bytes < SHORT || bytes % 32 == 0 ? bytes : SHORT;
+    const char *at = (const char *)data, *const end = at + used;
     int count = 0;
     while (at < end && count < LINES) {
         const char *const stop = memchr(at, '\n', (size_t)(end - at)), *const line_end = stop ? stop : end;
