@@ -141,6 +141,9 @@ ganz_status ganz_translator_check_device(const ganz_model *m, const char *device
         return ganz_fail(err, GANZ_EUNSUPPORTED, "integer models with products in float translate on the cpu only");
     if (elsewhere && m->info.dynamic_bits)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "models whose rows are rounded one by one translate on the cpu only");
+    if (elsewhere && m->weights.column_inv)
+        return ganz_fail(err, GANZ_EUNSUPPORTED,
+                         "models whose columns have steps of their own translate on the cpu only");
     if (elsewhere && m->info.config.recurrent)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "models with recurrent decoders translate on the cpu only");
     return GANZ_OK;
