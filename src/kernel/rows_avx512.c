@@ -1,6 +1,7 @@
-/* The float rows where sixteen lanes pay: codes, exponentials, selection and the epilogue. The same operations in the
- * same order as rows_scalar.c: row sums still have eight lanes, to which the halves of a register are added one after
- * the other. As in rows_avx2.c, max(x, y) and min(x, y) give y when x is NaN, and ends of rows go through masks. */
+/* The float rows where sixteen lanes pay: codes, exponentials, selection and the epilogue; not norms, whose time is one
+ * chain of additions, which take longer beside wide registers. The same operations in the same order as rows_scalar.c:
+ * row sums still have eight lanes, to which the halves of a register are added one after the other. As in rows_avx2.c,
+ * max(x, y) and min(x, y) give y when x is NaN, and ends of rows go through masks. */
 #ifdef GANZ_SIMDE /* the test brings what is missing there */
 #include <simde/x86/avx2.h>
 #include <simde/x86/avx512.h>
@@ -90,67 +91,6 @@ static void quantize(const float *x, int n, float inv, int p, int8_t *codes)
 static void quantize_unsigned(const float *x, int n, float inv, int umax, uint8_t *codes)
 {
     codes_row(x, n, limits_of(inv, 0, umax), codes);
-}
-
-/* ---- norm --------------------------------------------------------------------------------------- */
-
-typedef struct moments {
-    __m512 mean, r;
-} moments;
-
-/* The eight sums are one chain of additions, and what takes time: the halves wait for each other as rows of 8 do. */
-INLINE moments moments_of(const float *x, int n, float epsilon)
-{
-    const int whole = n / LANES * LANES;
-    const __mmask16 mask = first_lanes(n - whole);
-    __m256 sum = _mm256_setzero_ps();
-    for (int i = 0; i < whole; i += 8) sum = _mm256_add_ps(sum, _mm256_loadu_ps(x + i));
-    if (whole < n) {
-        const __m512 end = _mm512_maskz_loadu_ps(mask, x + whole);
-        sum = _mm256_add_ps(_mm256_add_ps(sum, _mm512_castps512_ps256(end)), upper(end));
-    }
-    const __m512 mean = _mm512_set1_ps(join8(sum) / (float)n);
-    sum = _mm256_setzero_ps();
-    for (int i = 0; i < whole; i += LANES) {
-        const __m512 d = _mm512_sub_ps(_mm512_loadu_ps(x + i), mean), square = _mm512_mul_ps(d, d);
-        sum = _mm256_add_ps(_mm256_add_ps(sum, _mm512_castps512_ps256(square)), upper(square));
-    }
-    if (whole < n) {
-        const __m512 d = _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + whole), mean);
-        const __m512 square = _mm512_maskz_mov_ps(mask, _mm512_mul_ps(d, d));
-        sum = _mm256_add_ps(_mm256_add_ps(sum, _mm512_castps512_ps256(square)), upper(square));
-    }
-    const __m128 variance = _mm_set_ss(join8(sum) / (float)n + epsilon);
-    const moments m = {mean, _mm512_set1_ps(1.0f / _mm_cvtss_f32(_mm_sqrt_ss(variance)))};
-    return m;
-}
-
-static void norm(const ganz_norm_layout *layout, const float *x, float *y, const ganz_codes *outs, int count)
-{
-    const moments m = moments_of(x, layout->n, layout->epsilon);
-    const float *const gain = layout->gain, *const bias = layout->bias;
-    int i = 0;
-    for (; i + 2 * LANES <= layout->n; i += 2 * LANES) {
-        enum { vectors = 2 };
-        __m512 n[vectors];
-        EACH n[v] = _mm512_mul_ps(_mm512_sub_ps(_mm512_loadu_ps(x + i + LANES * v), m.mean), m.r);
-        EACH n[v] = _mm512_mul_ps(n[v], _mm512_loadu_ps(gain + i + LANES * v));
-        EACH n[v] = _mm512_add_ps(n[v], _mm512_loadu_ps(bias + i + LANES * v));
-        if (y) EACH _mm512_storeu_ps(y + i + LANES * v, n[v]);
-        for (int o = 0; o < count; o++) {
-            const limits l = limits_of(outs[o].inv, -outs[o].p, outs[o].p);
-            EACH _mm_storeu_si128((void *)(outs[o].codes + i + LANES * v), codes16(n[v], l));
-        }
-    }
-    for (; i < layout->n; i += LANES) {
-        const __mmask16 mask = layout->n - i < LANES ? first_lanes(layout->n - i) : (__mmask16)0xFFFF;
-        const __m512 d = _mm512_mul_ps(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), m.mean), m.r);
-        const __m512 v = _mm512_add_ps(_mm512_mul_ps(d, _mm512_maskz_loadu_ps(mask, gain + i)),
-                                       _mm512_maskz_loadu_ps(mask, bias + i));
-        if (y) _mm512_mask_storeu_ps(y + i, mask, v);
-        for (int o = 0; o < count; o++)
-            _mm_mask_storeu_epi8(outs[o].codes + i, mask, codes16(v, limits_of(outs[o].inv, -outs[o].p, outs[o].p)));
-    }
 }
 
 /* ---- softmax ------------------------------------------------------------------------------------ */
@@ -359,7 +299,6 @@ static void epilogue(const ganz_epilogue *e, const int32_t *sums, size_t stride,
 void ganz_kernel_init_rows_avx512(ganz_kernel *kernel)
 {
     ganz_rows *const rows = &kernel->rows;
-    rows->norm = norm;
     rows->quantize = quantize;
     rows->quantize_unsigned = quantize_unsigned;
     rows->softmax = softmax;
