@@ -182,7 +182,8 @@ void ganz_gemm(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int 
     finish.stream = streams(c->e, c->rows, c->w->n);
     ganz_gemm_call call = *c;
     call.e = &finish;
-    const bool many = isa->many && c->rows >= (c->w->nibbles ? isa->many->nibble_rows : isa->many->rows);
+    const int least = !isa->many ? 0 : c->w->nibbles ? isa->many->nibble_rows : isa->many->rows;
+    const bool many = isa->many && !c->w->zeros && c->rows >= least; /* it shifts nothing and reads no base */
     if (many) isa->many->run(kernel, &call, col, col_end, scratch);
     else gemm_tiles(kernel, &call, col, col_end, scratch);
     if (finish.stream && isa->leave) isa->leave();

@@ -305,6 +305,7 @@ void ganz_pack(const ganz_kernel *kernel, ganz_packed *packed, void *block, cons
                       .k_stored = depth,
                       .is_unsigned = low == 0,
                       .nibbles = from->nibbles,
+                      .zeros = from->zero != NULL,
                       .codes = to.codes,
                       .base = to.base,
                       .fix_at = to.fix_at,

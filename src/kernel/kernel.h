@@ -240,6 +240,7 @@ typedef struct ganz_packed {
     int shift;              /* added to input codes, modulo 256 */
     bool is_unsigned;       /* input codes are uint8 */
     bool nibbles;           /* two codes in a byte; no fixes then */
+    bool zeros;             /* base takes zeros of inputs out too: without it sums are none, whatever the shift */
     ganz_route route;       /* chosen for these weights */
     const int8_t *codes;    /* [panel][k_stored / kr][nr][kr], or nibbles in half of the bytes */
     const int32_t *base;    /* (panels * nr) where sums start: takes the shift back out */
