@@ -50,7 +50,7 @@ typedef struct ganz_error {
 /* "invalid argument", "out of memory", ...; never NULL. */
 GANZ_API const char *ganz_status_name(ganz_status status);
 
-/* "0.1.0" */
+/* "0.2.0" */
 GANZ_API const char *ganz_version(void);
 
 /* Instructions that the kernels of translation use on this processor: "scalar", "avx2", "avx512vnni", ... NULL:

@@ -83,7 +83,7 @@ GANZ_API ganz_status ganz_bootstrap(ganz_scorer *const *systems, int count, int 
 
 enum { GANZ_SIGNATURE_BYTES = 160 };
 
-/* "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:ganz-0.1.0"; with "bs:1000|seed:1|" after the first
+/* "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:ganz-0.2.0"; with "bs:1000|seed:1|" after the first
  * field when resamples > 0. */
 GANZ_API void ganz_score_signature(const ganz_score_settings *settings, int resamples, uint64_t seed,
                                    char out[GANZ_SIGNATURE_BYTES]);
