@@ -30,7 +30,8 @@ static ganz_model *make_model(void)
     parts_make(&m, &c, 8, text);
     parts_fill(&m, 8);
     ganz_error err = {0};
-    static unsigned char *file; /* the model's numbers stay in it */
+    static unsigned char
+        *volatile file; /* the model's numbers stay in it; volatile, or compilers see that it is never read */
     file = parts_join(&m, &bytes, &header);
     const ganz_status status = ganz_model_parse(&model, file, bytes, "fixed", &err);
     if (status != GANZ_OK) fprintf(stderr, "%s\n", err.message);

@@ -49,10 +49,11 @@ if [ -e "$LIBDIR/libganz.so" ]; then # a build with libraries linked in has none
 
   mkdir project
   cp "$program" project
-  cat >project/CMakeLists.txt <<'END'
+  version=$($GANZ version | sed -n '1s/^ganz \([0-9]*\.[0-9]*\).*/\1/p')
+  cat >project/CMakeLists.txt <<END
 cmake_minimum_required(VERSION 3.25)
 project(example LANGUAGES C)
-find_package(ganz 0.1 REQUIRED)
+find_package(ganz $version REQUIRED)
 add_executable(example translate.c)
 target_link_libraries(example PRIVATE ganz::ganz)
 END
