@@ -271,8 +271,6 @@ static void scale_row(const float *x, int n, float factor, float *y)
     _mm256_maskstore_ps(y + i, mask, _mm256_mul_ps(_mm256_maskload_ps(x + i, mask), f));
 }
 
-static void softmax(const float *x, int n, float *y) { scale_row(y, n, 1.0f / exp_and_sum(x, n, max_row(x, n), y), y); }
-
 static inline void scale_scores(const int32_t *scores, int n, float scale, float *y)
 {
     const __m256 f = _mm256_set1_ps(scale);
@@ -284,23 +282,7 @@ static inline void scale_scores(const int32_t *scores, int n, float scale, float
     _mm256_maskstore_ps(y + i, mask, _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_maskload_epi32(scores + i, mask)), f));
 }
 
-static void softmax_scores(const int32_t *scores, int n, float scale, float *y)
-{
-    scale_scores(scores, n, scale, y);
-    softmax(y, n, y);
-}
-
-static void softmax_codes(const int32_t *scores, int n, float scale, const ganz_unsigned_codes *out, float *work)
-{
-    softmax_scores(scores, n, scale, work);
-    quantize_unsigned(work, n, out->inv, out->max, out->codes);
-}
-
-static void exp_sum(const float *x, int n, float *max, float *sum)
-{
-    *max = max_row(x, n);
-    *sum = exp_and_sum(x, n, *max, NULL);
-}
+#include "kernel/rows_softmax.inc"
 
 /* ---- selection ---------------------------------------------------------------------------------- */
 

@@ -149,9 +149,7 @@ INLINE void scale_row(const float *x, int n, float factor, float *y)
     }
 }
 
-static void softmax(const float *x, int n, float *y) { scale_row(y, n, 1.0f / exp_and_sum(x, n, max_row(x, n), y), y); }
-
-static void softmax_scores(const int32_t *scores, int n, float scale, float *y)
+INLINE void scale_scores(const int32_t *scores, int n, float scale, float *y)
 {
     const __m512 f = _mm512_set1_ps(scale);
     for (int i = 0; i < n; i += LANES) {
@@ -159,20 +157,9 @@ static void softmax_scores(const int32_t *scores, int n, float scale, float *y)
         const __m512 x = _mm512_cvtepi32_ps(_mm512_maskz_loadu_epi32(mask, scores + i));
         _mm512_mask_storeu_ps(y + i, mask, _mm512_mul_ps(x, f));
     }
-    softmax(y, n, y);
 }
 
-static void softmax_codes(const int32_t *scores, int n, float scale, const ganz_unsigned_codes *out, float *work)
-{
-    softmax_scores(scores, n, scale, work);
-    quantize_unsigned(work, n, out->inv, out->max, out->codes);
-}
-
-static void exp_sum(const float *x, int n, float *max, float *sum)
-{
-    *max = max_row(x, n);
-    *sum = exp_and_sum(x, n, *max, NULL);
-}
+#include "kernel/rows_softmax.inc"
 
 /* ---- selection ---------------------------------------------------------------------------------- */
 

@@ -239,27 +239,14 @@ static void scale_row(const float *x, int n, float factor, float *y)
     for (int i = 0; i < n; i += 8) store_upto(y + i, mul8(load_upto(x + i, n - i), f), n - i);
 }
 
-static void softmax(const float *x, int n, float *y) { scale_row(y, n, 1.0f / exp_and_sum(x, n, max_row(x, n), y), y); }
-
-static void softmax_scores(const int32_t *scores, int n, float scale, float *y)
+static inline void scale_scores(const int32_t *scores, int n, float scale, float *y)
 {
     int i = 0;
     for (; i + 4 <= n; i += 4) vst1q_f32(y + i, vmulq_f32(vcvtq_f32_s32(vld1q_s32(scores + i)), vdupq_n_f32(scale)));
     for (; i < n; i++) y[i] = (float)scores[i] * scale;
-    softmax(y, n, y);
 }
 
-static void softmax_codes(const int32_t *scores, int n, float scale, const ganz_unsigned_codes *out, float *work)
-{
-    softmax_scores(scores, n, scale, work);
-    quantize_unsigned(work, n, out->inv, out->max, out->codes);
-}
-
-static void exp_sum(const float *x, int n, float *max, float *sum)
-{
-    *max = max_row(x, n);
-    *sum = exp_and_sum(x, n, *max, NULL);
-}
+#include "kernel/rows_softmax.inc"
 
 /* ---- selection ---------------------------------------------------------------------------------- */
 
