@@ -48,7 +48,18 @@ static int find(ganz_cache *cache, const ganz_line *line)
     return t.text ? 1 + (sum == SIZE_MAX) : 0;
 }
 
-static void use(const char *path, const char *text, size_t bytes)
+/* Adding and opening again takes most of the time: one input in four does; a replayed one always. */
+static bool adds(const uint8_t *data, size_t size)
+{
+#ifdef FUZZ_REPLAY
+    (void)data, (void)size;
+    return true;
+#else
+    return ganz_checksum(data, size) % 4 == 0;
+#endif
+}
+
+static void use(const char *path, const char *text, size_t bytes, bool add)
 {
     ganz_translator_options options;
     ganz_cache *cache;
@@ -61,6 +72,10 @@ static void use(const char *path, const char *text, size_t bytes)
         return;
     }
     (void)find(cache, &line);
+    if (!add) {
+        ganz_cache_close(&cache);
+        return;
+    }
     FUZZ_EXPECT(ganz_cache_add(cache, &line, &found, NULL) == GANZ_OK && ganz_cache_flush(cache, NULL) == GANZ_OK);
     ganz_cache_close(&cache);
     FUZZ_EXPECT(ganz_cache_open(&cache, path, model_path(), &options, &err) == GANZ_OK);
@@ -75,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const bool whole = data[0] == WHOLE_FILE;
     const size_t bytes = whole ? size - 1 : make_file(data + 1, size - 1, made);
     memory_file file = memory_file_open(whole ? data + 1 : made, bytes);
-    use(file.path, (const char *)data, size < HEAD ? size : HEAD);
+    use(file.path, (const char *)data, size < HEAD ? size : HEAD, adds(data, size));
     memory_file_close(&file);
     return 0;
 }

@@ -12,7 +12,7 @@
 #include "fuzz.h"
 #include "model/model.h"
 
-enum { WHOLE_FILE = 255, MOST_TEXT = 24, MOST_BEAM = 3, MOST_KEPT = 256 };
+enum { WHOLE_FILE = 255, MOST_TEXT = 24, MOST_BEAM = 3, MOST_KEPT = 256, MOST_CONFIGURATIONS = 512 };
 
 typedef struct script {
     const uint8_t *at, *end;
@@ -113,10 +113,32 @@ static void make_kind(ganz_config *c, unsigned bits)
     c->source_vocab = bits & 8 ? c->vocab : 0;
 }
 
+/* Sound parts. Making them takes longer than reading them: those of configurations that come again are kept. */
+static void make_parts(model_parts *m, const ganz_config *c, int bits)
+{
+    static struct {
+        ganz_config config;
+        int bits;
+        model_parts parts;
+    } kept[MOST_CONFIGURATIONS];
+    const uint64_t sum = ganz_checksum(c, sizeof *c) + (uint64_t)bits;
+    const size_t at = (size_t)(sum % MOST_CONFIGURATIONS);
+    if (kept[at].parts.count == 0 || kept[at].bits != bits || memcmp(&kept[at].config, c, sizeof *c) != 0) {
+        parts_free(&kept[at].parts);
+        parts_make(&kept[at].parts, c, bits, vocabulary);
+        memcpy(&kept[at].config, c, sizeof *c);
+        kept[at].bits = bits;
+    }
+    parts_copy(m, &kept[at].parts);
+}
+
 static uint8_t *make_file(script *s, unsigned kind, size_t *bytes)
 {
     static const int widths[] = {0, 8, 8, 6, 7, 4, 2, 0};
-    ganz_config c = {.vocab = ENTRIES, .max_positions = 16};
+    ganz_config c;
+    memset(&c, 0, sizeof c); /* padding too: configurations are compared as bytes */
+    c.vocab = ENTRIES;
+    c.max_positions = 16;
     c.heads = 1 << take(s) % 3;
     c.width = c.heads * 2 * (1 + (int)take(s) % 5);
     c.ffn = 1 + (int)take(s) % 20;
@@ -130,7 +152,7 @@ static uint8_t *make_file(script *s, unsigned kind, size_t *bytes)
     for (unsigned i = 0; i < 8 * changes; i++) take(s);
     model_parts m;
     const int bits = widths[kind % GANZ_COUNT(widths)];
-    parts_make(&m, &c, bits, vocabulary);
+    make_parts(&m, &c, bits);
     make_widths(&m, kind, bits);
     fill(&m, s, bits);
     for (unsigned i = 0; i < changes; i++) {

@@ -7,7 +7,7 @@
 #include "model_parts.h"
 #include "tiny.h"
 
-enum { LINES = 5, SHORT = 16 };
+enum { LINES = 5, SHORT = 8, BEAM = 2 };
 
 /* An integer model, which needs no OpenBLAS; it lives as long as the program. */
 static ganz_model *make_model(void)
@@ -41,26 +41,32 @@ static ganz_model *make_model(void)
     return model;
 }
 
-static ganz_translator *open_once(void)
+/* Two translators of one model, opened once: greedy, and with a beam. */
+static ganz_translator *open_once(int beam)
 {
-    static ganz_translator *translator;
-    if (translator) return translator;
+    static ganz_translator *translator[BEAM];
+    static ganz_model *model;
+    ganz_translator **const t = &translator[beam - 1];
+    if (*t) return *t;
+    if (!model) model = make_model();
     ganz_translator_options options;
     ganz_translator_defaults(&options);
-    options.beam = options.n_best = 2;
+    options.beam = options.n_best = beam;
     options.max_length = 2;
     options.max_input = 16;
-    FUZZ_EXPECT(ganz_translator_open(&translator, make_model(), &options, NULL) == GANZ_OK);
-    return translator;
+    FUZZ_EXPECT(ganz_translator_open(t, model, &options, NULL) == GANZ_OK);
+    return *t;
 }
 
 /* Lines end at "\n"; what follows the first tab of a line is its prefix. Translating takes longer than reading: most
- * inputs are cut short. */
+ * inputs are cut short and translated greedily. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     ganz_line lines[LINES];
-    const size_t used = bytes < SHORT || bytes % 32 == 0 ? bytes : SHORT;
+    const size_t most = bytes % 32 == 0 ? bytes : bytes % 8 == 0 ? 4 * SHORT : SHORT;
+    const size_t used = bytes < most ? bytes : most;
     const char *at = (const char *)data, *const end = at + used;
+    const int beam = bytes % 4 == 0 ? BEAM : 1;
     int count = 0;
     while (at < end && count < LINES) {
         const char *const stop = memchr(at, '\n', (size_t)(end - at)), *const line_end = stop ? stop : end;
@@ -73,12 +79,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     }
     const ganz_result *results;
     ganz_error err = {0};
-    if (ganz_translate(open_once(), lines, count, &results, &err) != GANZ_OK) {
+    if (ganz_translate(open_once(beam), lines, count, &results, &err) != GANZ_OK) {
         FUZZ_EXPECT(err.status == GANZ_EINVAL && err.message[0] && !results);
         return 0;
     }
     for (int i = 0; i < count; i++) {
-        FUZZ_EXPECT(results[i].count >= 1 && results[i].count <= 2);
+        FUZZ_EXPECT(results[i].count >= 1 && results[i].count <= beam);
         for (int j = 0; j < results[i].count; j++) {
             const ganz_translation *const t = &results[i].best[j];
             FUZZ_EXPECT(ganz_utf8_valid(t->text, t->bytes) && t->text[t->bytes] == '\0');

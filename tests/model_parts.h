@@ -37,6 +37,19 @@ static inline void parts_free(model_parts *m)
     *m = (model_parts){0};
 }
 
+/* A copy of its own. */
+static inline void parts_copy(model_parts *to, const model_parts *from)
+{
+    const size_t room = ((size_t)from->count + 63) / 64 * 64;
+    *to = *from;
+    to->list = malloc(sizeof *to->list * (room ? room : 1));
+    for (int i = 0; i < from->count; i++) {
+        to->list[i] = from->list[i];
+        to->list[i].data = malloc(from->list[i].bytes + 1);
+        memcpy(to->list[i].data, from->list[i].data, from->list[i].bytes + 1);
+    }
+}
+
 /* Sets, adds or (value NULL) removes. */
 static inline void parts_set(model_parts *m, const char *key, const char *value)
 {
@@ -188,6 +201,45 @@ static inline size_t parts_quote(char *to, const char *text)
     return n;
 }
 
+/* Digits of a number, perhaps after a sign; fuzz targets make many headers, and printf takes longer than all the rest.
+ */
+static inline size_t parts_number(char *to, int64_t value)
+{
+    char digits[24];
+    size_t n = 0, count = 0;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    if (value < 0) to[n++] = '-';
+    do digits[count++] = (char)('0' + left % 10);
+    while (left /= 10);
+    while (count > 0) to[n++] = digits[--count];
+    return n;
+}
+
+static inline size_t parts_plain(char *to, const char *text)
+{
+    const size_t bytes = strlen(text);
+    memcpy(to, text, bytes);
+    return bytes;
+}
+
+/* What a header says of one tensor, whose data begin at `at`. */
+static inline size_t parts_describe(char *to, const part *p, size_t at)
+{
+    size_t n = parts_quote(to, p->name);
+    n += parts_plain(to + n, ":{\"dtype\":\"");
+    n += parts_plain(to + n, p->dtype);
+    n += parts_plain(to + n, "\",\"shape\":[");
+    for (int d = 0; d < p->rank; d++) {
+        if (d) to[n++] = ',';
+        n += parts_number(to + n, p->dims[d]);
+    }
+    n += parts_plain(to + n, "],\"data_offsets\":[");
+    n += parts_number(to + n, (int64_t)at);
+    to[n++] = ',';
+    n += parts_number(to + n, (int64_t)(at + p->bytes));
+    return n + parts_plain(to + n, "]}");
+}
+
 /* The file, on the heap and aligned; its header as the parts say, true or not. *header: bytes of the header. */
 static inline unsigned char *parts_join(const model_parts *m, size_t *bytes, size_t *header)
 {
@@ -196,7 +248,7 @@ static inline unsigned char *parts_join(const model_parts *m, size_t *bytes, siz
     const size_t room = 64 + (size_t)m->metadata_count * 1280 + (size_t)m->count * 1024;
     unsigned char *const file = aligned_alloc(64, (8 + room + 64 + data + 63) / 64 * 64);
     char *const text = (char *)file + 8;
-    size_t n = (size_t)sprintf(text, "{\"__metadata__\":{"), at = 0;
+    size_t n = parts_plain(text, "{\"__metadata__\":{"), at = 0;
     for (int i = 0; i < m->metadata_count; i++) {
         if (i) text[n++] = ',';
         n += parts_quote(text + n, m->metadata[i].key);
@@ -204,14 +256,9 @@ static inline unsigned char *parts_join(const model_parts *m, size_t *bytes, siz
         n += parts_quote(text + n, m->metadata[i].value);
     }
     text[n++] = '}';
-    for (int i = 0; i < m->count; i++) {
-        const part *const p = &m->list[i];
+    for (int i = 0; i < m->count; at += m->list[i++].bytes) {
         text[n++] = ',';
-        n += parts_quote(text + n, p->name);
-        n += (size_t)sprintf(text + n, ":{\"dtype\":\"%s\",\"shape\":[", p->dtype);
-        for (int d = 0; d < p->rank; d++) n += (size_t)sprintf(text + n, "%s%" PRId64, d ? "," : "", p->dims[d]);
-        n += (size_t)sprintf(text + n, "],\"data_offsets\":[%zu,%zu]}", at, at + p->bytes);
-        at += p->bytes;
+        n += parts_describe(text + n, &m->list[i], at);
     }
     text[n++] = '}';
     while ((8 + n) % 64 != 0) text[n++] = ' ';

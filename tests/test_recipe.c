@@ -416,6 +416,27 @@ static void numbers_beyond_every_axis_are_left_out(void **state)
     assert_null(strstr(text, "inf"));
 }
 
+/* As another process of a run may send them: every value is written down within its bounds. */
+static void settings_of_any_bytes_are_written_down(void **state)
+{
+    (void)state;
+    int count;
+    const ganz_setting *const table = ganz_recipe_table(&count);
+    ganz_recipe *const recipe = malloc(sizeof *recipe); /* so that sanitizers see what is read behind it */
+    for (int byte = 0; byte < 256; byte++) {
+        memset(recipe, byte, sizeof *recipe);
+        for (int i = 0; i < count; i++) {
+            char text[GANZ_VALUE_BYTES];
+            memset(text, 'x', sizeof text);
+            ganz_recipe_get(recipe, &table[i], text);
+            assert_non_null(memchr(text, '\0', sizeof text));
+            if (table[i].kind == GANZ_SETTING_CHOICE && byte > 0) assert_string_equal(text, "?");
+            if (table[i].kind == GANZ_SETTING_FLAG) assert_string_equal(text, byte > 0 ? "true" : "false");
+        }
+    }
+    free(recipe);
+}
+
 static void pairs_keep_all_their_digits(void **state)
 {
     (void)state;
@@ -581,6 +602,7 @@ int main(void)
         cmocka_unit_test(ticks_are_round),
         cmocka_unit_test(numbers_beyond_every_axis_are_left_out),
         cmocka_unit_test(pairs_keep_all_their_digits),
+        cmocka_unit_test(settings_of_any_bytes_are_written_down),
         cmocka_unit_test(log_of_a_taught_run_is_drawn_to_its_scale),
         cmocka_unit_test(smoothing_does_not_lag),
         cmocka_unit_test(charts_of_any_size_are_readable),

@@ -531,6 +531,24 @@ static void another_kind_fits(void **state)
     ganz_vocab_close(&subwords);
 }
 
+/* Ids that were written down: exactly as they are written, and no byte behind them. */
+static void written_ids_are_read(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {" 5",   "5 ", "5  6", "-1",  "10",
+                                        "5\t6", "5x", "+5",   " \t", "99999999999999999999"};
+    ganz_ids ids = {0};
+    assert_int_equal(ganz_ids_read("", 0, 10, &ids), GANZ_OK);
+    assert_int_equal(ids.count, 0);
+    assert_int_equal(ganz_ids_read("0 9 0037", 6, 10, &ids), GANZ_OK); /* of "0037" two digits */
+    assert_int_equal(ids.count, 3);
+    assert_int_equal(ids.ids[1], 9);
+    assert_int_equal(ids.ids[2], 0);
+    for (size_t i = 0; i < GANZ_COUNT(wrong); i++)
+        assert_int_equal(ganz_ids_read(wrong[i], strlen(wrong[i]), 10, &ids), GANZ_EFORMAT);
+    ganz_ids_free(&ids);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -540,7 +558,7 @@ int main(void)
         cmocka_unit_test(any_text_comes_back),         cmocka_unit_test(odd_ids_decode_as_tensor2tensor),
         cmocka_unit_test(results_are_appended),        cmocka_unit_test(files_are_read_as_tensor2tensor_does),
         cmocka_unit_test(wrong_files_are_refused),     cmocka_unit_test(a_file_opens_like_its_text),
-        cmocka_unit_test(memory_may_run_out_anywhere),
+        cmocka_unit_test(memory_may_run_out_anywhere), cmocka_unit_test(written_ids_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

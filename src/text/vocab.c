@@ -29,6 +29,32 @@ void ganz_text_free(ganz_text *text)
     *text = (ganz_text){0};
 }
 
+/* The number at *at, which moves behind it; -1: there is none below `most`. */
+static int32_t take_id(const char **at, const char *end, int most)
+{
+    int64_t id = 0;
+    const char *const begin = *at;
+    for (; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
+        id = 10 * id + (**at - '0');
+        if (id >= most) return -1;
+    }
+    return *at > begin ? (int32_t)id : -1;
+}
+
+ganz_status ganz_ids_read(const char *text, size_t bytes, int most, ganz_ids *out)
+{
+    const char *at = text, *const end = text + bytes;
+    while (at < end) {
+        const int32_t id = take_id(&at, end, most);
+        if (id < 0) return GANZ_EFORMAT;
+        if (!ganz_grow((void **)&out->ids, &out->capacity, out->count + 2, sizeof *out->ids)) return GANZ_ENOMEM;
+        out->ids[out->count++] = id;
+        if (at == end) break;
+        if (*at++ != ' ' || at == end) return GANZ_EFORMAT;
+    }
+    return GANZ_OK;
+}
+
 void ganz_places_free(ganz_places *places)
 {
     ganz_free(places->begin);

@@ -31,6 +31,10 @@ typedef struct ganz_places {
 } ganz_places;
 void ganz_places_free(ganz_places *places);
 
+/* Appends ids from 0 to most - 1 that are written down as numbers with a space between two, and leaves room for one
+ * more; no byte behind the text is looked at. GANZ_EFORMAT, with as many as were read, if it is anything else. */
+ganz_status ganz_ids_read(const char *text, size_t bytes, int most, ganz_ids *out);
+
 /* ---- kinds -------------------------------------------------------------------------------------- */
 
 /* A block of bytes that a model file keeps under this name. */

@@ -150,11 +150,17 @@ static ganz_status validate(ganz_trainer *t, ganz_error *err)
     return ganz_trainer_measure(t, &event, err);
 }
 
+static ganz_status enter(ganz_trainer *t, int row, ganz_error *err)
+{
+    if (row < 0 || row >= GANZ_PHASES) return ganz_fail(err, GANZ_EINVAL, "process 0 orders a phase that there is not");
+    return ganz_trainer_enter(t, row, NULL, err);
+}
+
 static ganz_status obey(ganz_ranks *ranks, ganz_trainer *t, const word *w, ganz_error *err)
 {
     switch ((ganz_order)w->order) {
     case GANZ_ORDER_STEP: return ganz_trainer_step(t, w->done, NULL, err);
-    case GANZ_ORDER_ENTER: return ganz_trainer_enter(t, w->row, NULL, err);
+    case GANZ_ORDER_ENTER: return enter(t, w->row, err);
     case GANZ_ORDER_VALIDATE: return validate(t, err);
     case GANZ_ORDER_COMPARE: return ganz_crew_compare(ranks, t, err);
     case GANZ_ORDER_END: break;

@@ -223,20 +223,12 @@ typedef struct pairs {
 /* Ids of a line of kept translations behind those that are there; *rest: its text. */
 static ganz_status read_ids(job *j, const char *line, size_t bytes, const char **rest, ganz_error *err)
 {
-    const char *at = line + MARK, *const end = line + bytes, *const tab = memchr(at, '\t', (size_t)(end - at));
+    const char *const at = line + MARK, *const tab = memchr(at, '\t', bytes - MARK);
     if (!tab) return ganz_fail(err, GANZ_EFORMAT, "%s is damaged: remove it", j->kept);
     *rest = tab + 1;
-    while (at < tab) {
-        char *next;
-        const long id = strtol(at, &next, 10);
-        if (next == at || id < 0 || id >= ganz_vocab_size(j->model->vocab))
-            return ganz_fail(err, GANZ_EFORMAT, "%s is damaged: remove it", j->kept);
-        if (!ganz_grow((void **)&j->ids.ids, &j->ids.capacity, j->ids.count + 2, sizeof *j->ids.ids))
-            return no_memory(err);
-        j->ids.ids[j->ids.count++] = (int32_t)id;
-        at = next;
-    }
-    return GANZ_OK;
+    const ganz_status status = ganz_ids_read(at, (size_t)(tab - at), ganz_vocab_size(j->model->vocab), &j->ids);
+    if (status == GANZ_ENOMEM) return no_memory(err);
+    return status == GANZ_OK ? GANZ_OK : ganz_fail(err, status, "%s is damaged: remove it", j->kept);
 }
 
 static ganz_status write_line(ganz_output *out, const char *text, size_t bytes, ganz_error *err)

@@ -340,6 +340,7 @@ static void print_real(double number, char text[32])
 static void print_set(long long set, const char *word, char text[32])
 {
     int n = 0;
+    text[0] = '\0';
     if (set == 1 && word) n = snprintf(text, 32, "%s", word);
     if (n > 0) return;
     for (int i = 0; i < 63 && n < 24; i++) {
@@ -360,6 +361,17 @@ static void print_pair(const double pair[2], char text[GANZ_VALUE_BYTES])
     else snprintf(text, GANZ_VALUE_BYTES, "%s:%s", first, second);
 }
 
+/* Another process may have sent the number: one that is no choice is a question mark. */
+static void print_choice(long long number, const char *word, char text[32])
+{
+    for (; number > 0 && word; number--) {
+        word = strchr(word, '|');
+        if (word) word++;
+    }
+    if (number < 0 || !word) word = "?";
+    snprintf(text, 32, "%.*s", (int)strcspn(word, "|"), word);
+}
+
 void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *s, char text[GANZ_VALUE_BYTES])
 {
     GANZ_PLAIN_NUMBERS;
@@ -370,14 +382,11 @@ void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *s, char text
     case GANZ_SETTING_TIME: print_real(*(const double *)from, text); break;
     case GANZ_SETTING_SET: print_set(*(const long long *)from, s->choices, text); break;
     case GANZ_SETTING_PAIR: print_pair(from, text); break;
-    case GANZ_SETTING_RULES: snprintf(text, GANZ_VALUE_BYTES, "%s", (const char *)from); break;
-    case GANZ_SETTING_FLAG: snprintf(text, 32, "%s", *(const bool *)from ? "true" : "false"); break;
-    case GANZ_SETTING_CHOICE: {
-        const char *word = s->choices;
-        for (long long i = *(const long long *)from; i > 0; i--) word = strchr(word, '|') + 1;
-        snprintf(text, 32, "%.*s", (int)strcspn(word, "|"), word);
+    case GANZ_SETTING_RULES:
+        snprintf(text, GANZ_VALUE_BYTES, "%.*s", GANZ_EXCEPTIONS_BYTES - 1, (const char *)from);
         break;
-    }
+    case GANZ_SETTING_FLAG: snprintf(text, 32, "%s", *(const unsigned char *)from ? "true" : "false"); break;
+    case GANZ_SETTING_CHOICE: print_choice(*(const long long *)from, s->choices, text); break;
     }
 }
 
