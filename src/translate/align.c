@@ -159,6 +159,17 @@ static int32_t largest_row(const real *x, int rows, int columns, int j)
     return best;
 }
 
+/* A full stop or the end mark gets a share of attention from words that look at nothing, so a source token counts by
+ * how much more a row looks at it than the others do: each column is divided by its sum. */
+static void divide_columns(real *x, int rows, int columns)
+{
+    for (int j = 0; j < columns; j++) {
+        real sum = 0;
+        for (int i = 0; i < rows; i++) sum += x[(size_t)i * (size_t)columns + (size_t)j];
+        for (int i = 0; i < rows && sum > 0; i++) x[(size_t)i * (size_t)columns + (size_t)j] /= sum;
+    }
+}
+
 ganz_status ganz_aligner_run(ganz_aligner *a, const ganz_sentence *source, const int32_t *target, int count,
                              const ganz_aligned *out, ganz_error *err)
 {
@@ -174,6 +185,7 @@ ganz_status ganz_aligner_run(ganz_aligner *a, const ganz_sentence *source, const
     read_weights(&r, &pass);
     GANZ_TRY(a->be->sync(a->be, err));
     if (pass.failed) return ganz_fail(err, GANZ_ENOMEM, "out of memory for alignments");
+    divide_columns(r.weights, count, source->count);
     const int tokens = source->count > 1 ? source->count - 1 : 1; /* without the end mark */
     const int first = source->front < tokens ? source->front : 0;
     for (int i = 0; out->from && i < count; i++)
