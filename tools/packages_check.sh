@@ -1,8 +1,8 @@
 #!/bin/bash
-# packages_check.sh [--cache DIR] bookworm|trixie FOLDER: builds the Debian packages of the last commit in a fresh system
-# of that suite, twice, and compares both; runs lintian; then installs them in a bare system of the suite and runs the
-# tests of debian/tests there, each after its Depends are there. The packages and logs are left in FOLDER. Needs root and
-# debootstrap; --cache as in bare_debian.sh.
+# packages_check.sh [--cache DIR] bookworm|trixie FOLDER [TEXT]: builds the Debian packages of the last commit in a fresh
+# system of that suite, twice, and compares both; runs lintian; then installs them in a bare system of the suite, runs the
+# tests of debian/tests there by autopkgtest, and translates TEXT (default: 300 lines of tests/data). The packages, logs and
+# the text's sha256 are left in FOLDER. Needs root and debootstrap; --cache as in bare_debian.sh.
 set -eu -o pipefail
 usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 say() { echo "packages_check: $*"; }
@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 . "$here/tools/bare_system.sh"
 cache=''
 [ "${1:-}" != --cache ] || { cache=$2; shift 2; }
-[ $# = 2 ] || usage
+[ $# = 2 ] || [ $# = 3 ] || usage
 suite=$1
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
@@ -51,6 +51,7 @@ cp "$work"/build/root/dist1/*.deb "$out"
 status=0
 for deb in "$work"/build/root/dist1/*.deb; do
   cmp "$deb" "$work/build/root/dist2/${deb##*/}" || { say "$suite: ${deb##*/} is not reproducible"; status=1; }
+  sha256sum <"$deb" | sed "s| .*| ${deb##*/}|"
 done
 say "$suite: lintian"
 inside build sh -c 'lintian --allow-root --fail-on error,warning --tag-display-limit 0 /root/dist1/*.changes' \
@@ -60,21 +61,13 @@ say "$suite: installing in a bare system"
 fresh bare
 cp "$work"/build/root/dist1/*.deb "$work/bare/root"
 install bare $(cd "$work/bare" && printf '/%s\n' root/*.deb | grep -v -e -dbgsym_)
-cp -r "$here/debian/tests" "$work/bare/root/tests"
-awk '/^Tests:/ {t = $2} /^Depends:/ {sub("Depends: ", ""); gsub(",", " "); print t, $0}' "$here/debian/tests/control" \
-  >"$out/tests"
-while read -r test depends <&3; do
-  install bare $depends
-  if inside bare sh "/root/tests/$test" >"$out/test-$test.log" 2>&1 </dev/null; then
-    say "$suite: $test passed"
-  else
-    cat "$out/test-$test.log"
-    say "$suite: $test FAILED"
-    status=1
-  fi
-done 3<"$out/tests"
-head -n 300 "$here/tests/data/tatoeba.en" >"$work/bare/root/text"
+if [ -n "${3:-}" ]; then cp "$3" "$work/bare/root/text"; else head -n 300 "$here/tests/data/tatoeba.en" >"$work/bare/root/text"; fi
 inside bare sh -c 'ganz translate --format text /root/text | sha256sum' | tee "$out/sha256"
+install bare autopkgtest
+cp -r "$work/build/root/ganz" "$work/bare/root/ganz"
+inside bare autopkgtest --no-built-binaries /root/ganz/ -- null >"$out/autopkgtest.log" 2>&1 </dev/null ||
+  { tail -n 40 "$out/autopkgtest.log"; say "$suite: autopkgtest failed"; status=1; }
+sed -n '/summary$/,$p' "$out/autopkgtest.log"
 ls -l "$out"/*.deb | awk '{print $5, $NF}'
 [ $status = 0 ] && say "$suite: all is well"
 exit $status
