@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 #include "page.h"
 #include "server_parts.h"
@@ -64,10 +65,26 @@ void page_send(call *c, int status, const char *name)
     call_reply_as(c, same ? 304 : status, type_of(name));
 }
 
+/* Appends a file that is built in. The tables' files are whole: only memory can run out. */
+static void unpack(const page_file *f, buffer *out)
+{
+    z_stream s = {.next_in = (z_const Bytef *)f->data, .avail_in = (uInt)f->bytes, .avail_out = (uInt)f->whole};
+    s.next_out = (Bytef *)buffer_room(out, f->whole);
+    if (!s.next_out || inflateInit2(&s, MAX_WBITS + 16) != Z_OK) {
+        out->failed = true;
+        return;
+    }
+    if (inflate(&s, Z_FINISH) == Z_STREAM_END) {
+        out->bytes += f->whole;
+        out->data[out->bytes] = '\0';
+    } else out->failed = true;
+    inflateEnd(&s);
+}
+
 void run_spec(call *c)
 {
     for (const page_file *f = page_files; f->name; f++)
-        if (strcmp(f->name, "spec.json") == 0) buffer_add(&c->out, f->data, f->bytes);
+        if (strcmp(f->name, "spec.json") == 0) unpack(f, &c->out);
     call_reply_as(c, 200, "application/json");
 }
 
@@ -79,7 +96,7 @@ bool page_read(const call *c, const char *name, buffer *out)
         if (strcmp(f->name, name) != 0) continue;
         if (folder && read_file(folder, name, out)) return true;
         out->bytes = before;
-        buffer_add(out, f->data, f->bytes);
+        unpack(f, out);
         return true;
     }
     return false;

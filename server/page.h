@@ -6,8 +6,8 @@
 
 typedef struct page_file {
     const char *name; /* "index.html"; NULL ends the table */
-    const unsigned char *data;
-    size_t bytes;
+    const unsigned char *data; /* (bytes): a gzip stream of `whole` bytes */
+    size_t bytes, whole;
 } page_file;
 
 extern const page_file page_files[];

@@ -1,15 +1,22 @@
-# Writes OUT, a C file that holds the files IN (a list separated by ","): cmake -DIN=... -DOUT=... -P embed_page.cmake
+# Writes OUT, a C file that holds the files IN (a list separated by ","), each as a gzip stream:
+# cmake -DIN=... -DOUT=... -P embed_page.cmake
 string(REPLACE "," ";" files "${IN}")
 set(text "#include \"page.h\"\n\n")
 set(list "")
 set(number 0)
 foreach(file ${files})
   get_filename_component(name ${file} NAME)
-  file(READ ${file} hex HEX)
+  file(SIZE ${file} bytes)
+  file(ARCHIVE_CREATE OUTPUT ${OUT}.gz PATHS ${file} FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9)
+  file(READ ${OUT}.gz hex HEX)
+  string(SUBSTRING "${hex}" 0 8 start) # behind it is the time, left out: the same files give the same program
+  string(SUBSTRING "${hex}" 16 -1 rest)
+  set(hex "${start}00000000${rest}")
   string(REGEX REPLACE "(................................)" "\\1\n" hex "${hex}")
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
   string(APPEND text "static const unsigned char page_${number}[] = {\n${hex}};\n\n")
-  string(APPEND list "    {\"${name}\", page_${number}, sizeof page_${number}},\n")
+  string(APPEND list "    {\"${name}\", page_${number}, sizeof page_${number}, ${bytes}},\n")
   math(EXPR number "${number} + 1")
 endforeach()
-file(WRITE ${OUT} "${text}const page_file page_files[] = {\n${list}    {NULL, NULL, 0},\n};\n")
+file(REMOVE ${OUT}.gz)
+file(WRITE ${OUT} "${text}const page_file page_files[] = {\n${list}    {NULL, NULL, 0, 0},\n};\n")

@@ -33,4 +33,5 @@ set(GANZ_BLAS_LIBRARY ${GANZ_BLAS_NAME})
 add_compile_options(-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables
   -fcf-protection=none)
 add_compile_definitions(GANZ_GZIP_ALONE)
-add_link_options(-static -Wl,--gc-sections -Wl,--build-id=none -s)
+file(WRITE ${PROJECT_BINARY_DIR}/small.ld "SECTIONS { /DISCARD/ : { *(.eh_frame .eh_frame_hdr) } } INSERT BEFORE .init;\n")
+add_link_options(-static -Wl,--gc-sections -Wl,--build-id=none -Wl,-T,${PROJECT_BINARY_DIR}/small.ld -s)
