@@ -168,6 +168,9 @@ static const int calls[] = {
     SYS_time,
     SYS_arch_prctl,
 #endif
+#ifndef __GLIBC__
+    SYS_tkill, /* musl's pthread_kill */
+#endif
 };
 enum { CALLS = sizeof calls / sizeof calls[0] };
 
