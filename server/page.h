@@ -5,7 +5,7 @@
 #include "call.h"
 
 typedef struct page_file {
-    const char *name; /* "index.html"; NULL ends the table */
+    const char *name;          /* "index.html"; NULL ends the table */
     const unsigned char *data; /* (bytes): a gzip stream of `whole` bytes */
     size_t bytes, whole;
 } page_file;
