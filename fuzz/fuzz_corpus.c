@@ -14,7 +14,8 @@ static void read_pair(const ganz_corpus *c, uint32_t pair)
     int32_t *const ids = malloc((source + target) * sizeof *ids);
     FUZZ_EXPECT(ids);
     if (ganz_corpus_ids(c, pair, ids, ids + source, NULL) == GANZ_OK)
-        for (uint32_t i = 0; i < source + target; i++) FUZZ_EXPECT(ids[i] >= 0 && ids[i] < c->vocab_size);
+        for (uint32_t i = 0; i < source + target; i++)
+            FUZZ_EXPECT(ids[i] >= 0 && ids[i] < (i < source ? c->source_vocab_size : c->vocab_size));
     free(ids);
 }
 

@@ -81,4 +81,4 @@ set(GANZ_IMPORT # models of other programs
   import/npz.c import/options.c import/pickle.c import/safetensors.c import/tensors.c import/torch.c import/words.c)
 set(GANZ_EXPORT # models, and records of their products, for other programs
   export/arrays.c export/ctranslate2.c export/folder.c export/golden.c export/huggingface.c export/marian.c export/npy.c
-  export/npz.c export/onnx.c export/onnx_write.c export/weights.c)
+  export/npz.c export/onnx.c export/onnx_write.c export/outline.c export/weights.c)

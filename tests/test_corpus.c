@@ -36,7 +36,7 @@ static ganz_corpus *make_corpus(const char *path, const shape *shapes, int count
     ganz_corpus_writer *w;
     ganz_error err;
     int32_t source[512], target[512];
-    OK(ganz_corpus_writer_open(&w, path, 100, 42, &err));
+    OK(ganz_corpus_writer_open(&w, path, &(ganz_corpus_vocab){{100, 100}, 42}, &err));
     for (int i = 0, g = 0; i < count; i++) {
         if (g < groups && i == (long long)count * g / groups) OK(ganz_corpus_writer_group(w, weights[g++], &err));
         make_side(source, shapes[i].source, i);
@@ -108,7 +108,8 @@ static void ids_come_back(void **state)
         ganz_corpus_writer *w;
         ganz_corpus *corpus;
         ganz_error err;
-        OK(ganz_corpus_writer_open(&w, "c", vocab, UINT64_C(0xFEDCBA9876543210), &err));
+        const ganz_corpus_vocab about = {{vocab, vocab}, UINT64_C(0xFEDCBA9876543210)};
+        OK(ganz_corpus_writer_open(&w, "c", &about, &err));
         OK(ganz_corpus_writer_group(w, 2.5, &err));
         OK(ganz_corpus_writer_add(w, a, 3, b, 2, &err));
         OK(ganz_corpus_writer_add(w, b, 2, c, 5, &err));
@@ -162,7 +163,9 @@ static void other_vocabularies_are_refused(void **state)
     for (int extra = 0; extra < 2; extra++) {
         ganz_corpus_writer *w;
         ganz_corpus *c;
-        OK(ganz_corpus_writer_open(&w, "c", ganz_vocab_size(right) + extra, ganz_checksum(text, bytes), &err));
+        const int size = ganz_vocab_size(right) + extra;
+        const ganz_corpus_vocab about = {{size, size}, ganz_checksum(text, bytes)};
+        OK(ganz_corpus_writer_open(&w, "c", &about, &err));
         OK(ganz_corpus_writer_finish(&w, &err));
         OK(ganz_corpus_open(&c, "c", &err));
         if (extra == 0) {

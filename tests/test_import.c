@@ -15,6 +15,7 @@
 #include "ganz/io.h"
 #include "import/formats.h"
 #include "import/pickle.h"
+#include "text/vocab.h"
 
 enum { LONGEST = 12, LINES = 8 }; /* as in tools/import_goldens.py */
 
@@ -79,7 +80,8 @@ static void import(const char *name)
 
 static void ties_of_transformers(void **state)
 {
-    static const char *const names[] = {"hf", "hf-relu", "hf-two-tables", "hf-untied", "hf-shared-untied", "hf-start"};
+    static const char *const names[] = {"hf",       "hf-relu", "hf-two-tables", "hf-untied", "hf-shared-untied",
+                                        "hf-start", "hf-half", "hf-bfloat"};
     (void)state;
     for (size_t i = 0; i < GANZ_COUNT(names); i++) {
         char expected[64];
@@ -114,6 +116,69 @@ static void alternating_positions(void **state)
     (void)state;
     import("ct2-alternating");
     expect_translations(model_path, "ct2-alternating/expected.tsv", 1e-4);
+    unlink(model_path);
+}
+
+static void expect_ids(const ganz_vocab *v, ganz_side side, const char *text, int count, int last)
+{
+    ganz_ids ids = {0};
+    assert_int_equal(ganz_vocab_encode_sentence(v, side, text, strlen(text), &ids, NULL), GANZ_OK);
+    assert_int_equal(ids.count, count);
+    assert_int_equal(ids.ids[count - 1], last);
+    ganz_ids_free(&ids);
+}
+
+/* OpenNMT's models: the source has no end mark, for whom ever it is encoded. CTranslate2 is the judge. */
+static void sources_without_an_end_mark(void **state)
+{
+    ganz_vocab *bare, *ended;
+    (void)state;
+    import("ct2-alternating");
+    assert_int_equal(ganz_vocab_open_any(&ended, model_path, NULL), GANZ_OK);
+    import("ct2-bare");
+    expect_translations(model_path, "ct2-bare/expected.tsv", 1e-4);
+    assert_int_equal(ganz_vocab_open_any(&bare, model_path, NULL), GANZ_OK);
+    const int w2 = 4; /* behind padding, end mark, w0 and <s>, which is w1 in the other */
+    expect_ids(ended, GANZ_SOURCE, "w0 w2 ", 3, GANZ_EOS);
+    expect_ids(bare, GANZ_SOURCE, "w0 w2 ", 2, w2);
+    expect_ids(bare, GANZ_TARGET, "w0 w2 ", 3, GANZ_EOS);
+    expect_ids(bare, GANZ_SOURCE, " ", 1, GANZ_EOS);
+    const uint64_t sum = ganz_vocab_checksum(bare);
+    bare->bare_source = false;
+    assert_true(ganz_vocab_checksum(bare) != sum);
+    ganz_vocab_close(&ended);
+    ganz_vocab_close(&bare);
+    unlink(model_path);
+}
+
+/* The last token of a bare source is one like the others: words link to it. */
+static void links_to_the_end_of_bare_sources(void **state)
+{
+    static const char text[] = "w13 w0";
+    const ganz_line line = {.text = text, .bytes = sizeof text - 1};
+    ganz_translator_options o;
+    ganz_translator *t;
+    ganz_model *model;
+    const ganz_result *results;
+    bool first = false, last = false;
+    (void)state;
+    import("ct2-bare");
+    assert_int_equal(ganz_model_open(&model, model_path, NULL), GANZ_OK);
+    ganz_translator_defaults(&o);
+    o.beam = 1;
+    o.max_length = LONGEST;
+    o.alignment = true;
+    assert_int_equal(ganz_translator_open(&t, model, &o, NULL), GANZ_OK);
+    assert_int_equal(ganz_translate(t, &line, 1, &results, NULL), GANZ_OK);
+    const ganz_translation *const best = &results[0].best[0];
+    for (int i = 0; i < best->link_count; i++) {
+        const ganz_link *const l = &best->links[i];
+        first = first || (l->source_begin == 0 && l->source_end == 3);
+        last = last || (l->source_begin == 4 && l->source_end == 6);
+    }
+    assert_true(first && last); /* each source word has a link, weak or not */
+    ganz_translator_close(&t);
+    ganz_model_close(&model);
     unlink(model_path);
 }
 
@@ -166,7 +231,8 @@ static void numbers_are_the_same(void **state)
         const char *name;
         float tolerance;
     } formats[] = {{"npz", 0},           {"npz-packed", 0},      {"bin", 0},
-                   {"bin-codes", 0.05f}, {"ct2-float16", 2e-3f}, {"ct2-int8", 0.05f}};
+                   {"bin-codes", 0.05f}, {"ct2-float16", 2e-3f}, {"ct2-int16", 1e-3f},
+                   {"ct2-int8", 0.05f},  {"hf-half", 2e-3f},     {"hf-bfloat", 0.02f}};
     (void)state;
     import("hf");
     assert_int_equal(rename(model_path, "import_hf.safetensors"), 0);
@@ -356,6 +422,8 @@ int main(void)
         cmocka_unit_test(all_formats_are_one_model),
         cmocka_unit_test(numbers_are_the_same),
         cmocka_unit_test(alternating_positions),
+        cmocka_unit_test(sources_without_an_end_mark),
+        cmocka_unit_test(links_to_the_end_of_bare_sources),
         cmocka_unit_test(origin_is_noted),
         cmocka_unit_test(unsupported_keys_are_named),
         cmocka_unit_test(cut_files_are_refused),

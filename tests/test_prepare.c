@@ -402,6 +402,27 @@ static void every_allocation_may_fail(void **state)
     ganz_vocab_close(&v);
 }
 
+/* Each side is held to its own list, in the writer and in what it wrote. */
+static void lists_of_two_sizes(void **state)
+{
+    const int32_t low[] = {4, 1}, high[] = {8, 1};
+    int32_t source[2], target[2];
+    ganz_corpus_writer *w;
+    ganz_corpus *c;
+    (void)state;
+    OK(ganz_corpus_writer_open(&w, "c", &(ganz_corpus_vocab){{9, 5}, 7}, NULL));
+    OK(ganz_corpus_writer_group(w, 1, NULL));
+    OK(ganz_corpus_writer_add(w, high, 2, low, 2, NULL));
+    assert_int_equal(ganz_corpus_writer_add(w, low, 2, high, 2, NULL), GANZ_EINVAL);
+    OK(ganz_corpus_writer_finish(&w, NULL));
+    OK(ganz_corpus_open(&c, "c", NULL));
+    OK(ganz_corpus_ids(c, 0, source, target, NULL));
+    assert_memory_equal(source, high, sizeof high);
+    c->source_vocab_size = 8;
+    assert_int_equal(ganz_corpus_ids(c, 0, source, target, NULL), GANZ_EFORMAT);
+    ganz_corpus_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +435,7 @@ int main(void)
         IN_FOLDER(bad_text_is_named),
         IN_FOLDER(odd_lines_are_no_trouble),
         IN_FOLDER(work_can_be_stopped),
+        IN_FOLDER(lists_of_two_sizes),
         IN_FOLDER(nonsense_is_refused),
         IN_FOLDER(every_allocation_may_fail),
     };

@@ -484,7 +484,7 @@ static const ganz_vocab_kind bytes_kind = {
 static ganz_vocab *open_bytes(const char *source, const char *target)
 {
     bytes_vocab *const v = calloc(1, sizeof *v);
-    v->vocab = (ganz_vocab){&bytes_kind, {258, 259}};
+    v->vocab = (ganz_vocab){.kind = &bytes_kind, .size = {258, 259}};
     memcpy(v->parts[0], source, 4);
     memcpy(v->parts[1], target, 4);
     return &v->vocab;

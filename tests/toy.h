@@ -63,7 +63,8 @@ static inline void write_corpus(const char *path, uint64_t checksum, uint64_t st
 {
     ganz_corpus_writer *writer;
     int32_t source[LONGEST], target[LONGEST];
-    assert_int_equal(GANZ_OK, ganz_corpus_writer_open(&writer, path, VOCAB, checksum, NULL));
+    const ganz_corpus_vocab about = {{VOCAB, VOCAB}, checksum};
+    assert_int_equal(GANZ_OK, ganz_corpus_writer_open(&writer, path, &about, NULL));
     assert_int_equal(GANZ_OK, ganz_corpus_writer_group(writer, 1, NULL));
     for (int i = 0; i < PAIRS; i++) {
         const size_t n = (size_t)make_source(stream, (uint64_t)i, source);

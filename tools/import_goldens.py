@@ -4,7 +4,7 @@
 Needs transformers, torch, ctranslate2 and numpy (PyPI). The references are computed by transformers in double; the
 models are so small that all files together stay below 400 KiB.
 
-    python3 tools/import_goldens.py tests/import
+    python3 tools/import_goldens.py tests/import [PART...]
 """
 import io, json, os, struct, sys, zipfile
 import numpy as np
@@ -103,6 +103,20 @@ def hf(root, name, seed, **change):
     return model
 
 
+def narrow(root, name, dtype):
+    """The numbers of hf in 16 bits; transformers says in double what the rounded numbers give."""
+    path = os.path.join(root, name)
+    os.makedirs(path, exist_ok=True)
+    from safetensors.torch import save_file
+    model = make("hf", 1)
+    tensors = {k: v.detach().to(dtype) for k, v in model.state_dict().items()
+               if k in ("model.shared.weight", "final_logits_bias") or "layers" in k}
+    model.load_state_dict({k: v.float() for k, v in tensors.items()}, strict=False)  # positions are computed, not rounded
+    save_file(tensors, os.path.join(path, "model.safetensors"), {"format": "pt"})
+    references(model, path)
+    write_texts(model, path)
+
+
 def numbers(model):
     return {k: v.detach().numpy() for k, v in model.state_dict().items()}
 
@@ -155,7 +169,6 @@ def write_marian_bin(tensors, path, codes):
 
 def formats(root, model):
     """One model in all formats; what transformers says of it is in hf/expected.tsv."""
-    import ctranslate2
     n, home = numbers(model), os.path.join(root, "hf")
     state = {k: v for k, v in model.state_dict().items() if "embed_positions" not in k}
     os.makedirs(os.path.join(root, "torch"), exist_ok=True)
@@ -174,8 +187,12 @@ def formats(root, model):
     np.savez_compressed(os.path.join(root, "npz-packed", "model.npz"), **tensors)
     write_marian_bin(tensors, os.path.join(root, "bin", "model.intgemm8.bin"), False)
     write_marian_bin(tensors, os.path.join(root, "bin-codes", "model.intgemm8.bin"), True)
+    ctranslate2_kinds(root, n, ("float32", "float16", "int8"))
+
+
+def ctranslate2_kinds(root, n, kinds):
     from ctranslate2.specs import transformer_spec, common_spec
-    for kind in ("float32", "float16", "int8"):
+    for kind in kinds:
         spec = ct2_spec(n, transformer_spec, common_spec)
         spec.register_source_vocabulary(words(V, V - 1)[:-1])
         spec.register_target_vocabulary(words(V, V - 1)[:-1])
@@ -223,8 +240,9 @@ def ct2_spec(n, transformer_spec, common_spec):
     return spec
 
 
-def alternating(root):
-    """Positions as OpenNMT has them, sines and cosines in turn; CTranslate2 says what comes out."""
+def alternating(root, name, bare):
+    """Positions as OpenNMT has them, sines and cosines in turn; CTranslate2 says what comes out. bare: as OpenNMT-py's
+    models are, whose sources have no end mark, and whose decoder begins with an entry."""
     import ctranslate2
     from ctranslate2.specs import transformer_spec, common_spec
     spec = ct2_spec(numbers(make("alternating", 11)), transformer_spec, common_spec)
@@ -234,19 +252,21 @@ def alternating(root):
         table[:, 0::2], table[:, 1::2] = halves[:, :D // 2], halves[:, D // 2:]
         stack.position_encodings.encodings = table
     texts = words(V, V - 1)[:-1]
+    if bare: texts[1], spec.decoder.start_from_zero_embedding = "<s>", False
     spec.register_source_vocabulary(texts)
     spec.register_target_vocabulary(texts)
     spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = "</s>", "</s>", "<unk>"
-    spec.config.add_source_eos = True
+    spec.config.add_source_eos = not bare
+    if bare: spec.config.bos_token = spec.config.decoder_start_token = "<s>"
     spec.validate()
     spec.optimize()
-    path = os.path.join(root, "ct2-alternating")
+    path = os.path.join(root, name)
     os.makedirs(path, exist_ok=True)
     spec.save(path)
     translator = ctranslate2.Translator(path, intra_threads=1)
-    rng, usable, lines = np.random.default_rng(5), [w for w in texts if w not in ("</s>", "<unk>")], []
-    for _ in range(8):
-        source = [str(w) for w in rng.choice(usable, 5)]
+    rng, usable, lines = np.random.default_rng(5), [w for w in texts if w not in ("<s>", "</s>", "<unk>")], []
+    for i in range(8):
+        source = [str(w) for w in rng.choice(usable, 1 + i if bare else 5)]
         r = translator.translate_batch([source], beam_size=1, max_decoding_length=LONGEST, min_decoding_length=0,
                                        return_scores=True, length_penalty=0)[0]
         said = " ".join(w for w in r.hypotheses[0] if w != "<unk>")
@@ -382,15 +402,19 @@ def tensor2tensor(root):
 
 def main():
     root = sys.argv[1]
-    if sys.argv[2:] == ["t2t"]: return tensor2tensor(root)
+    parts = {"t2t": lambda: tensor2tensor(root), "bare": lambda: alternating(root, "ct2-bare", True),
+             "narrow": lambda: (narrow(root, "hf-half", torch.float16), narrow(root, "hf-bfloat", torch.bfloat16)),
+             "int16": lambda: ctranslate2_kinds(root, numbers(make("hf", 1)), ("int16",))}
+    for part in sys.argv[2:]: parts[part]()
+    if sys.argv[2:]: return
     formats(root, hf(root, "hf", 1))
     hf(root, "hf-relu", 2, activation_function="relu", scale_embedding=False)
     hf(root, "hf-two-tables", 3, share_encoder_decoder_embeddings=False)
     hf(root, "hf-untied", 4, share_encoder_decoder_embeddings=False, tie_word_embeddings=False)
     hf(root, "hf-shared-untied", 5, tie_word_embeddings=False)
     hf(root, "hf-start", 6, activation_function="gelu", pad_row=True)
-    alternating(root)
-    tensor2tensor(root)
+    alternating(root, "ct2-alternating", False)
+    for part in parts.values(): part()
 
 
 main()

@@ -61,8 +61,8 @@ GANZ_API const char *ganz_vocab_label(const ganz_vocab *vocab, int number);
 /* The id of a mark, an entry like '<bt>_' that no text is ever encoded to; `name` is <bt>. -1: there is none. */
 GANZ_API int ganz_vocab_mark(const ganz_vocab *vocab, const char *name);
 
-/* Appends the ids of a sentence as models read it: without white space at its ends, and with an end mark. A blank one
- * gives the end mark alone. GANZ_EINVAL when the text is not UTF-8. */
+/* Appends the ids of a sentence as models read it: without white space at its ends, and with an end mark (but sources
+ * of some imported models have none). A blank one gives the end mark alone. GANZ_EINVAL when the text is not UTF-8. */
 GANZ_API ganz_status ganz_vocab_encode_sentence(const ganz_vocab *vocab, ganz_side side, const char *text, size_t bytes,
                                                 ganz_ids *out, ganz_error *err);
 /* Appends the ids of a text as it is, white space and all, without an end mark. GANZ_EINVAL when it is not UTF-8. */

@@ -141,9 +141,7 @@ static ganz_status read_param(const ganz_arrays *a, int param, float *values)
     }
     int8_t *const codes = ganz_site_codes(a->model, site);
     if (!codes) return no_memory(a);
-    const real *const steps = ganz_site_scales(&a->model->weights, site);
-    for (size_t i = 0; i < ganz_param_count(p); i++)
-        values[i] = (float)codes[i] * (float)steps[site->rule.per_row ? i / (size_t)p->cols : 0];
+    for (int i = 0; i < p->rows; i++) ganz_site_row(a->model, site, codes, i, values + (size_t)i * (size_t)p->cols);
     ganz_free(codes);
     return GANZ_OK;
 }

@@ -1,6 +1,6 @@
 /* A model as a folder of CTranslate2: model.bin (version 6), config.json, vocabularies, SentencePiece models. Our
  * padding is left out, as theirs has none; what several products read is one matrix there; the target space is added to
- * the encoder's positions. Integer weights stay codes, with a scale for each row. */
+ * the encoder's positions. Integer weights stay codes, with a scale for each row, unless columns have steps too. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -282,7 +282,7 @@ static void take_row(const job *j, const ganz_site *site, const int8_t *codes, i
         memcpy(values, ganz_model_values(j->model, site->weight) + (size_t)row * n, n * sizeof *values);
         return;
     }
-    for (size_t i = 0; i < n; i++) values[i] = (float)codes[(size_t)row * n + i] * step_of(j, site, row);
+    ganz_site_row(j->model, site, codes, row, values);
 }
 
 static ganz_status put_rows(job *j, const ganz_site *site, int first, int type)
@@ -486,8 +486,9 @@ static ganz_status write_config(const job *j)
     ganz_json_writer json = {0};
     char epsilon[64];
     snprintf(epsilon, sizeof epsilon, "%g", j->model->net.config.norm_epsilon);
-    ganz_json_put(&json, "{\n  \"add_source_bos\": false,\n  \"add_source_eos\": true,\n  \"bos_token\": \"</s>\",\n"
-                         "  \"decoder_start_token\": ");
+    ganz_json_put(&json, "{\n  \"add_source_bos\": false,\n  \"add_source_eos\": ");
+    ganz_json_put(&json, j->model->vocab->bare_source ? "false" : "true");
+    ganz_json_put(&json, ",\n  \"bos_token\": \"</s>\",\n  \"decoder_start_token\": ");
     ganz_json_put_text(&json, "", j->start < 0 ? "</s>" : entry_text(j, j->start));
     ganz_json_put(&json, ",\n  \"eos_token\": \"</s>\",\n  \"layer_norm_epsilon\": ");
     ganz_json_put(&json, epsilon);
@@ -521,11 +522,8 @@ static ganz_status look(job *j)
     if (m->net.config.recurrent) return ganz_fail(j->err, GANZ_EUNSUPPORTED, "CTranslate2 has no recurrent decoders");
     if (m->info.dynamic_bits)
         return ganz_fail(j->err, GANZ_EUNSUPPORTED, "this float model emulates integers: export the one it is made of");
-    if (ganz_scheme_has_columns(&m->net.scheme))
-        return ganz_fail(j->err, GANZ_EUNSUPPORTED,
-                         "CTranslate2 has no steps for columns of inputs: export the float model");
     j->unknown = ganz_vocab_file(m->vocab, &(size_t){0}) != NULL;
-    j->codes = m->info.integer;
+    j->codes = m->info.integer && !ganz_scheme_has_columns(&m->net.scheme); /* it has no steps for columns */
     for (int i = 0; i < m->net.sites; i++) j->codes = j->codes && m->net.site[i].weights == GANZ_WEIGHTS_CODES;
     return find_start(j);
 }

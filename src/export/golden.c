@@ -363,7 +363,7 @@ static ganz_status record_line(recorder *r, const ganz_lines *lines, ganz_error 
     if (r->ids.count > (size_t)longest)
         return ganz_fail(err, GANZ_EINVAL, "%s:%lld: %zu tokens, the model takes %d", ganz_lines_name(lines),
                          ganz_lines_number(lines), r->ids.count, longest);
-    if (r->ids.count > 1) {
+    if (ganz_ids_before_end(r->ids.ids, r->ids.count) > 0) {
         GANZ_TRY(ganz_decoder_run(r->decoder, &sentence, 1, &found, &counts, err));
         GANZ_TRY(record_pair(r, &sentence, found, err));
         GANZ_TRY(ganz_vocab_decode(r->model->vocab, GANZ_TARGET, found->ids, (size_t)found->count, &r->text, err));

@@ -6,19 +6,11 @@
 #include <string.h>
 
 #include "base/surroundings.h"
-#include "export/arrays.h"
 #include "export/folder.h"
+#include "export/outline.h"
 #include "ganz/export.h"
 
-typedef struct job {
-    const ganz_model *model;
-    const char *folder;
-    bool pegasus;
-    bool own_source, own_output; /* tables of their own */
-    bool two_lists;              /* each side has its own entries */
-    ganz_row_order order[2];     /* source, target */
-    ganz_error *err;
-} job;
+typedef ganz_outline job;
 
 /* ---- what can be said there --------------------------------------------------------------------- */
 
@@ -27,6 +19,8 @@ static ganz_status refuse(const job *j, const char *what)
     return ganz_fail(j->err, GANZ_EUNSUPPORTED, "transformers has no %s", what);
 }
 
+static bool is_pegasus(const job *j) { return j->model->net.config.norm == GANZ_NORM_PRE; }
+
 static bool scale_is(const ganz_config *c, double scale) { return fabs(c->embedding_scale - scale) <= 1e-6 * scale; }
 
 static bool scales_embeddings(const job *j)
@@ -34,32 +28,12 @@ static bool scales_embeddings(const job *j)
     return scale_is(&j->model->net.config, sqrt((double)j->model->net.config.width));
 }
 
-/* Padding has one number for both sides there: the last of the shorter list. */
-static void set_orders(job *j)
-{
-    const ganz_net *const net = &j->model->net;
-    const int source = net->params.list[net->source_embedding].rows, target = net->params.list[net->embedding].rows;
-    const int pad = (source < target ? source : target) - 1;
-    j->order[GANZ_SOURCE] = (ganz_row_order){source, j->pegasus, pad};
-    j->order[GANZ_TARGET] = (ganz_row_order){target, j->pegasus, pad};
-}
-
 static ganz_status look(job *j)
 {
-    const ganz_net *const net = &j->model->net;
-    const ganz_config *const c = &net->config;
-    j->pegasus = c->norm == GANZ_NORM_PRE;
-    j->own_source = net->source_embedding != net->embedding;
-    j->own_output = net->logits->weight != net->embedding;
-    j->two_lists = ganz_export_two_lists(j->model->vocab);
-    set_orders(j);
+    const ganz_config *const c = &j->model->net.config;
+    GANZ_TRY(ganz_outline_model(j, is_pegasus(j) ? GANZ_PADDING_FIRST : GANZ_PADDING_LAST, "MarianTokenizer"));
     if (c->recurrent) return refuse(j, "recurrent decoders");
-    if (ganz_scheme_has_columns(&j->model->net.scheme))
-        return ganz_fail(j->err, GANZ_EUNSUPPORTED,
-                         "weights by steps of the columns of inputs are not written: export the float model");
-    if (j->model->info.dynamic_bits)
-        return ganz_fail(j->err, GANZ_EUNSUPPORTED, "this float model emulates integers: export the one it is made of");
-    if (j->pegasus && j->own_source) return refuse(j, "class with norms before sublayers and a table for each side");
+    if (is_pegasus(j) && j->own_source) return refuse(j, "class with norms before sublayers and a table for each side");
     if (!scales_embeddings(j) && !scale_is(c, 1))
         return refuse(j, "embeddings with a factor other than sqrt(width) or 1");
     return GANZ_OK;
@@ -69,7 +43,7 @@ static ganz_status look(job *j)
 static bool writes_positions(const job *j)
 {
     const ganz_net *const net = &j->model->net;
-    return j->pegasus || net->config.timing != GANZ_TIMING_HALF || net->config.first_position != 0 ||
+    return is_pegasus(j) || net->config.timing != GANZ_TIMING_HALF || net->config.first_position != 0 ||
            net->target_space >= 0;
 }
 
@@ -169,8 +143,8 @@ static void put_text(ganz_json_writer *json, const char *key, const char *value)
     ganz_json_put_text(json, "", value);
 }
 
-static int pad_of(const job *j) { return j->pegasus ? GANZ_PAD : j->order[GANZ_TARGET].pad; }
-static int end_of(const job *j) { return j->pegasus ? GANZ_EOS : 0; }
+static int pad_of(const job *j) { return is_pegasus(j) ? GANZ_PAD : j->order[GANZ_TARGET].pad; }
+static int end_of(const job *j) { return is_pegasus(j) ? GANZ_EOS : 0; }
 
 static void put_marks(const job *j, ganz_json_writer *json)
 {
@@ -202,8 +176,8 @@ static ganz_status write_config(const job *j)
                    {"decoder_vocab_size", j->order[GANZ_TARGET].count}};
     ganz_json_writer json = {0};
     put_key(&json, "architectures");
-    ganz_json_put(&json, j->pegasus ? "[\"PegasusForConditionalGeneration\"]" : "[\"MarianMTModel\"]");
-    put_text(&json, "model_type", j->pegasus ? "pegasus" : "marian");
+    ganz_json_put(&json, is_pegasus(j) ? "[\"PegasusForConditionalGeneration\"]" : "[\"MarianMTModel\"]");
+    put_text(&json, "model_type", is_pegasus(j) ? "pegasus" : "marian");
     for (size_t i = 0; i < GANZ_COUNT(numbers); i++) put_int(&json, numbers[i].key, numbers[i].value);
     put_text(&json, "activation_function", activations[c->activation]);
     put_flag(&json, "scale_embedding", scales_embeddings(j));

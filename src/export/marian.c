@@ -6,21 +6,14 @@
 #include <string.h>
 
 #include "base/surroundings.h"
-#include "export/arrays.h"
 #include "export/folder.h"
 #include "export/npz.h"
+#include "export/outline.h"
 #include "ganz/export.h"
 
 enum { OPTIONS = 4096 };
 
-typedef struct job {
-    const ganz_model *model;
-    const char *folder;
-    bool own_source, own_output; /* tables of their own */
-    bool two_lists;              /* each side has its own entries */
-    ganz_row_order order[2];     /* source, target */
-    ganz_error *err;
-} job;
+typedef ganz_outline job;
 
 /* ---- what can be said there --------------------------------------------------------------------- */
 
@@ -34,16 +27,7 @@ static ganz_status look(job *j)
     const ganz_net *const net = &j->model->net;
     const ganz_config *const c = &net->config;
     const double root = sqrt((double)c->width);
-    j->own_source = net->source_embedding != net->embedding;
-    j->own_output = net->logits->weight != net->embedding;
-    j->two_lists = ganz_export_two_lists(j->model->vocab);
-    j->order[GANZ_SOURCE] = (ganz_row_order){net->params.list[net->source_embedding].rows - 1, false, -1};
-    j->order[GANZ_TARGET] = (ganz_row_order){net->params.list[net->embedding].rows - 1, false, -1};
-    if (ganz_scheme_has_columns(&j->model->net.scheme))
-        return ganz_fail(j->err, GANZ_EUNSUPPORTED,
-                         "weights by steps of the columns of inputs are not written: export the float model");
-    if (j->model->info.dynamic_bits)
-        return ganz_fail(j->err, GANZ_EUNSUPPORTED, "this float model emulates integers: export the one it is made of");
+    GANZ_TRY(ganz_outline_model(j, GANZ_PADDING_NONE, "Marian"));
     if (net->target_space >= 0) return refuse(j, "target space: --to hf or --to ctranslate2 can express this model");
     if (!ganz_export_part(j->model->vocab, "pieces").data)
         return refuse(j, "subwords of Tensor2Tensor's kind: --to hf or --to ctranslate2 can express this model");

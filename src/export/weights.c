@@ -13,6 +13,17 @@ int8_t *ganz_site_codes(const ganz_model *model, const ganz_site *site)
     return codes;
 }
 
+/* Steps of columns are folded into weights: inputs are multiplied by them, and weights divided. */
+void ganz_site_row(const ganz_model *model, const ganz_site *site, const int8_t *codes, int row, float *values)
+{
+    const ganz_weights *const w = &model->weights;
+    const size_t n = (size_t)site->in;
+    const float step = (float)ganz_site_scales(w, site)[site->rule.per_row ? row : 0];
+    const real *const columns = site->rule.columns ? w->column_step + site->col : NULL;
+    for (size_t i = 0; i < n; i++)
+        values[i] = (float)codes[(size_t)row * n + i] * step / (columns ? (float)columns[i] : 1);
+}
+
 const float *ganz_model_values(const ganz_model *model, int param)
 {
     const ganz_weights *const w = &model->weights;

@@ -14,6 +14,10 @@ static inline bool ganz_site_is_integer(const ganz_site *site)
  * out of memory. */
 int8_t *ganz_site_codes(const ganz_model *model, const ganz_site *site);
 
+/* Row `row` of the site's weights (in) as numbers: codes by the steps of the row and of the columns. codes: all of the
+ * site's, as above. */
+void ganz_site_row(const ganz_model *model, const ganz_site *site, const int8_t *codes, int row, float *values);
+
 /* Where a parameter that is kept as values lies: (rows, cols). */
 const float *ganz_model_values(const ganz_model *model, int param);
 

@@ -40,6 +40,7 @@ typedef struct ganz_draft {
     ganz_view target_space;
     ganz_draft_side side[2]; /* source, target */
     int start;               /* their number of the entry that the decoder begins with; -1: zeros */
+    bool bare_source;        /* sources have no end mark */
     bool turned_columns;     /* positions alternate sines and cosines: columns are put into our order */
     ganz_bytes subwords;     /* the vocabulary, a file of Tensor2Tensor's kind; data NULL: it is in the sides */
     double penalty;          /* exponent of the length in scores; 0: not said */

@@ -214,16 +214,18 @@ static ganz_status read_entries(ganz_draft *d, ganz_error *err)
 }
 
 /* A decoder that begins with zeros is Marian's, which wants the end mark on its source, whoever was to put it there. Of
- * others the configuration says it; ganz has no sources without. */
+ * others the configuration says it: OpenNMT's have none. */
 static ganz_status find_start(ganz_draft *d, ganz_error *err)
 {
-    bool ended;
+    bool ended, begun;
     if (variable(d, "decoder/start_from_zero_embedding", 0) != 0) return GANZ_OK;
     GANZ_TRY(ganz_options_flag(&d->options, "add_source_eos", variable(d, "with_source_eos", 0) != 0, &ended, err));
-    if (!ended)
+    GANZ_TRY(ganz_options_flag(&d->options, "add_source_bos", variable(d, "with_source_bos", 0) != 0, &begun, err));
+    if (begun)
         return ganz_fail(err, GANZ_EUNSUPPORTED,
-                         "%s: add_source_eos is false, where ganz ends every source with a mark",
+                         "%s: add_source_bos is true, where no source of ganz begins with a mark",
                          ganz_files_name(d->files));
+    d->bare_source = !ended;
     d->start = named(d, GANZ_DRAFT_TARGET, "decoder_start_token");
     if (d->start < 0) d->start = ganz_words_find(&d->side[GANZ_DRAFT_TARGET].words, "<s>");
     d->config.start_vector = d->start >= 0;

@@ -98,6 +98,7 @@ static ganz_status write_model(const ganz_draft *d, const char *path, const ganz
                                              .alpha = d->penalty,
                                              .by_length = !ours}};
     GANZ_TRY(open_vocab(&vocab, d, err));
+    vocab->bare_source = d->bare_source;
     const ganz_status status = ganz_model_save(path, &info, net, vocab, block, err);
     ganz_vocab_close(&vocab);
     return status;

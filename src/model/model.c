@@ -9,6 +9,7 @@
 #include "text/vocab.h"
 
 static const char tokenizer_key[] = "tokenizer"; /* kind of the vocabulary */
+static const char end_key[] = "source_end";      /* "none": its sources are bare */
 
 static bool in_float_file(const ganz_param *p) { return p->kind != GANZ_SCALE; }
 
@@ -75,6 +76,7 @@ ganz_status ganz_model_declare_vocab(ganz_writer *w, const ganz_vocab *vocab, ga
     ganz_vocab_part parts[GANZ_VOCAB_PARTS];
     const int count = vocab->kind->parts(vocab, parts);
     if (vocab->kind != &ganz_subwords) GANZ_TRY(ganz_writer_text(w, tokenizer_key, vocab->kind->name, err));
+    if (vocab->bare_source) GANZ_TRY(ganz_writer_text(w, end_key, "none", err));
     for (int i = 0; i < count; i++)
         GANZ_TRY(
             ganz_writer_declare(w, parts[i].name, GANZ_DTYPE_U8, 1, (const int64_t[]){(int64_t)parts[i].bytes}, err));
@@ -241,7 +243,7 @@ static ganz_status get_part(void *context, const char *part, const char **data, 
 ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config *config, ganz_vocab **vocab,
                                   ganz_error *err)
 {
-    const char *const name = ganz_container_text(file, tokenizer_key);
+    const char *const name = ganz_container_text(file, tokenizer_key), *const end = ganz_container_text(file, end_key);
     const ganz_vocab_kind *const kind = name ? ganz_vocab_find_kind(name) : &ganz_subwords;
     const ganz_vocab_store store = {ganz_container_name(file), has_part, get_part, (void *)(uintptr_t)file};
     *vocab = NULL;
@@ -249,6 +251,7 @@ ganz_status ganz_model_read_vocab(const ganz_container *file, const ganz_config 
         return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: the tokenizer is \"%.40s\", which this build does not know",
                          ganz_container_name(file), name);
     GANZ_TRY(kind->load(vocab, &store, err));
+    (*vocab)->bare_source = end && strcmp(end, "none") == 0;
     const int source = ganz_vocab_side_size(*vocab, GANZ_SOURCE), target = ganz_vocab_size(*vocab);
     const bool fits = config->source_vocab > 0 ? source <= config->source_vocab : source == config->vocab;
     if (target == config->vocab && fits) return GANZ_OK;

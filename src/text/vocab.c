@@ -103,20 +103,22 @@ const char *ganz_vocab_file(const ganz_vocab *v, size_t *bytes)
     return parts[0].data;
 }
 
-/* That of a single part is the part's own, so that corpora made before there were kinds still fit. */
+/* That of a single part is the part's own, so that corpora made before there were kinds still fit. Bare sources have
+ * other ids, and so another checksum. */
 uint64_t ganz_vocab_checksum(const ganz_vocab *v)
 {
     ganz_vocab_part parts[GANZ_VOCAB_PARTS];
     uint64_t sums[GANZ_VOCAB_PARTS];
     const int count = v->kind->parts(v, parts);
     for (int i = 0; i < count; i++) sums[i] = ganz_checksum(parts[i].data, parts[i].bytes);
-    return count == 1 ? sums[0] : ganz_checksum(sums, (size_t)count * sizeof sums[0]);
+    const uint64_t sum = count == 1 ? sums[0] : ganz_checksum(sums, (size_t)count * sizeof sums[0]);
+    return v->bare_source ? ~sum : sum;
 }
 
 bool ganz_vocab_equal(const ganz_vocab *a, const ganz_vocab *b)
 {
     ganz_vocab_part left[GANZ_VOCAB_PARTS], right[GANZ_VOCAB_PARTS];
-    if (a->kind != b->kind) return false;
+    if (a->kind != b->kind || a->bare_source != b->bare_source) return false;
     const int count = a->kind->parts(a, left);
     if (b->kind->parts(b, right) != count) return false;
     for (int i = 0; i < count; i++)
@@ -132,6 +134,8 @@ ganz_status ganz_vocab_encode(const ganz_vocab *v, ganz_side side, const char *t
     if (!ganz_utf8_valid(text, bytes)) return ganz_fail(err, GANZ_EINVAL, "the text is not UTF-8");
     return v->kind->encode(v, &(ganz_passage){text, bytes, side}, out, NULL, err);
 }
+
+size_t ganz_ids_before_end(const int32_t *ids, size_t count) { return count - (ids[count - 1] == GANZ_EOS); }
 
 static bool add_end_mark(ganz_ids *out)
 {
@@ -150,7 +154,8 @@ ganz_status ganz_vocab_find_tokens(const ganz_vocab *v, const ganz_passage *pass
     const size_t cut = (size_t)(sentence.text - passage->text);
     GANZ_TRY(v->kind->encode(v, &sentence, out, places, err));
     for (size_t i = first; places && i < places->count; i++) places->begin[i] += cut;
-    if (add_end_mark(out)) return GANZ_OK;
+    const bool ended = v->bare_source && passage->side == GANZ_SOURCE && out->count > before; /* as it is */
+    if (ended || add_end_mark(out)) return GANZ_OK;
     out->count = before;
     if (places) places->count = first;
     return ganz_fail(err, GANZ_ENOMEM, "out of memory for the ids of a line");

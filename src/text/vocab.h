@@ -79,7 +79,8 @@ ganz_status ganz_subwords_open(ganz_vocab **vocab, const char *path, ganz_error 
 /* The beginning of every kind's own structure. */
 struct ganz_vocab {
     const ganz_vocab_kind *kind;
-    int size[2]; /* entries of each side */
+    int size[2];      /* entries of each side */
+    bool bare_source; /* sentences of the source language get no end mark; the kinds leave it false */
 };
 
 /* The kind of a name; NULL: none. */
@@ -89,7 +90,8 @@ const ganz_vocab_kind *ganz_vocab_find_kind(const char *name);
 
 /* Checksum of all parts, by which corpora know their vocabulary. */
 uint64_t ganz_vocab_checksum(const ganz_vocab *vocab);
-/* Whether two vocabularies give every text the same ids: they have the same kind and the same parts. */
+/* Whether two vocabularies give every text the same ids: they have the same kind and the same parts, and both or none
+ * have bare sources. */
 bool ganz_vocab_equal(const ganz_vocab *a, const ganz_vocab *b);
 
 /* ganz_vocab_encode_sentence for the line that was just read from `lines`, which an error names. */
@@ -98,6 +100,8 @@ ganz_status ganz_vocab_encode_line(const ganz_vocab *vocab, const ganz_lines *li
 /* ganz_vocab_encode_sentence, with the offsets of its tokens in the text; the end mark has none. */
 ganz_status ganz_vocab_find_tokens(const ganz_vocab *vocab, const ganz_passage *passage, ganz_ids *out,
                                    ganz_places *places, ganz_error *err);
+/* How many ids of a sentence (one at least) stand for text: all but the end mark, which may be missing. */
+size_t ganz_ids_before_end(const int32_t *ids, size_t count);
 /* ganz_vocab_decode, with the offsets in `out` of the tokens that ids are part of. begin (count) or NULL. */
 ganz_status ganz_vocab_decode_places(const ganz_vocab *vocab, const ganz_id_span *ids, ganz_text *out, size_t *begin,
                                      ganz_error *err);

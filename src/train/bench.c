@@ -42,7 +42,7 @@ static ganz_status write_corpus(const char *path, int vocab, uint32_t pairs, gan
 {
     ganz_corpus_writer *writer;
     int32_t source[LONGEST], target[LONGEST];
-    GANZ_TRY(ganz_corpus_writer_open(&writer, path, vocab, 0, err));
+    GANZ_TRY(ganz_corpus_writer_open(&writer, path, &(ganz_corpus_vocab){{vocab, vocab}, 0}, err));
     ganz_status status;
     GANZ_CHECK(ganz_corpus_writer_group(writer, 1, err));
     for (uint32_t i = 0; i < pairs; i++) {

@@ -1,12 +1,14 @@
 /* The corpus file: a container (model/container.h) with the metadata
  *
- *   format "ganz corpus", version "1", vocab_size, vocab_checksum (XXH3 of the vocabulary file, hexadecimal),
+ *   format "ganz corpus", version "1", vocab_size, source_vocab_size if it differs,
+ *   vocab_checksum (XXH3 of the vocabulary file, hexadecimal),
  *   pairs, source_tokens, target_tokens, and formal_mark and informal_mark (names of marks) if sources have them
  *
  * and the tensors
  *
- *   ids            (n) U16, or I32 when the vocabulary is larger than 65,536: source and target of each pair one
- *                  after the other, each with its end mark; pads at the end up to a multiple of 64 bytes
+ *   ids            (n) U16, or I32 when a vocabulary is larger than 65,536: source and target of each pair one
+ *                  after the other, each with its end mark (sources of bare_source vocabularies have none); pads at
+ *                  the end up to a multiple of 64 bytes
  *   begin          (pairs + 1) U64: where each pair begins in ids
  *   group_begin    (groups + 1) U64: the first pair of each group (one input of `ganz prepare`)
  *   group_weight   (groups) F64: how often a pair of the group comes in an epoch, on average
@@ -24,7 +26,7 @@
 
 typedef struct ganz_corpus {
     ganz_container *file;
-    int vocab_size;
+    int vocab_size, source_vocab_size; /* entries; of sources, where they have a list of their own */
     uint64_t vocab_checksum;
     uint32_t pairs;
     uint64_t source_tokens, target_tokens;
@@ -60,8 +62,15 @@ ganz_status ganz_corpus_ids(const ganz_corpus *corpus, uint32_t pair, int32_t *s
 
 typedef struct ganz_corpus_writer ganz_corpus_writer;
 
-ganz_status ganz_corpus_writer_open(ganz_corpus_writer **writer, const char *path, int vocab_size,
-                                    uint64_t vocab_checksum, ganz_error *err);
+/* The vocabulary of a corpus. */
+typedef struct ganz_corpus_vocab {
+    int size[2]; /* entries of source and target */
+    uint64_t checksum;
+} ganz_corpus_vocab;
+ganz_corpus_vocab ganz_corpus_vocab_of(const ganz_vocab *vocab);
+
+ganz_status ganz_corpus_writer_open(ganz_corpus_writer **writer, const char *path, const ganz_corpus_vocab *vocab,
+                                    ganz_error *err);
 /* Notes the marks of formality, once, before the first pair. */
 ganz_status ganz_corpus_writer_marks(ganz_corpus_writer *writer, const char *formal, const char *informal,
                                      ganz_error *err);

@@ -22,8 +22,11 @@ static ganz_status read_metadata(ganz_corpus *c, ganz_error *err)
     GANZ_TRY(ganz_container_get_text(c->file, "version", &text, err));
     if (strcmp(text, "1") != 0)
         return ganz_fail(err, GANZ_EVERSION, "%s: corpus version %.20s, this build knows 1", name, text);
-    int64_t vocab_size, pairs, source_tokens, target_tokens;
+    int64_t vocab_size, source_size, pairs, source_tokens, target_tokens;
     GANZ_TRY(ganz_container_get_int(c->file, "vocab_size", 2, INT32_MAX, &vocab_size, err));
+    source_size = vocab_size;
+    if (ganz_container_text(c->file, "source_vocab_size"))
+        GANZ_TRY(ganz_container_get_int(c->file, "source_vocab_size", 2, INT32_MAX, &source_size, err));
     GANZ_TRY(ganz_container_get_int(c->file, "pairs", 0, INT32_MAX, &pairs, err));
     GANZ_TRY(ganz_container_get_int(c->file, "source_tokens", 0, INT64_MAX, &source_tokens, err));
     GANZ_TRY(ganz_container_get_int(c->file, "target_tokens", 0, INT64_MAX, &target_tokens, err));
@@ -34,6 +37,7 @@ static ganz_status read_metadata(ganz_corpus *c, ganz_error *err)
     c->formal_mark = ganz_container_text(c->file, "formal_mark");
     c->informal_mark = ganz_container_text(c->file, "informal_mark");
     c->vocab_size = (int)vocab_size;
+    c->source_vocab_size = (int)source_size;
     c->pairs = (uint32_t)pairs;
     c->source_tokens = (uint64_t)source_tokens;
     c->target_tokens = (uint64_t)target_tokens;
@@ -65,7 +69,7 @@ static ganz_status read_groups(ganz_corpus *c, ganz_error *err)
 static ganz_status read_tensors(ganz_corpus *c, ganz_error *err)
 {
     const ganz_entry *e;
-    c->id_bytes = c->vocab_size <= 65536 ? 2 : 4;
+    c->id_bytes = c->vocab_size <= 65536 && c->source_vocab_size <= 65536 ? 2 : 4;
     const ganz_dtype id_type = c->id_bytes == 2 ? GANZ_DTYPE_U16 : GANZ_DTYPE_I32;
     const int64_t any = -1, pairs = c->pairs, marks = (int64_t)c->pairs + 1;
     GANZ_TRY(ganz_container_get(c->file, "ids", id_type, 1, &any, &c->ids, err));
@@ -137,7 +141,8 @@ ganz_status ganz_corpus_fits(const ganz_corpus *c, const ganz_vocab *vocab, ganz
     if (ganz_vocab_size(vocab) != c->vocab_size)
         return ganz_fail(err, GANZ_EINVAL, "%s was made with a vocabulary of %d entries, this one has %d", name,
                          c->vocab_size, ganz_vocab_size(vocab));
-    if (ganz_vocab_checksum(vocab) != c->vocab_checksum)
+    if (ganz_vocab_checksum(vocab) != c->vocab_checksum ||
+        ganz_vocab_side_size(vocab, GANZ_SOURCE) != c->source_vocab_size)
         return ganz_fail(err, GANZ_EINVAL, "%s was made with another vocabulary of the same size", name);
     return GANZ_OK;
 }
@@ -162,11 +167,11 @@ static ganz_status read_ids(const ganz_corpus *c, uint64_t at, int32_t *out, uin
 }
 
 /* One comparison for the whole run. */
-static bool in_vocabulary(const ganz_corpus *c, const int32_t *ids, uint32_t count)
+static bool in_vocabulary(int size, const int32_t *ids, uint32_t count)
 {
     uint32_t largest = 0;
     for (uint32_t i = 0; i < count; i++) largest = (uint32_t)ids[i] > largest ? (uint32_t)ids[i] : largest;
-    return largest < (uint32_t)c->vocab_size;
+    return largest < (uint32_t)size;
 }
 
 ganz_status ganz_corpus_ids(const ganz_corpus *c, uint32_t pair, int32_t *source, int32_t *target, ganz_error *err)
@@ -174,7 +179,7 @@ ganz_status ganz_corpus_ids(const ganz_corpus *c, uint32_t pair, int32_t *source
     const uint32_t n = ganz_corpus_source(c, pair), m = ganz_corpus_target(c, pair);
     GANZ_TRY(read_ids(c, c->begin[pair], source, n, err));
     GANZ_TRY(read_ids(c, c->begin[pair] + n, target, m, err));
-    if (in_vocabulary(c, source, n) && in_vocabulary(c, target, m)) return GANZ_OK;
+    if (in_vocabulary(c->source_vocab_size, source, n) && in_vocabulary(c->vocab_size, target, m)) return GANZ_OK;
     return ganz_fail(err, GANZ_EFORMAT, "%s: pair %u has an id outside the vocabulary", ganz_container_name(c->file),
                      pair);
 }

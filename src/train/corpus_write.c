@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "text/vocab.h"
 #include "train/corpus.h"
 
 enum { CHUNK = 4096 };
@@ -11,7 +12,7 @@ enum { CHUNK = 4096 };
 struct ganz_corpus_writer {
     ganz_writer *file;
     char *path;
-    int vocab_size;
+    int size[2]; /* entries of each side */
     size_t id_bytes;
     uint64_t ids;     /* written so far */
     uint64_t *begin;  /* (pairs) */
@@ -29,13 +30,15 @@ static ganz_status no_memory(const ganz_corpus_writer *w, ganz_error *err)
 }
 
 /* Everything that can be said before the first pair. */
-static ganz_status declare(ganz_corpus_writer *w, uint64_t vocab_checksum, ganz_error *err)
+static ganz_status declare(ganz_corpus_writer *w, const ganz_corpus_vocab *vocab, ganz_error *err)
 {
     char sum[17];
-    snprintf(sum, sizeof sum, "%016llx", (unsigned long long)vocab_checksum);
+    const int source = vocab->size[GANZ_SOURCE], target = vocab->size[GANZ_TARGET];
+    snprintf(sum, sizeof sum, "%016llx", (unsigned long long)vocab->checksum);
     GANZ_TRY(ganz_writer_text(w->file, "format", "ganz corpus", err));
     GANZ_TRY(ganz_writer_text(w->file, "version", "1", err));
-    GANZ_TRY(ganz_writer_int(w->file, "vocab_size", w->vocab_size, err));
+    GANZ_TRY(ganz_writer_int(w->file, "vocab_size", target, err));
+    if (source != target) GANZ_TRY(ganz_writer_int(w->file, "source_vocab_size", source, err));
     GANZ_TRY(ganz_writer_text(w->file, "vocab_checksum", sum, err));
     ganz_writer_reserve(w->file, 160); /* three counts that are known last */
     const int64_t open = -1;
@@ -46,18 +49,24 @@ static ganz_status declare(ganz_corpus_writer *w, uint64_t vocab_checksum, ganz_
     return ganz_writer_declare(w->file, "source_length", GANZ_DTYPE_U32, 1, &open, err);
 }
 
-ganz_status ganz_corpus_writer_open(ganz_corpus_writer **writer, const char *path, int vocab_size,
-                                    uint64_t vocab_checksum, ganz_error *err)
+ganz_corpus_vocab ganz_corpus_vocab_of(const ganz_vocab *vocab)
+{
+    return (ganz_corpus_vocab){{ganz_vocab_side_size(vocab, GANZ_SOURCE), ganz_vocab_side_size(vocab, GANZ_TARGET)},
+                               ganz_vocab_checksum(vocab)};
+}
+
+ganz_status ganz_corpus_writer_open(ganz_corpus_writer **writer, const char *path, const ganz_corpus_vocab *vocab,
+                                    ganz_error *err)
 {
     *writer = NULL;
     ganz_corpus_writer *w = ganz_alloc(1, sizeof *w);
     if (!w) return ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
-    w->vocab_size = vocab_size;
-    w->id_bytes = vocab_size <= 65536 ? 2 : 4;
+    memcpy(w->size, vocab->size, sizeof w->size);
+    w->id_bytes = w->size[GANZ_SOURCE] <= 65536 && w->size[GANZ_TARGET] <= 65536 ? 2 : 4;
     w->path = ganz_strdup(path);
     ganz_status status = w->path ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "%s: out of memory", path);
     if (status == GANZ_OK) status = ganz_writer_open(&w->file, path, true, err);
-    if (status == GANZ_OK) status = declare(w, vocab_checksum, err);
+    if (status == GANZ_OK) status = declare(w, vocab, err);
     if (status != GANZ_OK) ganz_corpus_writer_abandon(&w);
     *writer = w;
     return status;
@@ -110,10 +119,10 @@ static ganz_status write_ids(ganz_corpus_writer *w, const int32_t *ids, size_t c
     return GANZ_OK;
 }
 
-static bool in_vocabulary(const ganz_corpus_writer *w, const int32_t *ids, size_t count)
+static bool in_vocabulary(int size, const int32_t *ids, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (ids[i] < 0 || ids[i] >= w->vocab_size) return false;
+        if (ids[i] < 0 || ids[i] >= size) return false;
     return true;
 }
 
@@ -123,7 +132,8 @@ ganz_status ganz_corpus_writer_add(ganz_corpus_writer *w, const int32_t *source,
     GANZ_ASSERT(w->groups > 0 && source_length > 0 && target_length > 0);
     if (source_length > INT32_MAX || target_length > INT32_MAX || w->pairs >= INT32_MAX)
         return ganz_fail(err, GANZ_ELIMIT, "%s: too many pairs or tokens", w->path);
-    if (!in_vocabulary(w, source, source_length) || !in_vocabulary(w, target, target_length))
+    if (!in_vocabulary(w->size[GANZ_SOURCE], source, source_length) ||
+        !in_vocabulary(w->size[GANZ_TARGET], target, target_length))
         return ganz_fail(err, GANZ_EINVAL, "%s: pair %zu has an id outside the vocabulary", w->path, w->pairs);
     if (!ganz_grow((void **)&w->begin, &w->begin_capacity, w->pairs + 1, sizeof *w->begin) ||
         !ganz_grow((void **)&w->source, &w->source_capacity, w->pairs + 1, sizeof *w->source))

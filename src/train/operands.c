@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ganz/io.h"
+#include "text/vocab.h"
 #include "translate/decode.h"
 
 enum { BATCH_TOKENS = 2048, LONGEST = 256 };
@@ -164,7 +165,8 @@ static ganz_status read_text(ganz_operands *o, const char *path, int most, int l
         if (!ganz_utf8_valid(text, bytes)) continue;
         GANZ_CHECK(ganz_vocab_encode_sentence(o->model->vocab, GANZ_SOURCE, text, bytes, ids, err));
         const size_t count = ids->count - begin[o->lines];
-        if (count < 2 || count > (size_t)longest) ids->count = begin[o->lines];
+        const bool blank = ganz_ids_before_end(ids->ids + begin[o->lines], count) == 0;
+        if (blank || count > (size_t)longest) ids->count = begin[o->lines];
         else begin[++o->lines] = ids->count;
     }
     status = o->lines > 0 ? GANZ_OK : ganz_fail(err, GANZ_EINVAL, "%s has no line to translate", path);

@@ -136,7 +136,7 @@ static ganz_status encode_block(job *j, int *sentences, ganz_error *err)
         GANZ_TRY(ganz_vocab_encode_sentence(j->model->vocab, GANZ_SOURCE, j->block.text + j->begin[i],
                                             j->begin[i + 1] - j->begin[i], &j->ids, err));
         const size_t count = j->ids.count - before;
-        const bool fits = count > 1 && count <= (size_t)j->longest;
+        const bool fits = ganz_ids_before_end(j->ids.ids + before, count) > 0 && count <= (size_t)j->longest;
         j->place[i] = fits ? *sentences : -1;
         if (!fits) j->ids.count = before;
         if (!fits) continue;
@@ -267,8 +267,8 @@ static ganz_status open_pairs(const job *j, pairs *p, ganz_error *err)
     GANZ_TRY(ganz_lines_open(&p->kept, j->kept, err));
     GANZ_TRY(ganz_output_open(&p->source, j->files->valid_source, err));
     GANZ_TRY(ganz_output_open(&p->target, j->files->valid_target, err));
-    GANZ_TRY(
-        ganz_corpus_writer_open(&p->corpus, j->files->corpus, ganz_vocab_size(vocab), ganz_vocab_checksum(vocab), err));
+    const ganz_corpus_vocab about = ganz_corpus_vocab_of(vocab);
+    GANZ_TRY(ganz_corpus_writer_open(&p->corpus, j->files->corpus, &about, err));
     return ganz_corpus_writer_group(p->corpus, 1, err);
 }
 

@@ -431,7 +431,8 @@ static ganz_status open_job(job *j, const char *path, ganz_error *err)
     j->workers = ganz_alloc((size_t)threads, sizeof *j->workers);
     j->items = ganz_alloc(BLOCK_PAIRS, sizeof *j->items);
     if (!j->workers || !j->items) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a block of lines");
-    GANZ_TRY(ganz_corpus_writer_open(&j->out, path, ganz_vocab_size(j->vocab), ganz_vocab_checksum(j->vocab), err));
+    const ganz_corpus_vocab about = ganz_corpus_vocab_of(j->vocab);
+    GANZ_TRY(ganz_corpus_writer_open(&j->out, path, &about, err));
     if (!j->options->formality) return GANZ_OK;
     return ganz_corpus_writer_marks(j->out, j->formality.marks[0], j->formality.marks[1], err);
 }

@@ -35,7 +35,9 @@ static ganz_config config_of(const ganz_trainer *t)
 {
     const ganz_recipe *const r = &t->recipe;
     if (t->start) return t->info.config;
-    return ganz_recipe_config(r, t->corpus->vocab_size, GANZ_TRAIN_POSITIONS);
+    ganz_config config = ganz_recipe_config(r, t->corpus->vocab_size, GANZ_TRAIN_POSITIONS);
+    if (t->corpus->source_vocab_size != config.vocab) config.source_vocab = t->corpus->source_vocab_size;
+    return config;
 }
 
 /* The network's timing table reaches to the longest output of the longest input, as a model's does. */

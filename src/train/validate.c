@@ -89,12 +89,12 @@ ganz_status ganz_valid_open(ganz_valid *v, const char *source, const char *targe
     ganz_status status;
     GANZ_CHECK(read_files(v, source, target, err));
     qsort(v->pairs, (size_t)v->count, sizeof *v->pairs, by_length);
-    for (int i = 0; i < v->count; i++) { /* too long: the first ids and the end mark */
+    for (int i = 0; i < v->count; i++) { /* too long: the first ids, and the end mark where sources have one */
         ganz_valid_pair *const p = &v->pairs[i];
         if (p->source_count <= longest) continue;
         p->source_count = longest;
         p->target_count = 1;
-        v->sources.ids[p->source + (size_t)longest - 1] = GANZ_EOS;
+        if (!vocab->bare_source) v->sources.ids[p->source + (size_t)longest - 1] = GANZ_EOS;
     }
     v->block = ganz_alloc((size_t)BATCH_ARRAYS * (size_t)tokens + 2 * ((size_t)tokens + 1), sizeof *v->block);
     v->lines = ganz_alloc((size_t)v->count, sizeof *v->lines);
@@ -191,6 +191,11 @@ static ganz_status end_batch(filling *f, ganz_stepper *stepper, const ganz_valid
     return GANZ_OK;
 }
 
+static bool is_blank(const ganz_valid *v, const ganz_valid_pair *p)
+{
+    return ganz_ids_before_end(v->sources.ids + p->source, (size_t)p->source_count) == 0;
+}
+
 static ganz_status own_losses(ganz_valid *v, ganz_stepper *stepper, const ganz_valid_crew *crew, losses *l,
                               ganz_error *err)
 {
@@ -198,7 +203,7 @@ static ganz_status own_losses(ganz_valid *v, ganz_stepper *stepper, const ganz_v
     const int longest = stepper->net->config.max_positions < v->tokens ? stepper->net->config.max_positions : v->tokens;
     for (int i = 0; i < v->count; i++) {
         const ganz_valid_pair *const p = &v->pairs[i];
-        if (p->source_count < 2 || p->source_count > longest) continue;
+        if (is_blank(v, p) || p->source_count > longest) continue;
         if (p->target_count < 2 || p->target_count > longest) continue;
         if (f.batch.source_rows + p->source_count > v->tokens || f.batch.target_rows + p->target_count > v->tokens)
             GANZ_TRY(end_batch(&f, stepper, crew, l, err));
@@ -293,7 +298,7 @@ static ganz_status translate_group(const ganz_valid *v, ganz_decoder *decoder, i
     GANZ_TRY(ganz_decoder_run(decoder, sentences, n, &found, &counts, err));
     for (int i = 0; i < n; i++) {
         const size_t before = t->own.bytes;
-        if (pick(v, first + i, t->most)->source_count > 1 && counts[i] > 0) /* nothing is translated as nothing */
+        if (!is_blank(v, pick(v, first + i, t->most)) && counts[i] > 0) /* nothing is translated as nothing */
             GANZ_TRY(ganz_vocab_decode(v->vocab, GANZ_TARGET, found[i].ids, (size_t)found[i].count, &t->own, err));
         t->bytes[first + i] = (uint32_t)(t->own.bytes - before);
     }

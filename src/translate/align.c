@@ -7,6 +7,7 @@
 
 #include "nn/measure.h"
 #include "text/unicode.h"
+#include "text/vocab.h"
 #include "translate/forced.h"
 
 enum { LOGIT_ROWS = 60 /* that exist at a time: as many as a cache likes */ };
@@ -186,7 +187,7 @@ ganz_status ganz_aligner_run(ganz_aligner *a, const ganz_sentence *source, const
     GANZ_TRY(a->be->sync(a->be, err));
     if (pass.failed) return ganz_fail(err, GANZ_ENOMEM, "out of memory for alignments");
     divide_columns(r.weights, count, source->count);
-    const int tokens = source->count > 1 ? source->count - 1 : 1; /* without the end mark */
+    const int text = (int)ganz_ids_before_end(source->ids, (size_t)source->count), tokens = text > 0 ? text : 1;
     const int first = source->front < tokens ? source->front : 0;
     for (int i = 0; out->from && i < count; i++)
         out->from[i] = largest_place(r.weights + (size_t)i * (size_t)source->count, first, tokens);

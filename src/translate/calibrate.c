@@ -115,7 +115,7 @@ static ganz_status check(const ganz_calibration *how, ganz_error *err)
 
 /* ---- text --------------------------------------------------------------------------------------- */
 
-/* Ids of a line and an end mark at the end of c->ids; returns how many, 1 for a blank line. */
+/* Ids of a line, as models read it, at the end of c->ids; returns how many, 1 for a blank line. */
 static ganz_status encode(calibrator *c, const ganz_lines *from, const ganz_passage *line, int *count, ganz_error *err)
 {
     const size_t before = c->ids.count;
@@ -158,7 +158,8 @@ static ganz_status add_line(calibrator *c, bool *more, ganz_error *err)
     GANZ_TRY(encode(c, c->source, &(ganz_passage){text, bytes, GANZ_SOURCE}, &source, err));
     const size_t target_at = c->ids.count;
     GANZ_TRY(next_target(c, &target, err));
-    const bool fits = source > 1 && source <= c->longest && target < ganz_decoder_limit(c->decoder, source);
+    const bool blank = ganz_ids_before_end(c->ids.ids + source_at, (size_t)source) == 0;
+    const bool fits = !blank && source <= c->longest && target < ganz_decoder_limit(c->decoder, source);
     if (!fits) {
         c->report->left_out++;
         c->ids.count = source_at;

@@ -174,11 +174,25 @@ ganz_instrument ganz_column_fit_instrument(ganz_column_fit *fit)
 
 static float mean_of(const table *t, int col) { return t->sum[col] / (float)t->rows; }
 
-static float spread_of(const table *t, int a, int b)
+static float moment_of(const table *t, int a, int b)
 {
     const float both =
         a < b ? t->pairs[(size_t)a * (size_t)t->cols + (size_t)b] : t->pairs[(size_t)b * (size_t)t->cols + (size_t)a];
     return both / (float)t->rows - mean_of(t, a) * mean_of(t, b);
+}
+
+/* Of a column that hardly changes the difference of two sums is mostly their rounding, and may be below zero. */
+static float variance_of(const table *t, int col)
+{
+    const float moment = moment_of(t, col, col);
+    return moment > 0 ? moment : 0;
+}
+
+/* No more than two columns can vary together. */
+static float spread_of(const table *t, int a, int b)
+{
+    const float moment = moment_of(t, a, b), most = sqrtf(variance_of(t, a) * variance_of(t, b));
+    return moment > most ? most : moment < -most ? -most : moment;
 }
 
 static float left_of(float x, float step, float zero, float p)
@@ -251,7 +265,7 @@ static double noise_of(const choice *c, double share)
     double input = 0, weights = 0, codes = 0;
     widen(c, share);
     for (int i = 0; i < n; i++) {
-        codes += (double)spread_of(c->t, i, i) / (wide[i] * wide[i]);
+        codes += (double)variance_of(c->t, i) / (wide[i] * wide[i]);
         input += wide[i] * wide[i] * c->size[n + i];
     }
     for (int row = 0; row < c->site->out; row++) {

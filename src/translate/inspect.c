@@ -7,6 +7,7 @@
 
 #include "base/surroundings.h"
 #include "model/model.h"
+#include "text/vocab.h"
 
 /* ---- products ----------------------------------------------------------------------------------- */
 
@@ -55,8 +56,9 @@ static void append(char *text, size_t bytes, bool when, const char *words, ...)
 }
 
 /* The switches that are set, in the order of the data's way through the network. */
-static void describe_kind(const ganz_config *c, char *text, size_t bytes)
+static void describe_kind(const ganz_model *m, char *text, size_t bytes)
 {
+    const ganz_config *const c = &m->net.config;
     const ganz_config plain = ganz_config_complete(&(ganz_config){.width = c->width});
     char biases[8];
     ganz_attention_bias_names(c, biases);
@@ -74,6 +76,7 @@ static void describe_kind(const ganz_config *c, char *text, size_t bytes)
     append(text, bytes, c->start_vector, "a start vector");
     append(text, bytes, c->no_target_space, "no target space");
     append(text, bytes, c->recurrent, "recurrent decoder (SSRU)");
+    append(text, bytes, m->vocab->bare_source, "sources without an end mark");
 }
 
 static void describe_search(const ganz_model_search *s, char *text, size_t bytes)
@@ -115,7 +118,7 @@ void ganz_model_describe(const ganz_model *m, ganz_model_facts *facts)
     facts->row_scales = scheme->rule.per_row;
     facts->column_scales = ganz_scheme_has_columns(scheme);
     facts->dynamic_bits = m->info.dynamic_bits;
-    describe_kind(&m->net.config, facts->kind, sizeof facts->kind);
+    describe_kind(m, facts->kind, sizeof facts->kind);
     describe_search(&m->info.search, facts->search, sizeof facts->search);
     ganz_scheme_print(scheme, facts->exceptions);
 }

@@ -269,7 +269,7 @@ static ganz_status encode_piece(ganz_translator *t, const char *text, size_t byt
     if (t->mark >= 0) t->ids.ids[t->ids.count++] = t->mark;
     const size_t before = t->ids.count;
     GANZ_TRY(ganz_vocab_encode_sentence(t->model->vocab, GANZ_SOURCE, text, bytes, &t->ids, err));
-    *count = t->ids.count - before - 1; /* without the end mark */
+    *count = ganz_ids_before_end(t->ids.ids + before, t->ids.count - before);
     return GANZ_OK;
 }
 
@@ -477,8 +477,8 @@ static ganz_status reserve_places(linker *l, int side, size_t count, ganz_error 
 static ganz_status find_source(ganz_translator *t, const piece *p, ganz_error *err)
 {
     linker *const l = &t->link;
-    const size_t count = (size_t)p->count - 1; /* without the end mark */
-    const size_t first = (size_t)p->front;     /* what is in front goes with the first token */
+    const size_t count = ganz_ids_before_end(t->ids.ids + p->ids, (size_t)p->count);
+    const size_t first = (size_t)p->front; /* what is in front goes with the first token */
     const ganz_passage text = {p->text, p->bytes, GANZ_SOURCE};
     GANZ_TRY(reserve_places(l, SOURCE, count, err));
     l->ids.count = l->places.count = 0;
@@ -551,7 +551,7 @@ static ganz_status link_piece(ganz_translator *t, int number, const ganz_found *
 {
     linker *const l = &t->link;
     const ganz_sentence *const s = &t->sentences[t->pieces[number].sentence];
-    const size_t count = (size_t)f->count, sources = (size_t)s->count - 1; /* without the end mark */
+    const size_t count = (size_t)f->count, sources = ganz_ids_before_end(s->ids, (size_t)s->count);
     GANZ_TRY(reserve_links(l, count, sources, err));
     const ganz_aligned out = {l->from, l->to, at->scores ? l->score : NULL};
     GANZ_TRY(ganz_aligner_run(l->aligner, s, f->ids, f->count, &out, err));

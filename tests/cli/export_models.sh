@@ -10,7 +10,7 @@ same() { # MODEL NAME FORMAT: as it was after a journey
   paste before after | awk -F'\t' '{ d = $1 - $3; if (d < 0) d = -d; if (d > '"${4:-2e-5}"' || $2 != $4) exit 1 }' ||
     fail "$2 says something else after $3: $(paste before after | head -n 2)"
 }
-for kind in hf hf-relu hf-untied hf-two-tables hf-shared-untied ct2-int8 ct2-alternating npz; do
+for kind in hf hf-relu hf-untied hf-two-tables hf-shared-untied ct2-int8 ct2-alternating ct2-bare npz; do
   $GANZ import -q "$data/$kind" --out "$kind.safetensors" || fail "no $kind"
   same "$kind.safetensors" "$kind" ctranslate2
 done
@@ -28,12 +28,27 @@ for kind in hf hf-untied hf-two-tables hf-shared-untied; do
 done
 refuses 1 'a vector of its own' $GANZ export -q --to npz -m hf-start.safetensors no
 refuses 1 'another factor' $GANZ export -q --to npz -m hf-relu.safetensors no
+for to in hf npz; do refuses 1 'does not want' $GANZ export -q --to $to -m ct2-bare.safetensors no; done
 [ -e no ] && fail "a folder for nothing"
 
 # ---- integers leave as floats, of the same numbers as their codes
 $GANZ import -q "$data/hf" --out f.safetensors && printf 'w1 w2 w3\nw9 w5\n' >steps &&
   $GANZ quantize -q -m f.safetensors --calibrate steps --per-row --out i.safetensors || fail "no integers"
 for to in hf npz; do $GANZ export -q --to $to -m i.safetensors codes-$to || fail "codes do not leave as $to"; done
+# two lines leave columns that never change: numbers stay finite all the same
+$GANZ quantize -q -m f.safetensors --calibrate steps --columns --out few.safetensors && $GANZ translate -q -m few.safetensors text >/dev/null ||
+  fail "columns of two lines"
+# so do weights by steps of columns, which say nearly the same without the rounding of inputs
+$GANZ quantize -q -m f.safetensors --calibrate text --columns --out c.safetensors || fail "no columns"
+$GANZ translate -q -m c.safetensors --beam 1 --alpha 0 --max-length 3 --scores text >before || fail "columns do not translate"
+for to in hf npz ctranslate2; do
+  $GANZ export -q --to $to -m c.safetensors columns-$to || fail "weights by columns do not leave as $to"
+  $GANZ import -q columns-$to --out columns-$to.safetensors || fail "nor come back from $to"
+  [ $to = npz ] && continue # other positions
+  $GANZ translate -q -m columns-$to.safetensors --beam 1 --alpha 0 --max-length 3 --scores text >after || fail "nor translate"
+  paste before after | awk -F'\t' '{ d = $1 - $3; if (d < 0) d = -d; if (d > 0.5 || $2 != $4) exit 1 }' ||
+    fail "columns say something else after $to: $(paste before after)"
+done
 
 # ---- the files themselves, by a reader of a few lines: names and numbers are those of the folders that transformers and
 # NumPy wrote; a recurrent decoder of Firefox's kind makes the journey too

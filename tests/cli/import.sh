@@ -14,3 +14,11 @@ for bad in empty "$data/hf/vocab.json" missing; do
   [ "$(wc -l <message)" = 1 ] || fail "no sentence about $bad: $(cat message)"
   [ ! -e c.safetensors ] || fail "$bad left a file"
 done
+# sources without an end mark: corpora have none either, and a model that is trained with one keeps to it
+$GANZ import -q "$data/ct2-bare" --out bare.safetensors || fail "no model of OpenNMT's kind"
+$GANZ inspect bare.safetensors | grep -q "without an end mark" || fail "inspect does not say what sources lack"
+printf 'w0 w2\nw4\n' >text
+$GANZ prepare --vocab bare.safetensors --source text --target text --out corpus >said || fail "no corpus"
+grep -q "source tokens *3$" said && grep -q "target tokens *5$" said || fail "other tokens: $(cat said)"
+$GANZ train -q --model bare.safetensors --train corpus --out run --steps 2 --validate-every 0 || fail "no training"
+$GANZ inspect run/last.safetensors | grep -q "without an end mark" || fail "training loses what sources lack"
