@@ -2,6 +2,7 @@
  * refused is told in one line; with the rest a document is translated, by translators that lose and disorder words. */
 #include <string.h>
 
+#include "base/io.h"
 #include "documents.h"
 #include "fuzz.h"
 #include "ganz/io.h"
@@ -22,6 +23,17 @@ static void translate(const ganz_glossary *glossary, const char *text, size_t by
     ganz_document_close(&doc);
 }
 
+/* A document takes most of the time: one input in four has one; a replayed one always. */
+static bool translates(const uint8_t *data, size_t bytes)
+{
+#ifdef FUZZ_REPLAY
+    (void)data, (void)bytes;
+    return true;
+#else
+    return ganz_checksum(data, bytes) % 4 == 0;
+#endif
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static fake_translator *const fakes[] = {fake_identity, fake_shout, fake_reverse, fake_nothing, fake_twice};
@@ -35,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         return 0;
     }
     FUZZ_EXPECT(ganz_glossary_size(glossary) <= terms_bytes);
-    translate(glossary, terms + terms_bytes, bytes - 1 - terms_bytes, fakes[bytes % 5]);
+    if (translates(data, bytes)) translate(glossary, terms + terms_bytes, bytes - 1 - terms_bytes, fakes[bytes % 5]);
     ganz_glossary_close(&glossary);
     return 0;
 }
