@@ -15,6 +15,7 @@
 
 #if defined(WITHOUT_SANDBOX) || !(defined(__x86_64__) || defined(__aarch64__))
 
+void sandbox_memory(void) {}
 bool sandbox_files(const server_options *o) { return (void)o, false; }
 bool sandbox_calls(void) { return false; }
 
@@ -31,8 +32,19 @@ bool sandbox_calls(void) { return false; }
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+/* Where cores go to a program the limit says nothing, but a process that may not be dumped has none. */
+void sandbox_memory(void)
+{
+    const struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
 
 /* ---- files -------------------------------------------------------------------------------------- */
 

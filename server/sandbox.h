@@ -5,6 +5,8 @@
 
 #include "server.h"
 
+/* No core file shows what was translated, and no other process of the user looks. */
+void sandbox_memory(void);
 /* To be called before the first thread is made, sockets being open. Returns whether the kernel took it. */
 bool sandbox_files(const server_options *o);
 /* To be called when all is open; for all threads. */

@@ -364,6 +364,7 @@ static ganz_status open_parts(server *s, ganz_error *err)
     const int count = server_sockets(&s->options, sockets, where, err);
     if (count < 0) return err->status;
     s->any_host = s->options.unix_path;
+    if (s->options.sandbox) sandbox_memory();
     const bool no_files = s->options.sandbox && sandbox_files(&s->options);
     ganz_status status = open_models(s, err);
     if (status == GANZ_OK) status = open_http(s, sockets, count, err);

@@ -110,13 +110,33 @@ static void parted_quotes(void **state)
         if (!is_right(cases[i], strlen(cases[i]), "en")) fail_msg("wrong: %s", cases[i]);
 }
 
+/* Words without an end are cut at white space behind 1,000 bytes, if the end is not near and the caller wants that. */
+static void endless_text_is_cut(void **state)
+{
+    (void)state;
+    enum { WORDS = 2340, WORD = 5, PART = 201 * WORD };
+    static char text[WORDS * WORD]; /* eleven parts of 201 words, and 129 */
+    size_t begin, end, count = 0;
+    for (size_t i = 0; i < sizeof text; i += WORD) memcpy(text + i, "word ", WORD);
+    ganz_sentences walk = {.text = text, .bytes = sizeof text, .language = ganz_language_of("en"), .longest = 1000};
+    while (ganz_sentences_next(&walk, &begin, &end)) {
+        assert_int_equal(begin, count++ * PART);
+        assert_int_equal(end, end == sizeof text - 1 ? sizeof text - 1 : begin + PART - 1);
+    }
+    assert_int_equal(count, 12);
+    walk = (ganz_sentences){.text = text, .bytes = 280 * WORD, .language = ganz_language_of("en"), .longest = 1000};
+    assert_true(ganz_sentences_next(&walk, &begin, &end));
+    assert_true(begin == 0 && end == 280 * WORD - 1); /* nearly over */
+    walk = (ganz_sentences){.text = text, .bytes = sizeof text, .language = ganz_language_of("en")};
+    assert_true(ganz_sentences_next(&walk, &begin, &end));
+    assert_true(begin == 0 && end == sizeof text - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parted_quotes),
-        cmocka_unit_test(english_list),
-        cmocka_unit_test(headlines_end),
-        cmocka_unit_test(german_list),
+        cmocka_unit_test(parted_quotes), cmocka_unit_test(endless_text_is_cut), cmocka_unit_test(english_list),
+        cmocka_unit_test(headlines_end), cmocka_unit_test(german_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,6 +242,32 @@ static void late_requests_fail(void **state)
     assert_int_equal(atomic_load(&calls), 2);
 }
 
+/* A line of half a million words, of which the only worker makes nothing more once its request is given up. */
+static void unwanted_lines_are_left(void **state)
+{
+    (void)state;
+    enum { BYTES = 2000000 };
+    char *const text = malloc(BYTES);
+    for (size_t i = 0; i < BYTES; i += 4) memcpy(text + i, "cat ", 4);
+    const ganz_line line = {.text = text, .bytes = BYTES};
+    ganz_service *s = open_service(1, 0);
+    ganz_service_stats stats;
+    ganz_request *r;
+    OK(ganz_service_submit(s, &line, 1, NULL, &r, NULL));
+    do {
+        nap(1);
+        ganz_service_get_stats(s, &stats);
+    } while (stats.idle > 0);
+    nap(20);
+    ganz_request_close(&r);
+    expect_right(submit(s, 0, 1, NULL), 0, 1);
+    ganz_service_get_stats(s, &stats);
+    assert_int_equal(stats.batches, 1); /* that of the line behind it: the other never came to its end */
+    assert_int_equal(stats.cancelled, 1);
+    ganz_service_close(&s);
+    free(text);
+}
+
 static void draining_has_a_limit(void **state)
 {
     (void)state;
@@ -553,6 +579,7 @@ int main(void)
         cmocka_unit_test(closing_waits_for_the_callback),
         cmocka_unit_test(a_full_queue_refuses),
         cmocka_unit_test(late_requests_fail),
+        cmocka_unit_test(unwanted_lines_are_left),
         cmocka_unit_test(draining_has_a_limit),
         cmocka_unit_test(bad_text_is_refused),
         cmocka_unit_test(failures_stay_at_home),

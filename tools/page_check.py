@@ -347,7 +347,8 @@ def check_keyboard(check):
     page.keyboard.type(TRAIN)
     page.keyboard.press('Control+Enter')
     german = settled(page)
-    wanted = ['other-language', 'theme', 'source', 'swap', 'target', 'text', 'clear', 'output', 'copy', 'sure', 'file']
+    wanted = ['other-language', 'theme', 'source', 'swap', 'target', 'formality', 'text', 'clear', 'output', 'copy', 'sure',
+              'file']
     page.focus('.skip')
     order = []
     for _ in wanted:

@@ -53,8 +53,11 @@ static size_t whole_runs(const ganz_block *b, size_t at, size_t *run)
 
 static ganz_status split_block(ganz_document *d, const ganz_block *block, ganz_error *err)
 {
-    ganz_sentences walk = {
-        .text = block->text, .bytes = block->bytes, .language = d->setting.source, .breaks = block->style.breaks};
+    ganz_sentences walk = {.text = block->text,
+                           .bytes = block->bytes,
+                           .language = d->setting.source,
+                           .breaks = block->style.breaks,
+                           .longest = GANZ_LONGEST_SENTENCE};
     ganz_stretch x = {.block = block};
     size_t begin, end, run = 0, whole = 0, last = 0;
     while (ganz_sentences_next(&walk, &begin, &end)) {
@@ -84,8 +87,11 @@ static ganz_status split_blocks(ganz_document *d, ganz_error *err)
 void ganz_each_sentence(const char *text, size_t bytes, const char *language, ganz_newlines newlines,
                         void (*use)(void *context, size_t begin, size_t end), void *context)
 {
-    ganz_sentences walk = {
-        .text = text, .bytes = bytes, .language = ganz_language_of(language), .breaks = (ganz_breaks)newlines};
+    ganz_sentences walk = {.text = text,
+                           .bytes = bytes,
+                           .language = ganz_language_of(language),
+                           .breaks = (ganz_breaks)newlines,
+                           .longest = GANZ_LONGEST_SENTENCE};
     size_t begin, end;
     if (!ganz_utf8_valid(text, bytes)) return;
     while (ganz_sentences_next(&walk, &begin, &end)) use(context, begin, end);

@@ -297,10 +297,13 @@ static void look_for_capitals(ganz_sentences *w)
 
 static size_t end_of_sentence(const ganz_sentences *w, size_t begin)
 {
+    size_t cut = 0; /* where it ends if it goes on for much longer: what is left of it should be no scrap */
     for (size_t at = begin; at < w->bytes;) {
         const int32_t code = peek(w, at);
         if (ganz_is_space(code)) {
             if (is_hard_break(w, at) || is_headline_end(w, begin, at)) return at;
+            if (w->longest > 0 && cut == 0 && at - begin >= w->longest) cut = at;
+            if (cut > 0 && at - begin >= w->longest + w->longest / 2) return cut;
             at = skip_space(w, at);
         } else if (w->breaks != GANZ_BREAK_NOWHERE && (is_end(code) || is_wide_end(code))) {
             const ending e = read_ending(w, at);

@@ -5,12 +5,17 @@
 #include "document/language.h"
 #include "document/skeleton.h"
 
-/* A walk over the sentences of a text. Set the first four members, leave the rest zero. */
+/* What goes on for half as long again as so many bytes without an end has no sentences. As one piece of work it would
+ * keep others waiting, so that documents cut it at the first white space behind these bytes. */
+enum { GANZ_LONGEST_SENTENCE = 1000 };
+
+/* A walk over the sentences of a text. Set the first five members, leave the rest zero. */
 typedef struct ganz_sentences {
     const char *text; /* valid UTF-8 */
     size_t bytes;
     const ganz_language *language;
     ganz_breaks breaks;
+    size_t longest; /* bytes of a sentence behind which it is cut if it does not end soon; 0: it never is */
     size_t at;
     bool looked, lower; /* at the whole text: it has no capitals */
 } ganz_sentences;

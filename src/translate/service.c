@@ -118,7 +118,6 @@ ganz_status ganz_service_open(ganz_service **service, const ganz_model *model, c
     ganz_service *s = ganz_alloc(1, sizeof *s);
     if (!s) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a service");
     *s = (ganz_service){.model = model, .options = o, .references = 1, .bytes_per_token = 4};
-    s->options.translator.stop = &s->stop;
     pthread_mutex_init(&s->lock, NULL);
     open_condition(&s->work);
     open_condition(&s->room);
@@ -157,9 +156,9 @@ void ganz_service_close(ganz_service **service)
     ganz_request *done = NULL;
     *service = NULL;
     if (!s) return;
-    ganz_flag_set(&s->stop);
     pthread_mutex_lock(&s->lock);
     s->draining = s->closing = true;
+    for (int i = 0; i < s->started; i++) ganz_flag_set(&s->workers[i].stop);
     pthread_cond_broadcast(&s->work);
     pthread_cond_broadcast(&s->room);
     cancel_waiting(s, &done);
@@ -330,6 +329,7 @@ void ganz_request_finish(ganz_request *r, const ganz_error *err, ganz_request **
     pthread_cond_broadcast(&r->changed);
     pthread_cond_broadcast(&s->room);
     if (s->unfinished == 0) pthread_cond_broadcast(&s->quiet);
+    if (err) ganz_workers_stop_unwanted(s);
     if (!r->options.done || r->closed) return;
     r->holders++;
     r->next_done = *done;

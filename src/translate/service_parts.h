@@ -61,6 +61,8 @@ typedef struct ganz_service_worker {
     ganz_service *service;
     pthread_t thread;
     ganz_translator *translator;
+    ganz_flag stop; /* of the translator: nobody wants what it works at, or the service closes */
+    int tried;      /* lines at the front of the batch that the translator works at: they stay as they are meanwhile */
     ganz_batch_line batch[GANZ_SERVICE_WINDOW]; /* the worker's own, as is all that follows */
     ganz_line lines[GANZ_SERVICE_WINDOW];
 } ganz_service_worker;
@@ -79,7 +81,6 @@ struct ganz_service {
     long long unfinished;   /* requests */
     long long references;   /* the caller, requests, and callers inside of ganz_service_submit */
     bool draining, closing;
-    ganz_flag stop; /* of the translators */
     ganz_error err; /* of opening a translator */
     double bytes_per_token;
     ganz_repeats *repeats; /* NULL: nothing is remembered */
@@ -119,6 +120,8 @@ bool ganz_request_give(ganz_request *request, int line, ganz_result result, void
 
 /* ---- service_worker.c --------------------------------------------------------------------------- */
 
+/* Stops translators whose lines are all of requests that are finished. */
+void ganz_workers_stop_unwanted(ganz_service *service);
 /* A thread: opens its translator, then takes batches until the service closes. */
 void *ganz_service_work(void *worker);
 /* A copy of a result in one block. False: out of memory. */

@@ -115,6 +115,23 @@ static int drop_request(ganz_service_worker *w, int at, int count, const ganz_er
     return left;
 }
 
+/* Behind a stop: all of it if the service closes, else the requests that were finished meanwhile. */
+static int drop_unwanted(ganz_service_worker *w, int count, const ganz_error *err, ganz_request **done)
+{
+    for (int i = 0; i < count;) {
+        pthread_mutex_lock(&w->service->lock);
+        const bool leaves = w->service->closing || w->batch[i].request->finished;
+        pthread_mutex_unlock(&w->service->lock);
+        if (leaves) {
+            count = drop_request(w, i, count, err, done);
+            i = 0; /* a line that waited for one of it may have come to any place before */
+        } else {
+            i++;
+        }
+    }
+    return count;
+}
+
 /* Moves the lines of the first line's request to the front; returns how many these are. */
 static int gather_first(ganz_service_worker *w, int count)
 {
@@ -145,12 +162,38 @@ static void note_batch(const ganz_service_worker *w, int count, double seconds)
     pthread_mutex_unlock(&s->lock);
 }
 
+static bool is_wanted(const ganz_service_worker *w)
+{
+    for (int i = 0; i < w->tried; i++)
+        if (!w->batch[i].request->finished) return true;
+    return w->tried == 0;
+}
+
+void ganz_workers_stop_unwanted(ganz_service *s)
+{
+    for (int i = 0; i < s->started; i++)
+        if (!is_wanted(&s->workers[i])) ganz_flag_set(&s->workers[i].stop);
+}
+
+/* Says what the translator works at, so that others may stop it; 0: nothing any more. */
+static void show_work(ganz_service_worker *w, int tried)
+{
+    pthread_mutex_lock(&w->service->lock);
+    w->tried = tried;
+    if (!w->service->closing && is_wanted(w)) ganz_flag_clear(&w->stop);
+    else ganz_flag_set(&w->stop);
+    pthread_mutex_unlock(&w->service->lock);
+}
+
 static ganz_status translate(ganz_service_worker *w, int count, ganz_request **done, ganz_error *err)
 {
     const ganz_result *results;
     const double begun = ganz_service_now();
     for (int i = 0; i < count; i++) w->lines[i] = w->batch[i].request->lines[w->batch[i].line];
-    GANZ_TRY(ganz_translator_run(w->translator, w->lines, count, &results, err));
+    show_work(w, count);
+    const ganz_status status = ganz_translator_run(w->translator, w->lines, count, &results, err);
+    show_work(w, 0);
+    if (status != GANZ_OK) return status;
     note_batch(w, count, ganz_service_now() - begun);
     for (int i = 0; i < count; i++) deliver(w, &w->batch[i], &results[i], done);
     return GANZ_OK;
@@ -170,7 +213,7 @@ static void run_batch(ganz_service_worker *w, int count, ganz_request **done)
         } else if (err.line > 0) {
             count = drop_request(w, (int)err.line - 1, count, &err, done);
         } else if (status == GANZ_ESTOPPED) {
-            while (count > 0) count = drop_request(w, 0, count, &err, done);
+            count = drop_unwanted(w, count, &err, done);
         } else if (gather_first(w, tried) < tried) {
             together = false; /* it may have been any request's line */
         } else {
@@ -216,7 +259,9 @@ void *ganz_service_work(void *worker)
     ganz_service *const s = w->service;
     ganz_request *done = NULL;
     ganz_error err;
-    const ganz_status status = ganz_translator_open(&w->translator, s->model, &s->options.translator, &err);
+    ganz_translator_options o = s->options.translator;
+    o.stop = &w->stop;
+    const ganz_status status = ganz_translator_open(&w->translator, s->model, &o, &err);
     pthread_mutex_lock(&s->lock);
     if (status != GANZ_OK && s->err.status == GANZ_OK) s->err = err;
     s->opened++;

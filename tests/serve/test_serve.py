@@ -1,6 +1,7 @@
 """Tests of `ganz serve`: test_serve.py GANZ. Expected translations are what `ganz translate` says."""
 import contextlib
 import functools
+import io
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 
 from hostile import REQUESTS
 from server import Server, multipart, read_reply, wait_until
@@ -227,6 +229,35 @@ def check_small(s):
           want)
 
 
+def check_replayed(s):
+    """Requests as Mastodon, Weblate and Discourse send them (their sources, 2026), byte for byte."""
+    def ask(head, body):
+        text = head.replace("\n", "\r\n").replace("HOST", f"127.0.0.1:{s.port}").replace("LENGTH", str(len(body)))
+        got = s.raw(text.encode() + b"\r\n" + body)
+        assert b" 200 OK" in got.split(b"\r\n")[0], got
+        return json.loads(got.partition(b"\r\n\r\n")[2])
+    mastodon = ask("POST /translate HTTP/1.1\nUser-Agent: http.rb/5.2.0 (Mastodon/4.3.0; +https://m.example/)\nHost: HOST\n"
+                   "Date: Sun, 15 Nov 2026 12:00:00 GMT\nAccept-Encoding: gzip\nConnection: close\n"
+                   "Content-Type: application/json\nContent-Length: LENGTH\n",
+                   b'{"q":["\\u003cp\\u003eHello \\u003ca href=\\"https://m.example/@a\\"\\u003e@a\\u003c/a\\u003e!\\u003c/p\\u003e","Good morning"],'
+                   b'"source":"auto","target":"de","format":"html","api_key":null}')
+    assert mastodon["translatedText"][0].startswith("<p>Hallo"), mastodon
+    equal("one for each", [x["language"] for x in mastodon["detectedLanguage"]], ["en", "en"])
+    weblate = ask("POST /translate HTTP/1.1\nHost: HOST\nAccept: */*\nAccept-Encoding: gzip, deflate\nConnection: keep-alive\n"
+                  "User-Agent: Weblate/5.14.3\nContent-Length: LENGTH\nContent-Type: application/json\n",
+                  json.dumps({"q": [f"String {i}: %s of %(name)s" for i in range(20)], "source": "en", "target": "de",
+                              "api_key": ""}).encode())
+    equal("length", len(weblate["translatedText"]), 20)
+    assert all("%s" in x and "%(name)s" in x for x in weblate["translatedText"]), weblate
+    kind = "Content-Type: application/x-www-form-urlencoded\nContent-Length: LENGTH\n"
+    agent = "User-Agent: Discourse/3.4.0\nHost: HOST\nConnection: close\n"
+    found = ask("POST /detect HTTP/1.1\n" + agent + kind, b"q=Guten+Morgen%2C+das+ist+ein+Satz.")
+    equal("Discourse", found[0]["language"], "de")
+    text = ask("POST /translate HTTP/1.1\n" + agent + kind,
+               b"q=%3Cp%3EGood+morning%3C%2Fp%3E&source=en&target=de&format=html")
+    assert text["translatedText"].startswith("<p>Guten Morgen"), text
+
+
 def check_hanging_up(s):
     """A client that goes away gets little more translated, and its thread is free at once."""
     def metrics():
@@ -248,12 +279,64 @@ CANARY = "Zwiebelfisch"
 
 
 def check_canary(s):
-    for path in ("/translate", "/detect", "/ganz/translate", "/v2/translate", "/imme", "/kiss", "/deeplx", "/nothing"):
+    """Through every interface, well and badly: in texts, languages, queries, names of files, keys, and agents."""
+    agent = {"User-Agent": CANARY, "Authorization": "DeepL-Auth-Key " + CANARY, "Referer": "http://localhost/" + CANARY}
+    for path in ("/translate", "/detect", "/ganz/translate", "/v2/translate", "/imme", "/kiss", "/deeplx", "/translate/batch",
+                 "/suggest", "/v2/glossaries", "/nothing", "/" + CANARY, "/ganz/page/" + CANARY):
         for fields in ({"q": CANARY, "source": "de", "target": "en"}, {"text": CANARY, "target_lang": "EN", "to": "en"},
-                       {"q": CANARY, "source": CANARY, "target": CANARY}):
-            s.json(path, fields)
+                       {"q": CANARY, "source": CANARY, "target": CANARY}, {"sentences": [CANARY], "target": "en"},
+                       {"name": CANARY, "source_lang": "de", "target_lang": "en", "entries": CANARY + "\tfish",
+                        "entries_format": "tsv"}):
+            s.json(path, fields, agent)
             s.form(path + "?q=" + CANARY, fields)
+    s.ask("POST", "/", b"source=de&target=en&q=" + CANARY.encode(), {"Content-Type": "application/x-www-form-urlencoded"})
+    s.ask("POST", "/translate", b"{" + CANARY.encode(), {"Content-Type": "application/json"})
+    for path in ("/translate_file", "/ganz/document", "/v2/document"):
+        for name, data in ((CANARY + ".txt", CANARY.encode()), (CANARY + ".docx", b"PK\x03\x04" + CANARY.encode())):
+            kind, body = multipart({"source": "de", "target": "en", "target_lang": "EN"}, [("file", name, data)])
+            s.ask("POST", path, body, {"Content-Type": kind, **agent})
     assert CANARY not in s.ask("GET", "/metrics")[2].decode()
+
+
+def check_bombs(s):
+    """Files that would become vast are refused with a sentence, and cost nothing."""
+    def packed(xml, members=0):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+            z.writestr("[Content_Types].xml", '<Types><Override PartName="/word/document.xml" ContentType="application/'
+                       'vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>')
+            z.writestr("word/document.xml", xml)
+            for i in range(members):
+                z.writestr(f"m{i}", "")
+        return out.getvalue()
+    laughs = '<!DOCTYPE a [<!ENTITY l0 "ha">' + "".join(
+        f'<!ENTITY l{i} "{10 * f"&l{i - 1};"}">' for i in range(1, 10)) + "]><a>&l9;</a>"
+    before = s.rss()
+    for what, name, data, says in (
+            ("100 MB in 100 kB", "a.docx", packed("<a>" + 100_000_000 * " "), "over 64 MiB"),
+            ("30 MB in 30 kB", "a.docx", packed("<a>" + 30_000_000 * " "), "256 times"),
+            ("a billion laughs", "a.docx", packed(laughs), "DTD"),
+            ("the same as XLIFF", "a.xlf", laughs.encode(), "DTD"),
+            ("a file of the server", "a.xlf", b'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>', "DTD"),
+            ("deep XML", "a.xlf", 1_000_000 * b"<a>", "nested"),
+            ("deep JSON", "a.json", 1_000_000 * b"[", "nested"),
+            ("many members", "a.docx", packed("<a/>", 3000), "more than the 2000")):
+        kind, body = multipart({"source": "en", "target": "de"}, [("file", name, data)])
+        status, _, answer = s.ask("POST", "/translate_file", body, {"Content-Type": kind})
+        assert status == 400 and says in json.loads(answer)["error"], f"{what}: {status} {answer!r}"
+    assert s.rss() - before < 64, f"{before} MiB before, then {s.rss()}"
+
+
+def check_cores():
+    """A server that crashes leaves no file with what it was translating."""
+    import resource
+    most = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (most, most))
+    with Server(GANZ) as s:
+        if not any("without a sandbox" in line for line in s.lines):
+            equal("most bytes of a core file", resource.prlimit(s.process.pid, resource.RLIMIT_CORE), (0, 0))
+            if os.getuid() != 0:
+                equal("owner of what others may look at", os.stat(f"/proc/{s.process.pid}").st_uid, 0)
 
 
 def check_overload():
@@ -430,7 +513,8 @@ def main():
         slow = threading.Thread(target=send_slowly, args=(s, took))
         slow.start()
         for check in (check_encodings, check_texts, check_page_interface, check_errors, check_hostile, check_connections,
-                      check_origins, check_deepl, check_files, check_small, check_hanging_up, check_canary):
+                      check_origins, check_deepl, check_files, check_small, check_replayed, check_bombs, check_hanging_up,
+                      check_canary):
             check(s)
             print("fine:", check.__name__)
         slow.join()
@@ -439,7 +523,8 @@ def main():
     log = [line for line in s.lines if line.startswith("{")]
     assert len(log) > 50 and all(json.loads(line)["route"] for line in log), log[:3]
     assert not any(CANARY in line for line in s.lines), "the log holds what was translated"
-    for check in (check_overload, check_removing, check_float, check_times, check_keys, check_ends, check_unix, check_passed_socket):
+    for check in (check_overload, check_removing, check_float, check_times, check_keys, check_cores, check_ends, check_unix,
+                  check_passed_socket):
         check()
         print("fine:", check.__name__)
 
