@@ -28,8 +28,8 @@ const cli_command cli_about_prepare = {
     "Copies of pairs teach text that corpora seldom hold: in capitals, in small letters, without the final mark, and\n"
     "so on. Their options give the share of pairs that get a copy, which comes beside the pair. Which pairs these are\n"
     "depends on --seed and their place in the files. --inserted takes lines of the file --insert: emoji, names and\n"
-    "words that are to be copied. In a list, tag=<bt>, upper=0.1, lower=, title=, bare=, joined= and inserted= hold\n"
-    "for one pair of files, instead of the options.\n"
+    "words that are to be copied. In a list, tag=<bt>, upper=0.1, lower=, title=, bare=, joined=, inserted=,\n"
+    "quotes= and initial= hold for one pair of files, instead of the options.\n"
     "\n"
     "--formality teaches a model to say Sie or du as it is told: pairs whose target is plainly formal or informal, by\n"
     "the words of a file (recipes/formality-en-de.txt is one), get one of two marks before their source, in\n"
@@ -240,6 +240,8 @@ int cli_run_prepare(int argc, char **argv)
          "share copied with a line of --insert on both sides", 0, 1},
         {"quotes", 0, CLI_REAL, &copies[GANZ_COPY_QUOTES], "X",
          "share copied with the other kind, straight or curly, of apostrophes and quotes in the source", 0, 1},
+        {"initial", 0, CLI_REAL, &copies[GANZ_COPY_INITIAL], "X",
+         "share copied with a capital at the beginning of both sides, as on signs", 0, 1},
         {"insert", 0, CLI_TEXT, &how.insert_from, "FILE", "lines for --inserted", 0, 0},
         {"formality", 0, CLI_TEXT, &how.formality, "FILE", "words of address, by which pairs get marks of formality", 0,
          0},

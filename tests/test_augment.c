@@ -54,6 +54,12 @@ static void test_kinds(void **state)
     expect(GANZ_COPY_QUOTES, "It’s “it’s”.", "Es ist „es“.", "It's \"it's\".", "Es ist „es“.");
     expect(GANZ_COPY_QUOTES, "It's 'it', élan's, 5'.", "x", "It’s 'it', élan’s, 5'.", "x");
     expect(GANZ_COPY_QUOTES, "No quotes", "Keine", NULL, NULL);
+    expect(GANZ_COPY_INITIAL, "sold out", "ausverkauft", "Sold out", "Ausverkauft");
+    expect(GANZ_COPY_INITIAL, "(the) dog", "Hund", "(The) dog", "Hund"); /* one side has its capital */
+    expect(GANZ_COPY_INITIAL, "\"über\" alles", "élan vital", "\"Über\" alles", "Élan vital");
+    expect(GANZ_COPY_INITIAL, "3 eggs", "drei Eier", "3 eggs", "Drei Eier"); /* a digit comes first */
+    expect(GANZ_COPY_INITIAL, "Keep out", "Betreten verboten", NULL, NULL);
+    expect(GANZ_COPY_INITIAL, "日本 a", "?!", NULL, NULL); /* no case, no letter */
 }
 
 /* Letters that change their length in UTF-8, and such as have no other case. */

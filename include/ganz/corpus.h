@@ -19,10 +19,11 @@ typedef enum ganz_copy_kind {
     GANZ_COPY_JOINED,   /* with the next pair of the files behind it; where both sides end a sentence */
     GANZ_COPY_INSERTED, /* with the same line of a file before or behind both sides: emoji, names, other scripts */
     GANZ_COPY_QUOTES,   /* the source with straight quotes for its curly ones, or else curly for straight ones */
+    GANZ_COPY_INITIAL,  /* both sides with a capital as their first letter; where one of them has a small one */
     GANZ_COPY_KINDS
 } ganz_copy_kind;
 
-/* "upper", "lower", "title", "bare", "joined", "inserted", "quotes" */
+/* "upper", "lower", "title", "bare", "joined", "inserted", "quotes", "initial" */
 GANZ_API const char *ganz_copy_name(ganz_copy_kind kind);
 
 /* One pair of files, line by line translations of each other; plain or compressed, "-" is standard input. */

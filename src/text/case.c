@@ -41,14 +41,25 @@ bool ganz_case_lower(const char *text, size_t bytes, ganz_text *out)
     return good;
 }
 
-bool ganz_case_title(const char *text, size_t bytes, ganz_text *out)
+/* A capital for the first letter of each word, or of the first one. */
+static bool append_capitals(const char *text, size_t bytes, bool each, ganz_text *out)
 {
     bool good = true, begins = true; /* no letter of this word so far */
     for (size_t at = 0; good && at < bytes;) {
         int32_t code;
         at += ganz_next_character(text + at, &code);
         good = append_code(out, begins && ganz_is_alnum(code) ? utf8proc_totitle(code) : code);
-        begins = ganz_is_space(code) || (begins && !ganz_is_alnum(code));
+        begins = (each && ganz_is_space(code)) || (begins && !ganz_is_alnum(code));
     }
     return good;
+}
+
+bool ganz_case_title(const char *text, size_t bytes, ganz_text *out)
+{
+    return append_capitals(text, bytes, true, out);
+}
+
+bool ganz_case_initial(const char *text, size_t bytes, ganz_text *out)
+{
+    return append_capitals(text, bytes, false, out);
 }

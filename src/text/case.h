@@ -10,5 +10,7 @@ bool ganz_case_lower(const char *text, size_t bytes, ganz_text *out);
 /* The first letter of each word as a capital, the rest as it is. Words are what white space separates; what stands
  * before the first letter of one, like a quotation mark, is passed over. */
 bool ganz_case_title(const char *text, size_t bytes, ganz_text *out);
+/* The same for the first word alone. */
+bool ganz_case_initial(const char *text, size_t bytes, ganz_text *out);
 
 #endif

@@ -10,6 +10,7 @@
 #include "text/tokenizer.h"
 
 enum { MOST_INSERTS = 16 << 20 };
+enum { FIRST_KINDS = 7 }; /* of the first version: the same pairs get copies of these as ever */
 
 /* ---- lines to insert ---------------------------------------------------------------------------- */
 
@@ -195,6 +196,9 @@ static bool make(ganz_copy_kind kind, const ganz_pair_text *p, const ganz_pair_t
     case GANZ_COPY_JOINED: return make_joined(p, next, copy);
     case GANZ_COPY_INSERTED: return make_inserted(p, inserts, random, copy);
     case GANZ_COPY_QUOTES: return make_quotes(p, copy);
+    case GANZ_COPY_INITIAL:
+        return ganz_case_initial(p->source, p->source_bytes, &copy[0]) &&
+               ganz_case_initial(p->target, p->target_bytes, &copy[1]);
     default: return true;
     }
 }
@@ -207,7 +211,7 @@ static bool same(const ganz_text *copy, const char *text, size_t bytes)
 ganz_copy_result ganz_copy_make(ganz_copy_kind kind, double rate, const ganz_draw *draw, const ganz_pair_text *pair,
                                 const ganz_pair_text *next, const ganz_inserts *inserts, ganz_text copy[2])
 {
-    const uint64_t stream = draw->input * GANZ_COPY_KINDS + (uint64_t)kind;
+    const uint64_t stream = ganz_draw_stream(draw, (int)kind, FIRST_KINDS);
     const uint32_t drawn = ganz_random_u32(draw->seed, stream, 4 * draw->line);
     copy[0].bytes = copy[1].bytes = 0;
     if (!((double)drawn < rate * 4294967296.0)) return GANZ_COPY_NONE;

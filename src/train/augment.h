@@ -1,5 +1,5 @@
 /* Copies of a pair that show a model text which corpora seldom hold: capitals, small letters, titles, no final mark,
- * two sentences in one line, and words to be copied. What is made depends on the pair, the seed and its place alone. */
+ * two sentences in one line, a capital at the beginning, and words to be copied. What is made depends on the pair, the seed and its place alone. */
 #ifndef GANZ_TRAIN_AUGMENT_H
 #define GANZ_TRAIN_AUGMENT_H
 
@@ -25,6 +25,12 @@ void ganz_inserts_free(ganz_inserts *inserts);
 typedef struct ganz_draw {
     uint64_t seed, input, line;
 } ganz_draw;
+
+/* Number of a stream of random numbers. The first `count` kinds lie side by side for each input, later ones apart. */
+static inline uint64_t ganz_draw_stream(const ganz_draw *draw, int kind, int count)
+{
+    return kind < count ? draw->input * (uint64_t)count + (uint64_t)kind : ((uint64_t)kind << 32) + draw->input;
+}
 
 typedef enum { GANZ_COPY_MADE, GANZ_COPY_NONE, GANZ_COPY_NO_MEMORY } ganz_copy_result;
 

@@ -338,8 +338,9 @@ bool ganz_formality_judge(const ganz_formality_rules *rules, const ganz_pair_tex
 int ganz_formality_draw(const ganz_formality_rules *rules, ganz_form form, double share, const ganz_draw *draw,
                         int copy)
 {
+    enum { FIRST_COPIES = 8 };                                /* the pair itself and seven kinds */
     static const uint64_t own = UINT64_C(0x666F726D616C6974); /* numbers that no copy is drawn by */
-    const uint64_t stream = draw->input * (GANZ_COPY_KINDS + 1) + (uint64_t)copy;
+    const uint64_t stream = ganz_draw_stream(draw, copy, FIRST_COPIES);
     const uint32_t drawn = ganz_random_u32(draw->seed ^ own, stream, 2 * draw->line);
     const uint32_t either = ganz_random_u32(draw->seed ^ own, stream, 2 * draw->line + 1);
     if (form == GANZ_FORM_UNCLEAR || share <= 0) return -1;

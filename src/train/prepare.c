@@ -75,7 +75,7 @@ void ganz_prepare_defaults(ganz_prepare_options *options)
 
 const char *ganz_copy_name(ganz_copy_kind kind)
 {
-    static const char *const names[] = {"upper", "lower", "title", "bare", "joined", "inserted", "quotes"};
+    static const char *const names[] = {"upper", "lower", "title", "bare", "joined", "inserted", "quotes", "initial"};
     return names[kind];
 }
 
