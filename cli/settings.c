@@ -98,12 +98,12 @@ int cli_settings_apply(const cli_command *command, const cli_settings *s, ganz_r
 /* ---- settings that need company ------------------------------------------------------------------- */
 
 /* What a setting needs to mean anything, by the words a message names it with. */
-typedef enum company { ADAM, PACKED, SENTENCES, VALIDATION, CORPUS, LEARNED, CLIP, NEEDS } company;
+typedef enum company { ADAM, PACKED, SENTENCES, VALIDATION, CORPUS, LEARNED, ROWS, CLIP, NEEDS } company;
 
 static const char *const need_words[NEEDS] = {
-    [ADAM] = "--optimizer adam",     [PACKED] = "--batch packed",      [SENTENCES] = "--batch sentences",
-    [VALIDATION] = "--valid-source", [CORPUS] = "--learn-from corpus", [LEARNED] = "--method learned",
-    [CLIP] = "--method clip",
+    [ADAM] = "--optimizer adam",       [PACKED] = "--batch packed",      [SENTENCES] = "--batch sentences",
+    [VALIDATION] = "--valid-source",   [CORPUS] = "--learn-from corpus", [LEARNED] = "--method learned",
+    [ROWS] = "--weight-range learned", [CLIP] = "--method clip",
 };
 
 static const struct {
@@ -111,29 +111,14 @@ static const struct {
     company need;
     bool quantize; /* in quantization only */
 } needs[] = {
-    {"adam-beta1", ADAM, false},
-    {"adam-beta2", ADAM, false},
-    {"adam-epsilon", ADAM, false},
-    {"rows", PACKED, false},
-    {"zero-start", PACKED, false},
-    {"mean-rows", PACKED, false},
-    {"mask-rows", PACKED, false},
-    {"batch-tokens", SENTENCES, false},
-    {"bleu-sentences", VALIDATION, false},
-    {"beam", VALIDATION, false},
-    {"alpha", VALIDATION, false},
-    {"label-smoothing", CORPUS, false},
-    {"dropout", CORPUS, true},
-    {"dropout-relu", CORPUS, true},
-    {"dropout-attention", CORPUS, true},
-    {"drop-first", CORPUS, true},
-    {"phases", LEARNED, true},
-    {"measure-batches", LEARNED, true},
-    {"step-optimizer", LEARNED, true},
-    {"step-rate", LEARNED, true},
-    {"step-schedule", LEARNED, true},
-    {"only-tuned", LEARNED, true},
-    {"clip", CLIP, true},
+    {"adam-beta1", ADAM, false},       {"adam-beta2", ADAM, false},        {"adam-epsilon", ADAM, false},
+    {"rows", PACKED, false},           {"zero-start", PACKED, false},      {"mean-rows", PACKED, false},
+    {"mask-rows", PACKED, false},      {"batch-tokens", SENTENCES, false}, {"bleu-sentences", VALIDATION, false},
+    {"beam", VALIDATION, false},       {"alpha", VALIDATION, false},       {"label-smoothing", CORPUS, false},
+    {"dropout", CORPUS, true},         {"dropout-relu", CORPUS, true},     {"dropout-attention", CORPUS, true},
+    {"drop-first", CORPUS, true},      {"phases", LEARNED, true},          {"measure-batches", LEARNED, true},
+    {"step-optimizer", LEARNED, true}, {"step-rate", LEARNED, true},       {"step-schedule", LEARNED, true},
+    {"only-tuned", LEARNED, true},     {"row-rate", ROWS, true},           {"clip", CLIP, true},
 };
 
 /* Settings of an integer model that is measured, not learned. */
@@ -153,6 +138,7 @@ static bool is_met(company need, const ganz_train_options *o)
     case VALIDATION: return o->valid_source != NULL;
     case CORPUS: return !taught;
     case LEARNED: return r->method == GANZ_METHOD_LEARNED;
+    case ROWS: return r->weight_range == GANZ_WEIGHT_RANGE_LEARNED;
     case CLIP: return r->method == GANZ_METHOD_CLIP;
     case NEEDS: break;
     }

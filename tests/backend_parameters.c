@@ -119,6 +119,41 @@ static void refresh(void)
     expect_no_failure();
 }
 
+/* Scales that are given, and their gradients. */
+static void learned_rows(int rows, int cols, int p)
+{
+    begin("learned steps of %d rows of %d weights, p %d", rows, cols, p);
+    const size_t count = (size_t)rows * (size_t)cols;
+    const two master = random_reals(count, 0.1), grad = random_reals(count, 1), z_grad = random_reals((size_t)rows, 1);
+    const two z = equal_reals((size_t)rows, log2(0.15 / p)), scale = nan_reals((size_t)rows); /* some are clipped */
+    const mats copy = nan_matrix(rows, cols, cols, product());
+    both.cpu->scales(both.cpu, z.cpu, scale.cpu, rows, false, 1);
+    both.gpu->scales(both.gpu, z.gpu, scale.gpu, rows, false, 1);
+    const ganz_refresh_item items[2] = {{.master = master.cpu,
+                                         .count = count,
+                                         .copy = copy.cpu.data,
+                                         .scale = scale.cpu,
+                                         .rows = rows,
+                                         .p = p,
+                                         .known = true},
+                                        {.master = master.gpu,
+                                         .count = count,
+                                         .copy = copy.gpu.data,
+                                         .scale = scale.gpu,
+                                         .rows = rows,
+                                         .p = p,
+                                         .known = true}};
+    both.cpu->refresh(both.cpu, &items[0], 1);
+    both.gpu->refresh(both.gpu, &items[1], 1);
+    same_matrix("codes", copy, 0);
+    const ganz_rows_grad_call c = {rows, cols, p, master.cpu, scale.cpu, grad.cpu, z_grad.cpu},
+                              g = {rows, cols, p, master.gpu, scale.gpu, grad.gpu, z_grad.gpu};
+    RUN(rows_grad, c, g);
+    same_bytes("gradient", grad, count * sizeof(real));
+    same_reals("gradient of steps", z_grad, (size_t)rows, 1e-4);
+    expect_no_failure();
+}
+
 /* ---- updates ------------------------------------------------------------------------------------ */
 
 enum { TENSORS = 9 };
@@ -237,6 +272,9 @@ void parameter_cases(void)
     largest(3000, 512, p);
     scales();
     refresh();
+    learned_rows(1003, 64, 7);
+    learned_rows(37, 101, 127);
+    learned_rows(512, 2048, 7);
     updates(false);
     updates(true);
     adafactor_worked();

@@ -344,6 +344,29 @@ static void rows_with_scales_of_their_own(void **state)
     }
 }
 
+/* Scales that are given, and their gradient: a row that is clipped, one that is not, and one in between. */
+static void rows_with_learned_scales(void **state)
+{
+    (void)state;
+    const real w[9] = {4, -5, 6, 0.4f, -0.6f, 1.2f, 3.4f, 3.6f, -9}, given[3] = {0.5f, 1, 1};
+    real codes[9], scale[3], grad[9], z_grad[3] = {10, 20, 30};
+    memcpy(scale, given, sizeof scale);
+    for (int i = 0; i < 9; i++) grad[i] = (real)(i + 1);
+    const ganz_refresh_item item = {
+        .master = w, .count = 9, .copy = codes, .scale = scale, .p = 3, .rows = 3, .known = true};
+    be->refresh(be, &item, 1);
+    const double want[9] = {3, -3, 3, 0, -1, 1, 3, 3, -3};
+    for (int i = 0; i < 9; i++) near(codes[i], want[i], 0);
+    for (int i = 0; i < 3; i++) near(scale[i], given[i], 0);
+    const ganz_rows_grad_call call = {
+        .rows = 3, .cols = 3, .p = 3, .master = w, .scale = scale, .grad = grad, .z_grad = z_grad};
+    be->rows_grad(be, &call);
+    /* row 0: 0.5 * (1 * 3 - 2 * 3 + 3 * 3); row 1: 4 * -0.4 + 5 * -0.4 + 6 * -0.2; row 2: 7 * -0.4 + 8 * 3 - 9 * 3 */
+    const double sums[3] = {3, -4.8, -5.8}, left[9] = {0, 0, 0, 4, 5, 6, 7, 0, 0};
+    for (int i = 0; i < 3; i++) near(z_grad[i], 10 * (i + 1) + sums[i] * 0.69314718, 1e-5);
+    for (int i = 0; i < 9; i++) near(grad[i], left[i], 0);
+}
+
 static void weights_become_codes(void **state)
 {
     (void)state;
@@ -645,6 +668,7 @@ int main(void)
         cmocka_unit_test(scales_are_powers),
         cmocka_unit_test(weights_become_codes),
         cmocka_unit_test(rows_with_scales_of_their_own),
+        cmocka_unit_test(rows_with_learned_scales),
         cmocka_unit_test(weights_with_other_scales),
         cmocka_unit_test(largest_magnitude),
         cmocka_unit_test(masks_follow_the_counter),

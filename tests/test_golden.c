@@ -117,7 +117,7 @@ static ganz_status open_golden(golden *g, const char *device, const char *precis
     if (fake) ganz_net_set_states(&g->net, GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE);
     GANZ_TRY(ganz_weights_open(&g->weights, &g->net, g->be, true, err));
     GANZ_TRY(set_parameters(g, err));
-    GANZ_TRY(ganz_optim_open(&g->optim, &g->net, &g->weights, &recipe, false, err));
+    GANZ_TRY(ganz_optim_open(&g->optim, &g->net, &g->weights, &recipe, GANZ_OPTIM_PARAMETERS, err));
     GANZ_TRY(ganz_stepper_open(&g->stepper, &g->net, &g->weights, &options, err));
     g->stepper.train_weights = true;
     return GANZ_OK;

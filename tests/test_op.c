@@ -461,7 +461,7 @@ typedef struct held {
     nn_case *c;
     void (*refresh)(ganz_backend *, const ganz_refresh_item *, int);
     void (*attention)(ganz_backend *, const ganz_attention_call *);
-    real *master, *copy, *bias;
+    real *master, *copy, *bias, *scale;
     long inside, clipped;
 } held;
 static held hold;
@@ -535,6 +535,18 @@ static void held_attention(ganz_backend *b, const ganz_attention_call *c)
     for (size_t i = 0; i < size && !hold.replay; i++) assert_true(fabs(theirs[i] - ((real *)c->out.data)[i]) < 1e-10);
 }
 
+/* Learned scales: code = w / scale + noise inside the range, and its end outside. */
+static void held_rows(const ganz_refresh_item *item)
+{
+    const ganz_weights *const w = &hold.c->weights;
+    const size_t offset = (size_t)(item->master - w->master), cols = item->count / (size_t)item->rows;
+    const real *const before = hold.scale + (item->scale - w->weight_scale);
+    for (size_t i = 0; i < item->count; i++) {
+        const double code = hold.copy[offset + i], noise = code - hold.master[offset + i] / before[i / cols];
+        ((real *)item->copy)[i] = fabs(noise) > 0.5 ? code : item->master[i] / item->scale[i / cols] + noise;
+    }
+}
+
 /* Weights: the value of a code moves with the master, at the scale it had. */
 static void held_refresh(ganz_backend *b, const ganz_refresh_item *items, int count)
 {
@@ -545,7 +557,8 @@ static void held_refresh(ganz_backend *b, const ganz_refresh_item *items, int co
     for (int n = 0; n < count; n++) {
         const size_t offset = (size_t)(items[n].master - hold.c->weights.master);
         const real *const base = items[n].values ? hold.bias : hold.copy;
-        for (size_t i = 0; i < items[n].count; i++)
+        if (items[n].known) held_rows(&items[n]);
+        for (size_t i = 0; !items[n].known && i < items[n].count; i++)
             ((real *)items[n].copy)[i] = base[offset + i] + (items[n].master[i] - hold.master[offset + i]) /
                                                                 (items[n].values ? 1 : *items[n].scale);
     }
@@ -580,6 +593,7 @@ static void hold_network(nn_case *c)
     hold.noise = ganz_alloc(hold.count, sizeof *hold.noise);
     assert_non_null(hold.noise);
     const double plain = nn_case_loss(c, true); /* gradients of the real thing */
+    ganz_weights_rows_grad(&c->weights, &c->net);
     c->be->quantize = held_quantize;
     c->be->attention = held_attention;
     c->be->refresh = held_refresh;
@@ -588,6 +602,7 @@ static void hold_network(nn_case *c)
     hold.master = copy_of(c->weights.master, block);
     hold.copy = copy_of(c->weights.copy, block);
     hold.bias = copy_of(c->weights.bias_value, block);
+    hold.scale = copy_of(c->weights.weight_scale, (size_t)c->net.rows);
     hold.replay = true;
 }
 
@@ -597,13 +612,36 @@ static void free_held(void)
     ganz_free(hold.master);
     ganz_free(hold.copy);
     ganz_free(hold.bias);
+    ganz_free(hold.scale);
 }
 
-static void check_held_network(const ganz_config *kind, ganz_inputs_state inputs)
+static void add_rows(nn_case *c)
+{
+    ganz_weights_close(&c->weights);
+    assert_int_equal(GANZ_OK, ganz_net_learn_rows(&c->net, NULL));
+    assert_int_equal(GANZ_OK, ganz_weights_open(&c->weights, &c->net, c->be, true, NULL));
+}
+
+/* Weights of 3 bits whose rows have learned scales, too small for some and too large for others. */
+static void learn_rows(nn_case *c)
+{
+    ganz_scheme scheme = ganz_scheme_of_bits(8);
+    scheme.rule.weight_bits = 3;
+    scheme.rule.per_row = true;
+    scheme.rule.weight_range = GANZ_WEIGHT_RANGE_LEARNED;
+    ganz_net_set_scheme(&c->net, &scheme);
+    assert_int_equal(GANZ_OK, ganz_weights_trim(&c->weights, &c->net, NULL));
+    real *const z = c->weights.master + c->net.params.list[c->net.row_scales].offset;
+    for (int i = 0; i < c->net.rows; i++) z[i] += 0.3 * (i % 5 - 3);
+}
+
+static void check_held_network(const ganz_config *kind, ganz_inputs_state inputs, bool rows)
 {
     nn_case c;
     nn_case_open(&c, kind, 2, batch, SEGMENTS, 0);
+    if (rows) add_rows(&c);
     nn_case_init(&c, 4);
+    if (rows) learn_rows(&c);
     c.smoothing = 0.1;
     c.dropout = (ganz_dropout){0.1, 0.1, 0.1};
     c.weights.drop_scale = 1 / 0.9;
@@ -619,7 +657,8 @@ static void check_held_network(const ganz_config *kind, ganz_inputs_state inputs
     for (size_t i = 0; i < c.net.params.block; i++) norm += c.weights.grad[i] * c.weights.grad[i];
     for (int p = 0; p < c.net.params.count; p++) {
         const ganz_param *const param = &c.net.params.list[p];
-        for (int i = 0; i < 3 && (param->kind != GANZ_SCALE || c.learn_scales); i++) {
+        const int looks = param->kind == GANZ_ROW_SCALES ? 60 : 3;
+        for (int i = 0; i < looks && (param->kind != GANZ_SCALE || c.learn_scales); i++) {
             const size_t at_ = ganz_random_below(3, (uint64_t)p, (uint64_t)i, (uint32_t)ganz_param_count(param));
             const size_t place = param->offset + at_;
             close_to(c.weights.grad[place], held_slope(&c, &c.weights.master[place]), 1e-2 * sqrt(norm), param->name,
@@ -635,8 +674,9 @@ static void fake_network_gradient(void **state)
     (void)state;
     ganz_config kind = small;
     for (int i = 0; i < NN_TRAINED_KINDS && nn_kind(i, &kind); i++, kind = small) {
-        check_held_network(&kind, GANZ_INPUTS_FLOAT);
-        check_held_network(&kind, GANZ_INPUTS_FAKE);
+        check_held_network(&kind, GANZ_INPUTS_FLOAT, false);
+        check_held_network(&kind, GANZ_INPUTS_FAKE, false);
+        check_held_network(&kind, GANZ_INPUTS_FAKE, true);
     }
 }
 

@@ -141,7 +141,7 @@ static void powers_of_two(void **state)
     must_agree(&o, 0.98, 23);
     ganz_model *m = open_best(&o);
     for (int i = 0; i < m->net.scales; i++) assert_true(is_power(m->weights.input_scale[i]));
-    for (int i = 0; i < m->net.sites; i++) assert_true(is_power(m->weights.weight_scale[i]));
+    for (int i = 0; i < m->net.sites; i++) assert_true(is_power(*ganz_site_scales(&m->weights, &m->net.site[i])));
     ganz_model_close(&m);
 }
 
@@ -179,6 +179,42 @@ static void scales_of_rows(void **state)
     for (int i = 1; i < site->out; i++) others += scales[i] != scales[0];
     assert_true(others > 100);
     ganz_model_close(&m);
+}
+
+/* Scales of weights that learn with them, also beside a matrix with one scale, end apart from where they began. */
+static void scales_of_rows_learn(void **state)
+{
+    (void)state;
+    ganz_train_options o = quantize_options("learned_rows", 8);
+    o.recipe.weight_bits = 3;
+    o.recipe.per_row = true;
+    o.recipe.weight_range = GANZ_WEIGHT_RANGE_LEARNED;
+    o.recipe.row_rate = 0.01;
+    assert_int_equal(GANZ_OK, ganz_recipe_set(&o.recipe, "exceptions", "logits: steps=one", NULL));
+    ganz_trainer *t;
+    ganz_error err;
+    if (ganz_trainer_open(&t, &o, &err) != GANZ_OK) fail_msg("%s", err.message);
+    const ganz_site *const site = ganz_net_find_site(&t->net, "enc.0.ffn.in");
+    real first[128];
+    assert_int_equal(128, site->out);
+    memcpy(first, ganz_site_scales(&t->weights, site), sizeof first);
+    ganz_trainer_close(&t);
+    must_agree(&o, 0.7, 23);
+    ganz_model *m = open_best(&o);
+    const real *const scales = ganz_site_scales(&m->weights, ganz_net_find_site(&m->net, "enc.0.ffn.in"));
+    int up = 0, down = 0;
+    for (int i = 0; i < 128; i++) {
+        const double octaves = log2((double)scales[i] / (double)first[i]);
+        assert_true(fabs(octaves) < 1.2); /* three phases of 40 steps */
+        up += octaves > 0.002;
+        down += octaves < -0.002;
+    }
+    print_message("%d of 128 scales grew, %d fell\n", up, down);
+    assert_true(up + down > 100 && up > 5 && down > 5);
+    ganz_model_close(&m);
+    o.recipe.per_row = false;
+    o.out = in_dir("refused_rows");
+    refuses(&o, "weight-range learned goes with");
 }
 
 /* What is no product may stay float: biases, and the table that embeddings are looked up in. */
@@ -285,7 +321,7 @@ static void clipped_ranges_are_learned(void **state)
     must_agree(&o, 0.9, 23);
     ganz_model *m = open_best(&o);
     assert_true(fabs((double)m->weights.input_scale[0] * 127 / 1.5 - 1) < 1e-6);
-    assert_true(fabs((double)m->weights.weight_scale[3] * 127 / 1.5 - 1) < 1e-6);
+    assert_true(fabs((double)*ganz_site_scales(&m->weights, &m->net.site[3]) * 127 / 1.5 - 1) < 1e-6);
     ganz_model_close(&m);
 }
 
@@ -463,6 +499,7 @@ int main(void)
         cmocka_unit_test(powers_of_two),
         cmocka_unit_test(bits_of_each_kind),
         cmocka_unit_test(scales_of_rows),
+        cmocka_unit_test(scales_of_rows_learn),
         cmocka_unit_test(values_beside_products),
         cmocka_unit_test(attention_may_stay_float),
         cmocka_unit_test(reported_counts),

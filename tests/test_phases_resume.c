@@ -27,11 +27,13 @@ static void stop_here(void *context, const ganz_train_progress *p)
 }
 
 /* Stops within phases, at their borders, in validations and in the measuring of ranges. */
-static void stop_and_go_on(long long learn_from)
+static void stop_and_go_on(long long learn_from, long long weight_range)
 {
     const bool taught = learn_from == GANZ_LEARN_FROM_MODEL;
     ganz_train_options whole = resumable(taught ? "taught" : "whole"), parts = resumable(taught ? "lessons" : "parts");
     whole.recipe.learn_from = parts.recipe.learn_from = learn_from;
+    whole.recipe.weight_range = parts.recipe.weight_range = weight_range;
+    whole.recipe.per_row = parts.recipe.per_row = weight_range == GANZ_WEIGHT_RANGE_LEARNED;
     must_train(&whole);
     static const long long stops[] = {5, 8, -2, -3, 16, 25, -4, 36, -5, 40, -6, 51, 61, 0};
     for (size_t i = 0; i < GANZ_COUNT(stops); i++) {
@@ -54,8 +56,8 @@ static void stop_and_go_on(long long learn_from)
 static void resumed_is_uninterrupted(void **state)
 {
     (void)state;
-    stop_and_go_on(GANZ_LEARN_FROM_CORPUS);
-    stop_and_go_on(GANZ_LEARN_FROM_MODEL);
+    stop_and_go_on(GANZ_LEARN_FROM_CORPUS, GANZ_WEIGHT_RANGE_LEARNED);
+    stop_and_go_on(GANZ_LEARN_FROM_MODEL, GANZ_WEIGHT_RANGE_AUTO);
 }
 
 static void must_stop(ganz_train_options *o, long long at)

@@ -1,6 +1,8 @@
 /* Schemes: rules by name, exceptions as text, and integer models that keep them in their files. */
 #include "test.h"
 
+#include <math.h>
+
 #include <string.h>
 
 #include "backend/cpu_backend.h"
@@ -73,6 +75,20 @@ static void round_model(ganz_model *m, const ganz_scheme *scheme)
     OK(ganz_weights_refresh(&m->weights, &m->net, NULL));
 }
 
+/* The largest of a weight, or of each of its rows, is worth the largest code, beside whatever other rules there are. */
+static void expect_scales(const ganz_model *m, const ganz_site *site)
+{
+    const int count = ganz_site_scale_count(site), per_scale = site->out * site->in / count;
+    const real *w = m->weights.master + m->net.params.list[site->weight].offset;
+    for (int i = 0; i < count; i++, w += per_scale) {
+        double largest = 0;
+        for (int j = 0; j < per_scale; j++) largest = fmax(largest, fabs((double)w[j]));
+        const double scale = (double)ganz_site_scales(&m->weights, site)[i];
+        if (fabs(scale * ganz_code_max(site->rule.weight_bits, true) / largest - 1) > 1e-6)
+            fail_msg("%s: scale %d is %g for weights up to %g", site->name, i, scale, largest);
+    }
+}
+
 /* The file keeps the exceptions, and the engine reads the numbers that were frozen. */
 static void files_keep_exceptions(void **state)
 {
@@ -102,6 +118,7 @@ static void files_keep_exceptions(void **state)
         assert_int_equal(theirs->weights, mine->rule.integer ? GANZ_WEIGHTS_CODES : GANZ_WEIGHTS_FLOAT);
         assert_true((codes->weights.packed[i] != NULL) == mine->rule.integer);
         const size_t scales = (size_t)ganz_site_scale_count(mine) * sizeof(real);
+        if (mine->rule.integer) expect_scales(m, mine);
         if (mine->rule.integer)
             assert_memory_equal(ganz_site_scales(&frozen, mine), ganz_site_scales(&codes->weights, theirs), scales);
     }

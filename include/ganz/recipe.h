@@ -20,7 +20,7 @@ enum { GANZ_OPTIMIZER_ADAFACTOR, GANZ_OPTIMIZER_ADAM };
 enum { GANZ_BATCH_PACKED, GANZ_BATCH_SENTENCES };
 enum { GANZ_METHOD_LEARNED, GANZ_METHOD_MAX, GANZ_METHOD_KL, GANZ_METHOD_CLIP, GANZ_METHOD_DYNAMIC, GANZ_METHOD_FIT };
 enum { GANZ_PRODUCTS_ALL, GANZ_PRODUCTS_DENSE };
-enum { GANZ_WEIGHT_RANGE_AUTO, GANZ_WEIGHT_RANGE_MAX, GANZ_WEIGHT_RANGE_FIT };
+enum { GANZ_WEIGHT_RANGE_AUTO, GANZ_WEIGHT_RANGE_MAX, GANZ_WEIGHT_RANGE_FIT, GANZ_WEIGHT_RANGE_LEARNED };
 enum { GANZ_LEARN_FROM_AUTO, GANZ_LEARN_FROM_CORPUS, GANZ_LEARN_FROM_MODEL };
 enum { GANZ_PRECISION_AUTO, GANZ_PRECISION_FP32, GANZ_PRECISION_TF32, GANZ_PRECISION_BF16 };
 enum { GANZ_SCHEDULE_OWN, GANZ_SCHEDULE_WEIGHTS };
@@ -73,6 +73,7 @@ typedef struct ganz_recipe {
     char exceptions[GANZ_EXCEPTIONS_BYTES];                                  /* as in ganz_calibration; "": none */
     bool power_of_two, per_row, float_lookup, drop_first;
     long long weight_range; /* GANZ_WEIGHT_RANGE_* */
+    double row_rate;        /* of the learned scales of weights, in octaves */
     long long phases;       /* set of numbers, a bit for each; 1 (no number): joint */
     long long steps_per_phase, measure_batches, first_step;
     double rate_factor, phase_cooldown, phase_average;

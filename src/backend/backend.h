@@ -245,8 +245,17 @@ typedef struct ganz_refresh_item {
     int p;
     bool values;
     bool power_of_two;
+    bool known;        /* by row: scale is there already, and is only read */
     const real *range; /* (1) on the device; NULL: the largest weight */
 } ganz_refresh_item;
+
+/* Learned scales of the rows of a weight: z_grad += the gradient of log2 of each, and grad, that of scale * code,
+ * becomes that of the master: 0 where it lies outside of the range. */
+typedef struct ganz_rows_grad_call {
+    int rows, cols, p;
+    const real *master, *scale; /* (rows, cols), (rows) */
+    real *grad, *z_grad;        /* (rows, cols), (rows) */
+} ganz_rows_grad_call;
 
 /* One tensor of an update. Slots of Adafactor: rows + cols numbers for a matrix, else one per element; of Adam: two per
  * element. */
@@ -340,6 +349,7 @@ struct ganz_backend {
     /* scale = 2^z * factor with z kept within -24 and 8; power_of_two: of the nearest whole z */
     void (*scales)(ganz_backend *be, const real *z, real *scale, int count, bool power_of_two, real factor);
     void (*refresh)(ganz_backend *be, const ganz_refresh_item *items, int count);
+    void (*rows_grad)(ganz_backend *be, const ganz_rows_grad_call *c);
     void (*adafactor)(ganz_backend *be, const ganz_update_call *c);
     void (*adam)(ganz_backend *be, const ganz_update_call *c);
     void (*topk)(ganz_backend *be, const ganz_topk_call *c);

@@ -149,6 +149,7 @@ static const ganz_backend cpu_table = {
     .largest = ganz_cpu_largest,
     .scales = ganz_cpu_scales,
     .refresh = ganz_cpu_refresh,
+    .rows_grad = ganz_cpu_rows_grad,
     .adafactor = ganz_cpu_adafactor,
     .adam = ganz_cpu_adam,
     .average = ganz_cpu_average,

@@ -50,6 +50,7 @@ void ganz_cpu_quantize_grad(ganz_backend *be, const ganz_quantize_call *c);
 void ganz_cpu_largest(ganz_backend *be, const ganz_matrix *x, real *largest);
 void ganz_cpu_scales(ganz_backend *be, const real *z, real *scale, int count, bool power_of_two, real factor);
 void ganz_cpu_refresh(ganz_backend *be, const ganz_refresh_item *items, int count);
+void ganz_cpu_rows_grad(ganz_backend *be, const ganz_rows_grad_call *c);
 /* cpu_linear.c */
 void ganz_cpu_linear(ganz_backend *be, const ganz_linear_call *c);
 void ganz_cpu_linear_grad(ganz_backend *be, const ganz_linear_call *c);

@@ -9,6 +9,7 @@
 
 /* p is odd, so p + 1/2 rounds to the even p + 1: only numbers strictly below it are inside the range. */
 #define EDGE(p) ((real)(p) + (real)0.5)
+#define LN2 ((real)0.693147180559945309417)
 
 /* ---- activations -------------------------------------------------------------------------------- */
 
@@ -128,7 +129,7 @@ static void quantize_grad_blocks(void *context, int64_t begin, int64_t end, int 
         for (int row = block * GANZ_CPU_BLOCK; row < c->x.rows && row < (block + 1) * GANZ_CPU_BLOCK; row++)
             sum +=
                 quantize_grad_row(job, real_row(&c->x, row), real_row(&c->code_grad, row), real_row(&c->x_grad, row));
-        if (job->z) job->z[block] = sum * *c->scale * (real)0.693147180559945309417;
+        if (job->z) job->z[block] = sum * *c->scale * LN2;
     }
 }
 
@@ -243,9 +244,28 @@ static void refresh_rows(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t row = begin; row < end; row++) {
         const real *const w = item->master + row * cols;
-        item->scale[row] = scale_for(item, largest_row(w, cols));
+        if (!item->known) item->scale[row] = scale_for(item, largest_row(w, cols));
         codes_run(w, cols, 1 / item->scale[row], (real)item->p, 1, (real *)item->copy + row * cols);
     }
+}
+
+static void rows_grad(void *context, int64_t begin, int64_t end, int worker)
+{
+    const ganz_rows_grad_call *const c = context;
+    const ganz_quantize_call row_call = {.x = {.cols = c->cols}};
+    (void)worker;
+    for (int64_t row = begin; row < end; row++) {
+        const quantize_job job = {.c = &row_call, .inv = 1 / c->scale[row], .low = -(real)c->p, .high = (real)c->p};
+        real *const grad = c->grad + row * c->cols;
+        const real sum = quantize_grad_row(&job, c->master + row * c->cols, grad, grad);
+        c->z_grad[row] += sum * c->scale[row] * LN2;
+    }
+}
+
+void ganz_cpu_rows_grad(ganz_backend *be, const ganz_rows_grad_call *c)
+{
+    ganz_rows_grad_call own = *c;
+    ganz_pool_run(ganz_cpu_of(be)->pool, c->rows, ganz_cpu_grain(c->cols), rows_grad, &own);
 }
 
 static void refresh(ganz_cpu *cpu, refresh_job *job)

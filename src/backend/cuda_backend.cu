@@ -332,6 +332,7 @@ static void fill_table(ganz_backend *t, ganz_precision precision)
     t->largest = ganz_cuda_largest;
     t->scales = ganz_cuda_scales;
     t->refresh = ganz_cuda_refresh;
+    t->rows_grad = ganz_cuda_rows_grad;
     t->adafactor = ganz_cuda_adafactor;
     t->adam = ganz_cuda_adam;
     t->topk = ganz_cuda_topk;

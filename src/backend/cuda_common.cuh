@@ -180,6 +180,7 @@ void ganz_cuda_quantize_grad(ganz_backend *be, const ganz_quantize_call *call);
 void ganz_cuda_largest(ganz_backend *be, const ganz_matrix *x, real *largest);
 void ganz_cuda_scales(ganz_backend *be, const real *z, real *scale, int count, bool power_of_two, real factor);
 void ganz_cuda_refresh(ganz_backend *be, const ganz_refresh_item *items, int count);
+void ganz_cuda_rows_grad(ganz_backend *be, const ganz_rows_grad_call *c);
 void ganz_cuda_adafactor(ganz_backend *be, const ganz_update_call *call);
 void ganz_cuda_adam(ganz_backend *be, const ganz_update_call *call);
 void ganz_cuda_topk(ganz_backend *be, const ganz_topk_call *call);

@@ -302,12 +302,14 @@ template <typename T> static __global__ void refresh_rows_kernel(const ganz_refr
     const int row = blockIdx.x * (REFRESH_THREADS / WARP) + threadIdx.x / WARP, lane = threadIdx.x % WARP;
     if (row >= item.rows) return;
     const size_t at = (size_t)row * cols;
-    float most = 0;
-    for (int i = lane; i < cols; i += WARP) most = fmaxf(most, fabsf(master[at + i]));
-    most = item.range != NULL ? *item.range : warp_max(most);
-    float scale = most > 0 ? __fdiv_rn(most, (float)item.p) : 1;
-    if (item.power_of_two) scale = next_power(scale);
-    if (lane == 0) item.scale[row] = scale;
+    float most = 0, scale = item.scale[row];
+    if (!item.known) {
+        for (int i = lane; i < cols; i += WARP) most = fmaxf(most, fabsf(master[at + i]));
+        most = item.range != NULL ? *item.range : warp_max(most);
+        scale = most > 0 ? __fdiv_rn(most, (float)item.p) : 1;
+        if (item.power_of_two) scale = next_power(scale);
+        if (lane == 0) item.scale[row] = scale;
+    }
     const float inv = __fdiv_rn(1.0f, scale);
     for (int i = lane; i < cols; i += WARP) store1(copy + at + i, as_code(master[at + i], inv, (float)item.p));
 }
@@ -318,6 +320,33 @@ static void refresh_rows(ganz_cuda *c, const ganz_refresh_item *item)
               cols = (int)(item->count / (size_t)item->rows);
     GANZ_CUDA_TYPE(c->table.product, T, refresh_rows_kernel<T><<<blocks, REFRESH_THREADS, 0, c->stream>>>(*item, cols));
     ganz_cuda_launched(c, "refresh");
+}
+
+/* A warp for each row, whose lanes are summed in a fixed order. */
+static __global__ void rows_grad_kernel(const ganz_rows_grad_call call)
+{
+    const int row = blockIdx.x * (REFRESH_THREADS / WARP) + threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    if (row >= call.rows) return;
+    const size_t at = (size_t)row * call.cols;
+    const code_range r = range_of(call.scale + row, call.p, true);
+    float sum = 0;
+    for (int i = lane; i < call.cols; i += WARP) {
+        const float y = __fmul_rn(call.master[at + i], r.inv), g = call.grad[at + i];
+        const bool inside = is_inside(y, r);
+        sum += g * (code_of(y, r) - (inside ? y : 0.0f));
+        if (!inside) call.grad[at + i] = 0;
+    }
+    sum = warp_sum(sum);
+    if (lane == 0) call.z_grad[row] += sum * call.scale[row] * LN2;
+}
+
+void ganz_cuda_rows_grad(ganz_backend *be, const ganz_rows_grad_call *call)
+{
+    ganz_cuda *c = ganz_cuda_of(be);
+    const int blocks = ganz_cuda_blocks(call->rows, REFRESH_THREADS / WARP);
+    if (blocks == 0) return;
+    rows_grad_kernel<<<blocks, REFRESH_THREADS, 0, c->stream>>>(*call);
+    ganz_cuda_launched(c, "gradient of steps");
 }
 
 static void fill_refresh(const void *list, const ganz_cuda_layout *layout, void *items, void *pieces)

@@ -9,13 +9,14 @@
 
 /* ---- what a file holds -------------------------------------------------------------------------- */
 
-typedef enum kept_as { KEPT_VALUES, KEPT_CODES, KEPT_SCALE } kept_as;
+typedef enum kept_as { KEPT_VALUES, KEPT_CODES, KEPT_SCALE, KEPT_BY_SITES } kept_as;
 
 static const char lookup[] = "embedding.lookup"; /* beside the codes, where embeddings are looked up in float */
 
 static kept_as kept(const ganz_net *net, const ganz_param *p)
 {
     if (p->kind == GANZ_SCALE) return KEPT_SCALE;
+    if (p->kind == GANZ_ROW_SCALES) return KEPT_BY_SITES;
     return ganz_param_is_coded(net, p) ? KEPT_CODES : KEPT_VALUES;
 }
 
@@ -81,6 +82,7 @@ static ganz_status declare(ganz_writer *w, const ganz_net *net, const ganz_vocab
         const ganz_param *const p = &net->params.list[i];
         const int rank = ganz_model_shape(p, dims);
         scale_name(p, name);
+        if (kept(net, p) == KEPT_BY_SITES) continue;
         if (kept(net, p) == KEPT_VALUES) GANZ_TRY(ganz_writer_declare(w, p->name, GANZ_DTYPE_F32, rank, dims, err));
         else GANZ_TRY(ganz_writer_declare(w, name, GANZ_DTYPE_F32, 1, (const int64_t[]){scales_of(net, p)}, err));
     }
@@ -107,7 +109,7 @@ static const real *scales_at(const source *s, const ganz_param *p)
     if (p->kind == GANZ_SCALE) return s->frozen.input_scale + (p - s->net->params.list) - s->net->first_scale;
     const ganz_site *const site = &s->net->site[p->site];
     if (p->kind == GANZ_BIAS) return s->frozen.bias_scale + site->place;
-    return s->frozen.weight_scale + (site->rule.per_row ? site->row : site->place);
+    return s->frozen.weight_scale + site->row;
 }
 
 /* Files hold float whatever `real` is. */
@@ -162,6 +164,7 @@ static ganz_status write_data(ganz_writer *w, const source *s, const ganz_vocab 
     const ganz_net *const net = s->net;
     const ganz_param *const list = net->params.list;
     for (int i = 0; i < net->params.count; i++) {
+        if (kept(net, &list[i]) == KEPT_BY_SITES) continue;
         if (kept(net, &list[i]) == KEPT_VALUES) GANZ_TRY(write_values(w, s, &list[i], err));
         else GANZ_TRY(write_reals(w, scales_at(s, &list[i]), (size_t)scales_of(net, &list[i]), err));
     }
@@ -284,7 +287,7 @@ ganz_status ganz_model_check_codes(const ganz_container *file, const ganz_net *n
         const kept_as as = kept(net, p);
         if (as == KEPT_VALUES) GANZ_TRY(get_tensor(file, p, p->name, GANZ_DTYPE_F32, &e, err));
         if (as == KEPT_CODES) GANZ_TRY(get_codes_tensor(file, net, p, &e, err));
-        if (as != KEPT_VALUES) GANZ_TRY(get_scales(file, p, scales_of(net, p), &scales, err));
+        if (as == KEPT_CODES || as == KEPT_SCALE) GANZ_TRY(get_scales(file, p, scales_of(net, p), &scales, err));
     }
     const float *columns;
     for (int i = 0; i < 2 * net->sites; i++)

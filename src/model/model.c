@@ -11,7 +11,7 @@
 static const char tokenizer_key[] = "tokenizer"; /* kind of the vocabulary */
 static const char end_key[] = "source_end";      /* "none": its sources are bare */
 
-static bool in_float_file(const ganz_param *p) { return p->kind != GANZ_SCALE; }
+static bool in_float_file(const ganz_param *p) { return !ganz_param_is_scale(p); }
 
 /* A matrix keeps its two dimensions, anything else is a vector. */
 int ganz_model_shape(const ganz_param *p, int64_t dims[2])

@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "nn/net.h"
+#include "nn/weights.h"
 
 /* ---- first scales -------------------------------------------------------------------------------- */
 
 /* An input that was never seen, or was always zero, gets the scale of range 1. */
-static real z_of(real largest, int p)
+real ganz_first_z(real largest, int p)
 {
     const double z = log2((largest > 0 ? (double)largest : 1.0) / p);
     return (real)(z < -24 ? -24 : z > 8 ? 8 : z);
@@ -22,14 +22,14 @@ ganz_status ganz_weights_set_scales(ganz_weights *w, const ganz_net *net, ganz_e
     w->be->download(w->be, z, w->largest, bytes);
     for (int i = 0; i < net->sites; i++) {
         const ganz_site *const site = &net->site[i];
-        z[site->input.place] = z_of(z[site->input.place], ganz_code_max(site->rule.input_bits, true));
+        z[site->input.place] = ganz_first_z(z[site->input.place], ganz_code_max(site->rule.input_bits, true));
     }
     for (int i = 0; i < net->pairs; i++) {
         const ganz_pair *const pair = &net->pair[i];
         const int places[] = {pair->q.place, pair->k.place, pair->v.place},
                   p = ganz_code_max(pair->rule.input_bits, true);
-        for (int j = 0; j < 3; j++) z[places[j]] = z_of(z[places[j]], p);
-        z[pair->u.place] = z_of(1, ganz_code_max(pair->rule.attention_bits, false));
+        for (int j = 0; j < 3; j++) z[places[j]] = ganz_first_z(z[places[j]], p);
+        z[pair->u.place] = ganz_first_z(1, ganz_code_max(pair->rule.attention_bits, false));
     }
     w->be->upload(w->be, w->master + net->params.list[net->first_scale].offset, z, bytes);
     ganz_free(z);
@@ -137,7 +137,7 @@ ganz_status ganz_weights_freeze(ganz_weights *codes, const ganz_net *net, const 
     GANZ_ASSERT(!codes->column_step); /* learning knows none */
     for (int i = 0; status == GANZ_OK && i < net->sites; i++) {
         const ganz_site *const site = &net->site[i];
-        const real *const scales = f.weight_scale + (site->rule.per_row ? site->row : site->place);
+        const real *const scales = f.weight_scale + site->row;
         if (site->rule.integer) ganz_weights_pack(codes, site, f.codes + net->params.list[site->weight].offset, scales);
     }
     if (status == GANZ_OK) fill_values(codes, net, &f, fake);

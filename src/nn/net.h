@@ -2,6 +2,7 @@
 #ifndef GANZ_NN_NET_H
 #define GANZ_NN_NET_H
 
+#include "ganz/recipe.h"
 #include "nn/config.h"
 #include "nn/op.h"
 #include "nn/param.h"
@@ -83,6 +84,7 @@ typedef struct ganz_net {
     const ganz_site *logits;            /* the last site; its weight is the embedding, unless it has its own */
     int sites, pairs, products, scales; /* 97, 18, 133, 169 for six and six layers */
     int first_scale;          /* parameter number of z 0; all z lie one after another, in the order of their places */
+    int row_scales;           /* parameter number of the learned scales of weights; -1: none are learned */
     int rows, cols;           /* outputs and inputs of all sites, each site's begun at a multiple of 16 */
     ganz_scheme scheme;       /* its rules are in the sites and pairs */
     int edition;              /* counts changes of rules and states: what was measured holds for one edition */
@@ -96,6 +98,17 @@ void ganz_net_close(ganz_net *net);
 /* A site or an attention by its name; NULL: there is none. */
 ganz_site *ganz_net_find_site(const ganz_net *net, const char *name);
 ganz_pair *ganz_net_find_pair(const ganz_net *net, const char *name);
+
+/* Adds the parameter of the learned scales of weights. Called once, before there are numbers of the net. */
+ganz_status ganz_net_learn_rows(ganz_net *net, ganz_error *err);
+/* Whether the scales of this weight are among them. */
+static inline bool ganz_net_learns_rows(const ganz_net *net, const ganz_site *site)
+{
+    const ganz_rule *const rule = &site->rule;
+    const bool looked_up = net->scheme.float_lookup && site == net->logits; /* the values themselves matter too */
+    return net->row_scales >= 0 && rule->integer && rule->per_row && !rule->power_of_two && !looked_up &&
+           rule->weight_range == GANZ_WEIGHT_RANGE_LEARNED;
+}
 
 /* Gives each site and each attention its rule. States stay as they are. */
 void ganz_net_set_scheme(ganz_net *net, const ganz_scheme *scheme);
@@ -137,6 +150,9 @@ void ganz_weights_close(ganz_weights *w);
  * for copies and there is none. */
 ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_error *err);
 
+/* Once the gradient of all weights is whole: that of their learned scales, and none for weights beyond their range. */
+void ganz_weights_rows_grad(const ganz_weights *w, const ganz_net *net);
+
 /* Whether dropout of attention weights comes before their rounding. */
 static inline bool ganz_weights_drop_u_first(const ganz_weights *w)
 {
@@ -148,8 +164,9 @@ ganz_status ganz_weights_set_range(ganz_weights *w, real range, ganz_error *err)
 
 /* Masters of weights are cut off at the range that rounds them best to the bits they are to have, one for each row
  * where scales are per_row; not those of an embedding that is looked up as it is. Where the rule's range is AUTO, it is
- * FIT for a matrix with one scale of fewer than 8 bits, and with a scale for each row of at most 4. To be refreshed.
- * GANZ_ENOMEM. */
+ * FIT for a matrix with one scale of fewer than 8 bits, and with a scale for each row of at most 4. Where it is
+ * LEARNED, masters stay as they are, and that range is the first of their learned scales. To be refreshed. GANZ_ENOMEM.
+ */
 ganz_status ganz_weights_trim(ganz_weights *w, const ganz_net *net, ganz_error *err);
 /* That range for codes up to p; power_of_two: where scales are powers of two. At most the largest magnitude. */
 real ganz_trim_range(const real *x, size_t count, int p, bool power_of_two);
@@ -175,7 +192,7 @@ ganz_status ganz_weights_copy_codes(ganz_weights *to, const ganz_net *net, ganz_
 /* Where the scales of a site's weight are, and how many. */
 static inline real *ganz_site_scales(const ganz_weights *w, const ganz_site *site)
 {
-    return w->weight_scale + (site->rule.per_row ? site->row : site->place);
+    return w->weight_scale + site->row;
 }
 static inline int ganz_site_scale_count(const ganz_site *site) { return site->rule.per_row ? site->out : 1; }
 

@@ -304,7 +304,7 @@ static bool take_tables(ganz_net *net)
 
 ganz_status ganz_net_open(ganz_net *net, const ganz_config *config, ganz_error *err)
 {
-    *net = (ganz_net){.config = ganz_config_complete(config)};
+    *net = (ganz_net){.config = ganz_config_complete(config), .row_scales = -1};
     GANZ_TRY(ganz_config_check(config, err));
     builder b = {.net = net, .err = err};
     const ganz_scheme plain = ganz_scheme_of_bits(GANZ_BITS_MOST);
@@ -313,6 +313,12 @@ ganz_status ganz_net_open(ganz_net *net, const ganz_config *config, ganz_error *
     if (b.status != GANZ_OK) ganz_net_close(net);
     else ganz_net_set_scheme(net, &plain);
     return b.status;
+}
+
+ganz_status ganz_net_learn_rows(ganz_net *net, ganz_error *err)
+{
+    const ganz_param all = {.name = "rows.z", .kind = GANZ_ROW_SCALES, .rows = 1, .cols = net->rows, .site = -1};
+    return ganz_params_add(&net->params, &all, false, &net->row_scales, err);
 }
 
 void ganz_net_close(ganz_net *net)

@@ -16,7 +16,7 @@ bool ganz_param_is_coded(const ganz_net *net, const ganz_param *p)
 /* Biases become values again when they are read. */
 static bool is_value(const ganz_net *net, const ganz_param *p)
 {
-    if (p->kind == GANZ_SCALE) return false;
+    if (ganz_param_is_scale(p)) return false;
     if (p->kind == GANZ_BIAS || !ganz_param_is_coded(net, p)) return true;
     return p->kind == GANZ_EMBEDDING && net->scheme.float_lookup;
 }

@@ -36,7 +36,7 @@ size_t ganz_params_total(const ganz_params *params)
 {
     size_t total = 0;
     for (int i = 0; i < params->count; i++)
-        if (params->list[i].kind != GANZ_SCALE) total += ganz_param_count(&params->list[i]);
+        if (!ganz_param_is_scale(&params->list[i])) total += ganz_param_count(&params->list[i]);
     return total;
 }
 
@@ -54,7 +54,8 @@ static void init_one(const ganz_param *p, uint64_t seed, uint64_t stream, real *
         case GANZ_VECTOR:
         case GANZ_BIAS:
         case GANZ_NORM_BIAS:
-        case GANZ_SCALE: value[i] = 0; break;
+        case GANZ_SCALE:
+        case GANZ_ROW_SCALES: value[i] = 0; break;
         }
     }
 }

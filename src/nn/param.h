@@ -12,7 +12,8 @@ typedef enum ganz_param_kind {
     GANZ_BIAS,      /* (1, out): 0 */
     GANZ_NORM_GAIN, /* (1, d): 1 */
     GANZ_NORM_BIAS, /* (1, d): 0 */
-    GANZ_SCALE      /* (1, 1): z = log2 of a learned scale */
+    GANZ_SCALE,     /* (1, 1): z = log2 of a learned scale */
+    GANZ_ROW_SCALES /* (1, all rows of weights): the same of learned scales of weights; only while they are learned */
 } ganz_param_kind;
 
 typedef struct ganz_param {
@@ -24,6 +25,11 @@ typedef struct ganz_param {
 } ganz_param;
 
 static inline size_t ganz_param_count(const ganz_param *p) { return (size_t)p->rows * (size_t)p->cols; }
+/* Of rounding, and no part of a float model. */
+static inline bool ganz_param_is_scale(const ganz_param *p)
+{
+    return p->kind == GANZ_SCALE || p->kind == GANZ_ROW_SCALES;
+}
 /* Rank 2 in Tensor2Tensor: factored by Adafactor. */
 static inline bool ganz_param_is_matrix(const ganz_param *p)
 {

@@ -37,8 +37,8 @@ typedef struct ganz_site {
     char name[32]; /* "enc.0.self.q" */
     int in, out;
     int weight, bias; /* parameter numbers; bias -1: none */
-    int place;        /* 0 .. sites-1: place in the blocks of weight scales and bias scales */
-    int row; /* place of the first of its outputs among all: in the block of weight scales, where its rule is per_row */
+    int place;        /* 0 .. sites-1: place in the block of bias scales */
+    int row;          /* place of the first of its outputs among all: in the block of weight scales */
     int col; /* place of the first of its inputs among all: in the blocks of column scales, where its rule has columns
               */
     ganz_rule rule;

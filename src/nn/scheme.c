@@ -7,7 +7,7 @@
 
 /* Fields of a rule in their order, and what they are called: a number of bits, or one of a few words. */
 static const struct {
-    const char *name, *words[3]; /* words: of the values 0, 1, 2; none: a number of bits */
+    const char *name, *words[4]; /* words: of the values 0, 1, 2, 3; none: a number of bits */
 } fields[GANZ_RULE_FIELDS] = {{"product", {"float", "integer"}},
                               {"weights", {0}},
                               {"inputs", {0}},
@@ -15,7 +15,7 @@ static const struct {
                               {"biases", {0}},
                               {"steps", {"one", "rows"}},
                               {"powers", {"any", "two"}},
-                              {"range", {"auto", "max", "fit"}},
+                              {"range", {"auto", "max", "fit", "learned"}},
                               {"columns", {"one", "own"}}};
 enum { PRODUCT, WEIGHTS, INPUTS, ATTENTION, BIASES, STEPS, POWERS, RANGE, COLUMNS };
 
@@ -130,7 +130,7 @@ static int value_of(int field, const char *word)
         const long bits = strtol(word, &end, 10);
         return end > word && *end == '\0' && is_width(field, bits) ? (int)bits : -1;
     }
-    for (int i = 0; i < 3 && fields[field].words[i]; i++)
+    for (int i = 0; i < 4 && fields[field].words[i]; i++)
         if (strcmp(word, fields[field].words[i]) == 0) return i;
     return -1;
 }

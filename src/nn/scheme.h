@@ -48,7 +48,7 @@ ganz_status ganz_scheme_check(const ganz_scheme *scheme, ganz_error *err);
 
 /* Exceptions as text, "logits: weights=8 biases=32; enc.*.ffn.out: product=float; ...", and back. Words:
  * product=integer or float, weights=, inputs=, attention= and biases= with a number of bits, steps=one or rows,
- * powers=two or any, range=auto, max or fit, columns=one or own. */
+ * powers=two or any, range=auto, max, fit or learned, columns=one or own. */
 void ganz_scheme_print(const ganz_scheme *scheme, char text[GANZ_SCHEME_TEXT]);
 ganz_status ganz_scheme_parse(ganz_scheme *scheme, const char *text, ganz_error *err);
 

@@ -3,8 +3,7 @@
  * ends. */
 #include <math.h>
 
-#include "ganz/recipe.h"
-#include "nn/net.h"
+#include "nn/weights.h"
 
 enum { BINS = 512, HALVES = 8 };
 
@@ -76,12 +75,55 @@ static void trim(real *x, size_t count, int p, bool power_of_two)
 }
 
 /* With 8 bits outliers cost little, and to lose them costs more; likewise with a scale for each row down to 5. */
+static bool is_fitted(const ganz_rule *rule)
+{
+    if (rule->weight_range == GANZ_WEIGHT_RANGE_MAX || rule->weight_range == GANZ_WEIGHT_RANGE_FIT)
+        return rule->weight_range == GANZ_WEIGHT_RANGE_FIT;
+    return rule->weight_bits < (rule->per_row ? GANZ_BITS_NIBBLE + 1 : GANZ_BITS_MOST);
+}
+
 static bool is_trimmed(const ganz_net *net, const ganz_site *site)
 {
     const ganz_rule *const rule = &site->rule;
     if (!rule->integer || rule->columns || (net->scheme.float_lookup && site == net->logits)) return false;
-    if (rule->weight_range != GANZ_WEIGHT_RANGE_AUTO) return rule->weight_range == GANZ_WEIGHT_RANGE_FIT;
-    return rule->weight_bits < (rule->per_row ? GANZ_BITS_NIBBLE + 1 : GANZ_BITS_MOST);
+    return is_fitted(rule);
+}
+
+/* First scales of rows, as z. */
+static void set_rows(const ganz_site *site, const real *x, real *z)
+{
+    const int p = ganz_code_max(site->rule.weight_bits, true);
+    for (int row = 0; row < site->out; row++, x += site->in) {
+        real range = 0;
+        for (int i = 0; i < site->in; i++) range = (real)fmax((double)range, fabs((double)x[i]));
+        z[row] = ganz_first_z(is_fitted(&site->rule) ? ganz_trim_range(x, (size_t)site->in, p, false) : range, p);
+    }
+}
+
+static void trim_rows(const ganz_site *site, real *x)
+{
+    const size_t rows = site->rule.per_row ? (size_t)site->out : 1, count = (size_t)site->out * (size_t)site->in / rows;
+    for (size_t row = 0; row < rows; row++)
+        trim(x + row * count, count, ganz_code_max(site->rule.weight_bits, true), site->rule.power_of_two);
+}
+
+static void trim_all(ganz_weights *w, const ganz_net *net, real *x, real *z)
+{
+    for (int i = 0; i < net->sites; i++) {
+        const ganz_site *const site = &net->site[i];
+        const ganz_param *const param = &net->params.list[site->weight];
+        const bool learned = ganz_net_learns_rows(net, site);
+        if (!learned && !is_trimmed(net, site)) continue;
+        w->be->download(w->be, x, w->master + param->offset, ganz_param_count(param) * sizeof *x);
+        if (learned) {
+            set_rows(site, x, z + site->row);
+            continue;
+        }
+        trim_rows(site, x);
+        w->be->upload(w->be, w->master + param->offset, x, ganz_param_count(param) * sizeof *x);
+    }
+    if (net->row_scales >= 0)
+        w->be->upload(w->be, w->master + net->params.list[net->row_scales].offset, z, (size_t)net->rows * sizeof *z);
 }
 
 ganz_status ganz_weights_trim(ganz_weights *w, const ganz_net *net, ganz_error *err)
@@ -91,19 +133,11 @@ ganz_status ganz_weights_trim(ganz_weights *w, const ganz_net *net, ganz_error *
         const size_t count = ganz_param_count(&net->params.list[net->site[i].weight]);
         if (most < count) most = count;
     }
-    real *const x = ganz_alloc(most, sizeof *x);
-    if (!x) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a matrix of %zu weights", most);
-    for (int i = 0; i < net->sites; i++) {
-        const ganz_site *const site = &net->site[i];
-        const ganz_param *const param = &net->params.list[site->weight];
-        const size_t count = ganz_param_count(param), rows = site->rule.per_row ? (size_t)site->out : 1;
-        if (!is_trimmed(net, site)) continue;
-        w->be->download(w->be, x, w->master + param->offset, count * sizeof *x);
-        for (size_t row = 0; row < rows; row++)
-            trim(x + row * (count / rows), count / rows, ganz_code_max(site->rule.weight_bits, true),
-                 site->rule.power_of_two);
-        w->be->upload(w->be, w->master + param->offset, x, count * sizeof *x);
-    }
+    real *const x = ganz_alloc(most, sizeof *x), *const z = ganz_alloc((size_t)net->rows, sizeof *z);
+    const ganz_status status =
+        x && z ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for a matrix of %zu weights", most);
+    if (status == GANZ_OK) trim_all(w, net, x, z);
     ganz_free(x);
-    return GANZ_OK;
+    ganz_free(z);
+    return status;
 }

@@ -72,7 +72,7 @@ ganz_status ganz_weights_set_range(ganz_weights *w, real range, ganz_error *err)
 
 /* ---- refresh ------------------------------------------------------------------------------------ */
 
-static ganz_refresh_item weight_item(const ganz_weights *w, const ganz_site *site)
+static ganz_refresh_item weight_item(const ganz_weights *w, const ganz_net *net, const ganz_site *site)
 {
     const ganz_param *const p = &w->params->list[site->weight];
     const bool fake = site->weights == GANZ_WEIGHTS_FAKE;
@@ -83,6 +83,7 @@ static ganz_refresh_item weight_item(const ganz_weights *w, const ganz_site *sit
                                .rows = fake && site->rule.per_row ? site->out : 0,
                                .p = fake ? ganz_code_max(site->rule.weight_bits, true) : 0,
                                .power_of_two = site->rule.power_of_two,
+                               .known = fake && ganz_net_learns_rows(net, site),
                                .range = w->weight_range};
 }
 
@@ -126,6 +127,29 @@ static void refresh_u(const ganz_weights *w, const ganz_net *net)
     }
 }
 
+/* All of them: what is not learned is written anew behind it. */
+static void refresh_rows(const ganz_weights *w, const ganz_net *net)
+{
+    if (net->row_scales < 0) return;
+    w->be->scales(w->be, w->master + net->params.list[net->row_scales].offset, w->weight_scale, net->rows, false, 1);
+}
+
+void ganz_weights_rows_grad(const ganz_weights *w, const ganz_net *net)
+{
+    for (int i = 0; net->row_scales >= 0 && i < net->sites; i++) {
+        const ganz_site *const site = &net->site[i];
+        const size_t weight = net->params.list[site->weight].offset;
+        const ganz_rows_grad_call call = {.rows = site->out,
+                                          .cols = site->in,
+                                          .p = ganz_code_max(site->rule.weight_bits, true),
+                                          .master = w->master + weight,
+                                          .scale = ganz_site_scales(w, site),
+                                          .grad = w->grad + weight,
+                                          .z_grad = w->grad + net->params.list[net->row_scales].offset + site->row};
+        if (ganz_net_learns_rows(net, site) && site->weights == GANZ_WEIGHTS_FAKE) w->be->rows_grad(w->be, &call);
+    }
+}
+
 ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_error *err)
 {
     ganz_backend *const be = w->be;
@@ -140,9 +164,10 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
     for (int i = 0; i < net->sites; i++) {
         const ganz_site *const site = &net->site[i];
         const bool fake = site->weights == GANZ_WEIGHTS_FAKE;
-        if (copies || fake) w->items[count++] = weight_item(w, site);
+        if (copies || fake) w->items[count++] = weight_item(w, net, site);
         if (fake && ganz_site_codes_bias(site)) w->items[count++] = bias_item(w, site);
     }
+    refresh_rows(w, net);
     if (count > 0) be->refresh(be, w->items, count);
     refresh_scales(w, net, w->input_scale, 1);
     if (w->dropped_scale) refresh_scales(w, net, w->dropped_scale, w->drop_scale > 0 ? w->drop_scale : 1);

@@ -11,4 +11,7 @@ ganz_status ganz_weights_shared(ganz_weights *w, const ganz_net *net, ganz_error
  * wavelengths from 2 pi to 10000 * 2 pi. The same bits on every machine. False when memory is out. */
 bool ganz_timing(real *timing, const ganz_config *config);
 
+/* log2 of the scale whose code p is worth `largest`, within the bounds of learned ones. */
+real ganz_first_z(real largest, int p);
+
 #endif

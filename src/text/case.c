@@ -54,10 +54,7 @@ static bool append_capitals(const char *text, size_t bytes, bool each, ganz_text
     return good;
 }
 
-bool ganz_case_title(const char *text, size_t bytes, ganz_text *out)
-{
-    return append_capitals(text, bytes, true, out);
-}
+bool ganz_case_title(const char *text, size_t bytes, ganz_text *out) { return append_capitals(text, bytes, true, out); }
 
 bool ganz_case_initial(const char *text, size_t bytes, ganz_text *out)
 {

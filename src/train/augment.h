@@ -1,5 +1,6 @@
 /* Copies of a pair that show a model text which corpora seldom hold: capitals, small letters, titles, no final mark,
- * two sentences in one line, a capital at the beginning, and words to be copied. What is made depends on the pair, the seed and its place alone. */
+ * two sentences in one line, a capital at the beginning, and words to be copied. What is made depends on the pair, the
+ * seed and its place alone. */
 #ifndef GANZ_TRAIN_AUGMENT_H
 #define GANZ_TRAIN_AUGMENT_H
 

@@ -10,7 +10,8 @@
 static const char about_slots[] = "training.slots", about_average[] = "training.average", about_z[] = "training.z",
                   about_ranges[] = "training.ranges", about_scale_slots[] = "training.step_slots",
                   about_lines[] = "training.best_lines", about_trained[] = "trained_steps", about_changes[] = "changes",
-                  about_teacher[] = "training.teacher", about_given[] = "training.given_ranges";
+                  about_teacher[] = "training.teacher", about_given[] = "training.given_ranges",
+                  about_rows[] = "training.rows", about_row_slots[] = "training.row_slots";
 
 /* More than any run can count, and far from where sums of counts overflow. */
 #define MOST_COUNTED INT64_C(1000000000000000)
@@ -168,6 +169,24 @@ static ganz_status write_scales(ganz_writer *writer, const ganz_run_parts *p, ga
     return write_block(writer, p->weights, p->scale_optim->slots, p->scale_optim->slot_count, err);
 }
 
+static real *rows_of(const ganz_run_parts *p)
+{
+    return p->weights->master + p->net->params.list[p->net->row_scales].offset;
+}
+
+static ganz_status declare_rows(ganz_writer *writer, const ganz_run_parts *p, ganz_error *err)
+{
+    const int64_t rows = p->net->rows, slots = (int64_t)p->row_optim->slot_count;
+    GANZ_TRY(ganz_writer_declare(writer, about_rows, GANZ_DTYPE_F32, 1, &rows, err));
+    return ganz_writer_declare(writer, about_row_slots, GANZ_DTYPE_F32, 1, &slots, err);
+}
+
+static ganz_status write_rows(ganz_writer *writer, const ganz_run_parts *p, ganz_error *err)
+{
+    GANZ_TRY(write_block(writer, p->weights, rows_of(p), (size_t)p->net->rows, err));
+    return write_block(writer, p->weights, p->row_optim->slots, p->row_optim->slot_count, err);
+}
+
 static ganz_status write_all(ganz_writer *writer, const ganz_run_parts *p, const ganz_counters *counters,
                              const real *params, ganz_error *err)
 {
@@ -179,12 +198,14 @@ static ganz_status write_all(ganz_writer *writer, const ganz_run_parts *p, const
     GANZ_TRY(ganz_writer_declare(writer, about_slots, GANZ_DTYPE_F32, 1, &slots, err));
     if (p->average) GANZ_TRY(ganz_writer_declare(writer, about_average, GANZ_DTYPE_F32, 1, &block, err));
     if (p->scale_optim) GANZ_TRY(declare_scales(writer, p, err));
+    if (p->row_optim) GANZ_TRY(declare_rows(writer, p, err));
     GANZ_TRY(ganz_model_declare(writer, p->info, p->net, p->vocab, err));
     const size_t line_bytes = (size_t)p->lines * sizeof *p->best_lines;
     if (p->best_lines) GANZ_TRY(ganz_writer_write(writer, p->best_lines, line_bytes, err));
     GANZ_TRY(write_block(writer, p->weights, p->optim->slots, p->optim->slot_count, err));
     if (p->average) GANZ_TRY(write_block(writer, p->weights, p->average, p->net->params.block, err));
     if (p->scale_optim) GANZ_TRY(write_scales(writer, p, err));
+    if (p->row_optim) GANZ_TRY(write_rows(writer, p, err));
     return ganz_model_write(writer, p->net, p->vocab, params, err);
 }
 
@@ -350,7 +371,7 @@ static ganz_status compare_sums(const ganz_container *file, const ganz_run_parts
 
 /* The tensors of a checkpoint that are beside the model. */
 typedef struct extras {
-    const ganz_entry *slots, *average, *z, *ranges, *scale_slots, *lines;
+    const ganz_entry *slots, *average, *z, *ranges, *scale_slots, *lines, *rows, *row_slots;
 } extras;
 
 /* Training and quantization hold different things: one cannot go on with the other. */
@@ -378,6 +399,14 @@ static ganz_status check_scales(const ganz_container *file, const ganz_run_parts
     return ganz_container_get(file, about_scale_slots, GANZ_DTYPE_F32, 1, &slots, &found->scale_slots, err);
 }
 
+static ganz_status check_rows(const ganz_container *file, const ganz_run_parts *p, extras *found, ganz_error *err)
+{
+    if (!p->row_optim) return GANZ_OK;
+    const int64_t rows = p->net->rows, slots = (int64_t)p->row_optim->slot_count;
+    GANZ_TRY(ganz_container_get(file, about_rows, GANZ_DTYPE_F32, 1, &rows, &found->rows, err));
+    return ganz_container_get(file, about_row_slots, GANZ_DTYPE_F32, 1, &slots, &found->row_slots, err);
+}
+
 static ganz_status check_all(const ganz_container *file, const ganz_run_parts *p, extras *found, ganz_recipe *made,
                              ganz_error *err)
 {
@@ -391,6 +420,7 @@ static ganz_status check_all(const ganz_container *file, const ganz_run_parts *p
     GANZ_TRY(ganz_container_get(file, about_slots, GANZ_DTYPE_F32, 1, &slots, &found->slots, err));
     *found = (extras){.slots = found->slots};
     GANZ_TRY(check_scales(file, p, found, err));
+    GANZ_TRY(check_rows(file, p, found, err));
     if (p->average && ganz_container_find(file, about_average))
         GANZ_TRY(ganz_container_get(file, about_average, GANZ_DTYPE_F32, 1, &block, &found->average, err));
     return ganz_container_verify(file, err);
@@ -401,7 +431,10 @@ static ganz_status restore_scales(const ganz_container *file, const ganz_run_par
 {
     GANZ_TRY(read_block(file, found->z, p->weights, (real *)(uintptr_t)z_of(p), err));
     GANZ_TRY(read_block(file, found->ranges, p->weights, p->weights->largest, err));
-    return read_block(file, found->scale_slots, p->weights, p->scale_optim->slots, err);
+    GANZ_TRY(read_block(file, found->scale_slots, p->weights, p->scale_optim->slots, err));
+    if (!found->rows) return GANZ_OK;
+    GANZ_TRY(read_block(file, found->rows, p->weights, rows_of(p), err));
+    return read_block(file, found->row_slots, p->weights, p->row_optim->slots, err);
 }
 
 static ganz_status restore(const ganz_container *file, const ganz_run_parts *p, const extras *found, ganz_error *err)

@@ -17,6 +17,7 @@ typedef struct ganz_run_parts {
     const ganz_weights *weights;
     const ganz_optim *optim;
     const ganz_optim *scale_optim; /* of the learned scales; NULL: nothing is quantized */
+    const ganz_optim *row_optim;   /* of the learned scales of weights; NULL: they are not learned */
     real *average;                 /* (params.block) on the device, or NULL */
     uint64_t *best_lines;          /* (lines) sums of the translations of the best model; NULL: none are kept */
     int lines;

@@ -44,15 +44,25 @@ static size_t slots_of(const ganz_param *p, bool adam)
     return ganz_param_is_matrix(p) ? (size_t)p->rows + (size_t)p->cols : ganz_param_count(p);
 }
 
-static bool in_group(const ganz_param *p, bool scales) { return (p->kind == GANZ_SCALE) == scales; }
+static ganz_optim_group group_of(const ganz_param *p)
+{
+    if (!ganz_param_is_scale(p)) return GANZ_OPTIM_PARAMETERS;
+    return p->kind == GANZ_SCALE ? GANZ_OPTIM_SCALES : GANZ_OPTIM_ROWS;
+}
+
+static bool is_adam(const ganz_recipe *recipe, ganz_optim_group group)
+{
+    const long long kind = group == GANZ_OPTIM_SCALES ? recipe->scale_optimizer : recipe->optimizer;
+    return group == GANZ_OPTIM_ROWS || kind == GANZ_OPTIMIZER_ADAM;
+}
 
 ganz_status ganz_optim_open(ganz_optim *optim, const ganz_net *net, const ganz_weights *weights,
-                            const ganz_recipe *recipe, bool scales, ganz_error *err)
+                            const ganz_recipe *recipe, ganz_optim_group group, ganz_error *err)
 {
     const size_t line = GANZ_ALIGN / sizeof(real);
     const ganz_params *const params = &net->params;
-    const long long kind = scales ? recipe->scale_optimizer : recipe->optimizer;
-    *optim = (ganz_optim){.be = weights->be, .adam = kind == GANZ_OPTIMIZER_ADAM};
+    const bool scales = group != GANZ_OPTIM_PARAMETERS;
+    *optim = (ganz_optim){.be = weights->be, .adam = is_adam(recipe, group)};
     optim->beta1 = scales ? 0.9 : recipe->adam_beta1;
     optim->beta2 = scales ? 0.999 : recipe->adam_beta2;
     optim->epsilon = scales ? 1e-8 : recipe->adam_epsilon;
@@ -60,7 +70,7 @@ ganz_status ganz_optim_open(ganz_optim *optim, const ganz_net *net, const ganz_w
     if (!optim->items) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the optimizer");
 
     for (int i = 0; i < params->count; i++)
-        if (in_group(&params->list[i], scales))
+        if (group_of(&params->list[i]) == group)
             optim->slot_count += ganz_round_up(slots_of(&params->list[i], optim->adam), line);
     void *block;
     const size_t bytes = (optim->slot_count ? optim->slot_count : 1) * sizeof(real);
@@ -74,7 +84,7 @@ ganz_status ganz_optim_open(ganz_optim *optim, const ganz_net *net, const ganz_w
     size_t at = 0;
     for (int i = 0; i < params->count; i++) {
         const ganz_param *const p = &params->list[i];
-        if (!in_group(p, scales)) continue;
+        if (group_of(p) != group) continue;
         optim->items[optim->count++] = (ganz_update_item){.value = weights->master + p->offset,
                                                           .grad = weights->grad + p->offset,
                                                           .slots = optim->slots + at,

@@ -31,10 +31,11 @@ double ganz_scale_rate(const ganz_recipe *recipe);
 /* Part of the flat rate that phases tune the weights with: a model that has settled is not to be shaken up again. */
 double ganz_tune_factor(const ganz_recipe *recipe);
 
-/* Group of the learned scales (z), with an optimizer of their own, or of everything else. The weights outlive the
- * optimizer. */
+/* The learned scales of inputs (z) and those of weights have optimizers of their own, apart from everything else. */
+typedef enum ganz_optim_group { GANZ_OPTIM_PARAMETERS, GANZ_OPTIM_SCALES, GANZ_OPTIM_ROWS } ganz_optim_group;
+/* The weights outlive the optimizer. */
 ganz_status ganz_optim_open(ganz_optim *optim, const ganz_net *net, const ganz_weights *weights,
-                            const ganz_recipe *recipe, bool scales, ganz_error *err);
+                            const ganz_recipe *recipe, ganz_optim_group group, ganz_error *err);
 void ganz_optim_close(ganz_optim *optim);
 
 /* One update number t (from 0) of all tensors of the group; gradients are zeroed. */

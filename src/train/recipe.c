@@ -123,8 +123,10 @@ static const ganz_setting table[] = {
           "products that are rounded otherwise, by name, as 'logits: weights=8; *.ffn.out: product=float'"),
     FLAG(power_of_two, "power-of-two", "false", true, QUANTIZE, "steps are powers of two"),
     FLAG(per_row, "per-row", "false", true, QUANTIZE, "a step for each output of a weight, instead of one for all"),
-    CHOICE(weight_range, "weight-range", "auto|max|fit", "auto", true, QUANTIZE,
-           "of a weight: its largest, or what rounds it best; auto: fit below 8 bits, per row below 5"),
+    CHOICE(weight_range, "weight-range", "auto|max|fit|learned", "auto", true, QUANTIZE,
+           "of a weight: its largest, what rounds it best, or by learning; auto: fit below 8 bits, per row below 5"),
+    LATER(row_rate, "row-rate", REAL, 10, NULL, "0.001", false, QUANTIZE,
+          "weight-range learned: rate of the steps of weights, in octaves"),
     FLAG(float_lookup, "float-lookup", "false", true, QUANTIZE,
          "embeddings are looked up in a float table of their own"),
     FLAG(drop_first, "drop-first", "false", true, QUANTIZE, "round what dropout has scaled, instead of dropping codes"),
@@ -420,6 +422,10 @@ ganz_status ganz_recipe_check(const ganz_recipe *r, ganz_error *err)
         return ganz_fail(
             err, GANZ_EINVAL,
             "weight-range goes with the methods learned, max, kl and fit: clip and dynamic have their own");
+    if (r->weight_range == GANZ_WEIGHT_RANGE_LEARNED &&
+        (r->method != GANZ_METHOD_LEARNED || !r->per_row || r->power_of_two))
+        return ganz_fail(err, GANZ_EINVAL,
+                         "weight-range learned goes with the method learned and per-row, and without power-of-two");
     if (r->batch == GANZ_BATCH_PACKED && r->micro_tokens > 0 && r->micro_tokens < r->slots)
         return ganz_fail(err, GANZ_EINVAL, "micro-tokens %lld holds not one row of %lld slots", r->micro_tokens,
                          r->slots);

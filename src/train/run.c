@@ -352,7 +352,7 @@ static ganz_status calibrate(const run *r, ganz_error *err)
     how.dense = q->products == GANZ_PRODUCTS_DENSE;
     how.exceptions = q->exceptions;
     how.per_row = q->per_row;
-    how.weight_range = q->weight_range;
+    if (q->weight_range != GANZ_WEIGHT_RANGE_LEARNED) how.weight_range = q->weight_range;
     how.float_lookup = q->float_lookup;
     how.power_of_two = q->power_of_two;
     how.source = r->options->valid_source;

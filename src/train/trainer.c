@@ -78,6 +78,7 @@ ganz_run_parts ganz_trainer_parts(const ganz_trainer *t)
         .weights = &t->weights,
         .optim = &t->optim,
         .scale_optim = t->options.quantize ? &t->scale_optim : NULL,
+        .row_optim = ganz_trainer_learns_rows(t) ? &t->row_optim : NULL,
         .average = t->average,
         .best_lines = t->best_lines,
         .lines = t->valid.count,
@@ -152,6 +153,7 @@ ganz_status ganz_trainer_begin(ganz_trainer *t, int row, ganz_error *err)
     if (measured) GANZ_TRY(ganz_weights_set_scales(&t->weights, &t->net, err));
     if (t->average) t->be->copy(t->be, t->average, t->weights.master, bytes);
     if (row == GANZ_PHASE_RANGES) t->be->zero(t->be, t->weights.largest, (size_t)t->net.scales * sizeof(real));
+    if (ganz_trainer_learns_rows(t)) t->be->zero(t->be, t->row_optim.slots, t->row_optim.slot_count * sizeof(real));
     if (t->phase && !ganz_trainer_chooses(t)) c->best_step = 0; /* models of the phases before are no candidates */
     c->waited = 0;
     c->phase = row;
@@ -285,17 +287,33 @@ static ganz_status gradients(ganz_trainer *t, ganz_error *err)
     return status == GANZ_OK ? join_parts(t, learns, err) : status;
 }
 
+static void follow_part(ganz_trainer *t, size_t begin, size_t end)
+{
+    const double made = (double)t->counters.phase_step, early = (1 + made) / (10 + made),
+                 decay = ganz_trainer_average_decay(t);
+    if (begin < end)
+        t->be->average(t->be, t->average + begin, t->weights.master + begin, end - begin,
+                       early < decay ? early : decay);
+}
+
 /* The average follows quickly at first, so that it forgets the beginning. Parameters that do not learn stay the same to
  * the bit. */
 static void follow(ganz_trainer *t)
 {
-    const double made = (double)t->counters.phase_step, early = (1 + made) / (10 + made),
-                 decay = ganz_trainer_average_decay(t);
-    const size_t z = first_z(t), begin = t->phase->train_weights ? 0 : z;
-    const size_t end = t->phase->learn_scales ? z + (size_t)t->net.scales : z;
-    if (begin < end)
-        t->be->average(t->be, t->average + begin, t->weights.master + begin, end - begin,
-                       early < decay ? early : decay);
+    const size_t z = first_z(t);
+    follow_part(t, t->phase->train_weights ? 0 : z, t->phase->learn_scales ? z + (size_t)t->net.scales : z);
+    if (t->phase->train_weights && t->net.row_scales >= 0)
+        follow_part(t, t->net.params.list[t->net.row_scales].offset, t->net.params.block);
+}
+
+/* The weights and, where they are learned, their scales. */
+static void update_weights(ganz_trainer *t, double factor)
+{
+    ganz_counters *const c = &t->counters;
+    const bool rows = ganz_trainer_learns_rows(t);
+    if (rows) ganz_weights_rows_grad(&t->weights, &t->net);
+    ganz_optim_step(&t->optim, t->rate, c->updates++);
+    if (rows) ganz_optim_step(&t->row_optim, t->recipe.row_rate * factor, c->phase_step);
 }
 
 static ganz_status update(ganz_trainer *t, double done, ganz_error *err)
@@ -308,7 +326,7 @@ static ganz_status update(ganz_trainer *t, double done, ganz_error *err)
     if (t->phase->train_weights) {
         t->rate = training ? ganz_rate(r, c->step, done)
                            : ganz_flat_rate(r, c->first + c->step) * ganz_tune_factor(r) * factor;
-        ganz_optim_step(&t->optim, t->rate, c->updates++);
+        update_weights(t, factor);
     }
     if (t->phase->learn_scales) {
         const bool shared = r->scale_schedule == GANZ_SCHEDULE_WEIGHTS;

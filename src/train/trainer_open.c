@@ -61,6 +61,7 @@ static ganz_status open_net(ganz_trainer *t, ganz_error *err)
     GANZ_TRY(ganz_net_open(&t->net, &config, err));
     const ganz_scheme scheme = ganz_recipe_scheme(r);
     ganz_net_set_scheme(&t->net, &scheme);
+    if (ganz_trainer_learns_rows(t)) GANZ_TRY(ganz_net_learn_rows(&t->net, err));
     return t->start ? ganz_model_check_params(t->start, &t->net, err) : GANZ_OK;
 }
 
@@ -169,8 +170,11 @@ static ganz_status open_weights(ganz_trainer *t, ganz_error *err)
         t->average = average;
         t->be->copy(t->be, t->average, t->weights.master, count * sizeof(real));
     }
-    GANZ_TRY(ganz_optim_open(&t->optim, &t->net, &t->weights, &t->recipe, false, err));
-    if (t->options.quantize) GANZ_TRY(ganz_optim_open(&t->scale_optim, &t->net, &t->weights, &t->recipe, true, err));
+    GANZ_TRY(ganz_optim_open(&t->optim, &t->net, &t->weights, &t->recipe, GANZ_OPTIM_PARAMETERS, err));
+    if (t->options.quantize)
+        GANZ_TRY(ganz_optim_open(&t->scale_optim, &t->net, &t->weights, &t->recipe, GANZ_OPTIM_SCALES, err));
+    if (ganz_trainer_learns_rows(t))
+        GANZ_TRY(ganz_optim_open(&t->row_optim, &t->net, &t->weights, &t->recipe, GANZ_OPTIM_ROWS, err));
     return ganz_weights_refresh(&t->weights, &t->net, err);
 }
 
@@ -352,6 +356,7 @@ void ganz_trainer_close(ganz_trainer **trainer)
     ganz_loader_close(&t->loader);
     ganz_optim_close(&t->optim);
     ganz_optim_close(&t->scale_optim);
+    ganz_optim_close(&t->row_optim);
     ganz_free(t->best_lines);
     ganz_free(t->ranges);
     if (t->average) t->be->free(t->be, t->average);

@@ -181,7 +181,7 @@ static size_t bytes_of(const ganz_weights *w, size_t block)
 static size_t weight_bytes(const ganz_trainer *t)
 {
     const size_t block = t->net.params.block, others = t->optim.slot_count + t->scale_optim.slot_count +
-                                                       (t->average ? block : 0) +
+                                                       t->row_optim.slot_count + (t->average ? block : 0) +
                                                        (size_t)t->stepper.tree.waiting * block;
     size_t bytes = bytes_of(&t->weights, block) + others * sizeof(real);
     for (int i = 0; i < t->tutors.count; i++)

@@ -31,6 +31,7 @@ struct ganz_trainer {
     ganz_tutors tutors;
     ganz_optim optim;
     ganz_optim scale_optim; /* of the learned scales; count 0: nothing is quantized */
+    ganz_optim row_optim;   /* of those of weights, begun anew with each phase; count 0: they are not learned */
     real *average;   /* (params.block) on the device, or NULL; within a phase of quantization of its parameters */
     unsigned phases; /* set of the rows this run goes through */
     const ganz_phase *phase; /* row counters.phase */
@@ -44,6 +45,12 @@ struct ganz_trainer {
     double rate;      /* of the last step */
     ganz_trainer_times times;
 };
+
+/* Whether scales of weights are learned, together with the weights. */
+static inline bool ganz_trainer_learns_rows(const ganz_trainer *trainer)
+{
+    return trainer->options.quantize && trainer->recipe.weight_range == GANZ_WEIGHT_RANGE_LEARNED;
+}
 
 /* trainer_open.c */
 /* Sets which operands are rounded, which parameters learn and the dropout of a phase. */

@@ -209,6 +209,8 @@ equal "ranges of rows of 6 bits" "$(scores --method kl --bits 6 --per-row)" \
   "$(scores --method kl --bits 6 --per-row --weight-range max)"
 refuses 2 'weight-range goes with the methods learned, max, kl and fit' $GANZ quantize --model float/best.safetensors \
   --method clip --weight-range fit --out no
+refuses 2 "weight-range learned goes with the method learned and per-row" $GANZ quantize --model float/best.safetensors \
+  --method kl --calibrate /dev/null --weight-range learned --out no
 refuses 2 '--per-row takes no value' $GANZ quantize --per-row=true
 no_text() { refuses 2 "$1" $GANZ quantize --model float/best.safetensors --out no "${@:2}"; }
 no_text 'only the methods learned and clip train' --train corpus --method kl

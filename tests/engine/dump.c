@@ -34,7 +34,7 @@ static void put_weights(FILE *file, ganz_model *m)
     put(file, w->input_scale, (size_t)m->net.scales * sizeof(real));
     for (int i = 0; i < m->net.sites; i++) {
         const ganz_site *const site = &m->net.site[i];
-        put(file, &w->weight_scale[site->place], sizeof(real));
+        put(file, ganz_site_scales(w, site), sizeof(real));
         for (int row = 0; row < site->out; row++) {
             ganz_unpack_row(&ganz_cpu_of(m->be)->kernel, w->packed[site->place], row, codes);
             put(file, codes, (size_t)site->in);
