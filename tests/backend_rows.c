@@ -304,7 +304,7 @@ static void loss(loss_kind k)
     }
     const two label = ints_of(labels, rows);
     const double before[3] = {1.5, 2, 3};
-    const two sums = bytes_of(before, sizeof before);
+    const two sums = bytes_of(before, sizeof before), share = random_reals((size_t)rows, 1);
     const ganz_loss_call c = {.rows = rows,
                               .vocab = vocab,
                               .logits = logits.cpu,
@@ -313,12 +313,14 @@ static void loss(loss_kind k)
                               .pad = k.pad,
                               .smoothing = (real)k.smoothing,
                               .grad_scale = (real)0.01,
+                              .share = k.smoothing > 0 ? share.cpu : NULL,
                               .want_grad = want_grad,
                               .sums = sums.cpu};
     ganz_loss_call g = c;
     g.logits = logits.gpu;
     g.taught = taught.gpu;
     g.labels = label.gpu;
+    g.share = c.share ? share.gpu : NULL;
     g.sums = sums.gpu;
     RUN(loss, c, g);
     same_doubles("sums", sums, 3, 1e-5);

@@ -68,9 +68,10 @@ static void means_of_groups(void **state)
     add_gradient(t, &batch, 1, plain);
     assert_true(apart(expected, plain, count) > 1e-3);
     t->stepper.options.mean_rows = 3;
-    for (int mask = 0; mask < 3; mask++) { /* parts as large as they may be, then of two rows, then of one */
+    const int tokens = t->stepper.options.tokens;
+    for (int cut = 0; cut < 3; cut++) { /* passes as large as they may be, then smaller, then of single rows */
         double *const found = calloc(count, sizeof *found);
-        t->stepper.options.mask_rows = mask == 0 ? 0 : 3 - mask;
+        t->stepper.options.tokens = cut == 0 ? tokens : cut == 1 ? 3 * (int)o.recipe.slots + 1 : (int)o.recipe.slots;
         add_gradient(t, &batch, 1, found);
         assert_true(apart(expected, found, count) < 1e-5);
         free(found);
@@ -96,11 +97,39 @@ static void masks_of_groups(void **state)
     for (int i = 0; i < 3; i++) {
         sums[i] = calloc(count, sizeof **sums);
         t->stepper.options.mask_rows = i == 0 ? 0 : i == 1 ? 4 : 2;
+        OK(ganz_stepper_reserve(&t->stepper, NULL));
         add_gradient(t, &batch, 1, sums[i]);
     }
     assert_true(apart(sums[0], sums[1], count) < 1e-6); /* four rows are one part either way */
     assert_true(apart(sums[0], sums[2], count) > 1e-2);
     for (int i = 0; i < 3; i++) free(sums[i]);
+    ganz_trainer_close(&t);
+}
+
+/* Three rows share their masks, and the next three others: lines of one matrix of masks. Shares sum up to one. */
+static void lines_of_masks(void **state)
+{
+    (void)state;
+    ganz_train_options o = toy_options("reverse");
+    ganz_trainer *t;
+    ganz_batch batch;
+    ganz_feed feed;
+    o.recipe.rows = 8;
+    OK(ganz_trainer_open(&t, &o, NULL));
+    OK(ganz_loader_next(t->loader, &batch, NULL));
+    const int slots = (int)o.recipe.slots;
+    t->stepper.upload.mask_rows = t->stepper.upload.mean_rows = 3;
+    ganz_upload_part(&t->stepper.upload, &batch, 0, batch.segments, slots, &feed);
+    assert_int_equal(3, feed.target.groups);
+    double sum = 0, of_group[3] = {0};
+    for (int i = 0; i < feed.target.rows; i++) {
+        assert_int_equal(batch.target_row[i] / 3 * slots + batch.target_slot[i], feed.target.line[i]);
+        assert_true(feed.target.line[i] < 3 * slots && feed.source.line[0] == 0);
+        of_group[batch.target_row[i] / 3] += (double)feed.shares[i];
+        sum += (double)feed.shares[i];
+    }
+    assert_true(fabs(sum - 1) < 1e-5);
+    for (int i = 0; i < 3; i++) assert_true(fabs(of_group[i] - 1.0 / 3) < 1e-5);
     ganz_trainer_close(&t);
 }
 
@@ -345,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_of_groups),
         cmocka_unit_test(masks_of_groups),
+        cmocka_unit_test(lines_of_masks),
         cmocka_unit_test(attention_weights_are_dropped_first),
         cmocka_unit_test(drop_first_means_attention_too),
         cmocka_unit_test(goes_on_where_training_stopped),

@@ -178,10 +178,10 @@ typedef struct ganz_attention_call {
     int u_max;            /* 2^bits - 1 */
     real *weights;   /* (queries, longest_key) added to: U, or its codes, over all heads; NULL: not wanted. CPU only */
     real *u_largest; /* (1) raised to the largest U seen (1 / smallest sum of exp); NULL: not wanted */
-    const uint8_t *mask; /* (mask_side, mask_side) dropout of U by [query slot][key slot], one for all rows and heads */
+    const uint8_t *mask; /* (any, mask_side) dropout of U by [query_slot][key_slot], for all heads */
     int mask_side;
     real mask_scale;
-    const int32_t *query_slot, *key_slot; /* (rows) places in the packed row, for the mask */
+    const int32_t *query_slot, *key_slot; /* (rows) lines and columns of the mask */
     ganz_matrix out;                      /* (queries, heads * width); data NULL where only codes are wanted */
     ganz_code_out codes;
     /* attention_codes: q, k, v are S8; the rest only where not NULL, all (1): largest |sum| of both products, codes of
@@ -206,7 +206,8 @@ typedef struct ganz_loss_call {
     const int32_t *labels; /* (rows) */
     int pad;               /* rows with this label, or a negative one, do not count */
     real smoothing;
-    real grad_scale; /* usually 1 / tokens of the step */
+    real grad_scale;    /* usually 1 / tokens of the step */
+    const float *share; /* (rows) the gradient of a row is multiplied by too; NULL: 1 */
     bool want_grad;
     double *sums; /* (3) on the device, added to: loss, rows whose best class is the label, rows counted */
 } ganz_loss_call;

@@ -67,12 +67,12 @@ GANZ_CLONES static double loss_row(const ganz_loss_call *c, const real *x, int l
 }
 
 /* logits become (softmax - soft targets) * grad_scale */
-GANZ_CLONES static void loss_grad_row(const ganz_loss_call *c, real *x, int label)
+GANZ_CLONES static void loss_grad_row(const ganz_loss_call *c, real *x, int label, real grad_scale)
 {
     const int n = c->vocab;
     real max;
-    const real scale = c->grad_scale / (real)exp_sum(x, n, &max), other = c->smoothing / (real)(n - 1) * c->grad_scale;
-    const real right = (1 - c->smoothing) * c->grad_scale;
+    const real scale = grad_scale / (real)exp_sum(x, n, &max), other = c->smoothing / (real)(n - 1) * grad_scale;
+    const real right = (1 - c->smoothing) * grad_scale;
     const real at_label = real_exp(x[label] - max) * scale - right;
     for (int i = 0; i < n; i++) x[i] = real_exp(x[i] - max) * scale - other;
     x[label] = at_label;
@@ -97,11 +97,11 @@ GANZ_CLONES static double taught_row(const ganz_loss_call *c, const real *x, con
 }
 
 /* logits become (softmax - the teacher's) * grad_scale */
-GANZ_CLONES static void taught_grad_row(const ganz_loss_call *c, real *x, const real *t)
+GANZ_CLONES static void taught_grad_row(const ganz_loss_call *c, real *x, const real *t, real grad_scale)
 {
     const int n = c->vocab;
     real max, most;
-    const real scale = c->grad_scale / (real)exp_sum(x, n, &max), believed = c->grad_scale / (real)exp_sum(t, n, &most);
+    const real scale = grad_scale / (real)exp_sum(x, n, &max), believed = grad_scale / (real)exp_sum(t, n, &most);
     for (int i = 0; i < n; i++) x[i] = real_exp(x[i] - max) * scale - real_exp(t[i] - most) * believed;
 }
 
@@ -124,9 +124,10 @@ static void loss_rows(void *context, int64_t begin, int64_t end, int worker)
         sums[0] = !counts ? 0 : t ? taught_row(c, x, t, label, &best) : loss_row(c, x, label, &best) - job->constant;
         sums[1] = best;
         if (!c->want_grad) continue;
+        const real grad_scale = c->share ? c->grad_scale * (real)c->share[row] : c->grad_scale;
         if (!counts) memset(x, 0, (size_t)c->vocab * sizeof *x);
-        else if (t) taught_grad_row(c, x, t);
-        else loss_grad_row(c, x, label);
+        else if (t) taught_grad_row(c, x, t, grad_scale);
+        else loss_grad_row(c, x, label, grad_scale);
     }
 }
 

@@ -138,6 +138,12 @@ template <typename T, bool WIDE> static __device__ inline void clear_row(T *row,
     for (int i = wide * lane_row<T>::N + threadIdx.x; i < vocab; i += LOSS_THREADS) store1(row + i, 0.0f);
 }
 
+/* Of the gradient of this block's row. */
+static __device__ inline float grad_scale_of(const ganz_loss_call *l)
+{
+    return l->share != NULL ? l->grad_scale * l->share[blockIdx.x] : l->grad_scale;
+}
+
 /* WIDE: rows start at multiples of 16 bytes. CACHED: the row fits in shared memory. */
 template <typename T, bool WIDE, bool CACHED>
 static __global__ void __launch_bounds__(LOSS_THREADS)
@@ -179,7 +185,8 @@ static __global__ void __launch_bounds__(LOSS_THREADS)
         results[blockIdx.x] = loss_row{loss, 1, r.best == label};
     }
     if (!l.want_grad) return;
-    const float share = l.grad_scale / exps, other = k.other * l.grad_scale, extra = (k.sure - k.other) * l.grad_scale;
+    const float scale = grad_scale_of(&l), share = scale / exps, other = k.other * scale,
+                extra = (k.sure - k.other) * scale;
     for (int i = threadIdx.x; i < wide; i += LOSS_THREADS) {
         unpack(CACHED ? cache[i] : ((const uint4 *)row)[i], &x);
 #pragma unroll
@@ -226,7 +233,7 @@ static __global__ void __launch_bounds__(LOSS_THREADS) taught_kernel(const ganz_
     }
     block_softmax<T>(&r, room, room_place);
     block_softmax<T>(&t, room, room_place);
-    const float share = l.grad_scale / r.exps, believed = l.grad_scale / t.exps;
+    const float scale = grad_scale_of(&l), share = scale / r.exps, believed = scale / t.exps;
     float apart = 0;
     for (int i = threadIdx.x; i < wide; i += LOSS_THREADS) {
         unpack(((const uint4 *)row)[i], &x);

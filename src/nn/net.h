@@ -221,6 +221,9 @@ typedef struct ganz_tokens {
     const int32_t *ids, *positions; /* (rows); GANZ_START embeds as the start vector, or as zero */
     const int32_t *row, *slot;      /* (rows) packed row and slot: coordinates of shared masks; NULL without dropout */
     int packed_rows, slots;         /* lines of a residual mask; side of an attention mask */
+    const int32_t *line;            /* (rows) of the attention masks: slots times the group of its row, plus its slot;
+                                     * NULL: all rows are one group */
+    int groups;                     /* of rows that share attention masks; 0: as 1 */
     const int32_t *by_id;           /* (rows) for the embedding's gradient; NULL without a tape */
 } ganz_tokens;
 
@@ -244,8 +247,9 @@ typedef struct ganz_goal {
     const int32_t *labels;       /* (rows) */
     const ganz_teacher *teacher; /* NULL: labels teach */
     real smoothing, grad_scale;
-    double *sums; /* (3) on the device, added to: see ganz_loss_call */
-    int chunk;    /* rows at a time */
+    const float *share; /* (rows) of the gradient, see ganz_loss_call; NULL: alike */
+    double *sums;       /* (3) on the device, added to: see ganz_loss_call */
+    int chunk;          /* rows at a time */
 } ganz_goal;
 void ganz_net_loss(ganz_pass *pass, const ganz_net *net, ganz_tensor *decoded, const ganz_goal *goal);
 

@@ -24,16 +24,17 @@ static void attention_backward(ganz_pass *pass, ganz_node *node)
     pass->be->attention_grad(pass->be, &n->call);
 }
 
-/* One mask for all rows and heads, by slots. */
+/* One mask for all heads and the rows of a group, by slots: those of all groups are the lines of one matrix. */
 static void attention_mask(ganz_pass *pass, const ganz_attend *what, ganz_attention_call *call)
 {
     if (!(pass->dropout.attention > 0)) return;
     const int side = what->queries->slots > what->keys->slots ? what->queries->slots : what->keys->slots;
-    const ganz_drop drop = ganz_pass_drop(pass, pass->dropout.attention, side, side, NULL);
+    const int groups = what->queries->groups > 1 ? what->queries->groups : 1;
+    const ganz_drop drop = ganz_pass_drop(pass, pass->dropout.attention, groups * side, side, NULL);
     call->mask = drop.mask;
     call->mask_side = side;
     call->mask_scale = drop.scale;
-    call->query_slot = what->queries->slot;
+    call->query_slot = what->queries->line ? what->queries->line : what->queries->slot;
     call->key_slot = what->keys->slot;
 }
 

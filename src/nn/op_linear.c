@@ -211,6 +211,7 @@ static void loss_chunk(ganz_pass *pass, const ganz_linear_call *whole, const gan
                                  .labels = goal->labels + row,
                                  .smoothing = goal->smoothing,
                                  .grad_scale = goal->grad_scale,
+                                 .share = goal->share ? goal->share + row : NULL,
                                  .want_grad = pass->tape != NULL,
                                  .sums = goal->sums};
     pass->be->loss(pass->be, &loss);

@@ -55,7 +55,8 @@ static bool ask_tutor(const ganz_pass *base, const ganz_feed *feed, const ganz_t
 static void make_pass(const ganz_stepper *stepper, ganz_pass *pass, const ganz_feed *feed, const purpose *why)
 {
     ganz_goal goal = {.labels = feed->labels, .sums = why->sums, .chunk = chunk_of(stepper)};
-    goal.grad_scale = (real)why->scale;
+    goal.grad_scale = feed->shares ? 1 : (real)why->scale;
+    goal.share = feed->shares;
     goal.smoothing = why->smoothing;
     ganz_teacher teacher;
     if (why->tutor) {
@@ -108,6 +109,8 @@ static ganz_feed largest_feed(const ganz_stepper_options *o)
                            .slot = none,
                            .packed_rows = o->rows,
                            .slots = o->slots,
+                           .line = o->mask_rows > 0 ? none : NULL,
+                           .groups = o->mask_rows > 0 ? (o->rows - 1) / o->mask_rows + 2 : 1,
                            .by_id = none};
     const ganz_spans s = {.queries = o->tokens,
                           .keys = o->tokens,
@@ -199,38 +202,7 @@ void ganz_stepper_close(ganz_stepper *stepper)
     *stepper = (ganz_stepper){0};
 }
 
-/* ---- groups of rows ----------------------------------------------------------------------------- */
-
-/* Behind the last segment that is in the same group of so many rows as segment `first`. */
-static int group_end(const ganz_batch *batch, int first, int rows)
-{
-    int end = first;
-    if (rows <= 0 || !batch->target_row) return batch->segments;
-    const int32_t group = batch->target_row[batch->target_begin[first]] / rows;
-    while (end < batch->segments && batch->target_row[batch->target_begin[end]] / rows == group) end++;
-    return end;
-}
-
-/* As ganz_batch_cut, within groups: a part has its own masks, and no share of two means. */
-static int cut(const ganz_stepper *stepper, const ganz_batch *batch, int first)
-{
-    const int mean = group_end(batch, first, stepper->options.mean_rows),
-              mask = group_end(batch, first, stepper->options.mask_rows);
-    ganz_batch group = *batch;
-    group.segments = mean < mask ? mean : mask;
-    return ganz_batch_cut(&group, first, stepper->options.tokens);
-}
-
-/* Tensor2Tensor's cores each take the mean over their own rows, and their gradients are averaged. */
-static double scale_of_group(const ganz_batch *batch, int segment, int rows)
-{
-    int first = segment;
-    const int32_t group = batch->target_row[batch->target_begin[segment]] / rows;
-    while (first > 0 && batch->target_row[batch->target_begin[first - 1]] / rows == group) first--;
-    const int end = group_end(batch, first, rows);
-    const int tokens = batch->target_begin[end] - batch->target_begin[first];
-    return 1.0 / ((batch->packed_rows + rows - 1) / rows) / (tokens > 0 ? tokens : 1);
-}
+/* ---- passes -------------------------------------------------------------------------------------- */
 
 /* One pass over segments [first, last). A row longer than a pass would overrun it; the loader leaves such rows out,
  * other callers are refused. */
@@ -242,7 +214,8 @@ static ganz_status run_segments(ganz_stepper *stepper, const ganz_batch *batch, 
     if (batch->source_begin[last] - batch->source_begin[first] > o->tokens ||
         batch->target_begin[last] - batch->target_begin[first] > o->tokens)
         return ganz_fail(err, GANZ_ELIMIT, "a row has more than %d tokens", o->tokens);
-    if (why->training && o->mean_rows > 0 && batch->target_row) why->scale = scale_of_group(batch, first, o->mean_rows);
+    stepper->upload.mask_rows = o->mask_rows;
+    stepper->upload.mean_rows = why->training ? o->mean_rows : 0;
     ganz_upload_part(&stepper->upload, batch, first, last, o->slots, &feed);
     why->tutor = why->taught ? draw_tutor(stepper, why->seed) : NULL;
     return run_pass(stepper, &feed, why, err);
@@ -259,7 +232,7 @@ static ganz_status run_rows(ganz_stepper *stepper, const ganz_batch *batch, int 
     for (int first = begin, last; first < end; first = last) {
         const bool begun = first > begin || whole->part > stepper->tree.share.first;
         if (begun && ganz_flag_is_set(whole->stop)) return ganz_fail(err, GANZ_ESTOPPED, "stopped");
-        last = cut(stepper, &rows, first);
+        last = ganz_batch_cut(&rows, first, stepper->options.tokens);
         why.seed = ganz_random_u64(whole->seed, passes_stream, passes++);
         GANZ_TRY(run_segments(stepper, batch, first, last, &why, err));
     }

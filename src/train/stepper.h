@@ -14,7 +14,7 @@ typedef struct ganz_stepper_options {
     ganz_dropout dropout;
     real smoothing;
     int mean_rows; /* rows with a mean of their own, whose mean is the loss of a batch; 0: one mean over all tokens */
-    int mask_rows; /* most rows of a pass; 0: as many as fit */
+    int mask_rows; /* most rows that share attention masks; 0: all of a pass */
     int parts;     /* of a batch, see tree.h; 1 (or 0): no tree */
     ganz_share share;          /* of these parts, made here */
     const ganz_tutors *tutors; /* teachers instead of the labels, or NULL; outlive the stepper */

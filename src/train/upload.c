@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Arrays of one pass: five of the source, six of the target, two of segment begins. */
-enum { SOURCE_ARRAYS = 5, TARGET_ARRAYS = 6, BEGIN_ARRAYS = 2 };
+/* Arrays of one pass: six of the source, eight of the target, two of segment begins. */
+enum { SOURCE_ARRAYS = 6, TARGET_ARRAYS = 8, BEGIN_ARRAYS = 2 };
 
 ganz_status ganz_upload_open(ganz_upload *upload, ganz_backend *be, int tokens, int vocab, ganz_error *err)
 {
@@ -91,12 +91,24 @@ static const int32_t *put_by_id(cursor *c, const int32_t *ids, int count)
 
 typedef struct side {
     const int32_t *ids, *position, *row, *slot, *begin;
+    int slots;
 } side;
+
+/* Groups of rows that share attention masks, counted from the batch's first row. */
+static void put_lines(cursor *c, const side *s, int at, ganz_tokens *t)
+{
+    const int rows = c->upload->mask_rows;
+    if (rows <= 0) return;
+    const int32_t first = s->row[at] / rows;
+    int32_t *const to = next(c, (size_t)t->rows, &t->line);
+    for (int i = 0; i < t->rows; i++) to[i] = (s->row[at + i] / rows - first) * s->slots + s->slot[at + i];
+    t->groups = s->row[at + t->rows - 1] / rows - first + 1;
+}
 
 static ganz_tokens put_tokens(cursor *c, const side *s, int first, int last)
 {
     const int at = s->begin[first], rows = s->begin[last] - at;
-    ganz_tokens t = {.rows = rows};
+    ganz_tokens t = {.rows = rows, .slots = s->slots};
     t.ids = put_ids(c, s->ids + at, rows);
     t.positions = put(c, s->position + at, rows, 0);
     if (!s->row) return t;
@@ -104,7 +116,36 @@ static ganz_tokens put_tokens(cursor *c, const side *s, int first, int last)
     t.slot = put(c, s->slot + at, rows, 0);
     t.packed_rows = s->row[at + rows - 1] - s->row[at] + 1;
     t.by_id = put_by_id(c, s->ids + at, rows);
+    put_lines(c, s, at, &t);
     return t;
+}
+
+/* Behind the last segment whose row is in the same group of so many rows as that of segment `first`. */
+static int group_end(const ganz_batch *batch, int first, int rows)
+{
+    int end = first;
+    const int32_t group = batch->target_row[batch->target_begin[first]] / rows;
+    while (end < batch->segments && batch->target_row[batch->target_begin[end]] / rows == group) end++;
+    return end;
+}
+
+/* Tensor2Tensor's cores each take the mean over their own rows, and their gradients are averaged: a token has its share
+ * of the mean of its group, whatever part of the group is in this pass. */
+static const float *put_shares(cursor *c, const ganz_batch *batch, int first, int last)
+{
+    const int rows = c->upload->mean_rows, groups = rows > 0 ? (batch->packed_rows + rows - 1) / rows : 0;
+    const int32_t *device;
+    if (rows <= 0 || !batch->target_row) return NULL;
+    const int32_t begin = batch->target_begin[first];
+    int32_t *const to = next(c, (size_t)(batch->target_begin[last] - begin), &device);
+    for (int segment = 0, end; segment < last; segment = end) {
+        end = group_end(batch, segment, rows);
+        const int32_t from = batch->target_begin[segment], behind = batch->target_begin[end];
+        const float share = (float)(1.0 / groups / (behind - from));
+        for (int32_t i = from < begin ? begin : from; i < behind && i < batch->target_begin[last]; i++)
+            memcpy(&to[i - begin], &share, sizeof share);
+    }
+    return (const float *)device;
 }
 
 static int longest(const int32_t *begin, int first, int last)
@@ -117,15 +158,15 @@ static int longest(const int32_t *begin, int first, int last)
 void ganz_upload_part(ganz_upload *upload, const ganz_batch *batch, int first, int last, int slots, ganz_feed *feed)
 {
     cursor c = {upload, 0};
-    const side source = {batch->source_ids, batch->source_position, batch->source_row, batch->source_slot,
-                         batch->source_begin};
-    const side target = {batch->target_in, batch->target_position, batch->target_row, batch->target_slot,
-                         batch->target_begin};
+    const side source = {batch->source_ids,  batch->source_position, batch->source_row,
+                         batch->source_slot, batch->source_begin,    slots};
+    const side target = {batch->target_in,   batch->target_position, batch->target_row,
+                         batch->target_slot, batch->target_begin,    slots};
     const int begins = last - first + 1;
     feed->source = put_tokens(&c, &source, first, last);
     feed->target = put_tokens(&c, &target, first, last);
-    feed->source.slots = feed->target.slots = slots;
     feed->labels = put(&c, batch->target_out + batch->target_begin[first], feed->target.rows, 0);
+    feed->shares = put_shares(&c, batch, first, last);
     const int32_t *const sources = put(&c, batch->source_begin + first, begins, batch->source_begin[first]);
     const int32_t *const targets = put(&c, batch->target_begin + first, begins, batch->target_begin[first]);
     upload->be->upload(upload->be, upload->device, upload->staging, c.at * sizeof *upload->staging);

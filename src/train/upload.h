@@ -12,12 +12,14 @@ typedef struct ganz_upload {
     int32_t *staging; /* (ints) the same on the host */
     int32_t *places;  /* (vocab + 1) for sorting by id */
     size_t ints;
+    int mask_rows, mean_rows; /* rows of a group with attention masks, and with a mean loss, of its own; 0: all rows */
 } ganz_upload;
 
 /* Inputs of a pass; pointers are the device's. */
 typedef struct ganz_feed {
     ganz_tokens source, target;
     const int32_t *labels;              /* (target.rows) */
+    const float *shares;                /* (target.rows) of the gradient of the batch; NULL: all the same */
     ganz_spans encoder, decoder, cross; /* self attention of both sides, and of the target over the source */
 } ganz_feed;
 
