@@ -21,8 +21,10 @@ enum {
     CONNECTIONS = 1024,
     CONNECTIONS_A_CLIENT = 32,
     REQUESTS_A_CLIENT = 16,
-    DOCUMENT_THREADS = 2
+    DOCUMENT_THREADS = 2,
+    SLOW_MOST = 256 /* texts whose bodies are slow to come and that are not counted */
 };
+static const double BODY_PATIENCE = 0.5; /* seconds */
 
 void server_defaults(server_options *o)
 {
@@ -104,16 +106,20 @@ static uint64_t find_client(const server *s, const http_exchange *x, bool *far)
     return UINT64_C(1) << 63 | hash >> 2;
 }
 
-/* Requests inside that translate texts, that bring documents, and that are of this client. */
+/* Requests inside that translate texts, that bring documents, and that are of this client. Texts whose bodies are slow
+ * to come take no room from others, up to a number: clients that never send theirs could keep all others out. */
 static void count_guests(server *s, uint64_t client, int *texts, int *documents, int *same)
 {
+    const double now = http_seconds();
+    int slow = 0;
     *texts = *documents = *same = 0;
     pthread_mutex_lock(&s->lock);
     for (int i = 0; i < s->guest_count; i++) {
-        const unsigned flags = s->guests[i]->route->flags;
-        *same += s->guests[i]->client == client;
-        *documents += (flags & ROUTE_DOCUMENT) != 0;
-        *texts += !(flags & (ROUTE_SMALL | ROUTE_DOCUMENT));
+        const guest *const g = s->guests[i];
+        *same += g->client == client;
+        *documents += (g->route->flags & ROUTE_DOCUMENT) != 0;
+        if (g->route->flags & (ROUTE_SMALL | ROUTE_DOCUMENT)) continue;
+        if (g->whole || now - g->began < BODY_PATIENCE || ++slow > SLOW_MOST) ++*texts;
     }
     pthread_mutex_unlock(&s->lock);
 }
@@ -302,6 +308,13 @@ static bool check_key(call *c)
     return false;
 }
 
+static void note_whole(server *s, guest *g)
+{
+    pthread_mutex_lock(&s->lock);
+    g->whole = true;
+    pthread_mutex_unlock(&s->lock);
+}
+
 static void on_request(void *context, http_exchange *x)
 {
     server *const s = context;
@@ -311,6 +324,7 @@ static void on_request(void *context, http_exchange *x)
     const char *why;
     size_t bytes;
     char *const body = http_body(x, &bytes);
+    note_whole(s, *http_user(x));
     c.set = models_hold(s->models);
     server_add_cors(s, x);
     http_add_header(x, "X-Content-Type-Options", "nosniff");

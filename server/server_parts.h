@@ -20,6 +20,7 @@ typedef struct guest {
     char rest[128]; /* of the path */
     double began;
     bool alone; /* there was no other when it came */
+    bool whole; /* its body is there */
 } guest;
 
 struct server {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Load on a server: serve_load.py [--ganz GANZ] [TEST...], tests being closed, overload, document, memory and restarts; all
-when none is named. The load comes from bench/serve_load.c, which is built with the program: one thread that sends at a fixed
+"""Load on a server: serve_load.py [--ganz GANZ] [TEST...], tests being closed, rate, overload, document, memory and restarts;
+all when none is named. The load comes from bench/serve_load.c, which is built with the program: one thread that sends at a fixed
 rate, or as N clients that wait for their answers. Latencies are the client's, from when a request was due."""
 import argparse
 import http.client
@@ -46,6 +46,17 @@ def test_closed(o):
         load(o, s, clients=4, seconds=2)  # warm
         for clients in (1, 8, 64):
             say(f"{clients} clients", load(o, s, clients=clients, seconds=o.seconds), f"; {s.rss():.0f} MiB")
+
+
+def test_rate(o):
+    """At a fixed rate, whatever becomes of the requests before: half and four fifths of what as many clients get that wait."""
+    with Server(o.ganz) as s:
+        load(o, s, clients=4, seconds=2)
+        for clients in (1, 8, 64):
+            most = load(o, s, clients=clients, seconds=o.seconds)["per_second"]
+            for share in (0.5, 0.8):
+                say(f"{clients} clients at {share * most:.0f} requests/s together, {share} of what they can get",
+                    load(o, s, rate=share * most, connections=clients, seconds=o.seconds))
 
 
 def test_overload(o):
@@ -163,7 +174,7 @@ def main():
     lines = sentences(o.text)
     print(f"{len(lines)} sentences of {statistics.mean(len(x.split()) for x in lines):.1f} words, {os.cpu_count()} cores, "
           f"load {os.getloadavg()[0]:.1f}", flush=True)
-    tests = {"closed": test_closed, "overload": test_overload, "document": test_document, "memory": test_memory,
+    tests = {"closed": test_closed, "rate": test_rate, "overload": test_overload, "document": test_document, "memory": test_memory,
              "restarts": test_restarts}
     for name in o.tests or tests:
         tests[name](o)

@@ -100,7 +100,7 @@ function ownWord(before, go) {
   const start = () => { if (input.value.trim()) go(before + input.value.trim()); };
   button.addEventListener('click', start);
   input.addEventListener('keydown', e => { if (e.key === 'Enter') { e.preventDefault(); start(); } });
-  return make('div', {class: 'own'}, make('label', {for: 'own'}, say('panel_own')), input, button);
+  return make('div', {class: 'own'}, make('label', {for: 'own'}, before ? say('panel_own') : say('panel_begin')), input, button);
 }
 
 /** Begin of the word in white space that holds an offset: what must begin a translation is made of whole words. */
@@ -121,8 +121,8 @@ export function open(word, {sentence, begin, end}, text, request, choose) {
     goOn(lists, {text, request, prefix}, take);
   });
   if (!before) { lists.further.removeAttribute('aria-busy'); lists.further.replaceChildren(); }
-  panel.replaceChildren(head(), ...sureness(word, probability(sentence.words, begin, end)), make('h3', {}, from), lists.further, own, make('h3', {}, whole), lists.whole,
-    ...back(sentence, take));
+  panel.replaceChildren(head(), ...sureness(word, probability(sentence.words, begin, end)),
+    ...(before ? [make('h3', {}, from)] : []), lists.further, own, make('h3', {}, whole), lists.whole, ...back(sentence, take));
   place(word);
   panel.focus({preventScroll: true});
   ask(lists, {text, request, before, now}, take);
