@@ -9,7 +9,7 @@ import {number, say} from './words.js';
 const pairs = new Set(document.body.dataset.pairs.split(' ')); // "en-de"
 const forms = new Set(document.body.dataset.forms.split(' ')); // of them, with formal and informal address
 const pause = 150;  // milliseconds after the last key
-const most = 4000;  // characters of a request: a long text comes in parts, the first of them soon
+const soon = 1000, most = 4000; // characters of the first request and of others: a long text comes in parts
 const $ = id => document.getElementById(id);
 const field = $('text'), source = $('source'), target = $('target'), output = $('output'), problem = $('problem');
 let lines = [];
@@ -42,14 +42,14 @@ function update() {
   if (!field.value.trim()) $('time').textContent = '';
 }
 
-/** Lines of the next request; none: all are translated. */
-function nextLines() {
+/** Lines of the next request, of so many characters; none: all are translated. */
+function nextLines(room) {
   const ask = [];
   let length = 0;
   for (const line of lines) {
     const part = pending(line);
     if (part === null) continue;
-    if (ask.length && length + part.length > most) break;
+    if (ask.length && length + part.length > room) break;
     ask.push(line);
     length += part.length;
   }
@@ -62,7 +62,7 @@ async function send() {
   running = new AbortController();
   const mine = ++turn, began = performance.now();
   try {
-    for (let ask = nextLines(); ask.length; ask = nextLines()) {
+    for (let ask = nextLines(soon); ask.length; ask = nextLines(most)) {
       const reply = await api.translate(ask.map(pending), {...pair(), source: languageFor(ask)}, running.signal);
       if (mine !== turn || !take(ask, reply)) return;
       $('time').textContent = say('milliseconds', {n: number(Math.round(performance.now() - began))});
