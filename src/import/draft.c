@@ -116,7 +116,7 @@ static bool recognise_table(ganz_draft *d, const float *theirs, real *ours, int 
     return false;
 }
 
-ganz_status ganz_draft_positions(ganz_draft *d, const char *name, ganz_error *err)
+static ganz_status find_positions(ganz_draft *d, const char *name, ganz_error *err)
 {
     ganz_view view;
     const int width = d->config.width;
@@ -138,6 +138,18 @@ ganz_status ganz_draft_positions(ganz_draft *d, const char *name, ganz_error *er
     if (found) return GANZ_OK;
     return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: the positions in %s are learned, or of a formula that ganz lacks",
                      ganz_files_name(d->files), name);
+}
+
+ganz_status ganz_draft_positions(ganz_draft *d, const char *encoder, const char *decoder, ganz_error *err)
+{
+    GANZ_TRY(find_positions(d, encoder, err));
+    const ganz_config c = d->config;
+    const bool turned = d->turned_columns;
+    GANZ_TRY(find_positions(d, decoder, err));
+    if (d->config.timing == c.timing && d->config.first_position == c.first_position && d->turned_columns == turned)
+        return GANZ_OK;
+    return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: the positions in %s are other ones than the encoder's",
+                     ganz_files_name(d->files), decoder);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------- */

@@ -71,8 +71,8 @@ int ganz_draft_layers(const ganz_draft *draft, const char *side);
 int64_t ganz_draft_rows(const ganz_draft *draft, const char *parameter);
 /* Whether attention has biases. */
 void ganz_draft_set_biases(ganz_draft *draft);
-/* Finds out which formula made a table of positions; missing: nothing changes. */
-ganz_status ganz_draft_positions(ganz_draft *draft, const char *name, ganz_error *err);
+/* Finds out which formula made the tables of positions, by their names; missing: nothing changes. */
+ganz_status ganz_draft_positions(ganz_draft *draft, const char *encoder, const char *decoder, ganz_error *err);
 /* Tables that hold the same numbers become one. */
 void ganz_draft_tie(ganz_draft *draft);
 /* Finds the end mark and the unknown entry of a side by their usual names where they are not known (-1). */

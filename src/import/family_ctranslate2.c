@@ -280,6 +280,7 @@ ganz_status ganz_draft_ctranslate2(ganz_draft *d, ganz_error *err)
     GANZ_TRY(find_start(d, err));
     ganz_draft_tie(d);
     ganz_draft_set_biases(d);
-    GANZ_TRY(ganz_draft_positions(d, "encoder/position_encodings/encodings", err));
+    GANZ_TRY(
+        ganz_draft_positions(d, "encoder/position_encodings/encodings", "decoder/position_encodings/encodings", err));
     return read_package(d, err);
 }

@@ -222,7 +222,8 @@ ganz_status ganz_draft_huggingface(ganz_draft *d, ganz_error *err)
     GANZ_TRY(find_start(d, err));
     ganz_draft_tie(d);
     ganz_draft_set_biases(d);
-    GANZ_TRY(ganz_draft_positions(d, "model.encoder.embed_positions.weight", err));
+    GANZ_TRY(
+        ganz_draft_positions(d, "model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight", err));
     GANZ_TRY(read_languages(d, err));
     return read_search(d, err);
 }

@@ -87,8 +87,9 @@ static ganz_status read_norms(const ganz_options *o, ganz_config *c, ganz_error 
     if (pre == post)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "%s: transformer-preprocess is \"%.20s\" and -postprocess \"%.20s\"",
                          o->name, before ? before : "", after ? after : "dan");
+    static const char *const tops[][4] = {{"", "d", NULL}, {"n", "nd", "dn", NULL}};
     c->norm = pre ? GANZ_NORM_PRE : GANZ_NORM_POST;
-    return GANZ_OK;
+    return ganz_options_require(o, "transformer-postprocess-top", tops[pre], err);
 }
 
 static ganz_status read_config(ganz_draft *d, ganz_error *err)
