@@ -79,6 +79,11 @@ plan() {
     done
     line ours-w4a8-s"$seed" ours learned \
       "$OURS --bits 8 --weight-bits 4 --per-row --seed $seed --steps-of @w4a8-kl-per-row-ours"
+    # the same with steps of weights that learn too
+    line ours-rows-4-s"$seed" ours learned \
+      "$OURS --bits 4 --bias-bits 8 --per-row --weight-range learned --seed $seed --steps-of @rows-ours-4"
+    line ours-rows-w4a8-s"$seed" ours learned \
+      "$OURS --bits 8 --weight-bits 4 --per-row --weight-range learned --seed $seed --steps-of @w4a8-kl-per-row-ours"
   done
   # the baselines, as published (docs/PAPER.md), on both float models
   for from in paper ours; do

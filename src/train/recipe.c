@@ -125,7 +125,7 @@ static const ganz_setting table[] = {
     FLAG(per_row, "per-row", "false", true, QUANTIZE, "a step for each output of a weight, instead of one for all"),
     CHOICE(weight_range, "weight-range", "auto|max|fit|learned", "auto", true, QUANTIZE,
            "of a weight: its largest, what rounds it best, or by learning; auto: fit below 8 bits, per row below 5"),
-    LATER(row_rate, "row-rate", REAL, 10, NULL, "0.001", false, QUANTIZE,
+    LATER(row_rate, "row-rate", REAL, 10, NULL, "0.005", false, QUANTIZE,
           "weight-range learned: rate of the steps of weights, in octaves"),
     FLAG(float_lookup, "float-lookup", "false", true, QUANTIZE,
          "embeddings are looked up in a float table of their own"),
