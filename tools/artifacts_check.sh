@@ -3,7 +3,7 @@
 # programs in build/release, build/clang, build/static and, in an empty root, build/static-models; the server, asked as
 # LibreTranslate is; the Python package and Spark (PYTHON names a Python that has ganz, and pyspark with pyarrow and a Java);
 # and the Debian packages of FOLDERs in which packages_check.sh has left them and the sha256 of the same TEXT. Prints a
-# table, and says of what is not there that it was left out. Fails when two differ.
+# table, and says of what is not there that it was left out. Fails when two differ. ONLY is a pattern of names to try alone.
 set -eu -o pipefail
 [ $# -ge 1 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 text=$(realpath "$1")
@@ -25,6 +25,7 @@ note() { # NAME SUM
 row() {
   local name=$1 sum
   shift
+  [[ $name =~ ${ONLY:-.} ]] || return 0
   if sum=$("$@" 2>"$work/log" | sha256sum); then note "$name" "${sum%% *}"
   else note "$name" "FAILED: $(tail -n 1 "$work/log")"; fi
 }
@@ -93,7 +94,7 @@ program "one static file (musl)" build/static/cli/ganz
 if [ -x build/static-models/cli/ganz ]; then row "one static file with models, in an empty root" empty_root
 else missing "one static file with models" "no build/static-models"; fi
 if [ -x build/release/cli/ganz ]; then
-  build/release/cli/ganz serve --port "$port" 2>"$work/server.log" &
+  build/release/cli/ganz serve --port "$port" --timeout 600 2>"$work/server.log" &
   server=$!
   row "server, LibreTranslate's interface" ask_server
 fi

@@ -7,20 +7,21 @@
 """
 from __future__ import annotations
 
-import asyncio
 import os
 import secrets
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union, overload
 
 from . import _ganz
 from ._errors import GanzError, Status
 from ._models import find_model, models
 from ._program import average, inspect, prepare, program, quantize, run, score, train, vocab
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __version__: str = _ganz.version
 __all__ = ["GanzError", "Link", "ModelInfo", "Result", "Status", "TokenScore", "Translation", "Translator", "average",
@@ -236,6 +237,8 @@ class Translator:
     def translate_iter(self, texts: Iterable[str], *, batch: int = 256, **options: Any) -> Iterator[str]:
         """Translates texts as they come, in their order; reads at most two batches ahead of what was taken."""
         source = iter(texts)
+        from concurrent.futures import ThreadPoolExecutor  # here, as asyncio below: most of the time that an import takes
+
         waiting: "deque[Future[list[str]]]" = deque()
         with ThreadPoolExecutor(2, "ganz") as pool:
             try:
@@ -264,11 +267,15 @@ class Translator:
 
     async def atranslate(self, text: Union[str, Iterable[str]], **options: Any) -> Any:
         """translate in the running loop's executor: other tasks go on meanwhile."""
+        import asyncio
+
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(None, lambda: self.translate(text, **options))
 
     async def atranslate_batch(self, lines: Sequence[str], **options: Any) -> list[Result]:
         """translate_batch in the running loop's executor."""
+        import asyncio
+
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(None, lambda: self.translate_batch(lines, **options))
 
