@@ -67,7 +67,7 @@ EOF
 
 ask_spark() {
   PYSPARK_PYTHON=$python "$python" - "$text" <<'EOF'
-import sys
+import os, sys
 from pyspark.sql import SparkSession
 
 def translate_batches(batches):
@@ -77,7 +77,8 @@ def translate_batches(batches):
             lines = translator.translate(batch.column("text").to_pylist())
             yield pyarrow.RecordBatch.from_arrays([batch.column("number"), pyarrow.array(lines)], names=["number", "line"])
 
-spark = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false").getOrCreate()
+spark = (SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
+         .config("spark.executorEnv.PYTHONPATH", os.environ.get("PYTHONPATH", "")).getOrCreate())
 lines = open(sys.argv[1], encoding="utf-8").read().splitlines()
 table = spark.createDataFrame(list(enumerate(lines)), "number int, text string")
 rows = table.repartition(8).mapInArrow(translate_batches, "number int, line string").collect()
