@@ -252,7 +252,7 @@ tables() {
     "$out/table.tsv" >"$out/seeds.tsv"
 }
 
-plan | sort -u >"$out/plan.tsv"
+plan | sort -u >"$out/plan.$$" && mv "$out/plan.$$" "$out/plan.tsv" # whole at any time: two calls may share a folder
 # shellcheck disable=SC2086 # lists of words
 trained paper $TRAIN_PAPER
 # shellcheck disable=SC2086
