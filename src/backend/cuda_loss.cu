@@ -282,6 +282,7 @@ static __global__ void loss_total(const loss_row *results, int rows, double *sum
         if (threadIdx.x < half)
             for (int j = 0; j < 3; j++) room[j][threadIdx.x] += room[j][threadIdx.x + half];
     }
+    __syncthreads(); /* thread 0 has made the last sums */
     if (threadIdx.x < 3) sums[threadIdx.x] += room[threadIdx.x][0];
 }
 
