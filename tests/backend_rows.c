@@ -133,7 +133,8 @@ static void norm(int rows, int cols, norm_kind k)
     const two x = random_reals(count, 3), gain = random_reals((size_t)cols, 1), bias = random_reals((size_t)cols, 1);
     const two sum = nan_reals(count), stats = nan_reals(2 * (size_t)rows),
               x_grad = k.back ? random_reals(count, 1) : nan_reals(count);
-    const two gain_grad = random_reals((size_t)cols, 1), bias_grad = random_reals((size_t)cols, 1);
+    const two gain_grad = random_reals((size_t)cols, 1), bias_grad = random_reals((size_t)cols, 1),
+              delta_sums = random_reals((size_t)cols, 1);
     const mats delta = k.delta ? random_matrix(rows, cols, cols + 8, k.type, 1) : no_matrix();
     const mats delta_grad = k.delta ? nan_matrix(rows, cols, cols + 16, k.type) : no_matrix();
     const mats y = nan_matrix(rows, cols, cols + 8, k.type),
@@ -146,7 +147,7 @@ static void norm(int rows, int cols, norm_kind k)
     s.x = x.side, s.delta = delta.side, s.drop = s##_drop, s.gain = gain.side, s.bias = bias.side, s.sum = sum.side, \
     s.y = y.side, s.stats = stats.side, s.y_grad = y_grad.side, s.sum_grad = k.back ? x_grad.side : NULL,            \
     s.x_grad = x_grad.side, s.delta_grad = delta_grad.side, s.gain_grad = k.frozen ? NULL : gain_grad.side,          \
-    s.bias_grad = k.frozen ? NULL : bias_grad.side
+    s.bias_grad = k.frozen ? NULL : bias_grad.side, s.delta_sums = k.delta && k.back ? delta_sums.side : NULL
     SIDE(c, cpu);
     SIDE(g, gpu);
 #undef SIDE
@@ -159,6 +160,7 @@ static void norm(int rows, int cols, norm_kind k)
     if (k.delta) same_matrix("delta_grad", delta_grad, row_tolerance(k.type));
     same_reals("scale_grad", gain_grad, (size_t)cols, 1e-5);
     same_reals("bias_grad", bias_grad, (size_t)cols, 1e-5);
+    same_reals("sums of delta_grad", delta_sums, (size_t)cols, 1e-4);
     expect_no_failure();
 }
 

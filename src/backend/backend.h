@@ -113,6 +113,8 @@ typedef struct ganz_norm_call {
     real *x_grad;                 /* (rows, cols) written; may be the same memory as sum_grad */
     ganz_matrix delta_grad;       /* (rows, cols) written */
     real *gain_grad, *bias_grad;  /* (cols), added to; NULL: frozen */
+    real *delta_sums; /* (cols), added to: sums of delta_grad over the rows, which are the gradient of a bias
+                       * that was added to delta last; NULL: not wanted */
 } ganz_norm_call;
 
 /* ---- dense products ----------------------------------------------------------------------------- */

@@ -54,6 +54,8 @@ void ganz_cpu_rows_grad(ganz_backend *be, const ganz_rows_grad_call *c);
 /* cpu_linear.c */
 void ganz_cpu_linear(ganz_backend *be, const ganz_linear_call *c);
 void ganz_cpu_linear_grad(ganz_backend *be, const ganz_linear_call *c);
+/* bias_grad += sums of y_grad over the rows. */
+void ganz_cpu_bias_grad(ganz_backend *be, const ganz_linear_call *c);
 /* cpu_attention.c, cpu_attention_grad.c */
 void ganz_cpu_attention(ganz_backend *be, const ganz_attention_call *c);
 void ganz_cpu_attention_grad(ganz_backend *be, const ganz_attention_call *c);

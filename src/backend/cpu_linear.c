@@ -167,6 +167,12 @@ static void bias_grad_strips(void *context, int64_t begin, int64_t end, int work
     }
 }
 
+void ganz_cpu_bias_grad(ganz_backend *be, const ganz_linear_call *c)
+{
+    linear_job job = {.c = c};
+    ganz_pool_run(ganz_cpu_of(be)->pool, (c->out + BIAS_COLS - 1) / BIAS_COLS, 1, bias_grad_strips, &job);
+}
+
 GANZ_CLONES static void scale_row(real *x, const real *factors, int n)
 {
     for (int i = 0; i < n; i++) x[i] = x[i] * factors[i];
@@ -228,7 +234,7 @@ void ganz_cpu_linear_grad(ganz_backend *be, const ganz_linear_call *c)
     GANZ_ASSERT(!smooth || (c->before.data && c->before.type == GANZ_REAL));
     if (c->activation != GANZ_ACTIVATION_NONE)
         ganz_pool_run(pool, c->rows, ganz_cpu_grain(c->out), smooth ? smooth_grad_rows : relu_grad_rows, &job);
-    if (c->bias_grad) ganz_pool_run(pool, (c->out + BIAS_COLS - 1) / BIAS_COLS, 1, bias_grad_strips, &job);
+    if (c->bias_grad) ganz_cpu_bias_grad(be, c);
     if (c->w_grad) {
         job.t = tile(c->out, c->in);
         ganz_pool_run(pool, tiles_of(&job.t), 1, w_grad_tiles, &job);

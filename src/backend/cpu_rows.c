@@ -236,6 +236,10 @@ void ganz_cpu_norm_grad(ganz_backend *be, const ganz_norm_call *c)
         if (!job.partial) return;
     }
     ganz_pool_run(cpu->pool, blocks, 1, norm_grad_blocks, &job);
+    if (c->delta_sums)
+        ganz_cpu_bias_grad(
+            be,
+            &(ganz_linear_call){.rows = c->rows, .out = c->cols, .y_grad = c->delta_grad, .bias_grad = c->delta_sums});
     if (!c->gain_grad) return;
     ganz_cpu_join(cpu, job.partial, blocks, stride, c->cols, c->gain_grad);
     ganz_cpu_join(cpu, job.partial + c->cols, blocks, stride, c->cols, c->bias_grad);

@@ -144,11 +144,11 @@ static inline void ganz_cuda_launched(ganz_cuda *c, const char *where)
 /* Memory until the next call of the table; NULL (and failed) when there is none. */
 void *ganz_cuda_scratch(ganz_cuda *c, size_t bytes);
 
-/* first[0..split) and second[0..width-split) += sums over the rows of partial (count, width). */
+/* to[i][0..each) += sums over the rows of columns i * each and on of partial (count, width). */
 typedef struct ganz_cuda_columns {
     const float *partial;
-    int count, width, split;
-    float *first, *second; /* either may be NULL */
+    int count, width, each;
+    float *to[3]; /* (width / each); any may be NULL */
 } ganz_cuda_columns;
 void ganz_cuda_add_columns(ganz_cuda *c, const ganz_cuda_columns *sums);
 /* *to += factor * sum of partial[0..count). */

@@ -308,7 +308,7 @@ void ganz_cuda_back_rows(ganz_cuda *c, const ganz_linear_call *call)
                        GANZ_CUDA_TYPE(call->y_grad.type, G,
                                       back_kernel<Y, G><<<blocks, THREADS, 0, c->stream>>>(*call, each, partial)));
     ganz_cuda_launched(c, "linear gradient");
-    const ganz_cuda_columns sums = {partial, parts, call->out, call->out, call->bias_grad, NULL};
+    const ganz_cuda_columns sums = {partial, parts, call->out, call->out, {call->bias_grad}};
     if (partial != NULL) ganz_cuda_add_columns(c, &sums);
 }
 

@@ -20,8 +20,9 @@ static __global__ void add_columns_kernel(const ganz_cuda_columns s)
     if (threadIdx.y != 0 || column >= s.width) return;
     float total = 0;
     for (int i = 0; i < WARP; i++) total += room[i][threadIdx.x];
-    float *to = column < s.split ? s.first : s.second;
-    if (to != NULL) to[column < s.split ? column : column - s.split] += total;
+    const int part = column / s.each;
+    float *to = part == 0 ? s.to[0] : part == 1 ? s.to[1] : s.to[2];
+    if (to != NULL) to[column - part * s.each] += total;
 }
 
 void ganz_cuda_add_columns(ganz_cuda *c, const ganz_cuda_columns *sums)
@@ -176,7 +177,7 @@ void ganz_cuda_embed_grad(ganz_backend *be, const ganz_embed_call *call)
     }
     if (call->extra_grad != NULL) {
         embed_extra<<<dim3(wide, parts), THREADS, 0, c->stream>>>(*call, each, partial);
-        const ganz_cuda_columns sums = {partial, parts, call->cols, call->cols, call->extra_grad, NULL};
+        const ganz_cuda_columns sums = {partial, parts, call->cols, call->cols, {call->extra_grad}};
         ganz_cuda_add_columns(c, &sums);
     }
     ganz_cuda_launched(c, "embed gradient");
@@ -375,7 +376,7 @@ static __global__ void add_code_grads(const norm_outs outs, int cols, const floa
 }
 
 /* A block walks over its share of the rows, two at a time; a thread owns four columns, so that the sums of the
- * gradients of gain and bias stay in registers. partial: (blocks, 2 cols). */
+ * gradients of gain, bias and delta stay in registers. partial: (blocks, 2 cols), or 3 with delta's. */
 template <typename D, typename Y, bool CODES>
 static __global__ void __launch_bounds__(1024)
     norm_grad_kernel(const ganz_norm_call n, const norm_outs outs, int each, float *partial)
@@ -385,7 +386,7 @@ static __global__ void __launch_bounds__(1024)
     const bool active = column < n.cols;
     const float *sum = n.delta.data != NULL ? n.sum : n.x;
     const float4 gain = active ? load4(n.gain + column) : make_float4(0, 0, 0, 0);
-    float4 scale_sum = make_float4(0, 0, 0, 0), bias_sum = scale_sum;
+    float4 scale_sum = make_float4(0, 0, 0, 0), bias_sum = scale_sum, delta_sum = scale_sum;
     const int begin = blockIdx.x * each, end = min(begin + each, n.rows);
     int side = 0;
     for (int base = begin; base < end; base += NORM_ROWS, side ^= 1) {
@@ -430,14 +431,17 @@ static __global__ void __launch_bounds__(1024)
             const float4 inner = (g[r] - mean_g / n.cols) + hat[r] * (-mean_gh / n.cols);
             const float4 d = inner * inverse[r] + back[r];
             store4(n.x_grad + (size_t)row * n.cols + column, d);
-            if (n.delta_grad.data != NULL)
-                store4((D *)n.delta_grad.data + (size_t)row * n.delta_grad.ld + column,
-                       d * drop4(n.drop, row, n.cols, column));
+            if (n.delta_grad.data == NULL) continue;
+            const float4 back_delta = d * drop4(n.drop, row, n.cols, column);
+            store4((D *)n.delta_grad.data + (size_t)row * n.delta_grad.ld + column, back_delta);
+            delta_sum = delta_sum + back_delta;
         }
     }
     if (partial == NULL || !active) return;
-    store4(partial + (size_t)blockIdx.x * 2 * n.cols + column, scale_sum);
-    store4(partial + (size_t)blockIdx.x * 2 * n.cols + n.cols + column, bias_sum);
+    float *to = partial + (size_t)blockIdx.x * (n.delta_sums != NULL ? 3 : 2) * n.cols + column;
+    store4(to, scale_sum);
+    store4(to + n.cols, bias_sum);
+    if (n.delta_sums != NULL) store4(to + 2 * n.cols, delta_sum);
 }
 
 static bool norm_grad_fits(ganz_cuda *c, const ganz_norm_call *call)
@@ -475,8 +479,9 @@ void ganz_cuda_norm_grad(ganz_backend *be, const ganz_norm_call *call)
     const int most = ganz_cuda_min(c->processors * 6, GANZ_CUDA_MOST_PARTS);
     const int each = (int)ganz_round_up((size_t)ganz_cuda_blocks(call->rows, most), NORM_ROWS);
     const int blocks = ganz_cuda_blocks(call->rows, each);
-    const bool learns = call->gain_grad != NULL || call->bias_grad != NULL;
-    const size_t partial_floats = learns ? (size_t)blocks * 2 * (size_t)call->cols : 0;
+    const bool learns = call->gain_grad != NULL || call->bias_grad != NULL || call->delta_sums != NULL;
+    const int wide = (call->delta_sums != NULL ? 3 : 2) * call->cols;
+    const size_t partial_floats = learns ? (size_t)blocks * (size_t)wide : 0;
     const size_t gathered_floats = call->outs > OUTS ? (size_t)call->rows * (size_t)call->cols : 0;
     float *partial = NULL, *gathered = NULL;
     if (partial_floats + gathered_floats > 0) {
@@ -499,6 +504,7 @@ void ganz_cuda_norm_grad(ganz_backend *be, const ganz_norm_call *call)
                                       norm_grad_kernel<D, Y, false>
                                       <<<blocks, threads, 0, c->stream>>>(n, outs, each, partial)));
     ganz_cuda_launched(c, "norm gradient");
-    const ganz_cuda_columns sums = {partial, blocks, 2 * call->cols, call->cols, call->gain_grad, call->bias_grad};
+    const ganz_cuda_columns sums = {
+        partial, blocks, wide, call->cols, {call->gain_grad, call->bias_grad, call->delta_sums}};
     if (partial != NULL) ganz_cuda_add_columns(c, &sums);
 }

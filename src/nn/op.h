@@ -22,10 +22,11 @@ typedef struct ganz_tensor {
     ganz_matrix m; /* data NULL: only the codes of its uses exist */
     ganz_use *use; /* (uses) */
     int uses;
-    const real *scale;          /* of integer codes; NULL: plain values */
-    bool dropped;               /* values that come out of dropout */
-    ganz_matrix grad;           /* data NULL until something flows back */
-    ganz_type grad_type;        /* the value's, unless its maker knows better */
+    const real *scale;   /* of integer codes; NULL: plain values */
+    bool dropped;        /* values that come out of dropout */
+    ganz_matrix grad;    /* data NULL until something flows back */
+    ganz_type grad_type; /* the value's, unless its maker knows better */
+    real *bias_grad;     /* where the sums of the gradient over the rows belong; NULL: nowhere, or they are there */
     struct ganz_tensor *parent; /* this one is columns of that one, the gradient too; NULL: stands alone */
 } ganz_tensor;
 

@@ -14,6 +14,7 @@ static void linear_backward(ganz_pass *pass, ganz_node *node)
     if (!back || !ganz_tensor_grad(pass, n->x, &n->call.x_grad_add)) return;
     n->call.y_grad = *back;
     n->call.x_grad = n->x->grad;
+    n->call.bias_grad = n->y->bias_grad;
     pass->be->linear_grad(pass->be, &n->call);
 }
 
@@ -53,6 +54,7 @@ static void linear(ganz_pass *pass, const ganz_linear_call *call, ganz_tensor *x
     n->call = *call;
     n->x = x;
     n->y = y;
+    y->bias_grad = call->bias_grad;
 }
 
 /* One product into y. `how`: what is asked of it beyond x w^T + b. */

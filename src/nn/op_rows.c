@@ -102,6 +102,8 @@ static void norm_backward(ganz_pass *pass, ganz_node *node)
     if (n->delta) {
         if (!ganz_tensor_grad(pass, n->delta, &add)) return;
         n->call.delta_grad = n->delta->grad;
+        n->call.delta_sums = n->delta->bias_grad; /* all of delta's gradient is made here */
+        n->delta->bias_grad = NULL;
     }
     pass->be->norm_grad(pass->be, &n->call);
 }
