@@ -283,7 +283,7 @@ static bool ride_along(ganz_cuda *c, const ganz_linear_call *call, product *p, v
     return true;
 }
 
-enum { SUMS_BYTES = 16 << 20 };
+enum { SUMS_BYTES = 32 << 20 };
 
 /* Rows of a product that becomes codes: their sums, in float, are to stay in the cache until they are rounded. */
 static int code_rows(const ganz_linear_call *call)
