@@ -14,7 +14,8 @@
 const cli_command cli_about_serve = {
     "serve", "[--model MODEL]... [--port N]", "translate over HTTP: a page for people, interfaces for programs",
     "Opens the models and answers on http://127.0.0.1:5000/ : with a page to type into, and with the interfaces of\n"
-    "LibreTranslate (/translate) for programs. Without --model it takes all models that come with the program.\n"
+    "LibreTranslate (/translate) and DeepL (/v2/translate) for programs. Without --model it takes all models that come\n"
+    "with the program.\n"
     "\n"
     "SIGTERM and Ctrl-C end it once what was accepted is answered. SIGHUP opens the models anew; no request is lost.\n"
     "Sockets that systemd passes are used in place of --host and --port.\n"

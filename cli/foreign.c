@@ -45,7 +45,9 @@ void cli_foreign_warn(cli_foreign *f, cli_progress *progress)
     const bool foreign = count > 0 && best.confidence >= sure && strcmp(best.language, f->language) != 0;
     if (foreign && progress->terminal && progress->drawn) fputs("\r\033[K", stderr);
     if (foreign)
-        fprintf(stderr, "ganz translate: the text looks like %s, but the model translates from %s (--from, --model)\n",
-                best.language, f->language);
+        fprintf(stderr,
+                "ganz translate: the text looks like %s, but the model translates from %s (--from %s or --model takes "
+                "another)\n",
+                best.language, f->language, best.language);
     if (foreign || cli_foreign_is_full(f)) f->language[0] = '\0';
 }

@@ -58,6 +58,16 @@ static ganz_status add_line(reader *r, bool *more, ganz_error *err)
     return added == GANZ_OK && ganz_lines_whole(r->lines) ? add(&r->text, "\n", 1, err) : added;
 }
 
+/* Windows writes UTF-16 where it says Unicode: with a mark at its beginning, or seen by zeros beside letters. */
+static bool is_utf16(const char *text, size_t bytes)
+{
+    const unsigned char *const b = (const unsigned char *)text;
+    if (bytes >= 2 && ((b[0] == 0xFF && b[1] == 0xFE) || (b[0] == 0xFE && b[1] == 0xFF))) return true;
+    return bytes >= 4 && ((!b[0] && b[1] && !b[2] && b[3]) || (b[0] && !b[1] && b[2] && !b[3]));
+}
+
+static const char in_utf16[] = "this is UTF-16; iconv -f UTF-16 -t UTF-8 makes it UTF-8, which ganz reads";
+
 /* Bytes of text that are not UTF-8 are refused or replaced, as the user wants. */
 static ganz_status check_text(reader *r, long long first_line, ganz_error *err)
 {
@@ -71,6 +81,7 @@ static ganz_status check_text(reader *r, long long first_line, ganz_error *err)
         r->text = whole;
         return GANZ_OK;
     }
+    if (is_utf16(r->text.text, r->text.bytes)) return failed(err, GANZ_EINVAL, ganz_lines_name(r->lines), in_utf16);
     const char *line = r->text.text;
     for (const char *end = line; (end = memchr(line, '\n', r->text.bytes - (size_t)(line - r->text.text)));
          line = end + 1, first_line++)
@@ -168,6 +179,14 @@ static ganz_status find_format(reader *r, const char *name, const char **format,
     return status;
 }
 
+static const char *why_unknown(const ganz_text *t)
+{
+    if (is_utf16(t->text, t->bytes)) return in_utf16;
+    return t->bytes > 0 && memchr(t->text, '\0', t->bytes)
+               ? "the format is not known, and it is no text: it has zero bytes"
+               : "the format is not known";
+}
+
 static ganz_status read_open_file(reader *r, const char *path, ganz_error *err)
 {
     char name[CLI_PATH];
@@ -175,7 +194,7 @@ static ganz_status read_open_file(reader *r, const char *path, ganz_error *err)
     plain_name(path, name);
     const ganz_status status = find_format(r, name, &format, err);
     if (status != GANZ_OK) return status;
-    if (!format) return failed(err, GANZ_EUNSUPPORTED, path, "the format is not known");
+    if (!format) return failed(err, GANZ_EUNSUPPORTED, ganz_lines_name(r->lines), why_unknown(&r->text));
     if (strcmp(format, "text") == 0 || strcmp(format, "lines") == 0) return read_pieces(r, format, err);
     return read_whole(r, format, name, err);
 }
@@ -246,6 +265,7 @@ static ganz_status join(char path[CLI_PATH], const char *folder, const char *nam
 static ganz_status make_folder(const char *path, ganz_error *err)
 {
     if (mkdir(path, 0777) == 0 || (errno == EEXIST && is_folder(path))) return GANZ_OK;
+    if (errno == EEXIST) return failed(err, GANZ_EIO, path, "a folder is needed here, and this is a file");
     return failed(err, GANZ_EIO, path, strerror(errno));
 }
 
@@ -308,6 +328,8 @@ static ganz_status tree_to_tree(reader *r, const char *from, const char *to, int
 
 static ganz_status read_to_folder(reader *r, ganz_error *err)
 {
+    if (strcmp(r->in->out, "-") == 0)
+        return failed(err, GANZ_EINVAL, "an input is a folder", "--out FOLDER says where its translations go");
     ganz_status status = make_folder(r->in->out, err);
     for (int i = 0; i < r->in->files->count && status == GANZ_OK; i++) {
         const char *const from = r->in->files->items[i], *const slash = strrchr(from, '/');

@@ -31,7 +31,7 @@ equal "code" '    code' "$(tail -n 1 file.de.md)"
 # text in another language is translated all the same, but there is a warning, once; not with -q
 yes 'Nous allons à la gare, parce que nos amis arrivent à sept heures.' | head -n 3 >french
 $GANZ translate --model $MODEL french >/dev/null 2>warned || fail "French"
-equal "the warning" 'ganz translate: the text looks like fr, but the model translates from en (--from, --model)' "$(cat warned)"
+equal "the warning" 'ganz translate: the text looks like fr, but the model translates from en (--from fr or --model takes another)' "$(cat warned)"
 $T french >/dev/null 2>warned || fail "French, quietly"
 equal "no warning" '' "$(cat warned)"
 echo 'We are going to the station, because our friends arrive at seven.' | $GANZ translate --model $MODEL >/dev/null 2>warned
@@ -46,7 +46,11 @@ equal "lines" 20 "$($T --format lines lines | wc -l)"
 $T --format lines --bilingual lines | awk -F'\t' 'NF != 2 || $1 != "One. Two. Three." {exit 1}' || fail "--bilingual of lines"
 refuses 2 'there is no format nonsense' $T --format nonsense lines
 head -c 3000 /dev/zero >binary
-refuses 1 'binary: the format is not known' $T binary
+refuses 1 'binary: the format is not known, and it is no text' $T binary
+printf '\377\376H\0i\0.\0\n\0' >notepad.txt # as Windows writes it
+refuses 1 'notepad.txt: this is UTF-16; iconv' $T notepad.txt
+refuses 1 'standard input: this is UTF-16; iconv' sh -c "$T <notepad.txt"
+refuses 1 'standard input: this is UTF-16; iconv' sh -c "printf 'H\0i\0.\0\n\0' | $T"
 
 # newlines
 printf 'The red\nhouse is old.\n' >broken
@@ -79,6 +83,9 @@ equal "a file beside another" "$(echo 'The second file.' | $T)" "$(cat made/two.
 $T -o tree/out tree && fail "a skipped file is no failure"
 $T -o tree/out tree
 [ -e tree/out/out ] && fail "the output was translated, too"
+refuses 1 'an input is a folder: --out FOLDER says where' $T tree
+[ -e - ] && fail "a folder has the name of standard output"
+refuses 1 'lines: a folder is needed here, and this is a file' $T -o lines tree
 
 # a job that was stopped goes on where it was
 for i in $(seq 60); do echo "This is sentence number $i of a long text."; done >long

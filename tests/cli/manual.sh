@@ -21,6 +21,7 @@ check() {
     entry=$(item "$option" <<<"$text")
     [ -n "$entry" ] || entry=$(item "$option" <<<"$settings")
     [ -n "$entry" ] || fail "docs/ganz.1: \"ganz $name\" lacks --$option: $line"
+    [ "$(grep -c '^\.It ' <<<"$entry")" = 1 ] || fail "docs/ganz.1: \"ganz $name\" explains --$option more than once"
     letter=$(sed -nE 's/^ +-(.), .*/\1/p' <<<"$line")
     [ -z "$letter" ] || grep -qE "^\.It Fl $letter ," <<<"$entry" ||
       fail "docs/ganz.1: \"ganz $name\" lacks -$letter of --$option"
