@@ -5,7 +5,8 @@
 # and the Debian packages of FOLDERs in which packages_check.sh has left them and the sha256 of the same TEXT. Prints a
 # table, and says of what is not there that it was left out. Fails when two differ. ONLY is a pattern of names to try alone.
 set -eu -o pipefail
-[ $# -ge 1 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 1 any "$@"
 text=$(realpath "$1")
 shift
 folders=()

@@ -9,7 +9,8 @@
 # shard is begun; none), SAMPLE (of ganz translate --sample; none: greedy), SEED (1), WEIGHT (1), TAG (<bt>; none: -),
 # MORE (more for the lines of the list, like "upper=0.04 lower=0.04").
 set -eu
-[ $# -ge 3 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 3 any "$@"
 model=$1 out=$2
 shift 2
 here=$(cd "$(dirname "$0")/.." && pwd)

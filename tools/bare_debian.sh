@@ -12,28 +12,27 @@
 #   --user        run as a user who has sudo, instead of as root
 # Packages come from where this machine gets its own (its apt sources and proxy), or from DEBIAN_MIRROR.
 set -eu
-usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 say() { echo "bare_debian: $*" >&2; }
 here=$(cd "$(dirname "$0")/.." && pwd)
 . "$here/tools/bare_system.sh"
+. "$here/scripts/arguments.sh"
 
-cache='' root='' log='' user='' temporary='' child=''
+cache='' root='' log='' user='' temporary='' child='' names=()
 while [ $# -gt 0 ]; do
   case $1 in
-  --cache | --root | --log) [ $# -ge 2 ] || usage; declare "${1#--}=$2"; shift ;;
+  --cache | --root | --log) needs "$1" $#; declare "${1#--}=$2"; shift ;;
   --user) user=ganz ;;
-  -*) usage ;;
-  *) break ;;
+  *) unknown "$1"; names+=("$1") ;;
   esac
   shift
 done
-[ $# = 2 ] || usage
-suite=$1 what=$2
-case $suite in bookworm | trixie) ;; *) usage ;; esac
+arguments 2 2 ${names[@]+"${names[@]}"}
+suite=${names[0]} what=${names[1]}
+case $suite in bookworm | trixie) ;; *) refuse "it is bookworm or trixie, not $suite" ;; esac
 case $what in
 demo | test) command=scripts/$what ;;
 readme) command='SKIP=scripts/test tools/readme_commands.sh' ;;
-*) usage ;;
+*) refuse "it is demo, test or readme, not $what" ;;
 esac
 [ "$(id -u)" = 0 ] || { say "needs root, to make a Debian in a folder"; exit 1; }
 log=${log:-$suite.$what.log}

@@ -5,7 +5,8 @@
 #   PAUSE  seconds between two kills at most (20);  PART  bytes of a part (256k);  SEED  of the kills (1)
 # OUT gets bulk.txt (what is told), rss.tsv (second, process, KiB) and kills.tsv.
 set -eu -o pipefail
-[ $# -ge 3 ] || { echo "usage: bulk_check.sh GANZ MODEL TEXT [OUT]" >&2; exit 2; }
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 3 4 "$@"
 ganz=$(realpath "$1") model=$(realpath "$2") text=$(realpath "$3") out=$(realpath "${4:-.}")
 work=$(mktemp -d) RANDOM=${SEED:-1} pids=()
 clean() {

@@ -2,6 +2,8 @@
 # Says which C and CUDA files are laid out otherwise than .clang-format asks for; skipped where there is no
 # clang-format 14, because other versions lay out some lines differently. --fix puts them right.
 set -eu
+. "$(dirname "$0")/../scripts/arguments.sh"
+[ "${1:-}" = --fix ] || arguments 0 0 "$@"
 cd "$(dirname "$0")/.."
 for program in clang-format-14 clang-format ""; do
   [ -n "$program" ] || { echo "format: skipped, there is no clang-format 14"; exit 0; }

@@ -3,7 +3,8 @@
 # Text found on the web says "half past" a dozen times in a million lines, and German counts towards the next hour,
 # which no model guesses. Trains do not run here, so that asking about them tests what was learned.
 set -eu
-[ $# = 1 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 1 1 "$@"
 
 pairs() {
   awk -F' *[|] *' '

@@ -3,6 +3,8 @@
 # user can do. PROGRAM is a `ganz` without sanitizers of any version, TESTS the folder of tests of a present build
 # (libfaults.so, libhost.so, make_model). Prints a line for each: its number and what happens.
 set -u
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 2 2 "$@"
 ganz=$(realpath "$1") tests=$(realpath "$2")
 root=$(cd "$(dirname "$0")/.." && pwd)
 folder=$(mktemp -d) || exit 1

@@ -4,7 +4,8 @@
 # (recipes/formality-en-de.txt). Neutral sentences follow: how many come out the same whatever is asked for. OUT=FOLDER
 # keeps the translations; GANZ is the program. Sentences are written for this list.
 set -eu
-[ $# -ge 1 ] && [ $# -le 2 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 1 2 "$@"
 here=$(cd "$(dirname "$0")/.." && pwd)
 GANZ=${GANZ:-$here/build/release/cli/ganz} model=$1 rules=${2:-$here/recipes/formality-en-de.txt}
 work=$(mktemp -d)

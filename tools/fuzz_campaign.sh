@@ -8,6 +8,8 @@
 # executions with AddressSanitizer, executions of fast programs, seconds, findings). At first each target has a turn, then
 # always the one that is nearest its goal, so that as many as possible reach it.
 set -u
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 3 4 "$@"
 folder=$(realpath "$1") workers=$2 goal=${4:-10000000}
 until=$(($(date +%s) + $3))
 first_turn=8 turn=40 seeds=300 short=200

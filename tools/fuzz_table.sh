@@ -2,6 +2,8 @@
 # fuzz_table.sh COUNTS...: the table of docs/RELIABILITY.md from the counts of fuzz_campaign.sh, two targets a line, and below
 # how many there are in all and which have not had ten million.
 set -eu
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 1 any "$@"
 sort "$@" | awk '
   function grouped(n,   text) {
     for (; n >= 1000; n = int(n / 1000)) text = sprintf(",%03d%s", n % 1000, text)

@@ -3,6 +3,8 @@
 # nvcc and gcc (no cmake, no cmocka, none of the libraries that files and text need), runs test_cuda and times training
 # steps. Logs go to $OUT (or DIR/logs). For machines with a GPU and little else.
 set -u
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 0 2 "$@"
 cd "$(dirname "$0")/.." || exit 1
 what=${1:-all} dir=${2:-build/gpu}
 logs=${OUT:-$dir/logs}
@@ -145,6 +147,6 @@ case $what in
       tail -3 "$logs/$tool.log"
     done ;;
   all) if build; then run_tests || status=1; run_bench || status=1; else status=1; fi ;;
-  *) echo "gpu_check.sh [build|test|bench|sanitize|all] [DIR]"; status=2 ;;
+  *) refuse "it is build, test, bench, sanitize or all, not $what" ;;
 esac
 exit $status

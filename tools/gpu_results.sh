@@ -13,7 +13,8 @@
 #                                 quantize_table.sh
 #   LEARNED="base:8:learned-from-kl ..."   what is learned, in this order, JOBS (3) at a time on the GPU
 set -eu
-[ $# = 2 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 2 2 "$@"
 mkdir -p "$2/base" "$2/big"
 data=$1 out=$(cd "$2" && pwd)
 here=$(cd "$(dirname "$0")/.." && pwd)

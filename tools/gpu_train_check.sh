@@ -6,6 +6,8 @@
 #   OUT=DIR          where logs and runs are left (default: a temporary folder, removed)
 # One line for each check; ends with 1 when one failed. Nothing but bash, awk and the coreutils is needed.
 set -u
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 0 0 "$@"
 here=$(cd "$(dirname "$0")/.." && pwd)
 GANZ=$(readlink -f "${GANZ:-$here/build/release/cli/ganz}")
 DEVICE=${DEVICE:-cuda}

@@ -3,6 +3,8 @@
 # translations by native Marian and CTranslate2, and lines equal to CTranslate2's. Needs pip with a network.
 #   tools/import_check.sh GANZ FOLDER [CHINESE-TEXT]      GANZ: the program; FOLDER: where downloads and models go
 set -u
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 2 3 "$@"
 ganz=$(realpath "$1") folder=$2 text=${3:+$(realpath "$3")}
 tools=$(realpath "$(dirname "$0")")
 mkdir -p "$folder" && cd "$folder" || exit 1

@@ -9,6 +9,8 @@
 # PREPARE=1 (environment) only fetches. Words are those between white space, counted alike for all; times are without
 # loading; memory is the peak of a process. Takes about 5 minutes on two free cores with 200 lines.
 set -u
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 4 5 "$@"
 ganz=$(realpath "$1") folder=$2 zh=$(realpath "$3") en=$(realpath "$4") lines=${5:-200}
 mkdir -p "$folder" && cd "$folder" || exit 1
 [ -d venv ] || { python3 -m venv venv && venv/bin/pip -q install ctranslate2==4.8.1 sentencepiece==0.2.1; } || exit 77

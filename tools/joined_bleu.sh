@@ -3,6 +3,8 @@
 # lines of JOIN sentences (default 2 4 10 and all: paragraphs of 25 lines, one blank line apart); the score of their
 # translation stands beside that of the same text given sentence by sentence.
 set -eu
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 3 any "$@"
 ganz=$1 source=$2 reference=$3
 shift 3
 [ $# -gt 0 ] || set -- 2 4 10 all

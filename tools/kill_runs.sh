@@ -2,6 +2,8 @@
 # kill_runs.sh BUILD [KILLS [SEED]]: small runs of training are killed at random moments and go on, again and again, until
 # they end; each must end with the bytes of a run that was never stopped, and leave nothing else. Ends after KILLS kills.
 set -u
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 1 3 "$@"
 build=$(realpath "$1") kills=${2:-500}
 RANDOM=${3:-1}
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -10,7 +10,8 @@
 # (percent of the steps of each run: 100 is half an hour of an H200), MIXTURE, LAST and INSERTS (files of recipes/). Needs
 # python3 with numpy, for tools/cut_layers.py.
 set -eu
-[ $# -eq 2 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 2 2 "$@"
 here=$(cd "$(dirname "$0")/.." && pwd)
 data=$(cd "$1" && pwd) recipes=$here/recipes
 mkdir -p "$2/text"

@@ -3,7 +3,8 @@
 # names and links of their own, over TCP. Compares the bytes with those of one process; takes a link away, goes on with two
 # machines, then with one. Needs root, ip and unshare; with Open MPI and libganz_mpi.so it is done by MPI too.
 set -eu -o pipefail
-[ $# = 3 ] || { echo "usage: mpi_check.sh GANZ CORPUS VOCAB" >&2; exit 2; }
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 3 3 "$@"
 ganz=$(realpath "$1") corpus=$(realpath "$2") vocab=$(realpath "$3")
 work=$(mktemp -d) tag=gz$$
 names="${tag}a ${tag}b ${tag}c"

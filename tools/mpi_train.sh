@@ -5,7 +5,8 @@
 # COMMAND has --resume, and a folder --out that all hosts see. It ends by itself when the run does, or when the run fails in
 # the same place twice, because then no machine is to blame.
 set -u
-[ $# -ge 3 ] || { echo "usage: mpi_train.sh HOSTS SLOTS ganz train --resume ..." >&2; exit 2; }
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 3 3 "${@:1:3}"
 hosts=$1 slots=$2
 shift 2
 case " $* " in *" --resume "*) ;; *) echo "mpi_train.sh: the command needs --resume, to go on after a loss" >&2; exit 2 ;; esac

@@ -3,7 +3,9 @@
 # documents of tests/data/office, tests/fake_translate.c "translates" them, LibreOffice opens the results; msgfmt checks PO
 # files. FAKE_TRANSLATE is build/release/tests/fake_translate. Exit code 77 where a program is missing.
 set -u
-program=$(realpath "${1:?say where fake_translate is}")
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 1 any "$@"
+program=$(realpath "$1")
 shift
 fake() { "$program" "${2##*.}" "$1" "$2" >"$3"; } # TRANSLATOR IN OUT
 here=$(cd "$(dirname "$0")/.." && pwd)

@@ -4,13 +4,22 @@
 # tests of debian/tests there by autopkgtest, and translates TEXT (default: 300 lines of tests/data). The packages, logs and
 # the text's sha256 are left in FOLDER. Needs root and debootstrap; --cache as in bare_debian.sh.
 set -eu -o pipefail
-usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 say() { echo "packages_check: $*"; }
 here=$(cd "$(dirname "$0")/.." && pwd)
 . "$here/tools/bare_system.sh"
+. "$here/scripts/arguments.sh"
 cache=''
-[ "${1:-}" != --cache ] || { cache=$2; shift 2; }
-[ $# = 2 ] || [ $# = 3 ] || usage
+names=()
+while [ $# -gt 0 ]; do
+  case $1 in
+  --cache) needs "$1" $#; cache=$2; shift ;;
+  *) unknown "$1"; names+=("$1") ;;
+  esac
+  shift
+done
+arguments 2 3 ${names[@]+"${names[@]}"}
+set -- "${names[@]}"
+case $1 in bookworm | trixie) ;; *) refuse "it is bookworm or trixie, not $1" ;; esac
 suite=$1
 mkdir -p "$2"
 out=$(cd "$2" && pwd)

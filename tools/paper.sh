@@ -18,7 +18,8 @@
 #   LINES=600          of VALID for calibration; BOOTSTRAP=1000, BEAM=4
 #   TABLES=1           0: models and translations only
 set -eu
-[ $# = 2 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 2 2 "$@"
 data=$1 out=$2
 here=$(cd "$(dirname "$0")/.." && pwd)
 GANZ=${GANZ:-$here/build/release/cli/ganz} DEVICE=${DEVICE:-cuda} THREADS=${THREADS:-0} LIMIT=${LIMIT:-0} ONLY=${ONLY:-.}

@@ -26,7 +26,8 @@
 #   DETACH=""        not empty: make ends before its translations do
 #   LOCK=OUT/.lock   one translation at a time of all that share it (OUT/.lock-NAME: one process makes a model)
 set -eu
-[ $# = 4 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 4 4 "$@"
 MODEL=$1 CORPUS=$2 TEXTS=$3 OUT=$4
 GANZ=${GANZ:-ganz} BITS=${BITS:-8 6} DEVICE=${DEVICE:-cpu} THREADS=${THREADS:-0} LEARN=${LEARN:-} LINES=${LINES:-600}
 METHODS=${METHODS:-max kl kl-dense clip clip-tuned dynamic learned learned-power-of-two learned-per-row}

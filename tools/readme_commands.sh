@@ -4,6 +4,8 @@
 # just that. Blocks with the name of a language are no commands. Commands that match the pattern SKIP are left out. Ends
 # with the first command that fails.
 set -eu
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 0 1 "$@"
 readme=${1:-README.md}
 [ -r "$readme" ] || { echo "readme_commands: no file $readme" >&2; exit 2; }
 script=$(mktemp)

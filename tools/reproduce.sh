@@ -10,7 +10,8 @@
 # MIXTURE (recipes/mixture-en-de.txt), those of quantize_table.sh, and which steps to do:
 #   CHAIN="text train make score"   a GPU is needed for train and make only
 set -eu
-[ $# -ge 3 ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 3 3 "${@:1:3}"
 recipe=$1 data=$2 out=$3
 shift 3
 here=$(cd "$(dirname "$0")/.." && pwd)

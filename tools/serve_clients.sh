@@ -4,6 +4,8 @@
 # SCHEMATHESIS_EXAMPLES: requests for each address (20). SERVE_CLIENTS: a folder that keeps the environment. Versions are
 # named, so that a new one of theirs is no failure of ours; LATEST=1 takes the newest.
 set -eu
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 0 1 "$@"
 cd "$(dirname "$0")/.."
 ganz=${1:-build/release/cli/ganz}
 [ -x "$ganz" ] || { echo "serve_clients: build ganz first"; exit 1; }

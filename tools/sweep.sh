@@ -5,6 +5,8 @@
 # `cli_sweep` takes a sample. BUILD is a build without sanitizers; KINDS is of memory, disk and map; COMMANDS of those below.
 # FIRST (environment) is the first call that fails, LIMIT the number of calls tried for each command and kind.
 set -u
+. "$(dirname "$0")/../scripts/arguments.sh"
+arguments 1 4 "$@"
 build=$(realpath "$1") every=${2:-1} kinds=${3:-memory disk map}
 commands=${4:-vocab prepare translate translate-float document average calibrate quantize train}
 root=$(cd "$(dirname "$0")/.." && pwd)
