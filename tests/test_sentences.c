@@ -110,6 +110,34 @@ static void parted_quotes(void **state)
         if (!is_right(cases[i], strlen(cases[i]), "en")) fail_msg("wrong: %s", cases[i]);
 }
 
+/* Signs of lists, quotes and speeches are no part of the sentence that they stand before, for models lose them. */
+static void signs_stay_outside(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t begin; /* of the first sentence */
+    } cases[] = {
+        {"- No, I'm not.", 2},
+        {"\xE2\x80\x94 No.", 4},
+        {"> > - Are you sure?", 6},
+        {">> Are you sure?", 3},
+        {"-5 degrees", 0},
+        {"-- Bob", 0},
+        {"* ", 0},
+        {"*bold* text", 0},
+        {"-\nNo.", 0},
+    };
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
+        const ganz_language *const english = ganz_language_of("en");
+        ganz_sentences walk = {
+            .text = cases[i].text, .bytes = strlen(cases[i].text), .language = english, .signs = true};
+        size_t begin, end;
+        assert_true(ganz_sentences_next(&walk, &begin, &end));
+        if (begin != cases[i].begin) fail_msg("%s begins at %zu", cases[i].text, begin);
+    }
+}
+
 /* Words without an end are cut at white space behind 1,000 bytes, if the end is not near and the caller wants that. */
 static void endless_text_is_cut(void **state)
 {
@@ -136,7 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parted_quotes), cmocka_unit_test(endless_text_is_cut), cmocka_unit_test(english_list),
-        cmocka_unit_test(headlines_end), cmocka_unit_test(german_list),
+        cmocka_unit_test(headlines_end), cmocka_unit_test(german_list),         cmocka_unit_test(signs_stay_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

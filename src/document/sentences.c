@@ -317,11 +317,30 @@ static size_t end_of_sentence(const ganz_sentences *w, size_t begin)
     return w->bytes;
 }
 
+/* Behind the signs at `at` of a list, of what is quoted or of what a speaker says: "- ", "> > ". Something must follow
+ * on the same line. */
+static size_t skip_signs(const ganz_sentences *w, size_t at)
+{
+    static const int32_t set[] = {'-', '*', 0xB7, 0x2013, 0x2014, 0x2022};
+    for (size_t next = at; next < w->bytes; at = next) {
+        const int32_t code = peek(w, at);
+        const size_t behind = next_place(w, at);
+        if (code != '>' && !is_any(code, set, GANZ_COUNT(set))) break;
+        if (!ganz_is_space(peek(w, behind)) && !(code == '>' && peek(w, behind) == '>')) break;
+        next = skip_space(w, behind);
+        for (size_t i = behind; i < next; i = next_place(w, i))
+            if (is_newline(peek(w, i)) || peek(w, i) == '\t') return at;
+        if (next == w->bytes) break;
+    }
+    return at;
+}
+
 bool ganz_sentences_next(ganz_sentences *w, size_t *begin, size_t *end)
 {
     if (!w->looked) look_for_capitals(w);
     *begin = skip_space(w, w->at);
     if (*begin == w->bytes) return false;
+    if (w->signs) *begin = skip_signs(w, *begin);
     *end = w->at = end_of_sentence(w, *begin);
     while (ganz_is_space(peek(w, place_before(w, *end)))) *end = place_before(w, *end);
     return true;

@@ -9,19 +9,20 @@
  * keep others waiting, so that documents cut it at the first white space behind these bytes. */
 enum { GANZ_LONGEST_SENTENCE = 1000 };
 
-/* A walk over the sentences of a text. Set the first five members, leave the rest zero. */
+/* A walk over the sentences of a text. Set the first six members, leave the rest zero. */
 typedef struct ganz_sentences {
     const char *text; /* valid UTF-8 */
     size_t bytes;
     const ganz_language *language;
     ganz_breaks breaks;
     size_t longest; /* bytes of a sentence behind which it is cut if it does not end soon; 0: it never is */
+    bool signs;     /* signs of lists, quotes and speeches before a sentence ("- ", "> ") are no part of it */
     size_t at;
     bool looked, lower; /* at the whole text: it has no capitals */
 } ganz_sentences;
 
 /* The next sentence is text [begin, end): not empty, without white space at its ends, and everything between two of
- * them is white space. False: there is none. */
+ * them is white space, or signs. False: there is none. */
 bool ganz_sentences_next(ganz_sentences *walk, size_t *begin, size_t *end);
 
 #endif

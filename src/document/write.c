@@ -126,11 +126,13 @@ static void write_translation(writer *w, const ganz_sentence_part *p)
     add_escaped(w, p->stretch.block, p->target + at, p->target_bytes - at);
 }
 
-/* A gap between two sentences of a block that is wrapped: a space, unless a paragraph ends in it. */
+static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/* A gap between two sentences of a block that is wrapped: a space, unless a paragraph ends in it or it has a sign. */
 static bool is_soft_gap(const ganz_block *b, size_t begin, size_t end)
 {
     int newlines = 0;
-    for (size_t i = begin; i < end; i++) newlines += b->text[i] == '\n';
+    for (size_t i = begin; i < end; i++) newlines += b->text[i] == '\n' ? 1 : is_blank(b->text[i]) ? 0 : 2;
     return begin > 0 && end < b->bytes && begin < end && newlines < 2;
 }
 
@@ -144,8 +146,6 @@ static void write_gap(writer *w, const ganz_block *b, size_t first, size_t last,
         if (b->runs[i].kind == GANZ_RUN_MARK) write_run(w, &b->runs[i], begin, end);
     add_as(w, GANZ_FLOW_SPACE, " ", 1);
 }
-
-static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 static size_t word_length(const char *text, size_t bytes)
 {
