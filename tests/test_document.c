@@ -360,9 +360,32 @@ static void paragraphs_are_wrapped_again(void **state)
                                     "  next word did not fit. A first line of this text was\r\n"
                                     "  ended by an editor where the next word did not fit.\r\n";
     expect(&ganz_format_text, twice, fake_twice, twice_out);
+    static const char quoted[] = "On Monday he wrote:\n"
+                                 "> A first line of this text was ended by an editor where\n"
+                                 "> the next word did not fit.\n"
+                                 ">\n"
+                                 ">> Really?\n";
+    static const char quoted_out[] = "On Monday he wrote: On Monday he wrote:\n"
+                                     "> A first line of this text was ended by an editor where\n"
+                                     "> the next word did not fit. A first line of this text\n"
+                                     "> was ended by an editor where the next word did not\n"
+                                     "> fit.\n"
+                                     ">\n"
+                                     ">> Really? Really?\n";
+    expect(&ganz_format_text, quoted, fake_twice, quoted_out);
     expect(&ganz_format_text, "one\ntwo\n\n- three\n> four\n", fake_shout, "ONE\nTWO\n\n- THREE\n> FOUR\n");
     expect(&ganz_format_text, "a table\twith cells\tof text\n", fake_twice,
            "a table a table\twith cells with cells\tof text of text\n");
+}
+
+static void code_is_kept(void **state)
+{
+    (void)state;
+    static const char in[] =
+        "Look at this:\n```c\nint x;\n\ny\n```\nand this:\n~~~\n```\n~~~\n```unclosed\nx(1);\nend\n";
+    static const char out[] =
+        "LOOK AT THIS:\n```c\nint x;\n\ny\n```\nAND THIS:\n~~~\n```\n~~~\n```UNCLOSED\nx(1);\nEND\n";
+    expect(&ganz_format_text, in, fake_shout, out);
 }
 
 static void lines_of_equal_length(void **state)
@@ -508,12 +531,13 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_bytes_come_back),   cmocka_unit_test(gaps_are_kept),
-        cmocka_unit_test(marks_survive),         cmocka_unit_test(guards_survive),
-        cmocka_unit_test(marks_follow_links),    cmocka_unit_test(paragraphs_are_wrapped_again),
-        cmocka_unit_test(lines_of_equal_length), cmocka_unit_test(bilingual),
-        cmocka_unit_test(glossary_holds),        cmocka_unit_test(numbers_are_mended),
-        cmocka_unit_test(formats_are_found),     cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(any_bytes_come_back), cmocka_unit_test(gaps_are_kept),
+        cmocka_unit_test(marks_survive),       cmocka_unit_test(guards_survive),
+        cmocka_unit_test(marks_follow_links),  cmocka_unit_test(paragraphs_are_wrapped_again),
+        cmocka_unit_test(code_is_kept),        cmocka_unit_test(lines_of_equal_length),
+        cmocka_unit_test(bilingual),           cmocka_unit_test(glossary_holds),
+        cmocka_unit_test(numbers_are_mended),  cmocka_unit_test(formats_are_found),
+        cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

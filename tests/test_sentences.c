@@ -131,10 +131,45 @@ static void signs_stay_outside(void **state)
     for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
         const ganz_language *const english = ganz_language_of("en");
         ganz_sentences walk = {
-            .text = cases[i].text, .bytes = strlen(cases[i].text), .language = english, .signs = true};
+            .text = cases[i].text, .bytes = strlen(cases[i].text), .language = english, .outside = true};
         size_t begin, end;
         assert_true(ganz_sentences_next(&walk, &begin, &end));
         if (begin != cases[i].begin) fail_msg("%s begins at %zu", cases[i].text, begin);
+    }
+}
+
+static void code_stays_outside(void **state)
+{
+    (void)state;
+    static const char *const code[] = {"for (int i = 0; i < 10; i++) printf(\"%d. Next\\n\", i);",
+                                       "int main(void) { return 0; }",
+                                       "System.out.println(\"Hello. World\");",
+                                       "if (a) {",
+                                       "} else {",
+                                       "return a + b;",
+                                       "SELECT name FROM users WHERE id = 1;"};
+    static const char *const prose[] = {"Bring the following item(s);",
+                                        "Return the book (the red one);",
+                                        "Hello {name};",
+                                        "{count, plural, one {One item} other {Items}}",
+                                        "He said: see below;",
+                                        "f(x) = 2 is a function.",
+                                        "AT&amp;T;"};
+    size_t begin, end;
+    for (size_t i = 0; i < GANZ_COUNT(code); i++) {
+        char text[256];
+        snprintf(text, sizeof text, "Look:\n    %s\nThis is it.", code[i]);
+        ganz_sentences walk = {
+            .text = text, .bytes = strlen(text), .language = ganz_language_of("en"), .outside = true};
+        assert_true(ganz_sentences_next(&walk, &begin, &end) && end == 5);
+        assert_true(ganz_sentences_next(&walk, &begin, &end));
+        if (begin != strlen(text) - strlen("This is it.")) fail_msg("no code: %s", code[i]);
+        assert_false(ganz_sentences_next(&walk, &begin, &end));
+    }
+    for (size_t i = 0; i < GANZ_COUNT(prose); i++) {
+        ganz_sentences walk = {
+            .text = prose[i], .bytes = strlen(prose[i]), .language = ganz_language_of("en"), .outside = true};
+        if (!ganz_sentences_next(&walk, &begin, &end) || begin > 0) fail_msg("code: %s", prose[i]);
     }
 }
 
@@ -163,8 +198,10 @@ static void endless_text_is_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parted_quotes), cmocka_unit_test(endless_text_is_cut), cmocka_unit_test(english_list),
-        cmocka_unit_test(headlines_end), cmocka_unit_test(german_list),         cmocka_unit_test(signs_stay_outside),
+        cmocka_unit_test(parted_quotes),      cmocka_unit_test(endless_text_is_cut),
+        cmocka_unit_test(english_list),       cmocka_unit_test(headlines_end),
+        cmocka_unit_test(german_list),        cmocka_unit_test(signs_stay_outside),
+        cmocka_unit_test(code_stays_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

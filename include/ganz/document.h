@@ -110,8 +110,8 @@ GANZ_API ganz_status ganz_document_write(ganz_document *document, ganz_text *out
 /* ---- sentences alone ---------------------------------------------------------------------------- */
 
 /* Calls `use` for each sentence of a plain text, in their order: bytes [begin, end) of it, without white space at their
- * ends; between two of them is nothing but white space and signs of lists, quotes and speeches ("- ", "> "). Text that
- * is not UTF-8 has none. */
+ * ends; between two of them is nothing but white space, signs of lists, quotes and speeches ("- ", "> "), and lines of
+ * code. Text that is not UTF-8 has none. */
 GANZ_API void ganz_each_sentence(const char *text, size_t bytes, const char *language, ganz_newlines newlines,
                                  void (*use)(void *context, size_t begin, size_t end), void *context);
 

@@ -58,7 +58,7 @@ static ganz_status split_block(ganz_document *d, const ganz_block *block, ganz_e
                            .language = d->setting.source,
                            .breaks = block->style.breaks,
                            .longest = GANZ_LONGEST_SENTENCE,
-                           .signs = true};
+                           .outside = true};
     ganz_stretch x = {.block = block};
     size_t begin, end, run = 0, whole = 0, last = 0;
     while (ganz_sentences_next(&walk, &begin, &end)) {
@@ -93,7 +93,7 @@ void ganz_each_sentence(const char *text, size_t bytes, const char *language, ga
                            .language = ganz_language_of(language),
                            .breaks = (ganz_breaks)newlines,
                            .longest = GANZ_LONGEST_SENTENCE,
-                           .signs = true};
+                           .outside = true};
     size_t begin, end;
     if (!ganz_utf8_valid(text, bytes)) return;
     while (ganz_sentences_next(&walk, &begin, &end)) use(context, begin, end);

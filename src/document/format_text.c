@@ -1,6 +1,6 @@
-/* Plain text. Paragraphs are what blank lines separate; blank lines are copied. A paragraph whose lines were wrapped by
- * an editor is one block, which is wrapped again; else each line is one, and the bullets and quote signs before it are
- * copied. */
+/* Plain text. Paragraphs are what blank lines separate; blank lines and code between fences are copied. A paragraph
+ * whose lines were wrapped by an editor is one block, which is wrapped again, and so are lines that are quoted alike;
+ * else each line is one, and the bullets and quote signs before it are copied. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -37,6 +37,17 @@ static size_t visible_bytes(line l)
     return bytes;
 }
 
+/* Quote signs of e-mail: "> > ", with the white space before them; 0: there are none. */
+static size_t quote_bytes(line l)
+{
+    const size_t blanks = leading_blanks(l);
+    size_t at = blanks;
+    while (at < l.bytes && (l.text[at] == '>' || (at > blanks && l.text[at - 1] == '>' && l.text[at] == ' '))) at++;
+    return at > blanks ? at : 0;
+}
+
+static line behind(line l, size_t bytes) { return (line){l.text + bytes, l.bytes - bytes}; }
+
 /* ---- wrapped? ----------------------------------------------------------------------------------- */
 
 typedef struct shape {
@@ -67,23 +78,24 @@ static bool begins_small(line l)
     return begin < l.bytes && ganz_utf8_decode(l.text + begin, l.bytes - begin, &code) > 0 && ganz_is_lower(code);
 }
 
-static shape look_at(const char *text, size_t bytes)
+/* The shape of lines without their quote signs. */
+static shape look_at(const char *text, size_t bytes, size_t quote)
 {
     shape s = {.even = true};
     for (size_t at = 0; at < bytes; s.lines++) {
-        const line l = line_at(text + at, bytes - at);
+        const line l = behind(line_at(text + at, bytes - at), quote);
         const size_t columns = ganz_count_characters(l.text, visible_bytes(l));
         if (columns > s.columns) s.columns = columns;
-        at += l.bytes;
+        at += quote + l.bytes;
     }
     for (size_t at = 0, n = 0; at < bytes; n++) {
-        const line l = line_at(text + at, bytes - at);
-        at += l.bytes;
+        const line l = behind(line_at(text + at, bytes - at), quote);
+        at += quote + l.bytes;
         if (n == 1) s.indent = leading_blanks(l);
         if (n > 0) s.small += begins_small(l);
         if (n > 1) s.even &= leading_blanks(l) == s.indent;
         if (at == bytes) break;
-        const line next = line_at(text + at, bytes - at);
+        const line next = behind(line_at(text + at, bytes - at), quote);
         s.loose += ganz_count_characters(l.text, visible_bytes(l)) + 1 + first_word_columns(next) <= s.columns;
         s.ends += ends_sentence(l);
     }
@@ -109,27 +121,26 @@ static void add_block(ganz_skeleton *s, const ganz_block_style *style, const cha
     ganz_skeleton_end(s);
 }
 
-/* The end and the indent of the second line are those of all others. */
-static const char *newline_of(ganz_skeleton *s, const char *text, size_t bytes, const shape *p)
+/* The end and what stands before the second line, `before` bytes, are those of all others. */
+static const char *newline_of(ganz_skeleton *s, const char *text, size_t bytes, size_t before)
 {
     const line first = line_at(text, bytes);
     const bool dos = first.bytes > 1 && first.text[first.bytes - 2] == '\r';
-    char *const newline = ganz_skeleton_keep(s, p->indent + 3);
+    char *const newline = ganz_skeleton_keep(s, before + 3);
     if (!newline) return NULL;
     memcpy(newline, "\r\n", 2);
     const size_t end = dos ? 2 : 1;
     if (!dos) newline[0] = '\n';
-    memcpy(newline + end, first.text + first.bytes, p->indent);
-    newline[end + p->indent] = '\0';
+    memcpy(newline + end, first.text + first.bytes, before);
+    newline[end + before] = '\0';
     return newline;
 }
 
 /* Quote signs of e-mail, and the sign of a list: > > - text */
 static size_t prefix_bytes(line l)
 {
-    size_t at = leading_blanks(l);
-    while (at < l.bytes && (l.text[at] == '>' || (at > 0 && l.text[at - 1] == '>' && l.text[at] == ' '))) at++;
-    const line rest = {l.text + at, l.bytes - at};
+    const size_t quote = quote_bytes(l), at = quote > 0 ? quote : leading_blanks(l);
+    const line rest = behind(l, at);
     const size_t blanks = leading_blanks(rest);
     static const char *const signs[] = {"-",       "*", "+", "\xE2\x80\xA2", "\xE2\x80\x93",
                                         "\xC2\xB7"}; /* bullet, dash, dot */
@@ -152,21 +163,101 @@ static void add_lines(ganz_skeleton *s, const ganz_block_style *style, const cha
     }
 }
 
-static void add_paragraph(ganz_skeleton *s, const ganz_format_options *options, const char *text, size_t bytes)
+/* Lines that are quoted alike as one block: the sign before the first is copied, the others belong to the newlines. */
+static void add_quoted(ganz_skeleton *s, const ganz_block_style *style, const char *text, size_t bytes, size_t quote)
+{
+    ganz_skeleton_copy(s, text, quote);
+    ganz_skeleton_begin(s, style);
+    for (size_t at = quote; at < bytes;) {
+        const line l = line_at(text + at, bytes - at);
+        const bool last = at + l.bytes == bytes;
+        const size_t shown = last ? l.bytes : visible_bytes(l), end = l.bytes - shown + quote;
+        ganz_skeleton_text(s, l.text, shown, l.text, shown);
+        if (!last) ganz_skeleton_text(s, "\n", 1, l.text + shown, end);
+        at += l.bytes + (last ? 0 : quote);
+    }
+    ganz_skeleton_end(s);
+}
+
+/* Lines with the same quote signs, or without any. */
+static void add_group(ganz_skeleton *s, const ganz_format_options *options, const char *text, size_t bytes,
+                      size_t quote)
 {
     ganz_block_style style = {.breaks = options->breaks};
-    const shape p = look_at(text, bytes);
+    const shape p = look_at(text, bytes, quote);
     const bool joined = options->breaks != GANZ_BREAK_LINES;
-    if (p.lines > 1 && (joined ? p.columns <= WIDEST && p.indent <= PREFIX_BYTES : is_wrapped(&p))) {
+    if (p.lines > 1 && quote <= PREFIX_BYTES &&
+        (joined ? p.columns <= WIDEST && p.indent <= PREFIX_BYTES : is_wrapped(&p))) {
         style.breaks = joined ? options->breaks : GANZ_BREAK_SENTENCES;
-        style.columns = (int)(p.columns < NARROWEST ? NARROWEST : p.columns);
-        style.newline = newline_of(s, text, bytes, &p);
-        add_block(s, &style, text, bytes);
-    } else if (joined) {
+        style.columns = (int)((p.columns < NARROWEST ? NARROWEST : p.columns) + quote);
+        style.newline = newline_of(s, text, bytes, quote + p.indent);
+        if (quote > 0) add_quoted(s, &style, text, bytes, quote);
+        else add_block(s, &style, text, bytes);
+    } else if (joined && quote == 0) {
         add_block(s, &style, text, bytes);
     } else {
         add_lines(s, &style, text, bytes);
     }
+}
+
+/* Bytes of the lines that are quoted like the first. A quote sign alone is a blank line of what is quoted. */
+static size_t group_bytes(const char *text, size_t bytes, size_t *quote)
+{
+    line l = line_at(text, bytes);
+    size_t at = l.bytes;
+    *quote = quote_bytes(l);
+    if (*quote > 0 && visible_bytes(l) <= *quote) return at;
+    for (; at < bytes; at += l.bytes) {
+        l = line_at(text + at, bytes - at);
+        if (quote_bytes(l) != *quote || memcmp(l.text, text, *quote) != 0) break;
+        if (*quote > 0 && visible_bytes(l) <= *quote) break;
+    }
+    return at;
+}
+
+static void add_paragraph(ganz_skeleton *s, const ganz_format_options *options, const char *text, size_t bytes)
+{
+    for (size_t at = 0, quote; at < bytes;) {
+        const size_t group = group_bytes(text + at, bytes - at, &quote);
+        add_group(s, options, text + at, group, quote);
+        at += group;
+    }
+}
+
+/* ---- fences ------------------------------------------------------------------------------------- */
+
+static const char *const fences[] = {"```", "~~~"};
+enum { FENCE_BYTES = 3 };
+
+/* Whether a line begins code: ``` or ```c, but not ```code```. */
+static bool opens_code(line l, const char *fence)
+{
+    const line rest = behind(l, leading_blanks(l));
+    return rest.bytes > FENCE_BYTES && memcmp(rest.text, fence, FENCE_BYTES) == 0 &&
+           !memchr(rest.text + FENCE_BYTES, fence[0], rest.bytes - FENCE_BYTES);
+}
+
+static bool closes_code(line l, const char *fence)
+{
+    const size_t blanks = leading_blanks(l);
+    return visible_bytes(l) == blanks + FENCE_BYTES && memcmp(l.text + blanks, fence, FENCE_BYTES) == 0;
+}
+
+/* Bytes of code that begins with the first line, both fences included; 0: none does. What is never closed is text, and
+ * unclosed[] remembers that of a fence, so that no text is looked through for it again. */
+static size_t code_bytes(const char *text, size_t bytes, bool unclosed[2])
+{
+    const line first = line_at(text, bytes);
+    for (int i = 0; i < 2; i++) {
+        if (unclosed[i] || !opens_code(first, fences[i])) continue;
+        for (size_t at = first.bytes; at < bytes;) {
+            const line l = line_at(text + at, bytes - at);
+            at += l.bytes;
+            if (closes_code(l, fences[i])) return at;
+        }
+        unclosed[i] = true;
+    }
+    return 0;
 }
 
 static size_t mark_bytes(const char *bytes, size_t count)
@@ -179,13 +270,16 @@ static ganz_status read_text(ganz_skeleton *s, const char *bytes, size_t count, 
 {
     size_t at = mark_bytes(bytes, count); /* a byte order mark is no part of the sentence */
     size_t begin = at;
+    bool unclosed[2] = {false, false};
     ganz_skeleton_copy(s, bytes, at);
     while (at < count) {
         const line l = line_at(bytes + at, count - at);
-        at += l.bytes;
-        if (leading_blanks(l) < l.bytes) continue;
-        add_paragraph(s, options, bytes + begin, at - l.bytes - begin);
-        ganz_skeleton_copy(s, l.text, l.bytes);
+        const size_t blank = leading_blanks(l) < l.bytes ? 0 : l.bytes;
+        const size_t copied = blank > 0 ? blank : code_bytes(l.text, count - at, unclosed);
+        at += copied > 0 ? copied : l.bytes;
+        if (copied == 0) continue;
+        add_paragraph(s, options, bytes + begin, at - copied - begin);
+        ganz_skeleton_copy(s, l.text, copied);
         begin = at;
     }
     add_paragraph(s, options, bytes + begin, count - begin);

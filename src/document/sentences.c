@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "document/code.h"
 #include "text/unicode.h"
 
 enum { LONGEST_HEADLINE = 100 /* bytes */ };
@@ -335,12 +336,35 @@ static size_t skip_signs(const ganz_sentences *w, size_t at)
     return at;
 }
 
+/* The end of the line of code that begins at `at`; `at` itself where none does. */
+static size_t skip_code(const ganz_sentences *w, size_t at)
+{
+    size_t before = at, end = at;
+    if (w->breaks != GANZ_BREAK_LINES) return at;
+    while (before > w->at && !is_newline(peek(w, place_before(w, before)))) before = place_before(w, before);
+    if (before == w->at && before > 0) return at; /* in the middle of a line */
+    while (end < w->bytes && !is_newline(peek(w, end))) end = next_place(w, end);
+    while (end > at && ganz_is_space(peek(w, place_before(w, end)))) end = place_before(w, end);
+    return ganz_is_code_line(w->text + at, end - at) ? end : at;
+}
+
+/* Where the next sentence begins, behind all that is outside of sentences. */
+static size_t next_begin(ganz_sentences *w)
+{
+    size_t begin = skip_space(w, w->at);
+    while (w->outside && begin < w->bytes) {
+        const size_t behind = skip_signs(w, begin), end = skip_code(w, behind);
+        if (end == behind) return behind;
+        begin = skip_space(w, w->at = end);
+    }
+    return begin;
+}
+
 bool ganz_sentences_next(ganz_sentences *w, size_t *begin, size_t *end)
 {
     if (!w->looked) look_for_capitals(w);
-    *begin = skip_space(w, w->at);
+    *begin = next_begin(w);
     if (*begin == w->bytes) return false;
-    if (w->signs) *begin = skip_signs(w, *begin);
     *end = w->at = end_of_sentence(w, *begin);
     while (ganz_is_space(peek(w, place_before(w, *end)))) *end = place_before(w, *end);
     return true;

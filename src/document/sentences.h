@@ -16,13 +16,13 @@ typedef struct ganz_sentences {
     const ganz_language *language;
     ganz_breaks breaks;
     size_t longest; /* bytes of a sentence behind which it is cut if it does not end soon; 0: it never is */
-    bool signs;     /* signs of lists, quotes and speeches before a sentence ("- ", "> ") are no part of it */
+    bool outside; /* of sentences are signs of lists, quotes and speeches before them ("- ", "> "), and lines of code */
     size_t at;
     bool looked, lower; /* at the whole text: it has no capitals */
 } ganz_sentences;
 
 /* The next sentence is text [begin, end): not empty, without white space at its ends, and everything between two of
- * them is white space, or signs. False: there is none. */
+ * them is white space, or what `outside` says. False: there is none. */
 bool ganz_sentences_next(ganz_sentences *walk, size_t *begin, size_t *end);
 
 #endif

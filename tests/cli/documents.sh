@@ -57,6 +57,22 @@ printf 'The red\nhouse is old.\n' >broken
 equal "newlines end sentences" "$(printf 'The red\nhouse is old.\n' | sed -n 1p | $T)" "$($T broken | sed -n 1p)"
 equal "newlines are white space" "$(echo 'The red house is old.' | $T)" "$($T --newlines space broken)"
 
+# code stays, between fences also where it is longer than what is read at a time
+{ echo 'This is the code:'; echo '```'; for i in $(seq 99); do printf 'call the function %d\n\n' $i; done; echo '```'; echo 'Good morning!'; } >fenced
+$T fenced >fenced.out
+equal "code between fences" "$(sed '1d;$d' fenced | md5sum)" "$(sed '1d;$d' fenced.out | md5sum)"
+equal "text behind it" "$(echo 'Good morning!' | $T)" "$(tail -n 1 fenced.out)"
+equal "a line of code" 'for (int i = 0; i < 10; i++) printf("%d\n", i);' "$(echo 'for (int i = 0; i < 10; i++) printf("%d\n", i);' | $T)"
+
+# what was wrapped and quoted is one sentence, wrapped and quoted again
+printf '> The committee met on Thursday to discuss the budget for the coming\n> year and decided to wait.\n' >quoted
+equal "quoted lines" "$(sed 's/^> //' quoted | paste -sd ' ' | $T)" "$($T quoted | sed 's/^> //' | paste -sd ' ')"
+equal "quote signs" "$($T quoted | wc -l)" "$($T quoted | grep -c '^> ')"
+
+# a dialogue keeps its dashes
+printf '1\n00:00:01,000 --> 00:00:02,000\n- Who is there?\n- It is me.\n' >talk.srt
+equal "dashes of speakers" 2 "$($T talk.srt | grep -c '^- ')"
+
 # glossaries
 printf '# terms\nhouse\tGeb\303\244ude\nCastle\n' >terms
 echo 'The Castle and the houses are old.' | $T --glossary terms >with || fail "--glossary"
