@@ -219,6 +219,46 @@ def check_detection(check):
     same((page.input_value('#source'), page.input_value('#target')), ('en', 'de'), 'swapped')
 
 
+def check_other_language(check):
+    page = check.page()
+    fill(page, TRAIN)
+    page.wait_for_timeout(300)
+    expect(page.is_hidden('#other-source'), 'English is taken for another language')
+    page.fill('#text', 'Der Zug fährt heute leider nicht, und auch morgen nicht.')
+    page.wait_for_selector('#other-source >> text=Is this German?')
+    page.click('#other-source')
+    page.wait_for_selector('#output .s >> text=train')
+    same((page.input_value('#source'), page.input_value('#target')), ('de', 'en'), 'the languages')
+    page.wait_for_selector('#other-source', state='hidden')
+
+
+def check_long_words(check):
+    for width in (1280, 320):
+        page = check.page(width, 800)
+        page.fill('#text', 'https://www.example.org/' + 'a' * 500)
+        settled(page)
+        wide = page.evaluate('[document.documentElement.scrollWidth, innerWidth]')
+        expect(wide[0] <= wide[1], f'{width}: {wide[0]} points wide')
+
+
+def check_too_long(check):
+    page = check.page(locale='de-DE')
+    page.fill('#text', 'Wort ' * 21000)
+    page.wait_for_selector('#problem >> text=Eine Zeile darf hier 100.000 Zeichen haben.')
+    check.said = []  # the browser notes the status
+
+
+def check_no_server(check):
+    page = check.page()
+    page.route('**/ganz/translate', lambda route: route.abort())
+    page.fill('#text', TRAIN)
+    page.wait_for_selector('#problem >> text=The server does not answer.')
+    page.unroute('**/ganz/translate')
+    same(settled(page), check.cli(TRAIN), 'once it answers again, without a key')
+    page.wait_for_function('() => !document.getElementById("problem").textContent')
+    check.said = []  # the browser notes the failure
+
+
 def check_words(check):
     page = check.page()
     first = fill(page, TRAIN)

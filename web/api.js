@@ -15,12 +15,20 @@ async function answer(response) {
   return body;
 }
 
-async function post(body, signal) {
-  return answer(await fetch('/ganz/translate', {
+async function post(address, body, signal) {
+  return answer(await fetch(address, {
     method: 'POST', signal, cache: 'no-store',
     headers: {'Content-Type': 'application/json'},
-    body: JSON.stringify({...body, alignment: true, words: true, ...(key.value && {api_key: key.value})}),
+    body: JSON.stringify({...body, ...(key.value && {api_key: key.value})}),
   }));
+}
+
+const ask = (body, signal) => post('/ganz/translate', {...body, alignment: true, words: true}, signal);
+
+/** The language of a text, among those that models translate from, if the server is nearly sure; else null. */
+export async function languageOf(text, signal) {
+  const [best] = await post('/detect', {q: text}, signal);
+  return best?.confidence > 95 ? best.language : null;
 }
 
 /** A translation of the server's as the page has them. Links and words are absent where the model did not see the
@@ -30,7 +38,7 @@ const translation = t => ({translation: t.text, links: t.links ?? [], words: t.w
 /** Translates pieces of text, each within one line. Gives {source, results}: results has for each piece its sentences as
  *  in text.js. The pieces go as lines of one text, and since a line ends a sentence each one is in one of them. */
 export async function translate(pieces, pair, signal) {
-  const reply = await post({text: pieces.join('\n'), ...pair}, signal);
+  const reply = await ask({text: pieces.join('\n'), ...pair}, signal);
   const results = pieces.map(() => []);
   let at = 0, piece = 0;
   for (const s of reply.sentences) {
@@ -42,7 +50,7 @@ export async function translate(pieces, pair, signal) {
 
 /** Translations of one sentence, the best first, that begin with `prefix`. */
 export async function alternatives(sentence, prefix, pair, signal) {
-  const reply = await post({sentences: [sentence], ...pair, alternatives: 3, ...(prefix && {prefix})}, signal);
+  const reply = await ask({sentences: [sentence], ...pair, alternatives: 3, ...(prefix && {prefix})}, signal);
   return reply.sentences[0].translations.map(translation);
 }
 

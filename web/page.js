@@ -9,6 +9,8 @@ import {number, say} from './words.js';
 const pairs = new Set(document.body.dataset.pairs.split(' ')); // "en-de"
 const forms = new Set(document.body.dataset.forms.split(' ')); // of them, with formal and informal address
 const pause = 150;  // milliseconds after the last key
+const patience = 3000; // milliseconds before a server that does not answer is asked again
+const telling = 30, sample = 600; // characters that tell a language, and so many are looked at
 const soon = 1000, most = 4000; // characters of the first request and of others: a long text comes in parts
 const $ = id => document.getElementById(id);
 const field = $('text'), source = $('source'), target = $('target'), output = $('output'), problem = $('problem');
@@ -38,6 +40,7 @@ function update() {
   $('count').textContent = n ? say('characters', {n: number(n)}) : '';
   $('clear').hidden = !field.value;
   $('example').hidden = Boolean(field.value);
+  if (field.value.trim().length < telling) $('other-source').hidden = true;
   $('copy').disabled = !field.value.trim();
   if (!field.value.trim()) $('time').textContent = '';
 }
@@ -70,6 +73,7 @@ async function send() {
     }
     complain('');
     speak();
+    await offerLanguage(running.signal);
   } catch (e) {
     if (mine === turn && e.name !== 'AbortError') failed(e);
   }
@@ -101,8 +105,11 @@ function languageFor(ask) {
 }
 
 function failed(e) {
+  const offline = e instanceof TypeError, limit = /text limit \((\d+)\)/.exec(e.message);
   if (e instanceof api.Busy) timer = setTimeout(send, 1000 * e.seconds);
-  complain(e instanceof api.Busy ? say('busy') : e instanceof TypeError ? say('offline') : e.message);
+  if (offline) timer = setTimeout(send, patience);
+  complain(e instanceof api.Busy ? say('busy') : offline ? say('offline')
+    : limit ? say('long', {n: number(Number(limit[1]))}) : e.message);
 }
 
 function complain(text) {
@@ -120,6 +127,22 @@ function startAnew() {
   choices = new Map();
   changed();
   send();
+}
+
+/** Text in another language than the chosen one comes back as it is: a button offers the other one. */
+async function offerLanguage(signal) {
+  const text = field.value.trim().slice(0, sample), button = $('other-source');
+  const code = source.value !== 'auto' && text.length >= telling ? await api.languageOf(text, signal) : null;
+  const option = code && code !== source.value ? optionOf(source, code) : null;
+  button.hidden = !option;
+  if (option) button.textContent = say('looks', {language: option.textContent});
+  if (option) button.value = code;
+}
+
+function takeOther() {
+  source.value = $('other-source').value;
+  languagesChanged();
+  field.focus();
 }
 
 /* ---- a word of the translation ---- */
@@ -305,6 +328,7 @@ function connect() {
   $('copy').addEventListener('click', copy);
   $('clear').addEventListener('click', clear);
   $('example').addEventListener('click', example);
+  $('other-source').addEventListener('click', takeOther);
   $('theme').addEventListener('click', toggleTheme);
   $('sure').addEventListener('click', toggleSure);
   $('other-language').addEventListener('click', otherLanguage);
