@@ -310,6 +310,56 @@ static void through_epilogue(check *c, product *p)
     ganz_free(block);
 }
 
+/* Epilogues as models have them, of blocks that are full and not: each against the scalar one of known sums. */
+static void usual_epilogues(check *c, product *p)
+{
+    enum { OUT = 1, CODES = 2, ADD = 4, BIAS = 8, SCALES = 16, RELU = 32, KINDS = 64 };
+    void *const block = aligned(ganz_pack_bytes(&c->kernel, p->n, p->k, false));
+    void *const scratch = aligned(ganz_gemm_scratch(&c->kernel, p->k));
+    const size_t results = (size_t)(p->m * p->n), stride = (size_t)p->n;
+    ganz_packed w;
+    ganz_pack(&c->kernel, &w, block, &(ganz_unpacked){p->w, p->n, p->k, p->low, p->high, false, NULL});
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (!(kind & (OUT | CODES))) continue;
+        ganz_epilogue e = {.scale = 1e-3f, .add_stride = stride, .out_stride = stride, .codes_stride = stride};
+        e.inv = 0.5f;
+        e.p = 127;
+        e.scales = kind & SCALES ? p->scales : NULL;
+        e.bias = kind & BIAS ? p->bias : NULL;
+        e.add = kind & ADD ? p->add : NULL;
+        e.activation = kind & RELU ? GANZ_ACTIVATION_RELU : GANZ_ACTIVATION_NONE;
+        e.out = kind & OUT ? p->out : NULL;
+        e.codes = kind & CODES ? p->codes : NULL;
+        c->scalar.rows.epilogue(&e, p->sums, stride, (ganz_block){0, p->m, 0, p->n});
+        if (kind & OUT) e.out = check_out(c, 3, results * sizeof(float));
+        if (kind & CODES) e.codes = check_out(c, 4, results);
+        ganz_gemm(&c->kernel, &(ganz_gemm_call){&w, p->a, (size_t)p->k, p->m, &e}, 0, p->n, scratch);
+        if (kind & OUT) check_same(c, 3, p->out, "gemm out", kind);
+        if (kind & CODES) check_same(c, 4, p->codes, "gemm codes", kind);
+    }
+    ganz_free(scratch);
+    ganz_free(block);
+}
+
+static void epilogues_of_shapes(check *c, product *p)
+{
+    static const int shapes[][3] = {{70, 80, 640}, {64, 64, 192}, {96, 64, 64}, {45, 70, 130}};
+    for (size_t i = 0; i < GANZ_COUNT(shapes); i++) {
+        p->m = shapes[i][0];
+        p->n = shapes[i][1];
+        p->k = shapes[i][2];
+        p->low = i % 2 ? 0 : -127; /* unsigned inputs too */
+        p->high = 127;
+        fill(c, p, 0, 4, 127);
+        memset(p->a + 3 * p->k, 0, (size_t)p->k); /* sums of 0, whose sign shows */
+        multiply(p);
+        check_floats(c, p->bias, p->n, (int)i % 2 ? 5 : 0);
+        check_floats(c, p->add, p->m * p->n, (int)i % 2 ? 0 : 5);
+        for (int j = 0; j < p->n; j++) p->scales[j] = 1e-3f * (float)(1 + j);
+        usual_epilogues(c, p);
+    }
+}
+
 /* A result so large that it is written past the caches, with a column or two too many for whole vectors. */
 static void large_result(check *c)
 {
@@ -354,6 +404,7 @@ void check_gemm(check *c)
     deepest(c);
     deep_and_many(c);
     through_epilogue(c, &p);
+    epilogues_of_shapes(c, &p);
     large_result(c);
     for (int i = 0; i < c->kernel.gemm.routes; i++)
         if (!taken[i]) check_fail(c, "route %s was never taken", c->kernel.gemm.route[i].name);
