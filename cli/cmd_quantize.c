@@ -408,7 +408,8 @@ static int choose_method(words *w, bool named)
     if (trains && !learned && !clip)
         return cli_usage(about, "only the methods learned and clip train: give no --train");
     if (!trains && learned) return cli_usage(about, "which text? give --train, the corpus to learn from");
-    if (!trains && needs_text && !w->how.source) return cli_usage(about, "which text? give --train or --calibrate");
+    if (!trains && needs_text && !w->how.source)
+        return cli_usage(about, "which text? give --train, --text or --calibrate");
     return -1;
 }
 

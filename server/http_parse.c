@@ -29,12 +29,14 @@ bool http_unescape(char *text, size_t *bytes, bool form)
 {
     char *to = text;
     for (const char *at = text, *const end = text + *bytes; at < end; at++) {
+        const bool escape = *at == '%';
+        const int high = escape && end - at > 2 ? hex_digit(at[1]) : -1;
+        const int low = escape && end - at > 2 ? hex_digit(at[2]) : -1;
         if (form && *at == '+') {
             *to++ = ' ';
-        } else if (*at != '%') {
+        } else if (!escape || (form && (high < 0 || low < 0))) {
             *to++ = *at;
         } else {
-            const int high = end - at > 2 ? hex_digit(at[1]) : -1, low = end - at > 2 ? hex_digit(at[2]) : -1;
             if (high < 0 || low < 0 || high + low == 0) return false;
             *to++ = (char)(high * 16 + low);
             at += 2;

@@ -44,7 +44,9 @@ typedef struct http_chunks {
  * whole; else the status that refuses it: 400, or 413 when it has more than `most` bytes. */
 int http_add_chunks(http_chunks *c, const char *bytes, size_t count, size_t *used, buffer *body, size_t most);
 
-/* Undoes %XX in place ("+" too in a form) and terminates; false: an escape is none, or stands for 0. */
+/* Undoes %XX in place ("+" too in a form) and terminates; false: an escape stands for 0, or is none. In a form a
+ * percent sign that begins no escape is itself: people write 50% without thinking of it, and the URL Standard reads it
+ * so. */
 bool http_unescape(char *text, size_t *bytes, bool form);
 
 #endif

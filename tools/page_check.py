@@ -224,7 +224,7 @@ def check_other_language(check):
     fill(page, TRAIN)
     page.wait_for_timeout(300)
     expect(page.is_hidden('#other-source'), 'English is taken for another language')
-    page.fill('#text', 'Der Zug fährt heute leider nicht, und auch morgen nicht.')
+    page.fill('#text', 'Der Zug fährt heute leider nicht, und auch morgen nicht. http://x.example/' + 'abcdef/' * 30)
     page.wait_for_selector('#other-source >> text=Is this German?')
     page.click('#other-source')
     page.wait_for_selector('#output .s >> text=train')

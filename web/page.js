@@ -131,7 +131,7 @@ function startAnew() {
 
 /** Text in another language than the chosen one comes back as it is: a button offers the other one. */
 async function offerLanguage(signal) {
-  const text = field.value.trim().slice(0, sample), button = $('other-source');
+  const text = field.value.replace(/\S+:\/\/\S+/g, '').trim().slice(0, sample), button = $('other-source');
   const code = source.value !== 'auto' && text.length >= telling ? await api.languageOf(text, signal) : null;
   const option = code && code !== source.value ? optionOf(source, code) : null;
   button.hidden = !option;

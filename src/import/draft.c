@@ -69,7 +69,7 @@ static ganz_status recognise(ganz_draft *d, ganz_error *err)
     if ((file = only(d, ".index"))) return ganz_draft_tensor2tensor(d, file, err);
     return ganz_fail(err, GANZ_EFORMAT,
                      "%s: no model that ganz knows: neither config.json with model.safetensors or pytorch_model.bin, "
-                     "nor model.bin, nor .npz, .intgemm8.bin, .pt or .index",
+                     "nor model.bin, nor .npz, .intgemm8.bin, .pt, .index or .argosmodel",
                      ganz_files_name(f));
 }
 

@@ -1,4 +1,5 @@
 /* Recipes from YAML: one mapping of plain values. Anything else is refused with its line. */
+#include <stdio.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -103,13 +104,24 @@ ganz_status ganz_recipe_parse(ganz_recipe *recipe, const char *text, size_t byte
     return status;
 }
 
+static ganz_status no_such_recipe(const char *name, ganz_error *err)
+{
+    char names[256] = "";
+    for (const ganz_builtin_recipe *b = ganz_builtin_recipes; b->name; b++) {
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", b->name);
+    }
+    return ganz_fail(err, GANZ_EINVAL, "no recipe is named %.40s, only %s (a file needs a dot or a slash in its name)",
+                     name, names);
+}
+
 ganz_status ganz_recipe_read(ganz_recipe *recipe, const char *path, ganz_error *err)
 {
     if (!strpbrk(path, "/.")) {
         for (const ganz_builtin_recipe *b = ganz_builtin_recipes; b->name; b++)
             if (strcmp(b->name, path) == 0)
                 return ganz_recipe_parse(recipe, (const char *)b->text, b->bytes, path, err);
-        return ganz_fail(err, GANZ_EINVAL, "no recipe is named %s (a file needs a dot or a slash in its name)", path);
+        return no_such_recipe(path, err);
     }
     ganz_contents contents;
     GANZ_TRY(ganz_contents_read(&contents, path, err));

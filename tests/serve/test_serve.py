@@ -40,6 +40,10 @@ def check_encodings(s):
     equal("JSON with a charset", s.json("/translate", fields, {"Content-Type": "application/json; charset=utf-8"}),
           (200, want))
     equal("form", s.form("/translate", fields), (200, want))
+    loose = b"q=Up+to+50% of all, 100%&source=en&target=de"
+    status, _, answer = s.ask("POST", "/translate", loose, {"Content-Type": "application/x-www-form-urlencoded"})
+    equal("a percent sign that begins no escape", (status, json.loads(answer)),
+          (200, {"translatedText": translate("Up to 50% of all, 100%")}))
     kind, body = multipart(fields)
     status, _, answer = s.ask("POST", "/translate", body, {"Content-Type": kind})
     equal("parts", (status, json.loads(answer)), (200, want))
