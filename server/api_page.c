@@ -87,19 +87,27 @@ static bool read_sentences(page_job *p, const char *language)
     return p->failed ? call_fail(c, 503, "out of memory"), false : true;
 }
 
-/* Whether the model sees the sentence as it is, and nothing has to be put back into its translation. */
-static bool is_plain(const page_job *p, const sentence *s)
+/* A sentence as a document of its own; NULL: it cannot be one. */
+static ganz_document *open_sentence(const page_job *p, const sentence *s)
 {
     ganz_error err;
     ganz_document *d;
     ganz_document_options o;
-    ganz_segment first = {0}, second = {.text = ""};
     ganz_document_defaults(&o);
     o.format = "text";
     o.newlines = GANZ_NEWLINE_NEVER;
     o.source = p->job.chain.models[0]->source;
     o.target = p->job.chain.models[0]->target;
-    if (ganz_document_open(&d, s->text, s->bytes, &o, &err) != GANZ_OK) return false;
+    return ganz_document_open(&d, s->text, s->bytes, &o, &err) == GANZ_OK ? d : NULL;
+}
+
+/* Whether the model sees the sentence as it is, and nothing has to be put back into its translation. */
+static bool is_plain(const page_job *p, const sentence *s)
+{
+    ganz_error err;
+    ganz_segment first = {0}, second = {.text = ""};
+    ganz_document *d = open_sentence(p, s);
+    if (!d) return false;
     const bool read = ganz_document_next(d, &first, &err) == GANZ_OK && first.text &&
                       ganz_document_next(d, &second, &err) == GANZ_OK && !second.text;
     const bool plain = read && !first.links && first.bytes == s->bytes && memcmp(first.text, s->text, s->bytes) == 0;
@@ -145,10 +153,25 @@ static void put_words(buffer *out, const ganz_translation *t)
     buffer_put(out, "]");
 }
 
+/* The text as it would be in a document, which may begin with a capital in place of a small letter. */
+static void put_text(const page_job *p, buffer *out, const sentence *s, const ganz_translation *t)
+{
+    ganz_error err;
+    ganz_segment segment = {0};
+    ganz_text text = {0};
+    ganz_document *d = open_sentence(p, s);
+    const bool whole = d && ganz_document_next(d, &segment, &err) == GANZ_OK && segment.text &&
+                       ganz_document_put(d, segment.number, t, &err) == GANZ_OK &&
+                       ganz_document_write(d, &text, &err) == GANZ_OK && text.bytes == t->bytes;
+    json_put_text(out, whole ? text.text : t->text, t->bytes); /* other bytes would move the words */
+    ganz_text_free(&text);
+    ganz_document_close(&d);
+}
+
 static void put_translation(const page_job *p, buffer *out, const sentence *s, const ganz_translation *t)
 {
     buffer_put(out, "{\"text\":");
-    json_put_text(out, t->text, t->bytes);
+    put_text(p, out, s, t);
     if (p->scores) {
         buffer_put(out, ",\"score\":");
         json_put_number(out, t->score);

@@ -331,8 +331,8 @@ static void marks_follow_links(void **state)
     expect_words("The <b>red</b> house", false, "Das <b>rote</b> Haus");
     expect_words("The <b>red house</b> is old", false, "Das <b>rote Haus</b> ist alt");
     expect_words("<b>The</b> red <i>house</i> is", true,
-                 "rote <b>Das</b> ist <i>Haus</i>"); /* pairs of words change places */
-    expect_words("The red<e/> house is", true, "rote<e/> Das ist Haus");
+                 "Rote <b>Das</b> ist <i>Haus</i>"); /* pairs of words change places */
+    expect_words("The red<e/> house is", true, "Rote<e/> Das ist Haus");
     expect_words("The <b>red <i>house</i></b> old", false, "Das <b>rote <i>Haus</i></b> alt");
     expect_words("The {red} house", false, "Das {red} Haus");
     expect_words("<b>The house.</b> The <i>red</i> house", false, "<b>Das house.</b> Das <i>rote</i> Haus");
@@ -429,6 +429,48 @@ static void bilingual(void **state)
     assert_memory_equal(out.text, wanted, out.bytes);
     ganz_text_free(&out);
     ganz_document_close(&doc);
+}
+
+/* A translation begins with a capital where its sentence does. */
+static void fake_small(const char *text, size_t bytes, ganz_text *out)
+{
+    for (size_t i = 0; i < bytes; i++)
+        fake_add(out, (char[]){(char)(text[i] | (text[i] >= 'A' && text[i] <= 'Z' ? 32 : 0))}, 1);
+}
+
+static void fake_shop(const char *text, size_t bytes, ganz_text *out)
+{
+    (void)text, (void)bytes;
+    fake_add(out, "eBay", 4);
+}
+
+static void expect_capital(const char *in, const char *source, fake_translator *translate, const char *wanted)
+{
+    ganz_document *doc;
+    ganz_document_options o;
+    ganz_error err;
+    ganz_text out = {0};
+    ganz_document_defaults(&o);
+    o.format = "text";
+    o.source = source;
+    assert_int_equal(ganz_document_open(&doc, in, strlen(in), &o, &err), GANZ_OK);
+    assert_int_equal(fake_translate(doc, translate, &err), GANZ_OK);
+    assert_int_equal(ganz_document_write(doc, &out, &err), GANZ_OK);
+    if (out.bytes != strlen(wanted) || memcmp(out.text, wanted, out.bytes) != 0)
+        fail_msg("%s became %.*s", in, (int)out.bytes, out.text);
+    ganz_text_free(&out);
+    ganz_document_close(&doc);
+}
+
+static void capitals_at_the_beginning(void **state)
+{
+    (void)state;
+    expect_capital("One Apple", "en", fake_small, "One apple");
+    expect_capital("(One Apple)", "en", fake_small, "(One apple)");
+    expect_capital("one Apple", "en", fake_small, "one apple");
+    expect_capital("The Shop", "en", fake_shop, "eBay");
+    expect_capital("Haus am See", "de", fake_small, "haus am see"); /* a noun is no beginning */
+    expect_capital("Das Haus ist alt.", "de", fake_small, "Das haus ist alt.");
 }
 
 /* What a glossary says holds with a translator that knows nothing, and inflected forms are left alone. */
@@ -531,13 +573,13 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_bytes_come_back), cmocka_unit_test(gaps_are_kept),
-        cmocka_unit_test(marks_survive),       cmocka_unit_test(guards_survive),
-        cmocka_unit_test(marks_follow_links),  cmocka_unit_test(paragraphs_are_wrapped_again),
-        cmocka_unit_test(code_is_kept),        cmocka_unit_test(lines_of_equal_length),
-        cmocka_unit_test(bilingual),           cmocka_unit_test(glossary_holds),
-        cmocka_unit_test(numbers_are_mended),  cmocka_unit_test(formats_are_found),
-        cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(any_bytes_come_back),   cmocka_unit_test(gaps_are_kept),
+        cmocka_unit_test(marks_survive),         cmocka_unit_test(guards_survive),
+        cmocka_unit_test(marks_follow_links),    cmocka_unit_test(paragraphs_are_wrapped_again),
+        cmocka_unit_test(code_is_kept),          cmocka_unit_test(capitals_at_the_beginning),
+        cmocka_unit_test(lines_of_equal_length), cmocka_unit_test(bilingual),
+        cmocka_unit_test(glossary_holds),        cmocka_unit_test(numbers_are_mended),
+        cmocka_unit_test(formats_are_found),     cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,11 +77,11 @@ static void plurals_and_arguments(void **state)
            "#, fuzzy\nmsgid \"file\"\nmsgid_plural \"files\"\nmsgstr[0] \"FILES\"\n");
     /* Arguments that change places get numbers; Python has none, and such a message stays empty. */
     expect(po, "#, c-format\nmsgid \"Open %s with %-5ld now\"\nmsgstr \"\"\n", fake_translate_reversed,
-           "#, fuzzy, c-format\nmsgid \"Open %s with %-5ld now\"\nmsgstr \"now %2$-5ld with %1$s Open\"\n");
+           "#, fuzzy, c-format\nmsgid \"Open %s with %-5ld now\"\nmsgstr \"Now %2$-5ld with %1$s Open\"\n");
     expect(po, "#, python-format\nmsgid \"Open %s with %d now\"\nmsgstr \"\"\n", fake_translate_reversed,
            "#, python-format\nmsgid \"Open %s with %d now\"\nmsgstr \"\"\n");
     expect(po, "#, python-format\nmsgid \"Open %(a)s with %(b)d now\"\nmsgstr \"\"\n", fake_translate_reversed,
-           "#, fuzzy, python-format\nmsgid \"Open %(a)s with %(b)d now\"\nmsgstr \"now %(b)d with %(a)s Open\"\n");
+           "#, fuzzy, python-format\nmsgid \"Open %(a)s with %(b)d now\"\nmsgstr \"Now %(b)d with %(a)s Open\"\n");
     expect(po, "#, c-format\nmsgid \"%*d of %s\"\nmsgstr \"\"\n", shout,
            "#, c-format\nmsgid \"%*d of %s\"\nmsgstr \"\"\n");
 }

@@ -170,3 +170,30 @@ bool ganz_recase_translation(ganz_letters letters, const ganz_language *language
     moved[bytes] = out->bytes;
     return true;
 }
+
+/* The place of the first letter or digit. */
+static size_t first_letter(const char *text, size_t bytes, int32_t *code)
+{
+    size_t at = 0;
+    for (size_t step; at < bytes; at += step) {
+        step = ganz_next_character(text + at, code);
+        if (ganz_is_alnum(*code)) return at;
+    }
+    *code = 0;
+    return bytes;
+}
+
+size_t ganz_missing_capital(const ganz_language *source, const char *sentence, size_t sentence_bytes, const char *text,
+                            size_t bytes)
+{
+    int32_t code, next = 0;
+    const char end = sentence_bytes > 0 ? sentence[sentence_bytes - 1] : '\0';
+    if (strcmp(source->code, "de") == 0 && end != '.' && end != '!' && end != '?') return bytes;
+    first_letter(sentence, sentence_bytes, &code);
+    if (!ganz_is_upper(code)) return bytes;
+    const size_t at = first_letter(text, bytes, &code);
+    if (!ganz_is_lower(code)) return bytes;
+    const size_t behind = at + ganz_next_character(text + at, &code);
+    if (behind < bytes) ganz_next_character(text + behind, &next);
+    return ganz_is_upper(next) ? bytes : at; /* eBay */
+}

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "ganz/io.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
@@ -116,9 +117,28 @@ static size_t kept_ranges(const ganz_attempt *a, size_t *keep)
     return count;
 }
 
-static bool recase(draft *d, ganz_attempt *a, const ganz_setting *s)
+static bool inside_found(const ganz_attempt *a, size_t at)
 {
-    if (a->letters == GANZ_LETTERS_MIXED) return true;
+    for (size_t i = 0; i < a->item_count; i++)
+        if (a->items[i].found && a->items[i].target_begin <= at && at < a->items[i].target_end) return true;
+    return false;
+}
+
+/* Models write "ein Apfel" for the heading "One apple". A capital takes as many bytes, or it is left alone. */
+static void begin_alike(draft *d, const ganz_attempt *a, const ganz_setting *s, const ganz_stretch *x)
+{
+    char capital[4];
+    int32_t code;
+    const size_t at =
+        ganz_missing_capital(s->source, x->block->text + x->begin, x->end - x->begin, d->text.text, d->text.bytes);
+    if (at == d->text.bytes || inside_found(a, at)) return;
+    const size_t bytes = ganz_next_character(d->text.text + at, &code);
+    if ((size_t)ganz_utf8_encode(ganz_to_upper(code), capital) == bytes) memcpy(d->text.text + at, capital, bytes);
+}
+
+static bool recase(draft *d, ganz_attempt *a, const ganz_setting *s, const ganz_stretch *x)
+{
+    if (a->letters == GANZ_LETTERS_MIXED) return begin_alike(d, a, s, x), true;
     size_t keep[2 * GANZ_ITEMS];
     const size_t count = kept_ranges(a, keep);
     size_t *const moved = ganz_alloc(d->text.bytes + 1, sizeof *moved);
@@ -183,13 +203,6 @@ static bool is_stray(const strays *s, const ganz_text *text, size_t at, size_t *
     return false;
 }
 
-static bool inside_found(const ganz_attempt *a, size_t at)
-{
-    for (size_t i = 0; i < a->item_count; i++)
-        if (a->items[i].found && a->items[i].target_begin <= at && at < a->items[i].target_end) return true;
-    return false;
-}
-
 static bool drop_strays(ganz_attempt *a, const strays *unwanted, draft *d, bool *dropped)
 {
     const size_t before = d->text.bytes;
@@ -245,7 +258,8 @@ static bool keep_target(ganz_sentence_part *p, const draft *d)
 static ganz_status finish(ganz_sentence_part *p, const ganz_setting *s, const ganz_translation *t, ganz_error *err)
 {
     draft d = {0};
-    const bool good = make_draft(&d, t) && drop_all_strays(p, &d) && recase(&d, p->attempt, s) && keep_target(p, &d);
+    const bool good =
+        make_draft(&d, t) && drop_all_strays(p, &d) && recase(&d, p->attempt, s, &p->stretch) && keep_target(p, &d);
     free_draft(&d);
     if (!good) return no_memory(err);
     p->state = GANZ_STATE_DONE;
