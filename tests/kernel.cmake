@@ -19,7 +19,7 @@ if(SIMDE_INCLUDE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_link_libraries(test_kernel_simde PRIVATE m)
   add_test(NAME test_kernel_simde COMMAND test_kernel_simde avxvnni avx512vnni amx)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/i8_amx.c PROPERTIES COMPILE_OPTIONS
-    "-include;${CMAKE_CURRENT_SOURCE_DIR}/amx_emulated.h")
+    "-include;${CMAKE_CURRENT_SOURCE_DIR}/amx_emulated.h;-include;${CMAKE_CURRENT_SOURCE_DIR}/avx512_missing.h")
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/rows_avx512.c PROPERTIES COMPILE_OPTIONS
     "-include;${CMAKE_CURRENT_SOURCE_DIR}/avx512_missing.h")
 endif()

@@ -2,21 +2,18 @@
  *
  * Weights lie in panels of 16 columns, [k / 4][16][4], so that a tile of weights is 1 KB in one piece. Products of few
  * rows read the same panels with dpbusd. Of many rows, a strip of 32 columns of weights is multiplied with all blocks
- * of 32 rows: the strip stays near, and each tile that is loaded is used twice. While the first tiles of a block
- * multiply, the processor's other units finish the sums of the block before; between the others they fetch the weights
- * of the next strip, or make them plain where two lie in a byte. Inputs are read where they lie, and as signed bytes
- * where they are signed, so nothing is shifted.
+ * of 32 rows: the strip stays near, and each tile that is loaded is used twice. While the tiles of a block multiply,
+ * the processor's other units finish the sums of the block before, a row after each product; they also fetch the
+ * weights of the next strip, or make them plain where two lie in a byte. Inputs are read where they lie, and as signed
+ * bytes where they are signed, so nothing is shifted.
  *
  * Registers: 0 to 3 sums; 4, 5 inputs and 6, 7 weights of 2 x 2 blocks; 4 inputs and 5 to 7 weights of 1 x 4. */
-#ifdef GANZ_SIMDE /* the test brings tiles of its own */
-#include <simde/x86/avx2.h>
-#include <simde/x86/avx512.h>
-#else
-#include <immintrin.h>
-#endif
 #include <string.h>
 
+#include "kernel/codes_avx512.h" /* brings the intrinsics; the test has tiles of its own */
 #include "kernel/kernel_isa.h"
+
+#define INLINE static inline __attribute__((always_inline))
 
 enum {
     NR = 16,            /* columns of a panel */
@@ -57,6 +54,21 @@ typedef struct waiting {
     ganz_block block; /* no rows: none */
 } waiting;
 
+/* How sums are finished: the usual epilogues row by row between the products of the next block, others by a call. */
+typedef enum finishing { BY_CALL, FLOATS, STREAMED, ADDED, CODES, RELU_CODES } finishing;
+
+/* Rows of 32 columns on their way through the epilogue; pointers are those of the next row. */
+typedef struct passing {
+    int rows; /* left */
+    const int32_t *sums;
+    float *out;
+    const float *add;
+    int8_t *codes;
+    size_t out_stride, add_stride, codes_stride;
+    __m512 scale[2], bias[2];
+    limits limits;
+} passing;
+
 /* Weights of the next strip: to be fetched, or made plain. */
 typedef struct feed {
     const uint8_t *from;
@@ -70,6 +82,7 @@ typedef struct product {
     const ganz_kernel *kernel;
     const ganz_packed *w;
     ganz_epilogue finish;
+    finishing way;
     int steps;        /* of depth */
     int32_t *sums[2]; /* of the block at hand, and of the one before */
     int8_t *plain[2]; /* strips of weights made plain: the one at hand, and the next */
@@ -94,6 +107,66 @@ static void finish_block(product *p)
     p->waiting.block.rows = 0;
 }
 
+static finishing way_of(const ganz_epilogue *e)
+{
+    if (e->sums || !e->out == !e->codes) return BY_CALL;
+    if (e->codes && !e->add && e->activation == GANZ_ACTIVATION_RELU) return RELU_CODES;
+    if (e->activation != GANZ_ACTIVATION_NONE) return BY_CALL;
+    if (e->codes) return e->add ? BY_CALL : CODES;
+    if (e->add) return ADDED;
+    return e->stream && (uintptr_t)e->out % LINE == 0 && e->out_stride % NR == 0 ? STREAMED : FLOATS;
+}
+
+/* The rows that wait, if they can pass between products: none wait for the call then. No bias is one of -0, which
+ * changes no number. */
+INLINE passing pass_rows(product *p)
+{
+    const ganz_epilogue *const e = &p->finish;
+    const ganz_block b = p->waiting.block;
+    const size_t row = (size_t)b.row, col = (size_t)b.col;
+    passing s = {.rows = 0};
+    if (p->way == BY_CALL || b.rows == 0 || b.cols != TALL || p->waiting.stride != TALL) return s;
+    p->waiting.block.rows = 0;
+    s.rows = b.rows;
+    s.sums = p->waiting.sums;
+    if (e->out) s.out = e->out + row * e->out_stride + col;
+    if (e->add) s.add = e->add + row * e->add_stride + col;
+    if (e->codes) s.codes = e->codes + row * e->codes_stride + col;
+    s.out_stride = e->out_stride;
+    s.add_stride = e->add_stride;
+    s.codes_stride = e->codes_stride;
+    for (size_t v = 0; v < 2; v++) {
+        s.scale[v] = e->scales ? _mm512_loadu_ps(e->scales + col + NR * v) : _mm512_set1_ps(e->scale);
+        s.bias[v] = e->bias ? _mm512_loadu_ps(e->bias + col + NR * v) : _mm512_set1_ps(-0.0f);
+    }
+    s.limits = limits_of(e->inv, -e->p, e->p);
+    return s;
+}
+
+/* Sixteen columns; `way` is a constant. */
+INLINE void pass_half(const passing *s, size_t v, finishing way)
+{
+    const __m512i sums = _mm512_loadu_si512((const void *)(s->sums + NR * v));
+    __m512 y = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sums), s->scale[v]), s->bias[v]);
+    if (way == RELU_CODES) y = _mm512_max_ps(y, _mm512_setzero_ps());
+    if (way == ADDED) y = _mm512_add_ps(_mm512_loadu_ps(s->add + NR * v), y);
+    if (way == STREAMED) _mm512_stream_ps(s->out + NR * v, y);
+    else if (way == FLOATS || way == ADDED) _mm512_storeu_ps(s->out + NR * v, y);
+    else _mm_storeu_si128((void *)(s->codes + NR * v), codes16(y, s->limits));
+}
+
+INLINE void pass_row(passing *s, finishing way)
+{
+    if (way == BY_CALL || s->rows == 0) return;
+    pass_half(s, 0, way);
+    pass_half(s, 1, way);
+    s->rows--;
+    s->sums += TALL;
+    if (way == ADDED) s->add += s->add_stride;
+    if (way == CODES || way == RELU_CODES) s->codes += s->codes_stride;
+    else s->out += s->out_stride;
+}
+
 /* Two lines of plain weights of a line where two lie in a byte. */
 static void widen_line(const uint8_t *from, int8_t *to)
 {
@@ -113,7 +186,7 @@ static void feed_lines(feed *f, int lines)
         for (; lines > 0; lines--, f->from += LINE, f->to += 2 * LINE) widen_line(f->from, f->to);
 }
 
-/* After each step of depth. The epilogue goes in one piece: cut up, it costs more than it hides. */
+/* After each step of depth. The call of an epilogue goes in one piece: cut up, it costs more than it hides. */
 static inline void between(product *p, int step)
 {
     if (step == 0) finish_block(p);
@@ -127,23 +200,24 @@ static inline void between(product *p, int step)
     _tile_loadd(7, b1 + (size_t)i * TILE, LINE); \
     _tile_loadd(4, a0 + (size_t)i * DEPTH, lda); \
     multiply(0, 4, 6);                           \
+    pass_row(&s, way);                           \
     multiply(1, 4, 7);                           \
+    pass_row(&s, way);                           \
     _tile_loadd(5, a1 + (size_t)i * DEPTH, lda); \
     multiply(2, 5, 6);                           \
+    pass_row(&s, way);                           \
     multiply(3, 5, 7);                           \
+    pass_row(&s, way);                           \
     between(p, i)
 
-/* 32 rows by 32 columns. */
-static void tall_block(product *p, const operands *o, int32_t *sums)
+/* All steps of a block of 32 rows by 32 columns, and a row of the block before after each product. */
+INLINE void tall_steps(product *p, const operands *o, finishing way)
 {
-    const size_t lda = o->lda, stride = TALL * sizeof *sums;
+    const size_t lda = o->lda;
     const uint8_t *const a0 = o->a, *const a1 = o->a + FLAT * lda;
     const int8_t *const b0 = o->b[0], *const b1 = o->b[1];
     const int steps = p->steps;
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
+    passing s = pass_rows(p);
     if (p->w->is_unsigned)
         for (int i = 0; i < steps; i++) {
             TALL_STEP(_tile_dpbusd);
@@ -152,6 +226,24 @@ static void tall_block(product *p, const operands *o, int32_t *sums)
         for (int i = 0; i < steps; i++) {
             TALL_STEP(_tile_dpbssd);
         }
+    while (s.rows > 0) pass_row(&s, way); /* depth was short */
+}
+
+static void tall_block(product *p, const operands *o, int32_t *sums)
+{
+    const size_t stride = TALL * sizeof *sums;
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    switch (p->way) {
+    case BY_CALL: tall_steps(p, o, BY_CALL); break;
+    case FLOATS: tall_steps(p, o, FLOATS); break;
+    case STREAMED: tall_steps(p, o, STREAMED); break;
+    case ADDED: tall_steps(p, o, ADDED); break;
+    case CODES: tall_steps(p, o, CODES); break;
+    case RELU_CODES: tall_steps(p, o, RELU_CODES); break;
+    }
     _tile_stored(0, sums, stride);
     _tile_stored(1, sums + NR, stride);
     _tile_stored(2, sums + FLAT * TALL, stride);
@@ -342,6 +434,7 @@ static void run(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int
     product p = {.kernel = kernel,
                  .w = w,
                  .finish = *c->e,
+                 .way = way_of(c->e),
                  .steps = w->k_stored / DEPTH,
                  .sums = {sums, sums + SUMS},
                  .plain = {codes, codes + plain},
@@ -359,7 +452,6 @@ static void run(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int
 
 /* ---- few rows ----------------------------------------------------------------------------------- */
 
-#define INLINE static inline __attribute__((always_inline))
 #define EACH_ROW UNROLL for (int r = 0; r < rows; r++)
 #define EACH_CHAIN UNROLL for (int c = 0; c < chains; c++)
 

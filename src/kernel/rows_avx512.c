@@ -2,13 +2,7 @@
  * chain of additions, which take longer beside wide registers. The same operations in the same order as rows_scalar.c:
  * row sums still have eight lanes, to which the halves of a register are added one after the other. As in rows_avx2.c,
  * max(x, y) and min(x, y) give y when x is NaN, and ends of rows go through masks. */
-#ifdef GANZ_SIMDE /* the test brings what is missing there */
-#include <simde/x86/avx2.h>
-#include <simde/x86/avx512.h>
-#else
-#include <immintrin.h>
-#endif
-
+#include "kernel/codes_avx512.h"
 #include "kernel/kernel_isa.h"
 #include "kernel/kernel_math.h"
 
@@ -55,23 +49,6 @@ INLINE void exp_vectors(__m512 x[4], int vectors)
 }
 
 /* ---- codes -------------------------------------------------------------------------------------- */
-
-typedef struct limits {
-    __m512 inv, low, high;
-} limits;
-
-INLINE limits limits_of(float inv, int low, int high)
-{
-    const limits l = {_mm512_set1_ps(inv), _mm512_set1_ps((float)low), _mm512_set1_ps((float)high)};
-    return l;
-}
-
-/* Codes are in range, so their low bytes are what is wanted, signed or not. */
-INLINE __m128i codes16(__m512 x, limits l)
-{
-    return _mm512_cvtepi32_epi8(
-        _mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(_mm512_mul_ps(x, l.inv), l.low), l.high)));
-}
 
 INLINE void codes_row(const float *x, int n, limits l, void *codes)
 {
