@@ -77,6 +77,13 @@ typedef struct feed {
     int each;   /* to take after a step of depth */
 } feed;
 
+/* Input rows and panels of weights of a block. */
+typedef struct operands {
+    const uint8_t *a; /* NULL: no block */
+    size_t lda;
+    const int8_t *b[4];
+} operands;
+
 /* A product under way. */
 typedef struct product {
     const ganz_kernel *kernel;
@@ -89,14 +96,8 @@ typedef struct product {
     uint8_t *rest;    /* rows of input that do not fill a block, with zeros */
     waiting waiting;
     feed feed;
+    bool loaded; /* the first tiles of the tall block at hand */
 } product;
-
-/* Input rows and panels of weights of a block. */
-typedef struct operands {
-    const uint8_t *a;
-    size_t lda;
-    const int8_t *b[4];
-} operands;
 
 /* ---- between the steps -------------------------------------------------------------------------- */
 
@@ -195,59 +196,94 @@ static inline void between(product *p, int step)
 
 /* ---- blocks ------------------------------------------------------------------------------------- */
 
-#define TALL_STEP(multiply)                      \
-    _tile_loadd(6, b0 + (size_t)i * TILE, LINE); \
-    _tile_loadd(7, b1 + (size_t)i * TILE, LINE); \
-    _tile_loadd(4, a0 + (size_t)i * DEPTH, lda); \
-    multiply(0, 4, 6);                           \
-    pass_row(&s, way);                           \
-    multiply(1, 4, 7);                           \
-    pass_row(&s, way);                           \
-    _tile_loadd(5, a1 + (size_t)i * DEPTH, lda); \
-    multiply(2, 5, 6);                           \
-    pass_row(&s, way);                           \
-    multiply(3, 5, 7);                           \
-    pass_row(&s, way);                           \
+/* The tiles that a step reads. */
+typedef struct step_at {
+    const uint8_t *a0, *a1;
+    const int8_t *b0, *b1;
+    size_t lda;
+} step_at;
+
+INLINE step_at first_step(const operands *o)
+{
+    const step_at at = {o->a, o->a + FLAT * o->lda, o->b[0], o->b[1], o->lda};
+    return at;
+}
+
+INLINE void next_step(step_at *at)
+{
+    at->a0 += DEPTH;
+    at->a1 += DEPTH;
+    at->b0 += TILE;
+    at->b1 += TILE;
+}
+
+/* Each register is loaded for the next step, `at`, as soon as this one has read it: a load takes as long as three
+ * products. */
+#define TALL_STEP(multiply)        \
+    multiply(0, 4, 6);             \
+    pass_row(&s, way);             \
+    multiply(1, 4, 7);             \
+    _tile_loadd(4, at.a0, at.lda); \
+    pass_row(&s, way);             \
+    multiply(2, 5, 6);             \
+    _tile_loadd(6, at.b0, LINE);   \
+    pass_row(&s, way);             \
+    multiply(3, 5, 7);             \
+    _tile_loadd(7, at.b1, LINE);   \
+    _tile_loadd(5, at.a1, at.lda); \
+    pass_row(&s, way);             \
     between(p, i)
 
-/* All steps of a block of 32 rows by 32 columns, and a row of the block before after each product. */
-INLINE void tall_steps(product *p, const operands *o, finishing way)
+/* All steps of a block of 32 rows by 32 columns, and a row of the block before after each product. At the end the
+ * first tiles of the next block are loaded. */
+INLINE void tall_steps(product *p, const operands *o, const operands *next, finishing way)
 {
-    const size_t lda = o->lda;
-    const uint8_t *const a0 = o->a, *const a1 = o->a + FLAT * lda;
-    const int8_t *const b0 = o->b[0], *const b1 = o->b[1];
     const int steps = p->steps;
+    step_at at = first_step(o);
     passing s = pass_rows(p);
+    if (!p->loaded) {
+        _tile_loadd(4, at.a0, at.lda);
+        _tile_loadd(6, at.b0, LINE);
+        _tile_loadd(7, at.b1, LINE);
+        _tile_loadd(5, at.a1, at.lda);
+    }
     if (p->w->is_unsigned)
         for (int i = 0; i < steps; i++) {
+            if (i + 1 < steps) next_step(&at);
+            else at = first_step(next);
             TALL_STEP(_tile_dpbusd);
         }
     else
         for (int i = 0; i < steps; i++) {
+            if (i + 1 < steps) next_step(&at);
+            else at = first_step(next);
             TALL_STEP(_tile_dpbssd);
         }
     while (s.rows > 0) pass_row(&s, way); /* depth was short */
 }
 
-static void tall_block(product *p, const operands *o, int32_t *sums)
+/* next: the block that follows, or one without input. */
+static void tall_block(product *p, const operands *o, const operands *next, int32_t *sums)
 {
     const size_t stride = TALL * sizeof *sums;
+    const operands *const then = next->a ? next : o; /* loads that nothing reads, if there is none */
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
     switch (p->way) {
-    case BY_CALL: tall_steps(p, o, BY_CALL); break;
-    case FLOATS: tall_steps(p, o, FLOATS); break;
-    case STREAMED: tall_steps(p, o, STREAMED); break;
-    case ADDED: tall_steps(p, o, ADDED); break;
-    case CODES: tall_steps(p, o, CODES); break;
-    case RELU_CODES: tall_steps(p, o, RELU_CODES); break;
+    case BY_CALL: tall_steps(p, o, then, BY_CALL); break;
+    case FLOATS: tall_steps(p, o, then, FLOATS); break;
+    case STREAMED: tall_steps(p, o, then, STREAMED); break;
+    case ADDED: tall_steps(p, o, then, ADDED); break;
+    case CODES: tall_steps(p, o, then, CODES); break;
+    case RELU_CODES: tall_steps(p, o, then, RELU_CODES); break;
     }
     _tile_stored(0, sums, stride);
     _tile_stored(1, sums + NR, stride);
     _tile_stored(2, sums + FLAT * TALL, stride);
     _tile_stored(3, sums + FLAT * TALL + NR, stride);
+    p->loaded = next->a != NULL;
 }
 
 #define FLAT_STEP(multiply)                      \
@@ -287,13 +323,11 @@ static void flat_block(product *p, const operands *o, int32_t *sums)
     _tile_stored(3, sums + 3 * NR, stride);
 }
 
-/* Multiplies a block; its sums then wait for the epilogue, and those of the block before have had it. */
-static void multiply_block(product *p, const operands *o, ganz_block block, bool tall)
+/* The sums of a block just multiplied wait for the epilogue; those of the block before have had it. */
+static void keep_waiting(product *p, ganz_block block, int stride)
 {
     int32_t *const sums = p->sums[0];
-    if (tall) tall_block(p, o, sums);
-    else flat_block(p, o, sums);
-    p->waiting = (waiting){.sums = sums, .stride = tall ? TALL : WIDE, .block = block};
+    p->waiting = (waiting){.sums = sums, .stride = stride, .block = block};
     p->sums[0] = p->sums[1];
     p->sums[1] = sums;
 }
@@ -342,21 +376,43 @@ static int smaller(int a, int b) { return a < b ? a : b; }
 
 static const uint8_t *row_at(const piece *x, int row) { return (const uint8_t *)x->c->a + (size_t)row * x->c->lda; }
 
-static void multiply_tall(product *p, const piece *x, int col, operands strip)
+/* Tall blocks of a strip, of its first 32 columns and then of the others. */
+static int tall_blocks(const piece *x) { return (x->rows - x->rest) / TALL + (x->rest > FLAT); }
+
+static ganz_block block_at(const piece *x, int col, int index)
 {
-    const int whole = x->rows - x->rest, rest = x->rest > FLAT ? x->rest : 0;
-    for (int half = 0; half < WIDE; half += TALL) {
-        const int cols = smaller(x->col_end - col - half, TALL);
-        if (cols <= 0) return;
-        operands o = {.lda = x->c->lda, .b = {strip.b[half / NR], strip.b[half / NR + 1]}};
-        for (int row = 0; row < whole; row += TALL) {
-            o.a = row_at(x, x->row + row);
-            multiply_block(p, &o, (ganz_block){x->row + row, TALL, col + half, cols}, true);
-        }
-        if (!rest) continue;
-        o.a = p->rest;
-        o.lda = rest_stride(p->w->k_stored);
-        multiply_block(p, &o, (ganz_block){x->row + whole, rest, col + half, cols}, true);
+    const int half = index / tall_blocks(x) * TALL, row = index % tall_blocks(x) * TALL;
+    return (ganz_block){x->row + row, smaller(x->rows - row, TALL), col + half, smaller(x->col_end - col - half, TALL)};
+}
+
+static operands operands_at(const product *p, const piece *x, const operands *strip, int index)
+{
+    const int half = index / tall_blocks(x) * 2, row = index % tall_blocks(x) * TALL;
+    operands o = {.a = row_at(x, x->row + row), .lda = x->c->lda, .b = {strip->b[half], strip->b[half + 1]}};
+    if (row < x->rows - x->rest) return o;
+    o.a = p->rest;
+    o.lda = rest_stride(p->w->k_stored);
+    return o;
+}
+
+/* The first tall block of the strip after this one, where nothing comes between and its weights are plain already. */
+static operands after_strip(const product *p, const piece *x, int col)
+{
+    operands strip = {.a = NULL};
+    const bool flat = x->rest > 0 && x->rest <= FLAT;
+    if (flat || p->w->nibbles || col + WIDE >= x->col_end) return strip;
+    set_panels(p, col + WIDE, &strip);
+    return operands_at(p, x, &strip, 0);
+}
+
+static void multiply_tall(product *p, const piece *x, int col, const operands *strip)
+{
+    const int halves = x->col_end - col > TALL ? 2 : 1, count = halves * tall_blocks(x);
+    for (int i = 0; i < count; i++) {
+        const operands o = operands_at(p, x, strip, i);
+        const operands next = i + 1 < count ? operands_at(p, x, strip, i + 1) : after_strip(p, x, col);
+        tall_block(p, &o, &next, p->sums[0]);
+        keep_waiting(p, block_at(x, col, i), TALL);
     }
 }
 
@@ -364,19 +420,19 @@ static void multiply_strip(product *p, const piece *x, int col)
 {
     operands strip;
     set_panels(p, col, &strip);
-    multiply_tall(p, x, col, strip);
+    multiply_tall(p, x, col, &strip);
     const int rest = x->rest;
     if (rest == 0 || rest > FLAT) return;
     strip.a = p->rest;
     strip.lda = rest_stride(p->w->k_stored);
-    multiply_block(p, &strip, (ganz_block){x->row + x->rows - rest, rest, col, smaller(x->col_end - col, WIDE)}, false);
+    flat_block(p, &strip, p->sums[0]);
+    keep_waiting(p, (ganz_block){x->row + x->rows - rest, rest, col, smaller(x->col_end - col, WIDE)}, WIDE);
 }
 
 /* Steps of depth in all blocks of a strip. */
 static int steps_of(const product *p, const piece *x)
 {
-    const int tall = (x->rows - x->rest) / TALL + (x->rest > FLAT);
-    return p->steps * (2 * tall + (x->rest > 0 && x->rest <= FLAT));
+    return p->steps * (2 * tall_blocks(x) + (x->rest > 0 && x->rest <= FLAT));
 }
 
 /* The rest's rows, with zeros up to whole tiles. */
@@ -403,6 +459,7 @@ static void swap_plain(product *p)
 static void multiply_piece(product *p, const piece *x)
 {
     copy_rest(p, x);
+    p->loaded = false;
     if (p->w->nibbles) {
         p->feed = feed_of(p, x->col, 1);
         feed_lines(&p->feed, p->feed.lines);
