@@ -71,6 +71,7 @@ static void fail(cli_documents *d, const ganz_error *err)
 static ganz_status of_file(const char *name, ganz_error *err)
 {
     const ganz_error told = *err;
+    if (strcmp(name, "-") == 0) name = "standard input";
     if (told.status != GANZ_ENOMEM) snprintf(err->message, sizeof err->message, "%.200s: %.180s", name, told.message);
     return told.status;
 }

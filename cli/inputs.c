@@ -200,6 +200,23 @@ static const char *why_unknown(const ganz_text *t)
                : "the format is not known";
 }
 
+/* No format becomes another: text in a file named .docx would not open in any program. */
+static ganz_status check_out(const reader *r, const char *format, ganz_error *err)
+{
+    static const char archives[] = " docx pptx odt odp epub ";
+    char name[CLI_PATH], listed[16];
+    if (cli_inputs_to_folder(r->in) || strcmp(r->in->out, "-") == 0) return GANZ_OK;
+    plain_name(r->in->out, name);
+    const char *const wanted = ganz_document_recognise(name, NULL, 0);
+    if (!wanted || strcmp(wanted, format) == 0) return GANZ_OK;
+    snprintf(listed, sizeof listed, " %s ", wanted);
+    if (!strstr(archives, listed)) return GANZ_OK;
+    err->status = GANZ_EINVAL;
+    snprintf(err->message, sizeof err->message, "%.200s: %s stays %s, it does not become %s: choose another --out",
+             ganz_lines_name(r->lines), format, format, wanted);
+    return GANZ_EINVAL;
+}
+
 static ganz_status read_open_file(reader *r, const char *path, ganz_error *err)
 {
     char name[CLI_PATH];
@@ -208,6 +225,7 @@ static ganz_status read_open_file(reader *r, const char *path, ganz_error *err)
     const ganz_status status = find_format(r, name, &format, err);
     if (status != GANZ_OK) return status;
     if (!format) return failed(err, GANZ_EUNSUPPORTED, ganz_lines_name(r->lines), why_unknown(&r->text));
+    if (check_out(r, format, err) != GANZ_OK) return err->status;
     if (strcmp(format, "text") == 0 || strcmp(format, "lines") == 0) return read_pieces(r, format, err);
     return read_whole(r, format, name, err);
 }
@@ -246,7 +264,8 @@ static ganz_status read_text(reader *r, ganz_error *err)
     if (status == GANZ_OK) status = ganz_lines_open_text(&r->lines, text.text, text.bytes, "--text", err);
     free(text.text);
     if (status != GANZ_OK) return status;
-    status = pieces ? read_pieces(r, format, err) : read_whole(r, format, "--text", err);
+    status = check_out(r, format, err);
+    if (status == GANZ_OK) status = pieces ? read_pieces(r, format, err) : read_whole(r, format, "--text", err);
     ganz_lines_close(&r->lines);
     return status;
 }

@@ -73,6 +73,12 @@ equal "quote signs" "$($T quoted | wc -l)" "$($T quoted | grep -c '^> ')"
 printf '1\n00:00:01,000 --> 00:00:02,000\n- Who is there?\n- It is me.\n' >talk.srt
 equal "dashes of speakers" 2 "$($T talk.srt | grep -c '^- ')"
 
+# a format stays what it is
+refuses 1 'lines: text stays text, it does not become docx' $T lines -o lines.docx
+refuses 1 '\-\-text: text stays text' $T --text Hello -o lines.docx
+[ -e lines.docx ] && fail "text is in a file named .docx"
+refuses 1 'standard input: this is no zip archive' $T --format docx
+
 # glossaries
 printf '# terms\nhouse\tGeb\303\244ude\nCastle\n' >terms
 echo 'The Castle and the houses are old.' | $T --glossary terms >with || fail "--glossary"
