@@ -153,13 +153,14 @@ static void put_words(buffer *out, const ganz_translation *t)
     buffer_put(out, "]");
 }
 
-/* The text as it would be in a document, which may begin with a capital in place of a small letter. */
+/* The text as it would be in a document, which may begin with a capital in place of a small letter; a beginning that
+ * was asked for stays as it is. */
 static void put_text(const page_job *p, buffer *out, const sentence *s, const ganz_translation *t)
 {
     ganz_error err;
     ganz_segment segment = {0};
     ganz_text text = {0};
-    ganz_document *d = open_sentence(p, s);
+    ganz_document *d = p->prefix ? NULL : open_sentence(p, s);
     const bool whole = d && ganz_document_next(d, &segment, &err) == GANZ_OK && segment.text &&
                        ganz_document_put(d, segment.number, t, &err) == GANZ_OK &&
                        ganz_document_write(d, &text, &err) == GANZ_OK && text.bytes == t->bytes;

@@ -106,6 +106,10 @@ def check_page_interface(s):
     status, answer = s.json("/ganz/translate", {"sentences": ["The cat sat on the mat."], "source": "en",
                                                 "target": "de", "prefix": "Auf der"})
     assert answer["sentences"][0]["translations"][0]["text"].startswith("Auf der "), answer
+    for prefix, begins in (("", "Ein"), ("ein", "ein")):  # a capital as in the sentence, but not in what was asked for
+        answer = s.json("/ganz/translate", {"sentences": ["A red house"], "source": "en", "target": "de", "prefix": prefix})[1]
+        text = answer["sentences"][0]["translations"][0]["text"]
+        assert text.startswith(begins), (prefix, text)
 
 
 def check_errors(s):
