@@ -497,40 +497,53 @@ static double time_steps(trainer *t, int steps, double *loss)
     return (now() - start) / steps;
 }
 
-/* Gradients (params.block, of the caller) and loss of one pass, with codes written in passing or by calls of their
- * own. */
-static float *grads_of(trainer *t, bool passing, double *loss)
+/* How codes are made and multiplied: by calls of their own, in passing, or in passing and as bytes too. */
+typedef enum way { OWN_CALLS, IN_PASSING, AS_BYTES } way;
+
+/* Gradients (params.block, of the caller) and loss of one pass. */
+static float *grads_of(trainer *t, way how, double *loss)
 {
-    const bool able = t->be->makes_codes;
+    const bool able = t->be->makes_codes, reads = t->be->reads_bytes;
     const size_t bytes = t->net.params.block * sizeof(float);
     float *grads = ganz_alloc(1, bytes);
     if (grads == NULL) exit(1);
     t->be->zero(t->be, t->weights.grad, bytes);
-    t->be->makes_codes = able && passing;
+    t->be->makes_codes = able && how != OWN_CALLS;
+    t->be->reads_bytes = reads && how == AS_BYTES;
     one_pass(t, true);
     t->be->makes_codes = able;
+    t->be->reads_bytes = reads;
     *loss = take_loss(t);
     t->be->download(t->be, grads, t->weights.grad, bytes);
     t->be->zero(t->be, t->weights.grad, bytes);
     return grads;
 }
 
-/* Both ways must lead to the same gradients, but for codes on the edge. */
-static void check_ways(trainer *t)
+static double difference_of(const float *one, const float *other, size_t count)
 {
-    double loss[2], difference = 0, size = 0;
-    float *one = grads_of(t, false, &loss[0]), *other = grads_of(t, true, &loss[1]);
-    for (size_t i = 0; i < t->net.params.block; i++) {
+    double difference = 0, size = 0;
+    for (size_t i = 0; i < count; i++) {
         difference += ((double)one[i] - other[i]) * ((double)one[i] - other[i]);
         size += (double)one[i] * one[i];
     }
-    ganz_free(one);
-    ganz_free(other);
-    difference = sqrt(difference / size);
-    const bool good = difference < 0.1 && fabs(loss[0] - loss[1]) < 1e-3 * loss[0];
-    printf("codes by calls of their own and in passing: losses %.6f and %.6f, gradients differ by %.2e%s\n", loss[0],
-           loss[1], difference, good ? "" : ": FAILED");
-    if (!good) exit(1);
+    return sqrt(difference / size);
+}
+
+/* All ways must lead to the same gradients, but for codes on the edge. */
+static void check_ways(trainer *t)
+{
+    static const char *const names[] = {"by calls of their own", "in passing", "as bytes"};
+    double loss[3];
+    float *grads[3];
+    for (int i = 0; i < 3; i++) grads[i] = grads_of(t, (way)i, &loss[i]);
+    for (int i = 1; i < 3; i++) {
+        const double difference = difference_of(grads[i - 1], grads[i], t->net.params.block);
+        const bool good = difference < 0.1 && fabs(loss[i - 1] - loss[i]) < 1e-3 * loss[0];
+        printf("codes %s and %s: losses %.9f and %.9f, gradients differ by %.2e%s\n", names[i - 1], names[i],
+               loss[i - 1], loss[i], difference, good ? "" : ": FAILED");
+        if (!good) exit(1);
+    }
+    for (int i = 0; i < 3; i++) ganz_free(grads[i]);
 }
 
 static void compare(trainer *t, const settings *s)

@@ -46,7 +46,8 @@ set(GANZ_BACKEND_CUDA
   backend/cuda_attention_tensor_grad.cu backend/cuda_backend.cu backend/cuda_finish.cu backend/cuda_linear.cu
   backend/cuda_loss.cu backend/cuda_optim.cu backend/cuda_quantize.cu backend/cuda_rows.cu)
 set(GANZ_BACKEND_CUDA_EXACT # the CPU's bits: compiled without contraction
-  backend/cuda_codes.cu backend/cuda_codes_attention.cu backend/cuda_codes_linear.cu backend/cuda_topk.cu)
+  backend/cuda_codes.cu backend/cuda_codes_attention.cu backend/cuda_codes_learn.cu
+  backend/cuda_codes_linear.cu backend/cuda_topk.cu)
 set(GANZ_BACKEND_CUDA_HOPPER # the same, with instructions of sm_90a alone
   backend/cuda_codes_wide.cu)
 set(GANZ_BACKEND_NO_CUDA # stands in for it

@@ -332,12 +332,41 @@ coded coded_of(int rows, int cols, double scale, int p)
                    .grad = random_matrix(rows, cols, cols, product(), 1),
                    .scale = equal_reals(1, scale),
                    .inside = bytes_of(NULL, (size_t)rows * (size_t)cols / 4),
+                   .bytes = bytes_of(NULL, (size_t)rows * (size_t)cols),
                    .p = p};
 }
 
 ganz_code_out code_out_of(const coded *k)
 {
-    return (ganz_code_out){k->codes.gpu, k->scale.gpu, k->p, k->inside.gpu, NULL};
+    int8_t *const bytes = both.gpu->reads_bytes ? k->bytes.gpu : NULL;
+    return (ganz_code_out){k->codes.gpu, k->scale.gpu, k->p, k->inside.gpu, bytes, NULL};
+}
+
+two bytes_of_codes(mats m)
+{
+    const size_t count = (size_t)m.cpu.rows * (size_t)m.cpu.ld;
+    int8_t *bytes = host(count);
+    for (size_t i = 0; i < count; i++) bytes[i] = (int8_t)((const real *)m.cpu.data)[i];
+    const two made = bytes_of(bytes, count);
+    free(bytes);
+    return made;
+}
+
+void same_as_bytes(const char *what, const ganz_matrix *gpu, const void *bytes)
+{
+    if (!bytes) return;
+    const size_t count = (size_t)gpu->rows * (size_t)gpu->ld;
+    const int8_t *own = snapshot(bytes, count);
+    const void *codes = snapshot(gpu->data, count * ganz_type_bytes(gpu->type));
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t bits =
+            gpu->type == GANZ_BF16 ? (uint32_t)((const uint16_t *)codes)[i] << 16 : ((const uint32_t *)codes)[i];
+        float code;
+        memcpy(&code, &bits, sizeof code);
+        if (code != (float)own[i]) wrong++;
+    }
+    expect(what, wrong == 0, (double)wrong, 0);
 }
 
 void round_on_cpu(const coded *k, const ganz_matrix *x)

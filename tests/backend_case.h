@@ -53,8 +53,8 @@ mats code_matrix(int rows, int cols, ganz_type type, int p);
 
 /* What a GPU writes as codes in passing, the CPU rounds in a call of its own, forwards and backwards. */
 typedef struct coded {
-    mats codes, grad;  /* grad: of the values the codes stand for */
-    two scale, inside; /* inside: on the GPU only */
+    mats codes, grad;         /* grad: of the values the codes stand for */
+    two scale, inside, bytes; /* inside and bytes: on the GPU only */
     int p;
 } coded;
 coded coded_of(int rows, int cols, double scale, int p);
@@ -62,6 +62,10 @@ ganz_code_out code_out_of(const coded *k); /* for the GPU */
 /* codes of x; x_grad (+)= grad where nothing was clipped: both on the CPU. */
 void round_on_cpu(const coded *k, const ganz_matrix *x);
 void round_back_on_cpu(const coded *k, const ganz_matrix *x, const ganz_matrix *x_grad, bool add);
+
+/* Codes of a matrix, a byte each; and whether bytes of the GPU are the codes of a matrix there. */
+two bytes_of_codes(mats m);
+void same_as_bytes(const char *what, const ganz_matrix *gpu, const void *bytes);
 
 /* ||gpu - cpu|| <= tolerance * ||cpu||; tolerance 0: equal. */
 void same_reals(const char *what, two t, size_t count, double tolerance);

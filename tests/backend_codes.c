@@ -100,12 +100,12 @@ static void linear(linear_kind k)
                           .add = k.add,
                           .activation = k.activation},
                      g = c;
-#define SIDE(s, side)                                                                                                \
-    s.x.m = matrix(k.rows, k.in, k.in, GANZ_S8, x.side), s.x.scale = x_scale.side, s.w.scale = w_scale.side,         \
-    s.packed = w.side, s.bias = k.bias ? bias.side : NULL,                                                           \
-    s.y = matrix(k.rows, k.out, ld, GANZ_REAL, k.values ? y.side : NULL),                                            \
-    s.codes = (ganz_code_out){matrix(k.rows, k.out, ld, GANZ_S8, k.codes ? codes.side : NULL), code_scale.side, 127, \
-                              NULL, NULL}
+#define SIDE(s, side)                                                                                        \
+    s.x.m = matrix(k.rows, k.in, k.in, GANZ_S8, x.side), s.x.scale = x_scale.side, s.w.scale = w_scale.side, \
+    s.packed = w.side, s.bias = k.bias ? bias.side : NULL,                                                   \
+    s.y = matrix(k.rows, k.out, ld, GANZ_REAL, k.values ? y.side : NULL),                                    \
+    s.codes = (ganz_code_out){                                                                               \
+        matrix(k.rows, k.out, ld, GANZ_S8, k.codes ? codes.side : NULL), code_scale.side, 127, NULL, NULL, NULL}
     SIDE(c, cpu);
     SIDE(g, gpu);
 #undef SIDE
@@ -180,8 +180,8 @@ static void norm(norm_kind k)
         codes[i] = marked(count);
         scale[i] = equal_reals(1, 0.013 * (i + 1));
         const ganz_matrix none = matrix(k.rows, k.cols, k.cols, GANZ_S8, NULL);
-        c_outs[i] = (ganz_code_out){none, scale[i].cpu, i == 2 ? 31 : 127, NULL, NULL};
-        g_outs[i] = (ganz_code_out){none, scale[i].gpu, i == 2 ? 31 : 127, NULL, NULL};
+        c_outs[i] = (ganz_code_out){none, scale[i].cpu, i == 2 ? 31 : 127, NULL, NULL, NULL};
+        g_outs[i] = (ganz_code_out){none, scale[i].gpu, i == 2 ? 31 : 127, NULL, NULL, NULL};
         if (i != 1) c_outs[i].m.data = codes[i].cpu, g_outs[i].m.data = codes[i].gpu; /* the second is not wanted */
     }
     ganz_norm_call c = {.rows = k.rows, .cols = k.cols, .eps = (real)1e-6, .outs = k.outs}, g = c;
@@ -325,23 +325,23 @@ static void attention(attention_kind k)
                              .inv_root = (real)(1 / sqrt(k.width)),
                              .u_max = k.u_max},
                         g = c;
-#define SIDE(s, side)                                                                                               \
-    s.see = (ganz_spans){.queries = k.queries,                                                                      \
-                         .keys = keys,                                                                              \
-                         .segments = segments,                                                                      \
-                         .longest_query = k.lists ? 1 : k.longest,                                                  \
-                         .longest_key = k.longest,                                                                  \
-                         .causal = k.causal,                                                                        \
-                         .query_begin = begins.side,                                                                \
-                         .key_begin = begins.side,                                                                  \
-                         .list_begin = begins.side,                                                                 \
-                         .list = list.side},                                                                        \
-    s.q = (ganz_operand){matrix(k.queries, d, d, GANZ_S8, q.side), q_scale.side},                                   \
-    s.k = (ganz_operand){matrix(keys, d, 2 * d, GANZ_S8, kv.side), k_scale.side},                                   \
-    s.v = (ganz_operand){matrix(keys, d, 2 * d, GANZ_S8, (int8_t *)kv.side + d), v_scale.side},                     \
-    s.u_scale = u_scale.side, s.out = matrix(k.queries, d, d, GANZ_REAL, k.values ? out.side : NULL),               \
-    s.codes = (ganz_code_out){matrix(k.queries, d, d, GANZ_S8, k.values ? NULL : codes.side), code_scale.side, 127, \
-                              NULL, NULL}
+#define SIDE(s, side)                                                                                 \
+    s.see = (ganz_spans){.queries = k.queries,                                                        \
+                         .keys = keys,                                                                \
+                         .segments = segments,                                                        \
+                         .longest_query = k.lists ? 1 : k.longest,                                    \
+                         .longest_key = k.longest,                                                    \
+                         .causal = k.causal,                                                          \
+                         .query_begin = begins.side,                                                  \
+                         .key_begin = begins.side,                                                    \
+                         .list_begin = begins.side,                                                   \
+                         .list = list.side},                                                          \
+    s.q = (ganz_operand){matrix(k.queries, d, d, GANZ_S8, q.side), q_scale.side},                     \
+    s.k = (ganz_operand){matrix(keys, d, 2 * d, GANZ_S8, kv.side), k_scale.side},                     \
+    s.v = (ganz_operand){matrix(keys, d, 2 * d, GANZ_S8, (int8_t *)kv.side + d), v_scale.side},       \
+    s.u_scale = u_scale.side, s.out = matrix(k.queries, d, d, GANZ_REAL, k.values ? out.side : NULL), \
+    s.codes = (ganz_code_out){                                                                        \
+        matrix(k.queries, d, d, GANZ_S8, k.values ? NULL : codes.side), code_scale.side, 127, NULL, NULL, NULL}
     SIDE(c, cpu);
     SIDE(g, gpu);
 #undef SIDE

@@ -106,6 +106,8 @@ static void refresh(void)
             g[i] = c[i];
             g[i].master = master.gpu, g[i].copy = copy[i].gpu.data, g[i].scale = scale[i].gpu;
             if (c[i].range) g[i].range = range.gpu;
+            c[i].bytes = NULL;
+            g[i].bytes = both.gpu->reads_bytes && p[i] > 0 && !values[i] ? bytes_of(NULL, count).gpu : NULL;
         }
         for (int again = 0; again < 2; again++) {
             both.cpu->refresh(both.cpu, c, COUNT);
@@ -113,6 +115,7 @@ static void refresh(void)
         }
         for (int i = 0; i < COUNT; i++) {
             same_matrix(p[i] > 0 ? "codes" : "copy", copy[i], p[i] > 0 || product() == GANZ_REAL ? 0 : 4e-3);
+            same_as_bytes("bytes", &copy[i].gpu, g[i].bytes);
             same_bytes("step", scale[i], (rows[i] > 0 ? (size_t)rows[i] : 1) * sizeof(real));
         }
     }

@@ -109,6 +109,7 @@ static void linear_to_codes(int rows, int in, int out, bool bias_too, ganz_activ
     SIDE(c, cpu);
     SIDE(g, gpu);
 #undef SIDE
+    if (both.gpu->reads_bytes) g.x_bytes = bytes_of_codes(x).gpu, g.w_bytes = bytes_of_codes(w).gpu;
     c.y = y.cpu;
     c.y_grad = y_grad.cpu;
     c.before = before.cpu;
@@ -118,6 +119,7 @@ static void linear_to_codes(int rows, int in, int out, bool bias_too, ganz_activ
     RUN(linear, c, g);
     round_on_cpu(&k, &y.cpu);
     same_matrix("codes", k.codes, 1e-3);
+    same_as_bytes("bytes", &g.codes.m, g.codes.bytes);
     if (smooth) same_matrix("before", before, row_tolerance(before.gpu.type));
     round_back_on_cpu(&k, &y.cpu, &y_grad.cpu, false);
     RUN(linear_grad, c, g);
@@ -127,6 +129,104 @@ static void linear_to_codes(int rows, int in, int out, bool bias_too, ganz_activ
     same_reals("w_grad", w_grad, (size_t)out * (size_t)in, products);
     same_reals("bias_grad", bias_grad, (size_t)out, smooth ? products : row_tolerance(product()));
     expect_no_failure();
+}
+
+/* ---- codes as bytes ----------------------------------------------------------------------------- */
+
+enum { TOGETHER = 5 }; /* calls one after another, more than run in one launch */
+
+typedef struct bytes_kind {
+    int rows, in, out;
+    ganz_activation activation;
+    bool bias, by_row, values;
+    ganz_type type; /* of values */
+} bytes_kind;
+
+/* What a call writes. */
+typedef struct written {
+    void *codes, *inside, *bytes, *y;
+} written;
+
+static written written_by(const ganz_linear_call *g, size_t count)
+{
+    written w = {0};
+    if (g->y.data) w.y = snapshot(g->y.data, count * ganz_type_bytes(g->y.type));
+    if (!g->codes.m.data) return w;
+    w.codes = snapshot(g->codes.m.data, count * ganz_type_bytes(product()));
+    w.inside = snapshot(g->codes.inside, count / 4);
+    w.bytes = snapshot(g->codes.bytes, count);
+    return w;
+}
+
+static void same_writing(const written *a, const written *b, size_t count, ganz_type type)
+{
+    if (a->y) expect_same_snapshot("values", a->y, b->y, count * ganz_type_bytes(type));
+    if (!a->codes) return;
+    expect_same_snapshot("codes", a->codes, b->codes, count * ganz_type_bytes(product()));
+    expect_same_snapshot("inside", a->inside, b->inside, count / 4);
+    expect_same_snapshot("bytes", a->bytes, b->bytes, count);
+}
+
+/* The same codes multiplied in floats and as bytes: sums are exact in both, and so are the results. Each call has a
+ * weight and scales of its own; the third one may read what the first one writes. */
+static void linear_as_bytes(bytes_kind k)
+{
+    const size_t count = (size_t)k.rows * (size_t)k.out;
+    const bool relu = k.activation == GANZ_ACTIVATION_RELU;
+    begin("linear %d x %d -> %d as bytes%s%s%s%s", k.rows, k.in, k.out, k.bias ? " bias" : "",
+          k.by_row ? " by row" : "", relu ? " relu drop" : "", k.values ? " to values" : "");
+    const mats x = code_matrix(k.rows, k.in, product(), 127);
+    const two mask = random_mask((size_t)4 * (size_t)k.out, 0.8), x_bytes = bytes_of_codes(x);
+    int32_t *lines = malloc((size_t)k.rows * sizeof *lines);
+    for (int i = 0; i < k.rows; i++) lines[i] = random_below(4);
+    const two group = ints_of(lines, k.rows);
+    free(lines);
+    ganz_linear_call g[TOGETHER];
+    for (int i = 0; i < TOGETHER; i++) {
+        const mats w = code_matrix(k.out, k.in, product(), 127 >> i), y = nan_matrix(k.rows, k.out, k.out, k.type);
+        const coded to = coded_of(k.rows, k.out, 0.02 + 0.01 * i, i % 2 ? 31 : 127);
+        g[i] = (ganz_linear_call){.rows = k.rows, .in = k.in, .out = k.out, .w_by_row = k.by_row};
+        g[i].activation = k.activation;
+        g[i].x.m = x.gpu, g[i].x.scale = equal_reals(1, 0.03 / (i + 1)).gpu, g[i].x_bytes = x_bytes.gpu;
+        g[i].w.m = w.gpu, g[i].w.scale = some_scales(k.out, k.by_row).gpu, g[i].w_bytes = bytes_of_codes(w).gpu;
+        if (k.bias) g[i].bias = random_reals((size_t)k.out, 1).gpu;
+        if (relu) g[i].drop = (ganz_drop){mask.gpu, group.gpu, (real)1.25};
+        if (k.values) g[i].y = y.gpu;
+        else g[i].codes = code_out_of(&to);
+    }
+    if (!k.values && k.in == k.out) { /* reads a result, not yet launched then */
+        g[2].x.m = g[0].codes.m;
+        g[2].x_bytes = g[0].codes.bytes;
+    }
+    written as_bytes[TOGETHER];
+    for (int i = 0; i < TOGETHER; i++) both.gpu->linear(both.gpu, &g[i]);
+    for (int i = 0; i < TOGETHER; i++) as_bytes[i] = written_by(&g[i], count);
+    for (int i = 0; i < TOGETHER; i++) {
+        if (!k.values) same_as_bytes("bytes are codes", &g[i].codes.m, g[i].codes.bytes);
+        g[i].x_bytes = g[i].w_bytes = NULL;
+    }
+    for (int i = 0; i < TOGETHER; i++) both.gpu->linear(both.gpu, &g[i]);
+    for (int i = 0; i < TOGETHER; i++) {
+        const written as_floats = written_by(&g[i], count);
+        same_writing(&as_floats, &as_bytes[i], count, k.type);
+    }
+    expect_no_failure();
+}
+
+/* Depths of up to 1,040, whose sums of codes of eight bits are exact in floats. */
+static void cases_as_bytes(void)
+{
+    const ganz_activation relu = GANZ_ACTIVATION_RELU;
+    linear_as_bytes((bytes_kind){.rows = 1, .in = 64, .out = 64});
+    linear_as_bytes((bytes_kind){.rows = 1301, .in = 512, .out = 512});
+    linear_as_bytes((bytes_kind){.rows = 200, .in = 512, .out = 512, .by_row = true});
+    linear_as_bytes((bytes_kind){.rows = 3000, .in = 128, .out = 2048, .bias = true, .activation = relu});
+    linear_as_bytes((bytes_kind){.rows = 77, .in = 256, .out = 36, .bias = true});
+    linear_as_bytes((bytes_kind){.rows = 333, .in = 1024, .out = 36, .bias = true, .by_row = true});
+    linear_as_bytes((bytes_kind){.rows = 259, .in = 80, .out = 132, .activation = relu, .by_row = true});
+    linear_as_bytes((bytes_kind){.rows = 100, .in = 72, .out = 64}); /* lines not in pieces of 16: as floats */
+    linear_as_bytes((bytes_kind){.rows = 1000, .in = 512, .out = 1004, .values = true, .type = product()});
+    linear_as_bytes((bytes_kind){.rows = 300, .in = 512, .out = 512, .values = true, .type = GANZ_REAL});
 }
 
 static void smooth_cases(void)
@@ -173,6 +273,7 @@ static void smooth_cases(void)
 
 void product_cases(void)
 {
+    if (both.gpu->reads_bytes) cases_as_bytes();
     if (both.gpu->makes_codes) {
         linear_to_codes(1, 64, 64, false, GANZ_ACTIVATION_NONE, false);
         linear_to_codes(1301, 512, 512, false, GANZ_ACTIVATION_NONE, false);

@@ -210,6 +210,7 @@ static void norm_to_codes(int rows, int cols, int outs, bool values)
     for (int i = 0; i < outs; i++) {
         round_on_cpu(&k[i], &y.cpu);
         same_matrix("codes", k[i].codes, 1e-3); /* a value on the edge may round to its neighbour */
+        same_as_bytes("bytes", &codes[i].m, codes[i].bytes);
         if (code_grad[i].data) round_back_on_cpu(&k[i], &y.cpu, &y_grad.cpu, values || i > 0);
     }
     if (values) same_matrix("y", y, 1e-5);

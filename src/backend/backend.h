@@ -46,6 +46,8 @@ typedef struct ganz_code_out {
     const real *scale; /* (1) on the device */
     int p;
     uint8_t *inside;      /* NULL: gradients pass everywhere */
+    int8_t *bytes;        /* the same codes once more, a byte each, in rows of m.ld; NULL: not wanted. Only where codes
+                           * are written in the product type, by a device that has `reads_bytes` */
     const int32_t *first; /* (1) on the device: row i goes to row *first + i of m; NULL: to row i. Only by linear_codes
                            * of a device that records */
 } ganz_code_out;
@@ -123,9 +125,12 @@ typedef struct ganz_norm_call {
  * of -infinity bans an output (logits). */
 typedef struct ganz_linear_call {
     int rows, in, out;
-    ganz_operand x;   /* (rows, in) */
-    ganz_operand w;   /* (out, in) */
-    bool w_by_row;    /* w.scale is (out) */
+    ganz_operand x; /* (rows, in) */
+    ganz_operand w; /* (out, in) */
+    bool w_by_row;  /* w.scale is (out) */
+    /* The codes of x and w once more, a byte each, in rows of x.m.ld and w.m.ld; NULL: there are none. `linear` of a
+     * device that has `reads_bytes` may multiply them instead, which gives the same sums. */
+    const int8_t *x_bytes, *w_bytes;
     const real *bias; /* (out) or NULL */
     ganz_activation activation;
     ganz_drop drop;     /* after the activation; only with one */
@@ -242,7 +247,9 @@ typedef struct ganz_quantize_call {
 typedef struct ganz_refresh_item {
     const real *master; /* (count) */
     size_t count;
-    void *copy;  /* (count) */
+    void *copy; /* (count) */
+    int8_t *
+        bytes; /* (count) the same codes once more, a byte each, on a device that has `reads_bytes`; NULL: not wanted */
     real *scale; /* (1), written for codes; by row (rows) */
     int rows;    /* so many equal rows, each with a scale of its own; 0: one scale for all */
     int p;
@@ -322,6 +329,7 @@ struct ganz_backend {
     ganz_type product; /* operands of float products */
     bool host;         /* device memory is ordinary memory */
     bool makes_codes;  /* norm, linear and attention write codes in passing */
+    bool reads_bytes;  /* linear is faster where codes come as bytes too; who makes codes in passing writes them so */
     void *stream;      /* of CUDA, for libraries that put work behind that of the device; NULL elsewhere */
 
     void (*close)(ganz_backend *be);

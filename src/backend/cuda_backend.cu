@@ -308,6 +308,7 @@ static void fill_table(ganz_backend *t, ganz_precision precision)
     t->product = precision == GANZ_BF16_PRODUCTS ? GANZ_BF16 : GANZ_REAL;
     t->host = false;
     t->makes_codes = true;
+    t->reads_bytes = true;
     t->close = close_backend;
     t->alloc = memory_alloc;
     t->free = memory_free;

@@ -39,6 +39,7 @@ typedef struct launch_shape {
     dim3 grid;
     int threads;
     size_t shared;
+    bool in_turn = false; /* starts when the one before has ended: it reads what others write from its beginning on */
 } launch_shape;
 
 template <typename... P, typename... A>
@@ -54,7 +55,7 @@ static void launch(ganz_cuda *c, const launch_shape &shape, void (*kernel)(P...)
     config.stream = c->stream;
 #ifndef GANZ_CUDA_IN_TURN
     config.attrs = &early;
-    config.numAttrs = c->early ? 1 : 0;
+    config.numAttrs = c->early && !shape.in_turn ? 1 : 0;
 #endif
     (void)cudaLaunchKernelEx(&config, kernel, arguments...);
 }

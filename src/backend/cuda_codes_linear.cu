@@ -147,10 +147,10 @@ static __device__ inline void keep_sums(int32_t *room, int row, int col, const i
     }
 }
 
-template <typename S> static __global__ void __launch_bounds__(S::THREADS) tile_kernel(const ganz_cuda_products all)
+template <typename S, typename ALL> static __global__ void __launch_bounds__(S::THREADS) tile_kernel(const ALL all)
 {
     extern __shared__ int4 room[];
-    const product &p = all.list[blockIdx.z];
+    const auto &p = all.list[blockIdx.z];
     int8_t *stages = (int8_t *)room;
     const int warp = threadIdx.x / WARP, split = warp / (S::WARPS / S::SPLIT), place = warp % (S::WARPS / S::SPLIT);
     const int row = place / S::ACROSS * S::WARP_ROWS, col = place % S::ACROSS * S::WARP_COLS;
@@ -196,19 +196,19 @@ typedef shape<64, 64, 32, 32, 1> middle_tile;
 typedef shape<16, 32, 16, 32, 4> small_tile;
 typedef shape<16, 32, 16, 32, 8> deep_tile;
 
-template <typename S> static int64_t tiles_of(const ganz_cuda_products *all)
+template <typename S, typename ALL> static int64_t tiles_of(const ALL *all)
 {
     const product *p = &all->list[0];
     return (int64_t)ganz_cuda_blocks(p->rows, S::ROWS) * ganz_cuda_blocks(p->out, S::COLS) * all->count;
 }
 
-template <typename S> static void multiply_tiles(ganz_cuda *c, const ganz_cuda_products *all)
+template <typename S, typename ALL> static void multiply_tiles(ganz_cuda *c, const ALL *all)
 {
     const product *p = &all->list[0];
     const dim3 grid(ganz_cuda_blocks(p->out, S::COLS), ganz_cuda_blocks(p->rows, S::ROWS), all->count);
     if (S::BYTES > 48 * 1024)
-        (void)cudaFuncSetAttribute(tile_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::BYTES);
-    launch(c, {grid, S::THREADS, S::BYTES}, tile_kernel<S>, *all);
+        (void)cudaFuncSetAttribute(tile_kernel<S, ALL>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::BYTES);
+    launch(c, {grid, S::THREADS, S::BYTES, runs_in_turn(all)}, tile_kernel<S, ALL>, *all);
 }
 
 static bool in_pieces(const product *p)
@@ -234,6 +234,17 @@ static void multiply(ganz_cuda *c, const ganz_cuda_products *all)
         multiply_tiles<middle_tile>(c, all);
     } else {
         multiply_tiles<small_tile>(c, all);
+    }
+    ganz_cuda_launched(c, "integer product");
+}
+
+void ganz_cuda_multiply_lessons(ganz_cuda *c, const ganz_cuda_lessons *all)
+{
+    if (ganz_cuda_multiply_wide(c, all)) {
+    } else if (all->list[0].rows > middle_tile::ROWS && tiles_of<large_tile>(all) >= c->processors) {
+        multiply_tiles<large_tile>(c, all);
+    } else {
+        multiply_tiles<middle_tile>(c, all);
     }
     ganz_cuda_launched(c, "integer product");
 }
@@ -272,23 +283,28 @@ static product product_of(const ganz_linear_call *call)
 void ganz_cuda_flush(ganz_cuda *c)
 {
     ganz_cuda_products *all = c->waiting;
-    multiply(c, all);
-    all->count = 0;
+    ganz_cuda_lessons *lessons = c->lessons;
+    if (all != NULL && all->count > 0) multiply(c, all);
+    if (lessons != NULL && lessons->count > 0) ganz_cuda_multiply_lessons(c, lessons);
+    if (all != NULL) all->count = 0;
+    if (lessons != NULL) lessons->count = 0;
     c->waits = false;
 }
 
 void ganz_cuda_products_free(ganz_cuda *c)
 {
     ganz_free(c->waiting);
+    ganz_free(c->lessons);
     c->waiting = NULL;
+    c->lessons = NULL;
 }
 
 /* Whether a product may run beside those that wait: same inputs and shape, and none reads what another writes. */
 static bool fits(const ganz_cuda_products *all, const product *p)
 {
     const product *first = &all->list[0];
-    return all->count < TOGETHER && p->x == first->x && p->x_ld == first->x_ld && p->rows == first->rows &&
-           p->in == first->in && p->out == first->out && !p->add && !first->add;
+    return all->count > 0 && all->count < TOGETHER && p->x == first->x && p->x_ld == first->x_ld &&
+           p->rows == first->rows && p->in == first->in && p->out == first->out && !p->add && !first->add;
 }
 
 /* Starts those that wait, if this one does not fit; it then waits itself. */

@@ -29,8 +29,29 @@ struct ganz_cuda_products {
     int count;
 };
 
+/* A product of training, whose codes are also kept in the product type and remember where gradients pass. Of a product
+ * it uses the operands, scales, bias, activation, code_scale and p. */
+typedef struct lesson : product {
+    ganz_drop drop;
+    ganz_matrix values, to; /* results, and their codes, float or bf16; data NULL: not wanted */
+    uint8_t *inside;        /* see ganz_code_out; NULL: not wanted */
+    int8_t *bytes;
+} lesson;
+
+struct ganz_cuda_lessons {
+    lesson list[TOGETHER];
+    int count;
+};
+
+/* Products of training begin when all before them have ended: weights and scales change there. */
+static inline bool runs_in_turn(const ganz_cuda_products *) { return false; }
+static inline bool runs_in_turn(const ganz_cuda_lessons *) { return true; }
+
 /* Products of many rows by the matrix units of Hopper; false: not on this device, or too few rows. */
 bool ganz_cuda_multiply_wide(ganz_cuda *c, const ganz_cuda_products *all);
+bool ganz_cuda_multiply_wide(ganz_cuda *c, const ganz_cuda_lessons *all);
+/* By the matrix units that all GPUs have, or by those of Hopper. */
+void ganz_cuda_multiply_lessons(ganz_cuda *c, const ganz_cuda_lessons *all);
 
 /* ---- epilogue ----------------------------------------------------------------------------------- */
 
@@ -169,6 +190,49 @@ static __device__ inline void finish_tile(const product &p, const four_columns &
         if (col + 1 < p.out) put_one(p, v.y, f.inv, row, col + 1);
         if (col + 2 < p.out) put_one(p, v.z, f.inv, row, col + 2);
         if (col + 3 < p.out) put_one(p, v.w, f.inv, row, col + 3);
+    }
+}
+
+/* ---- epilogue of training ----------------------------------------------------------------------- */
+
+static __device__ inline void store_four(const ganz_matrix &m, int row, int col, float4 v)
+{
+    const size_t at = (size_t)row * m.ld + col;
+    if (m.type == GANZ_BF16) store4((bf16 *)m.data + at, v);
+    else store4((float *)m.data + at, v);
+}
+
+/* Four columns of a row: the steps of finish_codes_kernel (cuda_finish.cu) in the same order. */
+static __device__ inline void put_lesson(const lesson &p, float4 v, code_range r, int row, int col)
+{
+    const bool relu = p.activation == GANZ_ACTIVATION_RELU;
+    const float4 kept = drop4(p.drop, row, p.out, col);
+    if (relu) v = make_float4(fmaxf(v.x, 0), fmaxf(v.y, 0), fmaxf(v.z, 0), fmaxf(v.w, 0));
+    if (p.drop.mask != NULL) v = v * kept;
+    if (p.values.data != NULL) store_four(p.values, row, col, v);
+    if (p.to.data == NULL) return;
+    const float4 y = in_scales(v, r), codes = codes_of(y, r);
+    store_four(p.to, row, col, codes);
+    if (p.bytes != NULL) store4(p.bytes + (size_t)row * p.to.ld + col, codes);
+    if (p.inside != NULL)
+        p.inside[(size_t)row * (p.out / 4) + col / 4] = (uint8_t)(bits_inside(y, r) & above_zero(relu ? v : kept));
+}
+
+template <typename S>
+static __device__ inline void finish_tile(const lesson &p, const four_columns &f, const int32_t *room)
+{
+    constexpr int FOURS = S::COLS / 4, LINES = S::THREADS / FOURS;
+    const int four = threadIdx.x % FOURS * 4, col = blockIdx.x * S::COLS + four;
+    if (col >= p.out) return;
+    const code_range r = p.to.data != NULL ? range_of(p.code_scale, p.p, true) : code_range{0, 0, 0};
+#pragma unroll 2
+    for (int line = threadIdx.x / FOURS; line < S::ROWS; line += LINES) {
+        const int row = blockIdx.y * S::ROWS + line;
+        if (row >= p.rows) return;
+        const int4 sum = sums_at<S>(room + line * S::SUMS_LD + four);
+        const float4 v = make_float4((float)sum.x * f.scale[0] + f.bias[0], (float)sum.y * f.scale[1] + f.bias[1],
+                                     (float)sum.z * f.scale[2] + f.bias[2], (float)sum.w * f.scale[3] + f.bias[3]);
+        put_lesson(p, v, r, row, col);
     }
 }
 

@@ -74,11 +74,11 @@ static __device__ inline void keep_sums(int32_t *room, const int32_t d[64])
 
 #endif
 
-static __global__ void __launch_bounds__(wide_tile::THREADS, 2) wide_kernel(const ganz_cuda_products all)
+template <typename ALL> static __global__ void __launch_bounds__(wide_tile::THREADS, 2) wide_kernel(const ALL all)
 {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     extern __shared__ int4 room[];
-    const product &p = all.list[blockIdx.z];
+    const auto &p = all.list[blockIdx.z];
     const uint32_t start = (uint32_t)__cvta_generic_to_shared(room), over = start % ALIGN;
     int8_t *stages = (int8_t *)room + (over > 0 ? ALIGN - over : 0);
     const side inputs = {p.x, p.x_ld, p.rows, p.in, (int)blockIdx.y * wide_tile::ROWS};
@@ -135,12 +135,15 @@ static bool is_hopper(const ganz_cuda *c)
     return cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, c->device) == cudaSuccess && major == 9;
 }
 
-bool ganz_cuda_multiply_wide(ganz_cuda *c, const ganz_cuda_products *all)
+template <typename ALL> static bool multiply_wide(ganz_cuda *c, const ALL *all)
 {
     const product *p = &all->list[0];
     if (p->rows < LEAST_ROWS || !is_hopper(c)) return false;
     const dim3 grid(ganz_cuda_blocks(p->out, wide_tile::COLS), ganz_cuda_blocks(p->rows, wide_tile::ROWS), all->count);
-    (void)cudaFuncSetAttribute(wide_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, wide_tile::BYTES);
-    launch(c, {grid, wide_tile::THREADS, wide_tile::BYTES}, wide_kernel, *all);
+    (void)cudaFuncSetAttribute(wide_kernel<ALL>, cudaFuncAttributeMaxDynamicSharedMemorySize, wide_tile::BYTES);
+    launch(c, {grid, wide_tile::THREADS, wide_tile::BYTES, runs_in_turn(all)}, wide_kernel<ALL>, *all);
     return true;
 }
+
+bool ganz_cuda_multiply_wide(ganz_cuda *c, const ganz_cuda_products *all) { return multiply_wide(c, all); }
+bool ganz_cuda_multiply_wide(ganz_cuda *c, const ganz_cuda_lessons *all) { return multiply_wide(c, all); }

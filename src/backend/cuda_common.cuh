@@ -107,6 +107,7 @@ typedef struct ganz_cuda {
     ganz_cuda_plan plans[PLANS];
     uint64_t age;
     struct ganz_cuda_products *waiting; /* integer products that are not launched yet */
+    struct ganz_cuda_lessons *lessons;  /* the same in training */
     bool waits;                         /* there are some */
     float *maxima; /* of the logits `maxima_of`, if the call before made them: the largest of some columns each */
     size_t maxima_room;
@@ -119,6 +120,9 @@ typedef struct ganz_cuda {
 /* Launches the products that wait. */
 void ganz_cuda_flush(ganz_cuda *c);
 void ganz_cuda_products_free(ganz_cuda *c);
+/* A product of training by integers; false: not for this call. As with those of translation, it may wait for the next
+ * call of another kind. */
+bool ganz_cuda_linear_bytes(ganz_cuda *c, const ganz_linear_call *call);
 /* The device, for a call that comes after all others. */
 static inline ganz_cuda *ganz_cuda_of(ganz_backend *be)
 {
@@ -268,6 +272,11 @@ static __device__ inline uint32_t pack2(float low, float high)
 }
 static __device__ inline void store4(float *p, float4 v) { *(float4 *)p = v; }
 static __device__ inline void store4(bf16 *p, float4 v) { *(uint2 *)p = make_uint2(pack2(v.x, v.y), pack2(v.z, v.w)); }
+/* Codes, which are whole numbers. */
+static __device__ inline void store4(int8_t *p, float4 v)
+{
+    *(char4 *)p = make_char4((signed char)v.x, (signed char)v.y, (signed char)v.z, (signed char)v.w);
+}
 static __device__ inline void store1(float *p, float v) { *p = v; }
 static __device__ inline void store1(bf16 *p, float v) { *p = __float2bfloat16_rn(v); }
 
@@ -310,6 +319,10 @@ static __device__ inline unsigned bits_inside(float4 y, code_range r)
 {
     return (unsigned)is_inside(y.x, r) | (unsigned)is_inside(y.y, r) << 1 | (unsigned)is_inside(y.z, r) << 2 |
            (unsigned)is_inside(y.w, r) << 3;
+}
+static __device__ inline unsigned above_zero(float4 v)
+{
+    return (unsigned)(v.x > 0) | (unsigned)(v.y > 0) << 1 | (unsigned)(v.z > 0) << 2 | (unsigned)(v.w > 0) << 3;
 }
 static __device__ inline float4 where(unsigned bits, float4 v)
 {

@@ -74,10 +74,6 @@ static __device__ inline float4 worth_of(const ganz_linear_call *l, int column)
     const float all = __fmul_rn(x, l->w.scale != NULL ? *l->w.scale : 1.0f);
     return make_float4(all, all, all, all);
 }
-static __device__ inline unsigned above_zero(float4 v)
-{
-    return (unsigned)(v.x > 0) | (unsigned)(v.y > 0) << 1 | (unsigned)(v.z > 0) << 2 | (unsigned)(v.w > 0) << 3;
-}
 
 /* Each product and sum is rounded by itself, as where integers are multiplied. B: the type of `before`. */
 template <typename C, typename B, bool SMOOTH>
@@ -107,6 +103,7 @@ static __global__ void finish_codes_kernel(const ganz_linear_call l, const float
         if (l.drop.mask != NULL) s = s * kept;
         const float4 y = in_scales(s, r);
         store4((C *)l.codes.m.data + (size_t)row * l.codes.m.ld + column, codes_of(y, r));
+        if (l.codes.bytes != NULL) store4(l.codes.bytes + (size_t)row * l.codes.m.ld + column, codes_of(y, r));
         if (l.codes.inside != NULL)
             l.codes.inside[(size_t)row * fours + column / 4] =
                 (uint8_t)(bits_inside(y, r) & above_zero(!SMOOTH && l.activation == GANZ_ACTIVATION_RELU ? s : kept));

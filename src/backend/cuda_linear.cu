@@ -313,6 +313,7 @@ static void linear_to_codes(ganz_cuda *c, const ganz_linear_call *call, product 
 
 void ganz_cuda_linear(ganz_backend *be, const ganz_linear_call *call)
 {
+    if (ganz_cuda_linear_bytes((ganz_cuda *)be, call)) return;
     ganz_cuda *c = ganz_cuda_of(be);
     if (call->rows == 0) return;
     const size_t bias_bytes = ganz_round_up((size_t)call->out * sizeof(bf16), 256);

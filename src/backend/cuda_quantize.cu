@@ -215,6 +215,7 @@ typedef struct weight {
     void *copy;
     float *scale;
     const float *range;
+    int8_t *bytes;
     int64_t count;
     int p, values, power_of_two, unused;
 } weight;
@@ -223,7 +224,10 @@ typedef struct piece {
     int item, part;
 } piece;
 
-static __device__ inline bool fours(const weight *w) { return ((size_t)w->master | (size_t)w->copy) % 16 == 0; }
+static __device__ inline bool fours(const weight *w)
+{
+    return ((size_t)w->master | (size_t)w->copy) % 16 == 0 && (size_t)w->bytes % 4 == 0;
+}
 
 static __global__ void refresh_largest(const weight *weights, const piece *pieces, float *largest)
 {
@@ -261,13 +265,18 @@ static __device__ inline void refresh_piece(const weight *w, int64_t begin, int6
 #pragma unroll 4
         for (i = begin + 4 * threadIdx.x; i < whole; i += 4 * REFRESH_THREADS) {
             const float4 v = load4(w->master + i);
-            store4(copy + i,
-                   make_float4(as_code(v.x, inv, p), as_code(v.y, inv, p), as_code(v.z, inv, p), as_code(v.w, inv, p)) *
-                       factor);
+            const float4 codes =
+                make_float4(as_code(v.x, inv, p), as_code(v.y, inv, p), as_code(v.z, inv, p), as_code(v.w, inv, p));
+            store4(copy + i, codes * factor);
+            if (w->bytes != NULL) store4(w->bytes + i, codes);
         }
         i = whole;
     }
-    for (i += threadIdx.x; i < end; i += REFRESH_THREADS) store1(copy + i, as_code(w->master[i], inv, p) * factor);
+    for (i += threadIdx.x; i < end; i += REFRESH_THREADS) {
+        const float code = as_code(w->master[i], inv, p);
+        store1(copy + i, code * factor);
+        if (w->bytes != NULL) w->bytes[i] = (int8_t)code;
+    }
 }
 
 /* The smallest power of two that is not below. */
@@ -311,7 +320,11 @@ template <typename T> static __global__ void refresh_rows_kernel(const ganz_refr
         if (lane == 0) item.scale[row] = scale;
     }
     const float inv = __fdiv_rn(1.0f, scale);
-    for (int i = lane; i < cols; i += WARP) store1(copy + at + i, as_code(master[at + i], inv, (float)item.p));
+    for (int i = lane; i < cols; i += WARP) {
+        const float code = as_code(master[at + i], inv, (float)item.p);
+        store1(copy + at + i, code);
+        if (item.bytes != NULL) item.bytes[at + i] = (int8_t)code;
+    }
 }
 
 static void refresh_rows(ganz_cuda *c, const ganz_refresh_item *item)
@@ -373,6 +386,7 @@ static weight *weights_of(const ganz_refresh_item *items, int count, ganz_cuda_l
         weights[i].values = items[i].values;
         weights[i].power_of_two = items[i].power_of_two;
         weights[i].range = items[i].range;
+        weights[i].bytes = items[i].bytes;
         layout->pieces_count += ganz_cuda_blocks(weights[i].count, PIECE);
         layout->extra |= weights[i].p > 0;
     }

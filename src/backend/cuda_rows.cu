@@ -260,10 +260,12 @@ template <typename D, typename C> static __global__ void norm_codes_kernel(const
         const code_range r = range_of(outs.out[u].scale, outs.out[u].p, true);
         C *codes = (C *)outs.out[u].m.data + (size_t)row * outs.out[u].m.ld;
         uint8_t *inside = outs.out[u].inside + (size_t)row * fours;
+        int8_t *bytes = outs.out[u].bytes != NULL ? outs.out[u].bytes + (size_t)row * outs.out[u].m.ld : NULL;
 #pragma unroll 4
         for (int i = lane; i < fours; i += WARP) {
-            const float4 y = in_scales(mine[i], r);
-            store4(codes + 4 * i, codes_of(y, r));
+            const float4 y = in_scales(mine[i], r), code = codes_of(y, r);
+            store4(codes + 4 * i, code);
+            if (bytes != NULL) store4(bytes + 4 * i, code);
             inside[i] = (uint8_t)bits_inside(y, r);
         }
     }

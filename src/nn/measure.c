@@ -114,6 +114,7 @@ static ganz_backend null_backend(const ganz_backend *like)
         .product = like->product,
         .host = like->host,
         .makes_codes = like->makes_codes,
+        .reads_bytes = like->reads_bytes,
         .close = null_close,
         .alloc = null_alloc,
         .free = null_free,

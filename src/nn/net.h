@@ -122,6 +122,7 @@ typedef struct ganz_weights {
     real *master;              /* (params.block); NULL for CODES */
     real *grad;                /* (params.block) or NULL: no training */
     void *copy;         /* (params.block) operands in the product type, made by refresh; NULL while masters serve */
+    int8_t *bytes;      /* (params.block) codes of FAKE weights, a byte each; NULL: the device does not read them */
     real *weight_scale; /* (rows) of FAKE and CODES weights: see ganz_site_scales */
     real *bias_scale;   /* (sites) of FAKE biases */
     real *weight_range; /* (1) what FAKE weights are clipped to; NULL: they reach to the largest */
@@ -195,6 +196,17 @@ static inline real *ganz_site_scales(const ganz_weights *w, const ganz_site *sit
     return w->weight_scale + site->row;
 }
 static inline int ganz_site_scale_count(const ganz_site *site) { return site->rule.per_row ? site->out : 1; }
+/* Whether input and weight are codes that fit into bytes. */
+static inline bool ganz_site_fits_bytes(const ganz_site *site)
+{
+    return site->inputs == GANZ_INPUTS_FAKE && site->weights == GANZ_WEIGHTS_FAKE && site->rule.input_bits <= 8 &&
+           site->rule.weight_bits <= 8;
+}
+/* The weight as bytes; NULL: not kept so. */
+static inline int8_t *ganz_site_bytes(const ganz_weights *w, const ganz_site *site)
+{
+    return w->bytes && ganz_site_fits_bytes(site) ? w->bytes + w->params->list[site->weight].offset : NULL;
+}
 
 /* What an integer model keeps of weights in state FAKE, in ordinary memory: codes and scales, each brought there once.
  * What stays a value is where it was. */

@@ -23,6 +23,7 @@ typedef struct ganz_tensor {
     ganz_use *use; /* (uses) */
     int uses;
     const real *scale;   /* of integer codes; NULL: plain values */
+    const int8_t *bytes; /* the same codes, a byte each; NULL: there are none */
     bool dropped;        /* values that come out of dropout */
     ganz_matrix grad;    /* data NULL until something flows back */
     ganz_type grad_type; /* the value's, unless its maker knows better */

@@ -27,6 +27,8 @@ static ganz_linear_call linear_call(const ganz_pass *pass, const ganz_tensor *x,
                               .x = {x->m, x->scale},
                               .w = ganz_site_weight(pass, site, count),
                               .w_by_row = ganz_site_by_row(site),
+                              .x_bytes = x->bytes,
+                              .w_bytes = x->bytes ? ganz_site_bytes(pass->weights, site) : NULL,
                               .packed = ganz_site_packed(pass, site),
                               .bias = ganz_site_bias(pass, site),
                               .w_grad = ganz_pass_param_grad(pass, site->weight),
@@ -196,6 +198,7 @@ static ganz_linear_call make_chunk(ganz_pass *pass, const ganz_linear_call *whol
     ganz_linear_call call = *whole;
     call.rows = call.y.rows = rows;
     call.x.m = ganz_matrix_rows(&whole->x.m, row, rows);
+    if (whole->x_bytes) call.x_bytes += (size_t)row * (size_t)whole->x.m.ld;
     run(pass, &call);
     return call;
 }

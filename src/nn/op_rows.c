@@ -151,6 +151,7 @@ ganz_tensor *ganz_op_norm(ganz_pass *pass, ganz_stream *s, const ganz_norm_layer
     const ganz_tokens *const tokens = s->tokens;
     ganz_tensor *const y =
         norm->after ? ganz_tensor_for_stream(pass, s->x, readers) : ganz_tensor_for_readers(pass, rows, d, readers);
+    if (y) ganz_tensor_takes_bytes(pass, y, readers);
     const real rate = s->delta ? pass->dropout.residual : 0;
     const ganz_drop drop = ganz_pass_drop(pass, rate, tokens->packed_rows, d, tokens->row);
     if (pass->failed) return NULL;

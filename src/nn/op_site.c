@@ -116,6 +116,7 @@ static ganz_tensor *use_as_input(ganz_pass *pass, ganz_use *use)
 {
     if (use->input) return use->input;
     ganz_tensor *const t = ganz_tensor_over(pass, &use->out.m, use->out.scale);
+    if (t) t->bytes = use->out.bytes;
     if (pass->tape) use->input = t;
     return t;
 }
@@ -261,6 +262,19 @@ void ganz_tensor_drops(const ganz_pass *pass, ganz_tensor *t)
 {
     t->dropped = true;
     for (int i = 0; i < t->uses; i++) t->use[i].out.scale = pass->weights->dropped_scale + t->use[i].place;
+}
+
+void ganz_tensor_takes_bytes(ganz_pass *pass, ganz_tensor *t, const ganz_readers *readers)
+{
+    if (!pass->be->reads_bytes || !pass->tape || pass->failed) return;
+    for (int i = 0; i < t->uses; i++) {
+        ganz_code_out *const out = &t->use[i].out;
+        int same = 0;
+        while (t->use[same].out.m.data != out->m.data) same++;
+        if (same < i) out->bytes = t->use[same].out.bytes; /* written once, for the first */
+        else if (ganz_site_fits_bytes(readers->site[i]))
+            out->bytes = ganz_pass_take(pass, (size_t)out->m.rows * (size_t)out->m.ld, 1);
+    }
 }
 
 ganz_tensor *ganz_tensor_for_operand(ganz_pass *pass, int rows, int cols, const ganz_pair *pair,

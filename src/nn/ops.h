@@ -79,6 +79,9 @@ ganz_tensor *ganz_tensor_for_result(ganz_pass *pass, int rows, const ganz_site *
 ganz_tensor *ganz_tensor_for_operands(ganz_pass *pass, int rows, int cols, const ganz_pair *pair);
 /* To be called before t is made by an operation that drops: its codes have another scale then. */
 void ganz_tensor_drops(const ganz_pass *pass, ganz_tensor *t);
+/* To be called before t is made for these readers by an operation that writes codes as bytes too, where the device
+ * reads such. */
+void ganz_tensor_takes_bytes(ganz_pass *pass, ganz_tensor *t, const ganz_readers *readers);
 
 /* x as the input of a product: itself (FLOAT), itself and measured (MEASURE), or its codes (FAKE, CODES). Codes go to
  * `into` where that is not NULL. */

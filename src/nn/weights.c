@@ -53,9 +53,10 @@ out:
 void ganz_weights_close(ganz_weights *w)
 {
     if (!w->be) return;
-    void *const all[] = {w->master,      w->grad,         w->copy,         w->weight_scale,  w->bias_scale,
-                         w->bias_value,  w->input_scale,  w->largest,      w->clipped,       w->timing,
-                         w->value_block, w->packed_block, w->weight_range, w->dropped_scale, w->column_step};
+    void *const all[] = {w->master,       w->grad,          w->copy,        w->weight_scale,
+                         w->bias_scale,   w->bias_value,    w->input_scale, w->largest,
+                         w->clipped,      w->timing,        w->value_block, w->packed_block,
+                         w->weight_range, w->dropped_scale, w->column_step, w->bytes};
     for (size_t i = 0; i < GANZ_COUNT(all); i++) w->be->free(w->be, all[i]);
     ganz_free(w->items);
     ganz_free(w->value);
@@ -78,6 +79,7 @@ static ganz_refresh_item weight_item(const ganz_weights *w, const ganz_net *net,
     const bool fake = site->weights == GANZ_WEIGHTS_FAKE;
     return (ganz_refresh_item){.master = w->master + p->offset,
                                .count = ganz_param_count(p),
+                               .bytes = ganz_site_bytes(w, site),
                                .copy = (char *)w->copy + p->offset * ganz_type_bytes(w->be->product),
                                .scale = ganz_site_scales(w, site),
                                .rows = fake && site->rule.per_row ? site->out : 0,
@@ -158,6 +160,8 @@ ganz_status ganz_weights_refresh(ganz_weights *w, const ganz_net *net, ganz_erro
     for (int i = 0; i < net->sites; i++) fakes = fakes || net->site[i].weights == GANZ_WEIGHTS_FAKE;
     if ((copies || fakes) && !w->copy)
         GANZ_TRY(take(w, &w->copy, net->params.block, ganz_type_bytes(be->product), err));
+    if (fakes && w->grad && be->reads_bytes && !w->bytes)
+        GANZ_TRY(take(w, &w->bytes, net->params.block, sizeof *w->bytes, err));
     if (fakes && !w->bias_value) GANZ_TRY(take(w, &w->bias_value, net->params.block, sizeof *w->bias_value, err));
     if (!w->items && !(w->items = ganz_alloc(2 * (size_t)net->sites, sizeof *w->items)))
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for the list of copies");

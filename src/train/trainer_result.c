@@ -175,7 +175,7 @@ static int64_t all_steps(const ganz_trainer *t)
 static size_t bytes_of(const ganz_weights *w, size_t block)
 {
     const size_t copies = w->copy ? block * ganz_type_bytes(w->be->product) : 0;
-    return (w->grad ? 2 : 1) * block * sizeof(real) + copies;
+    return (w->grad ? 2 : 1) * block * sizeof(real) + copies + (w->bytes ? block : 0);
 }
 
 static size_t weight_bytes(const ganz_trainer *t)
