@@ -167,7 +167,9 @@ template <typename Y, typename G> static __global__ void back_kernel(const ganz_
     if (partial != NULL) store4(partial + (size_t)blockIdx.y * l.out + column, sum);
 }
 
-/* The same for bf16, eight columns a thread, so that a load is 16 bytes: where relu let through, or sums alone. */
+/* The same for bf16, eight columns a thread, so that a load is 16 bytes: where relu let through, where codes say that
+ * gradients pass, or sums alone. */
+typedef enum passes { EVERYWHERE, ABOVE_ZERO, INSIDE } passes;
 typedef struct eight {
     float v[8];
 } eight;
@@ -189,7 +191,7 @@ static __device__ inline uint4 close_eight(const eight &e)
     return make_uint4(pack2(e.v[0], e.v[1]), pack2(e.v[2], e.v[3]), pack2(e.v[4], e.v[5]), pack2(e.v[6], e.v[7]));
 }
 
-template <bool RELU> static __global__ void back_eight_kernel(const ganz_linear_call l, int each, float *partial)
+template <passes PASS> static __global__ void back_eight_kernel(const ganz_linear_call l, int each, float *partial)
 {
     const int column = 8 * (blockIdx.x * blockDim.x + threadIdx.x);
     if (column >= l.out) return;
@@ -197,25 +199,32 @@ template <bool RELU> static __global__ void back_eight_kernel(const ganz_linear_
     const float scale = l.drop.mask != NULL ? l.drop.scale : 1.0f;
     bf16 *grad = (bf16 *)l.y_grad.data + column;
     const bf16 *y = (const bf16 *)l.y.data + column;
+    const uint8_t *inside = l.codes.inside + column / 4;
     float sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
     for (int base = begin; base < end; base += BATCH) {
         uint4 g[BATCH], v[BATCH];
+        unsigned bits[BATCH];
 #pragma unroll
         for (int r = 0; r < BATCH; r++) {
             if (base + r >= end) continue;
             g[r] = *(const uint4 *)(grad + (size_t)(base + r) * l.y_grad.ld);
-            if (RELU) v[r] = *(const uint4 *)(y + (size_t)(base + r) * l.y.ld);
+            if (PASS == INSIDE) bits[r] = *(const uint16_t *)(inside + (size_t)(base + r) * (l.out / 4));
+            if (PASS == ABOVE_ZERO) v[r] = *(const uint4 *)(y + (size_t)(base + r) * l.y.ld);
         }
 #pragma unroll
         for (int r = 0; r < BATCH; r++) {
             if (base + r >= end) continue;
             eight d = open_eight(g[r]);
-            if (RELU) {
+            if (PASS == ABOVE_ZERO) {
                 const eight was = open_eight(v[r]);
 #pragma unroll
                 for (int i = 0; i < 8; i++) d.v[i] = was.v[i] > 0 ? d.v[i] * scale : 0;
-                *(uint4 *)(grad + (size_t)(base + r) * l.y_grad.ld) = close_eight(d);
             }
+            if (PASS == INSIDE) {
+#pragma unroll
+                for (int i = 0; i < 8; i++) d.v[i] = (bits[r] >> (i / 4 * 8 + i % 4) & 1 ? d.v[i] : 0) * scale;
+            }
+            if (PASS != EVERYWHERE) *(uint4 *)(grad + (size_t)(base + r) * l.y_grad.ld) = close_eight(d);
 #pragma unroll
             for (int i = 0; i < 8; i++) sum[i] = sum[i] + d.v[i];
         }
@@ -234,7 +243,8 @@ static bool in_eights(const ganz_matrix *m)
 /* Whether the kernel above does it. */
 static bool takes_eight(const ganz_linear_call *call)
 {
-    if (call->out % 8 != 0 || call->codes.inside != NULL || !in_eights(&call->y_grad)) return false;
+    if (call->out % 8 != 0 || !in_eights(&call->y_grad) || ganz_activation_is_smooth(call->activation)) return false;
+    if (call->codes.inside != NULL) return (size_t)call->codes.inside % 2 == 0;
     if (call->activation == GANZ_ACTIVATION_RELU) return in_eights(&call->y);
     return call->activation == GANZ_ACTIVATION_NONE && call->drop.mask == NULL;
 }
@@ -243,9 +253,10 @@ static void back_eight(ganz_cuda *c, const ganz_linear_call *call, int each, flo
 {
     const int threads = call->out / 8 < THREADS ? (int)ganz_round_up((size_t)call->out / 8, WARP) : THREADS;
     const dim3 blocks(ganz_cuda_blocks(call->out / 8, threads), ganz_cuda_blocks(call->rows, each));
-    if (call->activation == GANZ_ACTIVATION_RELU)
-        back_eight_kernel<true><<<blocks, threads, 0, c->stream>>>(*call, each, partial);
-    else back_eight_kernel<false><<<blocks, threads, 0, c->stream>>>(*call, each, partial);
+    if (call->codes.inside != NULL) back_eight_kernel<INSIDE><<<blocks, threads, 0, c->stream>>>(*call, each, partial);
+    else if (call->activation == GANZ_ACTIVATION_RELU)
+        back_eight_kernel<ABOVE_ZERO><<<blocks, threads, 0, c->stream>>>(*call, each, partial);
+    else back_eight_kernel<EVERYWHERE><<<blocks, threads, 0, c->stream>>>(*call, each, partial);
 }
 
 /* The same for smooth activations, whose derivative is that at `before`. */

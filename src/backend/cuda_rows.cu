@@ -342,15 +342,18 @@ void ganz_cuda_norm(ganz_backend *be, const ganz_norm_call *call)
     ganz_cuda_launched(c, "norm");
 }
 
-/* Gradients of y that came back by way of its codes, three at a time so that loads overlap. */
-template <typename G> static __device__ inline float4 code_grads(const norm_outs &outs, int cols, int row, int column)
+/* Gradients of y that came back by way of its codes, of up to USES readers, three at a time so that loads overlap; with
+ * three or one there is no loop, and those of several rows overlap too. */
+template <typename G, int USES>
+static __device__ inline float4 code_grads(const norm_outs &outs, int cols, int row, int column)
 {
+    constexpr int EACH = USES < 3 ? USES : 3;
     float4 sum = make_float4(0, 0, 0, 0);
-    for (int u = 0; u < OUTS && outs.grad[u].data != NULL; u += 3) {
-        float4 g[3];
-        unsigned bits[3];
+    for (int u = 0; u < USES && (USES == EACH || outs.grad[u].data != NULL); u += EACH) {
+        float4 g[EACH];
+        unsigned bits[EACH];
 #pragma unroll
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < EACH; i++) {
             const ganz_matrix &m = outs.grad[u + i];
             bits[i] = 0;
             if (m.data == NULL) continue;
@@ -359,7 +362,7 @@ template <typename G> static __device__ inline float4 code_grads(const norm_outs
             bits[i] = inside != NULL ? inside[(size_t)row * (cols / 4) + column / 4] : 15;
         }
 #pragma unroll
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < EACH; i++)
             if (bits[i] != 0) sum = sum + where(bits[i], g[i]);
     }
     return sum;
@@ -371,16 +374,17 @@ static __global__ void add_code_grads(const norm_outs outs, int cols, const floa
 {
     const int row = blockIdx.x;
     for (int column = 4 * threadIdx.x; column < cols; column += 4 * blockDim.x) {
-        float4 g = code_grads<G>(outs, cols, row, column);
+        float4 g = code_grads<G, OUTS>(outs, cols, row, column);
         if (before != NULL) g = load4(before + (size_t)row * before_ld + column) + g;
         store4(sum + (size_t)row * cols + column, g);
     }
 }
 
 /* A block walks over its share of the rows, two at a time; a thread owns four columns, so that the sums of the
- * gradients of gain, bias and delta stay in registers. partial: (blocks, 2 cols), or 3 with delta's. */
-template <typename D, typename Y, bool CODES>
-static __global__ void __launch_bounds__(1024)
+ * gradients of gain, bias and delta stay in registers. partial: (blocks, 2 cols), or 3 with delta's. USES: readers that
+ * codes went to, at most; 0: y has the gradient alone. */
+template <typename D, typename Y, int USES, int MOST_THREADS>
+static __global__ void __launch_bounds__(MOST_THREADS, MOST_THREADS < 1024 ? 3 : 1)
     norm_grad_kernel(const ganz_norm_call n, const norm_outs outs, int each, float *partial)
 {
     __shared__ float room[2][2 * NORM_ROWS][WARP];
@@ -404,9 +408,9 @@ static __global__ void __launch_bounds__(1024)
             const float mean = n.stats[2 * (size_t)row];
             inverse[r] = n.stats[2 * (size_t)row + 1];
             hat[r] = (load4(sum + at) - mean) * inverse[r];
-            g[r] = CODES ? code_grads<Y>(outs, n.cols, row, column)
-                         : load4((const Y *)n.y_grad.data + (size_t)row * n.y_grad.ld + column);
-            if (CODES && n.y_grad.data != NULL)
+            if constexpr (USES > 0) g[r] = code_grads<Y, USES>(outs, n.cols, row, column);
+            else g[r] = load4((const Y *)n.y_grad.data + (size_t)row * n.y_grad.ld + column);
+            if (USES > 0 && n.y_grad.data != NULL)
                 g[r] = g[r] + load4((const float *)n.y_grad.data + (size_t)row * n.y_grad.ld + column);
             if (n.sum_grad != NULL) back[r] = load4(n.sum_grad + at);
         }
@@ -473,6 +477,34 @@ static void gather_grads(ganz_cuda *c, ganz_norm_call *n, norm_outs *outs, int n
     }
 }
 
+/* A share of the rows for each block, and the room for its sums. */
+typedef struct norm_shares {
+    int blocks, threads, each;
+    float *partial;
+} norm_shares;
+
+template <int USES, int MOST_THREADS>
+static void codes_back(ganz_cuda *c, const ganz_norm_call *n, const norm_outs *outs, const norm_shares *s)
+{
+    GANZ_CUDA_TYPE(n->delta_grad.type, D,
+                   GANZ_CUDA_TYPE(c->table.product, Y,
+                                  norm_grad_kernel<D, Y, USES, MOST_THREADS>
+                                  <<<s->blocks, s->threads, 0, c->stream>>>(*n, *outs, s->each, s->partial)));
+}
+
+static void norm_back(ganz_cuda *c, const ganz_norm_call *n, const norm_outs *outs, const norm_shares *s)
+{
+    if (outs->count == 0 && n->y_grad.data != NULL)
+        GANZ_CUDA_TYPE(n->delta_grad.type, D,
+                       GANZ_CUDA_TYPE(n->y_grad.type, Y,
+                                      norm_grad_kernel<D, Y, 0, 1024>
+                                      <<<s->blocks, s->threads, 0, c->stream>>>(*n, *outs, s->each, s->partial)));
+    else if (outs->count == 1 && s->threads <= 256) codes_back<1, 256>(c, n, outs, s);
+    else if (outs->count > 0 && outs->count <= 3 && s->threads <= 256) codes_back<3, 256>(c, n, outs, s);
+    else codes_back<OUTS, 1024>(c, n, outs, s);
+    ganz_cuda_launched(c, "norm gradient");
+}
+
 void ganz_cuda_norm_grad(ganz_backend *be, const ganz_norm_call *call)
 {
     ganz_cuda *c = ganz_cuda_of(be);
@@ -495,17 +527,8 @@ void ganz_cuda_norm_grad(ganz_backend *be, const ganz_norm_call *call)
     int next = 0;
     norm_outs outs = some_outs(call, true, &next);
     if (call->outs > OUTS) gather_grads(c, &n, &outs, next, gathered);
-    if (outs.count > 0 || n.y_grad.data == NULL)
-        GANZ_CUDA_TYPE(n.delta_grad.type, D,
-                       GANZ_CUDA_TYPE(c->table.product, Y,
-                                      norm_grad_kernel<D, Y, true>
-                                      <<<blocks, threads, 0, c->stream>>>(n, outs, each, partial)));
-    else
-        GANZ_CUDA_TYPE(n.delta_grad.type, D,
-                       GANZ_CUDA_TYPE(n.y_grad.type, Y,
-                                      norm_grad_kernel<D, Y, false>
-                                      <<<blocks, threads, 0, c->stream>>>(n, outs, each, partial)));
-    ganz_cuda_launched(c, "norm gradient");
+    const norm_shares shares = {blocks, threads, each, partial};
+    norm_back(c, &n, &outs, &shares);
     const ganz_cuda_columns sums = {
         partial, blocks, wide, call->cols, {call->gain_grad, call->bias_grad, call->delta_sums}};
     if (partial != NULL) ganz_cuda_add_columns(c, &sums);
