@@ -39,6 +39,25 @@ static double tolerance_of(const attention_kind *k)
     return k->codes ? 2e-3 : 1e-5;                                /* a U on the edge may round to its neighbour */
 }
 
+/* Where a gradient passes: everywhere but in one of eight fours. */
+static two random_bits(const mats *m)
+{
+    const size_t count = (size_t)m->cpu.rows * (size_t)m->cpu.cols / 4;
+    uint8_t *bits = malloc(count > 0 ? count : 1);
+    for (size_t i = 0; i < count; i++) bits[i] = (uint8_t)(random_below(8) > 0 ? 15 : random_below(16));
+    const two made = bytes_of(bits, count);
+    free(bits);
+    return made;
+}
+
+static void cut_on_cpu(const ganz_matrix *m, const uint8_t *inside)
+{
+    for (int i = 0; i < m->rows; i++)
+        for (int j = 0; j < m->cols; j++)
+            if (!(inside[((size_t)i * (size_t)m->cols + (size_t)j) / 4] >> j % 4 & 1))
+                ((real *)m->data)[(size_t)i * (size_t)m->ld + (size_t)j] = 0;
+}
+
 static void attention(attention_kind k)
 {
     begin("attention %s: %d segments, %d heads of %d%s%s%s%s, types %d %d", k.name, k.segments, k.heads, k.width,
@@ -96,7 +115,12 @@ static void attention(attention_kind k)
     same_matrix("out", k.to_codes ? made.codes : out, tolerance_of(&k));
     same_reals("stats", stats, (size_t)see.queries * (size_t)k.heads * 2, product() == GANZ_BF16 ? 1e-4 : 1e-5);
     same_reals("largest", largest, 1, 1e-4);
+    two inside[3];
+    const mats *const grads[3] = {&q_grad, &k_grad, &v_grad};
+    for (int i = 0; i < 3; i++) inside[i] = random_bits(grads[i]);
+    if (k.to_codes) g.q_inside = inside[0].gpu, g.k_inside = inside[1].gpu, g.v_inside = inside[2].gpu;
     RUN(attention_grad, c, g);
+    for (int i = 0; i < 3 && k.to_codes; i++) cut_on_cpu(&grads[i]->cpu, inside[i].cpu);
     same_matrix("q_grad", q_grad, tolerance_of(&k));
     same_matrix("k_grad", k_grad, tolerance_of(&k));
     same_matrix("v_grad", v_grad, tolerance_of(&k));

@@ -199,7 +199,10 @@ typedef struct ganz_attention_call {
     real *stats; /* (queries, heads, 2): largest score, sum of exp; kept for the backward; NULL: not wanted */
     /* backward: gradients of the values that q, k, v stand for; out_grad is overwritten where codes ask for it */
     ganz_matrix out_grad, q_grad, k_grad, v_grad; /* q, k, v: written */
-    real *u_z_grad;                               /* (1) gradient of log2 of u_scale, added to; NULL: frozen */
+    /* Where gradients of q, k, v pass, as in ganz_code_out, of their shapes; NULL: everywhere. Only on devices with
+     * `makes_codes` */
+    const uint8_t *q_inside, *k_inside, *v_inside;
+    real *u_z_grad; /* (1) gradient of log2 of u_scale, added to; NULL: frozen */
 } ganz_attention_call;
 
 /* ---- loss --------------------------------------------------------------------------------------- */

@@ -307,7 +307,10 @@ void ganz_cuda_attention_grad(ganz_backend *be, const ganz_attention_call *call)
     ganz_cuda *c = ganz_cuda_of(be);
     if (call->see.segments == 0) return;
     if (call->codes.inside != NULL) ganz_cuda_zero_clipped(c, &call->out_grad, call->codes.inside);
-    if (ganz_cuda_attention_grad_tensor(c, call) || !fits(c, call) || ganz_cuda_attention_grad_plain(c, call)) return;
-    GANZ_CUDA_TYPE(call->q.m.type, T, run_attention_grad<T>(c, call));
+    if (ganz_cuda_attention_grad_tensor(c, call) || !fits(c, call)) return;
+    if (!ganz_cuda_attention_grad_plain(c, call)) GANZ_CUDA_TYPE(call->q.m.type, T, run_attention_grad<T>(c, call));
     ganz_cuda_launched(c, "attention gradient");
+    if (call->q_inside != NULL) ganz_cuda_zero_clipped(c, &call->q_grad, call->q_inside);
+    if (call->k_inside != NULL) ganz_cuda_zero_clipped(c, &call->k_grad, call->k_inside);
+    if (call->v_inside != NULL) ganz_cuda_zero_clipped(c, &call->v_grad, call->v_inside);
 }

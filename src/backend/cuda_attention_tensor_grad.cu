@@ -94,7 +94,7 @@ static __device__ inline void get_transposed(uint32_t a[4], const bf16 *tile, in
 }
 
 /* Gradients of 16 keys and values, from U and the gradient of the scores in the tiles that held v and k. */
-template <int W>
+template <int W, bool CUT>
 static __device__ inline void whole_keys(const ganz_attention_call &a, const attention_unit &unit,
                                          const attention_numbers &n, const grad_tiles &t, const bf16 *ds_tile,
                                          const bf16 *u_tile)
@@ -112,11 +112,13 @@ static __device__ inline void whole_keys(const ganz_attention_call &a, const att
         mix<W>(k_sum, ds, t.q, row);
         mix<W>(v_sum, u, t.g, row);
     }
-    write_rows<W>(&a.k_grad, head_rows{p.key, column, p.keys}, mine, k_sum, a.inv_root * n.q_scale);
-    write_rows<W>(&a.v_grad, head_rows{p.key, column, p.keys}, mine, v_sum, n.u_scale * n.keep_scale);
+    write_rows<W>(&a.k_grad, head_rows{p.key, column, p.keys}, mine, k_sum, a.inv_root * n.q_scale,
+                  CUT ? a.k_inside : NULL);
+    write_rows<W>(&a.v_grad, head_rows{p.key, column, p.keys}, mine, v_sum, n.u_scale * n.keep_scale,
+                  CUT ? a.v_inside : NULL);
 }
 
-template <int W>
+template <int W, bool CUT>
 static __device__ inline float whole_grads(const ganz_attention_call &a, const attention_place &block,
                                            const grad_tiles &all)
 {
@@ -161,7 +163,8 @@ static __device__ inline float whole_grads(const ganz_attention_call &a, const a
 #pragma unroll
         for (int g = 0; g < GROUPS; g++)
             if (ROWS * g < reach) mix<W>(sum, ds[g], t.k, ROWS * g);
-        write_rows<W>(&a.q_grad, head_rows{p.query, column, p.queries}, mine, sum, a.inv_root * n.k_scale);
+        write_rows<W>(&a.q_grad, head_rows{p.query, column, p.queries}, mine, sum, a.inv_root * n.k_scale,
+                      CUT ? a.q_inside : NULL);
     }
     __syncthreads(); /* k and v are not needed any more */
     bf16 *ds_tile = all.k + unit.first * LINE, *u_tile = all.v + unit.first * LINE;
@@ -172,7 +175,7 @@ static __device__ inline float whole_grads(const ganz_attention_call &a, const a
             put_group(u_tile, mine, ROWS * g, u[g]);
         }
     __syncthreads();
-    whole_keys<W>(a, unit, n, t, ds_tile, u_tile);
+    whole_keys<W, CUT>(a, unit, n, t, ds_tile, u_tile);
     return z;
 }
 
@@ -180,7 +183,7 @@ static __device__ inline float whole_grads(const ganz_attention_call &a, const a
 
 /* Along the keys for 64 queries: delta (sum over keys of U times its gradient), which the other kernel needs too, and
  * then the gradient of q. */
-template <int W>
+template <int W, bool CUT>
 static __device__ inline float query_tile(const ganz_attention_call &a, const attention_place &p, int base,
                                           const grad_tiles &tiles, float *deltas)
 {
@@ -231,7 +234,8 @@ static __device__ inline float query_tile(const ganz_attention_call &a, const at
                 deltas[(size_t)(p.query + query) * a.heads + p.head] = delta[half];
         }
     }
-    write_rows<W>(&a.q_grad, head_rows{p.query, column, p.queries}, mine, sum, a.inv_root * n.k_scale);
+    write_rows<W>(&a.q_grad, head_rows{p.query, column, p.queries}, mine, sum, a.inv_root * n.k_scale,
+                  CUT ? a.q_inside : NULL);
     return z;
 }
 
@@ -276,7 +280,7 @@ static __device__ inline void pack_transposed(uint32_t ds[4], uint32_t u[4], flo
 }
 
 /* Along the queries for 64 keys. */
-template <int W>
+template <int W, bool CUT>
 static __device__ inline void key_tile(const ganz_attention_call &a, const attention_place &p, int base,
                                        const grad_tiles &tiles, column_stats *stats, const float *deltas)
 {
@@ -311,14 +315,17 @@ static __device__ inline void key_tile(const ganz_attention_call &a, const atten
             mix<W>(v_sum, u, tiles.g, ROWS * g);
         }
     }
-    write_rows<W>(&a.k_grad, head_rows{p.key, column, p.keys}, mine, k_sum, a.inv_root * n.q_scale);
-    write_rows<W>(&a.v_grad, head_rows{p.key, column, p.keys}, mine, v_sum, n.u_scale * n.keep_scale);
+    write_rows<W>(&a.k_grad, head_rows{p.key, column, p.keys}, mine, k_sum, a.inv_root * n.q_scale,
+                  CUT ? a.k_inside : NULL);
+    write_rows<W>(&a.v_grad, head_rows{p.key, column, p.keys}, mine, v_sum, n.u_scale * n.keep_scale,
+                  CUT ? a.v_inside : NULL);
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------ */
 
-/* Whole short sentences, and queries of long ones. deltas: (queries, heads); z_sums: (blocks) or NULL. */
-template <int W>
+/* Whole short sentences, and queries of long ones. deltas: (queries, heads); z_sums: (blocks) or NULL. CUT: gradients
+ * are made zero where codes were clipped; an instance of its own, since asking at run time costs float training 2%. */
+template <int W, bool CUT>
 static __global__ void __launch_bounds__(THREADS, 4)
     grad_kernel(const ganz_attention_call a, int for_long, float *deltas, float *z_sums)
 {
@@ -332,17 +339,17 @@ static __global__ void __launch_bounds__(THREADS, 4)
     if (block < for_long) {
         int base;
         for (int item = block; find_tile(a, false, item, &search, &p, &base); item += for_long)
-            z += query_tile<W>(a, p, base, tiles, deltas);
+            z += query_tile<W, CUT>(a, p, base, tiles, deltas);
     } else {
         p = place_of(&a, block - for_long);
-        if (is_whole(p) && (!is_short(p) || p.head % 2 == 0)) z = whole_grads<W>(a, p, tiles);
+        if (is_whole(p) && (!is_short(p) || p.head % 2 == 0)) z = whole_grads<W, CUT>(a, p, tiles);
     }
     if (z_sums == NULL) return;
     const float scale = a.u_scale != NULL ? *a.u_scale : 1.0f, total = block_sum(z, room);
     if (threadIdx.x == 0) z_sums[block] = total * scale * GANZ_LN2;
 }
 
-template <int W>
+template <int W, bool CUT>
 static __global__ void __launch_bounds__(THREADS, 3) key_kernel(const ganz_attention_call a, const float *deltas)
 {
     extern __shared__ uint4 shared[];
@@ -351,17 +358,17 @@ static __global__ void __launch_bounds__(THREADS, 3) key_kernel(const ganz_atten
     attention_place p;
     int base;
     for (int item = blockIdx.x; find_tile(a, true, item, &search, &p, &base); item += gridDim.x)
-        key_tile<W>(a, p, base, tiles_of(shared), &stats, deltas);
+        key_tile<W, CUT>(a, p, base, tiles_of(shared), &stats, deltas);
 }
 
 /* ---- calls -------------------------------------------------------------------------------------- */
 
-template <int W>
+template <int W, bool CUT>
 static void run_grad(ganz_cuda *c, const ganz_attention_call *call, int blocks, float *deltas, float *z)
 {
     const int for_long = long_blocks(c, call);
-    grad_kernel<W><<<blocks, THREADS, GRAD_BYTES, c->stream>>>(*call, for_long, deltas, z);
-    if (for_long > 0) key_kernel<W><<<for_long, THREADS, GRAD_BYTES, c->stream>>>(*call, deltas);
+    grad_kernel<W, CUT><<<blocks, THREADS, GRAD_BYTES, c->stream>>>(*call, for_long, deltas, z);
+    if (for_long > 0) key_kernel<W, CUT><<<for_long, THREADS, GRAD_BYTES, c->stream>>>(*call, deltas);
     ganz_cuda_launched(c, "attention gradient");
     if (z != NULL) ganz_cuda_add_total(c, z, blocks, 1.0f, call->u_z_grad);
 }
@@ -389,7 +396,10 @@ bool ganz_cuda_attention_grad_tensor(ganz_cuda *c, const ganz_attention_call *ca
     }
     float *z = call->u_scale != NULL && call->u_z_grad != NULL ? (float *)room : NULL,
           *deltas = (float *)(room + z_bytes);
-    if (call->width == 64) run_grad<64>(c, &made, blocks, deltas, z);
-    else run_grad<32>(c, &made, blocks, deltas, z);
+    const bool cut = call->q_inside != NULL || call->k_inside != NULL || call->v_inside != NULL;
+    if (call->width == 64 && cut) run_grad<64, true>(c, &made, blocks, deltas, z);
+    else if (call->width == 64) run_grad<64, false>(c, &made, blocks, deltas, z);
+    else if (cut) run_grad<32, true>(c, &made, blocks, deltas, z);
+    else run_grad<32, false>(c, &made, blocks, deltas, z);
     return true;
 }

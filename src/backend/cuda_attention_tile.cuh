@@ -135,20 +135,24 @@ template <int W> static __device__ inline void clear(float sum[W / 8][4])
         for (int e = 0; e < 4; e++) sum[i][e] = 0;
 }
 
-/* Writes 16 rows from number `first` of `to` on, those that it has, times `worth`. */
+/* Writes 16 rows from number `first` of `to` on, those that it has, times `worth`; zero where `inside`, of the matrix's
+ * shape as in ganz_code_out, has no bit. */
 template <int W>
 static __device__ inline void write_rows(const ganz_matrix *m, head_rows to, int first, const float sum[W / 8][4],
-                                         float worth)
+                                         float worth, const uint8_t *inside = NULL)
 {
     const int lane = threadIdx.x % WARP;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const int row = first + lane / 4 + 8 * half;
         if (row >= to.count) continue;
-        const size_t at = (size_t)(to.row + row) * m->ld + to.column + 2 * (lane % 4);
+        const int column = to.column + 2 * (lane % 4);
+        const size_t at = (size_t)(to.row + row) * m->ld + column;
+        const uint8_t *passes = inside != NULL ? inside + ((size_t)(to.row + row) * m->cols + column) / 4 : NULL;
 #pragma unroll
         for (int i = 0; i < W / 8; i++) {
-            const float x = sum[i][2 * half] * worth, y = sum[i][2 * half + 1] * worth;
+            const unsigned bits = passes != NULL ? passes[2 * i] >> lane % 2 * 2 : 3;
+            const float x = bits & 1 ? sum[i][2 * half] * worth : 0, y = bits & 2 ? sum[i][2 * half + 1] * worth : 0;
             if (m->type == GANZ_BF16) *(uint32_t *)((bf16 *)m->data + at + 8 * i) = pack2(x, y);
             else *(float2 *)((float *)m->data + at + 8 * i) = make_float2(x, y);
         }

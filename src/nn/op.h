@@ -22,12 +22,14 @@ typedef struct ganz_tensor {
     ganz_matrix m; /* data NULL: only the codes of its uses exist */
     ganz_use *use; /* (uses) */
     int uses;
-    const real *scale;   /* of integer codes; NULL: plain values */
-    const int8_t *bytes; /* the same codes, a byte each; NULL: there are none */
-    bool dropped;        /* values that come out of dropout */
-    ganz_matrix grad;    /* data NULL until something flows back */
-    ganz_type grad_type; /* the value's, unless its maker knows better */
-    real *bias_grad;     /* where the sums of the gradient over the rows belong; NULL: nowhere, or they are there */
+    const real *scale;     /* of integer codes; NULL: plain values */
+    const int8_t *bytes;   /* the same codes, a byte each; NULL: there are none */
+    const uint8_t *inside; /* where a gradient passes on to the maker of these codes; NULL: that one looks after it */
+    bool cut;              /* and has been made zero elsewhere: see ganz_tensor_cuts */
+    bool dropped;          /* values that come out of dropout */
+    ganz_matrix grad;      /* data NULL until something flows back */
+    ganz_type grad_type;   /* the value's, unless its maker knows better */
+    real *bias_grad;       /* where the sums of the gradient over the rows belong; NULL: nowhere, or they are there */
     struct ganz_tensor *parent; /* this one is columns of that one, the gradient too; NULL: stands alone */
 } ganz_tensor;
 

@@ -21,6 +21,9 @@ static void attention_backward(ganz_pass *pass, ganz_node *node)
     n->call.q_grad = n->q->grad;
     n->call.k_grad = n->k->grad;
     n->call.v_grad = n->v->grad;
+    n->call.q_inside = ganz_tensor_cuts(n->q);
+    n->call.k_inside = ganz_tensor_cuts(n->k);
+    n->call.v_inside = ganz_tensor_cuts(n->v);
     pass->be->attention_grad(pass->be, &n->call);
 }
 

@@ -15,6 +15,7 @@ static void linear_backward(ganz_pass *pass, ganz_node *node)
     n->call.y_grad = *back;
     n->call.x_grad = n->x->grad;
     n->call.bias_grad = n->y->bias_grad;
+    if (n->y->uses && n->y->use[0].input->cut) n->call.codes.inside = NULL; /* operands of attention: no activation */
     pass->be->linear_grad(pass->be, &n->call);
 }
 

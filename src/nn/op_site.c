@@ -116,7 +116,10 @@ static ganz_tensor *use_as_input(ganz_pass *pass, ganz_use *use)
 {
     if (use->input) return use->input;
     ganz_tensor *const t = ganz_tensor_over(pass, &use->out.m, use->out.scale);
-    if (t) t->bytes = use->out.bytes;
+    if (t) {
+        t->bytes = use->out.bytes;
+        t->inside = use->out.inside;
+    }
     if (pass->tape) use->input = t;
     return t;
 }

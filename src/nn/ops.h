@@ -25,6 +25,10 @@ bool ganz_tensor_has_grad(ganz_tensor *t);
  * nothing. */
 const ganz_matrix *ganz_tensor_back(ganz_tensor *t, int use);
 
+/* To be called by who writes the gradient of codes and makes it zero where none passes: tells where. The maker of the
+ * codes need not do it again. NULL: it passes everywhere, or the maker looks after it. */
+const uint8_t *ganz_tensor_cuts(ganz_tensor *t);
+
 /* What is taken between begin and end is given back at the end, unless a tape may still ask for it. */
 typedef struct ganz_scope {
     size_t host, device;

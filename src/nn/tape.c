@@ -106,6 +106,12 @@ const ganz_matrix *ganz_tensor_back(ganz_tensor *t, int use)
     return who && ganz_tensor_has_grad(who) ? &who->grad : NULL;
 }
 
+const uint8_t *ganz_tensor_cuts(ganz_tensor *t)
+{
+    t->cut = t->inside != NULL;
+    return t->inside;
+}
+
 ganz_scope ganz_scope_begin(const ganz_pass *pass)
 {
     return (ganz_scope){ganz_arena_mark(pass->host), ganz_arena_mark(pass->device)};
