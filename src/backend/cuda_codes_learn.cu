@@ -18,6 +18,7 @@ static bool is_result(const ganz_matrix *m) { return ganz_cuda_fours(m) && ganz_
 static bool takes(const ganz_linear_call *call)
 {
     if (call->x_bytes == NULL || call->w_bytes == NULL || call->rows == 0) return false;
+    if (call->codes.m.data == NULL) return false; /* logits: cuBLASLt has larger tiles */
     if (ganz_activation_is_smooth(call->activation) || call->x.scale == NULL || call->w.scale == NULL) return false;
     return call->in % PIECE == 0 && call->out % 4 == 0 && in_pieces(call->x_bytes, call->x.m.ld) &&
            in_pieces(call->w_bytes, call->w.m.ld) && is_result(&call->codes.m) && is_result(&call->y) &&
