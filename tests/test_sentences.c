@@ -147,6 +147,10 @@ static void code_stays_outside(void **state)
                                        "if (a) {",
                                        "} else {",
                                        "return a + b;",
+                                       "return 0;",
+                                       "int x = 1;",
+                                       "const Foo a = new Foo('x');",
+                                       "let y = a ? b : c;",
                                        "SELECT name FROM users WHERE id = 1;"};
     static const char *const prose[] = {"Bring the following item(s);",
                                         "Return the book (the red one);",

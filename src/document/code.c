@@ -3,12 +3,14 @@
 
 #include <string.h>
 
-enum { LONGEST_LINE = 400 };
+enum { LONGEST_LINE = 400, LONGEST_ASIDE = 5 };
 
-static bool is_name(char c)
+static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80; /* umlauts are, too */
 }
+
+static bool is_name(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; }
 
 static bool has(const char *line, size_t bytes, const char *part)
 {
@@ -29,39 +31,63 @@ static bool ends(const char *line, size_t bytes, const char *part)
     return bytes >= n && memcmp(line + bytes - n, part, n) == 0;
 }
 
-/* Whether what follows a bracket is the end of a word, as in "file(s)" and "Leser(innen)". */
-static bool is_plural(const char *inside, size_t bytes)
+/* A word's plural, "file(s)", or a part of a law, "Article 6(1)": a few letters or digits in brackets. */
+static bool is_aside(const char *inside, size_t bytes)
 {
-    static const char *const endings[] = {"s)", "es)", "n)", "en)", "e)", "r)", "er)", "in)", "innen)"};
-    for (size_t i = 0; i < GANZ_COUNT(endings); i++)
-        if (begins(inside, bytes, endings[i])) return true;
-    return false;
+    size_t n = 0;
+    while (n < bytes && n <= LONGEST_ASIDE && is_name(inside[n])) n++;
+    return n > 0 && n <= LONGEST_ASIDE && n < bytes && inside[n] == ')' && !begins(inside, bytes, "void)");
 }
 
-/* name(...): not a word with its plural. */
+/* name(...): a bracket right behind a small letter, and no aside between words. */
 static bool has_call(const char *line, size_t bytes)
 {
     const bool words = memchr(line, ' ', bytes);
-    for (size_t i = 1; i < bytes; i++)
-        if (line[i] == '(' && is_name(line[i - 1]) && !(words && is_plural(line + i + 1, bytes - i - 1))) return true;
+    for (size_t i = 1; i < bytes; i++) {
+        const char before = line[i - 1];
+        if (line[i] != '(' || !((before >= 'a' && before <= 'z') || before == '_')) continue;
+        if (!words || !is_aside(line + i + 1, bytes - i - 1)) return true;
+    }
     return false;
 }
 
 static bool has_operator(const char *line, size_t bytes)
 {
     static const char *const operators[] = {
-        " = ", "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "++", "->", "=>", "::", ":=", "*="};
+        "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "++", "->", "=>", "::", ":=", "*="};
     for (size_t i = 0; i < GANZ_COUNT(operators); i++)
         if (has(line, bytes, operators[i])) return true;
     return false;
 }
 
+/* Whether what is assigned or returned is a value: no two words follow each other, "length of the car;", and if `sign`
+ * there is more than letters in it. */
+static bool is_value(const char *text, size_t bytes, bool sign)
+{
+    bool signs = false, word = false, space = false; /* word: the last thing but white space was one */
+    for (size_t i = 0; i < bytes; i++) {
+        const bool letter = is_letter(text[i]);
+        if (letter && space && word) return false;
+        if (text[i] != ' ') word = letter || (word && !space && is_name(text[i]));
+        signs |= text[i] != ' ' && !letter;
+        space = text[i] == ' ';
+    }
+    return signs || !sign;
+}
+
+static bool assigns(const char *line, size_t bytes)
+{
+    for (size_t i = bytes; i > 3; i--)
+        if (memcmp(line + i - 3, " = ", 3) == 0) return is_value(line + i, bytes - i - 1, true);
+    return false;
+}
+
 bool ganz_is_code_line(const char *line, size_t bytes)
 {
-    if (bytes < 4 || bytes > LONGEST_LINE) return false;
+    if (bytes < 4 || bytes > LONGEST_LINE || memchr(line, '\t', bytes)) return false;
     const char last = line[bytes - 1];
     if (last == '{' && (ends(line, bytes, ") {") || ends(line, bytes, "){") || line[0] == '}')) return true;
-    if (last == ';' && begins(line, bytes, "return ")) return true;
+    if (last == ';' && begins(line, bytes, "return ")) return is_value(line + 7, bytes - 8, false);
     if (last != ';' && last != '{' && !(last == '}' && memchr(line, ';', bytes))) return false;
-    return has_call(line, bytes) || has_operator(line, bytes);
+    return has_call(line, bytes) || has_operator(line, bytes) || assigns(line, bytes);
 }
