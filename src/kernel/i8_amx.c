@@ -55,7 +55,7 @@ typedef struct waiting {
 } waiting;
 
 /* How sums are finished: the usual epilogues row by row between the products of the next block, others by a call. */
-typedef enum finishing { BY_CALL, FLOATS, STREAMED, ADDED, CODES, RELU_CODES } finishing;
+typedef enum finishing { BY_CALL, FLOATS, ADDED, CODES } finishing;
 
 /* Rows of 32 columns on their way through the epilogue; pointers are those of the next row. */
 typedef struct passing {
@@ -65,6 +65,8 @@ typedef struct passing {
     const float *add;
     int8_t *codes;
     size_t out_stride, add_stride, codes_stride;
+    bool special; /* floats go past the caches, codes are those of ReLU: asked in each row, which costs less than a loop
+                     more */
     __m512 scale[2], bias[2];
     limits limits;
 } passing;
@@ -108,14 +110,22 @@ static void finish_block(product *p)
     p->waiting.block.rows = 0;
 }
 
-static finishing way_of(const ganz_epilogue *e)
+/* Inputs that are unsigned, attention weights, are few and short: the call serves them, and saves half of the loops. */
+static finishing way_of(const ganz_epilogue *e, bool is_unsigned)
 {
-    if (e->sums || !e->out == !e->codes) return BY_CALL;
-    if (e->codes && !e->add && e->activation == GANZ_ACTIVATION_RELU) return RELU_CODES;
+    if (is_unsigned || e->sums || !e->out == !e->codes) return BY_CALL;
+    if (e->codes)
+        return !e->add && (e->activation == GANZ_ACTIVATION_NONE || e->activation == GANZ_ACTIVATION_RELU) ? CODES
+                                                                                                           : BY_CALL;
     if (e->activation != GANZ_ACTIVATION_NONE) return BY_CALL;
-    if (e->codes) return e->add ? BY_CALL : CODES;
-    if (e->add) return ADDED;
-    return e->stream && (uintptr_t)e->out % LINE == 0 && e->out_stride % NR == 0 ? STREAMED : FLOATS;
+    return e->add ? ADDED : FLOATS;
+}
+
+/* Floats past the caches, or codes of ReLU. */
+static bool is_special(const ganz_epilogue *e, finishing way)
+{
+    if (way == CODES) return e->activation == GANZ_ACTIVATION_RELU;
+    return way == FLOATS && e->stream && (uintptr_t)e->out % LINE == 0 && e->out_stride % NR == 0;
 }
 
 /* The rows that wait, if they can pass between products: none wait for the call then. No bias is one of -0, which
@@ -140,6 +150,7 @@ INLINE passing pass_rows(product *p)
         s.scale[v] = e->scales ? _mm512_loadu_ps(e->scales + col + NR * v) : _mm512_set1_ps(e->scale);
         s.bias[v] = e->bias ? _mm512_loadu_ps(e->bias + col + NR * v) : _mm512_set1_ps(-0.0f);
     }
+    s.special = is_special(e, p->way);
     s.limits = limits_of(e->inv, -e->p, e->p);
     return s;
 }
@@ -149,10 +160,10 @@ INLINE void pass_half(const passing *s, size_t v, finishing way)
 {
     const __m512i sums = _mm512_loadu_si512((const void *)(s->sums + NR * v));
     __m512 y = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sums), s->scale[v]), s->bias[v]);
-    if (way == RELU_CODES) y = _mm512_max_ps(y, _mm512_setzero_ps());
+    if (way == CODES && s->special) y = _mm512_max_ps(y, _mm512_setzero_ps());
     if (way == ADDED) y = _mm512_add_ps(_mm512_loadu_ps(s->add + NR * v), y);
-    if (way == STREAMED) _mm512_stream_ps(s->out + NR * v, y);
-    else if (way == FLOATS || way == ADDED) _mm512_storeu_ps(s->out + NR * v, y);
+    if (way == FLOATS && s->special) _mm512_stream_ps(s->out + NR * v, y);
+    else if (way != CODES) _mm512_storeu_ps(s->out + NR * v, y);
     else _mm_storeu_si128((void *)(s->codes + NR * v), codes16(y, s->limits));
 }
 
@@ -164,7 +175,7 @@ INLINE void pass_row(passing *s, finishing way)
     s->rows--;
     s->sums += TALL;
     if (way == ADDED) s->add += s->add_stride;
-    if (way == CODES || way == RELU_CODES) s->codes += s->codes_stride;
+    if (way == CODES) s->codes += s->codes_stride;
     else s->out += s->out_stride;
 }
 
@@ -177,7 +188,8 @@ static void widen_line(const uint8_t *from, int8_t *to)
     _mm512_storeu_si512((void *)(to + LINE), _mm512_sub_epi8(_mm512_and_si512(_mm512_srli_epi16(both, 4), mask), zero));
 }
 
-static void feed_lines(feed *f, int lines)
+/* Not inlined: it stands in the loop of each way to finish, and the call hides behind the products. */
+static __attribute__((noinline)) void feed_lines(feed *f, int lines)
 {
     if (lines > f->lines) lines = f->lines;
     f->lines -= lines;
@@ -247,7 +259,7 @@ INLINE void tall_steps(product *p, const operands *o, const operands *next, fini
         _tile_loadd(7, at.b1, LINE);
         _tile_loadd(5, at.a1, at.lda);
     }
-    if (p->w->is_unsigned)
+    if (way == BY_CALL && p->w->is_unsigned)
         for (int i = 0; i < steps; i++) {
             if (i + 1 < steps) next_step(&at);
             else at = first_step(next);
@@ -274,10 +286,8 @@ static void tall_block(product *p, const operands *o, const operands *next, int3
     switch (p->way) {
     case BY_CALL: tall_steps(p, o, then, BY_CALL); break;
     case FLOATS: tall_steps(p, o, then, FLOATS); break;
-    case STREAMED: tall_steps(p, o, then, STREAMED); break;
     case ADDED: tall_steps(p, o, then, ADDED); break;
     case CODES: tall_steps(p, o, then, CODES); break;
-    case RELU_CODES: tall_steps(p, o, then, RELU_CODES); break;
     }
     _tile_stored(0, sums, stride);
     _tile_stored(1, sums + NR, stride);
@@ -491,7 +501,7 @@ static void run(const ganz_kernel *kernel, const ganz_gemm_call *c, int col, int
     product p = {.kernel = kernel,
                  .w = w,
                  .finish = *c->e,
-                 .way = way_of(c->e),
+                 .way = way_of(c->e, w->is_unsigned),
                  .steps = w->k_stored / DEPTH,
                  .sums = {sums, sums + SUMS},
                  .plain = {codes, codes + plain},
