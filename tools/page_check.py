@@ -208,6 +208,24 @@ def check_long_text(check):
     same(said[5], check.cli(lines[5]), 'a line')
 
 
+def check_wrapped_text(check):
+    """Paragraphs that a mail program wrapped are pasted whole; lists, poems and code keep their lines."""
+    page = check.page()
+    put = """text => { const field = document.getElementById('text'), data = new DataTransfer();
+        field.select(); data.setData('text/plain', text);
+        const e = new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true});
+        if (field.dispatchEvent(e)) field.setRangeText(text, 0, field.value.length, 'end'); // as browsers do
+        field.dispatchEvent(new Event('input')); return field.value; }"""
+    wrapped = 'The committee that met last week has decided that the\ntrain to Berlin will no longer stop in our small town.'
+    whole = wrapped.replace('\n', ' ')
+    same(page.evaluate(put, f'Hello,\n\n{wrapped}\n\nBye'), f'Hello,\n\n{whole}\n\nBye', 'a wrapped paragraph')
+    same(settled(page).split('\n')[2], check.cli(whole), 'its translation')
+    for kept in ('- one thing that is on this list of things here\n- two things that are on this list of things here',
+                 'Roses are red,\nviolets are blue,\nsugar is sweet.', 'First line of an address\nBerlin',
+                 '> The committee that met last week has decided that the\n> train to Berlin will no longer stop here.'):
+        same(page.evaluate(put, kept), kept, 'lines that stay')
+
+
 def check_detection(check):
     page = check.page()
     page.select_option('#source', 'auto')

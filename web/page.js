@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import * as files from './files.js';
 import * as panel from './panel.js';
-import {pending, plainText, settle, splitLines} from './text.js';
+import {pending, plainText, settle, splitLines, unwrapped} from './text.js';
 import * as view from './view.js';
 import {number, say} from './words.js';
 
@@ -278,6 +278,16 @@ function toggleSure() {
   $('legend').hidden = !on;
 }
 
+/** What a mail or a PDF wrapped is pasted in whole paragraphs. Pasting plain text again, or undoing, is the browser's. */
+function paste(event) {
+  const text = event.clipboardData?.getData('text/plain'), whole = text && unwrapped(text);
+  if (!whole || whole === text.replace(/\r\n?/g, '\n')) return;
+  event.preventDefault();
+  if (document.execCommand('insertText', false, whole)) return; // keeps what can be undone
+  field.setRangeText(whole, field.selectionStart, field.selectionEnd, 'end');
+  changed();
+}
+
 function clear() {
   field.value = '';
   changed();
@@ -320,6 +330,7 @@ function caretMoved() {
 
 function connect() {
   field.addEventListener('input', changed);
+  field.addEventListener('paste', paste);
   source.addEventListener('change', () => { fillTargets(); languagesChanged(); });
   target.addEventListener('change', languagesChanged);
   $('formality').addEventListener('change', startAnew);
