@@ -278,14 +278,10 @@ function toggleSure() {
   $('legend').hidden = !on;
 }
 
-/** What a mail or a PDF wrapped is pasted in whole paragraphs. Pasting plain text again, or undoing, is the browser's. */
+/** Joins what a mail or a PDF wrapped. */
 function paste(event) {
-  const text = event.clipboardData?.getData('text/plain'), whole = text && unwrapped(text);
-  if (!whole || whole === text.replace(/\r\n?/g, '\n')) return;
-  event.preventDefault();
-  if (document.execCommand('insertText', false, whole)) return; // keeps what can be undone
-  field.setRangeText(whole, field.selectionStart, field.selectionEnd, 'end');
-  changed();
+  const text = event.clipboardData.getData('text/plain').replace(/\r\n?/g, '\n'), whole = unwrapped(text);
+  if (whole !== text && document.execCommand('insertText', false, whole)) event.preventDefault(); // can be undone
 }
 
 function clear() {

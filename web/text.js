@@ -135,25 +135,19 @@ export function confidence(tokens, begin, end) {
   return p === null ? '' : p >= 0.5 ? 'high' : p >= 0.2 ? 'mid' : 'low';
 }
 
-const NARROWEST = 40, WIDEST = 160, FEW_LINES = 5; // as in documents of plain text (src/document/format_text.c)
-
-/** Whether an editor or a mail program wrapped these lines: each begins where the next word did not fit any more. */
+/** Whether lines were wrapped, as format_text.c finds it. */
 function areWrapped(lines) {
-  const widths = lines.map(line => [...line.trimEnd()].length), widest = Math.max(...widths);
-  const last = lines.length - 1, indent = line => line.length - line.trimStart().length;
-  if (last < 1 || widest < NARROWEST || widest > WIDEST) return false;
-  if (lines.some(line => /^\s*(>|[-*+\u2022\u2013\u00b7] |```|~~~)/.test(line))) return false;
-  if (lines.some((line, i) => i > 1 && indent(line) !== indent(lines[1]))) return false;
-  const fits = (line, i) => i < last && widths[i] + 1 + [...lines[i + 1].trim().split(/\s/)[0]].length <= widest;
-  if (lines.some(fits)) return false;
-  if (2 * lines.filter((line, i) => i < last && /[.!?:;]\s*$/.test(line)).length > last) return false;
-  return last + 1 >= FEW_LINES || lines.some((line, i) => i > 0 && /^\s*\p{Ll}/u.test(line));
+  const width = line => [...line.trimEnd()].length, widest = Math.max(...lines.map(width)), last = lines.length - 1;
+  const indent = line => line.search(/\S/), ends = line => /[.!?:;]\s*$/.test(line);
+  return last > 0 && widest >= 40 && widest <= 160 && !lines.some(line => /^\s*(>|[-*+•–·] |```|~~~)/.test(line)) &&
+    lines.every((line, i) => i < 2 || indent(line) === indent(lines[1])) &&
+    lines.every((line, i) => i === last || width(line) + 1 + width(lines[i + 1].trim().split(/\s/)[0]) > widest) &&
+    2 * lines.slice(0, last).filter(ends).length <= last &&
+    (last > 3 || lines.slice(1).some(line => /^\s*\p{Ll}/u.test(line)));
 }
 
-/** Text with wrapped paragraphs joined, so that their sentences are whole; the rest stays as it is. */
+/** Text with wrapped paragraphs joined. */
 export function unwrapped(text) {
-  return text.replace(/\r\n?/g, '\n').split(/(\n\s*\n|\n$)/).map((part, i) => {
-    const lines = part.split('\n');
-    return i % 2 || !areWrapped(lines) ? part : lines[0].trimEnd() + lines.slice(1).map(l => ' ' + l.trim()).join('');
-  }).join('');
+  const joined = part => areWrapped(part.split('\n')) ? part.replace(/\s*\n\s*/g, ' ') : part;
+  return text.split(/(\n\s*\n|\n$)/).map(joined).join('');
 }

@@ -142,8 +142,7 @@ static size_t prefix_bytes(line l)
     const size_t quote = quote_bytes(l), at = quote > 0 ? quote : leading_blanks(l);
     const line rest = behind(l, at);
     const size_t blanks = leading_blanks(rest);
-    static const char *const signs[] = {"-",       "*", "+", "\xE2\x80\xA2", "\xE2\x80\x93",
-                                        "\xC2\xB7"}; /* bullet, dash, dot */
+    static const char signs[][4] = {"-", "*", "+", "\xE2\x80\xA2", "\xE2\x80\x93", "\xC2\xB7"}; /* bullet, dash, dot */
     for (size_t i = 0; i < GANZ_COUNT(signs); i++) {
         const size_t bytes = strlen(signs[i]), end = blanks + bytes;
         if (rest.bytes > end && memcmp(rest.text + blanks, signs[i], bytes) == 0 && rest.text[end] == ' ')
@@ -226,7 +225,7 @@ static void add_paragraph(ganz_skeleton *s, const ganz_format_options *options, 
 
 /* ---- fences ------------------------------------------------------------------------------------- */
 
-static const char *const fences[] = {"```", "~~~"};
+static const char fences[][4] = {"```", "~~~"};
 enum { FENCE_BYTES = 3 };
 
 /* Whether a line begins code: ``` or ```c, but not ```code```. */
