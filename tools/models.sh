@@ -39,10 +39,15 @@ texts() {
       >vocab.new
     mv vocab.new vocab.txt
   fi
+  local name both=() # texts that say which of a word's meanings is meant mostly
+  for name in tatoeba opensubtitles-sample ted-iwslt16 mozilla-web libreoffice news-dev-2008-2012 multi30k \
+    chat-bcontrast-wmt gnome-kde-docs debian-ui-strings; do
+    [ ! -e "$data/train/$name.en.xz" ] || both+=(--parallel "$data/train/$name")
+  done
   for side in en de; do
     [ -s text/ding-$side.de.xz ] || [ ! -e "$DING" ] ||
       "$here/tools/ding_pairs.py" --from $side --out text/ding-$side --phrases text/phrases-$side \
-        --rank "$data/train/tatoeba.$([ $side = en ] && echo de || echo en).xz" "$DING"
+        --rank "$data/train/tatoeba.$([ $side = en ] && echo de || echo en).xz" ${both[@]+"${both[@]}"} "$DING"
   done
 }
 
