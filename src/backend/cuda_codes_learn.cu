@@ -1,5 +1,5 @@
-/* Products of training whose operands are codes of at most eight bits: multiplied as bytes, with results, their codes
- * and what gradients pass through made in the same kernel (cuda_codes_product.cuh). Sums are exact, as those of codes
+/* Products of training whose operands and results are codes of at most eight bits: multiplied as bytes, with codes and
+ * what gradients pass through made in the same kernel (cuda_codes_product.cuh). Sums are exact, as those of codes
  * in floats are below 2^24, so both ways give the same bits.
  *
  * Products of the same shape that follow each other, as those of queries, keys and values, run in one launch. */
@@ -21,8 +21,7 @@ static bool takes(const ganz_linear_call *call)
     if (call->codes.m.data == NULL) return false; /* logits: cuBLASLt has larger tiles */
     if (ganz_activation_is_smooth(call->activation) || call->x.scale == NULL || call->w.scale == NULL) return false;
     return call->in % PIECE == 0 && call->out % 4 == 0 && in_pieces(call->x_bytes, call->x.m.ld) &&
-           in_pieces(call->w_bytes, call->w.m.ld) && is_result(&call->codes.m) && is_result(&call->y) &&
-           (size_t)call->codes.bytes % 4 == 0;
+           in_pieces(call->w_bytes, call->w.m.ld) && is_result(&call->codes.m) && (size_t)call->codes.bytes % 4 == 0;
 }
 
 static lesson lesson_of(const ganz_linear_call *call)
@@ -45,7 +44,6 @@ static lesson lesson_of(const ganz_linear_call *call)
     p.p = call->codes.p;
     p.drop = call->drop;
     p.to = call->codes.m;
-    if (p.to.data == NULL) p.values = call->y;
     p.inside = call->codes.inside;
     p.bytes = call->codes.bytes;
     return p;

@@ -33,8 +33,8 @@ struct ganz_cuda_products {
  * it uses the operands, scales, bias, activation, code_scale and p. */
 typedef struct lesson : product {
     ganz_drop drop;
-    ganz_matrix values, to; /* results, and their codes, float or bf16; data NULL: not wanted */
-    uint8_t *inside;        /* see ganz_code_out; NULL: not wanted */
+    ganz_matrix to;  /* codes of the results, float or bf16 */
+    uint8_t *inside; /* see ganz_code_out; NULL: not wanted */
     int8_t *bytes;
 } lesson;
 
@@ -209,8 +209,6 @@ static __device__ inline void put_lesson(const lesson &p, float4 v, code_range r
     const float4 kept = drop4(p.drop, row, p.out, col);
     if (relu) v = make_float4(fmaxf(v.x, 0), fmaxf(v.y, 0), fmaxf(v.z, 0), fmaxf(v.w, 0));
     if (p.drop.mask != NULL) v = v * kept;
-    if (p.values.data != NULL) store_four(p.values, row, col, v);
-    if (p.to.data == NULL) return;
     const float4 y = in_scales(v, r), codes = codes_of(y, r);
     store_four(p.to, row, col, codes);
     if (p.bytes != NULL) store4(p.bytes + (size_t)row * p.to.ld + col, codes);
@@ -224,7 +222,7 @@ static __device__ inline void finish_tile(const lesson &p, const four_columns &f
     constexpr int FOURS = S::COLS / 4, LINES = S::THREADS / FOURS;
     const int four = threadIdx.x % FOURS * 4, col = blockIdx.x * S::COLS + four;
     if (col >= p.out) return;
-    const code_range r = p.to.data != NULL ? range_of(p.code_scale, p.p, true) : code_range{0, 0, 0};
+    const code_range r = range_of(p.code_scale, p.p, true);
 #pragma unroll 2
     for (int line = threadIdx.x / FOURS; line < S::ROWS; line += LINES) {
         const int row = blockIdx.y * S::ROWS + line;
