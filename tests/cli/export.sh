@@ -1,6 +1,7 @@
 # ganz export: records of products, which examples/replay_golden.py computes again (skipped without NumPy), and refusals.
 $MAKE_MODEL float.safetensors 5 || fail "no model"
-head -n 40 "$HERE/../data/tatoeba.en" >text
+# sentences that begin small and have capitals: translate leaves the case of their translations as the model said it
+sed 's/^./\L&/' "$HERE/../data/tatoeba.en" | grep '[A-Z]' | head -n 40 >text
 $GANZ quantize --quiet --model float.safetensors --calibrate text --out int8.safetensors || fail "no integer model"
 $GANZ quantize --quiet --model float.safetensors --calibrate text --bits 6 --per-row --out int6.safetensors ||
   fail "no model of 6 bits"
@@ -12,8 +13,7 @@ for bits in 8 6; do
   equal "runs" 117 "$(grep -c '"kind": ' out$bits/index.json)"
   equal "sources" "$(head -n 3 text)" "$(cat out$bits/source.txt)"
   $GANZ translate --format text --model int$bits.safetensors <out$bits/source.txt >lines || fail "translate"
-  # translate begins with a capital where the sentence does; the record has what the model said
-  equal "translations" "$(tr '[:upper:]' '[:lower:]' <lines)" "$(tr '[:upper:]' '[:lower:]' <out$bits/translation.txt)"
+  equal "translations" "$(cat lines)" "$(cat out$bits/translation.txt)"
 done
 printf '\n' | $GANZ export -q --to golden --model int8.safetensors empty || fail "an empty line"
 equal "runs of nothing" 0 "$(grep -c '"kind": ' empty/index.json)"
