@@ -4,6 +4,7 @@
     tools/everyday.py --sentences >everyday.en
     ganz translate everyday.en >everyday.de
     tools/everyday.py everyday.de [--wrong]
+    tools/everyday.py --absent recipes/phrasebook-en-de.tsv    # is none of them training text?
 
 The list (tests/data/everyday.tsv) has a kind, a sentence and accepted forms; its head says how forms are written.
 Blanks and quotation marks are made alike first, and the mark that ends a sentence counts only where it is a question
@@ -92,14 +93,40 @@ def report(rows, answers, wrong):
     print("%-10s %3d of %3d  %5.1f%%" % ("all", good, len(rows), 100 * good / len(rows)))
 
 
+def words(text):
+    """The words of a text, so that case and punctuation do not hide a sentence."""
+    return re.findall(r"\w+", re.sub("['’‘`]", "", text.lower()))
+
+
+def absent(rows, path):
+    """The number of pairs, if each line is one and no source has a sentence of the list in it (those of one or two words: is one)."""
+    sentences = [words(row[1]) for row in rows]
+    known = {" ".join(s) for s in sentences}
+    longer = [" %s " % " ".join(s) for s in sentences if len(s) > 2]
+    pairs = 0
+    with open(path, encoding="utf-8") as lines:
+        for pairs, line in enumerate(lines, 1):
+            fields = line.rstrip("\n").split("\t")
+            if len(fields) != 2 or not all(f and f == " ".join(f.split()) for f in fields):
+                sys.exit("%s:%d: not a source and its translation" % (path, pairs))
+            source = " ".join(words(fields[0]))
+            if source in known or any(s in " %s " % source for s in longer):
+                sys.exit("%s:%d: has a sentence of the list: %s" % (path, pairs, fields[0]))
+    return pairs
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("translations", nargs="?", help="one line for each sentence of the list")
     parser.add_argument("--list", default=LIST, help="another list")
     parser.add_argument("--sentences", action="store_true", help="print the sentences instead")
     parser.add_argument("--wrong", action="store_true", help="show what is not right")
+    parser.add_argument("--absent", metavar="PAIRS", help="fail if a sentence of the list is a source of these pairs")
     options = parser.parse_args()
     rows = read_list(options.list)
+    if options.absent:
+        print("%d pairs, none with a sentence of the list" % absent(rows, options.absent))
+        return
     if options.sentences:
         for row in rows:
             print(row[1])
