@@ -34,6 +34,8 @@ texts() {
     [ -s text/newstest2013.$side ] || cp "$data/newstest2013.$side" text/
   done
   [ -s text/clock-phrases.de ] || "$here/tools/clock_phrases.sh" text/clock-phrases
+  cut -f1 "$recipes/phrasebook-en-de.tsv" >text/phrasebook.en
+  cut -f2 "$recipes/phrasebook-en-de.tsv" >text/phrasebook.de
   if [ ! -s vocab.txt ]; then
     if [ -n "${VOCAB:-}" ]; then cat "$VOCAB"; else "$GANZ" inspect --vocab "$here/models/en-de.safetensors"; fi \
       >vocab.new
@@ -56,7 +58,7 @@ list() {
   local name rest from=${1%-*} to=${1#*-} stem
   grep -v '^#' "$2" | while read -r name rest; do
     stem=$data/train/$name
-    case $name in ding-words) stem=text/ding-$from ;; ding-phrases) stem=text/phrases-$from ;; clock-phrases) stem=text/$name ;; esac
+    case $name in ding-words) stem=text/ding-$from ;; ding-phrases) stem=text/phrases-$from ;; clock-phrases | phrasebook) stem=text/$name ;; esac
     if [ -e "$stem.$from.xz" ]; then echo "$stem.$from.xz $stem.$to.xz $rest"
     elif [ -e "$stem.$from" ]; then echo "$stem.$from $stem.$to $rest"
     else say "without $name" >&2
@@ -121,16 +123,16 @@ kl() { # MODEL LANGUAGE OUT WIDTHS...
     --calibrate-lines 200 --threads "$THREADS" --out "$3"
 }
 
-integers() { # NAME CORPUS DIRECTION TEACHER STEPS WIDTHS...: to NAME-int/best.safetensors
-  local name=$1 corpus=$2 from=${3%-*} to=${3#*-} teacher=$4 count=$5
-  shift 5
+integers() { # NAME CORPUS DIRECTION TEACHER STEPS LEARNING WIDTHS...: to NAME-int/best.safetensors
+  local name=$1 corpus=$2 from=${3%-*} to=${3#*-} teacher=$4 count=$5 learning=$6
+  shift 6
   [ -e "$name-int/done" ] && return
   say "integers of $name"
   kl "$name/average.safetensors" "$from" "$name-kl.safetensors" "$@"
   "$GANZ" quantize -q --model "$name/average.safetensors" --train "$corpus.st" "$@" --steps-of "$name-kl.safetensors" \
     --device "$DEVICE" --threads "$THREADS" --valid-source "text/newstest2013.$from" \
     --valid-target "text/newstest2013.$to" --teacher "$name/average.safetensors" "$teacher/average.safetensors" \
-    --rows 64 --rate-factor 0.1 --keep learned \
+    --rows 64 $learning --keep learned \
     --steps-per-phase "$(steps "$count")" --measure-batches 30 --validate-every 0 --bleu-sentences 0 --out "$name-int"
   touch "$name-int/done"
 }
@@ -175,8 +177,9 @@ train last-en-de en-de-last 2503 en-de --model small-en-de/average.safetensors \
 train last-de-en de-en-small-last 2189 de-en --model small-de-en/average.safetensors \
   --teacher tuned-de-en/average.safetensors $last $low
 # integers, taught by the float model and by the large one
-integers last-en-de en-de-last en-de tuned-en-de 200 --bits 8 --weight-bits 4 --per-row
-integers last-de-en de-en-small-last de-en tuned-de-en 150 --bits 8
+integers last-en-de en-de-last en-de tuned-en-de 1500 "--phases joint --weight-range learned --rate-factor 0.4" \
+  --bits 8 --weight-bits 4 --per-row
+integers last-de-en de-en-small-last de-en tuned-de-en 150 "--rate-factor 0.1" --bits 8
 for pair in en-de de-en; do
   cp "last-$pair-int/best.safetensors" "$pair.new" && mv "$pair.new" "$pair.safetensors"
   say "$pair.safetensors: $("$GANZ" inspect "$pair.safetensors" | grep products)"

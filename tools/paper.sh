@@ -13,7 +13,8 @@
 #   ONLY=.             a regular expression: names of the plan to work on (float models and tables always)
 #   SEEDS="1 2 3"      of the lines that have seeds
 #   TRAIN_PAPER="--recipe paper-base" TRAIN_OURS="--recipe base-quick"   options of ganz train
-#   PAPER="--recipe paper" OURS="--steps-per-phase 300 --measure-batches 30"   options of ganz quantize
+#   PAPER="--recipe paper" OURS="--steps-per-phase 300 --measure-batches 30"   options of ganz quantize; FEW (as OURS) below
+#                      six bits and for 4-bit weights, where more steps pay
 #   VALID=newstest2013 TESTS="newstest2014 newstest2015 newstest2016 newstest2017 newstest2018" SOURCE=en TARGET=de
 #   LINES=600          of VALID for calibration; BOOTSTRAP=1000, BEAM=4
 #   TABLES=1           0: models and translations only
@@ -25,7 +26,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 GANZ=${GANZ:-$here/build/release/cli/ganz} DEVICE=${DEVICE:-cuda} THREADS=${THREADS:-0} LIMIT=${LIMIT:-0} ONLY=${ONLY:-.}
 SEEDS=${SEEDS:-1 2 3} LINES=${LINES:-600} BOOTSTRAP=${BOOTSTRAP:-1000} BEAM=${BEAM:-4} TABLES=${TABLES:-1}
 TRAIN_PAPER=${TRAIN_PAPER:---recipe paper-base} TRAIN_OURS=${TRAIN_OURS:---recipe base-quick}
-PAPER=${PAPER:---recipe paper} OURS=${OURS:---steps-per-phase 300 --measure-batches 30}
+PAPER=${PAPER:---recipe paper} OURS=${OURS:---steps-per-phase 300 --measure-batches 30} FEW=${FEW:-$OURS}
 VALID=${VALID:-newstest2013} SOURCE=${SOURCE:-en} TARGET=${TARGET:-de}
 TESTS=${TESTS:-newstest2014 newstest2015 newstest2016 newstest2017 newstest2018}
 mkdir -p "$out"
@@ -76,16 +77,27 @@ plan() {
   # five and four bits, and weights of four with inputs of eight, by rows; biases have eight
   for seed in $SEEDS; do
     for bits in 5 4; do
-      line ours-$bits-s"$seed" ours learned "$OURS --bits $bits --bias-bits 8 --per-row --seed $seed --steps-of @rows-ours-$bits"
+      line ours-$bits-s"$seed" ours learned "$FEW --bits $bits --bias-bits 8 --per-row --seed $seed --steps-of @rows-ours-$bits"
     done
     line ours-w4a8-s"$seed" ours learned \
-      "$OURS --bits 8 --weight-bits 4 --per-row --seed $seed --steps-of @w4a8-kl-per-row-ours"
-    # the same with steps of weights that learn too
-    line ours-rows-4-s"$seed" ours learned \
-      "$OURS --bits 4 --bias-bits 8 --per-row --weight-range learned --seed $seed --steps-of @rows-ours-4"
+      "$FEW --bits 8 --weight-bits 4 --per-row --seed $seed --steps-of @w4a8-kl-per-row-ours"
+    # the same with steps of weights that learn too, by rows at six bits as well
+    line ours-rows-6-s"$seed" ours learned "$OURS --bits 6 --per-row --weight-range learned --seed $seed --steps-of @rows-ours-6"
+    for bits in 5 4; do
+      line ours-rows-$bits-s"$seed" ours learned \
+        "$FEW --bits $bits --bias-bits 8 --per-row --weight-range learned --seed $seed --steps-of @rows-ours-$bits"
+    done
     line ours-rows-w4a8-s"$seed" ours learned \
-      "$OURS --bits 8 --weight-bits 4 --per-row --weight-range learned --seed $seed --steps-of @w4a8-kl-per-row-ours"
+      "$FEW --bits 8 --weight-bits 4 --per-row --weight-range learned --seed $seed --steps-of @w4a8-kl-per-row-ours"
   done
+  # steps and parameters together, from the start
+  line ours-joint-6 ours learned "$FEW --phases joint --bits 6 --per-row --weight-range learned --steps-of @rows-ours-6"
+  for bits in 5 4; do
+    line ours-joint-$bits ours learned \
+      "$FEW --phases joint --bits $bits --bias-bits 8 --per-row --weight-range learned --steps-of @rows-ours-$bits"
+  done
+  line ours-joint-w4a8 ours learned \
+    "$FEW --phases joint --bits 8 --weight-bits 4 --per-row --weight-range learned --steps-of @w4a8-kl-per-row-ours"
   # the baselines, as published (docs/PAPER.md), on both float models
   for from in paper ours; do
     for bits in 8 6 5 4; do
