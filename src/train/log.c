@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "train/phases.h"
 
 enum { LINE_BYTES = 1024, NOTE_BYTES = 600, MARKS = 8, FIELDS = (int)(sizeof(ganz_log_record) / sizeof(double)) };
 
@@ -248,7 +249,7 @@ int ganz_log_marks(const ganz_log_record *records, int count, ganz_mark *marks, 
     for (int i = 0; i < count && n < most; i++) {
         if (isfinite(records[i].phase) && records[i].phase != phase) {
             marks[n].x = n > 0 ? before : records[i].step;
-            snprintf(marks[n].label, sizeof marks[n].label, "phase %g", records[i].phase);
+            ganz_phase_label((int)records[i].phase, marks[n].label, sizeof marks[n].label);
             phase = records[i].phase;
             n++;
         }

@@ -1,8 +1,11 @@
 /* The table of phases, and which of them a recipe asks for. */
 #include "train/phases.h"
 
-/* Weights and scales learn in turns: together, as in JOINT, they are said not to converge. Dropout is off where no
- * weight learns: a few scales need no regulariser, and ranges are to be those of translation. */
+#include <stdio.h>
+
+/* In the paper's phases weights and scales learn in turns: together, as in JOINT, it found them not to converge. With a
+ * float model as teacher they do, and keep most with few bits (docs/PAPER.md). Dropout is off where no weight learns: a
+ * few scales need no regulariser, and ranges are to be those of translation. */
 const ganz_phase ganz_phases[GANZ_PHASES] = {
     [GANZ_PHASE_FLOAT] = {"training", GANZ_WEIGHTS_FLOAT, GANZ_INPUTS_FLOAT, true, false, true, true},
     [GANZ_PHASE_PARAMETERS] = {"integer parameters", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FLOAT, true, false, true, false},
@@ -36,6 +39,14 @@ int ganz_phases_next(unsigned set, int row)
     for (int next = row + 1; next < GANZ_PHASES; next++)
         if (holds(set, next)) return next;
     return -1;
+}
+
+void ganz_phase_label(int row, char *label, size_t bytes)
+{
+    if (row == GANZ_PHASE_JOINT || row == GANZ_PHASE_CLIPPED)
+        snprintf(label, bytes, "%s",
+                 row == GANZ_PHASE_JOINT ? "joint" : "clipped"); /* the paper has no number for them */
+    else snprintf(label, bytes, "phase %d", row);
 }
 
 bool ganz_phases_choose(unsigned set, int row) { return ganz_phases[row].chooses || ganz_phases_next(set, row) < 0; }

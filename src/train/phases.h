@@ -30,6 +30,9 @@ typedef struct ganz_phase {
 
 extern const ganz_phase ganz_phases[GANZ_PHASES];
 
+/* What people call a phase: "phase 3", "joint", "clipped". */
+void ganz_phase_label(int row, char *label, size_t bytes);
+
 /* The phases of a run as bits of a set: row 0 alone for training; else by method, those the recipe names. Refuses sets
  * that make no integer model. */
 ganz_status ganz_phases_of(const ganz_recipe *recipe, bool quantize, unsigned *set, ganz_error *err);

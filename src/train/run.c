@@ -115,8 +115,9 @@ static void tell_beginning(run *r)
 
 static void tell_phase(run *r)
 {
-    char event[96];
-    snprintf(event, sizeof event, "phase %d: %s", (int)r->at.now.phase, r->at.phase_name);
+    char label[16], event[96];
+    ganz_phase_label((int)r->at.now.phase, label, sizeof label);
+    snprintf(event, sizeof event, "%s: %s", label, r->at.phase_name);
     tell(r, event);
 }
 
