@@ -99,24 +99,12 @@ static bool ends_in_blank_line(const ganz_text *t)
     return at == 0 || t->text[at - 1] == '\n';
 }
 
-/* Whether code between fences (```) is still open. */
-static bool ends_in_code(const ganz_text *t)
-{
-    bool open = false;
-    for (size_t at = 0; at < t->bytes;) {
-        const char *const newline = memchr(t->text + at, '\n', t->bytes - at);
-        open ^= t->bytes - at >= 3 && memcmp(t->text + at, "```", 3) == 0;
-        at = newline ? (size_t)(newline - t->text) + 1 : t->bytes;
-    }
-    return open;
-}
-
 static bool piece_ends(const reader *r, bool paragraphs)
 {
     if (!ganz_lines_ready(r->lines)) return true;
     if (r->text.bytes < r->piece) return false;
     if (!paragraphs || r->text.bytes > 8 * r->piece) return true;
-    return ends_in_blank_line(&r->text) && !ends_in_code(&r->text);
+    return ends_in_blank_line(&r->text) && !ganz_ends_in_code(r->text.text, r->text.bytes);
 }
 
 /* Before input is waited for, a person sees all answers and then a prompt. */

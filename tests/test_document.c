@@ -388,6 +388,23 @@ static void code_is_kept(void **state)
     expect(&ganz_format_text, in, fake_shout, out);
 }
 
+static bool in_code(const char *text) { return ganz_ends_in_code(text, strlen(text)); }
+
+static void code_that_goes_on(void **state)
+{
+    (void)state;
+    assert_true(in_code("a\n```\nb\n\n"));
+    assert_true(in_code("a\n~~~c\nb\n\n"));
+    assert_true(in_code("\xEF\xBB\xBF  ~~~\n```\n"));
+    assert_true(in_code("```\na\n```\n~~~\nb\n"));
+    assert_false(in_code(""));
+    assert_false(in_code("a ```\n\n"));
+    assert_false(in_code("```a```\n\n"));
+    assert_false(in_code("~~~~~~~\n\n"));
+    assert_false(in_code("~~~\n```\n~~~\n\n"));
+    assert_false(in_code("~~~\r\na\r\n~~~\r\n"));
+}
+
 static void lines_of_equal_length(void **state)
 {
     (void)state;
@@ -573,13 +590,21 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_bytes_come_back),   cmocka_unit_test(gaps_are_kept),
-        cmocka_unit_test(marks_survive),         cmocka_unit_test(guards_survive),
-        cmocka_unit_test(marks_follow_links),    cmocka_unit_test(paragraphs_are_wrapped_again),
-        cmocka_unit_test(code_is_kept),          cmocka_unit_test(capitals_at_the_beginning),
-        cmocka_unit_test(lines_of_equal_length), cmocka_unit_test(bilingual),
-        cmocka_unit_test(glossary_holds),        cmocka_unit_test(numbers_are_mended),
-        cmocka_unit_test(formats_are_found),     cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(any_bytes_come_back),
+        cmocka_unit_test(gaps_are_kept),
+        cmocka_unit_test(marks_survive),
+        cmocka_unit_test(guards_survive),
+        cmocka_unit_test(marks_follow_links),
+        cmocka_unit_test(paragraphs_are_wrapped_again),
+        cmocka_unit_test(code_is_kept),
+        cmocka_unit_test(code_that_goes_on),
+        cmocka_unit_test(capitals_at_the_beginning),
+        cmocka_unit_test(lines_of_equal_length),
+        cmocka_unit_test(bilingual),
+        cmocka_unit_test(glossary_holds),
+        cmocka_unit_test(numbers_are_mended),
+        cmocka_unit_test(formats_are_found),
+        cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

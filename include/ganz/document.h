@@ -115,6 +115,10 @@ GANZ_API ganz_status ganz_document_write(ganz_document *document, ganz_text *out
 GANZ_API void ganz_each_sentence(const char *text, size_t bytes, const char *language, ganz_newlines newlines,
                                  void (*use)(void *context, size_t begin, size_t end), void *context);
 
+/* Whether a plain text ends in code whose fence (``` or ~~~) was not closed yet: text that is read in parts should not
+ * be cut there. */
+GANZ_API bool ganz_ends_in_code(const char *text, size_t bytes);
+
 /* ---- translations made earlier ------------------------------------------------------------------ */
 
 /* A file of translations by their lines, so that a long job that was stopped goes on where it was. One thread at a

@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "document/format.h"
+#include "ganz/document.h"
 #include "text/unicode.h"
 
 enum { NARROWEST = 40, WIDEST = 160 /* columns of wrapped text */, FEW_LINES = 5, PREFIX_BYTES = 64 };
@@ -225,6 +226,7 @@ static void add_paragraph(ganz_skeleton *s, const ganz_format_options *options, 
 
 /* ---- fences ------------------------------------------------------------------------------------- */
 
+/* Three signs and no more, other than in Markdown: longer rows of ~ are underlines and ornaments of plain text. */
 static const char fences[][4] = {"```", "~~~"};
 enum { FENCE_BYTES = 3 };
 
@@ -262,6 +264,16 @@ static size_t code_bytes(const char *text, size_t bytes, bool unclosed[2])
 static size_t mark_bytes(const char *bytes, size_t count)
 {
     return count >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
+
+bool ganz_ends_in_code(const char *text, size_t bytes)
+{
+    bool unclosed[2] = {false, false};
+    for (size_t at = mark_bytes(text, bytes); at < bytes;) {
+        const size_t code = code_bytes(text + at, bytes - at, unclosed);
+        at += code > 0 ? code : line_at(text + at, bytes - at).bytes;
+    }
+    return unclosed[0] || unclosed[1];
 }
 
 static ganz_status read_text(ganz_skeleton *s, const char *bytes, size_t count, const ganz_format_options *options,

@@ -58,10 +58,12 @@ equal "newlines end sentences" "$(printf 'The red\nhouse is old.\n' | sed -n 1p 
 equal "newlines are white space" "$(echo 'The red house is old.' | $T)" "$($T --newlines space broken)"
 
 # code stays, between fences also where it is longer than what is read at a time
-{ echo 'This is the code:'; echo '```'; for i in $(seq 99); do printf 'call the function %d\n\n' $i; done; echo '```'; echo 'Good morning!'; } >fenced
-$T fenced >fenced.out
-equal "code between fences" "$(sed '1d;$d' fenced | md5sum)" "$(sed '1d;$d' fenced.out | md5sum)"
-equal "text behind it" "$(echo 'Good morning!' | $T)" "$(tail -n 1 fenced.out)"
+for fence in '```' '~~~'; do
+    { echo 'This is the code:'; echo "$fence"; for i in $(seq 250); do printf 'call the function %d\n\n' $i; done; echo "$fence"; echo 'Good morning!'; } >fenced
+    $T fenced >fenced.out
+    equal "code between $fence" "$(sed '1d;$d' fenced | md5sum)" "$(sed '1d;$d' fenced.out | md5sum)"
+    equal "text behind $fence" "$(echo 'Good morning!' | $T)" "$(tail -n 1 fenced.out)"
+done
 equal "a line of code" 'for (int i = 0; i < 10; i++) printf("%d\n", i);' "$(echo 'for (int i = 0; i < 10; i++) printf("%d\n", i);' | $T)"
 
 # what was wrapped and quoted is one sentence, wrapped and quoted again
