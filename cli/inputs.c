@@ -191,14 +191,11 @@ static const char *why_unknown(const ganz_text *t)
 /* No format becomes another: text in a file named .docx would not open in any program. */
 static ganz_status check_out(const reader *r, const char *format, ganz_error *err)
 {
-    static const char archives[] = " docx pptx odt odp epub ";
-    char name[CLI_PATH], listed[16];
+    char name[CLI_PATH];
     if (cli_inputs_to_folder(r->in) || strcmp(r->in->out, "-") == 0) return GANZ_OK;
     plain_name(r->in->out, name);
     const char *const wanted = ganz_document_recognise(name, NULL, 0);
-    if (!wanted || strcmp(wanted, format) == 0) return GANZ_OK;
-    snprintf(listed, sizeof listed, " %s ", wanted);
-    if (!strstr(archives, listed)) return GANZ_OK;
+    if (!wanted || strcmp(wanted, format) == 0 || !ganz_document_is_archive(wanted)) return GANZ_OK;
     err->status = GANZ_EINVAL;
     snprintf(err->message, sizeof err->message, "%.200s: %s stays %s, it does not become %s: choose another --out",
              ganz_lines_name(r->lines), format, format, wanted);

@@ -452,6 +452,15 @@ static void archives_are_told_apart(void **state)
     }
 }
 
+static void archives_by_name(void **state)
+{
+    (void)state;
+    static const char *const archives[] = {"docx", "pptx", "odt", "odp", "epub"};
+    static const char *const others[] = {"text", "html", "xliff", "po", "srt", "vtt", "nonsense", ""};
+    for (size_t i = 0; i < GANZ_COUNT(archives); i++) assert_true(ganz_document_is_archive(archives[i]));
+    for (size_t i = 0; i < GANZ_COUNT(others); i++) assert_false(ganz_document_is_archive(others[i]));
+}
+
 /* A paragraph of a million bytes in which each part is as nasty as can be: linear time, or minutes. */
 static void long_paragraphs_are_quick(void **state)
 {
@@ -505,6 +514,7 @@ int main(void)
         cmocka_unit_test(wrong_documents_are_refused),
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(archives_are_told_apart),
+        cmocka_unit_test(archives_by_name),
         cmocka_unit_test(long_paragraphs_are_quick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

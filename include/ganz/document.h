@@ -68,6 +68,9 @@ GANZ_API const char *ganz_document_formats(void);
  * NULL: nobody knows it. */
 GANZ_API const char *ganz_document_recognise(const char *path, const char *bytes, size_t count);
 
+/* Whether files of a format, by its name, are archives (docx): text under their names would not open in any program. */
+GANZ_API bool ganz_document_is_archive(const char *format);
+
 /* Most bytes of a document; longer text is translated in parts. */
 #define GANZ_DOCUMENT_BYTES ((size_t)64 << 20)
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "document/package.h"
 #include "ganz/document.h"
 
 /* The order is that of recognising content: plain text last. */
@@ -23,6 +24,12 @@ const ganz_format *ganz_format_named(const char *name)
     for (size_t i = 0; i < GANZ_COUNT(formats); i++)
         if (strcmp(formats[i]->name, name) == 0) return formats[i];
     return NULL;
+}
+
+bool ganz_document_is_archive(const char *name)
+{
+    const ganz_format *const format = ganz_format_named(name);
+    return format && format->finish == ganz_package_finish;
 }
 
 /* ---- by suffix ---------------------------------------------------------------------------------- */
