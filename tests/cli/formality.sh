@@ -70,6 +70,7 @@ if command -v python3 >/dev/null; then
   # serve MODEL: starts a server, whose address is in $url
   serve() {
     cp $1 served/en-de.safetensors
+    : >served/err # the line of the server before must not answer for this one
     $GANZ serve --port 0 --threads 1 --model served/en-de.safetensors 2>served/err &
     server=$!
     for i in $(seq 300); do grep -q 'listening on' served/err && break; sleep 0.1; done
