@@ -99,7 +99,7 @@ def words(text):
 
 
 def absent(rows, path):
-    """The number of pairs, if each line is one and no source has a sentence of the list in it (those of one or two words: is one)."""
+    """The number of pairs, if each line is one and no source is a sentence of the list, or has one of three words and more."""
     sentences = [words(row[1]) for row in rows]
     known = {" ".join(s) for s in sentences}
     longer = [" %s " % " ".join(s) for s in sentences if len(s) > 2]
@@ -121,7 +121,7 @@ def main():
     parser.add_argument("--list", default=LIST, help="another list")
     parser.add_argument("--sentences", action="store_true", help="print the sentences instead")
     parser.add_argument("--wrong", action="store_true", help="show what is not right")
-    parser.add_argument("--absent", metavar="PAIRS", help="fail if a sentence of the list is a source of these pairs")
+    parser.add_argument("--absent", metavar="PAIRS", help="fail if a source of these pairs is a sentence of the list or has one in it")
     options = parser.parse_args()
     rows = read_list(options.list)
     if options.absent:

@@ -14,7 +14,7 @@
 #   SEEDS="1 2 3"      of the lines that have seeds
 #   TRAIN_PAPER="--recipe paper-base" TRAIN_OURS="--recipe base-quick"   options of ganz train
 #   PAPER="--recipe paper" OURS="--steps-per-phase 300 --measure-batches 30"   options of ganz quantize; FEW (as OURS) below
-#                      six bits and for 4-bit weights, where more steps pay
+#                      six bits, for 4-bit weights and for steps and parameters together, where more steps pay
 #   VALID=newstest2013 TESTS="newstest2014 newstest2015 newstest2016 newstest2017 newstest2018" SOURCE=en TARGET=de
 #   LINES=600          of VALID for calibration; BOOTSTRAP=1000, BEAM=4
 #   TABLES=1           0: models and translations only

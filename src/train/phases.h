@@ -15,7 +15,7 @@ enum {
     GANZ_PHASE_TUNE,
     GANZ_PHASE_TUNE_MORE,
     GANZ_PHASE_CLIPPED, /* fine-tuning with one range for everything */
-    GANZ_PHASE_JOINT,   /* scales and parameters together, which the paper found not to converge */
+    GANZ_PHASE_JOINT,   /* scales and parameters together: not for the paper, but here it converges (docs/PAPER.md) */
     GANZ_PHASES
 };
 
