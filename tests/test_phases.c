@@ -30,6 +30,18 @@ static void rows_of_the_table(void **state)
     }
 }
 
+/* A log is a file: whatever number stands there has a label. */
+static void labels_of_phases(void **state)
+{
+    (void)state;
+    assert_string_equal("phase 1", ganz_phase_label(1));
+    assert_string_equal("phase 6", ganz_phase_label(6));
+    assert_string_equal("joint", ganz_phase_label(GANZ_PHASE_JOINT));
+    assert_string_equal("clipped", ganz_phase_label(GANZ_PHASE_CLIPPED));
+    static const double none[] = {-1, GANZ_PHASES, 1e300, -1e300};
+    for (int i = 0; i < 4; i++) assert_string_equal("phase ?", ganz_phase_label(none[i]));
+}
+
 static void sets_of_phases(void **state)
 {
     (void)state;
@@ -494,6 +506,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_the_table),
+        cmocka_unit_test(labels_of_phases),
         cmocka_unit_test(sets_of_phases),
         cmocka_unit_test(keeps_accuracy),
         cmocka_unit_test(powers_of_two),

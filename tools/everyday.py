@@ -141,4 +141,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, UnicodeDecodeError) as why:
+        sys.exit("everyday.py: %s" % why)

@@ -13,8 +13,8 @@
 #   ONLY=.             a regular expression: names of the plan to work on (float models and tables always)
 #   SEEDS="1 2 3"      of the lines that have seeds
 #   TRAIN_PAPER="--recipe paper-base" TRAIN_OURS="--recipe base-quick"   options of ganz train
-#   PAPER="--recipe paper" OURS="--steps-per-phase 300 --measure-batches 30"   options of ganz quantize; FEW (as OURS) below
-#                      six bits, for 4-bit weights and for steps and parameters together, where more steps pay
+#   PAPER="--recipe paper" OURS="--steps-per-phase 300 --measure-batches 30"   options of ganz quantize; FEW (as OURS) for few
+#                      bits by rows, where more steps pay
 #   VALID=newstest2013 TESTS="newstest2014 newstest2015 newstest2016 newstest2017 newstest2018" SOURCE=en TARGET=de
 #   LINES=600          of VALID for calibration; BOOTSTRAP=1000, BEAM=4
 #   TABLES=1           0: models and translations only
@@ -48,6 +48,15 @@ timed() {
 # ---- the plan: name, float model it is made of, kind, options. Baselines are named so, with their bits at the end.
 line() { printf '%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "${*:4}"; }
 
+# few WIDTH: options of few bits, a step for each row; biases have eight below six bits
+few() {
+  case $1 in
+  w4a8) echo "--bits 8 --weight-bits 4 --per-row --steps-of @w4a8-kl-per-row-ours" ;;
+  6) echo "--bits 6 --per-row --steps-of @rows-ours-6" ;;
+  *) echo "--bits $1 --bias-bits 8 --per-row --steps-of @rows-ours-$1" ;;
+  esac
+}
+
 plan() {
   local bits seed from
   for seed in $SEEDS; do
@@ -74,30 +83,15 @@ plan() {
     line ours-max-$bits ours learned "$OURS --bits $bits"
     line ours-flat-$bits ours learned "$OURS --bits $bits --phase-cooldown 0 --phase-average 0 --steps-of @kl-ours-$bits"
   done
-  # five and four bits, and weights of four with inputs of eight, by rows; biases have eight
+  # few bits, by rows: steps of weights fitted, learned too, and learned together with everything else from the start
+  local width
   for seed in $SEEDS; do
-    for bits in 5 4; do
-      line ours-$bits-s"$seed" ours learned "$FEW --bits $bits --bias-bits 8 --per-row --seed $seed --steps-of @rows-ours-$bits"
+    for width in 6 5 4 w4a8; do
+      line ours-fitted-$width-s"$seed" ours learned "$FEW $(few "$width") --seed $seed"
+      line ours-rows-$width-s"$seed" ours learned "$FEW $(few "$width") --weight-range learned --seed $seed"
+      line ours-joint-$width-s"$seed" ours learned "$FEW $(few "$width") --weight-range learned --phases joint --seed $seed"
     done
-    line ours-w4a8-s"$seed" ours learned \
-      "$FEW --bits 8 --weight-bits 4 --per-row --seed $seed --steps-of @w4a8-kl-per-row-ours"
-    # the same with steps of weights that learn too, by rows at six bits as well
-    line ours-rows-6-s"$seed" ours learned "$OURS --bits 6 --per-row --weight-range learned --seed $seed --steps-of @rows-ours-6"
-    for bits in 5 4; do
-      line ours-rows-$bits-s"$seed" ours learned \
-        "$FEW --bits $bits --bias-bits 8 --per-row --weight-range learned --seed $seed --steps-of @rows-ours-$bits"
-    done
-    line ours-rows-w4a8-s"$seed" ours learned \
-      "$FEW --bits 8 --weight-bits 4 --per-row --weight-range learned --seed $seed --steps-of @w4a8-kl-per-row-ours"
   done
-  # steps and parameters together, from the start
-  line ours-joint-6 ours learned "$FEW --phases joint --bits 6 --per-row --weight-range learned --steps-of @rows-ours-6"
-  for bits in 5 4; do
-    line ours-joint-$bits ours learned \
-      "$FEW --phases joint --bits $bits --bias-bits 8 --per-row --weight-range learned --steps-of @rows-ours-$bits"
-  done
-  line ours-joint-w4a8 ours learned \
-    "$FEW --phases joint --bits 8 --weight-bits 4 --per-row --weight-range learned --steps-of @w4a8-kl-per-row-ours"
   # the baselines, as published (docs/PAPER.md), on both float models
   for from in paper ours; do
     for bits in 8 6 5 4; do

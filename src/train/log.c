@@ -249,7 +249,7 @@ int ganz_log_marks(const ganz_log_record *records, int count, ganz_mark *marks, 
     for (int i = 0; i < count && n < most; i++) {
         if (isfinite(records[i].phase) && records[i].phase != phase) {
             marks[n].x = n > 0 ? before : records[i].step;
-            ganz_phase_label((int)records[i].phase, marks[n].label, sizeof marks[n].label);
+            snprintf(marks[n].label, sizeof marks[n].label, "%s", ganz_phase_label(records[i].phase));
             phase = records[i].phase;
             n++;
         }

@@ -8,15 +8,18 @@
  * (docs/PAPER.md). Dropout is off where no weight learns: a few scales need no regulariser, and ranges are to be those
  * of translation. */
 const ganz_phase ganz_phases[GANZ_PHASES] = {
-    [GANZ_PHASE_FLOAT] = {"training", GANZ_WEIGHTS_FLOAT, GANZ_INPUTS_FLOAT, true, false, true, true},
-    [GANZ_PHASE_PARAMETERS] = {"integer parameters", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FLOAT, true, false, true, false},
-    [GANZ_PHASE_RANGES] = {"measured ranges", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE, false, false, false, false},
-    [GANZ_PHASE_SCALES] = {"learned steps", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, false, true, false, false},
-    [GANZ_PHASE_REFINE] = {"refined steps", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, false, true, false, false},
-    [GANZ_PHASE_TUNE] = {"fine-tuning", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, false, true, true},
-    [GANZ_PHASE_TUNE_MORE] = {"more fine-tuning", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, false, true, true},
-    [GANZ_PHASE_JOINT] = {"steps and parameters", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, true, true, true},
-    [GANZ_PHASE_CLIPPED] = {"clipped ranges", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, false, true, true},
+    [GANZ_PHASE_FLOAT] = {"training", "training", GANZ_WEIGHTS_FLOAT, GANZ_INPUTS_FLOAT, true, false, true, true},
+    [GANZ_PHASE_PARAMETERS] = {"phase 1", "integer parameters", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FLOAT, true, false, true,
+                               false},
+    [GANZ_PHASE_RANGES] = {"phase 2", "measured ranges", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_MEASURE, false, false, false,
+                           false},
+    [GANZ_PHASE_SCALES] = {"phase 3", "learned steps", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, false, true, false, false},
+    [GANZ_PHASE_REFINE] = {"phase 4", "refined steps", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, false, true, false, false},
+    [GANZ_PHASE_TUNE] = {"phase 5", "fine-tuning", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, false, true, true},
+    [GANZ_PHASE_TUNE_MORE] = {"phase 6", "more fine-tuning", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, false, true,
+                              true},
+    [GANZ_PHASE_JOINT] = {"joint", "steps and parameters", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, true, true, true},
+    [GANZ_PHASE_CLIPPED] = {"clipped", "clipped ranges", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FAKE, true, false, true, true},
 };
 
 enum { JOINED = 5 }; /* phases 1 and 3 to 6 are as long together */
@@ -42,12 +45,9 @@ int ganz_phases_next(unsigned set, int row)
     return -1;
 }
 
-void ganz_phase_label(int row, char *label, size_t bytes)
+const char *ganz_phase_label(double number)
 {
-    if (row == GANZ_PHASE_JOINT || row == GANZ_PHASE_CLIPPED)
-        snprintf(label, bytes, "%s",
-                 row == GANZ_PHASE_JOINT ? "joint" : "clipped"); /* the paper has no number for them */
-    else snprintf(label, bytes, "phase %d", row);
+    return number >= 0 && number < GANZ_PHASES ? ganz_phases[(int)number].label : "phase ?";
 }
 
 bool ganz_phases_choose(unsigned set, int row) { return ganz_phases[row].chooses || ganz_phases_next(set, row) < 0; }

@@ -20,7 +20,8 @@ enum {
 };
 
 typedef struct ganz_phase {
-    const char *name;
+    const char *label; /* what people call it: "phase 3", "joint" */
+    const char *name;  /* what it does */
     ganz_weights_state weights;
     ganz_inputs_state inputs;
     bool train_weights, learn_scales; /* neither: only a look at the corpus */
@@ -30,8 +31,8 @@ typedef struct ganz_phase {
 
 extern const ganz_phase ganz_phases[GANZ_PHASES];
 
-/* What people call a phase: "phase 3", "joint", "clipped". */
-void ganz_phase_label(int row, char *label, size_t bytes);
+/* The label of the phase with this number in a log, which may be any: of one that is not there "phase ?". */
+const char *ganz_phase_label(double number);
 
 /* The phases of a run as bits of a set: row 0 alone for training; else by method, those the recipe names. Refuses sets
  * that make no integer model. */

@@ -115,9 +115,8 @@ static void tell_beginning(run *r)
 
 static void tell_phase(run *r)
 {
-    char label[16], event[96];
-    ganz_phase_label((int)r->at.now.phase, label, sizeof label);
-    snprintf(event, sizeof event, "%s: %s", label, r->at.phase_name);
+    char event[96];
+    snprintf(event, sizeof event, "%s: %s", ganz_phase_label((double)r->at.now.phase), r->at.phase_name);
     tell(r, event);
 }
 
