@@ -11,12 +11,14 @@
 #   GANZ, DEVICE=cuda, THREADS=0
 #   LIMIT=0            seconds of a piece; 0: no end
 #   ONLY=.             a regular expression: names of the plan to work on (float models and tables always)
-#   SEEDS="1 2 3"      of the lines that have seeds
+#   SEEDS="1 2 3"      of all that is learned
 #   TRAIN_PAPER="--recipe paper-base" TRAIN_OURS="--recipe base-quick"   options of ganz train
 #   PAPER="--recipe paper" OURS="--steps-per-phase 300 --measure-batches 30"   options of ganz quantize; FEW (as OURS) for few
 #                      bits by rows, where more steps pay
 #   VALID=newstest2013 TESTS="newstest2014 newstest2015 newstest2016 newstest2017 newstest2018" SOURCE=en TARGET=de
 #   LINES=600          of VALID for calibration; BOOTSTRAP=1000, BEAM=4
+#   PHASE_3=1          0: models as they are after phase 3 are not translated
+#   TRANSLATE=         further options of ganz translate
 #   TABLES=1           0: models and translations only
 set -eu
 . "$(dirname "$0")/../scripts/arguments.sh"
@@ -25,6 +27,7 @@ data=$1 out=$2
 here=$(cd "$(dirname "$0")/.." && pwd)
 GANZ=${GANZ:-$here/build/release/cli/ganz} DEVICE=${DEVICE:-cuda} THREADS=${THREADS:-0} LIMIT=${LIMIT:-0} ONLY=${ONLY:-.}
 SEEDS=${SEEDS:-1 2 3} LINES=${LINES:-600} BOOTSTRAP=${BOOTSTRAP:-1000} BEAM=${BEAM:-4} TABLES=${TABLES:-1}
+PHASE_3=${PHASE_3:-1} TRANSLATE=${TRANSLATE:-}
 TRAIN_PAPER=${TRAIN_PAPER:---recipe paper-base} TRAIN_OURS=${TRAIN_OURS:---recipe base-quick}
 PAPER=${PAPER:---recipe paper} OURS=${OURS:---steps-per-phase 300 --measure-batches 30} FEW=${FEW:-$OURS}
 VALID=${VALID:-newstest2013} SOURCE=${SOURCE:-en} TARGET=${TARGET:-de}
@@ -57,40 +60,41 @@ few() {
   esac
 }
 
+# learned NAME FROM OPTIONS...: a line for each seed
+learned() {
+  local seed
+  for seed in $SEEDS; do line "$1-s$seed" "$2" "${kind:-learned}" "${*:3} --seed $seed"; done
+}
+
 plan() {
-  local bits seed from
-  for seed in $SEEDS; do
-    for bits in 8 6; do
-      line paper-$bits-s"$seed" paper learned "$PAPER --bits $bits --seed $seed"
-      line ours-$bits-s"$seed" ours learned "$OURS --bits $bits --seed $seed --steps-of @kl-ours-$bits"
-    done
-  done
-  # the claims: powers of two lose little; together from the start does not converge
-  line paper-power-8 paper learned "$PAPER --bits 8 --power-of-two"
-  for bits in 8 6; do line joint-$bits paper learned "$PAPER --bits $bits --phases joint"; done
-  # from the paper's way towards ours, one thing at a time
+  local bits from width options
   for bits in 8 6; do
-    line paper+teacher-$bits paper learned "$PAPER --bits $bits --learn-from model"
-    line paper+kl-$bits paper learned "$PAPER --bits $bits --steps-of @kl-paper-$bits"
-    line paper+cooldown-$bits paper learned "$PAPER --bits $bits --phase-cooldown 0.5"
-    line paper+average-$bits paper learned "$PAPER --bits $bits --phase-average 0.999"
-    line paper+rate-$bits paper learned "$PAPER --bits $bits --rate-factor 0.2"
-    line paper+adam-$bits paper learned "$PAPER --bits $bits --step-optimizer adam --step-schedule own"
-    line paper+order-$bits paper learned "$PAPER --bits $bits --no-drop-first"
-    line paper+fit-$bits paper learned "$PAPER --bits $bits --weight-range fit"
-    [ ! -e "$data/unseen.safetensors" ] || line paper+unseen-$bits paper unseen "$PAPER --bits $bits"
-    line ours-corpus-$bits ours learned "$OURS --bits $bits --learn-from corpus --steps-of @kl-ours-$bits"
-    line ours-max-$bits ours learned "$OURS --bits $bits"
-    line ours-flat-$bits ours learned "$OURS --bits $bits --phase-cooldown 0 --phase-average 0 --steps-of @kl-ours-$bits"
+    learned paper-$bits paper "$PAPER --bits $bits"
+    learned ours-$bits ours "$OURS --bits $bits --steps-of @kl-ours-$bits"
+    # the claims: powers of two lose little; together from the start does not converge
+    learned paper-power-$bits paper "$PAPER --bits $bits --power-of-two"
+    learned joint-$bits paper "$PAPER --bits $bits --phases joint"
+    # from the paper's way towards ours, one thing at a time
+    learned paper+teacher-$bits paper "$PAPER --bits $bits --learn-from model"
+    learned paper+kl-$bits paper "$PAPER --bits $bits --steps-of @kl-paper-$bits"
+    learned paper+cooldown-$bits paper "$PAPER --bits $bits --phase-cooldown 0.5"
+    learned paper+average-$bits paper "$PAPER --bits $bits --phase-average 0.999"
+    learned paper+rate-$bits paper "$PAPER --bits $bits --rate-factor 0.2"
+    learned paper+adam-$bits paper "$PAPER --bits $bits --step-optimizer adam --step-schedule own"
+    learned paper+order-$bits paper "$PAPER --bits $bits --no-drop-first"
+    learned paper+fit-$bits paper "$PAPER --bits $bits --weight-range fit"
+    [ ! -e "$data/unseen.safetensors" ] || kind=unseen learned paper+unseen-$bits paper "$PAPER --bits $bits"
+    # and from ours towards the paper's
+    learned ours-corpus-$bits ours "$OURS --bits $bits --learn-from corpus --steps-of @kl-ours-$bits"
+    learned ours-max-$bits ours "$OURS --bits $bits"
+    learned ours-flat-$bits ours "$OURS --bits $bits --phase-cooldown 0 --phase-average 0 --steps-of @kl-ours-$bits"
   done
   # few bits, by rows: steps of weights fitted, learned too, and learned together with everything else from the start
-  local width
-  for seed in $SEEDS; do
-    for width in 6 5 4 w4a8; do
-      line ours-fitted-$width-s"$seed" ours learned "$FEW $(few "$width") --seed $seed"
-      line ours-rows-$width-s"$seed" ours learned "$FEW $(few "$width") --weight-range learned --seed $seed"
-      line ours-joint-$width-s"$seed" ours learned "$FEW $(few "$width") --weight-range learned --phases joint --seed $seed"
-    done
+  for width in 6 5 4 w4a8; do
+    options="$FEW $(few $width)"
+    learned ours-fitted-$width ours "$options"
+    learned ours-rows-$width ours "$options --weight-range learned"
+    learned ours-joint-$width ours "$options --weight-range learned --phases joint"
   done
   # the baselines, as published (docs/PAPER.md), on both float models
   for from in paper ours; do
@@ -176,8 +180,9 @@ translated() {
   local name=$1 set from=1 to all=$out/$1.$$ # of its own: two calls may share a folder
   [ -e "$out/$name.safetensors" ] && [ ! -s "$out/$name.${TESTS##* }.hyp" ] || return 0
   for set in $VALID $TESTS; do cat "$data/$set.$SOURCE"; done >"$all.source"
+  # shellcheck disable=SC2086 # TRANSLATE is a list of words
   timed $GANZ translate -q --format lines --model "$out/$name.safetensors" --beam "$BEAM" --threads "$THREADS" \
-    --device "$DEVICE" -o "$all.hyps" "$all.source"
+    --device "$DEVICE" $TRANSLATE -o "$all.hyps" "$all.source"
   for set in $VALID $TESTS; do
     to=$((from + $(wc -l <"$data/$set.$SOURCE")))
     sed -n "$from,$((to - 1))p" "$all.hyps" >"$all.part" && mv "$all.part" "$out/$name.$set.hyp"
@@ -268,7 +273,8 @@ for name in paper ours; do translated float-$name; done
 plan | grep -E "$ONLY" | while IFS=$'\t' read -r name from kind options; do
   needed "$options"
   made "$name" "$from" "$kind" "$options"
-  for model in "$name" "$name.phase-3"; do translated "$model"; done
+  translated "$name"
+  [ "$PHASE_3" = 0 ] || translated "$name.phase-3"
 done || exit $?
 [ "$TABLES" != 0 ] || { say "models and translations are done"; exit 0; }
 tables
