@@ -21,14 +21,13 @@ const cli_command cli_about_score = {
 typedef struct options {
     const char *ref, *tok, *metric;
     cli_list hyps;
-    bool lowercase, json, confidence;
+    bool lowercase, json, confidence, seeds;
     long long digits, bootstrap, seed;
 } options;
 
-/* A file being read; the reference has no scorer. */
+/* A file being read. */
 typedef struct side {
     ganz_lines *lines;
-    ganz_scorer *scorer;
     const char *text; /* the line at hand, NULL at the end */
     size_t bytes;
 } side;
@@ -37,10 +36,13 @@ typedef struct task {
     const options *options;
     ganz_score_settings settings;
     const char *const *names; /* (count) */
-    side ref, *hyps;
-    int count; /* of hyps */
+    side ref, *hyps;          /* hyps: (count) */
+    ganz_scorer **scorers;    /* (count) */
+    int count;
+    int rows; /* of the output: hyps, and with --seeds the mean of those after the first */
     int resamples;
-    ganz_resampled *resampled; /* (count), filled when resamples > 0 */
+    ganz_resampled *resampled; /* (rows), filled when resamples > 0 */
+    char mean_name[24];        /* of the last row with --seeds */
 } task;
 
 /* ---- reading ------------------------------------------------------------------------------------ */
@@ -83,7 +85,7 @@ static ganz_status read_all(task *t, ganz_error *err)
             if ((status = next_line(h, err)) != GANZ_OK) return status;
             if (!h->text != !t->ref.text) return unequal(&t->ref, h, err);
             if (!h->text) continue;
-            status = ganz_scorer_add(h->scorer, h->text, h->bytes, t->ref.text, t->ref.bytes, err);
+            status = ganz_scorer_add(t->scorers[i], h->text, h->bytes, t->ref.text, t->ref.bytes, err);
             if (status != GANZ_OK) return status;
         }
         if (!t->ref.text) break;
@@ -95,33 +97,45 @@ static ganz_status read_all(task *t, ganz_error *err)
 
 static ganz_status score_files(task *t, ganz_error *err)
 {
-    ganz_scorer **scorers;
     ganz_status status = ganz_lines_open(&t->ref.lines, t->options->ref, err);
     for (int i = 0; i < t->count && status == GANZ_OK; i++) {
         status = ganz_lines_open(&t->hyps[i].lines, t->names[i], err);
-        if (status == GANZ_OK) status = ganz_scorer_open(&t->hyps[i].scorer, &t->settings, err);
+        if (status == GANZ_OK) status = ganz_scorer_open(&t->scorers[i], &t->settings, err);
     }
     if (status == GANZ_OK) status = read_all(t, err);
     if (status != GANZ_OK || t->resamples == 0) return status;
-    scorers = calloc((size_t)t->count, sizeof *scorers);
-    if (!scorers) {
-        snprintf(err->message, sizeof err->message, "out of memory");
-        return refuse(err, GANZ_ENOMEM);
-    }
-    for (int i = 0; i < t->count; i++) scorers[i] = t->hyps[i].scorer;
-    status = ganz_bootstrap(scorers, t->count, t->resamples, (uint64_t)t->options->seed, t->resampled, err);
-    free(scorers);
+    const uint64_t seed = (uint64_t)t->options->seed;
+    status = ganz_bootstrap(t->scorers, t->count, t->resamples, seed, t->resampled, err);
+    if (status == GANZ_OK && t->options->seeds)
+        status = ganz_bootstrap_mean(t->scorers, t->count, t->resamples, seed, &t->resampled[t->count], err);
     return status;
+}
+
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+static const char *name_of(const task *t, int at)
+{
+    return at < t->count ? ganz_lines_name(t->hyps[at].lines) : t->mean_name;
+}
+
+/* That of a mean has nothing but the score. */
+static ganz_score score_of(const task *t, int at)
+{
+    ganz_score mean = {0};
+    if (at < t->count) return ganz_scorer_score(t->scorers[at]);
+    for (int i = 1; i < t->count; i++) mean.score += ganz_scorer_score(t->scorers[i]).score;
+    mean.score /= t->count - 1;
+    return mean;
 }
 
 /* ---- text --------------------------------------------------------------------------------------- */
 
 static void print_numbers(const task *t, int at)
 {
-    const ganz_score s = ganz_scorer_score(t->hyps[at].scorer);
+    const ganz_score s = score_of(t, at);
     const int digits = (int)t->options->digits;
     printf(" = %.*f", digits, s.score);
-    if (t->settings.metric == GANZ_BLEU) {
+    if (t->settings.metric == GANZ_BLEU && at < t->count) {
         for (int n = 0; n < s.orders; n++) printf("%c%.1f", n == 0 ? ' ' : '/', s.precisions[n]);
         printf(" (BP = %.3f ratio = %.3f hyp_len = %lld ref_len = %lld)", s.bp,
                s.ref_len > 0 ? (double)s.sys_len / (double)s.ref_len : 0.0, s.sys_len, s.ref_len);
@@ -138,8 +152,8 @@ static void print_text(const task *t, const char *signature)
 {
     printf("%s|%s", ganz_metric_name(t->settings.metric), signature);
     if (t->count > 1) putchar('\n');
-    for (int i = 0; i < t->count; i++) {
-        if (t->count > 1) fputs(ganz_lines_name(t->hyps[i].lines), stdout);
+    for (int i = 0; i < t->rows; i++) {
+        if (t->count > 1) fputs(name_of(t, i), stdout);
         print_numbers(t, i);
     }
 }
@@ -187,21 +201,26 @@ static void print_string(const char *text)
     putchar('"');
 }
 
+static void print_details(const task *t, const ganz_score *s)
+{
+    print_reals("precisions", s->precisions, s->orders);
+    if (t->settings.metric == GANZ_BLEU) print_key_real("bp", s->bp);
+    else print_reals("recalls", s->recalls, s->orders);
+    printf(", \"sys_len\": %lld, \"ref_len\": %lld", s->sys_len, s->ref_len);
+}
+
 static void print_object(const task *t, int at, const char *signature)
 {
-    const ganz_score s = ganz_scorer_score(t->hyps[at].scorer);
+    const ganz_score s = score_of(t, at);
     putchar('{');
     if (t->count > 1) {
         fputs("\"name\": ", stdout);
-        print_string(ganz_lines_name(t->hyps[at].lines));
+        print_string(name_of(t, at));
         fputs(", ", stdout);
     }
     printf("\"metric\": \"%s\"", ganz_metric_name(t->settings.metric));
     print_key_real("score", s.score);
-    print_reals("precisions", s.precisions, s.orders);
-    if (t->settings.metric == GANZ_BLEU) print_key_real("bp", s.bp);
-    else print_reals("recalls", s.recalls, s.orders);
-    printf(", \"sys_len\": %lld, \"ref_len\": %lld", s.sys_len, s.ref_len);
+    if (at < t->count) print_details(t, &s);
     if (t->resamples > 0) {
         const ganz_resampled *const r = &t->resampled[at];
         const double interval[2] = {r->low, r->high};
@@ -215,9 +234,9 @@ static void print_object(const task *t, int at, const char *signature)
 static void print_json(const task *t, const char *signature)
 {
     if (t->count > 1) fputs("[\n", stdout);
-    for (int i = 0; i < t->count; i++) {
+    for (int i = 0; i < t->rows; i++) {
         print_object(t, i, signature);
-        fputs(i + 1 < t->count ? ",\n" : "\n", stdout);
+        fputs(i + 1 < t->rows ? ",\n" : "\n", stdout);
     }
     if (t->count > 1) fputs("]\n", stdout);
 }
@@ -234,21 +253,23 @@ static int run(const options *o)
     task t = {.options = o, .names = named ? o->hyps.items : standard_input, .count = named ? o->hyps.count : 1};
     t.settings = (ganz_score_settings){strcmp(o->metric, "chrf") == 0 ? GANZ_CHRF : GANZ_BLEU, words, o->lowercase};
     t.resamples = t.count > 1 || o->confidence ? (int)o->bootstrap : 0;
+    t.rows = t.count + o->seeds;
+    snprintf(t.mean_name, sizeof t.mean_name, "mean of %d", t.count - 1);
     t.hyps = calloc((size_t)t.count, sizeof *t.hyps);
-    t.resampled = calloc((size_t)t.count, sizeof *t.resampled);
+    t.scorers = calloc((size_t)t.count, sizeof *t.scorers);
+    t.resampled = calloc((size_t)t.rows, sizeof *t.resampled);
     ganz_error err = {.status = GANZ_ENOMEM, .message = "out of memory"};
-    const ganz_status status = t.hyps && t.resampled ? score_files(&t, &err) : GANZ_ENOMEM;
+    const ganz_status status = t.hyps && t.scorers && t.resampled ? score_files(&t, &err) : GANZ_ENOMEM;
     if (status == GANZ_OK) {
         char signature[GANZ_SIGNATURE_BYTES];
         ganz_score_signature(&t.settings, t.resamples, (uint64_t)o->seed, signature);
         (o->json ? print_json : print_text)(&t, signature);
     }
     ganz_lines_close(&t.ref.lines);
-    for (int i = 0; t.hyps && i < t.count; i++) {
-        ganz_lines_close(&t.hyps[i].lines);
-        ganz_scorer_close(&t.hyps[i].scorer);
-    }
+    for (int i = 0; t.hyps && i < t.count; i++) ganz_lines_close(&t.hyps[i].lines);
+    for (int i = 0; t.scorers && i < t.count; i++) ganz_scorer_close(&t.scorers[i]);
     free(t.hyps);
+    free(t.scorers);
     free(t.resampled);
     return status == GANZ_OK ? CLI_OK : cli_fail(&cli_about_score, &err);
 }
@@ -260,8 +281,10 @@ static int check(const options *o, const cli_list *rest)
     if (!o->ref) return cli_usage(&cli_about_score, "--ref is needed");
     if (o->tok && strcmp(o->metric, "chrf") == 0)
         return cli_usage(&cli_about_score, "--tok goes with --metric bleu: chrF counts characters");
-    if (o->confidence && o->bootstrap == 0)
-        return cli_usage(&cli_about_score, "--confidence comes from resamples: --bootstrap must be over 0");
+    if (o->seeds && o->hyps.count < 2) return cli_usage(&cli_about_score, "--seeds needs two hypotheses at least");
+    if ((o->confidence || o->seeds) && o->bootstrap == 0)
+        return cli_usage(&cli_about_score, "--%s comes from resamples: --bootstrap must be over 0",
+                         o->seeds ? "seeds" : "confidence");
     int dashes = (strcmp(o->ref, "-") == 0) + (o->hyps.count == 0);
     for (int i = 0; i < o->hyps.count; i++) dashes += strcmp(o->hyps.items[i], "-") == 0;
     if (dashes > 1) return cli_usage(&cli_about_score, "only one of the texts can come from standard input");
@@ -282,6 +305,7 @@ int cli_run_score(int argc, char **argv)
         {"confidence", 0, CLI_FLAG, &o.confidence, NULL, "95% interval for a single hypothesis too", 0, 0},
         {"bootstrap", 'b', CLI_INT, &o.bootstrap, "N", "resamples to compare hypotheses; 0: none", 0, 1000000},
         {"seed", 's', CLI_INT, &o.seed, "N", "seed of the resampling", 0, 9e18},
+        {"seeds", 0, CLI_FLAG, &o.seeds, NULL, "all after the first are runs of one system: their mean too", 0, 0},
         {0},
     };
     cli_list rest = {0};

@@ -296,6 +296,7 @@ static void memory_may_run_out(void **state)
             for (int i = 0; i < 2 && status == GANZ_OK; i++)
                 status = ganz_scorer_add(s, hyps[i], strlen(hyps[i]), refs[i], strlen(refs[i]), NULL);
             if (status == GANZ_OK) status = ganz_bootstrap(&s, 1, 10, 1, results, NULL);
+            if (status == GANZ_OK) status = ganz_bootstrap_mean((ganz_scorer *[]){s, s}, 2, 10, 1, results, NULL);
             ganz_alloc_fail_at(0);
             ganz_scorer_close(&s);
             assert_true(status == GANZ_OK || status == GANZ_ENOMEM);
@@ -370,6 +371,45 @@ static void resampling_follows_the_binomial(void **state)
     ganz_scorer_close(&s);
 }
 
+/* ganz_bootstrap_mean of the files with t2t's words, and in *score the mean of the runs' scores. */
+static ganz_resampled mean_of_runs(char *const *files, int count, int resamples, uint64_t seed, double *score)
+{
+    ganz_scorer *s[4];
+    ganz_resampled got, each[4];
+    assert_true(count >= 2 && count <= 4);
+    *score = 0.0;
+    for (int i = 0; i < count; i++) {
+        score_pair(s[i] = scorer(GANZ_BLEU, GANZ_WORDS_T2T, false), files[i], "text.ref");
+        if (i > 0) *score += ganz_scorer_score(s[i]).score / (count - 1);
+    }
+    assert_int_equal(ganz_bootstrap_mean(s, count, resamples, seed, &got, NULL), GANZ_OK);
+    assert_int_equal(ganz_bootstrap(s, count, resamples, seed, each, NULL), GANZ_OK);
+    if (count == 2) assert_memory_equal(&got, &each[1], sizeof got); /* one run is its own mean */
+    for (int i = 0; i < count; i++) ganz_scorer_close(&s[i]);
+    return got;
+}
+
+static void golden_means_of_runs(void **state)
+{
+    (void)state;
+    ganz_lines *lines;
+    const char *text;
+    char copy[1024], *field[11];
+    size_t bytes, rows = 0;
+    assert_int_equal(ganz_lines_open(&lines, FOLDER "seeds.tsv", NULL), GANZ_OK);
+    while (ganz_lines_next(lines, &text, &bytes, NULL) == GANZ_OK && text) {
+        assert_true(bytes < sizeof copy);
+        const int files = cut_fields(text, bytes, copy, field, 11) - 7;
+        double score;
+        const ganz_resampled got = mean_of_runs(field + 7, files, atoi(field[0]), strtoull(field[1], NULL, 10), &score);
+        const double numbers[] = {score, got.mean, got.low, got.high, got.p};
+        for (int i = 0; i < 5; i++) assert_near(numbers[i], strtod(field[2 + i], NULL), 1e-10);
+        rows++;
+    }
+    ganz_lines_close(&lines);
+    assert_int_equal(rows, 4);
+}
+
 static void resampling_wants_pairs(void **state)
 {
     (void)state;
@@ -380,7 +420,11 @@ static void resampling_wants_pairs(void **state)
     add(s[0], "a", "a");
     assert_int_equal(ganz_bootstrap(s, 2, 10, 1, r, &err), GANZ_EINVAL);
     assert_string_equal(err.message, "system 2 has 0 segments but system 1 has 1");
+    assert_int_equal(ganz_bootstrap_mean(s, 2, 10, 1, r, &err), GANZ_EINVAL);
+    assert_string_equal(err.message, "system 2 has 0 segments but system 1 has 1");
     assert_int_equal(ganz_bootstrap(s, 1, 0, 1, r, &err), GANZ_EINVAL);
+    assert_int_equal(ganz_bootstrap_mean(s, 1, 10, 1, r, &err), GANZ_EINVAL); /* no run */
+    assert_string_equal(err.message, "too few systems or resamples");
     ganz_scorer_close(&s[1]);
     s[1] = scorer(GANZ_BLEU, GANZ_WORDS_13A, true);
     add(s[1], "a", "a");
@@ -402,6 +446,7 @@ int main(void)
         cmocka_unit_test(signatures),
         cmocka_unit_test(resampling_tells_systems_apart),
         cmocka_unit_test(resampling_follows_the_binomial),
+        cmocka_unit_test(golden_means_of_runs),
         cmocka_unit_test(resampling_wants_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,6 +79,12 @@ typedef struct ganz_resampled {
 GANZ_API ganz_status ganz_bootstrap(ganz_scorer *const *systems, int count, int resamples, uint64_t seed,
                                     ganz_resampled *results, ganz_error *err);
 
+/* The same for one system that was trained several times, with different seeds: systems[1] to systems[count - 1] are
+ * its runs, at least one, and *result is that of the mean of their scores, in each resample and in truth, against
+ * systems[0]. Resamples are those of ganz_bootstrap; with one run so is the result. */
+GANZ_API ganz_status ganz_bootstrap_mean(ganz_scorer *const *systems, int count, int resamples, uint64_t seed,
+                                         ganz_resampled *result, ganz_error *err);
+
 /* ---- signature and the short way ---------------------------------------------------------------- */
 
 enum { GANZ_SIGNATURE_BYTES = 160 };

@@ -35,6 +35,24 @@ equal again "$many" "$($GANZ score --ref "$GOLD/text.ref" --hyp "$GOLD/text.swap
 $GANZ score --ref "$GOLD/text.ref" --hyp "$GOLD/text.swap" --confidence | grep -q ' mean = .* 95% = \[' ||
   fail "no interval"
 
+# seeds.tsv: numbers of tests/golden/make_seeds.py.
+while IFS=$'\t' read -r resamples seed score mean low high p files; do
+  runs=$(($(wc -w <<<"$files") - 1))
+  mapfile -t hyps < <(tr '\t' '\n' <<<"$files" | sed "s|^|$GOLD/|")
+  seeds=(score --ref "$GOLD/text.ref" --hyp "${hyps[@]}" --tok t2t --bootstrap "$resamples" --seed "$seed")
+  equal "mean of $runs" "$(printf 'mean of %d = %.8f mean = %.8f 95%% = [%.8f, %.8f] p = %.4f' \
+    $runs "$score" "$mean" "$low" "$high" "$p")" "$($GANZ "${seeds[@]}" --seeds --digits 8 | tail -1)"
+  equal "other lines" "$($GANZ "${seeds[@]}")" "$($GANZ "${seeds[@]}" --seeds | head -n -1)"
+  json=$($GANZ "${seeds[@]}" --seeds --json | tail -2)
+  [[ $json == '{"name": "mean of '$runs'", "metric": "BLEU", "score": '${score:0:12}*', "mean": '${mean:0:12}*', "interval": ['* ]] ||
+    fail "JSON of the mean: $json"
+  [[ $json == *", \"interval\": [${low:0:12}"*", ${high:0:12}"*'], "p_value": '*', "signature": "nrefs:1|bs:400|'*'"}'$'\n]' ]] ||
+    fail "JSON of the mean: $json"
+done <"$GOLD/seeds.tsv"
+equal "groups of runs" 3 "$runs"
+grep -q '"p_value": 1, ' <<<"$json" || fail "runs equal to the first differ from it: $json"
+grep -q 'precisions\|len' <<<"$json" && fail "a mean has no lengths: $json"
+
 refuses 1 'cannot open none: No such file' $GANZ score --ref none --hyp "$GOLD/text.swap"
 refuses 1 'cannot open none: No such file' $GANZ score --ref "$GOLD/text.ref" --hyp none
 head -100 "$GOLD/text.ref" >short
@@ -48,6 +66,9 @@ refuses 1 'latin:2: not valid UTF-8' $GANZ score --ref latin --hyp latin
 refuses 2 '--ref is needed' $GANZ score --hyp short
 refuses 2 '--tok goes with --metric bleu' $GANZ score --ref short --hyp short --metric chrf --tok intl
 refuses 2 '--bootstrap must be over 0' $GANZ score --ref short --hyp short --confidence --bootstrap 0
+refuses 2 '--seeds comes from resamples: --bootstrap must be over 0' \
+  $GANZ score --ref short --hyp short short --seeds --bootstrap 0
+refuses 2 '--seeds needs two hypotheses at least' $GANZ score --ref short --hyp short --seeds
 refuses 2 'only one of the texts' $GANZ score --ref -
 refuses 2 'unexpected word' $GANZ score short
 refuses 2 '--tok is one of' $GANZ score --ref short --hyp short --tok zh
