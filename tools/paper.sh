@@ -5,7 +5,9 @@
 #   DATA  vocab.txt and corpus.safetensors (of ganz prepare), SET.en and SET.de of all sets; unseen.safetensors, if it is
 #         there, is a corpus that no float model has seen
 #   OUT   NAME/ (a run), NAME.safetensors (its model), NAME.SET.hyp, plan.tsv, table.tsv (each model on each set),
-#         pooled.tsv (over the test sets, against FP32 and against the best baseline by VALID), seeds.tsv (means over seeds),
+#         pooled.tsv (over the test sets, against FP32 and against the best baseline by VALID), seeds.tsv (means over seeds,
+#         set by set), means.tsv (means over seeds, pooled, against FP32, the best baseline and the line of the plan that
+#         differs in one thing: the largest p against any seed of that),
 #         failed.tsv (runs that failed, as those do that run away: they are not tried again), log
 # Settings, by the environment:
 #   GANZ, DEVICE=cuda, THREADS=0
@@ -193,9 +195,11 @@ translated() {
 
 # ---- tables
 
-# scored REF HYP...: file and BLEU and p of each, the first being what the others are compared with
+# scored REF HYP...: file and BLEU and p of each, the first being what the others are compared with; with MEAN=yes a last line
+# for the mean of the others
 scored() {
-  $GANZ score --ref "$1" --hyp "${@:2}" --bootstrap "$BOOTSTRAP" --json ${TOK:+--tok $TOK} ${LOWER:+--lowercase} | awk '
+  $GANZ score --ref "$1" --hyp "${@:2}" --bootstrap "$BOOTSTRAP" --json ${TOK:+--tok $TOK} ${LOWER:+--lowercase} \
+    ${MEAN:+--seeds} | awk '
     function field(key) { return match($0, "\"" key "\": [0-9.eE+-]+") ? substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 4) : "" }
     /"name"/ { name = $0; sub(/.*"name": "/, "", name); sub(/".*/, "", name); sub(/.*\//, "", name)
       printf "%s\t%.4f\t%s\n", name, field("score"), field("p_value") }'
@@ -220,6 +224,43 @@ best() {
     while IFS=$'\t' read -r name score; do
       ! { is_baseline "$name" && [ "$(bits "$name")" = "$2" ] && [[ $name == *-$1* ]]; } || printf '%s\t%s\n' "$score" "$name"
     done | sort -rn | head -n 1 | cut -f2
+}
+
+# seeds_of GROUP: names of its runs, as far as they are translated
+seeds_of() {
+  local seed end=${1#"${1%.phase-3}"}
+  for seed in $SEEDS; do [ ! -e "$out/pooled/${1%.phase-3}-s$seed$end" ] || echo "${1%.phase-3}-s$seed$end"; done
+}
+
+# other GROUP: the group that differs from it in one thing
+other() {
+  case $1 in
+  *.phase-3) ;;
+  paper+* | paper-power-* | joint-*) echo "paper-${1##*-}" ;;
+  ours-corpus-* | ours-max-* | ours-flat-*) echo "ours-${1##*-}" ;;
+  esac
+}
+
+# mean RIVAL GROUP: a line of means.tsv
+mean() {
+  local names=() name
+  for name in $(seeds_of "$2"); do names+=("$out/pooled/$name"); done
+  [ ${#names[@]} -gt 0 ] || return 0
+  MEAN=yes scored "$out/pooled/ref" "$out/pooled/$1" "${names[@]}" | awk -F'\t' -v OFS='\t' -v group="$2" -v rival="$1" '
+    NR == 1 { first = $2; next }
+    /^mean of / { print group, rival, NR - 2, $2, least, most, sprintf("%.2f", first > 0 ? 100 * $2 / first : 0), $3; next }
+    { if (NR == 2 || $2 < least) least = $2; if (NR == 2 || $2 > most) most = $2 }'
+}
+
+means() {
+  local from group rival
+  printf 'name\tagainst\tseeds\tmean\tleast\tmost\tpercent\tp\n'
+  for from in paper ours; do
+    for group in $(of $from | sed -nE 's/-s[0-9]+(\.phase-3)?$/\1/p' | sort -u); do
+      for rival in "float-$from" $(best $from "$(bits "$group")"); do mean "$rival" "$group"; done
+      for rival in $(seeds_of "$(other "$group")"); do mean "$rival" "$group"; done | sort -t$'\t' -k8,8g | tail -n 1
+    done
+  done
 }
 
 tables() {
@@ -256,6 +297,8 @@ tables() {
     done
   done
   mv "$out/pooled.part" "$out/pooled.tsv"
+  means >"$out/means.part"
+  mv "$out/means.part" "$out/means.tsv"
   rm -rf "$out/pooled"
   awk -F'\t' -v OFS='\t' 'NR > 1 && $1 ~ /-s[0-9]+(\.phase-3)?$/ { sub(/-s[0-9]+/, "", $1); k = $1 OFS $2 OFS $3 OFS $4
       n[k]++; s[k] += $5; p[k] += $6; if (n[k] == 1 || $5 < lo[k]) lo[k] = $5; if (n[k] == 1 || $5 > hi[k]) hi[k] = $5 }

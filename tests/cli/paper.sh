@@ -15,7 +15,7 @@ paper() {
   DEVICE=cpu THREADS=1 SEEDS="1 2" LINES=5 BOOTSTRAP=20 BEAM=2 VALID=dev TESTS="one two" \
     TRAIN_PAPER="--recipe tiny --cooldown 0 --steps 20 --save-every 5" TRAIN_OURS="--recipe tiny --steps 20" \
     PAPER="--recipe paper $small --mean-rows 2 --mask-rows 2 --optimizer adam" OURS="$small" \
-    ONLY='^(paper-8-s.|ours-8-s1|ours-fitted-w4a8-s1|ours-rows-w4a8-s1|ours-joint-w4a8-s1|joint-8|paper.teacher-8|paper.unseen-8|bhandare-ours-8|dynamic-paper-8|gnmt-ours-8)	' \
+    ONLY='^(paper-8-s.|ours-8-s1|ours-fitted-w4a8-s1|ours-rows-w4a8-s1|ours-joint-w4a8-s1|joint-8-s1|paper.teacher-8-s.|paper.unseen-8-s1|bhandare-ours-8|dynamic-paper-8|gnmt-ours-8)	' \
     "$tools/paper.sh" data out
 }
 pieces=0
@@ -29,13 +29,19 @@ done
 grep -q FAILED out/log && fail "a run failed: $(cat out/failed.tsv)"
 # two float models; paper mode with two seeds, joint, teacher and unseen text, each with a line after phase 3 but joint, which
 # has none; ours, W4A8 and what they begin with; three baselines
-for name in float-paper float-ours paper-8-s1 paper-8-s1.phase-3 paper-8-s2 joint-8 paper+teacher-8 paper+unseen-8 ours-8-s1 \
+for name in float-paper float-ours paper-8-s1 paper-8-s1.phase-3 paper-8-s2 joint-8-s1 paper+teacher-8-s1 paper+teacher-8-s2 paper+unseen-8-s1 ours-8-s1 \
   ours-fitted-w4a8-s1 ours-rows-w4a8-s1 ours-joint-w4a8-s1 bhandare-ours-8 dynamic-paper-8 gnmt-ours-8; do
   equal "scores of $name" 12 "$(awk -F'\t' -v n="$name" '$1 == n' out/table.tsv | wc -l)"
   [[ $name == float-* ]] || grep -q "^$name	float-" out/pooled.tsv || fail "$name is not compared with its float model"
 done
 grep -qP '^ours-8-s1\t(bhandare|kl|gnmt)-ours-8\t' out/pooled.tsv || fail "ours is not compared with a baseline"
 grep -qP '^paper-8\tone\t13a\tcased\t2\t' out/seeds.tsv || fail "no mean over seeds: $(cat out/seeds.tsv)"
+# means, pooled: the mean of two seeds by scores of the table, and its p against FP32, a baseline and what it differs from
+equal "mean of two seeds" "$(awk -F'\t' '$1 ~ /^paper-8-s[12]$/ && $2 == "float-paper" { s += $3 } END { printf "%.3f", s / 2 }' out/pooled.tsv)" \
+  "$(awk -F'\t' '$1 == "paper-8" && $2 == "float-paper" && $3 == 2 { printf "%.3f", $4 }' out/means.tsv)"
+for pair in 'paper-8\tfloat-paper' 'paper-8\tdynamic-paper-8' 'paper\+teacher-8\tpaper-8-s[12]' 'joint-8\tpaper-8-s[12]' 'paper-8.phase-3\tfloat-paper'; do
+  equal "lines of means.tsv for $pair" 1 "$(grep -cP "^$pair\t[12]\t" out/means.tsv)"
+done
 equal "integer products of Bhandare's choice" 15 "$($GANZ inspect --json out/bhandare-ours-8.safetensors |
   sed -n 's/.*"integer_products": *\([0-9]*\).*/\1/p' | head -n 1)"
 $GANZ inspect out/ours-fitted-w4a8-s1.safetensors | grep -q 'of 8 x 4 bits' || fail "W4A8 has other widths"
