@@ -45,6 +45,12 @@ done
 equal "integer products of Bhandare's choice" 15 "$($GANZ inspect --json out/bhandare-ours-8.safetensors |
   sed -n 's/.*"integer_products": *\([0-9]*\).*/\1/p' | head -n 1)"
 $GANZ inspect out/ours-fitted-w4a8-s1.safetensors | grep -q 'of 8 x 4 bits' || fail "W4A8 has other widths"
+# the plot of the widths: a point for each learned one, and what is missing is said
+"$tools/paper_plot.py" out widths.svg --least 0 || fail "no plot"
+equal "learned widths in the plot" 2 "$(grep -c '<circle' widths.svg)"
+python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' widths.svg || fail "the plot is no XML"
+"$tools/paper_plot.py" nowhere other.svg 2>err && fail "a plot of nothing"
+grep -q 'cannot read nowhere' err || fail "a missing table is not named: $(cat err)"
 cp out/table.tsv before
 paper 2>err || fail "a second call fails"
 cmp before out/table.tsv || fail "a second call gives other scores"
