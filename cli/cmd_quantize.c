@@ -13,7 +13,7 @@
 /* clang-format off */
 const cli_command cli_about_quantize = {
     .name = "quantize",
-    .usage = "--model MODEL --train CORPUS --out DIR [OPTIONS]\n"
+    .usage = "--model MODEL --train CORPUS [--calibrate TEXT] --out DIR [OPTIONS]\n"
              "       ganz quantize --model MODEL --text TEXT --out DIR [OPTIONS]\n"
              "       ganz quantize --model MODEL --calibrate TEXT --out FILE [OPTIONS]",
     .summary = "make an integer model of a float model",
@@ -22,11 +22,13 @@ const cli_command cli_about_quantize = {
 "each product has a step of its own.\n"
 "\n"
 "--method learned (so it is with --train) trains in six phases: 1 integer parameters, 2 measured ranges, 3 learned\n"
-"steps, 4 refined steps, 5 and 6 fine-tuning of the parameters. With 5 and 4 bits --phases joint, steps and\n"
-"parameters together, keeps more. DIR gets best.safetensors (the integer model, the\n"
-"best from the end of phase 4 on by validation), phase-3.safetensors (the one after phase 3), last.safetensors (to\n"
-"go on with --resume), log.tsv and loss.svg, steps.tsv and steps.svg (the steps over time), and, where there is text\n"
-"for validation, quant.txt, quant.tsv, quant.json and quant.svg (what rounding did to each operand, worst first).\n"
+"steps, 4 refined steps, 5 and 6 fine-tuning of the parameters. --recipe few-bits, for 6 bits and fewer, learns steps\n"
+"and parameters together instead and has a step for each row of a weight. With --calibrate steps begin as --method kl\n"
+"finds them on that text (DIR/first.safetensors), instead of the largest values of phase 2.\n"
+"DIR gets best.safetensors (the integer model, the best from the end of phase 4 on by validation),\n"
+"phase-3.safetensors (the one after phase 3), last.safetensors (to go on with --resume), log.tsv and loss.svg,\n"
+"steps.tsv and steps.svg (the steps over time), and, where there is text for validation, quant.txt, quant.tsv,\n"
+"quant.json and quant.svg (what rounding did to each operand, worst first).\n"
 "Settings are those the model was trained with, as far as its file tells. Signals are as in ganz train.\n"
 "A small model can lose more by learning than it gains. So, where there is text for validation, the model is\n"
 "calibrated too, and if that has the better BLEU there it becomes best.safetensors and the learned one is\n"
@@ -87,13 +89,13 @@ static void fill_calibration(words *w)
     w->how.exceptions = r->exceptions[0] ? r->exceptions : NULL;
     w->how.power_of_two = r->power_of_two;
     w->how.per_row = r->per_row;
-    w->how.weight_range = r->weight_range;
+    w->how.weight_range = r->weight_range == GANZ_WEIGHT_RANGE_LEARNED ? GANZ_WEIGHT_RANGE_AUTO : r->weight_range;
     w->how.float_lookup = r->float_lookup;
     w->how.clip = r->clip[1];
 }
 
 /* Before the work, so that nothing is refused after it. *made: it was not there. */
-static int make_report_folder(const char *path, bool *made)
+static int make_folder(const char *path, bool *made)
 {
     struct stat info;
     *made = mkdir(path, 0777) == 0;
@@ -106,7 +108,7 @@ static int calibrate(words *w)
     ganz_calibration_report report;
     ganz_error err;
     bool made = false;
-    const int code = w->report ? make_report_folder(w->report, &made) : -1;
+    const int code = w->report ? make_folder(w->report, &made) : -1;
     if (code >= 0) return code;
     fill_calibration(w);
     cli_progress_start(&w->progress, "measured", "lines", w->how.most_lines, w->quiet || !isatty(STDERR_FILENO));
@@ -159,13 +161,49 @@ static int learn(words *w)
     return code;
 }
 
-/* ---- learned from a text of one language --------------------------------------------------------- */
+/* ---- where learning begins ----------------------------------------------------------------------- */
 
 static bool is_file(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
+
+/* The calibrated model whose steps learning begins with, and which it has to beat: the one of a run that goes on, or
+ * made of at most `lines` lines (0: all) of a text that the method runs through `times` times. */
+static int make_first(words *w, int method, long long lines, int times)
+{
+    ganz_error err;
+    if (snprintf(w->first, sizeof w->first, "%s/first.safetensors", w->run.out) >= (int)sizeof w->first)
+        return cli_usage(&cli_about_quantize, "%s: the name of the folder is too long", w->run.out);
+    w->run.scales_of = w->first;
+    w->run.rival = w->first;
+    if (w->run.resume && is_file(w->first)) return -1;
+    fill_calibration(w);
+    w->how.method = method;
+    w->how.most_lines = lines;
+    cli_progress_start(&w->progress, "measured", "lines", lines * times, w->quiet || !isatty(STDERR_FILENO));
+    const ganz_status status = ganz_calibrate(w->run.model, w->first, &w->how, NULL, &err);
+    cli_progress_end(&w->progress, 0);
+    w->how.source = NULL;
+    return status == GANZ_OK ? -1 : cli_fail(&cli_about_quantize, &err);
+}
+
+/* Steps by KL. A folder that holds another run is left as it is, for learning to refuse. */
+static int learn_from_first(words *w)
+{
+    ganz_recipe begun;
+    ganz_error err;
+    bool found, made = false;
+    if (ganz_train_recipe(w->run.out, &begun, &found, &err) != GANZ_OK) return cli_fail(&cli_about_quantize, &err);
+    if (found && !w->run.resume) return learn(w);
+    int code = make_folder(w->run.out, &made);
+    if (code < 0) code = make_first(w, GANZ_METHOD_KL, w->how.most_lines, 1);
+    if (code >= 0 && made) rmdir(w->run.out);
+    return code < 0 ? learn(w) : code;
+}
+
+/* ---- learned from a text of one language --------------------------------------------------------- */
 
 static int translate_text(words *w)
 {
@@ -189,31 +227,12 @@ static int translate_text(words *w)
     return -1;
 }
 
-/* The steps that learning begins with, and the model it has to beat. */
-static int make_first(words *w)
-{
-    enum { LINES = 250 };
-    ganz_error err;
-    if (snprintf(w->first, sizeof w->first, "%s/first.safetensors", w->run.out) >= (int)sizeof w->first)
-        return cli_usage(&cli_about_quantize, "%s: the name of the folder is too long", w->run.out);
-    w->run.scales_of = w->first;
-    w->run.rival = w->first;
-    if (w->run.resume && is_file(w->first)) return -1;
-    fill_calibration(w);
-    w->how.method = GANZ_METHOD_FIT;
-    w->how.source = w->text;
-    w->how.most_lines = LINES;
-    cli_progress_start(&w->progress, "measured", "lines", 2 * LINES, w->quiet || !isatty(STDERR_FILENO));
-    const ganz_status status = ganz_calibrate(w->run.model, w->first, &w->how, NULL, &err);
-    cli_progress_end(&w->progress, 0);
-    w->how.source = NULL;
-    return status == GANZ_OK ? -1 : cli_fail(&cli_about_quantize, &err);
-}
-
 static int learn_from_text(words *w)
 {
+    enum { LINES = 250 };
     int code = translate_text(w);
-    if (code < 0 && !w->run.scales_of) code = make_first(w);
+    w->how.source = w->text;
+    if (code < 0 && !w->run.scales_of) code = make_first(w, GANZ_METHOD_FIT, LINES, 2);
     return code < 0 ? learn(w) : code;
 }
 
@@ -342,6 +361,22 @@ static int make_recipe(words *w, cli_settings *settings)
     return -1;
 }
 
+/* --calibrate beside --train. */
+static int check_first(const words *w)
+{
+    const cli_command *const about = &cli_about_quantize;
+    const ganz_train_options *const o = &w->run;
+    if (w->report || w->how.columns)
+        return cli_usage(about, "--%s goes with --calibrate alone, without --train", w->report ? "report" : "columns");
+    if (!w->how.source) return -1;
+    if (o->scales_of)
+        return cli_usage(about, "--calibrate and --steps-of both say where steps begin: give one of them");
+    if (!o->model) return cli_usage(about, "--calibrate needs --model, which it measures");
+    if (ganz_train_processes() > 1)
+        return cli_usage(about, "--calibrate beside --train is for one process: calibrate first, then give --steps-of");
+    return -1;
+}
+
 static int check_words(const words *w)
 {
     const cli_command *const about = &cli_about_quantize;
@@ -349,8 +384,6 @@ static int check_words(const words *w)
     const bool learns = o->train || w->text;
     if (!o->model && !o->resume) return cli_usage(about, "which model? give --model");
     if (!o->out) return cli_usage(about, "where to? give --out");
-    if (o->train && w->how.source)
-        return cli_usage(about, "--train learns, --calibrate only measures: give one of them");
     if (w->text && (o->train || w->how.source))
         return cli_usage(about, "--text takes the place of --train and --calibrate: give one of them");
     if (w->text && !o->model) return cli_usage(about, "--text needs --model, which translates it");
@@ -374,7 +407,7 @@ static int check_words(const words *w)
     if (w->report && !w->how.source)
         return cli_usage(about, "--report goes with --calibrate, whose text it translates");
     if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
-    return -1;
+    return o->train ? check_first(w) : -1;
 }
 
 /* What the settings, now that all are known, leave without a meaning. */
@@ -386,8 +419,9 @@ static int check_settings(const words *w, const cli_settings *settings)
         return cli_usage(about, "--teacher and --learn-from corpus exclude each other");
     if (o->train && o->recipe.learn_from != GANZ_LEARN_FROM_CORPUS && o->teacher_count == 0 && !o->model)
         return cli_usage(about, "which model to learn from? give --model, or --teacher");
-    if (o->scales_of && o->recipe.method == GANZ_METHOD_CLIP)
-        return cli_usage(about, "--steps-of goes with --method learned: here it would change nothing");
+    if ((o->scales_of || (o->train && w->how.source)) && o->recipe.method == GANZ_METHOD_CLIP)
+        return cli_usage(about, "--%s goes with --method learned: here it would change nothing",
+                         o->scales_of ? "steps-of" : "calibrate");
     if (!o->train && o->recipe.clip[0] != o->recipe.clip[1])
         return cli_usage(about, "--clip with two ranges goes with --train, which narrows them");
     ganz_train_options known = *o;
@@ -414,6 +448,13 @@ static int choose_method(words *w, bool named)
     return -1;
 }
 
+static int work(words *w)
+{
+    if (w->text) return learn_from_text(w);
+    if (!w->run.train) return calibrate(w);
+    return w->how.source ? learn_from_first(w) : learn(w);
+}
+
 int cli_run_quantize(int argc, char **argv)
 {
     const cli_command *const about = &cli_about_quantize;
@@ -432,7 +473,8 @@ int cli_run_quantize(int argc, char **argv)
          0},
         {"valid-source", 0, CLI_TEXT, &w.run.valid_source, "FILE", "text for validation", 0, 0},
         {"valid-target", 0, CLI_TEXT, &w.run.valid_target, "FILE", "its translation", 0, 0},
-        {"calibrate", 0, CLI_TEXT, &w.how.source, "FILE", "text in the source language, to measure with", 0, 0},
+        {"calibrate", 0, CLI_TEXT, &w.how.source, "FILE",
+         "text in the source language, to measure with; with --train, where steps begin", 0, 0},
         {"calibrate-target", 0, CLI_TEXT, &w.how.target, "FILE", "its translation, instead of the model's own", 0, 0},
         {"calibrate-lines", 0, CLI_INT, &w.how.most_lines, "N", "stop after N lines; 0: take all", 0, 1e15},
         {"columns", 0, CLI_FLAG, &w.how.columns, "",
@@ -466,7 +508,7 @@ int cli_run_quantize(int argc, char **argv)
     if (code < 0) code = check_settings(&w, &settings);
     if (code < 0) code = keep_within(&w);
     cli_join_words(argc, argv, w.command, sizeof w.command);
-    if (code < 0) code = w.text ? learn_from_text(&w) : w.run.train ? learn(&w) : calibrate(&w);
+    if (code < 0) code = work(&w);
     cli_settings_close(&settings);
     cli_list_free(&teachers);
     return code;

@@ -124,7 +124,8 @@ GANZ_API ganz_status ganz_recipe_set(ganz_recipe *recipe, const char *name, cons
 GANZ_API void ganz_recipe_get(const ganz_recipe *recipe, const ganz_setting *setting, char text[GANZ_VALUE_BYTES]);
 
 /* Reads a file of "name: value" lines (YAML) over what is in *recipe. A bare word (no "/", no ".") names one of the
- * recipes that are built in: base, base-quick, big, big-quick, paper, paper-base, paper-big, small, text, tiny. */
+ * recipes that are built in: base, base-quick, big, big-quick, few-bits, paper, paper-base, paper-big, small, text,
+ * tiny. */
 GANZ_API ganz_status ganz_recipe_read(ganz_recipe *recipe, const char *path, ganz_error *err);
 /* The same from memory; `name` is for messages. */
 GANZ_API ganz_status ganz_recipe_parse(ganz_recipe *recipe, const char *text, size_t bytes, const char *name,

@@ -77,6 +77,8 @@ typedef struct ganz_train_report {
 
 /* Whether this process is one of several that share a run, and not the first. */
 GANZ_API bool ganz_train_follows(void);
+/* How many processes share a run that begins now; 1 without mpirun or srun. */
+GANZ_API int ganz_train_processes(void);
 
 /* The recipe's defaults, device "cpu", one thread. */
 GANZ_API void ganz_train_defaults(ganz_train_options *options);

@@ -1,6 +1,6 @@
 # recipes/*.yaml become part of the library, so that `--recipe base` works wherever the program is.
 set(GANZ_RECIPES)
-foreach(recipe base base-quick big big-quick paper paper-base paper-big small text tiny)
+foreach(recipe base base-quick big big-quick few-bits paper paper-base paper-big small text tiny)
   list(APPEND GANZ_RECIPES ${PROJECT_SOURCE_DIR}/recipes/${recipe}.yaml)
 endforeach()
 string(REPLACE ";" "," GANZ_RECIPES_IN "${GANZ_RECIPES}")

@@ -552,6 +552,12 @@ bool ganz_train_follows(void)
     return ganz_place_find(&place, NULL) == GANZ_OK && place.rank > 0;
 }
 
+int ganz_train_processes(void)
+{
+    ganz_place place;
+    return ganz_place_find(&place, NULL) == GANZ_OK ? place.size : 1;
+}
+
 /* The run of the process that leads; the others are told that it has ended. */
 static ganz_status lead(run *r, ganz_train_report *report, ganz_error *err)
 {

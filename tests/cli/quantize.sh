@@ -235,6 +235,36 @@ no_text '--valid-source goes with --train' --calibrate valid.en --valid-source v
 no_text '--calibrate-target goes with --calibrate' --train corpus --calibrate-target valid.de
 refuses 1 'no line to calibrate with' $GANZ quantize --model float/best.safetensors --out no --calibrate /dev/null
 
+# ---- --calibrate beside --train: steps begin as --method kl finds them, in one command; few bits by their recipe
+few=(quantize -q --model float/best.safetensors --train corpus --recipe few-bits --bits 4 --steps-per-phase 2 --rows 4
+  --measure-batches 1 --validate-every 0)
+measured=(--calibrate valid.en --calibrate-lines 10)
+losses() { cut -f1,6,12 "$1/log.tsv"; }
+$GANZ "${few[@]}" "${measured[@]}" --out begun 2>err || fail "learning does not begin with a calibration: $(cat err)"
+equal "phases of few bits" "2 8" "$(tail -n +2 begun/log.tsv | cut -f12 | uniq | tr '\n' ' ' | sed 's/ $//')"
+$GANZ inspect begun/best.safetensors | grep -q 'of 4 x 4 bits' || fail "other widths: $($GANZ inspect begun/best.safetensors)"
+$GANZ quantize -q --model float/best.safetensors --method kl --bits 4 --per-row --bias-bits 8 "${measured[@]}" --out kl4 ||
+  fail "no calibration of 4 bits"
+$GANZ translate --model kl4 valid.en | cmp - <($GANZ translate --model begun/first.safetensors valid.en) ||
+  fail "first.safetensors is not what --method kl gives"
+$GANZ "${few[@]}" --steps-of kl4 --out apart || fail "--steps-of fails"
+equal "losses in one command and in two" "$(losses apart)" "$(losses begun)"
+$GANZ "${few[@]}" --out largest || fail "few bits without a calibration"
+[ "$(losses largest)" != "$(losses begun)" ] || fail "steps begin as they would without --calibrate"
+cp begun/first.safetensors before
+refuses 1 'begun holds a run already' $GANZ "${few[@]}" --calibrate text.en --out begun
+cmp before begun/first.safetensors || fail "a refused run has changed the folder of another"
+$GANZ "${few[@]}" --calibrate text.en --resume --out begun || fail "a finished run does not go on"
+cmp before begun/first.safetensors || fail "a run that goes on begins anew"
+no_text 'both say where steps begin' --train corpus --calibrate valid.en --steps-of kl4
+no_text '--report goes with --calibrate alone' --train corpus --calibrate valid.en --report report
+no_text '--columns goes with --calibrate alone' --train corpus --calibrate valid.en --columns
+no_text '--calibrate goes with --method learned' --train corpus --calibrate valid.en --method clip
+refuses 2 '--calibrate needs --model' $GANZ quantize --train corpus --calibrate valid.en --resume --out begun
+refuses 2 'is for one process' env GANZ_RANK=0 GANZ_RANKS=2 GANZ_MEET=localhost:1 $GANZ "${few[@]}" --calibrate valid.en --out shared
+refuses 1 'nothing.en' $GANZ "${few[@]}" --calibrate nothing.en --out none
+[ ! -e none ] || fail "a folder is left of a run that did not begin"
+
 # ---- what does not fit is refused before anything is written
 $GANZ vocab -q --size 200 --out other text.en || fail "no other vocabulary"
 $GANZ prepare -q --vocab other --source text.en --target text.de --out strange >/dev/null
