@@ -32,7 +32,7 @@ static void show_progress(void *context, const ganz_train_progress *p)
     const double whole = p->seconds_left >= 0 && p->seconds > 0 ? 1 + p->seconds_left / p->seconds : 0;
     bar->total = whole > 0 ? (long long)((double)p->step * whole + 0.5) : p->steps;
     int n = snprintf(detail, sizeof detail, "steps, epoch %.2f", p->epoch);
-    if (p->phase > 0) n = snprintf(detail, sizeof detail, "steps, phase %d (%s)", p->phase, p->phase_name);
+    if (p->phase > 0) n = snprintf(detail, sizeof detail, "steps, %s (%s)", p->phase_label, p->phase_name);
     if (p->loss >= 0) n += snprintf(detail + n, sizeof detail - (size_t)n, ", loss %.4f", p->loss);
     if (p->tokens_per_second > 0)
         snprintf(detail + n, sizeof detail - (size_t)n, ", %.0f tokens/s", p->tokens_per_second);

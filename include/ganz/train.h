@@ -12,12 +12,12 @@ extern "C" {
 
 /* Where a run stands. Numbers that are not known yet are negative. */
 typedef struct ganz_train_progress {
-    long long step, steps; /* done; of the whole run, 0: unknown */
-    int phase;             /* of quantization, 1 to 7; 0: training */
-    const char *phase_name;
-    double epoch;             /* epochs of the corpus seen */
-    double loss, accuracy;    /* training, since the last line of the log */
-    double tokens_per_second; /* real target tokens */
+    long long step, steps;                /* done; of the whole run, 0: unknown */
+    int phase;                            /* of quantization, from 1 on; 0: training */
+    const char *phase_label, *phase_name; /* "phase 3", "learned steps" */
+    double epoch;                         /* epochs of the corpus seen */
+    double loss, accuracy;                /* training, since the last line of the log */
+    double tokens_per_second;             /* real target tokens */
     double seconds, seconds_left;
     const char *event; /* NULL, or a sentence about what just happened ("saved", a validation) */
 } ganz_train_progress;

@@ -72,6 +72,7 @@ static void tell(run *r, const char *event)
     if (!r->options->progress) return;
     ganz_train_progress p = {.step = at->now.step, .steps = r->facts.steps, .epoch = at->epoch, .event = event};
     p.phase = (int)at->now.phase;
+    p.phase_label = ganz_phase_label((double)at->now.phase);
     p.phase_name = at->phase_name;
     p.loss = at->now.counted > 0 ? at->now.loss / at->now.counted : r->loss;
     p.accuracy = at->now.counted > 0 ? at->now.right / at->now.counted : r->accuracy;

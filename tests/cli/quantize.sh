@@ -240,7 +240,8 @@ few=(quantize -q --model float/best.safetensors --train corpus --recipe few-bits
   --measure-batches 1 --validate-every 0)
 measured=(--calibrate valid.en --calibrate-lines 10)
 losses() { cut -f1,6,12 "$1/log.tsv"; }
-$GANZ "${few[@]}" "${measured[@]}" --out begun 2>err || fail "learning does not begin with a calibration: $(cat err)"
+$GANZ "${few[@]/-q/--no-quiet}" "${measured[@]}" --out begun 2>err || fail "learning does not begin with a calibration: $(cat err)"
+grep -qx 'quantize joint: steps and parameters' err || fail "progress names another phase: $(cat err)"
 equal "phases of few bits" "2 8" "$(tail -n +2 begun/log.tsv | cut -f12 | uniq | tr '\n' ' ' | sed 's/ $//')"
 $GANZ inspect begun/best.safetensors | grep -q 'of 4 x 4 bits' || fail "other widths: $($GANZ inspect begun/best.safetensors)"
 $GANZ quantize -q --model float/best.safetensors --method kl --bits 4 --per-row --bias-bits 8 "${measured[@]}" --out kl4 ||
