@@ -62,11 +62,12 @@ few() {
   esac
 }
 
-# learned NAME FROM OPTIONS...: a line for each seed
-learned() {
+# seeded KIND NAME FROM OPTIONS...: a line for each seed
+seeded() {
   local seed
-  for seed in $SEEDS; do line "$1-s$seed" "$2" "${kind:-learned}" "${*:3} --seed $seed"; done
+  for seed in $SEEDS; do line "$2-s$seed" "$3" "$1" "${*:4} --seed $seed"; done
 }
+learned() { seeded learned "$@"; }
 
 plan() {
   local bits from width options
@@ -85,7 +86,7 @@ plan() {
     learned paper+adam-$bits paper "$PAPER --bits $bits --step-optimizer adam --step-schedule own"
     learned paper+order-$bits paper "$PAPER --bits $bits --no-drop-first"
     learned paper+fit-$bits paper "$PAPER --bits $bits --weight-range fit"
-    [ ! -e "$data/unseen.safetensors" ] || kind=unseen learned paper+unseen-$bits paper "$PAPER --bits $bits"
+    [ ! -e "$data/unseen.safetensors" ] || seeded unseen paper+unseen-$bits paper "$PAPER --bits $bits"
     # and from ours towards the paper's
     learned ours-corpus-$bits ours "$OURS --bits $bits --learn-from corpus --steps-of @kl-ours-$bits"
     learned ours-max-$bits ours "$OURS --bits $bits"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Draws what Base keeps of FP32 with fewer and fewer bits, from the tables of tools/paper.sh.
+"""Draws what a model learned our way keeps of FP32 with fewer and fewer bits, from the tables of tools/paper.sh.
 
-    tools/paper_plot.py OUT FILE.svg [--float ours] [--least 90]
+    tools/paper_plot.py OUT FILE.svg [--least 90]
 
 OUT has means.tsv and pooled.tsv. Learned models are points with the range of their seeds, baselines are lines; what lies below
 --least percent is named at the lower edge.
@@ -13,8 +13,9 @@ import sys
 from xml.sax.saxutils import escape
 
 WIDTHS = [("8", "8 bits"), ("6", "6 bits"), ("w4a8", "4-bit weights,\n8-bit inputs"), ("5", "5 bits"), ("4", "4 bits")]
-BASELINES = [("kl by rows", "#1f77b4", "rows-{}-{}", "w4a8-kl-per-row-{}"), ("kl", "#7f7f7f", "kl-{}-{}", None),
-             ("max", "#c49c00", "base-max-{}-{}", None)]
+BASELINES = [("kl by rows", "#1f77b4", "rows-ours-{}", "w4a8-kl-per-row-ours"), ("kl", "#7f7f7f", "kl-ours-{}", None),
+             ("max", "#c49c00", "base-max-ours-{}", None)]
+FLOAT = "float-ours"
 LEARNED = ("learned", "#c0392b", ["ours-joint-{}", "ours-{}"])
 LEFT, TOP, WIDE, HIGH = 62, 34, 600, 300
 
@@ -27,23 +28,23 @@ def rows(path):
         sys.exit(f"paper_plot.py: cannot read {path}: {e.strerror}")
 
 
-def baselines(pooled, of):
+def baselines(pooled):
     """Percents of FP32: by name of the method, then by width."""
-    percent = {r["name"]: float(r["percent"]) for r in pooled if r["against"] == f"float-{of}"}
+    percent = {r["name"]: float(r["percent"]) for r in pooled if r["against"] == FLOAT}
     found = {}
     for name, _, pattern, mixed in BASELINES:
         for width, _ in WIDTHS:
-            model = (mixed and mixed.format(of)) if width == "w4a8" else pattern.format(of, width)
+            model = mixed if width == "w4a8" else pattern.format(width)
             if model in percent:
                 found.setdefault(name, {})[width] = percent[model]
     return found
 
 
-def learned(means, of):
+def learned(means):
     """(percent, least, most) by width; the first way of LEARNED that was run counts."""
     found = {}
     for r in means:
-        if r["against"] != f"float-{of}":
+        if r["against"] != FLOAT:
             continue
         for width, _ in WIDTHS:
             for rank, pattern in enumerate(LEARNED[2]):
@@ -120,13 +121,12 @@ def main():
     about = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     about.add_argument("out")
     about.add_argument("file")
-    about.add_argument("--float", default="ours", dest="of", help="the float model: paper or ours")
     about.add_argument("--least", type=int, default=90, help="percent at the lower edge")
     o = about.parse_args()
-    lines = baselines(rows(os.path.join(o.out, "pooled.tsv")), o.of)
-    points = learned(rows(os.path.join(o.out, "means.tsv")), o.of)
+    lines = baselines(rows(os.path.join(o.out, "pooled.tsv")))
+    points = learned(rows(os.path.join(o.out, "means.tsv")))
     if not points:
-        sys.exit(f"paper_plot.py: {o.out}/means.tsv has no learned models of float-{o.of}")
+        sys.exit(f"paper_plot.py: {o.out}/means.tsv has no learned models of {FLOAT}")
     plot = Plot(o.least, max(101, int(max(most for _, _, most in points.values())) + 1))
     plot.axes()
     for name, colour, _, _ in BASELINES:
@@ -135,8 +135,11 @@ def main():
         if width in points:
             plot.point(at, *points[width], LEARNED[1])
     plot.legend([(LEARNED[0], LEARNED[1])] + [(n, c) for n, c, _, _ in BASELINES if n in lines])
-    with open(o.file, "w", encoding="utf-8") as f:
-        f.write(plot.svg())
+    try:
+        with open(o.file, "w", encoding="utf-8") as f:
+            f.write(plot.svg())
+    except OSError as e:
+        sys.exit(f"paper_plot.py: cannot write {o.file}: {e.strerror}")
 
 
 main()
