@@ -15,6 +15,9 @@
 #   ONLY=.             a regular expression: names of the plan to work on (float models and tables always)
 #   SEEDS="1 2 3"      of all that is learned
 #   TRAIN_PAPER="--recipe paper-base" TRAIN_OURS="--recipe base-quick"   options of ganz train
+#   TRAIN_FIRST=       of a run that both float models are branches of; none: each begins with fresh parameters
+#   TRAIN_LONGER=      with which FP32 of the paper's way goes on as float-longer: what learning as long as six phases
+#                      gives without integers; none: it is not made
 #   PAPER="--recipe paper" OURS="--steps-per-phase 300 --measure-batches 30"   options of ganz quantize; FEW (as OURS) for few
 #                      bits by rows, where more steps pay
 #   VALID=newstest2013 TESTS="newstest2014 newstest2015 newstest2016 newstest2017 newstest2018" SOURCE=en TARGET=de
@@ -31,6 +34,7 @@ GANZ=${GANZ:-$here/build/release/cli/ganz} DEVICE=${DEVICE:-cuda} THREADS=${THRE
 SEEDS=${SEEDS:-1 2 3} LINES=${LINES:-600} BOOTSTRAP=${BOOTSTRAP:-1000} BEAM=${BEAM:-4} TABLES=${TABLES:-1}
 PHASE_3=${PHASE_3:-1} TRANSLATE=${TRANSLATE:-}
 TRAIN_PAPER=${TRAIN_PAPER:---recipe paper-base} TRAIN_OURS=${TRAIN_OURS:---recipe base-quick}
+TRAIN_FIRST=${TRAIN_FIRST:-} TRAIN_LONGER=${TRAIN_LONGER:-}
 PAPER=${PAPER:---recipe paper} OURS=${OURS:---steps-per-phase 300 --measure-batches 30} FEW=${FEW:-$OURS}
 VALID=${VALID:-newstest2013} SOURCE=${SOURCE:-en} TARGET=${TARGET:-de}
 TESTS=${TESTS:-newstest2014 newstest2015 newstest2016 newstest2017 newstest2018}
@@ -92,6 +96,7 @@ plan() {
     learned ours-max-$bits ours "$OURS --bits $bits"
     learned ours-flat-$bits ours "$OURS --bits $bits --phase-cooldown 0 --phase-average 0 --steps-of @kl-ours-$bits"
   done
+  [ -z "$TRAIN_LONGER" ] || line float-longer paper trained "$TRAIN_LONGER"
   # few bits, by rows: steps of weights fitted, learned too, and learned together with everything else from the start
   for width in 6 5 4 w4a8; do
     options="$FEW $(few $width)"
@@ -117,21 +122,23 @@ plan() {
 
 # ---- making models
 
-# trained NAME OPTIONS...: the float model NAME; paper mode goes on from its checkpoint
+# trained NAME FROM OPTIONS...: the float model NAME, a branch of the run FROM if that is there; paper mode goes on from its
+# checkpoint
 trained() {
-  local name=float-$1 vocab=(--vocab "$data/vocab.txt")
-  shift
+  local name=float-$1 from=$out/float-$2 vocab=(--vocab "$data/vocab.txt") best=last # the paper's: a single checkpoint
+  shift 2
   case " $* " in *" --model "*) vocab=() ;; esac # a model brings its own
   [ -e "$out/$name.done" ] || {
+    if [ -d "$from" ] && [ ! -e "$out/$name" ]; then
+      rm -rf "$out/$name.new" && cp -rL "$from" "$out/$name.new" && mv "$out/$name.new" "$out/$name"
+    fi
     timed $GANZ train --resume --train "$data/corpus.safetensors" "${vocab[@]}" --valid-source \
       "$data/$VALID.$SOURCE" --valid-target "$data/$VALID.$TARGET" --out "$out/$name" --device "$DEVICE" \
       --threads "$THREADS" "$@" 2>>"$out/$name.log"
     touch "$out/$name.done"
     say "trained $name"
   }
-  local best=best
-  [ ! -e "$out/$name/average.safetensors" ] || best=average
-  [ "$name" != float-paper ] || best=last # a single checkpoint, the last one
+  if [ "$name" = float-ours ]; then best=$([ -e "$out/$name/average.safetensors" ] && echo average || echo best); fi
   ln -sfn "$name/$best.safetensors" "$out/$name.safetensors"
 }
 
@@ -145,6 +152,9 @@ made() {
   [ ! -e "$out/$name.safetensors" ] || return 0
   ! cut -f1 "$out/failed.tsv" 2>/dev/null | grep -qxF -- "$name" || return 0
   case $kind in
+  trained)
+    trained "${name#float-}" "$2" "${options[@]}"
+    return ;;
   calibrated | plain)
     [ "$kind" = plain ] || options+=(--calibrate "$data/$VALID.$SOURCE" --calibrate-target "$data/$VALID.$TARGET"
       --calibrate-lines "$LINES")
@@ -311,9 +321,14 @@ tables() {
 
 plan | sort -u >"$out/plan.$$" && mv "$out/plan.$$" "$out/plan.tsv" # whole at any time: two calls may share a folder
 # shellcheck disable=SC2086 # lists of words
-trained paper $TRAIN_PAPER
+if [ -n "$TRAIN_FIRST" ] && ! { [ -e "$out/float-paper.done" ] && [ -e "$out/float-ours.done" ]; }; then
+  trained first none $TRAIN_FIRST
+fi
 # shellcheck disable=SC2086
-trained ours $TRAIN_OURS
+# shellcheck disable=SC2086
+trained paper first $TRAIN_PAPER
+# shellcheck disable=SC2086
+trained ours first $TRAIN_OURS
 for name in paper ours; do translated float-$name; done
 plan | grep -E "$ONLY" | while IFS=$'\t' read -r name from kind options; do
   needed "$options"

@@ -1,21 +1,36 @@
-# tools/paper.sh on a toy corpus: a line of each kind of its plan, in pieces, and the tables; a second call has nothing to do.
+# tools/paper_data.sh and tools/paper.sh on a toy corpus: a line of each kind of its plan, in pieces, and the tables; a second call has nothing to do.
 tools=$HERE/../../tools
 small_corpus
-mkdir data
-mv vocab data/vocab.txt
-cp corpus data/corpus.safetensors
-cp corpus data/unseen.safetensors
+# the data: every fifth pair is kept out of the corpus, what back-translation made comes as well, missing text is named
+mkdir -p raw/train raw/test
 for side in en de; do
-  cp valid.$side data/dev.$side
-  sed -n 21,40p text.$side >data/one.$side
-  sed -n 41,60p text.$side >data/two.$side
+  xz -c text.$side >raw/train/some.$side.xz
+  cp valid.$side raw/dev.$side
+  sed -n 21,40p text.$side >raw/test/one.$side
+  sed -n 41,60p text.$side >raw/test/two.$side
+  sed -n 1,10p text.$side | tr a-z b-za >made.$side
 done
+echo "made.en made.de 1" >list
+paper_data() { VOCAB=vocab MIXTURE=mixture SYNTHETIC=list SETS="dev one two" "$tools/paper_data.sh" raw data; }
+printf '# text\nsome 2\nother 1\n' >mixture
+paper_data >said 2>err && fail "data of a text that is not there"
+grep -q 'there is no raw/train/other.en.xz' err || fail "missing text is not named: $(cat err)"
+[ ! -e data/corpus.safetensors ] || fail "a corpus of half of the text"
+printf '# text\nsome 2\n' >mixture
+paper_data >said 2>&1 || fail "no data: $(cat said)"
+pairs=$(($(wc -l <text.en) / 5))
+grep -qE "^ *$pairs .*some\.unseen\.en" said || fail "a fifth of the text is not what is kept out: $(cat said)"
+grep -q 'synthetic-made.seen.en' said || fail "back-translation is left out: $(cat said)"
+cp data/corpus.safetensors once
+paper_data >said 2>&1 || fail "a second call fails: $(cat said)"
+cmp data/corpus.safetensors once || fail "a second call makes another corpus"
 small="--rows 4 --slots 64 --steps-per-phase 2 --measure-batches 2 --validate-every 2"
 paper() {
   DEVICE=cpu THREADS=1 SEEDS="1 2" LINES=5 BOOTSTRAP=20 BEAM=2 VALID=dev TESTS="one two" \
-    TRAIN_PAPER="--recipe tiny --cooldown 0 --steps 20 --save-every 5" TRAIN_OURS="--recipe tiny --steps 20" \
+    TRAIN_FIRST="--recipe tiny --cooldown 0 --steps 10 --save-every 5" TRAIN_PAPER="--steps 20 --decay-start 5000" \
+    TRAIN_OURS="--steps 20 --cooldown 0.5 --average-decay 0.9" TRAIN_LONGER="--steps 30" \
     PAPER="--recipe paper $small --mean-rows 2 --mask-rows 2 --optimizer adam" OURS="$small" \
-    ONLY='^(paper-8-s.|ours-8-s1|ours-fitted-w4a8-s1|ours-rows-w4a8-s1|ours-joint-w4a8-s1|joint-8-s1|paper.teacher-8-s.|paper.unseen-8-s1|bhandare-ours-8|dynamic-paper-8|gnmt-ours-8)	' \
+    ONLY='^(float-longer|paper-8-s.|ours-8-s1|ours-fitted-w4a8-s1|ours-rows-w4a8-s1|ours-joint-w4a8-s1|joint-8-s1|paper.teacher-8-s.|paper.unseen-8-s1|bhandare-ours-8|dynamic-paper-8|gnmt-ours-8)	' \
     "$tools/paper.sh" data out
 }
 pieces=0
@@ -27,12 +42,18 @@ until LIMIT=$((6 + 2 * pieces)) paper 2>err; do # slow machines get more time by
   [ $pieces -lt 60 ] || fail "no end of pieces: $(tail -n 3 out/log)"
 done
 grep -q FAILED out/log && fail "a run failed: $(cat out/failed.tsv)"
-# two float models; paper mode with two seeds, joint, teacher and unseen text, each with a line after phase 3 but joint, which
+# three float models, branches of one run: the first ten steps are its, and each has its own settings behind them
+for name in paper ours longer; do
+  head -n 3 out/float-$name/log.tsv | cmp - <(head -n 3 out/float-first/log.tsv) || fail "float-$name is no branch of float-first"
+done
+equal "models that FP32 is" "last average last" "$(for name in paper ours longer; do basename "$(readlink out/float-$name.safetensors)" .safetensors; done | xargs)"
+cmp -s out/float-paper.safetensors out/float-longer.safetensors && fail "float-longer did not go on"
+# paper mode with two seeds, joint, teacher and unseen text, each with a line after phase 3 but joint, which
 # has none; ours, W4A8 and what they begin with; three baselines
-for name in float-paper float-ours paper-8-s1 paper-8-s1.phase-3 paper-8-s2 joint-8-s1 paper+teacher-8-s1 paper+teacher-8-s2 paper+unseen-8-s1 ours-8-s1 \
+for name in float-paper float-ours float-longer paper-8-s1 paper-8-s1.phase-3 paper-8-s2 joint-8-s1 paper+teacher-8-s1 paper+teacher-8-s2 paper+unseen-8-s1 ours-8-s1 \
   ours-fitted-w4a8-s1 ours-rows-w4a8-s1 ours-joint-w4a8-s1 bhandare-ours-8 dynamic-paper-8 gnmt-ours-8; do
   equal "scores of $name" 12 "$(awk -F'\t' -v n="$name" '$1 == n' out/table.tsv | wc -l)"
-  [[ $name == float-* ]] || grep -q "^$name	float-" out/pooled.tsv || fail "$name is not compared with its float model"
+  [[ $name == float-[op]* ]] || grep -q "^$name	float-" out/pooled.tsv || fail "$name is not compared with its float model"
 done
 grep -qP '^ours-8-s1\t(bhandare|kl|gnmt)-ours-8\t' out/pooled.tsv || fail "ours is not compared with a baseline"
 grep -qP '^paper-8\tone\t13a\tcased\t2\t' out/seeds.tsv || fail "no mean over seeds: $(cat out/seeds.tsv)"
