@@ -325,7 +325,6 @@ if [ -n "$TRAIN_FIRST" ] && ! { [ -e "$out/float-paper.done" ] && [ -e "$out/flo
   trained first none $TRAIN_FIRST
 fi
 # shellcheck disable=SC2086
-# shellcheck disable=SC2086
 trained paper first $TRAIN_PAPER
 # shellcheck disable=SC2086
 trained ours first $TRAIN_OURS
