@@ -143,7 +143,7 @@ trained() {
 }
 
 # words OPTIONS: one a line; @NAME is a model of the plan, _ in a rule is a space
-words() { tr ' ' '\n' <<<"$1" | sed -e "s|^@\(.*\)|$out/\1.safetensors|" -e '/product=/s/_/ /g'; }
+words() { tr ' ' '\n' <<<"$1" | sed -e '/^$/d' -e "s|^@\(.*\)|$out/\1.safetensors|" -e '/product=/s/_/ /g'; }
 
 # made NAME FROM KIND OPTIONS
 made() {
