@@ -19,7 +19,7 @@
 #   TRAIN_LONGER=      with which FP32 of the paper's way goes on as float-longer: what learning as long as six phases
 #                      gives without integers; none: it is not made
 #   PAPER="--recipe paper" OURS="--steps-per-phase 300 --measure-batches 30"   options of ganz quantize; FEW (as OURS) for few
-#                      bits by rows, where more steps pay
+#                      bits by rows, where more steps pay; TUNED (as OURS) of baselines that are tuned
 #   VALID=newstest2013 TESTS="newstest2014 newstest2015 newstest2016 newstest2017 newstest2018" SOURCE=en TARGET=de
 #   LINES=600          of VALID for calibration; BOOTSTRAP=1000, BEAM=4
 #   PHASE_3=1          0: models as they are after phase 3 are not translated
@@ -36,6 +36,7 @@ PHASE_3=${PHASE_3:-1} TRANSLATE=${TRANSLATE:-}
 TRAIN_PAPER=${TRAIN_PAPER:---recipe paper-base} TRAIN_OURS=${TRAIN_OURS:---recipe base-quick}
 TRAIN_FIRST=${TRAIN_FIRST:-} TRAIN_LONGER=${TRAIN_LONGER:-}
 PAPER=${PAPER:---recipe paper} OURS=${OURS:---steps-per-phase 300 --measure-batches 30} FEW=${FEW:-$OURS}
+TUNED=${TUNED:-$OURS}
 VALID=${VALID:-newstest2013} SOURCE=${SOURCE:-en} TARGET=${TARGET:-de}
 TESTS=${TESTS:-newstest2014 newstest2015 newstest2016 newstest2017 newstest2018}
 mkdir -p "$out"
@@ -162,8 +163,8 @@ made() {
       "${options[@]}" ;;
   learned | unseen | tuned)
     [ "$kind" != unseen ] || corpus=$data/unseen.safetensors
-    # shellcheck disable=SC2206 # OURS is a list of words, without those of phases that clip has not
-    [ "$kind" != tuned ] || options+=($(sed -E 's/--(phases|measure-batches|recipe)[ =][^ ]+//g' <<<"$OURS"))
+    # shellcheck disable=SC2206,SC2207 # TUNED is a list of words, without those of phases that clip has not
+    [ "$kind" != tuned ] || options+=($(sed -E 's/--(phases|measure-batches|recipe)[ =][^ ]+//g' <<<"$TUNED"))
     timed $GANZ quantize --resume --keep learned --model "$(realpath "$from")" --train "$corpus" --valid-source \
       "$data/$VALID.$SOURCE" --valid-target "$data/$VALID.$TARGET" --out "$out/$name" --device "$DEVICE" \
       --threads "$THREADS" "${options[@]}" 2>>"$out/$name.log" || {

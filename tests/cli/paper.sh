@@ -75,6 +75,26 @@ equal "learned widths in the plot" 2 "$(grep -c '<circle' widths.svg)"
 python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' widths.svg || fail "the plot is no XML"
 "$tools/paper_plot.py" nowhere other.svg 2>err && fail "a plot of nothing"
 grep -q 'cannot read nowhere' err || fail "a missing table is not named: $(cat err)"
+# the lanes: all jobs of a list whatever the folder, none twice, tables of what is there; a run that fails is named and ends them
+lanes() {
+  DEVICE=cpu THREADS=1 LANES=2 BESIDE=2 SEEDS=1 LINES=5 BOOTSTRAP=20 BEAM=2 VALID=dev TESTS="one two" FIRST=10 TAIL=4 LONGER=6 \
+    SHORT=2 MINE=2 FEW=2 JOBS=list TRAIN="--recipe tiny --rows 4 --slots 64" SMALL_FEW="--rows 4 --slots 64" \
+    LEARN="--rows 4 --slots 64 --mean-rows 2 --mask-rows 2 $1" "$tools/paper_lanes.sh" data lent
+}
+printf '%s\n' 'whole paper-8-s1' 'whole float-longer' 'few ours-joint-4-s1' 'short paper+kl-6-s1' 'short ours-6-s1' >list
+GIVE_UP=2 lanes --no-such-option 2>err && fail "lanes do not see that runs fail"
+grep -q 'paper-8-s1 FAILED: .*no-such-option' err || fail "no failed run is named: $(cat err)"
+grep -q 'gave up after' err || fail "lanes do not give up: $(cat err)"
+UNTIL=11 lanes "" 2>err
+equal "status when time is up" 3 $?
+lanes "" 2>err || fail "lanes end with $?: $(cat err)"
+for name in whole/paper-8-s1 whole/paper-8-s1.phase-3 whole/float-longer few/ours-joint-4-s1 short/paper+kl-6-s1 base/dynamic-ours-8 base/gnmt-ours-8; do
+  [ -s "lent/$name.two.hyp" ] || fail "lanes left out $name: $(cat err)"
+done
+equal "jobs that are left" 0 "$(wc -l <lent/jobs)"
+for name in paper-8 ours-joint-4; do grep -qP "^$name\t(float|kl|rows|dynamic|bhandare|base-max)" lent/tables/means.tsv || fail "no mean of $name"; done
+grep -qP '^float-longer\tfloat-paper\t' lent/tables/pooled.tsv || fail "what learned longer is not compared"
+grep -qP '^paper\+kl-6\tfloat-paper\t' lent/short/means.tsv || fail "no tables of short runs"
 cp out/table.tsv before
 paper 2>err || fail "a second call fails"
 cmp before out/table.tsv || fail "a second call gives other scores"
