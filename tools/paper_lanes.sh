@@ -1,6 +1,5 @@
 #!/bin/bash
-# paper_lanes.sh DATA OUT: the runs of "From the first step to the last" in docs/PAPER.md, on a GPU and cores that are lent
-# for minutes. Float models first; then tools/paper.sh in several lanes at once, each taking the next line of a list of
+# paper_lanes.sh DATA OUT: the runs on a Base from text of docs/PAPER.md, on a GPU and cores that are lent for minutes. Float models first; then tools/paper.sh in several lanes at once, each taking the next line of a list of
 # jobs. Started again, it goes on where it stopped. Status 0: all is done; 3: time is up; 1: runs failed, and it gave up.
 #   DATA  as tools/paper_data.sh leaves it
 #   OUT   whole/ (phases of whole passes), short/ (one thing at a time), few/ (few bits), base/ (baselines), which share
@@ -11,11 +10,11 @@
 #   LANES=4            on the GPU; BESIDE=3: runs at a time that mostly need the CPU; THREADS=4 of each
 #   FIRST=12000        steps of the paper's schedule; TAIL=2000: then as many at the rate of step 300,000 (FP32 of the paper's
 #                      way), or cooling down (ours); LONGER=4827: float steps beside six phases (three passes)
-#   SHORT=80           steps of a phase in short/; MINE=150 of our way in whole/; FEW=600 in few/, five times
+#   SHORT=80           steps of a phase in short/; MINE=150 of our way in whole/; FEW_STEPS=600 in few/, five times
 #   JOBS=              a list of lines "FOLDER NAME" by importance, FOLDER one of those above; none: that of this script
 #   GIVE_UP=3          so many failed runs end it: time is lent
 #   ONLY_TABLES=0      1: only the tables, of the translations that are there
-#   TRAIN, LEARN, SMALL_FEW   more options of all training, of all learning, and of few/
+#   TRAIN, LEARN, LEARN_FEW   more options of all training, of learning, and of learning in few/
 set -eu
 . "$(dirname "$0")/../scripts/arguments.sh"
 arguments 2 2 "$@"
@@ -24,8 +23,8 @@ mkdir -p "$2"
 data=$(cd "$1" && pwd) out=$(cd "$2" && pwd)
 export GANZ=${GANZ:-$here/build/release/cli/ganz} DEVICE=${DEVICE:-cuda} THREADS=${THREADS:-4} TABLES=0
 UNTIL=${UNTIL:-0} LANES=${LANES:-4} BESIDE=${BESIDE:-3} GIVE_UP=${GIVE_UP:-3} JOBS=${JOBS:-} ONLY_TABLES=${ONLY_TABLES:-0}
-FIRST=${FIRST:-12000} TAIL=${TAIL:-2000} LONGER=${LONGER:-4827} SHORT=${SHORT:-80} MINE=${MINE:-150} FEW_STEPS=${FEW:-600}
-TRAIN=${TRAIN:-} LEARN=${LEARN:-} SMALL_FEW=${SMALL_FEW:-}
+FIRST=${FIRST:-12000} TAIL=${TAIL:-2000} LONGER=${LONGER:-4827} SHORT=${SHORT:-80} MINE=${MINE:-150} FEW_STEPS=${FEW_STEPS:-600}
+TRAIN=${TRAIN:-} LEARN=${LEARN:-} LEARN_FEW=${LEARN_FEW:-}
 case $GANZ in */*) GANZ=$(realpath "$GANZ") ;; esac
 [ -z "$JOBS" ] || JOBS=$(realpath "$JOBS")
 cd "$out"
@@ -50,7 +49,7 @@ one() {
   [ "$folder" = short ] || phases=$MINE
   OURS="--steps-per-phase $phases --measure-batches 30 $seldom 300 $LEARN"
   TUNED="$seldom 300 $LEARN" # a whole pass
-  FEW="--steps-per-phase $FEW_STEPS --rows 32 --measure-batches 30 --rate-factor 1 $seldom 300 $SMALL_FEW"
+  FEW="--steps-per-phase $FEW_STEPS --rows 32 --measure-batches 30 --rate-factor 1 $seldom 300 $LEARN_FEW"
   case $folder in
   whole) PAPER="$paper --save-every 0 --bleu-sentences 1000" ;;
   short) PAPER="$paper --steps-per-phase $SHORT --measure-batches 30 $seldom 300" ;;
@@ -96,8 +95,8 @@ beside() {
     for file in base/*.safetensors; do ln -sfn "../$file" "$folder/"; done
   done
   touch calibrated
-  printf 'base %s\n' gnmt-ours-8 clip-tuned-ours-8 dynamic-ours-8 bhandare-ours-8 {rows-ours,base-max-ours}-8 base-max-ours-{6,5,4} kl-ours-{5,4} kl-paper-8 \
-    {rows,base-max}-paper-{8,6} clip-ours-8 bhandare-paper-8 dynamic-paper-8 >jobs.beside
+  printf 'base %s\n' gnmt-ours-8 clip-tuned-ours-8 dynamic-ours-8 bhandare-ours-8 {rows-ours,base-max-ours}-8 \
+    base-max-ours-{6,5,4} kl-ours-{5,4} kl-paper-8 {rows,base-max}-paper-{8,6} clip-ours-8 bhandare-paper-8 dynamic-paper-8 >jobs.beside
   lanes "$BESIDE" jobs.beside
 }
 

@@ -1,4 +1,5 @@
-# tools/paper_data.sh and tools/paper.sh on a toy corpus: a line of each kind of its plan, in pieces, and the tables; a second call has nothing to do.
+# tools/paper_data.sh, tools/paper.sh and tools/paper_lanes.sh on a toy corpus: a line of each kind of the plan, in pieces, and
+# the tables; a second call has nothing to do; lanes.
 tools=$HERE/../../tools
 small_corpus
 # the data: every fifth pair is kept out of the corpus, what back-translation made comes as well, missing text is named
@@ -20,6 +21,8 @@ paper_data >said 2>err && fail "data of a text that is not there"
 grep -q 'there is no raw/train/other.en.xz' err || fail "missing text is not named: $(cat err)"
 [ ! -e data/corpus.safetensors ] || fail "a corpus of half of the text"
 printf '# text\nsome 2\n' >mixture
+MONO=<(echo "none 1") SYNTHETIC=8 VOCAB=vocab MIXTURE=mixture SETS=dev "$tools/paper_data.sh" raw other >said 2>err && fail "back-translation of nothing"
+grep -q 'there is no raw/mono/none.de.xz' err || fail "missing German is not named: $(cat err)"
 paper_data >said 2>&1 || fail "no data: $(cat said)"
 pairs=$(($(wc -l <text.en) / 5))
 grep -qE "^ *$pairs .*some\.unseen\.en" said || fail "a fifth of the text is not what is kept out: $(cat said)"
@@ -78,7 +81,7 @@ grep -q 'cannot read nowhere' err || fail "a missing table is not named: $(cat e
 # the lanes: all jobs of a list whatever the folder, none twice, tables of what is there; a run that fails is named and ends them
 lanes() {
   DEVICE=cpu THREADS=1 LANES=2 BESIDE=2 SEEDS=1 LINES=5 BOOTSTRAP=20 BEAM=2 VALID=dev TESTS="one two" FIRST=10 TAIL=4 LONGER=6 \
-    SHORT=2 MINE=2 FEW=2 JOBS=list TRAIN="--recipe tiny --rows 4 --slots 64" SMALL_FEW="--rows 4 --slots 64" \
+    SHORT=2 MINE=2 FEW_STEPS=2 JOBS=list TRAIN="--recipe tiny --rows 4 --slots 64" LEARN_FEW="--rows 4 --slots 64" \
     LEARN="--rows 4 --slots 64 --mean-rows 2 --mask-rows 2 $1" "$tools/paper_lanes.sh" data lent
 }
 printf '%s\n' 'whole paper-8-s1' 'whole float-longer' 'few ours-joint-4-s1' 'short paper+kl-6-s1' 'short ours-6-s1' >list
