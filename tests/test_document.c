@@ -309,20 +309,33 @@ static void translate_words(ganz_document *doc, bool swapped)
     }
 }
 
-static void expect_words(const char *in, bool swapped, const char *wanted)
+static ganz_document *open_markup(const char *in)
 {
     ganz_document *doc;
     ganz_document_options o;
     ganz_error err;
-    ganz_text out = {0};
     ganz_document_defaults(&o);
     assert_int_equal(ganz_document_open_as(&doc, &markup, in, strlen(in), &o, &err), GANZ_OK);
-    translate_words(doc, swapped);
+    return doc;
+}
+
+/* Closes the document, too. */
+static void expect_written(ganz_document *doc, const char *in, const char *wanted)
+{
+    ganz_error err;
+    ganz_text out = {0};
     assert_int_equal(ganz_document_write(doc, &out, &err), GANZ_OK);
     if (out.bytes != strlen(wanted) || memcmp(out.text, wanted, out.bytes) != 0)
         fail_msg("%s became %.*s, not %s", in, (int)out.bytes, out.text, wanted);
     ganz_text_free(&out);
     ganz_document_close(&doc);
+}
+
+static void expect_words(const char *in, bool swapped, const char *wanted)
+{
+    ganz_document *const doc = open_markup(in);
+    translate_words(doc, swapped);
+    expect_written(doc, in, wanted);
 }
 
 static void marks_follow_links(void **state)
@@ -340,6 +353,62 @@ static void marks_follow_links(void **state)
     expect_words("The <|>red house", false, "Das<|>rote Haus");
     expect_words("The re<b>d</b> house", false, "Das <b>rote</b> Haus");
     expect_words("The &ahouse", false, "Das Ahouse");
+}
+
+static void marks_without_text(void **state)
+{
+    (void)state;
+    /* What stood apart from both words still does; a row of marks stays one. */
+    expect_words("The <e/> house", false, "Das <e/> Haus");
+    expect_words("The <b></b> house", false, "Das <b></b> Haus");
+    expect_words("The <b> </b> house", false, "Das <b></b> Haus");
+    expect_words("The <b></b><e/> house is", false, "Das <b></b><e/> Haus ist");
+    expect_words("The <b></b> <e/> house is", false, "Das <b></b> <e/> Haus ist");
+    expect_words("The <b><i></i> <e/></b> house", false, "Das <b><i></i><e/></b> Haus");
+    expect_words("The<b></b> house", false, "Das<b></b> Haus");
+    expect_words("The <b></b>house", false, "Das <b></b>Haus");
+    /* No word goes into a pair that had none. */
+    expect_words("The re<b></b>d house", false, "Das rote<b></b> Haus");
+    expect_words("The <b>re<i></i>d</b> house", false, "Das <b>rote<i></i></b> Haus");
+}
+
+/* A token of a model may be two signs with a space between them. */
+static void expect_placed(const char *in, const ganz_translation *t, const char *wanted)
+{
+    ganz_document *const doc = open_markup(in);
+    ganz_error err;
+    ganz_segment s;
+    assert_int_equal(ganz_document_next(doc, &s, &err), GANZ_OK);
+    assert_int_equal(s.bytes, 8);
+    assert_int_equal(ganz_document_put(doc, s.number, t, &err), GANZ_OK);
+    expect_written(doc, in, wanted);
+}
+
+static void marks_inside_of_tokens(void **state)
+{
+    (void)state;
+    const ganz_link words[] = {{0, 5, 0, 5, false}, {5, 8, 5, 8, false}};
+    const ganz_link signs[] = {{0, 3, 0, 5, false}, {4, 5, 6, 7, false}, {5, 8, 7, 10, false}};
+    expect_placed("Hello, <b></b>!",
+                  &(ganz_translation){.text = "Hallo, !", .bytes = 8, .links = words, .link_count = 2},
+                  "Hallo, <b></b>!");
+    expect_placed("See <b>x/</b>).",
+                  &(ganz_translation){.text = "Siehe x/).", .bytes = 10, .links = signs, .link_count = 3},
+                  "Siehe <b>x/</b>).");
+}
+
+static void fake_padded(const char *text, size_t bytes, ganz_text *out)
+{
+    fake_add(out, "  ", 2);
+    fake_shout(text, bytes, out);
+    fake_add(out, " ", 1);
+}
+
+static void spaces_around_a_translation(void **state)
+{
+    (void)state;
+    expect(&markup, "one two", fake_padded, "ONE TWO");
+    expect(&markup, " <b>one</b> {x} two. ", fake_padded, " <b>ONE</b> {x} TWO. ");
 }
 
 /* ---- wrapping ----------------------------------------------------------------------------------- */
@@ -448,6 +517,37 @@ static void bilingual(void **state)
     ganz_document_close(&doc);
 }
 
+/* No tag comes between a text and its translation where none may stand. */
+static void bilingual_texts_without_tags(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *format, *in, *wanted;
+    } cases[] = {
+        {"html", "<title>my shop</title><p>my shop</p>", "<title>my shop / MY SHOP</title><p>my shop<br>MY SHOP</p>"},
+        {"html", "<select><option>red<option>blue</select>", "<select><option>red / RED<option>blue / BLUE</select>"},
+        {"html", "<textarea>red</textarea>", "<textarea>red\nRED</textarea>"},
+        {"markdown", "A cat: ![a cat](c.png)", "A cat: ![a cat / A CAT](c.png)<br>A CAT: ![a cat / A CAT](c.png)"},
+        {"markdown", "<title>my shop</title>", "<title>my shop / MY SHOP</title>"},
+    };
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
+        ganz_document *doc;
+        ganz_document_options o;
+        ganz_error err;
+        ganz_text out = {0};
+        ganz_document_defaults(&o);
+        o.bilingual = true;
+        o.format = cases[i].format;
+        assert_int_equal(ganz_document_open(&doc, cases[i].in, strlen(cases[i].in), &o, &err), GANZ_OK);
+        assert_int_equal(fake_translate(doc, fake_shout, &err), GANZ_OK);
+        assert_int_equal(ganz_document_write(doc, &out, &err), GANZ_OK);
+        if (out.bytes != strlen(cases[i].wanted) || memcmp(out.text, cases[i].wanted, out.bytes) != 0)
+            fail_msg("%s\nbecame\n%.*s", cases[i].in, (int)out.bytes, out.text);
+        ganz_text_free(&out);
+        ganz_document_close(&doc);
+    }
+}
+
 /* A translation begins with a capital where its sentence does. */
 static void fake_small(const char *text, size_t bytes, ganz_text *out)
 {
@@ -531,34 +631,6 @@ static void numbers_are_mended(void **state)
     expect(&ganz_format_text, "It weighs 23.5 kilos.", fake_first_word, "It! 23,5");
 }
 
-static void formats_are_found(void **state)
-{
-    (void)state;
-    ganz_document *doc;
-    ganz_document_options o;
-    ganz_error err;
-    assert_string_equal(ganz_document_recognise("a/b.TXT", NULL, 0), "text");
-    assert_null(ganz_document_recognise("a.b/c", NULL, 0));
-    assert_string_equal(ganz_document_recognise("a.b/c", "hello", 5), "text");
-    assert_null(ganz_document_recognise(NULL, "a\0b", 3));
-    ganz_document_defaults(&o);
-    o.format = "nonsense";
-    assert_int_equal(ganz_document_open(&doc, "a", 1, &o, &err), GANZ_EUNSUPPORTED);
-    assert_non_null(strstr(err.message, "there is no format nonsense, only text lines"));
-    assert_null(doc);
-    assert_int_equal(ganz_document_open(&doc, "hello you", 9, NULL, &err), GANZ_OK);
-    assert_string_equal(ganz_document_format(doc), "text");
-    const ganz_translation t = {.text = "x", .bytes = 1};
-    assert_int_equal(ganz_document_put(doc, 0, &t, &err), GANZ_EINVAL); /* nobody asked */
-    ganz_segment s;
-    assert_int_equal(ganz_document_next(doc, &s, &err), GANZ_OK);
-    const ganz_translation bad = {.text = "\xFF", .bytes = 1};
-    assert_int_equal(ganz_document_put(doc, s.number, &bad, &err), GANZ_EINVAL);
-    assert_int_equal(ganz_document_put(doc, s.number, &t, &err), GANZ_OK);
-    assert_int_equal(ganz_document_put(doc, s.number, &t, &err), GANZ_EINVAL); /* twice */
-    ganz_document_close(&doc);
-}
-
 /* Each request for memory may be the one that fails. */
 static void memory_may_run_out(void **state)
 {
@@ -595,15 +667,18 @@ int main(void)
         cmocka_unit_test(marks_survive),
         cmocka_unit_test(guards_survive),
         cmocka_unit_test(marks_follow_links),
+        cmocka_unit_test(marks_without_text),
+        cmocka_unit_test(marks_inside_of_tokens),
+        cmocka_unit_test(spaces_around_a_translation),
         cmocka_unit_test(paragraphs_are_wrapped_again),
         cmocka_unit_test(code_is_kept),
         cmocka_unit_test(code_that_goes_on),
         cmocka_unit_test(capitals_at_the_beginning),
         cmocka_unit_test(lines_of_equal_length),
         cmocka_unit_test(bilingual),
+        cmocka_unit_test(bilingual_texts_without_tags),
         cmocka_unit_test(glossary_holds),
         cmocka_unit_test(numbers_are_mended),
-        cmocka_unit_test(formats_are_found),
         cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

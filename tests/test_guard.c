@@ -55,6 +55,9 @@ static void holders(void **state)
            "H:%1");
     GUARDS("{name} {0} {{team}} {{ a.b }} ${x} #{y} %{z} $HOME", "H:{name}", "H:{0}", "H:{{team}}", "H:{{ a.b }}",
            "H:${x}", "H:#{y}", "H:%{z}", "H:$HOME");
+    GUARDS("Hi {{ user.firstName | titlecase }}, {{#if a}} {{ n + 1 }}", "H:{{ user.firstName | titlecase }}",
+           "H:{{#if a}}", "H:{{ n + 1 }}");
+    NO_GUARDS("a {set of words} here");
     GUARDS("{n, plural, one {# file} other {# files}} found", "H:{n, plural, one {# file} other {# files}}");
     GUARDS("Copy <file> &amp; &#39;", "H:<file>", "H:&amp;", "H:&#39;");
     GUARDS("Hi <%= user %>, {% if x > 1 %} <?php a ?>\\nBye\\tNow", "H:<%= user %>", "H:{% if x > 1 %}", "H:<?php a ?>",

@@ -164,6 +164,64 @@ static void elements_without_space_are_apart(void **state)
     expect_page("<a><b>W</b><i>ord</i></a>", true, "{[+<a>][+<b>]W[-</b>][+<i>]ord[-</i>][-</a>]}");
 }
 
+/* Items side by side are no sentence, whether white space or a sign stands between them. */
+static void rows_are_read_item_by_item(void **state)
+{
+    (void)state;
+    expect_page("<div><a href=/1>Home</a> <a href=/2>Shop</a>\n<a href=/3>Cart</a></div>", true,
+                "<div>{[+<a href=/1>]Home[-</a>]} {[+<a href=/2>]Shop[-</a>]}\n{[+<a href=/3>]Cart[-</a>]}</div>");
+    expect_page("<a>Home</a> | <a>About</a>", true, "{[+<a>]Home[-</a>]} | {[+<a>]About[-</a>]}");
+    expect_page("<a>Home</a> &raquo; <b>About</b> &gt; Us", true,
+                "{[+<a>]Home[-</a>]} &raquo; {[+<b>]About[-</b>]} &gt; {Us}");
+    expect_page("<a>A</a> \xE2\x80\xBA <a>B</a>\xC2\xB7<a>C</a> \xE2\x80\xA2 <a>D</a>", true,
+                "{[+<a>]A[-</a>]} \xE2\x80\xBA {[+<a>]B[-</a>]}\xC2\xB7{[+<a>]C[-</a>]} \xE2\x80\xA2 {[+<a>]D[-</a>]}");
+    expect_page("<i>A</i> / <i>B</i>, <i>C</i>", true, "{[+<i>]A[-</i>]} / {[+<i>]B[-</i>]}, {[+<i>]C[-</i>]}");
+    expect_page("me | <a>A</a> | you |", true, "{me} | {[+<a>]A[-</a>]} | {you} |");
+    expect_page("<span>First name</span> <span>Last name</span>", true,
+                "{[+<span>]First name[-</span>]} {[+<span>]Last name[-</span>]}");
+    /* In an element of its own; with icons; with what is not translated. */
+    expect_page("<p><small><a>A</a> | <a>B</a></small>", true,
+                "<p>{[?<small>]}{[+<a>]A[-</a>]} | {[+<a>]B[-</a>]}</small>");
+    expect_page("<a><img> A</a> <i></i> <!-- c --><a><svg><path/></svg>B</a>", true,
+                "{[+<a>][.<img>] A[-</a>]} {[+<i>][-</i>]} <!-- c -->{[+<a>][=|<svg><path/></svg>]B[-</a>]}");
+    expect_page("<a>A</a> | <code>b</code> | <a>C</a>", true,
+                "{[+<a>]A[-</a>]} | {[=b|<code>b</code>]} | {[+<a>]C[-</a>]}");
+}
+
+static void sentences_are_no_rows(void **state)
+{
+    (void)state;
+    expect_page("See <a>A</a> and <a>B</a>", true, "{See [+<a>]A[-</a>] and [+<a>]B[-</a>]}");
+    expect_page("<b>Very</b> <i>important</i>", true, "{[+<b>]Very[-</b>] [+<i>]important[-</i>]}");
+    expect_page("<b>Very</b> <b>important</b>", true, "{[+<b>]Very[-</b>] [+<b>]important[-</b>]}");
+    expect_page("<a>The</a> <a>quick</a> fox", true, "{[+<a>]The[-</a>] [+<a>]quick[-</a>] fox}");
+    expect_page("<span>The fox</span> <span>runs</span>", true, "{[+<span>]The fox[-</span>] [+<span>]runs[-</span>]}");
+    expect_page("<h1><span>Hello</span> <span>World</span></h1>", true,
+                "<h1>{[+<span>]Hello[-</span>] [+<span>]World[-</span>]}</h1>");
+    expect_page("<b>A</b> / <i>B</i>", true, "{[+<b>]A[-</b>] / [+<i>]B[-</i>]}");
+    expect_page("<a>A</a>, and <a>B</a>", true, "{[+<a>]A[-</a>], and [+<a>]B[-</a>]}");
+    expect_page("<a>A <a>B</a>", true, "{[?<a>]A [+<a>]B[-</a>]}");
+}
+
+/* What a look ahead has seen is not looked at again. */
+static void rows_are_found_quickly(void **state)
+{
+    (void)state;
+    enum { COUNT = 200000 };
+    static const char *const parts[] = {"<a>One</a>", "<a>One</a> ", "<b>A ", "x {% y %} <a>", "<a>A</a> | "};
+    for (size_t i = 0; i < GANZ_COUNT(parts); i++) {
+        const size_t bytes = strlen(parts[i]);
+        char *const page = malloc(COUNT * bytes);
+        ganz_status status;
+        for (size_t k = 0; k < COUNT; k++) memcpy(page + k * bytes, parts[i], bytes);
+        const clock_t begin = clock();
+        assert_true(skeleton_is_whole(&ganz_format_html, page, COUNT * bytes, &status));
+        assert_int_equal(status, GANZ_OK);
+        assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
+        free(page);
+    }
+}
+
 static void raised_parts_stay_by_their_word(void **state)
 {
     (void)state;
@@ -172,6 +230,8 @@ static void raised_parts_stay_by_their_word(void **state)
     expect_page("H<sub>2</sub>O is C<sub>6</sub>H<sub>12</sub>O<sub>6</sub>.", true,
                 "{[=H2O|H<sub>2</sub>O] is [=C6H12O6|C<sub>6</sub>H<sub>12</sub>O<sub>6</sub>].}");
     expect_page("a<sup>b c</sup> <sup>d</sup>", true, "{a[+<sup>]b c[-</sup>] [+<sup>]d[-</sup>]}");
+    /* What is raised in an English ordinal is text like any other. */
+    expect_page("the 19<sup>th</sup> day<sup>th2</sup>", true, "{the 19th day[=|<sup>th2</sup>]}");
     expect_page("a<sub>1</sub><b>x</b>", true, "{a[=|<sub>1</sub>][+<b>]x[-</b>]}");
 }
 
@@ -415,6 +475,9 @@ static void running_out_of_memory_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_read_item_by_item),
+        cmocka_unit_test(sentences_are_no_rows),
+        cmocka_unit_test(rows_are_found_quickly),
         cmocka_unit_test(references_are_characters),
         cmocka_unit_test(references_may_lack_a_semicolon),
         cmocka_unit_test(tokens_are_the_standards),

@@ -300,9 +300,24 @@ static void running_out_of_memory_is_said(void **state)
     fail_msg("it never had enough memory");
 }
 
+/* Lines of links are no sentences; see row.h. */
+static void rows_are_read_item_by_item(void **state)
+{
+    (void)state;
+    expect_file("[Home](/) | [About](/a) \\| [Us](/u)", "{[+[]Home[-](/)]} | {[+[]About[-](/a)]} \\| {[+[]Us[-](/u)]}");
+    expect_file("[Home](/) [About](/a)\n[Us](/u)", "{[+[]Home[-](/)]} {[+[]About[-](/a)]}\n{[+[]Us[-](/u)]}");
+    expect_file("> [Home](/) \xC2\xBB\n> [A](/a) &raquo; B",
+                "> {[+[]Home[-](/)]} \xC2\xBB\n> {[+[]A[-](/a)]} &raquo; {B}");
+    expect_file("- [A](/) / [B](/a)", "- {[+[]A[-](/)]} / {[+[]B[-](/a)]}");
+    expect_file("See [A](/) and [B](/a)", "{See [+[]A[-](/)] and [+[]B[-](/a)]}");
+    expect_file("[A](/), and [B](/a)", "{[+[]A[-](/)], and [+[]B[-](/a)]}");
+    expect_file("<b>A</b> <b>c</b>", "{[+<b>]A[-</b>] [+<b>]c[-</b>]}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_read_item_by_item),
         cmocka_unit_test(paragraphs_are_joined),
         cmocka_unit_test(headings_have_marks_around),
         cmocka_unit_test(code_is_copied),

@@ -132,6 +132,41 @@ static void values_of_json(void **state)
            "{\"@@locale\":\"en us\",\"a\":\"B C\",\"@a\":{\"d\":\"e f\"},\"g\":\"H I\"}");
 }
 
+static void expect_skeleton(const ganz_format *format, const char *in, const char *wanted)
+{
+    const ganz_format_options options = {.source_language = "en", .target_language = "de"};
+    ganz_text shown = {0};
+    ganz_error err = {0};
+    assert_int_equal(GANZ_OK, show_skeleton(&shown, format, in, strlen(in), &options, &err));
+    if (shown.bytes != strlen(wanted) || memcmp(shown.text, wanted, shown.bytes) != 0)
+        fail_msg("%s\nis\n%.*s\nnot\n%s", in, (int)shown.bytes, shown.text, wanted);
+    ganz_text_free(&shown);
+}
+
+static void fake_hashless(const char *text, size_t bytes, ganz_text *out)
+{
+    for (size_t i = 0; i < bytes; i++) fake_add(out, text + i, text[i] != '#');
+    fake_add(out, "!", 1);
+}
+static ganz_status hashless(ganz_document *doc, ganz_error *err) { return fake_translate(doc, fake_hashless, err); }
+
+/* "#" is the number in texts of plurals, and a sign everywhere else. */
+static void numbers_of_plurals(void **state)
+{
+    (void)state;
+    static const ganz_format *const json = &ganz_format_json;
+    expect_skeleton(json, "[\"a # b {n, plural, one {# file} =1{a #} few {# c} other{d # {x} e}} # f\"]",
+                    "[\"{a # b }{n, plural, one {{[=1|#] file}} =1{{a [=1|#]}} few {{[=53|#] c}} other{{d [=53|#] {x} "
+                    "e}}}{ # f}\"]");
+    expect_skeleton(json, "[\"{n,selectordinal,one{#st}two{#nd}few{#rd}other{#th}}\"]",
+                    "[\"{n,selectordinal,one{{[=21|#]st}}two{{[=22|#]nd}}few{{[=23|#]rd}}other{{[=26|#]th}}}\"]");
+    expect_skeleton(json, "[\"{n, plural, other {a '#' b {x, number, #.##} {s, select, other {# c}} # d}}\"]",
+                    "[\"{n, plural, other {{a '#' b {x, number, #.##} }{s, select, other {{# c}}}{ [=53|#] d}}}\"]");
+    expect_skeleton(&ganz_format_properties, "a={n, plural, other {b \\# c}}\n", "a={n, plural, other {{b # c}}}\n");
+    expect(json, "[\"{n, plural, one {see # file} other {# files}}\"]", hashless,
+           "[\"{n, plural, one {see # file!} other {# files!}}\"]");
+}
+
 static void wrong_json_is_refused(void **state)
 {
     (void)state;
@@ -244,6 +279,7 @@ int main(void)
         cmocka_unit_test(strings_are_wrapped),
         cmocka_unit_test(wrong_po_is_refused),
         cmocka_unit_test(values_of_json),
+        cmocka_unit_test(numbers_of_plurals),
         cmocka_unit_test(wrong_json_is_refused),
         cmocka_unit_test(values_of_properties),
         cmocka_unit_test(long_files_are_quick),

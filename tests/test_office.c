@@ -67,6 +67,28 @@ static ganz_status identity(ganz_document *doc, ganz_error *err) { return fake_t
 static ganz_status shout(ganz_document *doc, ganz_error *err) { return fake_translate(doc, fake_shout, err); }
 static ganz_status nothing(ganz_document *doc, ganz_error *err) { return fake_translate(doc, fake_nothing, err); }
 
+/* Capitals, with a link for each word: what is carried comes back at its own word. */
+static ganz_status shout_linked(ganz_document *doc, ganz_error *err)
+{
+    ganz_segment s;
+    ganz_link links[64];
+    ganz_status status;
+    while ((status = ganz_document_next(doc, &s, err)) == GANZ_OK && s.text) {
+        ganz_text out = {0};
+        int count = 0;
+        fake_shout(s.text, s.bytes, &out);
+        for (size_t at = 0, end; at < s.bytes; at = end + 1) {
+            for (end = at; end < s.bytes && s.text[end] != ' ';) end++;
+            links[count++] = (ganz_link){at, end, at, end, false};
+        }
+        const ganz_translation t = {.text = out.text, .bytes = out.bytes, .links = links, .link_count = count};
+        status = ganz_document_put(doc, s.number, &t, err);
+        free(out.text);
+        if (status != GANZ_OK) break;
+    }
+    return status;
+}
+
 static unsigned char *make(const kind *k, const char *body, size_t *bytes)
 {
     char *const text = malloc(strlen(k->before) + strlen(body) + strlen(k->after) + 1);
@@ -217,6 +239,33 @@ static void paragraphs_in_paragraphs(void **state)
            "<w:tbl><w:tr><w:tc>" P(R("A CELL")) "</w:tc></w:tr></w:tbl>");
 }
 
+/* "65 m" with a raised 2, H2O with a lowered one: the format is that of the digit wherever the word goes, and a word
+ * with such runs inside is one that is not translated. */
+static void raised_runs_stay_small(void **state)
+{
+    (void)state;
+#define UP(text) "<w:r><w:rPr><w:vertAlign w:val=\"superscript\"/></w:rPr><w:t>" text "</w:t></w:r>"
+#define DOWN(text) "<w:r><w:rPr><w:vertAlign w:val=\"subscript\"/></w:rPr><w:t>" text "</w:t></w:r>"
+    expect(&docx, P(R("a flat of 65 m") UP("2") RP(" here")), shout_linked, P(R("A FLAT OF 65 M") UP("2") RP(" HERE")));
+    expect(&docx, P(R("a flat of 65 m") UP("2")), shout_linked, P(R("A FLAT OF 65 M") UP("2")));
+    expect(&docx, P(R("x") UP("10")), shout_linked, P(R("X") UP("10")));
+    expect(&docx, P(RP("some H") DOWN("2") R("O here")), shout_linked, P(RP("SOME H") DOWN("2") R("O HERE")));
+    expect(&docx, P(R("H") DOWN("2") R("O is wet")), shout_linked, P(R("H") DOWN("2") R("O IS WET")));
+    expect(&docx, P(RP("wet H") DOWN("2") R("O")), fake_translate_reversed, P(RP("H") DOWN("2") R("O wet")));
+    expect(&docx, P(RP("some H") DOWN("2") R("SO") DOWN("4") RP(" is strong")), shout_linked,
+           P(RP("SOME H") DOWN("2") R("SO") DOWN("4") RP(" IS STRONG")));
+    expect(&docx, P(R("the 19") UP("th") RP(" day")), shout_linked, P(R("THE 19TH DAY")));
+    /* Words in another format, and what touches no word or is more than one. */
+    expect(&docx, P(RP("a very long text and ") B("m") UP("2")), shout_linked,
+           P(RP("A VERY LONG TEXT AND ") B("M") UP("2")));
+    expect(&docx, P(RP("a very long text and ") B("h") DOWN("2") B("o it") DOWN("4")), shout_linked,
+           P(RP("A VERY LONG TEXT AND ") B("h") DOWN("2") B("o IT") DOWN("4")));
+    expect(&docx, P(RP("see ") UP("note") RP(" here")), shout_linked, P(RP("SEE ") UP("NOTE") RP(" HERE")));
+    expect(&docx, P(RP("word ") UP("a small note")), shout_linked, P(RP("WORD ") UP("A SMALL NOTE")));
+    expect(&docx, P(RP("one ") "<w:r><w:rPr><w:vertAlign w:val=\"baseline\"/></w:rPr><w:t>two</w:t></w:r>"),
+           shout_linked, P(RP("ONE ") "<w:r><w:rPr><w:vertAlign w:val=\"baseline\"/></w:rPr><w:t>TWO</w:t></w:r>"));
+}
+
 /* An empty translation leaves all that is not text. */
 static void nothing_is_lost_with_the_text(void **state)
 {
@@ -225,31 +274,37 @@ static void nothing_is_lost_with_the_text(void **state)
            P(R("") "<w:r><w:footnoteReference w:id=\"2\"/></w:r>" RP("")));
 }
 
-/* Each paragraph with its translation behind it; notes have numbers and occur once. */
-static void bilingual_documents(void **state)
+static void expect_bilingual(const kind *k, const char *before, const char *wanted)
 {
-    (void)state;
-    static const char before[] =
-        P(R("One two") "<w:r><w:footnoteReference w:id=\"2\"/></w:r>" RP(" three")) P(R("NO!"));
-    static const char wanted[] = P(
-        R("One two") "<w:r><w:footnoteReference w:id=\"2\"/></w:r><w:r><w:t xml:space=\"preserve\"> three</w:t><w:br/>"
-                     "<w:t xml:space=\"preserve\">ONE TWO THREE</w:t></w:r>") P(R("NO!"));
     size_t bytes;
-    unsigned char *const file = make(&docx, before, &bytes);
+    unsigned char *const file = make(k, before, &bytes);
     ganz_document *doc;
     ganz_document_options o;
     ganz_text out = {0};
     ganz_document_defaults(&o);
     o.bilingual = true;
-    assert_int_equal(GANZ_OK, ganz_document_open_as(&doc, docx.format, (const char *)file, bytes, &o, NULL));
+    assert_int_equal(GANZ_OK, ganz_document_open_as(&doc, k->format, (const char *)file, bytes, &o, NULL));
     assert_int_equal(GANZ_OK, shout(doc, NULL));
     assert_int_equal(GANZ_OK, ganz_document_write(doc, &out, NULL));
-    char *const result = body_of(&docx, &out);
+    char *const result = body_of(k, &out);
     assert_string_equal(wanted, result);
     ganz_document_close(&doc);
     ganz_text_free(&out);
     free(result);
     free(file);
+}
+
+/* Each paragraph with its translation behind it; notes have numbers and occur once. No tag stands in a title. */
+static void bilingual_documents(void **state)
+{
+    (void)state;
+    expect_bilingual(
+        &docx, P(R("One two") "<w:r><w:footnoteReference w:id=\"2\"/></w:r>" RP(" three")) P(R("NO!")),
+        P(R("One two") "<w:r><w:footnoteReference w:id=\"2\"/></w:r><w:r><w:t xml:space=\"preserve\"> three</w:t><w:br/>"
+                       "<w:t xml:space=\"preserve\">ONE TWO THREE</w:t></w:r>") P(R("NO!")));
+    expect_bilingual(&odt, "<svg:title>a cat</svg:title><text:p>a cat</text:p>",
+                     "<svg:title>a cat / A CAT</svg:title><text:p>a cat<text:line-break/>A CAT</text:p>");
+    expect_bilingual(&epub, "<title>a cat</title><p>a cat</p>", "<title>a cat / A CAT</title><p>a cat<br/>A CAT</p>");
 }
 
 /* ---- PPTX --------------------------------------------------------------------------------------- */
@@ -269,6 +324,18 @@ static void slides(void **state)
            shout,
            "<a:p><a:r><a:t>ONE TITLE.</a:t></a:r><a:br><a:rPr/></a:br><a:r><a:t>ANOTHER.</a:t></a:r></a:p><p:cNvPr "
            "id=\"1\" descr=\"A CAT &amp; DOG\"/>");
+}
+
+static void raised_runs_of_slides(void **state)
+{
+    (void)state;
+#define A(text) "<a:r><a:rPr/><a:t>" text "</a:t></a:r>"
+#define BASELINE(value, text) "<a:r><a:rPr baseline=\"" value "\"/><a:t>" text "</a:t></a:r>"
+    expect(&pptx, "<a:p>" A("about 65 m") BASELINE("30000", "2") A(" of h") BASELINE("-25000", "2") A("o") "</a:p>",
+           shout_linked,
+           "<a:p>" A("ABOUT 65 M") BASELINE("30000", "2") A(" OF h") BASELINE("-25000", "2") A("o") "</a:p>");
+    expect(&pptx, "<a:p>" A("one ") BASELINE("0", "two") "</a:p>", shout_linked,
+           "<a:p>" A("ONE ") BASELINE("0", "TWO") "</a:p>");
 }
 
 /* ---- OpenDocument ------------------------------------------------------------------------------- */
@@ -301,6 +368,30 @@ static void open_documents(void **state)
            "CAT</svg:title></draw:frame></text:p>");
 }
 
+static void raised_spans(void **state)
+{
+    (void)state;
+#define STYLE(name, family, position)                             \
+    "<style:style style:name=\"" name "\" style:family=\"" family \
+    "\"><style:text-properties style:text-position=\"" position "\"/></style:style>"
+#define STYLES                                                                                                \
+    "<x xmlns:style=\"" OASIS "style:1.0\">" STYLE("T1", "text", "super 58%") STYLE("T2", "text", "-25% 58%") \
+        STYLE("T3", "text", "0% 100%") STYLE("T4", "p", "sub 58%") "</x>"
+#define T(number, text) "<text:span text:style-name=\"T" number "\">" text "</text:span>"
+    expect(&odt, STYLES "<text:p>a flat of 65 m" T("1", "2") " here</text:p>", shout_linked,
+           STYLES "<text:p>A FLAT OF 65 M" T("1", "2") " HERE</text:p>");
+    expect(&odt, STYLES "<text:p>some h" T("2", "2") "o and h" T("2", "2") "so" T("2", "4") "</text:p>", shout_linked,
+           STYLES "<text:p>SOME h" T("2", "2") "o AND h" T("2", "2") "so" T("2", "4") "</text:p>");
+    expect(&odt, STYLES "<text:p>see " T("1", "note") " or " T("3", "a") "</text:p>", shout_linked,
+           STYLES "<text:p>SEE " T("1", "NOTE") " OR " T("3", "A") "</text:p>");
+    expect(&odt, STYLES "<text:p>one" T("3", "a") " two" T("4", "b") "</text:p>", nothing,
+           STYLES "<text:p>" T("3", "") T("4", "") "</text:p>"); /* these are on the line */
+    expect(&odt, STYLES "<text:p>the 19" T("1", "th") " day</text:p>", shout_linked,
+           STYLES "<text:p>THE 19TH DAY</text:p>");
+    expect(&odt, STYLES "<text:p>wet h" T("2", "2") "o</text:p>", fake_translate_reversed,
+           STYLES "<text:p>h" T("2", "2") "o wet</text:p>");
+}
+
 /* ---- EPUB --------------------------------------------------------------------------------------- */
 
 static void books(void **state)
@@ -316,6 +407,8 @@ static void books(void **state)
            shout,
            "<p translate=\"no\">keep</p><p>SEE <code>x = 1</code> HERE</p><pre>as is</pre><p><img alt=\"A CAT\" "
            "src=\"c.png\"/></p>");
+    expect(&epub, "<p>about 65 m<sup>2</sup> of h<sub>2</sub>o</p>", shout_linked,
+           "<p>ABOUT 65 M<sup>2</sup> OF h<sub>2</sub>o</p>");
     /* What is no XML is read as HTML. */
     expect(&epub, "<p>one<p>two &copy", shout, "<p>ONE<p>TWO \xC2\xA9");
 }
@@ -371,6 +464,67 @@ static void xliff(void **state)
            "id=\"1\">big</pc> a</target></segment></unit>"));
     expect_xliff(X2("<unit id=\"1\" translate=\"no\"><segment><source>a b</source></segment></unit>"),
                  X2("<unit id=\"1\" translate=\"no\"><segment><source>a b</source></segment></unit>"));
+}
+
+/* Where `text` is the source of a unit: the block that it is. */
+static void expect_source(const char *version, const char *text, const char *wanted)
+{
+    const ganz_format_options options = {.source_language = "en", .target_language = "de"};
+    ganz_text shown = {0};
+    ganz_error err = {0};
+    char in[1024];
+    const bool old = strcmp(version, "1.2") == 0;
+    const char *const unit = old ? "trans-unit" : "segment";
+    snprintf(
+        in, sizeof in,
+        "<xliff xmlns=\"urn:oasis:names:tc:xliff:document:%s\"><%s><source>%s</source><target></target></%s></xliff>",
+        version, unit, text, unit);
+    assert_int_equal(GANZ_OK, show_skeleton(&shown, &ganz_format_xliff, in, strlen(in), &options, &err));
+    fake_add(&shown, "", 0);
+    if (!strstr(shown.text, wanted)) fail_msg("%s\nis\n%s\nwithout\n%s", in, shown.text, wanted);
+    ganz_text_free(&shown);
+}
+
+static void expect_code(const char *code, const char *sign)
+{
+    char text[256], wanted[256];
+    snprintf(text, sizeof text, "a %s b", code);
+    snprintf(wanted, sizeof wanted, "{a [%s%s] b}", sign, code);
+    expect_source("1.2", text, wanted);
+}
+
+/* Codes that stand for a value are words of the sentence, those of formatting are marks. */
+static void places_of_xliff(void **state)
+{
+    (void)state;
+#define POINT "<x id=\"1\"/>"
+#define HELD "<ph id=\"2\">%1</ph>"
+    expect_source("1.2", "a " POINT " b " HELD, "{a [=|" POINT "] b [=|" HELD "]}");
+    expect_source("2.0", "a " HELD "!", "{a [=|" HELD "]!}");
+    expect_xliff(X1(" target-language=\"de\"", "<trans-unit><source>a " POINT " b " HELD " c</source></trans-unit>"),
+                 X1(" target-language=\"de\"", "<trans-unit><source>a " POINT " b " HELD " c</source>" REVIEW "c " HELD
+                                               " b " POINT " a</target></trans-unit>"));
+    expect_xliff(X1(" target-language=\"de\"", "<trans-unit><source>a " POINT "b c</source></trans-unit>"),
+                 X1(" target-language=\"de\"",
+                    "<trans-unit><source>a " POINT "b c</source>" REVIEW "c " POINT "b a</target></trans-unit>"));
+    static const char *const places[] = {"<x id=\"START_DATE\" equiv-text=\"{{ a }}\"/>",
+                                         "<x id=\"1\" ctype=\"x-variable\"/>", "<ph id=\"1\">&lt;%= a %></ph>",
+                                         "<ph id=\"1\"></ph>", "<x id=\"ICU\" equiv-text=\"{n, plural, other {b}}\"/>"};
+    static const char *const marks[] = {"<x id=\"1\" ctype=\"lb\"/>",
+                                        "<x id=\"1\" ctype=\"x-br\"/>",
+                                        "<x id=\"1\" equiv-text=\"&lt;br/&gt;\"/>",
+                                        "<x id=\"1\" equiv-text=\"\\n&#10;\"/>",
+                                        "<x id=\"LINE_BREAK\"/>",
+                                        "<x id=\"TAG_IMG_1\"/>",
+                                        "<ph id=\"1\">&lt;/b></ph>",
+                                        "<ph id=\"1\"><![CDATA[<b>]]></ph>",
+                                        "<it id=\"1\" pos=\"open\">x</it>"};
+    for (size_t i = 0; i < GANZ_COUNT(places); i++) expect_code(places[i], "=|");
+    for (size_t i = 0; i < GANZ_COUNT(marks); i++) expect_code(marks[i], ".");
+    expect_source("2.0", "a<ph id=\"1\" type=\"fmt\"/>b", "{a[.<ph id=\"1\" type=\"fmt\"/>]b}");
+    expect_source("2.0", "a<ph id=\"1\" equiv=\"LINE_BREAK\"/>b", "{a[.<ph id=\"1\" equiv=\"LINE_BREAK\"/>]b}");
+    expect_source("1.2", "<x id=\"START_TAG_B_1\"/>a<x id=\"CLOSE_TAG_B\"/>",
+                  "{[+<x id=\"START_TAG_B_1\"/>]a[-<x id=\"CLOSE_TAG_B\"/>]}");
 }
 
 /* ---- what is wrong ------------------------------------------------------------------------------ */
@@ -508,9 +662,13 @@ int main(void)
         cmocka_unit_test(nothing_is_lost_with_the_text),
         cmocka_unit_test(bilingual_documents),
         cmocka_unit_test(slides),
+        cmocka_unit_test(raised_runs_of_slides),
+        cmocka_unit_test(raised_runs_stay_small),
+        cmocka_unit_test(raised_spans),
         cmocka_unit_test(open_documents),
         cmocka_unit_test(books),
         cmocka_unit_test(xliff),
+        cmocka_unit_test(places_of_xliff),
         cmocka_unit_test(wrong_documents_are_refused),
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(archives_are_told_apart),

@@ -199,13 +199,42 @@ static void endless_text_is_cut(void **state)
     assert_true(begin == 0 && end == sizeof text - 1);
 }
 
+/* Short items with bars between them; the bars are no part of them. */
+static void bars_part_items(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *sentences; /* NULL: it is one */
+    } cases[] = {
+        {"Home | About us | Contact", "[Home][About us][Contact]"},
+        {"| Name | Price\nOne | Two", "[Name][Price][One][Two]"},
+        {"The output of ls | sort is long.", NULL},
+        {"Sort it with ls | sort, which gives more than an item of a row would ever be", NULL},
+        {"a|b or a| b or a |b", NULL},
+    };
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
+        const char *const text = cases[i].text;
+        char found[256] = "", whole[256];
+        size_t begin, end;
+        ganz_sentences walk = {.text = text,
+                               .bytes = strlen(text),
+                               .language = ganz_language_of("en"),
+                               .breaks = GANZ_BREAK_LINES,
+                               .outside = true};
+        while (ganz_sentences_next(&walk, &begin, &end))
+            snprintf(found + strlen(found), sizeof found - strlen(found), "[%.*s]", (int)(end - begin), text + begin);
+        snprintf(whole, sizeof whole, "[%s]", text);
+        assert_string_equal(cases[i].sentences ? cases[i].sentences : whole, found);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parted_quotes),      cmocka_unit_test(endless_text_is_cut),
-        cmocka_unit_test(english_list),       cmocka_unit_test(headlines_end),
-        cmocka_unit_test(german_list),        cmocka_unit_test(signs_stay_outside),
-        cmocka_unit_test(code_stays_outside),
+        cmocka_unit_test(bars_part_items),     cmocka_unit_test(parted_quotes),
+        cmocka_unit_test(endless_text_is_cut), cmocka_unit_test(english_list),
+        cmocka_unit_test(headlines_end),       cmocka_unit_test(german_list),
+        cmocka_unit_test(signs_stay_outside),  cmocka_unit_test(code_stays_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

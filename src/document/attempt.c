@@ -86,14 +86,40 @@ static bool is_wordlike(const char *text, size_t bytes)
     return !space || ganz_is_upper(text[0]);
 }
 
-static ganz_form first_form(const ganz_item *item, const ganz_block *b)
+static bool is_part_of_word(const ganz_stretch *x, size_t at)
+{
+    int32_t code;
+    ganz_next_character(x->block->text + at, &code);
+    return ganz_is_alnum(code) || code == 0xFFFC;
+}
+
+/* True if no space or sign is between a guard and what is beside it. */
+static bool touches_word(const ganz_stretch *x, const ganz_guard *guard)
+{
+    size_t before = guard->begin;
+    if (guard->end < x->end && is_part_of_word(x, guard->end)) return true;
+    if (before == x->begin) return false;
+    do before--;
+    while (((unsigned char)x->block->text[before] & 0xC0) == 0x80);
+    return is_part_of_word(x, before);
+}
+
+/* A name that is one word with its neighbours would not come back. */
+static ganz_form form_of_place(const ganz_item *item, const ganz_stretch *x)
+{
+    if (item->guard.run->shown_bytes > 0) return GANZ_FORM_PLAIN;
+    return touches_word(x, &item->guard) ? GANZ_FORM_OUT : GANZ_FORM_NAME;
+}
+
+static ganz_form first_form(const ganz_item *item, const ganz_stretch *x)
 {
     switch (item->guard.kind) {
     case GANZ_GUARD_ADDRESS:
     case GANZ_GUARD_SCRIPT: return GANZ_FORM_NAME;
-    case GANZ_GUARD_CODE: return b->text[item->guard.begin] == '`' ? GANZ_FORM_NAME : GANZ_FORM_PLAIN;
+    case GANZ_GUARD_CODE: return x->block->text[item->guard.begin] == '`' ? GANZ_FORM_NAME : GANZ_FORM_PLAIN;
     case GANZ_GUARD_SIGN: return GANZ_FORM_OUT;
     case GANZ_GUARD_OPAQUE:
+        if (item->guard.run->place) return form_of_place(item, x);
         if (item->guard.run->shown_bytes == 0) return GANZ_FORM_OUT;
         return is_wordlike(item->guard.run->shown, item->guard.run->shown_bytes) ? GANZ_FORM_PLAIN : GANZ_FORM_NAME;
     default: return GANZ_FORM_PLAIN;
@@ -128,7 +154,7 @@ static void choose_forms(ganz_attempt *a, const ganz_guards *g, const ganz_stret
     for (size_t i = 0; i < g->count; i++) {
         ganz_item *const item = &a->items[i];
         item->guard = g->items[i];
-        item->form = first_form(item, x->block);
+        item->form = first_form(item, x);
         snprintf(item->name, sizeof item->name, "%c%u", letter, (unsigned)(i + 1) % 100);
     }
 }

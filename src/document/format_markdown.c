@@ -7,11 +7,13 @@
 #include "base/utf8.h"
 #include "document/format.h"
 #include "document/html_attributes.h"
+#include "document/html_element.h"
 #include "document/html_entity.h"
 #include "document/html_read.h"
 #include "document/markdown_escape.h"
 #include "document/markdown_inline.h"
 #include "document/markdown_line.h"
+#include "document/row.h"
 #include "text/tokenizer.h"
 
 enum { IMAGE_DEPTH = 8 /* images in the text of images; deeper ones are copied */ };
@@ -273,7 +275,9 @@ static size_t add_image(reader *r, size_t number)
     }
     ganz_skeleton_mark_begin(r->out, GANZ_MARK_EMPTY, GANZ_MD_NOTHING);
     ganz_skeleton_copy(r->out, raw_at(r, item->begin), item->end - item->begin);
-    ganz_skeleton_begin(r->out, &r->style);
+    ganz_block_style style = r->style;
+    style.between = " / "; /* no tag may stand in it */
+    ganz_skeleton_begin(r->out, &style);
     r->images++;
     add_items(r, number + 1, last);
     r->images--;
@@ -307,6 +311,106 @@ static void add_items(reader *r, size_t first, size_t last)
     }
 }
 
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+/* Behind the item that closes what item `first` opens; 0: nothing does. */
+static size_t behind_element(const reader *r, size_t first)
+{
+    int depth = 0;
+    for (size_t i = first; i < r->in.count; i++) {
+        depth += r->in.items[i].kind == GANZ_MD_OPEN;
+        depth -= r->in.items[i].kind == GANZ_MD_CLOSE;
+        if (depth == 0) return i + 1;
+    }
+    return 0;
+}
+
+/* Behind the items that stand between two elements. */
+static size_t behind_gap(const reader *r, size_t first)
+{
+    while (first < r->in.count &&
+           (r->in.items[first].kind == GANZ_MD_TEXT || r->in.items[first].kind == GANZ_MD_SPACE ||
+            r->in.items[first].kind == GANZ_MD_CHARACTER))
+        first++;
+    return first;
+}
+
+/* Bytes of the text from the first of these items to the last. */
+static size_t gap_bytes(const reader *r, size_t first, size_t last)
+{
+    return first < last ? r->in.items[last - 1].end - r->in.items[first].begin : 0;
+}
+
+/* True if the words of a text between elements, or none, are plain text: the part of one item. */
+static bool has_plain_words(const reader *r, size_t first, size_t last)
+{
+    ganz_row_text cut;
+    const size_t begin = r->in.items[first].begin;
+    if (!ganz_row_cut(r->in.text + begin, gap_bytes(r, first, last), true, &cut)) return false;
+    for (size_t i = first; i < last && cut.begin < cut.end; i++)
+        if (r->in.items[i].kind == GANZ_MD_TEXT && r->in.items[i].begin <= begin + cut.begin &&
+            begin + cut.end <= r->in.items[i].end)
+            return true;
+    return cut.begin == cut.end;
+}
+
+/* True if the leaf is a row of links, or of other elements with signs between them; see row.h. Words beside them are
+ * plain text. */
+static bool is_row(const reader *r)
+{
+    ganz_row row = ganz_row_begin();
+    ganz_row_text cut;
+    for (size_t i = 0; i < r->in.count && !row.failed;) {
+        const size_t gap = behind_gap(r, i);
+        const char *const text = r->in.text + r->in.items[i].begin;
+        const size_t bytes = gap_bytes(r, i, gap);
+        ganz_row_add_text(&row, text, bytes, true);
+        if (!has_plain_words(r, i, gap)) return false;
+        if (gap == r->in.count) break;
+        const ganz_md_item *const item = &r->in.items[gap];
+        i = item->kind == GANZ_MD_OPEN ? behind_element(r, gap) : 0;
+        if (i == 0) return false;
+        const bool link = item->value == GANZ_MD_LINK || item->value == ganz_html_number("a", 1);
+        const size_t inside = r->in.items[i - 1].begin - item->end;
+        if (ganz_row_cut(r->in.text + item->end, inside, true, &cut) && cut.begin < cut.end)
+            ganz_row_add_element(&row, row.pending, item->value, link ? GANZ_ROW_LINK : GANZ_ROW_OTHER);
+    }
+    return ganz_row_is(&row);
+}
+
+static void copy_text(reader *r, size_t begin, size_t end)
+{
+    if (begin < end) ganz_skeleton_copy(r->out, raw_at(r, begin), raw_bytes(r, begin, end));
+}
+
+static void add_between(reader *r, size_t first, size_t last)
+{
+    const size_t begin = r->in.items[first].begin, bytes = gap_bytes(r, first, last);
+    ganz_row_text cut;
+    ganz_row_cut(r->in.text + begin, bytes, true, &cut);
+    copy_text(r, begin, begin + cut.begin);
+    if (cut.begin < cut.end) {
+        ganz_skeleton_begin(r->out, &r->style);
+        add_text(r, begin + cut.begin, begin + cut.end);
+        ganz_skeleton_end(r->out);
+    }
+    copy_text(r, begin + cut.end, begin + bytes);
+}
+
+static void add_row(reader *r)
+{
+    r->style.between = " / ";
+    for (size_t i = 0; i < r->in.count;) {
+        const size_t gap = behind_gap(r, i);
+        add_between(r, i, gap);
+        if (gap == r->in.count) break;
+        i = behind_element(r, gap);
+        ganz_skeleton_begin(r->out, &r->style);
+        add_items(r, gap, i);
+        ganz_skeleton_end(r->out);
+    }
+}
+
 /* ---- leaves ------------------------------------------------------------------------------------- */
 
 static bool add_leaf_text(reader *r, const ganz_md_leaf *leaf)
@@ -317,6 +421,10 @@ static bool add_leaf_text(reader *r, const ganz_md_leaf *leaf)
     ganz_md_read_inline(&r->in, r->text.text, r->text.bytes, &r->blocks.labels);
     if (r->in.failed) return false;
     r->open = 0;
+    if (is_row(r)) {
+        add_row(r);
+        return true;
+    }
     ganz_skeleton_begin(r->out, &r->style);
     add_items(r, 0, r->in.count);
     ganz_skeleton_end(r->out);

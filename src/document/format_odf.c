@@ -1,7 +1,9 @@
 /* OpenDocument text and presentations: paragraphs and headings of content.xml, headers and footers of styles.xml,
  * titles of charts. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "document/package.h"
 #include "document/xml_inline.h"
 
@@ -32,7 +34,9 @@ enum {
     FROM,
     TO,
     CODE,
-    FIELD
+    FIELD,
+    STYLE_OF_TEXT, /* of styles: what raised text is known by */
+    TEXT_PROPERTIES
 };
 
 static const ganz_xml_name names[] = {
@@ -70,6 +74,8 @@ static const ganz_xml_name names[] = {
     {STYLE, "footer", PLACE},
     {STYLE, "footer-left", PLACE},
     {STYLE, "footer-first", PLACE},
+    {STYLE, "style", STYLE_OF_TEXT},
+    {STYLE, "text-properties", TEXT_PROPERTIES},
     {SVG, "title", ALTERNATIVE},
     {SVG, "desc", ALTERNATIVE},
     {CHART, "title", PLACE},
@@ -79,6 +85,59 @@ static const ganz_xml_name names[] = {
 };
 
 static const ganz_xml_dialect dialect = {.names = names, .options = {.spaces = spaces}};
+
+/* What a member's paragraphs are read with. */
+typedef struct wishes {
+    bool alternatives; /* are read */
+    uint64_t *raised;  /* (raised_count) checksums of the names of styles that raise or lower text, sorted */
+    size_t raised_count, raised_capacity;
+} wishes;
+
+/* ---- styles ------------------------------------------------------------------------------------- */
+
+/* "super 58%", "sub 58%", "33% 58%" and "-33% 58%"; not "0% 100%". */
+static bool is_raised_position(ganz_slice value)
+{
+    if (value.bytes >= 3 && memcmp(value.at, "su", 2) == 0) return true;
+    for (size_t i = 0; i < value.bytes && value.at[i] != '%'; i++)
+        if (value.at[i] >= '1' && value.at[i] <= '9') return true;
+    return false;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The member's own styles for text that is not on its line; a style of another member is not known here. */
+static bool find_raised_styles(const ganz_xml_tree *t, wishes *w)
+{
+    ganz_slice name = {"", 0}, value;
+    for (size_t i = 0; i < t->count; i++) {
+        if (ganz_xml_starts(t, i, STYLE_OF_TEXT)) {
+            const bool text = ganz_xml_tree_attribute(t, i, "family", &value) && ganz_slice_is(value, "text");
+            if (!text || !ganz_xml_tree_attribute(t, i, "name", &name)) name.bytes = 0;
+        }
+        if (t->events[i].name == STYLE_OF_TEXT && (t->events[i].kind == GANZ_XML_END || t->events[i].empty))
+            name.bytes = 0;
+        if (name.bytes == 0 || !ganz_xml_starts(t, i, TEXT_PROPERTIES)) continue;
+        if (!ganz_xml_tree_attribute(t, i, "text-position", &value) || !is_raised_position(value)) continue;
+        if (!ganz_grow((void **)&w->raised, &w->raised_capacity, w->raised_count + 1, sizeof *w->raised)) return false;
+        w->raised[w->raised_count++] = ganz_checksum(name.at, name.bytes);
+    }
+    if (w->raised_count > 0) qsort(w->raised, w->raised_count, sizeof *w->raised, compare_names);
+    return true;
+}
+
+static bool is_raised(const ganz_inline *in, size_t event)
+{
+    const wishes *const w = in->data;
+    ganz_slice name;
+    if (w->raised_count == 0 || !ganz_xml_tree_attribute(in->tree, event, "style-name", &name)) return false;
+    const uint64_t key = ganz_checksum(name.at, name.bytes);
+    return bsearch(&key, w->raised, w->raised_count, sizeof key, compare_names) != NULL;
+}
 
 /* ---- inside a paragraph ------------------------------------------------------------------------- */
 
@@ -110,18 +169,22 @@ static ganz_slice key_of(const ganz_inline *in, size_t event)
 
 /* ---- between paragraphs ------------------------------------------------------------------------- */
 
-/* Whether alternatives are read. */
-typedef struct wishes {
-    bool alternatives;
-} wishes;
+static const ganz_block_style style = {
+    .breaks = GANZ_BREAK_SENTENCES, .escape = ganz_xml_escape, .between = "<text:line-break/>"};
+static const ganz_block_style bare_style = {/* no tag may stand in an alternative */
+                                            .breaks = GANZ_BREAK_SENTENCES,
+                                            .escape = ganz_xml_escape,
+                                            .between = " / "};
 
 static void put_paragraph(const ganz_inline *in, size_t event)
 {
     const ganz_xml_event *const e = in->tree->events;
+    ganz_inline inside = *in;
+    inside.style = ganz_xml_starts(in->tree, event, ALTERNATIVE) ? &bare_style : &style;
     ganz_xml_copy(in->skeleton, in->tree, e[event].begin, e[event].end);
     if (e[event].empty) return;
     const size_t end = e[event].partner;
-    ganz_inline_block(in, event + 1, end);
+    ganz_inline_block(&inside, event + 1, end);
     ganz_xml_copy(in->skeleton, in->tree, e[end].begin, e[end].end);
 }
 
@@ -159,28 +222,30 @@ static void read_places(const ganz_inline *in, size_t first, size_t last)
 
 typedef void body_reader(const ganz_inline *in, size_t first, size_t last);
 
-static const ganz_inline_rules rules = {.kind = kind_of, .nested = read_body, .key = key_of};
-static const ganz_block_style style = {
-    .breaks = GANZ_BREAK_SENTENCES, .escape = ganz_xml_escape, .between = "<text:line-break/>"};
+static const ganz_inline_rules rules = {.kind = kind_of, .nested = read_body, .key = key_of, .raised = is_raised};
 
-static ganz_status read_member(ganz_package *p, int member, body_reader *read, const wishes *w, ganz_error *err)
+static ganz_status read_member(ganz_package *p, int member, body_reader *read, bool alternatives, ganz_error *err)
 {
+    wishes w = {.alternatives = alternatives};
     const char *text;
     size_t bytes;
     ganz_xml_tree tree;
     if (member < 0) return GANZ_OK;
     GANZ_TRY(ganz_package_load(p, member, &text, &bytes, err));
-    const ganz_status status = ganz_xml_tree_open(&tree, text, bytes, ganz_zip_name(p->zip, member), &dialect, err);
+    ganz_status status = ganz_xml_tree_open(&tree, text, bytes, ganz_zip_name(p->zip, member), &dialect, err);
+    if (status == GANZ_OK && !find_raised_styles(&tree, &w))
+        status = ganz_fail(err, GANZ_ENOMEM, "out of memory for a document");
     if (status == GANZ_OK) {
         const ganz_inline in = {.skeleton = p->skeleton,
                                 .tree = &tree,
                                 .rules = &rules,
                                 .style = &style,
                                 .once = ganz_skeleton_bilingual(p->skeleton),
-                                .data = w};
+                                .data = &w};
         ganz_package_begin(p, member, text, bytes, NULL, NULL);
         read(&in, 0, tree.count);
     }
+    ganz_free(w.raised);
     ganz_xml_tree_close(&tree);
     return status;
 }
@@ -194,13 +259,13 @@ static bool is_object(const char *name)
 
 static ganz_status read_members(ganz_package *p, const ganz_format_options *options, ganz_error *err)
 {
-    const wishes w = {.alternatives = options->attributes};
+    const bool alternatives = options->attributes;
     const int content = ganz_zip_find(p->zip, "content.xml");
     if (content < 0) return ganz_fail(err, GANZ_EFORMAT, "this is no OpenDocument file: content.xml is missing");
-    GANZ_TRY(read_member(p, content, read_body, &w, err));
-    GANZ_TRY(read_member(p, ganz_zip_find(p->zip, "styles.xml"), read_places, &w, err));
+    GANZ_TRY(read_member(p, content, read_body, alternatives, err));
+    GANZ_TRY(read_member(p, ganz_zip_find(p->zip, "styles.xml"), read_places, alternatives, err));
     for (int i = 0; i < ganz_zip_count(p->zip); i++)
-        if (is_object(ganz_zip_name(p->zip, i))) GANZ_TRY(read_member(p, i, read_places, &w, err));
+        if (is_object(ganz_zip_name(p->zip, i))) GANZ_TRY(read_member(p, i, read_places, alternatives, err));
     return ganz_skeleton_status(p->skeleton, err);
 }
 

@@ -48,6 +48,7 @@ static const ganz_xml_name names_of_word[] = {
     {WORD, "softHyphen", OOXML_NOTHING},
     {WORD, "lastRenderedPageBreak", OOXML_NOTHING},
     {WORD, "noProof", OOXML_LANGUAGE},
+    {WORD, "vertAlign", OOXML_RAISED},
     {WORD, "noBreakHyphen", OOXML_HYPHEN},
     {WORD, "fldChar", OOXML_FIELD_CHAR},
     {WORD, "instrText", OOXML_INSTRUCTION},
@@ -144,7 +145,8 @@ uint64_t ganz_ooxml_format_of(ganz_ooxml_reader *r, size_t run)
 
 static void read_alternative(ganz_ooxml_reader *r, size_t event)
 {
-    static const ganz_block_style style = {.breaks = GANZ_BREAK_SENTENCES, .escape = ganz_xml_escape_value};
+    static const ganz_block_style style = {
+        .breaks = GANZ_BREAK_SENTENCES, .escape = ganz_xml_escape_value, .between = " / "};
     const ganz_xml_event *const e = &r->tree->events[event];
     const char *const text = r->tree->x.text;
     size_t done = e->begin;

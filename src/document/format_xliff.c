@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "document/format.h"
+#include "document/language.h"
 #include "document/xml_inline.h"
 
 enum { OLD = 1, NEW };
@@ -24,25 +25,41 @@ enum {
     TARGET,
     PAIR,
     MARKED,
-    POINT,
     FROM,
-    TO
+    TO,
+    PLACE /* stands for something, a value or a code */
 };
 
 static const ganz_xml_name names[] = {
-    {OLD, "file", FILE_},    {OLD, "trans-unit", UNIT},
-    {OLD, "source", SOURCE}, {OLD, "seg-source", SEGMENTS},
-    {OLD, "target", TARGET}, {OLD, "group", GROUP},
-    {OLD, "g", PAIR},        {OLD, "mrk", MARKED},
-    {OLD, "bx", FROM},       {OLD, "ex", TO},
-    {OLD, "bpt", FROM},      {OLD, "ept", TO},
-    {NEW, "xliff", ROOT},    {NEW, "file", GROUP},
-    {NEW, "group", GROUP},   {NEW, "unit", GROUP},
-    {NEW, "segment", UNIT},  {NEW, "source", SOURCE},
-    {NEW, "target", TARGET}, {NEW, "pc", PAIR},
-    {NEW, "mrk", MARKED},    {NEW, "sc", FROM},
-    {NEW, "ec", TO},         {NEW, "sm", FROM},
-    {NEW, "em", TO},         {0, NULL, 0},
+    {OLD, "file", FILE_},
+    {OLD, "trans-unit", UNIT},
+    {OLD, "source", SOURCE},
+    {OLD, "seg-source", SEGMENTS},
+    {OLD, "target", TARGET},
+    {OLD, "group", GROUP},
+    {OLD, "g", PAIR},
+    {OLD, "mrk", MARKED},
+    {OLD, "bx", FROM},
+    {OLD, "ex", TO},
+    {OLD, "bpt", FROM},
+    {OLD, "ept", TO},
+    {OLD, "x", PLACE},
+    {OLD, "ph", PLACE},
+    {NEW, "xliff", ROOT},
+    {NEW, "file", GROUP},
+    {NEW, "group", GROUP},
+    {NEW, "unit", GROUP},
+    {NEW, "segment", UNIT},
+    {NEW, "source", SOURCE},
+    {NEW, "target", TARGET},
+    {NEW, "pc", PAIR},
+    {NEW, "mrk", MARKED},
+    {NEW, "sc", FROM},
+    {NEW, "ec", TO},
+    {NEW, "sm", FROM},
+    {NEW, "em", TO},
+    {NEW, "ph", PLACE},
+    {0, NULL, 0},
 };
 
 static const ganz_xml_dialect dialect = {.names = names, .options = {.spaces = spaces}};
@@ -70,6 +87,100 @@ static bool is_protected(const ganz_xml_tree *t, size_t event)
     return attribute_is(t, event, "mtype", "protected") || attribute_is(t, event, "translate", "no");
 }
 
+static bool has_prefix(ganz_slice s, const char *prefix)
+{
+    const size_t bytes = strlen(prefix);
+    return s.bytes >= bytes && memcmp(s.at, prefix, bytes) == 0;
+}
+
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/* The code of a tag, <br> or </b>, as XML writes it. */
+static bool is_tag_code(ganz_slice code)
+{
+    const size_t at = has_prefix(code, "&lt;") ? 4 : has_prefix(code, "<") ? 1 : 0;
+    return at > 0 && at < code.bytes && (is_letter(code.at[at]) || code.at[at] == '/');
+}
+
+/* Nothing but line ends and tabs. */
+static bool is_space_code(ganz_slice code)
+{
+    static const char *const spaces_of_code[] = {" ",   "\t",   "\r",    "\n",    "\\n",   "\\r",
+                                                 "\\t", "&#9;", "&#10;", "&#13;", "&#xA;", "&#xD;"};
+    size_t at = 0, before = SIZE_MAX;
+    while (at < code.bytes && at != before) {
+        before = at;
+        for (size_t i = 0; i < GANZ_COUNT(spaces_of_code); i++)
+            if (has_prefix((ganz_slice){code.at + at, code.bytes - at}, spaces_of_code[i]))
+                at += strlen(spaces_of_code[i]);
+    }
+    return code.bytes > 0 && at == code.bytes;
+}
+
+static bool is_format_code(ganz_slice code) { return is_tag_code(code) || is_space_code(code); }
+
+/* What an element holds, if it begins with text. */
+static ganz_slice content_of(const ganz_xml_tree *t, size_t event)
+{
+    const ganz_xml_event *const e = &t->events[event + 1];
+    if (t->events[event].empty || event + 1 >= t->events[event].partner) return (ganz_slice){"", 0};
+    const size_t head = e->kind == GANZ_XML_CDATA ? strlen("<![CDATA[") : 0, tail = head > 0 ? strlen("]]>") : 0;
+    if (e->kind != GANZ_XML_TEXT && head == 0) return (ganz_slice){"", 0};
+    return (ganz_slice){t->x.text + e->begin + head, e->end - e->begin - head - tail};
+}
+
+/* lb, x-strong: what version 1 calls a code, its own words and elements of HTML. */
+static bool is_format_type(ganz_slice type)
+{
+    static const char own[] = " bold image italic lb link pb underlined ";
+    static const char elements[] =
+        " a abbr b big br center cite code del div em font h1 h2 h3 h4 h5 h6 hr i img input ins kbd li mark nobr ol p"
+        " q s small span strike strong sub sup table tbody td th thead tr tt u ul wbr ";
+    if (has_prefix(type, "x-")) return ganz_listed(elements, type.at + 2, type.bytes - 2);
+    return ganz_listed(own, type.at, type.bytes);
+}
+
+/* Names that Angular gives to elements; those of values are others. */
+static bool is_format_name(ganz_slice name)
+{
+    static const char *const prefixes[] = {"LINE_BREAK", "HORIZONTAL_RULE", "TAG_",        "START_TAG_",
+                                           "CLOSE_TAG_", "START_BLOCK_",    "CLOSE_BLOCK_"};
+    for (size_t i = 0; i < GANZ_COUNT(prefixes); i++)
+        if (has_prefix(name, prefixes[i])) return true;
+    return false;
+}
+
+static ganz_slice name_of(const ganz_xml_tree *t, size_t event)
+{
+    ganz_slice name;
+    if (ganz_xml_tree_attribute(t, event, "equiv", &name) || ganz_xml_tree_attribute(t, event, "id", &name))
+        return name;
+    return (ganz_slice){"", 0};
+}
+
+/* True if an <x> or <ph> plainly is a code that the reader does not see as a word. */
+static bool is_formatting(const ganz_xml_tree *t, size_t event)
+{
+    ganz_slice value;
+    if (attribute_is(t, event, "type", "fmt") || attribute_is(t, event, "type", "image") ||
+        attribute_is(t, event, "type", "link"))
+        return true;
+    if (ganz_xml_tree_attribute(t, event, "ctype", &value) && is_format_type(value)) return true;
+    if (ganz_xml_tree_attribute(t, event, "equiv-text", &value) && is_format_code(value)) return true;
+    if (ganz_xml_tree_attribute(t, event, "disp", &value) && is_format_code(value)) return true;
+    return is_format_name(name_of(t, event)) || is_format_code(content_of(t, event));
+}
+
+/* Angular has no pairs in version 1: START_LINK and CLOSE_LINK are points that belong together. */
+static ganz_inline_kind kind_of_place(const ganz_xml_tree *t, size_t event)
+{
+    if (!is_formatting(t, event)) return GANZ_INLINE_PLACE;
+    const ganz_slice name = name_of(t, event);
+    return has_prefix(name, "START_")   ? GANZ_INLINE_FROM
+           : has_prefix(name, "CLOSE_") ? GANZ_INLINE_TO
+                                        : GANZ_INLINE_MARK;
+}
+
 static ganz_inline_kind kind_of(const ganz_inline *in, size_t event)
 {
     switch (in->tree->events[event].name) {
@@ -77,14 +188,26 @@ static ganz_inline_kind kind_of(const ganz_inline *in, size_t event)
     case MARKED: return is_protected(in->tree, event) ? GANZ_INLINE_OPAQUE : GANZ_INLINE_PAIR;
     case FROM: return GANZ_INLINE_FROM;
     case TO: return GANZ_INLINE_TO;
-    default: return GANZ_INLINE_MARK; /* x, ph, it, cp: with what they hold, which is code */
+    case PLACE: return kind_of_place(in->tree, event);
+    default: return GANZ_INLINE_MARK; /* it, cp: with what they hold, which is code */
     }
+}
+
+/* START_LINK_1 ends with CLOSE_LINK. */
+static ganz_slice key_of_place(ganz_slice name)
+{
+    size_t end = name.bytes;
+    while (end > 0 && name.at[end - 1] >= '0' && name.at[end - 1] <= '9') end--;
+    if (end > 0 && end < name.bytes && name.at[end - 1] == '_') name.bytes = end - 1;
+    const size_t head = strlen("START_"); /* and of CLOSE_ */
+    return name.bytes > head ? (ganz_slice){name.at + head, name.bytes - head} : name;
 }
 
 /* Version 1 joins both ends by rid or id, version 2 by the begin's id and the end's startRef. */
 static ganz_slice key_of(const ganz_inline *in, size_t event)
 {
     ganz_slice key;
+    if (in->tree->events[event].name == PLACE) return key_of_place(name_of(in->tree, event));
     if (ganz_xml_tree_attribute(in->tree, event, "startRef", &key) ||
         ganz_xml_tree_attribute(in->tree, event, "rid", &key) || ganz_xml_tree_attribute(in->tree, event, "id", &key))
         return key;

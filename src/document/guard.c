@@ -202,16 +202,19 @@ static size_t behind_brace(const view *v, size_t at, size_t most)
     return 0;
 }
 
-static bool is_plain_name(const char *text, size_t bytes)
+/* A name, perhaps of a part of something; in a template's expression spaces stand between its words as well. */
+static bool is_plain_name(const char *text, size_t bytes, bool expression)
 {
     while (bytes > 0 && *text == ' ') text++, bytes--;
     while (bytes > 0 && text[bytes - 1] == ' ') bytes--;
     for (size_t i = 0; i < bytes; i++)
-        if (!is_name(text[i]) && !is_one_of(text[i], ".:-,#/@$|+%^&!?[]()'\"*=>")) return false;
+        if (!is_name(text[i]) && !is_one_of(text[i], ".:-,#/@$|+%^&!?[]()'\"*=>") && !(expression && text[i] == ' '))
+            return false;
     return true;
 }
 
-/* {name}, {0}, {{name}}, ${x}, #{x}, %{x}, and whole messages of ICU: {n, plural, one {...} other {...}}. */
+/* {name}, {0}, {{name}}, {{ name | filter }}, ${x}, #{x}, %{x}, and whole messages of ICU: {n, plural, one {...} other
+ * {...}}. */
 static size_t brace_length(const view *v)
 {
     const size_t sign = is_one_of(byte_at(v, v->at), "$#%@") ? 1 : 0;
@@ -221,7 +224,7 @@ static size_t brace_length(const view *v)
     if (end > 0) {
         size_t begin = open + 1, last = end - 1;
         while (begin < last && v->text[begin] == '{' && v->text[last - 1] == '}') begin++, last--;
-        if (begin < last && is_plain_name(v->text + begin, last - begin)) return end - v->at;
+        if (begin < last && is_plain_name(v->text + begin, last - begin, begin > open + 1)) return end - v->at;
     }
     const size_t name = word_length(v, open + 1, "{},", 64);
     if (name == 0 || byte_at(v, open + 1 + name) != ',') return 0;

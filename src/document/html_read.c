@@ -9,10 +9,13 @@
 
 #include "base/utf8.h"
 #include "document/html_attributes.h"
+#include "document/html_row.h"
 #include "document/html_tree.h"
+#include "document/raised.h"
+#include "document/row.h"
 #include "text/unicode.h"
 
-enum { SHOWN_BYTES = 64 /* of a region's text, for the model */, APPENDIX_BYTES = 24 };
+enum { SHOWN_BYTES = 64 /* of a region's text, for the model */ };
 
 typedef struct reader {
     ganz_skeleton *out;
@@ -24,10 +27,14 @@ typedef struct reader {
     char last;          /* byte of the block's text that is not white space; 0: none */
     bool touching;      /* no white space comes after it */
     bool after_end;     /* but an end tag */
+    bool appendix;      /* the element that starts is a part of the word it touches */
     int marks;          /* open in the block */
+    ganz_html_row row;  /* what was found out about the tokens up to its end */
+    int level;          /* elements of the row around the place */
     const char *region; /* where it begins; NULL: none is open */
     int region_number;  /* of its element */
     bool region_shows;  /* its text is shown to the model */
+    bool region_raised; /* it is raised or lowered, touches a word, and would be translated otherwise */
     char shown[SHOWN_BYTES];
     size_t shown_bytes;
 } reader;
@@ -37,9 +44,10 @@ typedef struct reader {
 static void begin_block(reader *r)
 {
     if (r->in_block) return;
-    ganz_block_style style = {
-        .breaks = GANZ_BREAK_SENTENCES, .escape = ganz_html_escape(r->charset, 0), .between = "<br>"};
-    if (ganz_html_innermost(&r->tree)->keeps) style.breaks = GANZ_BREAK_LINES, style.between = NULL;
+    const ganz_html_open *const around = ganz_html_innermost(&r->tree);
+    ganz_block_style style = {.breaks = GANZ_BREAK_SENTENCES, .escape = ganz_html_escape(r->charset, 0)};
+    style.between = around->bare || r->row.depth >= 0 ? " / " : "<br>";
+    if (around->keeps) style.breaks = GANZ_BREAK_LINES, style.between = NULL;
     ganz_skeleton_begin(r->out, &style);
     r->in_block = true;
     r->touching = r->after_end = false;
@@ -78,10 +86,8 @@ static bool is_appendix(const reader *r, const ganz_html_open *open)
     for (int i = 0; i < 8 && ganz_html_next(&scan, &token); i++) {
         if (token.kind == GANZ_HTML_COMMENT) continue;
         if (token.kind == GANZ_HTML_TEXT) {
-            for (size_t k = 0; k < token.bytes; k++)
-                if (ganz_html_space(token.raw[k])) return false;
             bytes += token.bytes;
-            if (bytes > APPENDIX_BYTES) return false;
+            if (bytes > GANZ_RAISED_BYTES || !ganz_raised_is_part(token.raw, token.bytes)) return false;
             continue;
         }
         const ganz_html_element *const element = ganz_html_find(ganz_html_name(&token), token.name_bytes);
@@ -96,13 +102,29 @@ static void begin_region(reader *r, const ganz_html_token *token, const ganz_htm
     begin_block(r);
     r->region = token->raw;
     r->region_number = open->number;
+    r->region_raised = r->appendix;
     r->region_shows = !(open->element->flags & GANZ_HTML_FOREIGN) && !is_raised(open->element);
     r->shown_bytes = 0;
+}
+
+/* The text of "<sup>th</sup>", which is the region up to `end`; false: the region is something else. */
+static bool is_ordinal(const reader *r, const char *end, ganz_html_token *text)
+{
+    ganz_html_scan scan = ganz_html_scan_over(r->region, (size_t)(end - r->region));
+    ganz_html_token tag;
+    return r->region_raised && ganz_html_next(&scan, &tag) && ganz_html_next(&scan, text) &&
+           text->kind == GANZ_HTML_TEXT && ganz_raised_is_ordinal(text->raw, text->bytes);
 }
 
 /* Ends before `end` with its own end tag, as a word of the block. */
 static void end_region(reader *r, const char *end)
 {
+    ganz_html_token text;
+    if (is_ordinal(r, end, &text)) {
+        ganz_skeleton_text(r->out, text.raw, text.bytes, r->region, (size_t)(end - r->region));
+        r->region = NULL;
+        return;
+    }
     const size_t bytes =
         r->shown_bytes > 0 && r->shown[r->shown_bytes - 1] == ' ' ? r->shown_bytes - 1 : r->shown_bytes;
     char *const shown = ganz_skeleton_keep(r->out, bytes);
@@ -146,12 +168,12 @@ static bool skip_raised(ganz_html_scan *scan, bool *letters)
     if (!ganz_html_next(scan, &start) || start.kind != GANZ_HTML_START) return false;
     const ganz_html_element *const element = ganz_html_find(ganz_html_name(&start), start.name_bytes);
     if (!is_raised(element) || !ganz_html_next(scan, &text) || text.kind != GANZ_HTML_TEXT) return false;
-    if (text.bytes > APPENDIX_BYTES) return false;
-    for (size_t i = 0; i < text.bytes; i++)
-        if (ganz_html_space(text.raw[i])) return false;
+    if (!ganz_raised_is_part(text.raw, text.bytes)) return false;
     if (!ganz_html_next(scan, &end) || end.kind != GANZ_HTML_END) return false;
     if (ganz_html_find(ganz_html_name(&end), end.name_bytes) != element) return false;
-    for (; scan->at < scan->bytes && ganz_ascii_alnum(scan->data[scan->at]); scan->at++) *letters = true;
+    const size_t word = ganz_raised_word_after(scan->data + scan->at, scan->bytes - scan->at);
+    *letters |= word > 0;
+    scan->at += word;
     return true;
 }
 
@@ -187,8 +209,7 @@ static void add_text(reader *r, const char *raw, size_t bytes)
     }
     const bool keeps = ganz_html_innermost(&r->tree)->keeps;
     const ganz_html_text_style style = {.charset = r->charset, .place = GANZ_ENTITY_TEXT, .keeps = keeps};
-    size_t word = bytes;
-    while (word > 0 && ganz_ascii_alnum(raw[word - 1])) word--;
+    const size_t word = bytes - ganz_raised_word_before(raw, bytes);
     const bool at_scan = raw + bytes == r->scan.data + r->scan.at;
     const size_t more = at_scan && word < bytes ? compound_bytes(r) : 0;
     begin_block(r);
@@ -368,8 +389,8 @@ static bool read_start(reader *r, ganz_html_token *token)
     if (!ganz_html_start(&r->tree, token, &open, &stays)) return false;
     const ganz_html_tree outside = {.open = r->tree.open, .count = r->tree.count - stays};
     const ganz_html_open outer = *ganz_html_innermost(&outside);
-    if (stays && open.translate && is_appendix(r, &open))
-        r->tree.open[r->tree.count - 1].translate = open.translate = false;
+    r->appendix = stays && open.translate && is_appendix(r, &open);
+    if (r->appendix) r->tree.open[r->tree.count - 1].translate = open.translate = false;
     const bool plain = stays && (open.element->flags & GANZ_HTML_PLAIN),
                raw = stays && (open.element->flags & GANZ_HTML_RAW);
     if (raw) read_raw(r, token, &open);
@@ -414,20 +435,81 @@ static void read_end(reader *r, const ganz_html_token *token)
     if (!translate) end_block(r);
 }
 
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+/* Looks for a row where a block may begin. Tokens that were looked at are not looked at again, whatever ends the block.
+ */
+static void look_for_row(reader *r, const ganz_html_token *token)
+{
+    const size_t begin = (size_t)(token->raw - r->scan.data);
+    const ganz_html_open *const around = ganz_html_innermost(&r->tree);
+    ganz_html_scan scan = r->scan;
+    if (begin < r->row.end) return;
+    if (r->row.depth >= 0 && !r->region) end_block(r);
+    r->row.depth = -1;
+    if (r->in_block || r->region || !around->translate || around->keeps) return;
+    scan.at = begin;
+    r->row = ganz_html_find_row(scan, r->tree.xml, around->element->group == GANZ_HTML_HEADING);
+    r->level = 0;
+}
+
+/* A text between the items: its signs are copied, and its words are an item, too. */
+static void read_between(reader *r, const ganz_html_token *token)
+{
+    ganz_row_text cut;
+    ganz_row_cut(token->raw, token->bytes, false, &cut);
+    ganz_skeleton_copy(r->out, token->raw, cut.begin);
+    if (cut.begin < cut.end) add_text(r, token->raw + cut.begin, cut.end - cut.begin);
+    end_block(r);
+    ganz_skeleton_copy(r->out, token->raw + cut.end, token->bytes - cut.end);
+}
+
+static bool opens(const reader *r, const ganz_html_token *token)
+{
+    const unsigned flags = ganz_html_find(ganz_html_name(token), token->name_bytes)->flags;
+    return !(flags & GANZ_HTML_VOID) && !(token->self_closing && r->tree.xml);
+}
+
+/* Follows the tokens of a row: behind each item its block ends. A region counts as one element. */
+static void follow_row(reader *r, const ganz_html_token *token, bool in_region)
+{
+    if (r->row.depth < 0 || r->region) {
+        r->level += r->row.depth >= 0 && !in_region && token->kind == GANZ_HTML_START;
+        return;
+    }
+    if (token->kind == GANZ_HTML_START && opens(r, token)) r->level++;
+    if (token->kind == GANZ_HTML_END) r->level--;
+    if (r->level <= r->row.depth) end_block(r);
+}
+
 /* ---- the page ----------------------------------------------------------------------------------- */
+
+/* False when memory is out. */
+static bool read_token(reader *r, ganz_html_token *token)
+{
+    look_for_row(r, token);
+    const bool between = r->row.depth >= 0 && r->level == r->row.depth && !r->region && !r->in_block;
+    const bool in_region = r->region != NULL;
+    bool memory = true;
+    switch (token->kind) {
+    case GANZ_HTML_TEXT:
+        if (between && ganz_html_innermost(&r->tree)->translate) read_between(r, token);
+        else read_text(r, token);
+        break;
+    case GANZ_HTML_START: memory = read_start(r, token); break;
+    case GANZ_HTML_END: read_end(r, token); break;
+    case GANZ_HTML_COMMENT: read_comment(r, token); break;
+    }
+    if (memory) follow_row(r, token, in_region);
+    return memory;
+}
 
 static void read_tokens(reader *r)
 {
     ganz_html_token token;
     bool memory = true;
-    while (memory && (r->scan.foreign = r->tree.xml || ganz_html_foreign(&r->tree), ganz_html_next(&r->scan, &token))) {
-        switch (token.kind) {
-        case GANZ_HTML_TEXT: read_text(r, &token); break;
-        case GANZ_HTML_START: memory = read_start(r, &token); break;
-        case GANZ_HTML_END: read_end(r, &token); break;
-        case GANZ_HTML_COMMENT: read_comment(r, &token); break;
-        }
-    }
+    while (memory && (r->scan.foreign = r->tree.xml || ganz_html_foreign(&r->tree), ganz_html_next(&r->scan, &token)))
+        memory = read_token(r, &token);
     if (r->region) copy_region(r, r->scan.data + r->scan.bytes);
     end_block(r);
     if (!memory) ganz_skeleton_fail(r->out, GANZ_ENOMEM, "out of memory for the elements of a page");
@@ -438,6 +520,7 @@ ganz_status ganz_html_read(ganz_skeleton *skeleton, const char *bytes, size_t co
 {
     const size_t bom = count >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     reader r = {.out = skeleton, .scan = ganz_html_scan_over(bytes, count), .attributes = options->attributes};
+    r.row.depth = -1;
     r.charset = ganz_html_charset_of(bytes, count);
     r.tree.xml = count - bom > 5 && memcmp(bytes + bom, "<?xml", 5) == 0;
     ganz_skeleton_copy(skeleton, bytes, bom);

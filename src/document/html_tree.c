@@ -98,6 +98,7 @@ static ganz_html_open make_open(const ganz_html_tree *tree, const ganz_html_toke
     open.foreign = foreign || (flags & GANZ_HTML_FOREIGN);
     open.host = foreign && is_host(token);
     open.keeps = outer->keeps || (flags & GANZ_HTML_KEEPS);
+    open.bare = outer->bare || (flags & GANZ_HTML_PLAIN) || open.element->group == GANZ_HTML_OPTION;
     open.translate = told_to_translate(token, outer->translate && !(flags & GANZ_HTML_OPAQUE)) && !open.foreign;
     return open;
 }

@@ -11,6 +11,7 @@ typedef struct ganz_html_open {
     int number;
     bool translate; /* the text in it */
     bool keeps;     /* its white space counts */
+    bool bare;      /* no tag may stand in it: <title>, <option> */
     bool foreign;   /* it is part of an svg or math */
     bool host;      /* ... but what it holds is HTML: <foreignObject> */
 } ganz_html_open;

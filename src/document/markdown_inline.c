@@ -12,8 +12,9 @@
 #include "document/markdown_line.h"
 #include "document/markdown_link.h"
 #include "document/markdown_word.h"
+#include "document/raised.h"
 
-enum { BACKTICKS = 64 /* longer runs are text */, VAIN_SEARCHES = 16, APPENDIX_BYTES = 24 };
+enum { BACKTICKS = 64 /* longer runs are text */, VAIN_SEARCHES = 16 };
 
 typedef struct bracket {
     uint32_t item; /* its "[" or "![" */
@@ -157,8 +158,9 @@ static bool is_untranslated(const ganz_html_token *token, unsigned flags)
 /* The place behind "30</sup>" at text[at]; 0: it is not that. */
 static size_t behind_raised(const scanner *s, size_t at)
 {
-    const size_t limit = s->bytes - at > APPENDIX_BYTES ? at + APPENDIX_BYTES : s->bytes;
-    while (at < limit && s->text[at] != '<' && !ganz_html_space(s->text[at])) at++;
+    const size_t begin = at, limit = s->bytes - at > GANZ_RAISED_BYTES ? at + GANZ_RAISED_BYTES : s->bytes;
+    while (at < limit && s->text[at] != '<') at++;
+    if (!ganz_raised_is_part(s->text + begin, at - begin)) return 0;
     const bool end = s->bytes - at >= 6 && s->text[at] == '<' && s->text[at + 1] == '/' && s->text[at + 5] == '>';
     return end && (ganz_html_is(s->text + at + 2, 3, "sup") || ganz_html_is(s->text + at + 2, 3, "sub")) ? at + 6 : 0;
 }
@@ -179,10 +181,12 @@ static bool take_raised(scanner *s)
     while (begins_raised(s, end)) {
         const size_t behind = behind_raised(s, end + 5);
         if (behind == 0) break;
-        for (end = behind; end < s->bytes && ganz_ascii_alnum(s->text[end]); end++) inside = true;
+        const size_t word = ganz_raised_word_after(s->text + behind, s->bytes - behind);
+        inside |= word > 0;
+        end = behind + word;
     }
     if (end == s->at) return false;
-    while (inside && begin > s->plain && ganz_ascii_alnum(s->text[begin - 1])) begin--;
+    if (inside) begin -= ganz_raised_word_before(s->text + s->plain, begin - s->plain);
     s->at = begin;
     take_opaque(s, end - begin, end - begin, 0);
     return true;

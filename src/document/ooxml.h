@@ -30,9 +30,10 @@ enum {
     OOXML_WORD, /* not translated: a field with its result inside */
     OOXML_FROM, /* ends of ranges */
     OOXML_TO,
-    OOXML_HIDDEN,  /* deleted text, properties: of no interest to a reader */
-    OOXML_DRAWING, /* properties of a picture, with an alternative text among its attributes */
-    OOXML_LANGUAGE /* in a format: makes no difference to readers */
+    OOXML_HIDDEN,   /* deleted text, properties: of no interest to a reader */
+    OOXML_DRAWING,  /* properties of a picture, with an alternative text among its attributes */
+    OOXML_LANGUAGE, /* in a format: makes no difference to readers */
+    OOXML_RAISED    /* in a format: the text is raised or lowered */
 };
 
 /* ---- glue --------------------------------------------------------------------------------------- */
@@ -85,5 +86,27 @@ void ganz_ooxml_read_paragraph(ganz_ooxml_reader *reader, size_t event);
 size_t ganz_ooxml_format_event(const ganz_xml_tree *tree, size_t run);
 /* Format of a run (its start), as a number that is equal for formats which look alike. */
 uint64_t ganz_ooxml_format_of(ganz_ooxml_reader *reader, size_t run);
+
+/* ---- raised text -------------------------------------------------------------------------------- */
+
+/* True if the format of a run raises or lowers its text. */
+bool ganz_ooxml_is_raised(const ganz_xml_tree *tree, size_t run);
+
+/* The event behind a raised run that is at most one word; 0: the event starts no such run. */
+size_t ganz_ooxml_behind_raised(const ganz_xml_tree *tree, size_t run);
+
+/* The text of such a run that is the end of an ordinal; NULL: it is something else. It is two bytes long. */
+const char *ganz_ooxml_ordinal(const ganz_xml_tree *tree, size_t run);
+
+/* A word with raised runs inside of it, which ends in another text of the same format. */
+typedef struct ganz_ooxml_compound {
+    size_t begin, end; /* bytes */
+    size_t text;       /* start of the element of text that `end` is in */
+    uint32_t run;      /* around it */
+    size_t tail;       /* end of the last raised run where more of them follow the text at once; 0: none does */
+} ganz_ooxml_compound;
+
+/* The one that begins at the end of an element of text (its start), in a run of this format; false: there is none. */
+bool ganz_ooxml_find_compound(ganz_ooxml_reader *reader, size_t text, uint64_t format, ganz_ooxml_compound *compound);
 
 #endif

@@ -15,6 +15,7 @@ typedef struct paragraph {
     const ganz_xml_event *e;
     ganz_ooxml_survey s;
     bool open;         /* the block has begun */
+    bool touching;     /* no white space comes behind its last word */
     size_t done;       /* bytes handed to the skeleton */
     uint32_t run;      /* the run around `done`; NONE: outside */
     uint32_t last_run; /* that text was read from */
@@ -257,31 +258,72 @@ static size_t put_joined(paragraph *p, size_t begin, size_t end)
     return begin + taken;
 }
 
-static void put_text(paragraph *p, size_t event, uint64_t format)
+/* Bytes [begin, end) of an event of text. None: only what leads to them, which goes along with what comes there. */
+static void put_text(paragraph *p, size_t event, size_t begin, size_t end, uint64_t format)
 {
     const ganz_xml_event *const e = &p->e[event];
-    size_t begin = e->begin;
     if (!p->open) begin_with_text(p, format, begin);
     else if (format != p->format) change_format(p, format, begin);
-    else if ((p->glued || p->done < begin) && e->kind == GANZ_XML_TEXT) begin = put_joined(p, begin, e->end);
-    if (p->done < begin || p->glued) { /* only before CDATA */
+    else if ((p->glued || p->done < begin) && begin < end && e->kind == GANZ_XML_TEXT)
+        begin = put_joined(p, begin, end);
+    if (begin >= end && p->done < end) return;
+    if (p->done < begin || (p->glued && begin < end)) { /* only before CDATA */
         begin_raw(p);
         take(p, begin);
         put_mark(p, GANZ_MARK_EMPTY, (int)event);
     }
-    if (e->kind == GANZ_XML_TEXT) ganz_xml_put_text(p->r->skeleton, p->r->tree, begin, e->end);
+    if (e->kind == GANZ_XML_TEXT) ganz_xml_put_text(p->r->skeleton, p->r->tree, begin, end);
     else ganz_xml_put_event(p->r->skeleton, p->r->tree, event);
-    p->done = e->end;
+    p->done = end;
+    p->touching = !memchr(" \t\r\n", p->r->tree->x.text[end - 1], 4);
 }
 
-static void put_texts(paragraph *p, size_t event)
+/* A word with raised runs inside, as one that is not translated. Returns the event to go on with if it ends outside of
+ * text; 0: it ends in the compound's text. */
+static size_t put_compound(paragraph *p, size_t event, const ganz_ooxml_compound *c)
 {
-    if (p->run == NONE || p->e[event].empty || p->e[event].partner == event + 1) return;
-    const uint64_t format = ganz_ooxml_format_of(p->r, p->run);
-    p->last_run = p->run;
-    if (asks_for_space(p, event)) p->space = p->e[event].end - 1;
-    for (size_t i = event + 1; i < p->e[event].partner; i = ganz_xml_after(p->r->tree, i))
-        if (p->e[i].kind == GANZ_XML_TEXT || p->e[i].kind == GANZ_XML_CDATA) put_text(p, i, format);
+    const bool tail = c->tail > 0 && p->format == here(p)->format; /* no glue leads from one format to another here */
+    const size_t last = tail ? c->tail : c->text + 1, end = tail ? p->e[c->tail].end : c->end;
+    size_t bytes, shown_bytes;
+    const char *const shown =
+        ganz_xml_shown_part(p->r->skeleton, p->r->tree, event, last + 1, c->begin, end, &shown_bytes);
+    begin_raw(p);
+    if (asks_for_space(p, c->text)) p->space = p->e[c->text].end - 1;
+    take(p, end);
+    p->run = tail ? NONE : c->run;
+    p->last_run = c->run;
+    if (tail) end_raw(p, last);
+    const char *const raw = keep_raw(p, &bytes);
+    ganz_skeleton_opaque(p->r->skeleton, shown ? shown : "", shown_bytes, raw, bytes);
+    p->touching = true;
+    return tail ? c->tail + 1 : 0;
+}
+
+/* Texts of an element from byte `from` on, up to byte `to`. */
+static void put_part(paragraph *p, size_t event, size_t from, size_t to, uint64_t format)
+{
+    for (size_t i = event + 1; i < p->e[event].partner; i = ganz_xml_after(p->r->tree, i)) {
+        if (p->e[i].kind != GANZ_XML_TEXT && p->e[i].kind != GANZ_XML_CDATA) continue;
+        put_text(p, i, p->e[i].begin > from ? p->e[i].begin : from, p->e[i].end < to ? p->e[i].end : to, format);
+    }
+}
+
+/* An element of text, and others that a word of it reaches into. Returns the event to go on with. */
+static size_t put_texts(paragraph *p, size_t event)
+{
+    ganz_ooxml_compound c;
+    for (size_t from = 0;; from = c.end, event = c.text) {
+        if (p->run == NONE || p->e[event].empty || p->e[event].partner == event + 1) break;
+        const uint64_t format = ganz_ooxml_format_of(p->r, p->run);
+        p->last_run = p->run;
+        if (from == 0 && asks_for_space(p, event)) p->space = p->e[event].end - 1;
+        const bool compound = ganz_ooxml_find_compound(p->r, event, format, &c) && c.begin >= from;
+        put_part(p, event, from, compound ? c.begin : SIZE_MAX, format);
+        if (!compound) break;
+        const size_t next = put_compound(p, event, &c);
+        if (next > 0) return next;
+    }
+    return ganz_xml_after(p->r->tree, event);
 }
 
 /* ---- what is not text --------------------------------------------------------------------------- */
@@ -315,26 +357,49 @@ static void put_feature(paragraph *p, ganz_mark_kind kind, int name, size_t even
     put_mark_once(p, kind, name);
 }
 
-/* Something that is a word, or white space, for the model. */
-static void put_atom(paragraph *p, const char *text, size_t event, size_t last)
+/* Something that is text to the model in another way than it is written. */
+static void put_atom_of(paragraph *p, const char *text, size_t text_bytes, size_t event, size_t last)
 {
     size_t bytes;
     begin_feature(p, event);
     take(p, p->e[last].end);
     end_raw(p, last);
     const char *const raw = keep_raw(p, &bytes);
-    ganz_skeleton_text(p->r->skeleton, text, strlen(text), raw, bytes);
+    ganz_skeleton_text(p->r->skeleton, text, text_bytes, raw, bytes);
+    p->touching = text[0] != '\n';
 }
 
-static void put_word(paragraph *p, size_t event, size_t last)
+/* A word, or white space. */
+static void put_atom(paragraph *p, const char *text, size_t event, size_t last)
 {
-    size_t bytes, shown_bytes;
-    const char *const shown = ganz_xml_shown(p->r->skeleton, p->r->tree, event, last, &shown_bytes);
+    put_atom_of(p, text, strlen(text), event, last);
+}
+
+/* Something that is not translated. shown: what the model may see of it. */
+static void put_opaque(paragraph *p, const char *shown, size_t shown_bytes, size_t event, size_t last)
+{
+    size_t bytes;
     begin_feature(p, event);
     take(p, p->e[last].end);
     end_raw(p, last);
     const char *const raw = keep_raw(p, &bytes);
-    ganz_skeleton_opaque(p->r->skeleton, shown ? shown : "", shown_bytes, raw, bytes);
+    ganz_skeleton_opaque(p->r->skeleton, shown, shown_bytes, raw, bytes);
+    p->touching = true;
+}
+
+/* A raised run that touches the word before it. */
+static void put_raised(paragraph *p, size_t event, size_t last)
+{
+    const char *const ordinal = ganz_ooxml_ordinal(p->r->tree, event);
+    if (ordinal) put_atom_of(p, ordinal, 2, event, last);
+    else put_opaque(p, "", 0, event, last);
+}
+
+static void put_word(paragraph *p, size_t event, size_t last)
+{
+    size_t bytes;
+    const char *const shown = ganz_xml_shown(p->r->skeleton, p->r->tree, event, last, &bytes);
+    put_opaque(p, shown ? shown : "", bytes, event, last);
 }
 
 /* Texts of the events nearest to a line break, on both sides. */
@@ -359,6 +424,7 @@ static void put_line(paragraph *p, size_t event)
     if (!page && plain && line_goes_on(p, event))
         put_feature(p, GANZ_MARK_BREAK, (int)event, event, p->e[event].partner);
     else put_atom(p, "\n\n", event, p->e[event].partner);
+    p->touching = false;
 }
 
 /* Bookmarks and comments have numbers of their own, so the name's first letters count too. */
@@ -491,9 +557,13 @@ static size_t put_start(paragraph *p, size_t i)
     const size_t after = ganz_xml_after(p->r->tree, i);
     const int name = p->e[i].name;
     const bool late = i > p->s.last_text;
-    if (name == OOXML_RUN && p->run == NONE && !p->e[i].empty) return p->run = (uint32_t)i, i + 1;
+    if (name == OOXML_RUN && p->run == NONE && !p->e[i].empty) {
+        const size_t behind = p->open && p->touching ? ganz_ooxml_behind_raised(p->r->tree, i) : 0;
+        if (behind > 0) return put_raised(p, i, behind - 1), behind;
+        return p->run = (uint32_t)i, i + 1;
+    }
     if (name == OOXML_FORMAT || name == OOXML_NOTHING) return after;
-    if (name == OOXML_TEXT) return put_texts(p, i), after;
+    if (name == OOXML_TEXT) return put_texts(p, i);
     if (p->run == NONE && ganz_ooxml_runs_of(p->r->tree, i) > 0 && frame_has_text(p, ganz_ooxml_runs_of(p->r->tree, i)))
         return enter_frame(p), here(p)->event + 1;
     if (name == OOXML_FIELD_CHAR && !late) {

@@ -128,7 +128,9 @@ static void note_text(surveyor *p, size_t event)
     const size_t end = p->e[event].partner;
     if (p->run == OOXML_NONE || p->e[event].empty || p->e[end].begin == p->e[event].end) return;
     ganz_ooxml_frame *const f = &p->s->frames[p->around[p->depth]];
-    vote(f, ganz_ooxml_format_of(p->r, p->run), p->run, p->e[end].begin - p->e[event].end);
+    /* Raised text is the base only where there is no other: words that a translation adds are none of it. */
+    const size_t bytes = ganz_ooxml_is_raised(p->r->tree, p->run) ? 0 : p->e[end].begin - p->e[event].end;
+    vote(f, ganz_ooxml_format_of(p->r, p->run), p->run, bytes);
     p->s->last_text = event;
 }
 

@@ -34,6 +34,7 @@ typedef struct ganz_run {
     const char *shown;        /* text of an opaque word; of a mark: its bytes in a translated block, NULL: raw */
     size_t shown_bytes;
     bool needs_text; /* an OPEN that cannot be without */
+    bool place;      /* an opaque word that a program fills in: `shown` is not its text but one that it may have */
 } ganz_run;
 
 struct ganz_block {

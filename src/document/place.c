@@ -24,6 +24,7 @@ typedef struct node {
     int parent, child, next;      /* first child; next child of the parent */
     size_t first, last;           /* tokens [first, last) */
     ganz_slot slot;               /* where it has no tokens */
+    bool blank;                   /* a pair around nothing that the reader sees: placed like a point */
 } node;
 
 typedef struct tree {
@@ -63,6 +64,16 @@ static bool within(const ganz_stretch *x, int run)
     return run >= 0 && (size_t)run >= x->first && (size_t)run < x->last;
 }
 
+static bool is_blank(const char *text, size_t begin, size_t end)
+{
+    for (size_t at = begin; at < end;) {
+        int32_t code;
+        at += ganz_next_character(text + at, &code);
+        if (!ganz_is_space(code)) return false;
+    }
+    return true;
+}
+
 static int add_mark(tree *t, const ganz_run *r, int open)
 {
     const ganz_stretch *const x = t->p->sentence;
@@ -75,6 +86,7 @@ static int add_mark(tree *t, const ganz_run *r, int open)
     if (within(x, r->partner)) {
         t->nodes[open].close = r;
         t->nodes[open].to = r->begin;
+        t->nodes[open].blank = is_blank(x->block->text, t->nodes[open].from, r->begin);
         return t->nodes[open].parent;
     }
     const int before = t->nodes[open].child;
@@ -209,7 +221,7 @@ static void choose_slot(const tree *t, node *n, size_t first, size_t last)
 
 static void choose_own_range(const tree *t, node *n, size_t first, size_t last)
 {
-    if (n->kind == POINT || n->kind == PART) return;
+    if (n->kind == POINT || n->kind == PART || n->blank) return;
     choose_range(t, n, first, last, false);
     if (n->first == n->last) choose_range(t, n, first, last, true);
 }
@@ -222,15 +234,29 @@ static void choose_one(const tree *t, node *n, size_t first, size_t last)
     else if (at > first && !is_taken(t, n, at - 1)) n->first = at - 1;
 }
 
+/* All marks inside of a pair without text stand where it stands: there may be no text between them. */
+static void share_slot(tree *t, int parent)
+{
+    for (int i = t->nodes[parent].child; i != NONE; i = t->nodes[i].next) {
+        t->nodes[i].slot = t->nodes[parent].slot;
+        t->nodes[i].first = t->nodes[i].last = t->nodes[parent].first;
+        share_slot(t, i);
+    }
+}
+
 static void choose_ranges(tree *t, int parent)
 {
     const size_t first = t->nodes[parent].first, last = t->nodes[parent].last;
+    if (t->nodes[parent].blank) {
+        share_slot(t, parent);
+        return;
+    }
     for (int i = t->nodes[parent].child; i != NONE; i = t->nodes[i].next)
         choose_own_range(t, &t->nodes[i], first, last);
     for (int i = t->nodes[parent].child; i != NONE; i = t->nodes[i].next) {
         node *const n = &t->nodes[i];
         if (n->kind != PART && n->first == n->last) choose_slot(t, n, first, last);
-        if (n->kind == PAIR && n->first == n->last && n->open->needs_text) choose_one(t, n, first, last);
+        if (n->kind == PAIR && n->first == n->last && n->open->needs_text && !n->blank) choose_one(t, n, first, last);
         choose_ranges(t, i);
     }
 }
@@ -333,9 +359,40 @@ static void insert(tree *t, ganz_insert x)
     t->at = x.until;
 }
 
-static void insert_mark(tree *t, const ganz_run *r, size_t at)
+static void insert_mark(tree *t, const ganz_run *r, size_t at, bool space_before, bool space_after)
 {
-    if (r) insert(t, (ganz_insert){.kind = GANZ_INSERT_RUN, .at = at, .until = at, .run = r});
+    if (r)
+        insert(t, (ganz_insert){.kind = GANZ_INSERT_RUN,
+                                .at = at,
+                                .until = at,
+                                .run = r,
+                                .space_before = space_before,
+                                .space_after = space_after});
+}
+
+/* True if the mark was written last that is right before this one in the sentence. */
+static bool follows_mark(const tree *t, const ganz_run *r, size_t at)
+{
+    const ganz_insert *const last = t->out->count > 0 ? &t->out->items[t->out->count - 1] : NULL;
+    return last && last->until == at && last->run && last->run->kind == GANZ_RUN_MARK && last->run->end == r->begin;
+}
+
+static bool precedes_mark(const tree *t, const ganz_run *r)
+{
+    const ganz_stretch *const x = t->p->sentence;
+    const size_t next = (size_t)(r - x->block->runs) + 1;
+    return next < x->last && x->block->runs[next].kind == GANZ_RUN_MARK;
+}
+
+/* The spaces around a mark, or a row of marks, between two words. */
+static ganz_gap gap_around(const tree *t, const node *n, size_t at)
+{
+    if ((n->kind != POINT && !n->blank) || t->nodes[n->parent].blank) return (ganz_gap){false, false};
+    if (at < t->at) at = t->at;
+    ganz_gap gap = ganz_tokens_gap(t->p, n->from, n->to, at);
+    gap.before &= !follows_mark(t, n->open, at);
+    gap.after &= !precedes_mark(t, n->close ? n->close : n->open);
+    return gap;
 }
 
 static void insert_item(tree *t, const ganz_token *token)
@@ -400,8 +457,10 @@ static void write_node(tree *t, int index, bool *done)
     const node *const n = &t->nodes[index];
     const bool empty = n->first == n->last;
     const size_t slot = empty ? ganz_tokens_byte(t->p, &t->tokens, n->slot) : 0;
+    const ganz_gap gap = gap_around(t, n, slot);
+    const size_t begin = empty ? slot : t->tokens.items[n->first].begin;
     size_t at = n->first;
-    if (n->open) insert_mark(t, n->open, empty ? slot : t->tokens.items[n->first].begin);
+    if (n->open) insert_mark(t, n->open, begin, gap.before, gap.after && !n->close);
     for (int child = next_child(t, index, done); child != NONE; child = next_child(t, index, done)) {
         done[child] = true;
         insert_items(t, at, t->nodes[child].first);
@@ -411,7 +470,7 @@ static void write_node(tree *t, int index, bool *done)
     }
     insert_items(t, at, n->last);
     if (n->kind == PART) insert_break(t, n);
-    else if (n->close) insert_mark(t, n->close, empty ? slot : t->tokens.items[n->last - 1].end);
+    else if (n->close) insert_mark(t, n->close, empty ? slot : t->tokens.items[n->last - 1].end, false, gap.after);
 }
 
 /* Marks in the order of the sentence, each at the share of the translation that it had of the sentence. */
@@ -427,7 +486,7 @@ static void write_in_order(tree *t)
         if (token < next) token = next;
         insert_items(t, next, token);
         next = token;
-        insert_mark(t, r, token < t->tokens.count ? t->tokens.items[token].begin : t->p->bytes);
+        insert_mark(t, r, token < t->tokens.count ? t->tokens.items[token].begin : t->p->bytes, false, false);
     }
     insert_items(t, next, t->tokens.count);
 }

@@ -160,6 +160,7 @@ static const char *stray_text(const ganz_item *item, const ganz_block *b, size_t
     *bytes = 0;
     if (item->form == GANZ_FORM_PLAIN || item->guard.kind == GANZ_GUARD_NUMBER || item->guard.kind == GANZ_GUARD_TERM)
         return NULL;
+    if (item->guard.run && item->guard.run->place) return NULL; /* nobody knows what it will be */
     if (item->guard.run) return *bytes = item->guard.run->shown_bytes, item->guard.run->shown;
     return *bytes = item->guard.end - item->guard.begin, b->text + item->guard.begin;
 }
@@ -237,6 +238,27 @@ static bool drop_all_strays(const ganz_sentence_part *p, draft *d)
 
 /* ---- the end ------------------------------------------------------------------------------------ */
 
+/* A sentence has its white space around it: none of the translation's own is wanted at its ends. */
+static void trim(draft *d, ganz_attempt *a)
+{
+    ganz_text *const t = &d->text;
+    size_t lead = 0;
+    while (t->bytes > 0 && t->text[t->bytes - 1] == ' ' && !inside_found(a, t->bytes - 1)) t->bytes--;
+    while (lead < t->bytes && t->text[lead] == ' ' && !inside_found(a, lead)) lead++;
+    if (lead == 0) return;
+    memmove(t->text, t->text + lead, t->bytes -= lead);
+    for (size_t i = 0; i < d->link_count; i++) {
+        ganz_link *const k = &d->links[i];
+        k->target_begin -= k->target_begin < lead ? k->target_begin : lead;
+        k->target_end -= k->target_end < lead ? k->target_end : lead;
+    }
+    for (size_t i = 0; i < a->item_count; i++) {
+        if (!a->items[i].found) continue;
+        a->items[i].target_begin -= lead;
+        a->items[i].target_end -= lead;
+    }
+}
+
 static bool keep_target(ganz_sentence_part *p, const draft *d)
 {
     const ganz_placing placing = {.attempt = p->attempt,
@@ -258,8 +280,9 @@ static bool keep_target(ganz_sentence_part *p, const draft *d)
 static ganz_status finish(ganz_sentence_part *p, const ganz_setting *s, const ganz_translation *t, ganz_error *err)
 {
     draft d = {0};
-    const bool good =
-        make_draft(&d, t) && drop_all_strays(p, &d) && recase(&d, p->attempt, s, &p->stretch) && keep_target(p, &d);
+    bool good = make_draft(&d, t) && drop_all_strays(p, &d);
+    if (good) trim(&d, p->attempt);
+    good = good && recase(&d, p->attempt, s, &p->stretch) && keep_target(p, &d);
     free_draft(&d);
     if (!good) return no_memory(err);
     p->state = GANZ_STATE_DONE;

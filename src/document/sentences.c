@@ -7,7 +7,7 @@
 #include "document/code.h"
 #include "text/unicode.h"
 
-enum { LONGEST_HEADLINE = 100 /* bytes */ };
+enum { LONGEST_HEADLINE = 100, LONGEST_ITEM = 48 /* bytes */ };
 
 /* ---- characters --------------------------------------------------------------------------------- */
 
@@ -290,6 +290,30 @@ static bool is_headline_end(const ganz_sentences *w, size_t begin, size_t at)
            !listed(w, w->language->starters, before);
 }
 
+/* True if what begins at `at` ends, at a bar, a line or the text, before it gets longer than an item of a row is, and
+ * without the end of a sentence. */
+static bool is_short_item(const ganz_sentences *w, size_t at)
+{
+    for (const size_t begin = at; at < w->bytes && !is_newline(peek(w, at)); at = next_place(w, at)) {
+        const size_t behind = next_place(w, at);
+        if (at - begin > LONGEST_ITEM) return false;
+        if (peek(w, at) == '|') return true;
+        if (is_end(peek(w, at)) && (behind == w->bytes || ganz_is_space(peek(w, behind)))) return false;
+    }
+    return true;
+}
+
+/* "Home | About us | Contact": short items with bars between them are no sentence. A bar in a sentence ("the output of
+ * ls | sort is long.") is not between two such items. */
+static bool is_bar(const ganz_sentences *w, size_t begin, size_t at)
+{
+    const size_t bar = skip_space(w, at);
+    if (peek(w, bar) != '|' || at - begin > LONGEST_ITEM || !w->outside || w->breaks == GANZ_BREAK_NOWHERE)
+        return false;
+    const size_t behind = skip_space(w, bar + 1);
+    return behind > bar + 1 && behind < w->bytes && is_short_item(w, behind);
+}
+
 static void look_for_capitals(ganz_sentences *w)
 {
     w->looked = w->lower = true;
@@ -302,7 +326,7 @@ static size_t end_of_sentence(const ganz_sentences *w, size_t begin)
     for (size_t at = begin; at < w->bytes;) {
         const int32_t code = peek(w, at);
         if (ganz_is_space(code)) {
-            if (is_hard_break(w, at) || is_headline_end(w, begin, at)) return at;
+            if (is_hard_break(w, at) || is_headline_end(w, begin, at) || is_bar(w, begin, at)) return at;
             if (w->longest > 0 && cut == 0 && at - begin >= w->longest) cut = at;
             if (cut > 0 && at - begin >= w->longest + w->longest / 2) return cut;
             at = skip_space(w, at);
@@ -318,11 +342,11 @@ static size_t end_of_sentence(const ganz_sentences *w, size_t begin)
     return w->bytes;
 }
 
-/* Behind the signs at `at` of a list, of what is quoted or of what a speaker says: "- ", "> > ". Something must follow
- * on the same line. */
+/* Behind the signs at `at` of a list, of what is quoted or of what a speaker says: "- ", "> > ", and behind the bars
+ * between items. Something must follow on the same line. */
 static size_t skip_signs(const ganz_sentences *w, size_t at)
 {
-    static const int32_t set[] = {'-', '*', 0xB7, 0x2013, 0x2014, 0x2022};
+    static const int32_t set[] = {'-', '*', '|', 0xB7, 0x2013, 0x2014, 0x2022};
     for (size_t next = at; next < w->bytes; at = next) {
         const int32_t code = peek(w, at);
         const size_t behind = next_place(w, at);

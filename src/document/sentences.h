@@ -16,7 +16,8 @@ typedef struct ganz_sentences {
     const ganz_language *language;
     ganz_breaks breaks;
     size_t longest; /* bytes of a sentence behind which it is cut if it does not end soon; 0: it never is */
-    bool outside; /* of sentences are signs of lists, quotes and speeches before them ("- ", "> "), and lines of code */
+    bool outside;   /* of sentences are signs of lists, quotes and speeches before them ("- ", "> "), bars between items
+                       ("Home | Contact"), and lines of code */
     size_t at;
     bool looked, lower; /* at the whole text: it has no capitals */
 } ganz_sentences;

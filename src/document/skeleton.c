@@ -333,13 +333,23 @@ void ganz_skeleton_mark_end(ganz_skeleton *s)
     f->in_mark = false;
 }
 
-void ganz_skeleton_opaque(ganz_skeleton *s, const char *text, size_t bytes, const char *raw, size_t raw_bytes)
+static void add_opaque(ganz_skeleton *s, ganz_run run)
 {
     frame *const f = open_block(s, "a word that is not translated");
     if (!f) return;
-    if (bytes > 0 && text_length(text, bytes) < bytes) bytes = 0;
-    ganz_run run = {.kind = GANZ_RUN_OPAQUE, .raw = raw, .raw_bytes = raw_bytes, .shown = text, .shown_bytes = bytes};
+    if (run.shown_bytes > 0 && text_length(run.shown, run.shown_bytes) < run.shown_bytes) run.shown_bytes = 0;
+    run.kind = GANZ_RUN_OPAQUE;
     add_run(s, f, run, OPAQUE_TEXT, sizeof OPAQUE_TEXT - 1);
+}
+
+void ganz_skeleton_opaque(ganz_skeleton *s, const char *text, size_t bytes, const char *raw, size_t raw_bytes)
+{
+    add_opaque(s, (ganz_run){.raw = raw, .raw_bytes = raw_bytes, .shown = text, .shown_bytes = bytes});
+}
+
+void ganz_skeleton_place(ganz_skeleton *s, const char *like, size_t bytes, const char *raw, size_t raw_bytes)
+{
+    add_opaque(s, (ganz_run){.raw = raw, .raw_bytes = raw_bytes, .shown = like, .shown_bytes = bytes, .place = true});
 }
 
 /* ---- tags in plain text ------------------------------------------------------------------------- */

@@ -113,6 +113,11 @@ void ganz_skeleton_mark_needs_text(ganz_skeleton *skeleton);
  * it; raw is written where it comes back, exactly once. text is UTF-8; empty for something that is no word at all. */
 void ganz_skeleton_opaque(ganz_skeleton *skeleton, const char *text, size_t bytes, const char *raw, size_t raw_bytes);
 
+/* A place that a program fills in, with a word or number that nobody knows yet. The model sees `like`, something that
+ * it may become ("53"), or where there is none a name that stands for it; raw is written where it comes back, exactly
+ * once. */
+void ganz_skeleton_place(ganz_skeleton *skeleton, const char *like, size_t bytes, const char *raw, size_t raw_bytes);
+
 /* Ends the block; one without anything but white space is only copied. */
 void ganz_skeleton_end(ganz_skeleton *skeleton);
 

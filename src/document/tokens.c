@@ -47,25 +47,93 @@ static ganz_token item_token(const ganz_item *item)
                         .item = item};
 }
 
+/* A link with both its ranges inside of the texts. */
+static ganz_link whole_link(const ganz_placing *p, ganz_link k)
+{
+    const size_t line = p->attempt->line.bytes;
+    k.target_begin = whole(p, k.target_begin);
+    k.target_end = whole(p, k.target_end);
+    if (k.source_end > line) k.source_end = line;
+    return k;
+}
+
+static bool add_link(const ganz_placing *p, ganz_token_list *l, ganz_link k)
+{
+    const size_t least = l->count > 0 ? l->items[l->count - 1].end : 0;
+    const ganz_item *const item = item_over(p, k.target_begin, k.target_end);
+    ganz_token t = {.begin = k.target_begin,
+                    .end = k.target_end,
+                    .from = ganz_attempt_place(p->attempt, p->sentence, k.source_begin),
+                    .to = ganz_attempt_place_end(p->attempt, p->sentence, k.source_end)};
+    if (k.weak) {
+        const ganz_weak_link weak = {t.from, t.to, k.target_begin};
+        if (!ganz_grow((void **)&l->weak, &l->weak_capacity, l->weak_count + 1, sizeof weak)) return false;
+        l->weak[l->weak_count++] = weak;
+        return true;
+    }
+    if (item) t = item_token(item);
+    return t.begin < least || t.begin >= t.end || t.from >= t.to || add_token(l, t);
+}
+
+static size_t word_end(const char *text, size_t at, size_t end)
+{
+    while (at < end && text[at] != ' ') at++;
+    return at;
+}
+
+/* A token of the model may be several words or signs (", !"), with a mark between them in the sentence. Where both
+ * sides of its link have as many, each is a token of its own. */
+static bool is_several(const ganz_placing *p, const ganz_link *k)
+{
+    size_t words = 0, sources = 0;
+    for (size_t i = k->target_begin; i < k->target_end; i++) words += p->text[i] == ' ';
+    if (words == 0 || k->weak) return false;
+    for (size_t i = k->source_begin; i < k->source_end; i++) sources += p->attempt->line.text[i] == ' ';
+    return words == sources;
+}
+
+static bool add_parts(const ganz_placing *p, ganz_token_list *l, ganz_link k)
+{
+    ganz_link part = k;
+    while (part.target_begin < k.target_end) {
+        part.target_end = word_end(p->text, part.target_begin, k.target_end);
+        part.source_end = word_end(p->attempt->line.text, part.source_begin, k.source_end);
+        if (!add_link(p, l, part)) return false;
+        part.target_begin = part.target_end + 1;
+        part.source_begin = part.source_end + 1;
+    }
+    return true;
+}
+
+/* Likewise signs that came back as they were ("/)."): a mark between two of them stays there. */
+static bool is_signs(const ganz_placing *p, const ganz_link *k)
+{
+    const size_t bytes = k->target_end - k->target_begin;
+    if (k->weak || k->target_begin >= k->target_end || bytes < 2 || bytes != k->source_end - k->source_begin)
+        return false;
+    const char *const signs = p->text + k->target_begin;
+    for (size_t i = 0; i < bytes; i++)
+        if ((unsigned char)signs[i] > 126 || (unsigned char)signs[i] <= ' ' || ganz_is_alnum((unsigned char)signs[i]))
+            return false;
+    return memcmp(signs, p->attempt->line.text + k->source_begin, bytes) == 0;
+}
+
+static bool add_signs(const ganz_placing *p, ganz_token_list *l, ganz_link k)
+{
+    for (ganz_link sign = k; sign.target_begin < k.target_end; sign.target_begin++, sign.source_begin++) {
+        sign.target_end = sign.target_begin + 1;
+        sign.source_end = sign.source_begin + 1;
+        if (!add_link(p, l, sign)) return false;
+    }
+    return true;
+}
+
 static bool add_linked(const ganz_placing *p, ganz_token_list *l)
 {
     for (size_t i = 0; i < p->link_count; i++) {
-        const ganz_link *const k = &p->links[i];
-        const size_t least = l->count > 0 ? l->items[l->count - 1].end : 0;
-        const size_t begin = whole(p, k->target_begin), end = whole(p, k->target_end);
-        const ganz_item *const item = item_over(p, begin, end);
-        ganz_token t = {.begin = begin,
-                        .end = end,
-                        .from = ganz_attempt_place(p->attempt, p->sentence, k->source_begin),
-                        .to = ganz_attempt_place_end(p->attempt, p->sentence, k->source_end)};
-        if (k->weak) {
-            const ganz_weak_link weak = {t.from, t.to, begin};
-            if (!ganz_grow((void **)&l->weak, &l->weak_capacity, l->weak_count + 1, sizeof weak)) return false;
-            l->weak[l->weak_count++] = weak;
-            continue;
-        }
-        if (item) t = item_token(item);
-        if (t.begin >= least && t.begin < t.end && t.from < t.to && !add_token(l, t)) return false;
+        const ganz_link k = whole_link(p, p->links[i]);
+        if (!(is_several(p, &k) ? add_parts(p, l, k) : is_signs(p, &k) ? add_signs(p, l, k) : add_link(p, l, k)))
+            return false;
     }
     return true;
 }
@@ -205,9 +273,22 @@ size_t ganz_tokens_byte(const ganz_placing *p, const ganz_token_list *l, ganz_sl
     return slot.index > 0 ? p->bytes : 0;
 }
 
-/* ---- words that were taken out ------------------------------------------------------------------ */
-
 static bool space_byte(const ganz_placing *p, size_t at) { return at < p->bytes && p->text[at] == ' '; }
+
+ganz_gap ganz_tokens_gap(const ganz_placing *p, size_t begin, size_t end, size_t at)
+{
+    const ganz_stretch *const x = p->sentence;
+    bool apart_before, apart_behind;
+    int32_t code = ' ';
+    if (neighbour_before(x, begin, &apart_before) == SIZE_MAX || neighbour_behind(x, end, &apart_behind) == SIZE_MAX)
+        return (ganz_gap){false, false};
+    if (at < p->bytes) ganz_next_character(p->text + at, &code);
+    return (ganz_gap){.before =
+                          apart_before && at > 0 && p->text[at - 1] != ' ' && (apart_behind || !space_byte(p, at)),
+                      .after = apart_behind && ganz_is_alnum(code)};
+}
+
+/* ---- words that were taken out ------------------------------------------------------------------ */
 
 static bool add_outside(const ganz_placing *p, ganz_token_list *l, const ganz_item *item)
 {

@@ -42,4 +42,13 @@ ganz_slot ganz_tokens_slot(const ganz_placing *placing, const ganz_token_list *t
 /* The byte of a slot. */
 size_t ganz_tokens_byte(const ganz_placing *placing, const ganz_token_list *tokens, ganz_slot slot);
 
+/* Spaces to be written around something without text. */
+typedef struct ganz_gap {
+    bool before, after;
+} ganz_gap;
+
+/* Those that something that stood at text [begin, end) of the block needs at this byte of the translation, so that it
+ * does not touch a word that it did not touch: the line has one space for the two around it. */
+ganz_gap ganz_tokens_gap(const ganz_placing *placing, size_t begin, size_t end, size_t at);
+
 #endif

@@ -11,6 +11,7 @@
 
 typedef struct page {
     ganz_inline in;
+    ganz_inline bare; /* for text that no tag may stand in */
     bool attributes;
     bool *holds; /* (events) of a start: there are boxes in it */
 } page;
@@ -79,8 +80,17 @@ static void put_tag(const ganz_inline *in, size_t event)
     if (token_of(in, event, &token)) ganz_html_add_tag(in->skeleton, &token, GANZ_HTML_UTF8);
 }
 
-static const ganz_inline_rules rules = {.kind = kind_of, .tag_has_text = tag_has_text, .put_tag = put_tag};
+static bool is_raised(const ganz_inline *in, size_t event)
+{
+    const ganz_slice name = name_of(in->tree, event);
+    return ganz_slice_is(name, "sup") || ganz_slice_is(name, "sub");
+}
+
+static const ganz_inline_rules rules = {
+    .kind = kind_of, .tag_has_text = tag_has_text, .put_tag = put_tag, .raised = is_raised};
 static const ganz_block_style style = {.breaks = GANZ_BREAK_SENTENCES, .escape = ganz_xml_escape, .between = "<br/>"};
+static const ganz_block_style bare_style = {
+    .breaks = GANZ_BREAK_SENTENCES, .escape = ganz_xml_escape, .between = " / "};
 
 /* ---- boxes -------------------------------------------------------------------------------------- */
 
@@ -127,6 +137,14 @@ static bool is_silent(const ganz_xml_tree *t, size_t i)
            ((flags_of(t, i) & (GANZ_HTML_RAW | GANZ_HTML_OPAQUE | GANZ_HTML_FOREIGN)) || is_kept(t, i));
 }
 
+/* <title> and <option>, which hold text and nothing else. */
+static bool is_bare(const ganz_xml_tree *t, size_t i)
+{
+    if (t->events[i].kind != GANZ_XML_START) return false;
+    const ganz_slice name = name_of(t, i);
+    return ganz_slice_is(name, "title") || ganz_slice_is(name, "option");
+}
+
 static void read_flow(const page *p)
 {
     const ganz_xml_tree *const t = p->in.tree;
@@ -134,7 +152,7 @@ static void read_flow(const page *p)
         size_t end = i, next;
         while (end < t->count && (next = inline_end(p, end)) > 0) end = next;
         if (end > i) {
-            ganz_inline_block(&p->in, i, end);
+            ganz_inline_block(i > 0 && is_bare(t, i - 1) ? &p->bare : &p->in, i, end);
             i = end;
         } else if (is_silent(t, i)) {
             end = ganz_xml_after(t, i);
@@ -163,6 +181,8 @@ static ganz_status read_tree(ganz_skeleton *s, const ganz_xml_tree *tree, const 
 {
     page p = {.attributes = options->attributes};
     p.in = (ganz_inline){.skeleton = s, .tree = tree, .rules = &rules, .style = &style, .data = &p};
+    p.bare = p.in;
+    p.bare.style = &bare_style;
     p.holds = ganz_alloc(tree->count, sizeof *p.holds);
     if (!p.holds) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a document");
     find_boxes(tree, p.holds);

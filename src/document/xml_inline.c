@@ -6,6 +6,7 @@
 
 #include "base/io.h"
 #include "base/utf8.h"
+#include "document/raised.h"
 
 /* ---- line breaks -------------------------------------------------------------------------------- */
 
@@ -102,6 +103,86 @@ static void put_range(const ganz_inline *in, ganz_inline_kind kind, int name, co
                                 in->once ? 0 : bytes);
 }
 
+/* ---- raised text -------------------------------------------------------------------------------- */
+
+enum { RAISED_EVENTS = 8 }; /* text with an element or two around it */
+
+/* The event behind a raised element that is at most one word; 0: the event starts no such thing. */
+static size_t behind_raised(const ganz_inline *in, size_t event, size_t last)
+{
+    const ganz_xml_event *const e = in->tree->events;
+    size_t bytes = 0;
+    if (!in->rules->raised || event >= last || e[event].kind != GANZ_XML_START || e[event].empty) return 0;
+    if (e[event].partner - event > RAISED_EVENTS || in->rules->kind(in, event) != GANZ_INLINE_PAIR) return 0;
+    if (!in->rules->raised(in, event)) return 0;
+    for (size_t i = event + 1; i < e[event].partner; i++) {
+        const ganz_slice text = text_of(in->tree, i);
+        if (e[i].kind == GANZ_XML_END) continue;
+        if (e[i].kind == GANZ_XML_START && in->rules->kind(in, i) == GANZ_INLINE_PAIR) continue;
+        if (e[i].kind != GANZ_XML_TEXT || !ganz_raised_is_part(text.at, text.bytes)) return 0;
+        bytes += text.bytes;
+    }
+    return bytes > 0 && bytes <= GANZ_RAISED_BYTES ? e[event].partner + 1 : 0;
+}
+
+/* A raised element that touches the word before it, up to event `end`. */
+static void put_raised(const ganz_inline *in, size_t event, size_t end)
+{
+    const ganz_slice text = text_of(in->tree, event + 1);
+    const char *const raw = in->tree->x.text + in->tree->events[event].begin;
+    const size_t bytes = in->tree->events[end - 1].end - in->tree->events[event].begin;
+    if (ganz_raised_is_ordinal(text.at, text.bytes)) ganz_skeleton_text(in->skeleton, text.at, text.bytes, raw, bytes);
+    else ganz_skeleton_opaque(in->skeleton, "", 0, raw, bytes);
+}
+
+/* A word with raised parts inside of it. */
+typedef struct compound {
+    size_t begin, end; /* bytes */
+    size_t next;       /* the event that `end` is in or before */
+} compound;
+
+/* "H<sub>2</sub>O" at the end of a text event; false: the text does not end with such a word. */
+static bool find_compound(const ganz_inline *in, size_t event, size_t last, compound *c)
+{
+    const ganz_xml_event *const e = in->tree->events;
+    const ganz_slice text = text_of(in->tree, event);
+    const size_t word = ganz_raised_word_before(text.at, text.bytes);
+    bool letters = false;
+    *c = (compound){.begin = e[event].end - word, .end = e[event].end, .next = event + 1};
+    for (size_t behind; word > 0 && (behind = behind_raised(in, c->next, last)) > 0;) {
+        c->next = behind;
+        c->end = e[behind - 1].end;
+        if (behind >= last || e[behind].kind != GANZ_XML_TEXT) continue;
+        const ganz_slice more = text_of(in->tree, behind);
+        const size_t bytes = ganz_raised_word_after(more.at, more.bytes);
+        letters |= bytes > 0;
+        c->end += bytes;
+        if (bytes < more.bytes) break;
+        c->next++;
+    }
+    return letters;
+}
+
+/* Text of an event from byte *done on, and the rest of a word that it ends with. Returns the event to go on with. */
+static size_t put_text(const ganz_inline *in, size_t event, size_t last, size_t *done)
+{
+    const ganz_xml_event *const e = in->tree->events;
+    const size_t from = *done > e[event].begin ? *done : e[event].begin;
+    compound c;
+    size_t bytes;
+    if (e[event].kind == GANZ_XML_CDATA) return ganz_xml_put_event(in->skeleton, in->tree, event), event + 1;
+    if (!find_compound(in, event, last, &c) || c.begin < from) {
+        ganz_xml_put_text(in->skeleton, in->tree, from, e[event].end);
+        return event + 1;
+    }
+    ganz_xml_put_text(in->skeleton, in->tree, from, c.begin);
+    const char *const shown =
+        ganz_xml_shown_part(in->skeleton, in->tree, event, c.next < last ? c.next + 1 : last, c.begin, c.end, &bytes);
+    if (shown) ganz_skeleton_opaque(in->skeleton, shown, bytes, in->tree->x.text + c.begin, c.end - c.begin);
+    *done = c.end;
+    return c.next;
+}
+
 /* A start or empty element; returns the event to go on with. parent: the start of the pair around it, or NO_PAIR.
  * Inside a pair a line break always ends the sentence. */
 static size_t put_element(const ganz_inline *in, size_t event, size_t first, size_t last, size_t parent, int *ranges)
@@ -118,6 +199,7 @@ static size_t put_element(const ganz_inline *in, size_t event, size_t first, siz
         return event + 1;
     case GANZ_INLINE_NESTED: put_nested(in, event, end); break;
     case GANZ_INLINE_OPAQUE: put_opaque(in, event, end, raw, bytes); break;
+    case GANZ_INLINE_PLACE: ganz_skeleton_place(s, "", 0, raw, bytes); break;
     case GANZ_INLINE_SPACE: ganz_skeleton_text(s, " ", 1, raw, bytes); break;
     case GANZ_INLINE_STOP: ganz_skeleton_text(s, "\n\n", 2, raw, bytes); break;
     case GANZ_INLINE_LINE:
@@ -132,30 +214,50 @@ static size_t put_element(const ganz_inline *in, size_t event, size_t first, siz
     return end;
 }
 
+/* Whether a word stands right before what comes behind an element. */
+static bool touches_behind(const ganz_inline *in, size_t event, bool touching)
+{
+    switch (in->rules->kind(in, event)) {
+    case GANZ_INLINE_OPAQUE: return true;
+    case GANZ_INLINE_SPACE:
+    case GANZ_INLINE_LINE:
+    case GANZ_INLINE_STOP: return false;
+    default: return touching;
+    }
+}
+
+static bool ends_with_word(const ganz_inline *in, size_t end)
+{
+    return !memchr(" \t\r\n", in->tree->x.text[end - 1], 4);
+}
+
 void ganz_inline_content(const ganz_inline *in, size_t first, size_t last)
 {
     const ganz_xml_event *const e = in->tree->events;
-    size_t parents[GANZ_XML_DEPTH + 1];
+    size_t parents[GANZ_XML_DEPTH + 1], done = 0, next, behind;
     int depth = 0, ranges = 0;
+    bool touching = false;
     parents[0] = NO_PAIR;
-    for (size_t i = first; i < last;) {
+    for (size_t i = first; i < last; i = next) {
         const char *const raw = in->tree->x.text + e[i].begin;
         const size_t bytes = e[i].end - e[i].begin;
-        if (e[i].kind == GANZ_XML_START) {
-            const size_t next = put_element(in, i, first, last, parents[depth], &ranges);
+        next = i + 1;
+        if (touching && (behind = behind_raised(in, i, last)) > 0) {
+            next = behind;
+            put_raised(in, i, behind);
+        } else if (e[i].kind == GANZ_XML_START) {
+            next = put_element(in, i, first, last, parents[depth], &ranges);
             if (next == i + 1 && !e[i].empty) parents[++depth] = i;
-            i = next;
-            continue;
-        }
-        if (e[i].kind == GANZ_XML_END) {
+            touching = touches_behind(in, i, touching);
+        } else if (e[i].kind == GANZ_XML_END) {
             depth--;
             ganz_skeleton_mark(in->skeleton, GANZ_MARK_CLOSE, (int)e[i].partner, raw, bytes);
         } else if (e[i].kind == GANZ_XML_TEXT || e[i].kind == GANZ_XML_CDATA) {
-            ganz_xml_put_event(in->skeleton, in->tree, i);
+            next = put_text(in, i, last, &done);
+            touching = ends_with_word(in, done > e[i].end ? done : e[i].end);
         } else {
             ganz_skeleton_mark(in->skeleton, GANZ_MARK_EMPTY, (int)i, raw, bytes);
         }
-        i++;
     }
 }
 

@@ -9,6 +9,7 @@ typedef enum ganz_inline_kind {
     GANZ_INLINE_MARK,   /* with all that is in it, a place between two characters */
     GANZ_INLINE_NESTED, /* the same, but with paragraphs of its own inside, see ganz_inline_rules.nested */
     GANZ_INLINE_OPAQUE, /* a word that is not translated */
+    GANZ_INLINE_PLACE,  /* one that a program fills in: what is in the element is code */
     GANZ_INLINE_SPACE,  /* a space */
     GANZ_INLINE_LINE,   /* a line break: ends a sentence, unless the next line plainly goes on with it */
     GANZ_INLINE_STOP,   /* ends a sentence in any case: a tab */
@@ -29,6 +30,8 @@ typedef struct ganz_inline_rules {
      * none. */
     bool (*tag_has_text)(const ganz_inline *in, size_t event);
     void (*put_tag)(const ganz_inline *in, size_t event);
+    /* True if the text of a PAIR is raised or lowered; see raised.h. NULL: none is. */
+    bool (*raised)(const ganz_inline *in, size_t event);
 } ganz_inline_rules;
 
 /* All borrowed. */

@@ -172,6 +172,20 @@ const char *ganz_xml_shown(ganz_skeleton *skeleton, const ganz_xml_tree *tree, s
     return text;
 }
 
+const char *ganz_xml_shown_part(ganz_skeleton *skeleton, const ganz_xml_tree *tree, size_t first, size_t last,
+                                size_t begin, size_t end, size_t *bytes)
+{
+    char *const text = ganz_skeleton_keep(skeleton, end - begin);
+    *bytes = 0;
+    for (size_t i = first; i < last && text; i++) {
+        const ganz_xml_event *const e = &tree->events[i];
+        const size_t from = e->begin > begin ? e->begin : begin, to = e->end < end ? e->end : end;
+        if (e->kind == GANZ_XML_TEXT && from < to && ganz_xml_has_text(tree, i, i + 1))
+            *bytes += ganz_xml_decode(&tree->x, tree->x.text + from, to - from, text + *bytes);
+    }
+    return text;
+}
+
 bool ganz_xml_has_text(const ganz_xml_tree *tree, size_t first, size_t last)
 {
     for (size_t i = first; i < last; i++) {

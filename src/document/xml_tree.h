@@ -69,6 +69,10 @@ void ganz_xml_put_event(ganz_skeleton *skeleton, const ganz_xml_tree *tree, size
 const char *ganz_xml_shown(ganz_skeleton *skeleton, const ganz_xml_tree *tree, size_t first, size_t last,
                            size_t *bytes);
 
+/* The same for bytes [begin, end) of them, without texts that are all white space: those between elements. */
+const char *ganz_xml_shown_part(ganz_skeleton *skeleton, const ganz_xml_tree *tree, size_t first, size_t last,
+                                size_t begin, size_t end, size_t *bytes);
+
 /* True if one of these events is text that is not all white space. */
 bool ganz_xml_has_text(const ganz_xml_tree *tree, size_t first, size_t last);
 
