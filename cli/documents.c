@@ -356,6 +356,12 @@ ganz_status cli_documents_output(cli_documents *d, const char *path, ganz_error 
     return d->path ? GANZ_OK : out_of_memory(err);
 }
 
+void cli_documents_no_output(cli_documents *d)
+{
+    free(d->path);
+    d->path = NULL;
+}
+
 /* Takes the text over and opens the document in it. */
 static ganz_status fill_slot(cli_documents *d, slot *s, ganz_text *text, const char *format, const char *name,
                              ganz_error *err)

@@ -26,6 +26,8 @@ void cli_documents_close(cli_documents **documents);
 
 /* What follows goes to this output, which is finished when all of it is written. */
 ganz_status cli_documents_output(cli_documents *documents, const char *path, ganz_error *err);
+/* Takes that back, as long as nothing was handed over since: the output stays as it is. */
+void cli_documents_no_output(cli_documents *documents);
 /* Hands over a document of a format (NULL: as the options say), by its name for messages; waits while too many are
  * under way. The text is emptied. */
 ganz_status cli_documents_add(cli_documents *documents, ganz_text *text, const char *format, const char *name,

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,10 @@ typedef struct reader {
     size_t piece; /* bytes after which one ends at the next chance */
     bool unended; /* the text so far ended without a newline */
     bool added;   /* something of the file was handed on */
+    bool ahead;   /* the file is read to its end before any of it is handed on: it is one of a folder */
     int skipped;
     struct stat out; /* the folder written to */
+    void *taken;     /* paths in it that an input has: a tree of tsearch */
 } reader;
 
 static ganz_status failed(ganz_error *err, ganz_status status, const char *name, const char *why)
@@ -68,6 +71,13 @@ static bool is_utf16(const char *text, size_t bytes)
 
 static const char in_utf16[] = "this is UTF-16; iconv -f UTF-16 -t UTF-8 makes it UTF-8, which ganz reads";
 
+static ganz_status not_utf8(ganz_error *err, const char *name, long long line)
+{
+    err->status = GANZ_EINVAL;
+    snprintf(err->message, sizeof err->message, "%.300s:%lld: not UTF-8", name, line);
+    return GANZ_EINVAL;
+}
+
 /* Bytes of text that are not UTF-8 are refused or replaced, as the user wants. */
 static ganz_status check_text(reader *r, long long first_line, ganz_error *err)
 {
@@ -86,9 +96,7 @@ static ganz_status check_text(reader *r, long long first_line, ganz_error *err)
     for (const char *end = line; (end = memchr(line, '\n', r->text.bytes - (size_t)(line - r->text.text)));
          line = end + 1, first_line++)
         if (!ganz_utf8_valid(line, (size_t)(end - line))) break;
-    err->status = GANZ_EINVAL;
-    snprintf(err->message, sizeof err->message, "%s:%lld: not UTF-8", ganz_lines_name(r->lines), first_line);
-    return GANZ_EINVAL;
+    return not_utf8(err, ganz_lines_name(r->lines), first_line);
 }
 
 static bool ends_in_blank_line(const ganz_text *t)
@@ -127,12 +135,11 @@ static ganz_status read_pieces(reader *r, const char *format, ganz_error *err)
             if (status != GANZ_OK) return status;
         }
         if (r->text.bytes == 0) break;
+        if (check_text(r, line, err) != GANZ_OK) return err->status;
         r->added = true;
         r->unended = r->text.text[r->text.bytes - 1] != '\n';
-        ganz_status status = check_text(r, line, err);
         line = ganz_lines_number(r->lines) + 1;
-        if (status == GANZ_OK)
-            status = cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
+        const ganz_status status = cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
         if (status != GANZ_OK) return status;
         prompt(r);
         if (r->piece < MOST_BYTES) r->piece *= 2;
@@ -148,6 +155,7 @@ static ganz_status read_whole(reader *r, const char *format, const char *name, g
             return failed(err, GANZ_ELIMIT, ganz_lines_name(r->lines), "the document is too long");
         status = add_line(r, &more, err);
     }
+    r->unended = r->text.bytes > 0 && r->text.text[r->text.bytes - 1] != '\n';
     return status == GANZ_OK ? cli_documents_add(r->documents, &r->text, format, name, err) : status;
 }
 
@@ -202,6 +210,38 @@ static ganz_status check_out(const reader *r, const char *format, ganz_error *er
     return GANZ_EINVAL;
 }
 
+static bool is_plain(const char *format) { return strcmp(format, "text") == 0 || strcmp(format, "lines") == 0; }
+
+/* One behind the other, text is still text; two objects of JSON or two archives are nothing that a program reads. */
+static ganz_status check_together(const reader *r, const char *format, ganz_error *err)
+{
+    if (r->in->files->count < 2 || cli_inputs_to_folder(r->in)) return GANZ_OK;
+    if (is_plain(format) || strcmp(format, "markdown") == 0) return GANZ_OK;
+    err->status = GANZ_EINVAL;
+    snprintf(err->message, sizeof err->message,
+             "%.200s: several documents of format %s do not make one: give --out FOLDER/", ganz_lines_name(r->lines),
+             format);
+    return GANZ_EINVAL;
+}
+
+/* What stands in a folder is left out whole where some line of it is not UTF-8, so that is known before its beginning
+ * is on its way. */
+static ganz_status check_ahead(const reader *r, const char *path, ganz_error *err)
+{
+    ganz_lines *lines = NULL;
+    const char *line = "";
+    size_t bytes;
+    ganz_status status = ganz_lines_open(&lines, path, err);
+    while (status == GANZ_OK && line) {
+        status = ganz_lines_next(lines, &line, &bytes, err);
+        if (status != GANZ_OK || !line || r->in->replace_invalid || ganz_utf8_valid(line, bytes)) continue;
+        status = ganz_lines_number(lines) == 1 && is_utf16(line, bytes) ? failed(err, GANZ_EINVAL, path, in_utf16)
+                                                                        : not_utf8(err, path, ganz_lines_number(lines));
+    }
+    ganz_lines_close(&lines);
+    return status;
+}
+
 static ganz_status read_open_file(reader *r, const char *path, ganz_error *err)
 {
     char name[CLI_PATH];
@@ -210,9 +250,10 @@ static ganz_status read_open_file(reader *r, const char *path, ganz_error *err)
     const ganz_status status = find_format(r, name, &format, err);
     if (status != GANZ_OK) return status;
     if (!format) return failed(err, GANZ_EUNSUPPORTED, ganz_lines_name(r->lines), why_unknown(&r->text));
-    if (check_out(r, format, err) != GANZ_OK) return err->status;
-    if (strcmp(format, "text") == 0 || strcmp(format, "lines") == 0) return read_pieces(r, format, err);
-    return read_whole(r, format, name, err);
+    if (check_out(r, format, err) != GANZ_OK || check_together(r, format, err) != GANZ_OK) return err->status;
+    if (!is_plain(format)) return read_whole(r, format, name, err);
+    if (r->ahead && check_ahead(r, path, err) != GANZ_OK) return err->status;
+    return read_pieces(r, format, err);
 }
 
 /* A file that ends in the middle of a line is ended before another one follows. */
@@ -242,7 +283,6 @@ static ganz_status read_file(reader *r, const char *path, ganz_error *err)
 static ganz_status read_text(reader *r, ganz_error *err)
 {
     const char *const format = strcmp(r->in->format, "auto") == 0 ? "text" : r->in->format;
-    const bool pieces = strcmp(format, "text") == 0 || strcmp(format, "lines") == 0;
     ganz_text text = {0};
     ganz_status status = add(&text, r->in->text, strlen(r->in->text), err);
     if (status == GANZ_OK) status = add(&text, "\n", 1, err);
@@ -250,7 +290,8 @@ static ganz_status read_text(reader *r, ganz_error *err)
     free(text.text);
     if (status != GANZ_OK) return status;
     status = check_out(r, format, err);
-    if (status == GANZ_OK) status = pieces ? read_pieces(r, format, err) : read_whole(r, format, "--text", err);
+    if (status == GANZ_OK)
+        status = is_plain(format) ? read_pieces(r, format, err) : read_whole(r, format, "--text", err);
     ganz_lines_close(&r->lines);
     return status;
 }
@@ -291,14 +332,47 @@ static void note(const reader *r, const char *path, const char *why)
     if (!r->in->quiet) fprintf(stderr, "ganz translate: %s: %s\n", path, why);
 }
 
-/* A file of a folder that cannot be read does not stop the others, unless its beginning is on its way already. */
-static ganz_status file_to_file(reader *r, const char *from, const char *to, ganz_error *err)
+static int compare_paths(const void *a, const void *b) { return strcmp(a, b); }
+
+/* No two inputs have one output: the second would take the place of the first without a word. */
+static ganz_status take_path(reader *r, const char *path, ganz_error *err)
 {
-    ganz_status status = cli_documents_output(r->documents, to, err);
+    char *const copy = strdup(path);
+    char **const node = copy ? tsearch(copy, &r->taken, compare_paths) : NULL;
+    if (node && *node == copy) return GANZ_OK;
+    free(copy);
+    return node ? failed(err, GANZ_EINVAL, path, "two inputs would be written here")
+                : failed(err, GANZ_ENOMEM, path, "out of memory");
+}
+
+static void forget_paths(reader *r)
+{
+    while (r->taken) {
+        char *const path = *(char **)r->taken;
+        tdelete(path, &r->taken, compare_paths);
+        free(path);
+    }
+}
+
+static ganz_status file_to_path(reader *r, const char *from, const char *to, ganz_error *err)
+{
+    const ganz_status status = cli_documents_output(r->documents, to, err);
     r->unended = false;
-    if (status == GANZ_OK) status = read_file(r, from, err);
+    return status == GANZ_OK ? read_file(r, from, err) : status;
+}
+
+/* A file of a folder that cannot be read does not stop the others, unless its beginning is on its way already; what
+ * stands where its translation would go stays. */
+static ganz_status file_of_tree(reader *r, const char *from, const char *to, ganz_error *err)
+{
+    ganz_status status = take_path(r, to, err);
+    if (status != GANZ_OK) return status;
+    r->ahead = true;
+    status = file_to_path(r, from, to, err);
+    r->ahead = false;
     const bool unreadable = status == GANZ_EFORMAT || status == GANZ_EUNSUPPORTED || status == GANZ_EINVAL;
     if (!unreadable || r->added) return status;
+    cli_documents_no_output(r->documents);
     note(r, err->message, "skipped");
     r->skipped++;
     return GANZ_OK;
@@ -318,7 +392,7 @@ static ganz_status entry_to_tree(reader *r, const char *from, const char *to, co
     char plain[CLI_PATH];
     plain_name(source, plain);
     if (S_ISREG(facts.st_mode) && (strcmp(r->in->format, "auto") != 0 || ganz_document_recognise(plain, NULL, 0)))
-        return file_to_file(r, source, target, err);
+        return file_of_tree(r, source, target, err);
     note(r, source, "skipped, the format is not known");
     r->skipped++;
     return GANZ_OK;
@@ -343,23 +417,45 @@ static ganz_status tree_to_tree(reader *r, const char *from, const char *to, int
     return status;
 }
 
-static ganz_status read_to_folder(reader *r, ganz_error *err)
+/* Where a file that is named goes in the folder. */
+static ganz_status path_in_folder(const reader *r, const char *from, char to[CLI_PATH], ganz_error *err)
 {
+    const char *const slash = strrchr(from, '/');
+    return join(to, r->in->out, slash ? slash + 1 : from, err);
+}
+
+/* What cannot go to a folder is known before anything is read. */
+static ganz_status check_for_folder(reader *r, ganz_error *err)
+{
+    static const char nameless[] = "this is a folder, and a text without a name needs a file to go to";
+    char to[CLI_PATH];
     if (strcmp(r->in->out, "-") == 0)
         return failed(err, GANZ_EINVAL, "an input is a folder", "--out FOLDER says where its translations go");
-    ganz_status status = make_folder(r->in->out, err);
+    if (r->in->text || r->in->files->count == 0) return failed(err, GANZ_EINVAL, r->in->out, nameless);
+    for (int i = 0; i < r->in->files->count; i++) {
+        const char *const from = r->in->files->items[i];
+        if (strcmp(from, "-") == 0) return failed(err, GANZ_EINVAL, r->in->out, nameless);
+        if (is_folder(from)) continue;
+        if (path_in_folder(r, from, to, err) != GANZ_OK || take_path(r, to, err) != GANZ_OK) return err->status;
+    }
+    return GANZ_OK;
+}
+
+static ganz_status read_to_folder(reader *r, ganz_error *err)
+{
+    ganz_status status = check_for_folder(r, err);
+    if (status == GANZ_OK) status = make_folder(r->in->out, err);
     for (int i = 0; i < r->in->files->count && status == GANZ_OK; i++) {
-        const char *const from = r->in->files->items[i], *const slash = strrchr(from, '/');
+        const char *const from = r->in->files->items[i];
         char to[CLI_PATH];
         if (is_folder(from)) {
             status = tree_to_tree(r, from, r->in->out, 0, err);
             continue;
         }
-        status = join(to, r->in->out, slash ? slash + 1 : from, err);
-        if (status == GANZ_OK) status = cli_documents_output(r->documents, to, err);
-        r->unended = false;
-        if (status == GANZ_OK) status = read_file(r, from, err);
+        status = path_in_folder(r, from, to, err);
+        if (status == GANZ_OK) status = file_to_path(r, from, to, err);
     }
+    forget_paths(r);
     return status;
 }
 

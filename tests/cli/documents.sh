@@ -110,6 +110,35 @@ $T -o tree/out tree
 refuses 1 'an input is a folder: --out FOLDER says where' $T tree
 [ -e - ] && fail "a folder has the name of standard output"
 refuses 1 'lines: a folder is needed here, and this is a file' $T -o lines tree
+# a file that cannot be read, the last one too: what stands in its place stays, and the others are translated
+mkdir spoilt stay
+echo 'The second file.' >spoilt/b.txt
+{ for i in $(seq 200); do echo "Line $i."; done; printf 'caf\351\n'; } >spoilt/a.txt
+printf '\377\376H\0i\0\n\0' >spoilt/c.txt
+echo '{' >spoilt/z.json
+echo kept | tee stay/a.txt >stay/z.json
+$GANZ translate --model $MODEL -o stay spoilt 2>notes && fail "files that cannot be read are no failure"
+equal "a file among those that cannot be read" "$(echo 'The second file.' | $T)" "$(cat stay/b.txt)"
+equal "what stood in their place" "kept kept" "$(cat stay/a.txt stay/z.json | xargs)"
+equal "the folder" "a.txt b.txt z.json" "$(ls stay | xargs)"
+grep -q 'a.txt:201: not UTF-8: skipped' notes && grep -q 'c.txt: this is UTF-16; .*: skipped' notes || fail "notes: $(cat notes)"
+$T --invalid replace -o stay/ spoilt/a.txt || fail "--invalid replace"
+equal "its lines" 201 "$(wc -l <stay/a.txt)"
+# nothing is lost without a word: texts without a name, two inputs for one output, documents that do not make one
+mkdir -p twice/a twice/b
+echo 'The first file.' | tee twice/a/x.txt >twice/b/x.txt
+refuses 1 'new/: this is a folder, and a text without a name' $T -o new/ -t Hello
+refuses 1 'new/: this is a folder, and a text without a name' $T -o new/ <lines
+refuses 1 'new/: this is a folder, and a text without a name' $T -o new/ twice/a/x.txt - <lines
+refuses 1 'new/x.txt: two inputs would be written here' $T -o new/ twice/a/x.txt twice/b/x.txt
+[ -e new ] && fail "a folder for what was refused"
+refuses 1 'new/x.txt: two inputs would be written here' $T -o new twice/a twice/b
+echo '{"a": "Good night"}' >one.json
+refuses 1 'one.json: several documents of format json do not make one: give --out FOLDER/' $T -o both.json one.json one.json
+[ -e both.json ] && fail "two documents of JSON in one file"
+$T -o new/ one.json || fail "one of them"
+printf '# Good morning' >one.md
+equal "two texts of Markdown" 2 "$($T one.md one.md | grep -c '^# ')"
 
 # a job that was stopped goes on where it was
 for i in $(seq 60); do echo "This is sentence number $i of a long text."; done >long
