@@ -34,25 +34,31 @@ static json_value *gather_texts(call *c)
     return list;
 }
 
-bool deepl_choose(call *c, const json_value *sample, call_pair *pair)
+bool deepl_languages(call *c, const char **source, const char **target)
 {
-    const char *const source = params_text(&c->p, "source_lang"), *const target = params_text(&c->p, "target_lang");
     char code[LANGUAGE_BYTES];
-    if (!target || !*target)
+    *source = params_text(&c->p, "source_lang");
+    *target = params_text(&c->p, "target_lang");
+    if (!*target || !**target)
         return call_fail(c, 400, "Bad request. Reason: Value for 'target_lang' is missing."), false;
-    if (!call_language(target, code) || !models_is_target(c->set, code))
+    if (!call_language(*target, code) || !models_is_target(c->set, code))
         return call_fail(c, 400, "Bad request. Reason: Value for 'target_lang' not supported."), false;
-    if (source && *source && (!call_language(source, code) || !models_is_source(c->set, code)))
+    if (*source && !**source) *source = NULL;
+    if (*source && (!call_language(*source, code) || !models_is_source(c->set, code)))
         return call_fail(c, 400, "Bad request. Reason: Value for 'source_lang' not supported."), false;
-    return call_choose(c, source && *source ? source : NULL, target, sample, pair);
+    return true;
 }
 
-const ganz_glossary *deepl_glossary(call *c, const call_pair *pair, bool *failed)
+const ganz_glossary *deepl_glossary(call *c, const call_pair *pairs, int count, int *which, bool *failed)
 {
     const char *const id = params_text(&c->p, "glossary_id");
+    const ganz_glossary *found = NULL;
     *failed = false;
     if (!id || !*id) return NULL;
-    const ganz_glossary *const found = glossaries_hold(c->server->glossaries, id, pair->source, pair->target);
+    for (int i = 0; i < count && !found; i++) {
+        found = glossaries_hold(c->server->glossaries, id, pairs[i].source, pairs[i].target);
+        *which = i;
+    }
     *failed = !found;
     if (!found) call_fail(c, 404, "No glossary found for the given glossary id and languages.");
     return found;
@@ -145,12 +151,12 @@ static bool translate_around(call *c, const job *j, call_texts *t)
 
 /* ---- translate ---------------------------------------------------------------------------------- */
 
-static void answer(call *c, const call_pair *pair, const call_texts *t, const size_t *billed)
+static void answer(call *c, const call_texts *t, const size_t *billed)
 {
-    char source[LANGUAGE_BYTES];
-    call_upper(pair->source, source);
     buffer_put(&c->out, "{\"translations\":[");
     for (int i = 0; i < t->count; i++) {
+        char source[LANGUAGE_BYTES];
+        call_upper(t->pairs[i].source, source);
         buffer_printf(&c->out, "%s{\"detected_source_language\":\"%s\",\"text\":", i ? "," : "", source);
         json_put_text(&c->out, t->out[i].text ? t->out[i].text : "", t->out[i].bytes);
         buffer_printf(&c->out, ",\"billed_characters\":%zu}", billed[i]);
@@ -159,14 +165,16 @@ static void answer(call *c, const call_pair *pair, const call_texts *t, const si
     call_reply(c, 200);
 }
 
-static void translate(call *c, const call_pair *pair, job *j, call_texts *t)
+static void translate(call *c, job *j, call_texts *t)
 {
     bool failed;
+    int which = 0;
     size_t *const billed = calloc((size_t)t->count + 1, sizeof *billed);
     for (int i = 0; i < t->count && billed; i++) billed[i] = count_characters(t->texts[i].text, t->texts[i].bytes);
-    j->glossary = deepl_glossary(c, pair, &failed);
+    j->glossary = deepl_glossary(c, t->pairs, t->count, &which, &failed);
+    if (j->glossary) snprintf(t->glossary_source, sizeof t->glossary_source, "%s", t->pairs[which].source);
     if (!billed && !failed) call_fail(c, 503, "out of memory");
-    else if (!failed && translate_around(c, j, t)) answer(c, pair, t, billed);
+    else if (!failed && translate_around(c, j, t)) answer(c, t, billed);
     if (j->glossary) glossaries_release(c->server->glossaries, j->glossary);
     free(billed);
 }
@@ -174,7 +182,7 @@ static void translate(call *c, const call_pair *pair, job *j, call_texts *t)
 void run_deepl_translate(call *c)
 {
     call_texts t = {0};
-    call_pair pair;
+    const char *source, *target;
     job j = call_job(c);
     json_value *const texts = gather_texts(c);
     if (j.seconds > 9 || j.seconds == 0) j.seconds = 9; /* clients ask again after ten */
@@ -182,9 +190,9 @@ void run_deepl_translate(call *c)
         call_fail(c, 503, "out of memory");
     } else if (texts->count == 0) {
         call_fail(c, 400, "Bad request. Reason: Parameter 'text' not specified.");
-    } else if (read_style(c, &j) && deepl_choose(c, texts, &pair) && call_read_texts(c, texts, 1, &t)) {
-        j.chain = pair.chain;
-        if (call_formality(c, &pair.chain, &j.formality)) translate(c, &pair, &j, &t);
+    } else if (read_style(c, &j) && deepl_languages(c, &source, &target) && call_read_texts(c, texts, 1, &t) &&
+               call_choose_each(c, source, target, j.format, &t) && call_formality_each(c, &t, &j.formality)) {
+        translate(c, &j, &t);
     }
     call_texts_free(&t);
 }

@@ -13,27 +13,28 @@ void run_deepl_upload(call *c)
 {
     call_pair pair;
     char id[FILE_ID], key[FILE_ID];
+    int which;
     bool failed;
-    const char *name = c->p.file_name;
-    const json_value sample = {.kind = JSON_TEXT, .text = c->p.file ? c->p.file : "", .bytes = c->p.file_bytes};
+    const char *name = c->p.file_name, *source, *target;
     if (!c->p.file) {
         call_fail(c, 400, "Invalid file data.");
         return;
     }
     if (params_text(&c->p, "filename")) name = params_text(&c->p, "filename");
-    if (!deepl_choose(c, &sample, &pair)) return;
+    if (!strchr(name, '.')) name = ""; /* a stream: what it is is seen from its bytes */
+    if (!deepl_languages(c, &source, &target)) return;
+    if (!call_choose_file(c, source, target, *name ? name : NULL, &pair)) return;
     if (pair.chain.count == 0) {
         call_fail(c, 400, "Source and target language are equal.");
         return;
     }
-    if (!strchr(name, '.')) name = ""; /* a stream: what it is is seen from its bytes */
     file_order o = {.bytes = c->p.file, .count = c->p.file_bytes, .name = name, .set = c->set};
     o.job = call_job(c);
     o.job.chain = pair.chain;
     o.job.format = NULL;
     o.job.seconds = 0;
     if (!call_formality(c, &pair.chain, &o.job.formality)) return;
-    o.job.glossary = deepl_glossary(c, &pair, &failed);
+    o.job.glossary = deepl_glossary(c, &pair, 1, &which, &failed);
     if (failed) return;
     if (o.job.glossary) o.glossaries = c->server->glossaries;
     model_set_hold(c->set);
@@ -42,6 +43,7 @@ void run_deepl_upload(call *c)
         call_fail(c, 503, "Too many documents; please retry later.");
         return;
     }
+    server_count_characters(c->server, count_characters(c->p.file, c->p.file_bytes));
     buffer_printf(&c->out, "{\"document_id\":\"%s\",\"document_key\":\"%s\"}", id, key);
     call_reply(c, 200);
 }
@@ -74,7 +76,7 @@ void run_deepl_document(call *c)
     if (!files_look(c->server->files, id, key ? key : "", &facts)) {
         call_fail(c, 404, "Document not found.");
     } else if (!result) {
-        files_wait_a_moment(c->server->files, id, 2, &facts);
+        files_wait_a_moment(c->server->files, id, http_gone(c->x), 2, &facts);
         put_status(c, id, &facts);
     } else if (files_read(c->server->files, id, key, &c->out)) {
         call_send_file(c, facts.name);

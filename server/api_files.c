@@ -18,8 +18,7 @@ static bool hand_in(call *c, char id[FILE_ID])
     if (!target) return call_fail(c, 400, "Invalid request: missing target parameter"), false;
     if (!ganz_document_recognise(*c->p.file_name ? c->p.file_name : NULL, c->p.file, c->p.file_bytes))
         return call_fail(c, 400, "Invalid request: file format not supported"), false;
-    const json_value sample = {.kind = JSON_TEXT, .text = c->p.file, .bytes = c->p.file_bytes};
-    if (!call_choose(c, source, target, &sample, &pair)) return false;
+    if (!call_choose_file(c, source, target, *c->p.file_name ? c->p.file_name : NULL, &pair)) return false;
     if (pair.chain.count == 0) return call_fail(c, 400, "Invalid request: both languages are %s", pair.target), false;
     file_order o = {.bytes = c->p.file, .count = c->p.file_bytes, .name = c->p.file_name, .set = c->set};
     o.job = call_job(c);
@@ -28,7 +27,10 @@ static bool hand_in(call *c, char id[FILE_ID])
     o.job.seconds = 0;
     if (!call_formality(c, &pair.chain, &o.job.formality)) return false;
     model_set_hold(c->set);
-    if (files_add(c->server->files, &o, id, key)) return true;
+    if (files_add(c->server->files, &o, id, key)) {
+        server_count_characters(c->server, count_characters(c->p.file, c->p.file_bytes));
+        return true;
+    }
     http_add_header(c->x, "Retry-After", "10");
     call_fail(c, 503, "no room for more documents now");
     return false;
@@ -66,6 +68,7 @@ void run_translate_file(call *c)
     const char *const host = http_find_header(http_head_of(c->x), "host");
     if (!hand_in(c, id)) return;
     if (!files_wait(c->server->files, id, http_gone(c->x), &facts)) {
+        files_remove(c->server->files, id); /* nobody else knows of it */
         call_fail(c, 503, "the translation of the file was given up");
         return;
     }

@@ -42,7 +42,6 @@ void run_languages(call *c)
 /* ---- translate ---------------------------------------------------------------------------------- */
 
 typedef struct wish {
-    call_pair pair;
     int alternatives;
     job job;
 } wish;
@@ -72,12 +71,11 @@ static bool read_choices(call *c, wish *w)
     return true;
 }
 
-static bool choose(call *c, wish *w, const json_value *q)
+static bool read_texts(call *c, const wish *w, const json_value *q, call_texts *t)
 {
     const char *const source = need(c, "source"), *const target = source ? need(c, "target") : NULL;
-    if (!target || !call_choose(c, source, target, q, &w->pair)) return false;
-    w->job.chain = w->pair.chain;
-    return true;
+    return target && call_read_texts(c, q, 1 + w->job.alternatives, t) &&
+           call_choose_each(c, source, target, w->job.format, t);
 }
 
 static void put_result(buffer *out, const job_text *t)
@@ -87,10 +85,11 @@ static void put_result(buffer *out, const job_text *t)
 
 static bool is_new(const job_text *t, int k)
 {
+    if (t->out[k].bytes == 0) return false;
     for (int i = 0; i < k; i++)
         if (t->out[i].bytes == t->out[k].bytes && memcmp(t->out[i].text, t->out[k].text, t->out[k].bytes) == 0)
             return false;
-    return t->out[k].bytes > 0;
+    return true;
 }
 
 static void put_alternatives(buffer *out, const job_text *t, int count)
@@ -124,7 +123,7 @@ static void put_each(call *c, const wish *w, const call_texts *t, put_kind kind)
         if (i > 0) buffer_put(out, ",");
         if (kind == PUT_RESULT) put_result(out, &t->texts[i]);
         else if (kind == PUT_ALTERNATIVES) put_alternatives(out, &t->texts[i], w->job.alternatives);
-        else put_detected(out, &w->pair.detected);
+        else put_detected(out, &t->pairs[i].detected);
     }
     if (t->array) buffer_put(out, "]");
 }
@@ -137,7 +136,7 @@ static void answer(call *c, const wish *w, const call_texts *t)
         put_each(c, w, t, PUT_ALTERNATIVES);
         buffer_put(&c->out, ",");
     }
-    if (w->pair.automatic) {
+    if (t->pairs[0].automatic) {
         buffer_put(&c->out, "\"detectedLanguage\":");
         put_each(c, w, t, PUT_DETECTED);
         buffer_put(&c->out, ",");
@@ -162,9 +161,7 @@ static void translate(call *c)
         call_fail(c, 400, "Invalid request: missing q parameter");
         return;
     }
-    if (read_choices(c, &w) && choose(c, &w, q) && call_read_texts(c, q, 1 + w.job.alternatives, &t) &&
-        call_translate(c, &w.job, &t))
-        answer(c, &w, &t);
+    if (read_choices(c, &w) && read_texts(c, &w, q, &t) && call_translate(c, &w.job, &t)) answer(c, &w, &t);
     call_texts_free(&t);
 }
 

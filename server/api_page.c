@@ -26,6 +26,7 @@ typedef struct page_job {
     const char *text;      /* in which sentences are looked for */
     size_t counted, units; /* how far its units are counted */
     ganz_line *lines;
+    ganz_text middle; /* the sentence in between of two models */
     call_texts others;
     buffer *answers; /* (count) translations as JSON */
     bool failed;
@@ -154,25 +155,30 @@ static void put_words(buffer *out, const ganz_translation *t)
 }
 
 /* The text as it would be in a document, which may begin with a capital in place of a small letter; a beginning that
- * was asked for stays as it is. */
-static void put_text(const page_job *p, buffer *out, const sentence *s, const ganz_translation *t)
+ * was asked for stays as it is. False: no memory. */
+static bool write_text(const page_job *p, const sentence *s, const ganz_translation *t, ganz_text *text)
 {
     ganz_error err;
     ganz_segment segment = {0};
-    ganz_text text = {0};
     ganz_document *d = p->prefix ? NULL : open_sentence(p, s);
     const bool whole = d && ganz_document_next(d, &segment, &err) == GANZ_OK && segment.text &&
                        ganz_document_put(d, segment.number, t, &err) == GANZ_OK &&
-                       ganz_document_write(d, &text, &err) == GANZ_OK && text.bytes == t->bytes;
-    json_put_text(out, whole ? text.text : t->text, t->bytes); /* other bytes would move the words */
-    ganz_text_free(&text);
+                       ganz_document_write(d, text, &err) == GANZ_OK && text->bytes == t->bytes;
     ganz_document_close(&d);
+    if (whole) return true;
+    ganz_text_free(text); /* other bytes would move the words: the translation as it is */
+    *text = (ganz_text){.text = malloc(t->bytes + 1), .capacity = t->bytes + 1};
+    if (!text->text) return false;
+    memcpy(text->text, t->text, t->bytes);
+    text->bytes = t->bytes;
+    return true;
 }
 
-static void put_translation(const page_job *p, buffer *out, const sentence *s, const ganz_translation *t)
+static void put_translation(const page_job *p, buffer *out, const sentence *s, const ganz_translation *t,
+                            const ganz_text *said)
 {
     buffer_put(out, "{\"text\":");
-    put_text(p, out, s, t);
+    json_put_text(out, said->text, said->bytes);
     if (p->scores) {
         buffer_put(out, ",\"score\":");
         json_put_number(out, t->score);
@@ -182,35 +188,43 @@ static void put_translation(const page_job *p, buffer *out, const sentence *s, c
     buffer_put(out, "}");
 }
 
-static bool same(const ganz_translation *a, const ganz_translation *b)
+/* Whether a translation has something to say that none before it says. */
+static bool is_new(const ganz_text *out, int k)
 {
-    return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0;
+    if (k > 0 && out[k].bytes == 0) return false;
+    for (int i = 0; i < k; i++)
+        if (out[i].bytes == out[k].bytes && memcmp(out[i].text, out[k].text, out[k].bytes) == 0) return false;
+    return true;
+}
+
+/* All translations of a plain sentence that differ as they are shown. */
+static void put_result(page_job *p, const sentence *s, const ganz_result *r, ganz_text *said, buffer *answer)
+{
+    for (int k = 0; k < r->count && k <= p->alternatives; k++) {
+        if (!write_text(p, s, &r->best[k], &said[k])) {
+            answer->failed = true;
+            return;
+        }
+        if (!is_new(said, k)) continue;
+        if (k > 0) buffer_put(answer, ",");
+        put_translation(p, answer, s, &r->best[k], &said[k]);
+    }
 }
 
 /* Results of the plain sentences, before they are gone. */
 static void use_results(void *context, const ganz_result *results)
 {
     page_job *const p = context;
+    const int most = 1 + p->alternatives;
+    ganz_text *const said = calloc((size_t)most, sizeof *said);
     for (int i = 0; i < p->count; i++) {
         const sentence *const s = &p->sentences[i];
         if (!s->plain) continue;
-        const ganz_result *const r = &results[s->place];
-        for (int k = 0; k < r->count && k <= p->alternatives; k++) {
-            bool known = false;
-            for (int before = 0; before < k; before++) known |= same(&r->best[before], &r->best[k]);
-            if (known) continue;
-            if (k > 0) buffer_put(&p->answers[i], ",");
-            put_translation(p, &p->answers[i], s, &r->best[k]);
-        }
+        if (said) put_result(p, s, &results[s->place], said, &p->answers[i]);
+        else p->answers[i].failed = true;
+        for (int k = 0; k < most && said; k++) ganz_text_free(&said[k]);
     }
-}
-
-/* Whether an alternative has something new to say. */
-static bool is_new(const ganz_text *out, int k)
-{
-    if (k == 0) return true;
-    return out[k].bytes > 0 &&
-           !(out[k].bytes == out[k - 1].bytes && memcmp(out[k].text, out[k - 1].text, out[k].bytes) == 0);
+    free(said);
 }
 
 /* Links of a translation that the model was made to say: of as much as it said so. */
@@ -295,9 +309,14 @@ static bool sort_sentences(page_job *p)
         s->plain = p->job.chain.count > 0 && (p->prefix || (p->job.chain.count == 1 && is_plain(p, s)));
         s->place = s->plain ? p->plain_count++ : p->others.count++;
         if (s->plain) p->lines[s->place] = line_of(p, s);
-        else p->others.texts[s->place] = (job_text){s->text, s->bytes, p->others.out + (size_t)s->place * results};
+        else
+            p->others.texts[s->place] =
+                (job_text){.text = s->text, .bytes = s->bytes, .out = p->others.out + (size_t)s->place * results};
     }
-    if (characters <= (size_t)server_characters(p->c->server)) return true;
+    if (characters <= (size_t)server_characters(p->c->server)) {
+        server_count_characters(p->c->server, characters);
+        return true;
+    }
     call_fail(p->c, 400, "Invalid request: request (%zu) exceeds text limit (%ld)", characters,
               server_characters(p->c->server));
     return false;
@@ -325,11 +344,33 @@ static void answer_others(page_job *p)
     free(lines);
 }
 
+/* A prefix is for the second of two models: what the first one says becomes its sentence. Links and scores would be
+ * about that sentence, which nobody sees. */
+static bool pass_first_model(page_job *p)
+{
+    ganz_error err;
+    const sentence *const s = &p->sentences[0];
+    job_text text = {.text = s->text, .bytes = s->bytes, .out = &p->middle};
+    job first = p->job;
+    if (!p->prefix || first.chain.count < 2) return true;
+    first.chain.count = 1;
+    first.alternatives = 0;
+    first.formality = GANZ_FORMALITY_AUTO;
+    if (job_run(&first, &text, 1, &err) != GANZ_OK) return call_fail_job(p->c, &err), false;
+    p->alignment = p->scores = p->words = false;
+    p->lines[0] = line_of(p, s);
+    p->lines[0].text = p->middle.text ? p->middle.text : "";
+    p->lines[0].bytes = p->middle.bytes;
+    return true;
+}
+
 static bool translate(page_job *p)
 {
     ganz_error err;
+    p->job.end = job_end(&p->job);
     p->job.alternatives = p->alternatives;
     p->job.newlines = GANZ_NEWLINE_NEVER;
+    if (!pass_first_model(p)) return false;
     if (p->plain_count > 0 && job_lines(&p->job, p->lines, p->plain_count, use_results, p, &err) != GANZ_OK)
         return call_fail_job(p->c, &err), false;
     if (p->others.count > 0) {
@@ -360,6 +401,7 @@ static void free_job(page_job *p)
 {
     for (int i = 0; i < p->count && p->answers; i++) buffer_free(&p->answers[i]);
     call_texts_free(&p->others);
+    ganz_text_free(&p->middle);
     free(p->answers);
     free(p->lines);
     free(p->sentences);

@@ -98,7 +98,8 @@ bool call_language(const char *text, char code[LANGUAGE_BYTES])
 
 static void add_text(call_texts *t, const json_value *v)
 {
-    t->texts[t->count] = (job_text){v->text, v->bytes, t->out + (size_t)t->count * (size_t)t->results};
+    t->texts[t->count] =
+        (job_text){.text = v->text, .bytes = v->bytes, .out = t->out + (size_t)t->count * (size_t)t->results};
     t->count++;
     t->characters += count_characters(v->text, v->bytes);
 }
@@ -126,6 +127,7 @@ void call_texts_free(call_texts *t)
     for (int i = 0; i < t->count * t->results && t->out; i++) ganz_text_free(&t->out[i]);
     free(t->texts);
     free(t->out);
+    free(t->pairs);
     *t = (call_texts){0};
 }
 
@@ -143,19 +145,75 @@ static detection detect_value(const call *c, const json_value *v)
     return *d.code ? d : call_detect(c, "", 0);
 }
 
-bool call_choose(call *c, const char *source, const char *target, const json_value *sample, call_pair *p)
+/* The languages that a request names. */
+static bool read_languages(call *c, const char *source, const char *target, call_pair *p)
 {
     *p = (call_pair){.automatic = !source || strcmp(source, "auto") == 0};
     if (!p->automatic && !call_language(source, p->source))
         return call_fail(c, 400, "%.32s is not supported", source), false;
     if (!call_language(target, p->target)) return call_fail(c, 400, "%.32s is not supported", target), false;
-    if (p->automatic) p->detected = detect_value(c, sample);
+    return true;
+}
+
+static bool find_models(call *c, call_pair *p)
+{
     if (p->automatic) snprintf(p->source, sizeof p->source, "%s", p->detected.code);
     p->chain = models_find(c->set, p->source, p->target);
     if (p->chain.count > 0) return true;
     if (strcmp(p->source, p->target) == 0 && models_is_source(c->set, p->source)) return true;
     call_fail(c, 400, "%s is not supported", models_is_source(c->set, p->source) ? p->target : p->source);
     return false;
+}
+
+bool call_choose(call *c, const char *source, const char *target, const json_value *sample, call_pair *p)
+{
+    if (!read_languages(c, source, target, p)) return false;
+    if (p->automatic) p->detected = detect_value(c, sample);
+    return find_models(c, p);
+}
+
+bool call_choose_file(call *c, const char *source, const char *target, const char *path, call_pair *p)
+{
+    if (!read_languages(c, source, target, p)) return false;
+    if (p->automatic) p->detected = call_detect_file(c, path, p->target);
+    return find_models(c, p);
+}
+
+/* A word or two may be of many languages: such a text goes with those that are sure, where these agree, but not so that
+ * it would stay as it is for their sake. A text that says nothing goes with the first that says something. */
+static void settle_languages(call_texts *t)
+{
+    detection first = {.confidence = 0}, sure = {.confidence = 0};
+    bool agreed = true;
+    for (int i = 0; i < t->count; i++) {
+        const detection *const d = &t->pairs[i].detected;
+        if (first.confidence <= 0) first = *d;
+        if (!sure.sure) sure = *d;
+        else if (d->sure && strcmp(d->code, sure.code) != 0) agreed = false;
+    }
+    for (int i = 0; i < t->count; i++) {
+        detection *const d = &t->pairs[i].detected;
+        if (d->confidence <= 0) *d = sure.sure ? sure : first;
+        else if (!d->sure && sure.sure && agreed && strcmp(sure.code, t->pairs[i].target) != 0) *d = sure;
+    }
+}
+
+bool call_choose_each(call *c, const char *source, const char *target, const char *format, call_texts *t)
+{
+    call_pair all;
+    if (!read_languages(c, source, target, &all)) return false;
+    t->pairs = calloc((size_t)t->count + 1, sizeof *t->pairs);
+    if (!t->pairs) return call_fail(c, 503, "out of memory"), false;
+    for (int i = 0; i < t->count; i++) {
+        const job_text *const text = &t->texts[i];
+        t->pairs[i] = all;
+        if (all.automatic)
+            t->pairs[i].detected = call_detect_text(c, text->text, text->bytes, text->format ? text->format : format);
+    }
+    settle_languages(t);
+    for (int i = 0; i < t->count; i++)
+        if (!find_models(c, &t->pairs[i])) return false;
+    return true;
 }
 
 /* ---- translating -------------------------------------------------------------------------------- */
@@ -170,29 +228,67 @@ job call_job(const call *c)
 }
 
 /* Texts that are in the target language already are their own translations. */
-static bool copy_texts(call *c, call_texts *t)
+static bool copy_texts(call *c, const job_text *texts, int count)
 {
-    for (int i = 0; i < t->count; i++) {
-        ganz_text *const out = &t->texts[i].out[0];
-        out->text = malloc(t->texts[i].bytes + 1);
+    for (int i = 0; i < count; i++) {
+        ganz_text *const out = &texts[i].out[0];
+        out->text = malloc(texts[i].bytes + 1);
         if (!out->text) return call_fail(c, 503, "out of memory"), false;
-        memcpy(out->text, t->texts[i].text, t->texts[i].bytes);
-        out->bytes = out->capacity = t->texts[i].bytes;
+        memcpy(out->text, texts[i].text, texts[i].bytes);
+        out->bytes = out->capacity = texts[i].bytes;
     }
     return true;
 }
 
-bool call_translate(call *c, const job *j, call_texts *t)
+static bool translate_group(call *c, const job *j, job_text *texts, int count)
 {
     ganz_error err;
-    server_count_characters(c->server, t->characters);
-    if (j->chain.count == 0) return copy_texts(c, t);
-    if (job_run(j, t->texts, t->count, &err) == GANZ_OK) return true;
+    if (j->chain.count == 0) return copy_texts(c, texts, count);
+    if (job_run(j, texts, count, &err) == GANZ_OK) return true;
     call_fail_job(c, &err);
     return false;
 }
 
-bool call_formality(call *c, const model_chain *chain, ganz_formality *found)
+/* The texts in the language of text `first`; none if an earlier text has that language. */
+static int gather_group(const call_texts *t, int first, job_text *group)
+{
+    int count = 0;
+    for (int i = 0; i < t->count; i++) {
+        if (strcmp(t->pairs[i].source, t->pairs[first].source) != 0) continue;
+        if (i < first) return 0;
+        group[count++] = t->texts[i];
+    }
+    return count;
+}
+
+/* Texts of one language go through its models together, one language after another in the time of the request. */
+static bool translate_each(call *c, const job *j, const call_texts *t)
+{
+    job part = *j;
+    job_text *const group = calloc((size_t)t->count + 1, sizeof *group);
+    bool fine = group;
+    if (!group) call_fail(c, 503, "out of memory");
+    part.end = job_end(j);
+    for (int i = 0; i < t->count && fine; i++) {
+        const int count = gather_group(t, i, group);
+        const bool glossed = !*t->glossary_source || strcmp(t->glossary_source, t->pairs[i].source) == 0;
+        part.chain = t->pairs[i].chain;
+        part.glossary = glossed ? j->glossary : NULL;
+        part.formality = chain_knows_formality(&part.chain) ? j->formality : GANZ_FORMALITY_AUTO;
+        fine = count == 0 || translate_group(c, &part, group, count);
+    }
+    free(group);
+    return fine;
+}
+
+bool call_translate(call *c, const job *j, call_texts *t)
+{
+    server_count_characters(c->server, t->characters);
+    return t->pairs ? translate_each(c, j, t) : translate_group(c, j, t->texts, t->count);
+}
+
+/* `known`: some of the models know it; `all`: all of them. */
+static bool read_formality(call *c, bool known, bool all, ganz_formality *found)
 {
     static const struct {
         const char *name;
@@ -208,14 +304,29 @@ bool call_formality(call *c, const model_chain *chain, ganz_formality *found)
                   {"prefer_more", GANZ_FORMALITY_FORMAL, false},
                   {"prefer_less", GANZ_FORMALITY_INFORMAL, false}};
     const char *const asked = params_text(&c->p, "formality");
-    const bool known = chain_knows_formality(chain);
     *found = GANZ_FORMALITY_AUTO;
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         if (strcmp(asked ? asked : "", values[i].name) != 0) continue;
-        if (values[i].insists && !known)
+        if (values[i].insists && !all)
             return call_fail(c, 400, "'formality' is not supported for given 'target_lang'."), false;
         if (known) *found = values[i].formality;
         return true;
     }
     return call_fail(c, 400, "Bad request. Reason: Value for 'formality' not supported."), false;
+}
+
+bool call_formality(call *c, const model_chain *chain, ganz_formality *found)
+{
+    const bool known = chain_knows_formality(chain);
+    return read_formality(c, known, known, found);
+}
+
+bool call_formality_each(call *c, const call_texts *t, ganz_formality *found)
+{
+    int knowing = 0, chains = 0;
+    for (int i = 0; i < t->count; i++) {
+        chains += t->pairs[i].chain.count > 0;
+        knowing += chain_knows_formality(&t->pairs[i].chain);
+    }
+    return read_formality(c, knowing > 0, knowing > 0 && knowing == chains, found);
 }

@@ -16,11 +16,12 @@ typedef struct route {
     unsigned flags;
 } route;
 enum {
-    ROUTE_DEEPL = 1,    /* errors are {"message": ...} */
-    ROUTE_OPEN = 2,     /* needs no key */
-    ROUTE_PAGE = 4,     /* part of the page: no parameters are read */
-    ROUTE_SMALL = 8,    /* answered even when the server has no room for more translations */
-    ROUTE_DOCUMENT = 16 /* brings a document, whose sentences leave room to others */
+    ROUTE_DEEPL = 1,     /* errors are {"message": ...} */
+    ROUTE_OPEN = 2,      /* needs no key */
+    ROUTE_PAGE = 4,      /* part of the page: no parameters are read */
+    ROUTE_SMALL = 8,     /* answered even when the server has no room for more translations */
+    ROUTE_DOCUMENT = 16, /* brings a document, whose sentences leave room to others */
+    ROUTE_WAITS = 32     /* small, but its thread may wait a moment */
 };
 
 struct call {
@@ -54,25 +55,18 @@ const server_options *server_options_of(const server *s);
 void server_count_characters(server *s, size_t characters);
 unsigned long long server_character_count(server *s);
 
-/* Texts of a value: one text or an array of texts, at most TEXTS_MOST; false after a refusal. */
-typedef struct call_texts {
-    job_text *texts;
-    ganz_text *out; /* (count * results) */
-    int count, results;
-    bool array;
-    size_t characters;
-} call_texts;
-bool call_read_texts(call *c, const json_value *value, int results, call_texts *t);
-void call_texts_free(call_texts *t);
-/* Translates all; false after a refusal. */
-bool call_translate(call *c, const job *j, call_texts *t);
-
 typedef struct detection {
     char code[LANGUAGE_BYTES];
     double confidence; /* 0 to 100 */
+    bool sure;         /* enough to count against what other texts of the request say */
 } detection;
-/* Which of the source languages the texts are in. */
+/* Which of the source languages a text is in. */
 detection call_detect(const call *c, const char *text, size_t bytes);
+/* The same for a text of a format, whose marks do not count. */
+detection call_detect_text(const call *c, const char *text, size_t bytes, const char *format);
+/* The same for the file of the request, by its own first sentences. One that has none gets a language that leads to the
+ * target. `path` is its name, or NULL. */
+detection call_detect_file(const call *c, const char *path, const char *target);
 
 /* The languages of a request and the models for them. */
 typedef struct call_pair {
@@ -81,13 +75,34 @@ typedef struct call_pair {
     detection detected;
     model_chain chain; /* empty: both are the same language, and the text stays as it is */
 } call_pair;
-/* Chooses models; `source` may be NULL or "auto", and `sample` is then the text that tells. False after a refusal in
- * LibreTranslate's words. */
+/* Chooses models; `source` may be NULL or "auto", and `sample` is then the text that tells, or an array whose first
+ * text does. False after a refusal in LibreTranslate's words. */
 bool call_choose(call *c, const char *source, const char *target, const json_value *sample, call_pair *p);
+/* The same for the file of the request. */
+bool call_choose_file(call *c, const char *source, const char *target, const char *path, call_pair *p);
+
+/* Texts of a value: one text or an array of texts, at most TEXTS_MOST; false after a refusal. */
+typedef struct call_texts {
+    job_text *texts;
+    ganz_text *out;   /* (count * results) */
+    call_pair *pairs; /* (count) once they are chosen; NULL: all go where the job says */
+    int count, results;
+    bool array;
+    size_t characters;
+    char glossary_source[LANGUAGE_BYTES]; /* the job's glossary is for texts in this language; "": for all */
+} call_texts;
+bool call_read_texts(call *c, const json_value *value, int results, call_texts *t);
+void call_texts_free(call_texts *t);
+/* Chooses languages and models for each text by itself; `format` is that of texts that do not say theirs. */
+bool call_choose_each(call *c, const char *source, const char *target, const char *format, call_texts *t);
+/* Translates all; false after a refusal. */
+bool call_translate(call *c, const job *j, call_texts *t);
 
 /* The form of address that a request asks for, as programs of DeepL's or ours say it; *found AUTO where the models of
  * the chain do not know it and it is not insisted on. False after a refusal. */
 bool call_formality(call *c, const model_chain *chain, ganz_formality *found);
+/* The same for texts, each with its own chain. */
+bool call_formality_each(call *c, const call_texts *t, ganz_formality *found);
 
 /* Routes; the table is in routes.c. */
 void run_translate(call *c);
@@ -123,10 +138,10 @@ void run_deeplx(call *c);
 void call_upper(const char *code, char upper[LANGUAGE_BYTES]);
 /* c->out as a file of that name. */
 void call_send_file(call *c, const char *name);
-/* Languages and glossary of a request to DeepL's interface; false, or *failed, after a refusal. The glossary is to be
- * given back. */
-bool deepl_choose(call *c, const json_value *sample, call_pair *pair);
-const ganz_glossary *deepl_glossary(call *c, const call_pair *pair, bool *failed);
+/* Languages (*source NULL: not said) and glossary of a request to DeepL's interface; false, or *failed, after a
+ * refusal. The glossary is that of the first pair that has one, pairs[*which], and is to be given back. */
+bool deepl_languages(call *c, const char **source, const char **target);
+const ganz_glossary *deepl_glossary(call *c, const call_pair *pairs, int count, int *which, bool *failed);
 
 /* The longest beginning of a text that has at most so many bytes and ends with a whole character. */
 size_t cut_characters(const char *text, size_t most);

@@ -10,9 +10,17 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "call.h"
 #include "glossaries.h"
 
-enum { MOST_FILES = 256, KEPT_SECONDS = 900 };
+enum {
+    MOST_FILES = 256,
+    KEPT_SECONDS = 900,
+    SWEEP_SECONDS = 30,
+    MOST_WAITING = 16,
+    STEM_BYTES = 180,
+    SUFFIX_BYTES = 40
+};
 static const size_t most_bytes = (size_t)256 << 20;
 
 typedef struct entry {
@@ -21,7 +29,7 @@ typedef struct entry {
     char *path;
     file_order order; /* its bytes are a copy */
     file_facts facts;
-    double began;
+    double began, ended;
     ganz_text result;
     ganz_flag gone; /* nobody wants it any more */
     bool removed;   /* nobody knows it any more, but it is being translated: its thread frees it */
@@ -33,6 +41,7 @@ struct files {
     entry *first; /* newest first */
     int count;
     size_t bytes; /* of all originals and results */
+    int waiting;  /* threads that wait a moment for a document */
     ganz_flag stopped;
     pthread_t *threads;
     int thread_count;
@@ -94,13 +103,31 @@ static entry *oldest(const files *f)
     return found;
 }
 
-static void make_room(files *f, size_t bytes)
+static void drop_old(files *f)
 {
     const double before = now() - KEPT_SECONDS;
-    for (entry *e; (e = oldest(f));) {
-        if (f->count < MOST_FILES && f->bytes + bytes <= most_bytes && e->began > before) break;
-        drop_entry(f, e);
+    for (entry *e = f->first, *next; e; e = next) {
+        next = e->next;
+        if (is_over(e) && e->ended <= before) drop_entry(f, e);
     }
+}
+
+static void make_room(files *f, size_t bytes)
+{
+    drop_old(f);
+    for (entry *e; (e = oldest(f)) && (f->count >= MOST_FILES || f->bytes + bytes > most_bytes);) drop_entry(f, e);
+}
+
+/* Waits for a change, for so many seconds at most. */
+static void wait_for_change(files *f, double seconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)seconds;
+    until.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&f->changed, &f->lock, &until);
 }
 
 static entry *find(const files *f, const char *id, const char *key)
@@ -146,7 +173,8 @@ static entry *take(files *f)
         for (entry *e = f->first; e; e = e->next)
             if (e->facts.state == FILE_QUEUED) found = e; /* the oldest */
         if (found || ganz_flag_is_set(&f->stopped)) return found;
-        pthread_cond_wait(&f->changed, &f->lock);
+        drop_old(f); /* also where nobody brings another one */
+        wait_for_change(f, SWEEP_SECONDS);
     }
 }
 
@@ -165,7 +193,8 @@ static void *run(void *context)
         f->bytes -= e->order.count;
         f->bytes += e->result.bytes;
         end_order(e);
-        e->facts.seconds = now() - e->began;
+        e->ended = now();
+        e->facts.seconds = e->ended - e->began;
         e->facts.state = status == GANZ_OK ? FILE_DONE : FILE_FAILED;
         if (e->removed) drop_entry(f, e);
         pthread_cond_broadcast(&f->changed);
@@ -215,14 +244,15 @@ void files_close(files **all)
 
 /* ---- in and out --------------------------------------------------------------------------------- */
 
-/* "letter.docx" becomes "letter_de.docx". */
+/* "letter.docx" becomes "letter_de.docx"; a name that is too long ends behind a whole character. */
 static void name_result(char name[FILE_NAME_BYTES], const char *original, const char *target)
 {
     const char *const slash = strrchr(original, '/'), *const base = slash ? slash + 1 : original;
     const char *const dot = strrchr(base, '.');
-    const int stem = dot && dot > base ? (int)(dot - base) : (int)strlen(base);
-    snprintf(name, FILE_NAME_BYTES, "%.*s_%s%.40s", stem < 180 ? stem : 180, *base ? base : "document", target,
-             dot && dot > base ? dot : "");
+    const char *const suffix = dot && dot > base ? dot : "", *const stem = *base ? base : "document";
+    const size_t whole = strlen(stem) - strlen(suffix), most = cut_characters(stem, STEM_BYTES);
+    snprintf(name, FILE_NAME_BYTES, "%.*s_%s%.*s", (int)(whole < most ? whole : most), stem, target,
+             (int)cut_characters(suffix, SUFFIX_BYTES), suffix);
 }
 
 static entry *make_entry(const file_order *o)
@@ -290,15 +320,10 @@ static bool wait_until(files *f, const char *id, const ganz_flag *gone, double e
     bool over = false;
     pthread_mutex_lock(&f->lock);
     for (entry *e; !ganz_flag_is_set(gone) && !ganz_flag_is_set(&f->stopped) && (e = find(f, id, NULL));) {
-        struct timespec until;
         over = is_over(e);
         tell(e, facts);
         if (over || now() > end) break;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += 100 * 1000 * 1000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&f->changed, &f->lock, &until);
+        wait_for_change(f, 0.1);
     }
     pthread_mutex_unlock(&f->lock);
     return over;
@@ -309,9 +334,18 @@ bool files_wait(files *f, const char *id, const ganz_flag *gone, file_facts *fac
     return wait_until(f, id, gone, 1e300, facts);
 }
 
-bool files_wait_a_moment(files *f, const char *id, double seconds, file_facts *facts)
+/* Patience is for few: each of those who wait has a thread that translations need as well. */
+bool files_wait_a_moment(files *f, const char *id, const ganz_flag *gone, double seconds, file_facts *facts)
 {
-    return wait_until(f, id, NULL, now() + seconds, facts);
+    pthread_mutex_lock(&f->lock);
+    const bool patient = f->waiting < MOST_WAITING;
+    f->waiting += patient;
+    pthread_mutex_unlock(&f->lock);
+    const bool over = wait_until(f, id, gone, patient ? now() + seconds : 0, facts);
+    pthread_mutex_lock(&f->lock);
+    f->waiting -= patient;
+    pthread_mutex_unlock(&f->lock);
+    return over;
 }
 
 bool files_remove(files *f, const char *id)

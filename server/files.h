@@ -38,8 +38,8 @@ bool files_add(files *all, const file_order *order, char id[FILE_ID], char key[F
 bool files_look(files *all, const char *id, const char *key, file_facts *facts);
 /* Waits until it is done, or `gone` is set; false: it is not. */
 bool files_wait(files *all, const char *id, const ganz_flag *gone, file_facts *facts);
-/* The same for so many seconds at most. */
-bool files_wait_a_moment(files *all, const char *id, double seconds, file_facts *facts);
+/* The same for so many seconds at most, and not at all when many wait so. */
+bool files_wait_a_moment(files *all, const char *id, const ganz_flag *gone, double seconds, file_facts *facts);
 /* Forgets it, and gives up its translation; false: nobody knows it. */
 bool files_remove(files *all, const char *id);
 /* Copies the result; false: there is none. */

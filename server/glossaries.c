@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { MOST_GLOSSARIES = 1000 };
+static const size_t most_bytes = (size_t)32 << 20; /* of all, which take about six times that in memory */
 
 typedef struct entry {
     struct entry *next;
@@ -20,7 +21,8 @@ typedef struct entry {
 struct glossaries {
     pthread_mutex_t lock;
     entry *first;
-    int count; /* of those not removed */
+    int count;    /* of those not removed */
+    size_t bytes; /* of those not freed */
 };
 
 static ganz_status fail(ganz_error *err, ganz_status status, const char *sentence)
@@ -69,6 +71,7 @@ static void sweep(glossaries *g)
             continue;
         }
         *at = e->next;
+        g->bytes -= e->tsv.bytes;
         free_entry(e);
     }
 }
@@ -99,6 +102,8 @@ ganz_status glossaries_add(glossaries *g, glossary_facts *facts, const char *tsv
     pthread_mutex_lock(&g->lock);
     if (status == GANZ_OK && g->count == MOST_GLOSSARIES)
         status = fail(err, GANZ_EBUSY, "there are too many glossaries");
+    if (status == GANZ_OK && bytes > most_bytes - g->bytes)
+        status = fail(err, GANZ_EBUSY, "there is no room for a glossary of this size");
     if (status == GANZ_OK) {
         facts->made = time(NULL);
         facts->entries = ganz_glossary_size(e->glossary);
@@ -106,6 +111,7 @@ ganz_status glossaries_add(glossaries *g, glossary_facts *facts, const char *tsv
         e->next = g->first;
         g->first = e;
         g->count++;
+        g->bytes += bytes;
     }
     pthread_mutex_unlock(&g->lock);
     if (status != GANZ_OK) free_entry(e);

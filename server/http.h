@@ -18,6 +18,7 @@ typedef struct http_options {
     const int *sockets; /* (socket_count) that listen; they become the server's */
     int socket_count;
     int threads;         /* that run `request` */
+    int quick_threads;   /* more of them, for what http_be_quick names */
     int max_connections; /* at once; more get 503 and are closed */
     int max_per_client;  /* of them from one address that is not this machine's */
     /* Shown a head, in the thread of all connections: it must not wait. Returns the most bytes its body may have;
@@ -48,6 +49,8 @@ uint64_t http_client(const http_exchange *x);
 bool http_is_local(const http_exchange *x);
 /* The client's address, "127.0.0.1"; "" where it has none. */
 const char *http_address(const http_exchange *x);
+/* Called in `head`: the request does not wait behind others. It must not take long. */
+void http_be_quick(http_exchange *x);
 /* Room for something of the caller's, NULL at first. */
 void **http_user(http_exchange *x);
 

@@ -461,7 +461,8 @@ ganz_status http_open(http_server **server, const http_options *options, ganz_er
     if (!s) return err->status;
     s->options = *options;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->changed, NULL);
+    pthread_cond_init(&s->usual.changed, NULL);
+    pthread_cond_init(&s->quick.changed, NULL);
     if (!open_sockets(s, options) || http_pool_open(s, err) != GANZ_OK) {
         http_close(server);
         return err->status;
@@ -482,7 +483,8 @@ void http_close(http_server **server)
         if (s->wake[i] >= 0) close(s->wake[i]);
     free(s->sockets);
     pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->changed);
+    pthread_cond_destroy(&s->usual.changed);
+    pthread_cond_destroy(&s->quick.changed);
     free(s);
 }
 

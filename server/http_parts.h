@@ -16,6 +16,7 @@ struct http_exchange {
     buffer body;
     ganz_flag gone;
     bool taken;     /* `head` took it: `finished` will be called */
+    bool quick;     /* threads of its own run it */
     bool head_only; /* the reply has no body */
     bool last;      /* the connection is closed behind the reply */
     int status;
@@ -24,6 +25,13 @@ struct http_exchange {
     size_t bytes_in;
     void *user;
 };
+
+/* Exchanges that wait for one of some threads; under the server's lock. */
+typedef struct http_queue {
+    http_server *server;
+    pthread_cond_t changed;
+    http_exchange *first, *last;
+} http_queue;
 
 typedef enum phase {
     PHASE_IDLE,    /* between requests */
@@ -64,9 +72,8 @@ struct http_server {
     pthread_t *threads;
     int thread_count;
     pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t changed;
-    http_exchange *first, *last; /* that wait for a thread */
-    http_exchange *done;         /* that threads are through with */
+    http_queue usual, quick;
+    http_exchange *done; /* that threads are through with */
     bool ended;
     http_stats stats;
 };

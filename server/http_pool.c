@@ -1,4 +1,5 @@
-/* Threads that take whole requests in the order they came, and hand them back to the loop with their replies. */
+/* Threads that take whole requests in the order they came, and hand them back to the loop with their replies. Two
+ * queues, each with threads of its own: whoever asks for the server's health does not stand behind translations. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +16,14 @@ void http_wake(http_server *s)
         if (write(s->wake[1], &byte, 1) == 1 || errno == EAGAIN) return;
 }
 
-static http_exchange *take(http_server *s)
+static http_exchange *take(http_queue *q)
 {
-    while (!s->first && !s->ended) pthread_cond_wait(&s->changed, &s->lock);
-    http_exchange *const x = s->first;
+    http_server *const s = q->server;
+    while (!q->first && !s->ended) pthread_cond_wait(&q->changed, &s->lock);
+    http_exchange *const x = q->first;
     if (!x) return NULL;
-    s->first = x->next;
-    if (!s->first) s->last = NULL;
+    q->first = x->next;
+    if (!q->first) q->last = NULL;
     s->stats.waiting--;
     s->stats.running++;
     return x;
@@ -37,9 +39,10 @@ static void hand_back(http_server *s, http_exchange *x)
 
 static void *run(void *context)
 {
-    http_server *const s = context;
+    http_queue *const q = context;
+    http_server *const s = q->server;
     pthread_mutex_lock(&s->lock);
-    for (http_exchange *x; (x = take(s));) {
+    for (http_exchange *x; (x = take(q));) {
         pthread_mutex_unlock(&s->lock);
         if (!ganz_flag_is_set(&x->gone)) s->options.request(s->options.context, x);
         if (!x->status) http_fail(x, 500, "the request has no answer");
@@ -52,13 +55,14 @@ static void *run(void *context)
 
 void http_pool_add(http_server *s, http_exchange *x)
 {
+    http_queue *const q = x->quick && s->options.quick_threads > 0 ? &s->quick : &s->usual;
     pthread_mutex_lock(&s->lock);
     x->next = NULL;
-    if (s->last) s->last->next = x;
-    else s->first = x;
-    s->last = x;
+    if (q->last) q->last->next = x;
+    else q->first = x;
+    q->last = x;
     s->stats.waiting++;
-    pthread_cond_signal(&s->changed);
+    pthread_cond_signal(&q->changed);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -73,15 +77,18 @@ http_exchange *http_pool_done(http_server *s)
 
 ganz_status http_pool_open(http_server *s, ganz_error *err)
 {
+    const int count = s->options.threads + s->options.quick_threads;
     pthread_attr_t attributes;
-    s->threads = calloc((size_t)s->options.threads, sizeof *s->threads);
+    s->usual.server = s->quick.server = s;
+    s->threads = calloc((size_t)count, sizeof *s->threads);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK);
-    while (s->threads && s->thread_count < s->options.threads &&
-           pthread_create(&s->threads[s->thread_count], &attributes, run, s) == 0)
+    while (s->threads && s->thread_count < count &&
+           pthread_create(&s->threads[s->thread_count], &attributes, run,
+                          s->thread_count < s->options.threads ? &s->usual : &s->quick) == 0)
         s->thread_count++;
     pthread_attr_destroy(&attributes);
-    if (s->thread_count == s->options.threads) return GANZ_OK;
+    if (s->threads && s->thread_count == count) return GANZ_OK;
     *err = (ganz_error){.status = GANZ_ENOMEM, .message = "out of memory for the threads of the server"};
     return GANZ_ENOMEM;
 }
@@ -90,7 +97,8 @@ void http_pool_close(http_server *s)
 {
     pthread_mutex_lock(&s->lock);
     s->ended = true;
-    pthread_cond_broadcast(&s->changed);
+    pthread_cond_broadcast(&s->usual.changed);
+    pthread_cond_broadcast(&s->quick.changed);
     pthread_mutex_unlock(&s->lock);
     for (int i = 0; i < s->thread_count; i++) pthread_join(s->threads[i], NULL);
     free(s->threads);

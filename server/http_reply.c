@@ -13,6 +13,8 @@ bool http_is_local(const http_exchange *x) { return x->connection->local; }
 const char *http_address(const http_exchange *x) { return x->connection->address; }
 void **http_user(http_exchange *x) { return &x->user; }
 
+void http_be_quick(http_exchange *x) { x->quick = true; }
+
 char *http_body(http_exchange *x, size_t *bytes)
 {
     static char nothing[1];

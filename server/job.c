@@ -33,6 +33,8 @@ typedef struct run {
     ganz_document **alternative; /* (count * alternatives) */
 } run;
 
+double job_end(const job *j) { return j->end > 0 ? j->end : j->seconds > 0 ? now() + j->seconds : 0; }
+
 /* Time that is left for a request; 0: as much as it takes. */
 static double time_left(double end)
 {
@@ -98,7 +100,6 @@ static ganz_status open_documents(run *r, ganz_error *err)
     ganz_document_options o;
     ganz_status status = GANZ_OK;
     ganz_document_defaults(&o);
-    o.format = j->format;
     o.path = j->path;
     o.source = r->model->source;
     o.target = r->model->target;
@@ -106,6 +107,7 @@ static ganz_status open_documents(run *r, ganz_error *err)
     o.glossary = j->glossary;
     for (int i = 0; i < r->count && status == GANZ_OK; i++) {
         const job_text *const t = &r->texts[i];
+        o.format = t->format ? t->format : j->format;
         status = ganz_document_open(&r->documents[i], t->text, t->bytes, &o, err);
         for (int k = 0; k < j->alternatives && r->rich && status == GANZ_OK; k++)
             status = open_alternative(&r->alternative[i * j->alternatives + k], t, &o, err);
@@ -160,7 +162,7 @@ static ganz_status pass_on(job_text *texts, int count, ganz_text *middle, ganz_e
 
 ganz_status job_run(const job *j, job_text *texts, int count, ganz_error *err)
 {
-    const double end = j->seconds > 0 ? now() + j->seconds : 0;
+    const double end = job_end(j);
     ganz_text *const middle = calloc((size_t)count + 1, sizeof *middle);
     ganz_status status = middle ? GANZ_OK : fail(err, GANZ_ENOMEM, "out of memory");
     for (int i = 0; i < j->chain.count && status == GANZ_OK; i++) {
@@ -182,8 +184,8 @@ ganz_status job_lines(const job *j, const ganz_line *lines, int count,
     const server_model *const m = j->chain.models[j->chain.count - 1];
     const ganz_result *results;
     ganz_request *request = NULL;
-    const double end = j->seconds > 0 ? now() + j->seconds : 0;
-    const ganz_request_options o = {.client = j->client, .seconds = j->seconds};
+    const double end = job_end(j);
+    const ganz_request_options o = {.client = j->client, .seconds = time_left(end)};
     ganz_status status = ganz_service_submit(m->service, lines, count, &o, &request, err);
     while (status == GANZ_OK && !ganz_request_await(request, 0.05))
         if (ganz_flag_is_set(j->gone)) ganz_request_cancel(request);

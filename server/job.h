@@ -10,6 +10,7 @@ typedef struct job {
     model_chain chain;
     uint64_t client;
     double seconds;        /* for all of it; 0: no limit */
+    double end;            /* when they are over, by job_end, for a part of a longer job; 0: count from now */
     const ganz_flag *gone; /* set: nobody waits any more */
     bool bulk;             /* leave room for others */
     int alternatives;      /* that are wanted beside the best, below the beam */
@@ -25,8 +26,12 @@ typedef struct job {
 typedef struct job_text {
     const char *text;
     size_t bytes;
-    ganz_text *out; /* (1 + alternatives) results; what an alternative lacks is empty */
+    ganz_text *out;     /* (1 + alternatives) results; what an alternative lacks is empty */
+    const char *format; /* if it is not the job's, or NULL */
 } job_text;
+
+/* When a job that begins now has to be over; 0: never. */
+double job_end(const job *j);
 
 /* Translates the texts. GANZ_ESTOPPED: nobody waits any more. */
 ganz_status job_run(const job *j, job_text *texts, int count, ganz_error *err);

@@ -3,6 +3,7 @@
  * page. */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ganz/io.h"
@@ -283,18 +284,33 @@ static ganz_formality form_asked(const view *v, const model_chain *chain)
     return strcmp(asked, "prefer_less") == 0 ? GANZ_FORMALITY_INFORMAL : GANZ_FORMALITY_AUTO;
 }
 
+/* Text that is in the target language already is its own translation. */
+static bool copy_text(view *v)
+{
+    v->translation.text = malloc(v->bytes + 1);
+    if (!v->translation.text) return false;
+    memcpy(v->translation.text, v->text, v->bytes);
+    v->translation.bytes = v->translation.capacity = v->bytes;
+    return true;
+}
+
 static int translate_form(view *v)
 {
     call *const c = v->c;
     job j = call_job(c);
-    job_text text = {v->text, v->bytes, &v->translation};
+    job_text text = {.text = v->text, .bytes = v->bytes, .out = &v->translation};
     ganz_error err;
     const bool automatic = strcmp(v->source, "auto") == 0;
-    j.chain = models_find(c->set, automatic ? call_detect(c, v->text, v->bytes).code : v->source, v->target);
-    if (j.chain.count == 0) return fail_form(v, 400, "problem_pair");
+    const detection found = automatic ? call_detect(c, v->text, v->bytes) : (detection){.confidence = 0};
+    const char *const source = automatic ? found.code : v->source;
+    const size_t characters = count_characters(v->text, v->bytes);
+    j.chain = models_find(c->set, source, v->target);
+    const bool stays = j.chain.count == 0 && strcmp(source, v->target) == 0 && models_is_source(c->set, source);
+    if (j.chain.count == 0 && !stays) return fail_form(v, 400, "problem_pair");
     j.formality = form_asked(v, &j.chain);
-    if (count_characters(v->text, v->bytes) > (size_t)server_characters(c->server))
-        return fail_form(v, 400, "problem_long");
+    if (characters > (size_t)server_characters(c->server)) return fail_form(v, 400, "problem_long");
+    server_count_characters(c->server, characters);
+    if (stays) return copy_text(v) ? 200 : fail_form(v, 503, "problem_busy");
     if (v->bytes == 0 || job_run(&j, &text, 1, &err) == GANZ_OK) return 200;
     return err.status == GANZ_EINVAL ? fail_form(v, 400, "problem_text") : fail_form(v, 503, "problem_busy");
 }

@@ -35,7 +35,7 @@ static const route routes[] = {
     {GET | POST, "/v2/languages", run_deepl_languages, 0, ROUTE_DEEPL | ROUTE_SMALL},
     {GET | POST, "/v2/usage", run_deepl_usage, 0, ROUTE_DEEPL | ROUTE_SMALL},
     {POST, "/v2/document", run_deepl_upload, FILE_BODY, ROUTE_DEEPL | ROUTE_DOCUMENT},
-    {GET | POST, "/v2/document/*", run_deepl_document, 0, ROUTE_DEEPL | ROUTE_SMALL},
+    {GET | POST, "/v2/document/*", run_deepl_document, 0, ROUTE_DEEPL | ROUTE_SMALL | ROUTE_WAITS},
     {GET | POST, "/v2/glossaries", run_deepl_glossaries, 0, ROUTE_DEEPL | ROUTE_SMALL},
     {GET | DELETE, "/v2/glossaries/*", run_deepl_glossary, 0, ROUTE_DEEPL | ROUTE_SMALL},
     {GET, "/v2/glossary-language-pairs", run_deepl_pairs, 0, ROUTE_DEEPL | ROUTE_SMALL},

@@ -30,6 +30,7 @@ bool sandbox_calls(void) { return false; }
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -65,12 +66,20 @@ static void allow(int rules, const char *path, bool execute)
     close(rule.parent_fd);
 }
 
-/* The folder of a file that may be replaced and opened again. */
-static void allow_folder_of(int rules, const char *path)
+static void allow_folder(int rules, const char *path)
 {
     char copy[4096];
     if (!path || snprintf(copy, sizeof copy, "%s", path) >= (int)sizeof copy) return;
     allow(rules, dirname(copy), false);
+}
+
+/* The folder of a file that may be replaced and opened again, and where a link leads, the folder of the file itself. */
+static void allow_folder_of(int rules, const char *path)
+{
+    char *const file = path ? realpath(path, NULL) : NULL;
+    allow_folder(rules, path);
+    allow_folder(rules, file);
+    free(file);
 }
 
 bool sandbox_files(const server_options *o)

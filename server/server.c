@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@ enum {
     USUAL_BODY = 1 << 20,
     USUAL_REQUESTS = 80,
     THREADS = 64,
+    QUICK_THREADS = 4,
     DOCUMENTS_AT_ONCE = 16, /* while they are being read, or waited for */
     CONNECTIONS = 1024,
     CONNECTIONS_A_CLIENT = 32,
@@ -145,10 +147,11 @@ static int check_room(server *s, const http_exchange *x, const route *r, double 
 static bool add_guest(server *s, http_exchange *x, const route *r, const char *rest)
 {
     bool far;
-    guest *const g = calloc(1, sizeof *g);
-    if (!g || strlen(rest) >= sizeof g->rest) return free(g), false;
+    guest *const g = calloc(1, sizeof *g + strlen(rest) + 1);
+    if (!g) return false;
     *g = (guest){.client = find_client(s, x, &far), .route = r, .began = http_seconds()};
     strcpy(g->rest, rest);
+    if ((r->flags & (ROUTE_SMALL | ROUTE_WAITS)) == ROUTE_SMALL) http_be_quick(x);
     *http_user(x) = g;
     pthread_mutex_lock(&s->lock);
     const bool room = s->guest_count < REQUESTS_MOST;
@@ -351,6 +354,7 @@ static ganz_status open_http(server *s, const int *sockets, int count, ganz_erro
     const http_options h = {.sockets = sockets,
                             .socket_count = count,
                             .threads = THREADS,
+                            .quick_threads = QUICK_THREADS,
                             .max_connections = CONNECTIONS,
                             .max_per_client = CONNECTIONS_A_CLIENT,
                             .head = on_head,
@@ -370,6 +374,18 @@ static ganz_status open_models(server *s, ganz_error *err)
     return status == GANZ_OK ? files_open(&s->files, DOCUMENT_THREADS, err) : status;
 }
 
+/* Whether no browser of another machine, and so no other name of a host, can reach any of them. */
+static bool are_unix_sockets(const int *sockets, int count)
+{
+    bool all = count > 0;
+    for (int i = 0; i < count; i++) {
+        struct sockaddr_storage address = {0};
+        socklen_t bytes = sizeof address;
+        all &= getsockname(sockets[i], (struct sockaddr *)&address, &bytes) == 0 && address.ss_family == AF_UNIX;
+    }
+    return all;
+}
+
 /* Sockets come first, because files are out of reach once the sandbox is closed, and that comes before all threads. */
 static ganz_status open_parts(server *s, ganz_error *err)
 {
@@ -377,7 +393,7 @@ static ganz_status open_parts(server *s, ganz_error *err)
     char where[512];
     const int count = server_sockets(&s->options, sockets, where, err);
     if (count < 0) return err->status;
-    s->any_host = s->options.unix_path;
+    s->any_host = are_unix_sockets(sockets, count);
     if (s->options.sandbox) sandbox_memory();
     const bool no_files = s->options.sandbox && sandbox_files(&s->options);
     ganz_status status = open_models(s, err);
@@ -411,27 +427,29 @@ ganz_status server_run(server *s, ganz_error *err) { return http_run(s->http, s-
 
 void server_stop(server *s) { http_stop(s->http); }
 
-static ganz_status reload_keys(server *s, ganz_error *err)
+static void replace_keys(server *s, keys *fresh)
 {
-    keys *fresh;
-    if (!s->options.keys_path) return GANZ_OK;
-    const ganz_status status = keys_open(&fresh, s->options.keys_path, err);
-    if (status != GANZ_OK) return status;
     pthread_mutex_lock(&s->lock);
     keys *old = s->keys;
     s->keys = fresh;
     pthread_mutex_unlock(&s->lock);
     keys_close(&old);
-    return GANZ_OK;
 }
 
+/* All or nothing: keys are read before models are replaced, and taken after it. */
 ganz_status server_reload(server *s, ganz_error *err)
 {
-    ganz_status status = models_reload(s->models, err);
-    if (status == GANZ_OK) status = reload_keys(s, err);
-    if (status == GANZ_OK) say(s, "%s", "the models are open anew");
-    else say(s, "the models stay as they were: %s", err->message);
-    return status;
+    keys *fresh = NULL;
+    ganz_status status = s->options.keys_path ? keys_open(&fresh, s->options.keys_path, err) : GANZ_OK;
+    if (status == GANZ_OK) status = models_reload(s->models, err);
+    if (status != GANZ_OK) {
+        keys_close(&fresh);
+        say(s, "the models stay as they were: %s", err->message);
+        return status;
+    }
+    if (fresh) replace_keys(s, fresh);
+    say(s, "%s", "the models are open anew");
+    return GANZ_OK;
 }
 
 void server_close(server **srv)

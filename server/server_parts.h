@@ -17,10 +17,10 @@ enum { REQUESTS_MOST = 4096, SOCKETS_MOST = 16 };
 typedef struct guest {
     uint64_t client;
     const route *route;
-    char rest[128]; /* of the path */
     double began;
-    bool alone; /* there was no other when it came */
-    bool whole; /* its body is there */
+    bool alone;  /* there was no other when it came */
+    bool whole;  /* its body is there */
+    char rest[]; /* of the path */
 } guest;
 
 struct server {

@@ -12,6 +12,7 @@ const pause = 150;  // milliseconds after the last key
 const patience = 3000; // milliseconds before a server that does not answer is asked again
 const telling = 30, sample = 600; // characters that tell a language, and so many are looked at
 const soon = 1000, most = 4000; // characters of the first request and of others: a long text comes in parts
+const manyLines = 256; // of a request: short ones are many sentences in few characters, and the server counts those
 const $ = id => document.getElementById(id);
 const field = $('text'), source = $('source'), target = $('target'), output = $('output'), problem = $('problem');
 let lines = [];
@@ -52,7 +53,7 @@ function nextLines(room) {
   for (const line of lines) {
     const part = pending(line);
     if (part === null) continue;
-    if (ask.length && length + part.length > room) break;
+    if (ask.length && (length + part.length > room || ask.length === manyLines)) break;
     ask.push(line);
     length += part.length;
   }
@@ -65,8 +66,9 @@ async function send() {
   running = new AbortController();
   const mine = ++turn, began = performance.now();
   try {
-    for (let ask = nextLines(soon); ask.length; ask = nextLines(most)) {
-      const reply = await api.translate(ask.map(pending), {...pair(), source: languageFor(ask)}, running.signal);
+    for (let ask = nextLines(soon), first = true; ask.length; ask = nextLines(most), first = false) {
+      const language = first ? languageFor(ask) : detected || source.value; // one text, one language: its beginning's
+      const reply = await api.translate(ask.map(pending), {...pair(), source: language}, running.signal);
       if (mine !== turn || !take(ask, reply)) return;
       $('time').textContent = say('milliseconds', {n: number(Math.round(performance.now() - began))});
       update();

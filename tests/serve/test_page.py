@@ -96,6 +96,9 @@ def check_form(s):
     equal("too long", (status, "too long" in page), (400, True))
     status, head, page = post(s, {"q": "Guten Morgen.", "source": "auto", "target": "en"})
     assert 'value="auto" selected' in page and "Good morning" in page, page
+    for source in ("auto", "de"):
+        status, head, page = post(s, {"q": "Guten Morgen, <b>wie</b> geht es?", "source": source, "target": "de"})
+        equal("in the target language already", (status, field(page, 'id="output"')), (200, "Guten Morgen, <b>wie</b> geht es?"))
     status, head, page = post(s, {"q": "a", "source": '"><script>', "target": "de"})
     assert status in (200, 400) and "<script>" not in page, "a language that is none"
     equal("another site's form", post(s, {"q": "a"}, Origin="http://evil.example")[0], 403)

@@ -1,0 +1,158 @@
+"""Tests of `ganz serve` when much is asked of it, and of where its files may lie: test_room.py GANZ."""
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from server import Server, multipart, read_reply, wait_until
+
+GANZ = sys.argv[1]
+MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../models")
+FIELDS = {"q": "Good morning", "source": "en", "target": "de"}
+
+
+def equal(what, got, wanted):
+    assert got == wanted, f"{what}: {got!r} instead of {wanted!r}"
+
+
+def check_health_behind_translations():
+    """More translations wait than there are threads: whoever asks for the health does not stand behind them."""
+    text = " ".join(f"The government passed law number {i} about the railway yesterday." for i in range(25))
+    with Server(GANZ, "--metrics") as s:
+        clients = [s.connect() for _ in range(78)]  # 14 find no thread
+        for i, c in enumerate(clients):
+            body = json.dumps({**FIELDS, "q": f"{i}. {text}"}).encode()
+            c.sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                      b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        for path in ("/health", "/languages", "/frontend/settings"):
+            equal(path, s.get(path)[0], 200)
+        answered = len(select.select(clients, [], [], 0)[0])
+        waiting = int(re.search(r"^ganz_requests_waiting (\d+)$", s.ask("GET", "/metrics")[2].decode(), re.M)[1])
+        for c in clients:  # nobody waits for the rest of the translations, nor does the server
+            c.close()
+        assert answered < 10 and waiting > 3, f"{answered} were answered first, {waiting} had no thread yet"
+
+
+def check_documents_asked_for():
+    """Many who ask for one long document do not keep a translation waiting."""
+    words = "house tree river bridge train letter window garden street market winter summer".split()
+    text = "".join(f"The {a} by the {b} is older than the {c}.\n" for a in words for b in words for c in words)
+    kind, body = multipart({"target_lang": "DE", "source_lang": "EN"}, [("file", "long.txt", text.encode())])
+    with Server(GANZ) as s:
+        status, _, answer = s.ask("POST", "/v2/document", body, {"Content-Type": kind})
+        equal("taken", status, 200)
+        made = json.loads(answer)
+        waiting = []
+        ask = (f"GET /v2/document/{made['document_id']}?document_key={made['document_key']} HTTP/1.1\r\n"
+               "Host: localhost\r\n\r\n").encode()
+        for _ in range(300):
+            c = s.connect(300)
+            c.sendall(ask)
+            waiting.append(c)
+        began = time.monotonic()
+        equal("a translation among them", s.json("/translate", FIELDS)[0], 200)
+        took = time.monotonic() - began
+        for c in waiting:
+            equal("a question", read_reply(c)[0], 200)
+            c.close()
+        assert took < 4, f"{took} s: it stood behind those who wait 2 s each"
+        equal("forgotten", s.ask("DELETE", f"/ganz/document/{made['document_id']}")[0], 200)
+
+
+def check_glossaries():
+    """Their bytes are bounded, and come back when one is removed."""
+    entries = "\n".join(f"word{i}\tWort{i}" for i in range(45000))
+    order = {"name": "g", "source_lang": "en", "target_lang": "de", "entries": entries, "entries_format": "tsv"}
+    with Server(GANZ) as s:
+        made = []
+        for _ in range(100):
+            status, answer = s.json("/v2/glossaries", order)
+            if status != 201:
+                break
+            made.append(answer["glossary_id"])
+        assert 10 < len(made) < 60 and status >= 400 and "no room" in answer["message"], (len(made), status, answer)
+        assert s.rss() < 600, s.rss()
+        equal("removed", s.ask("DELETE", f"/v2/glossaries/{made[0]}")[0], 204)
+        equal("room again", s.json("/v2/glossaries", order)[0], 201)
+
+
+def check_names():
+    """A long name of a file comes back whole or cut between characters, and leads to the result."""
+    with Server(GANZ) as s:
+        for name in ("b" * 120 + ".txt", "a" + "ä" * 100 + ".txt", "c." + "ö" * 90, "ж" * 200 + ".txt"):
+            kind, body = multipart({"source": "en", "target": "de", "format": "text"}, [("file", name, b"Good morning.\n")])
+            status, _, answer = s.ask("POST", "/translate_file", body, {"Content-Type": kind})
+            if name.startswith("c."):  # no suffix that says a format
+                assert status in (200, 400), (name, status, answer)
+                json.loads(answer)
+                continue
+            equal(name, status, 200)
+            path = re.sub(r"^http://[^/]*", "", json.loads(answer)["translatedFileUrl"])
+            equal(path, s.ask("GET", path)[::2], (200, "Guten Morgen.\n".encode()))
+
+
+def check_links():
+    """Models and keys may be links to files in other folders."""
+    for folder in ("real", "links"):
+        os.makedirs(folder, exist_ok=True)
+    shutil.copy(f"{MODELS}/en-de.safetensors", "real/model.safetensors")
+    with open("real/keys", "w", encoding="utf-8") as f:
+        f.write("a-key\n")
+    for name in ("model.safetensors", "keys"):
+        os.symlink(f"../real/{name}", f"links/{name}")
+    with Server(GANZ, "--model", "links/model.safetensors", "--keys", "links/keys") as s:
+        equal("links", s.json("/translate", {**FIELDS, "api_key": "a-key"})[0], 200)
+
+
+def check_reload():
+    """All or nothing: where the keys are missing the models stay, too."""
+    shutil.copy(f"{MODELS}/en-de.safetensors", "now.safetensors")
+    shutil.copy(f"{MODELS}/de-en.safetensors", "next.safetensors")
+    with open("keys", "w", encoding="utf-8") as f:
+        f.write("a-key\n")
+    with Server(GANZ, "--model", "now.safetensors", "--keys", "keys") as s:
+        os.rename("next.safetensors", "now.safetensors")
+        os.rename("keys", "away")
+        s.process.send_signal(signal.SIGHUP)
+        assert wait_until(lambda: any("stay as they were" in line for line in s.lines)), s.lines
+        equal("the models", [x["code"] for x in s.get("/languages")[1] if x["targets"] != [x["code"]]], ["en"])
+        equal("the keys", s.json("/translate", {**FIELDS, "api_key": "a-key"})[0], 200)
+        os.rename("away", "keys")
+        s.process.send_signal(signal.SIGHUP)
+        assert wait_until(lambda: any("open anew" in line for line in s.lines)), s.lines
+        equal("other models", [x["code"] for x in s.get("/languages")[1] if x["targets"] != [x["code"]]], ["de"])
+
+
+def check_passed_unix_socket():
+    """As systemd does it with a path: no name of a host is wrong there."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("passed")
+        listener.listen()
+        code = ("import os,sys;os.dup2(int(sys.argv[2]),3);os.set_inheritable(3,True);"
+                "os.environ.update(LISTEN_PID=str(os.getpid()),LISTEN_FDS='1');"
+                "os.execv(sys.argv[1],[sys.argv[1],'serve','--model','en-de'])")
+        process = subprocess.Popen([sys.executable, "-c", code, GANZ, str(listener.fileno())], stderr=subprocess.PIPE,
+                                   pass_fds=[listener.fileno()])
+        try:
+            with socket.socket(socket.AF_UNIX) as c:
+                c.settimeout(60)
+                c.connect("passed")
+                c.sendall(b"GET /health HTTP/1.1\r\nHost: translate.example\r\n\r\n")
+                equal("a passed Unix socket", read_reply(c)[0], 200)
+            process.terminate()
+            equal("exit", process.wait(60), 0)
+        finally:
+            process.kill()
+            process.stderr.close()
+
+
+for check in (check_health_behind_translations, check_documents_asked_for, check_glossaries, check_names, check_links,
+              check_reload, check_passed_unix_socket):
+    check()
+    print("fine:", check.__name__)
