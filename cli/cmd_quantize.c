@@ -169,16 +169,20 @@ static bool is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-/* The calibrated model whose steps learning begins with, and which it has to beat: the one of a run that goes on, or
- * made of at most `lines` lines (0: all) of a text that the method runs through `times` times. */
+/* The calibrated model whose steps learning begins with, and which it has to beat: the one of a run that goes on (what
+ * a run without a checkpoint has left may be of another model), or made of at most `lines` lines (0: all) of a text
+ * that the method runs through `times` times. */
 static int make_first(words *w, int method, long long lines, int times)
 {
+    ganz_recipe begun;
     ganz_error err;
+    bool found;
     if (snprintf(w->first, sizeof w->first, "%s/first.safetensors", w->run.out) >= (int)sizeof w->first)
         return cli_usage(&cli_about_quantize, "%s: the name of the folder is too long", w->run.out);
     w->run.scales_of = w->first;
     w->run.rival = w->first;
-    if (w->run.resume && is_file(w->first)) return -1;
+    if (ganz_train_recipe(w->run.out, &begun, &found, &err) != GANZ_OK) return cli_fail(&cli_about_quantize, &err);
+    if (w->run.resume && found && is_file(w->first)) return -1;
     fill_calibration(w);
     w->how.method = method;
     w->how.most_lines = lines;
@@ -279,6 +283,8 @@ static int keep_within(words *w)
     if (!parse_budget(w->budget, &budget))
         return cli_usage(about, "--budget is a size like 36M, or bits up to 8, not %s", w->budget);
     if (w->run.resume && ganz_train_recipe(w->run.out, &begun, &found, &err) != GANZ_OK) return cli_fail(about, &err);
+    if (found && begun.weight_bits == 0) /* a choice names it */
+        return cli_usage(about, "%s was begun without --budget: its widths stay as they are", w->run.out);
     if (found) return -1;
     if (r->exceptions[0] || r->weight_bits > 0)
         return cli_usage(about, "--budget chooses the widths of weights: give none");
@@ -445,6 +451,10 @@ static int choose_method(words *w, bool named)
     if (!trains && learned) return cli_usage(about, "which text? give --train, the corpus to learn from");
     if (!trains && needs_text && !w->how.source)
         return cli_usage(about, "which text? give --train, --text or --calibrate");
+    if (!trains && r->method == GANZ_METHOD_DYNAMIC && w->report)
+        return cli_usage(about, "--report needs steps to report on, and the dynamic method has none");
+    if (!trains && !needs_text && w->how.source && !w->report)
+        return cli_usage(about, "--calibrate goes with a method that measures: here it would change nothing");
     return -1;
 }
 

@@ -98,12 +98,13 @@ int cli_settings_apply(const cli_command *command, const cli_settings *s, ganz_r
 /* ---- settings that need company ------------------------------------------------------------------- */
 
 /* What a setting needs to mean anything, by the words a message names it with. */
-typedef enum company { ADAM, PACKED, SENTENCES, VALIDATION, CORPUS, LEARNED, ROWS, CLIP, NEEDS } company;
+typedef enum company { ADAM, PACKED, SENTENCES, VALIDATION, CORPUS, LEARNED, OWN, ROWS, CLIP, ALL, NEEDS } company;
 
 static const char *const need_words[NEEDS] = {
     [ADAM] = "--optimizer adam",       [PACKED] = "--batch packed",      [SENTENCES] = "--batch sentences",
     [VALIDATION] = "--valid-source",   [CORPUS] = "--learn-from corpus", [LEARNED] = "--method learned",
-    [ROWS] = "--weight-range learned", [CLIP] = "--method clip",
+    [ROWS] = "--weight-range learned", [CLIP] = "--method clip",         [OWN] = "--step-schedule own",
+    [ALL] = "--products all",
 };
 
 static const struct {
@@ -119,6 +120,7 @@ static const struct {
     {"drop-first", CORPUS, true},      {"phases", LEARNED, true},          {"measure-batches", LEARNED, true},
     {"step-optimizer", LEARNED, true}, {"step-rate", LEARNED, true},       {"step-schedule", LEARNED, true},
     {"only-tuned", LEARNED, true},     {"row-rate", ROWS, true},           {"clip", CLIP, true},
+    {"step-rate", OWN, true},          {"attention-bits", ALL, true},
 };
 
 /* Settings of an integer model that is measured, not learned. */
@@ -138,6 +140,8 @@ static bool is_met(company need, const ganz_train_options *o)
     case VALIDATION: return o->valid_source != NULL;
     case CORPUS: return !taught;
     case LEARNED: return r->method == GANZ_METHOD_LEARNED;
+    case OWN: return r->scale_schedule == GANZ_SCHEDULE_OWN;
+    case ALL: return r->products == GANZ_PRODUCTS_ALL;
     case ROWS: return r->weight_range == GANZ_WEIGHT_RANGE_LEARNED;
     case CLIP: return r->method == GANZ_METHOD_CLIP;
     case NEEDS: break;

@@ -259,10 +259,10 @@ static void goes_on_where_training_stopped(void **state)
     assert_true(memory > 0);
     assert_null(t->average);
     OK(ganz_trainer_step(t, 0.9, NULL, NULL));
-    assert_true(fabs(t->rate / (0.02 / sqrt(1000)) - 1) < 1e-9);
+    assert_true(fabs(t->counters.rate / (0.02 / sqrt(1000)) - 1) < 1e-9);
     for (int row = 2; row <= 3; row++) OK(ganz_trainer_enter(t, row, NULL, NULL));
     OK(ganz_trainer_step(t, 0.9, NULL, NULL));
-    assert_true(fabs(t->rate / (0.02 / sqrt(1001)) - 1) < 1e-9); /* the rate of weights, for scales */
+    assert_true(fabs(t->counters.rate / (0.02 / sqrt(1001)) - 1) < 1e-9); /* the rate of weights, for scales */
     OK(ganz_trainer_enter(t, GANZ_PHASE_REFINE, NULL, NULL));
     t->counters.phase_step = ganz_trainer_phase_length(t);
     assert_false(ganz_trainer_chooses(t));

@@ -1,6 +1,8 @@
 /* Runs of quantization that stop and go on, and those that are refused. */
 #include "test.h"
 
+#include <sys/stat.h>
+
 #include "toy_quantize.h"
 
 /* ---- resumed runs ------------------------------------------------------------------------------- */
@@ -58,6 +60,51 @@ static void resumed_is_uninterrupted(void **state)
     (void)state;
     stop_and_go_on(GANZ_LEARN_FROM_CORPUS, GANZ_WEIGHT_RANGE_LEARNED);
     stop_and_go_on(GANZ_LEARN_FROM_MODEL, GANZ_WEIGHT_RANGE_AUTO);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    char bytes[4096];
+    FILE *const in = fopen(from, "rb"), *const out = fopen(to, "wb");
+    assert_true(in && out);
+    for (size_t n; (n = fread(bytes, 1, sizeof bytes, in)) > 0;) fwrite(bytes, 1, n, out);
+    fclose(in);
+    fclose(out);
+}
+
+typedef struct kept {
+    const char *last; /* a run's checkpoint */
+    bool done;
+} kept;
+
+/* What a kill right behind the first checkpoint would leave. */
+static void keep_first(void *context, const ganz_train_progress *p)
+{
+    kept *const k = context;
+    (void)p;
+    if (k->done || !ganz_exists(k->last)) return;
+    k->done = true;
+    copy_file(k->last, in_dir("killed/last.safetensors"));
+    copy_file(in_dir("saved/log.tsv"), in_dir("killed/log.tsv"));
+}
+
+/* A checkpoint that comes before the line of its step: the line says the rate of that step, too. */
+static void killed_between_checkpoint_and_line(void **state)
+{
+    kept k = {.last = in_dir("saved/last.safetensors")};
+    (void)state;
+    ganz_train_options whole = resumable("saved"), killed = resumable("killed");
+    whole.recipe.save_every = killed.recipe.save_every = whole.recipe.steps_per_phase;
+    whole.recipe.log_every = killed.recipe.log_every = whole.recipe.steps_per_phase + 1;
+    whole.progress = keep_first;
+    whole.context = &k;
+    assert_int_equal(0, mkdir(killed.out, 0777));
+    must_train(&whole);
+    assert_true(k.done);
+    killed.resume = true;
+    must_train(&killed);
+    assert_true(same_in(whole.out, killed.out, "last.safetensors"));
+    same_log(in_dir("saved/log.tsv"), in_dir("killed/log.tsv"));
 }
 
 static void must_stop(ganz_train_options *o, long long at)
@@ -167,9 +214,8 @@ static void what_does_not_fit_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resumed_is_uninterrupted),
-        cmocka_unit_test(resumed_with_what_it_began_with),
-        cmocka_unit_test(phases_can_be_added),
+        cmocka_unit_test(resumed_is_uninterrupted),        cmocka_unit_test(killed_between_checkpoint_and_line),
+        cmocka_unit_test(resumed_with_what_it_began_with), cmocka_unit_test(phases_can_be_added),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, setup_all, teardown);

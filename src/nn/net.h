@@ -112,6 +112,8 @@ static inline bool ganz_net_learns_rows(const ganz_net *net, const ganz_site *si
 
 /* Gives each site and each attention its rule. States stay as they are. */
 void ganz_net_set_scheme(ganz_net *net, const ganz_scheme *scheme);
+/* GANZ_EINVAL when an exception is about no product of the network: a name that is mistaken would change nothing. */
+ganz_status ganz_net_check_exceptions(const ganz_net *net, const ganz_scheme *scheme, ganz_error *err);
 /* Puts all products that the scheme makes integer into these states, and all others into FLOAT. */
 void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_state inputs);
 

@@ -356,6 +356,18 @@ void ganz_net_set_scheme(ganz_net *net, const ganz_scheme *scheme)
     net->site[net->logits->place].rule.bias_bits = GANZ_BITS_FLOAT; /* log-probabilities of words: they reach far */
 }
 
+ganz_status ganz_net_check_exceptions(const ganz_net *net, const ganz_scheme *scheme, ganz_error *err)
+{
+    for (int e = 0; e < scheme->exceptions; e++) {
+        bool found = false;
+        for (int i = 0; i < net->sites && !found; i++) found = ganz_scheme_names(scheme, e, net->site[i].name);
+        for (int i = 0; i < net->pairs && !found; i++) found = ganz_scheme_names(scheme, e, net->pair[i].name);
+        if (!found)
+            return ganz_fail(err, GANZ_EINVAL, "exceptions: no product is named %s", scheme->exception[e].pattern);
+    }
+    return GANZ_OK;
+}
+
 void ganz_net_set_states(ganz_net *net, ganz_weights_state weights, ganz_inputs_state inputs)
 {
     net->edition++;

@@ -72,6 +72,11 @@ ganz_rule ganz_scheme_rule(const ganz_scheme *scheme, const char *name, bool att
     return to_rule(value);
 }
 
+bool ganz_scheme_names(const ganz_scheme *scheme, int exception, const char *name)
+{
+    return matches(scheme->exception[exception].pattern, name);
+}
+
 bool ganz_scheme_has_nibbles(const ganz_scheme *scheme)
 {
     bool found = scheme->rule.weight_bits <= GANZ_BITS_NIBBLE;

@@ -39,6 +39,8 @@ typedef struct ganz_scheme {
 ganz_scheme ganz_scheme_of_bits(int bits);
 /* The rule of a dense product, or of an attention, of this name. Of several exceptions the last one holds. */
 ganz_rule ganz_scheme_rule(const ganz_scheme *scheme, const char *name, bool attention);
+/* Whether an exception, by its number, is about a product of this name. */
+bool ganz_scheme_names(const ganz_scheme *scheme, int exception, const char *name);
 /* Whether weights of any product may have so few bits that two lie in a byte. */
 bool ganz_scheme_has_nibbles(const ganz_scheme *scheme);
 /* Whether inputs of any product may have scales for their columns: calibration makes them, learning does not. */

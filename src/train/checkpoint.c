@@ -20,18 +20,20 @@ typedef struct field {
     const char *name;
     size_t offset;
     bool real_number;
+    bool later; /* older files do not have it */
 } field;
 
 /* clang-format off */
-#define COUNTER(name) {"training." #name, offsetof(ganz_counters, name), false}
-#define NUMBER(name) {"training." #name, offsetof(ganz_counters, name), true}
-#define SCALE_UPDATES {"training.step_updates", offsetof(ganz_counters, scale_updates), false} /* the key is older */
+#define COUNTER(name) {"training." #name, offsetof(ganz_counters, name), false, false}
+#define NUMBER(name) {"training." #name, offsetof(ganz_counters, name), true, false}
+#define LATER_NUMBER(name) {"training." #name, offsetof(ganz_counters, name), true, true}
+#define SCALE_UPDATES {"training.step_updates", offsetof(ganz_counters, scale_updates), false, false} /* the key is older */
 /* clang-format on */
 static const field fields[] = {
     COUNTER(step),     COUNTER(first),     COUNTER(phase),  COUNTER(phase_step), COUNTER(updates),
     SCALE_UPDATES,     COUNTER(tokens),    COUNTER(epoch),  COUNTER(batch),      COUNTER(log_lines),
     COUNTER(logged),   COUNTER(validated), COUNTER(waited), COUNTER(best_step),  NUMBER(best_bleu),
-    NUMBER(best_loss), NUMBER(loss),       NUMBER(right),   NUMBER(counted),
+    NUMBER(best_loss), NUMBER(loss),       NUMBER(right),   NUMBER(counted),     LATER_NUMBER(rate),
 };
 
 /* ---- blocks of the device ----------------------------------------------------------------------- */
@@ -344,6 +346,7 @@ static ganz_status read_counters(const ganz_container *file, ganz_counters *coun
 {
     for (size_t i = 0; i < GANZ_COUNT(fields); i++) {
         void *const to = (char *)counters + fields[i].offset;
+        if (fields[i].later && !ganz_container_text(file, fields[i].name)) continue;
         if (fields[i].real_number) GANZ_TRY(ganz_container_get_real(file, fields[i].name, to, err));
         else GANZ_TRY(ganz_container_get_int(file, fields[i].name, 0, MOST_COUNTED, to, err));
     }

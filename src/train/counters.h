@@ -18,6 +18,7 @@ typedef struct ganz_counters {
     int64_t best_step; /* 0: none yet */
     double best_bleu, best_loss;
     double loss, right, counted; /* sums since the last line of the log */
+    double rate;                 /* of the last step, for that line */
 } ganz_counters;
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -65,6 +66,13 @@ static ganz_status write_line(const char *path, const line *l, ganz_error *err)
     return status;
 }
 
+/* A file without a byte was left by a disk that was full, or by a power cut. */
+static bool has_heading(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && info.st_size > 0;
+}
+
 ganz_status ganz_history_add(const char *path, const ganz_net *net, const ganz_weights *w, int64_t step, int phase,
                              ganz_error *err)
 {
@@ -72,7 +80,7 @@ ganz_status ganz_history_add(const char *path, const ganz_net *net, const ganz_w
     const size_t count = (size_t)net->scales;
     real *const z = ganz_alloc(count, sizeof *z);
     if (z) w->be->download(w->be, z, w->master + net->params.list[net->first_scale].offset, count * sizeof *z);
-    const bool good = z && (ganz_exists(path) || add_heading(&l, net)) && add_values(&l, z, net->scales, step, phase);
+    const bool good = z && (has_heading(path) || add_heading(&l, net)) && add_values(&l, z, net->scales, step, phase);
     const ganz_status status =
         good ? write_line(path, &l, err) : ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", path);
     ganz_free(l.text);

@@ -185,9 +185,10 @@ static ganz_status log_changes(run *r, ganz_error *err)
 
 /* ---- models and checkpoints --------------------------------------------------------------------- */
 
-static ganz_status plot_log(const run *r, ganz_error *err)
+static ganz_status plot(const run *r, ganz_error *err)
 {
     const char *const title = quantizes(r) ? "Quantization" : "Training";
+    GANZ_TRY(ganz_trainer_plot_scales(r->t, r->files.history, r->files.history_svg, err));
     return ganz_log_plot(r->files.log, r->files.svg, title, r->facts.taught, err);
 }
 
@@ -195,8 +196,7 @@ static ganz_status save_checkpoint(run *r, ganz_error *err)
 {
     const double started = ganz_seconds();
     GANZ_TRY(ganz_trainer_save(r->t, r->files.last, r->log.lines, &r->at, err));
-    GANZ_TRY(ganz_trainer_plot_scales(r->t, r->files.history, r->files.history_svg, err));
-    GANZ_TRY(plot_log(r, err));
+    GANZ_TRY(plot(r, err));
     r->paused += ganz_seconds() - started;
     r->saved = true;
     if (r->options->save) ganz_flag_clear(r->options->save);
@@ -433,6 +433,7 @@ static ganz_status train(run *r, ganz_error *err)
         GANZ_TRY(run_phase(r, err));
     }
     if (!r->saved) GANZ_TRY(save_checkpoint(r, err));
+    else GANZ_TRY(plot(r, err)); /* what ended between a checkpoint and its pictures has older ones */
     return quantizes(r) ? freeze(r, err) : save_average(r, err);
 }
 
@@ -508,6 +509,20 @@ static ganz_status open_trainer(run *r, ganz_error *err)
     return GANZ_OK;
 }
 
+/* A run that begins has no model yet: one in its folder is another run's, which must not pass for its result. It is
+ * lost only where the folder was said to be this run's, which was killed before its first checkpoint. */
+static ganz_status clear_models(const run *r, ganz_error *err)
+{
+    const char *const models[] = {r->files.best, r->files.average, r->files.phase3, r->files.learned};
+    for (size_t i = 0; i < GANZ_COUNT(models); i++) {
+        if (!ganz_exists(models[i])) continue;
+        if (!r->options->resume)
+            return ganz_fail(err, GANZ_EINVAL, "%s is another run's: choose another folder", models[i]);
+        if (unlink(models[i]) != 0) return ganz_fail_errno(err, "remove", models[i]);
+    }
+    return GANZ_OK;
+}
+
 /* The folder is touched last, when everything else has been found in order, and by the leader alone. */
 static ganz_status open_files(run *r, ganz_error *err)
 {
@@ -518,6 +533,7 @@ static ganz_status open_files(run *r, ganz_error *err)
                          r->options->out);
     GANZ_TRY(open_trainer(r, err));
     if (!ganz_crew_leads(r->ranks)) return GANZ_OK;
+    if (r->at.now.step == 0) GANZ_TRY(clear_models(r, err));
     GANZ_TRY(ganz_folder_make(&r->files, err));
     GANZ_TRY(ganz_log_open(&r->log, r->files.log, r->at.now.log_lines, err));
     if (quantizes(r)) GANZ_TRY(ganz_history_keep(r->files.history, r->at.now.logged, err));

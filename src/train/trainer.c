@@ -39,7 +39,7 @@ ganz_event ganz_trainer_event(const ganz_trainer *t)
                         .phase_steps = ganz_trainer_phase_length(t),
                         .phase_name = t->phase->name,
                         .epoch = epoch_of(t),
-                        .rate = t->rate,
+                        .rate = t->counters.rate,
                         .validates = validates(t),
                         .loss = NAN,
                         .accuracy = NAN,
@@ -312,7 +312,7 @@ static void update_weights(ganz_trainer *t, double factor)
     ganz_counters *const c = &t->counters;
     const bool rows = ganz_trainer_learns_rows(t);
     if (rows) ganz_weights_rows_grad(&t->weights, &t->net);
-    ganz_optim_step(&t->optim, t->rate, c->updates++);
+    ganz_optim_step(&t->optim, t->counters.rate, c->updates++);
     if (rows) ganz_optim_step(&t->row_optim, t->recipe.row_rate * factor, c->phase_step);
 }
 
@@ -322,16 +322,16 @@ static ganz_status update(ganz_trainer *t, double done, ganz_error *err)
     const ganz_recipe *const r = &t->recipe;
     const bool training = c->phase == GANZ_PHASE_FLOAT;
     const double factor = training ? 1 : ganz_cooldown(r->phase_cooldown, done);
-    t->rate = 0;
+    t->counters.rate = 0;
     if (t->phase->train_weights) {
-        t->rate = training ? ganz_rate(r, c->step, done)
-                           : ganz_flat_rate(r, c->first + c->step) * ganz_tune_factor(r) * factor;
+        t->counters.rate = training ? ganz_rate(r, c->step, done)
+                                    : ganz_flat_rate(r, c->first + c->step) * ganz_tune_factor(r) * factor;
         update_weights(t, factor);
     }
     if (t->phase->learn_scales) {
         const bool shared = r->scale_schedule == GANZ_SCHEDULE_WEIGHTS;
-        t->rate = (shared ? ganz_flat_rate(r, c->first + c->step) : ganz_scale_rate(r)) * factor;
-        ganz_optim_step(&t->scale_optim, t->rate, shared ? c->first + c->step : c->scale_updates);
+        t->counters.rate = (shared ? ganz_flat_rate(r, c->first + c->step) : ganz_scale_rate(r)) * factor;
+        ganz_optim_step(&t->scale_optim, t->counters.rate, shared ? c->first + c->step : c->scale_updates);
         c->scale_updates++;
     }
     if (t->phase->train_weights || t->phase->learn_scales) GANZ_TRY(ganz_weights_refresh(&t->weights, &t->net, err));

@@ -60,6 +60,7 @@ static ganz_status open_net(ganz_trainer *t, ganz_error *err)
             "models with recurrent decoders do not train; ganz quantize --calibrate makes integers of them");
     GANZ_TRY(ganz_net_open(&t->net, &config, err));
     const ganz_scheme scheme = ganz_recipe_scheme(r);
+    if (t->options.quantize) GANZ_TRY(ganz_net_check_exceptions(&t->net, &scheme, err));
     ganz_net_set_scheme(&t->net, &scheme);
     if (ganz_trainer_learns_rows(t)) GANZ_TRY(ganz_net_learn_rows(&t->net, err));
     return t->start ? ganz_model_check_params(t->start, &t->net, err) : GANZ_OK;
@@ -125,6 +126,15 @@ static void take_biases(const ganz_trainer *t, const ganz_model *m)
     }
 }
 
+/* Whether every product that is to be learned has one step for its input there. */
+static bool has_all_steps(const ganz_trainer *t, const ganz_model *m)
+{
+    bool all = !ganz_scheme_has_columns(&m->info.scheme);
+    for (int i = 0; i < m->net.sites; i++) all &= m->net.site[i].rule.integer || !t->net.site[i].rule.integer;
+    for (int i = 0; i < m->net.pairs; i++) all &= m->net.pair[i].rule.integer || !t->net.pair[i].rule.integer;
+    return all;
+}
+
 static ganz_status open_ranges(ganz_trainer *t, ganz_error *err)
 {
     const char *const path = t->options.scales_of;
@@ -139,6 +149,9 @@ static ganz_status open_ranges(ganz_trainer *t, ganz_error *err)
         status = ganz_fail(err, GANZ_EINVAL, "%s has another shape than %s", path, t->options.model);
     else if (m->info.scheme.float_attention && t->recipe.products == GANZ_PRODUCTS_ALL)
         status = ganz_fail(err, GANZ_EINVAL, "%s has no steps for attention", path);
+    else if (!has_all_steps(t, m))
+        status =
+            ganz_fail(err, GANZ_EINVAL, "%s lacks steps: products in it are float, or have steps for columns", path);
     else if (!(t->ranges = ganz_alloc(scales, sizeof *t->ranges)))
         status = ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu ranges", scales);
     else {

@@ -42,7 +42,6 @@ struct ganz_trainer {
     uint64_t *best_lines;  /* (valid.count) sums of the best model's translations; NULL: nothing is quantized */
     ganz_counters counters;
     ganz_batch batch; /* of the last step; no segments: none */
-    double rate;      /* of the last step */
     ganz_trainer_times times;
 };
 

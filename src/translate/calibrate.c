@@ -406,6 +406,7 @@ ganz_status ganz_calibrate(const char *model, const char *out, const ganz_calibr
     c->report = report ? report : &unwanted;
     *c->report = (ganz_calibration_report){0};
     ganz_status status = open_all(c, model, err);
+    if (status == GANZ_OK) status = ganz_net_check_exceptions(&c->model->net, &c->scheme, err);
     if (status == GANZ_OK) status = run(c, out, err);
     close_all(c);
     return status;

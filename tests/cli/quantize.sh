@@ -97,7 +97,9 @@ equal "what the integer engine makes of it is told once" 1 "$(grep -c 'integer e
 $GANZ train -q --recipe tiny --encoder-layers 2 --train corpus --vocab vocab --out deeper --steps 2 ||
   fail "no deeper model"
 rm three/last.safetensors
-$GANZ quantize -q --model deeper/last.safetensors --train corpus --out three --phases 2,3 --steps-per-phase 2 ||
+refuses 1 "three/best.safetensors is another run's" $GANZ quantize -q --model deeper/last.safetensors --train corpus --out three \
+  --phases 2,3 --steps-per-phase 2
+$GANZ quantize -q --model deeper/last.safetensors --train corpus --out three --phases 2,3 --steps-per-phase 2 --resume ||
   fail "a used folder"
 equal "columns of steps" 1 "$(awk -F'\t' '{print NF}' three/steps.tsv | sort -u | wc -l)"
 
@@ -282,4 +284,54 @@ no 1 'has no lines' --model float/best.safetensors --train corpus --valid-source
 no 2 'which model' --train corpus
 no 2 'which text' --model float/best.safetensors
 [ -e no ] && fail "a refused run leaves a folder"
+
+# ---- what another run has left is not taken for this one's
+words=(quantize -q --train corpus --steps-per-phase 4 --measure-batches 2 --valid-source valid.en --valid-target valid.de)
+$GANZ "${words[@]}" --train nowhere --model float/best.safetensors --calibrate valid.en --bits 8 --out left 2>err &&
+  fail "a corpus that is not there"
+[ -s left/first.safetensors ] || fail "the first model was not made before the corpus was looked for"
+$GANZ "${words[@]}" --model float/best.safetensors --calibrate valid.en --bits 4 --out left --resume || fail "it does not begin"
+$GANZ inspect left/first.safetensors | grep -q 'codes of 4 bits' || fail "steps of a run that never began are taken"
+mkdir stale && echo model >stale/best.safetensors
+refuses 1 'stale/best.safetensors is another run.s: choose another folder' $GANZ train -q --recipe tiny --train corpus \
+  --vocab vocab --steps 3 --out stale
+equal "what was there" model "$(cat stale/best.safetensors)"
+$GANZ train -q --recipe tiny --train corpus --vocab vocab --steps 3 --out stale --resume || fail "a killed run does not begin again"
+[ -e stale/best.safetensors ] && fail "a model of steps that are lost passes for the result"
+refuses 2 'left was begun without --budget' $GANZ "${words[@]}" --model float/best.safetensors --out left --resume --budget 4
+
+# ---- pictures and tables after a stop at a bad moment
+$GANZ "${words[@]}" --model float/best.safetensors --bits 8 --out drawn || fail "no run to draw"
+cp drawn/loss.svg picture && echo old >drawn/loss.svg
+$GANZ "${words[@]}" --model float/best.safetensors --bits 8 --out drawn --resume || fail "a run that is over does not go on"
+cmp picture drawn/loss.svg || fail "the picture stays that of before"
+
+# ---- what would change nothing is refused
+$GANZ quantize -q --model float/best.safetensors --calibrate valid.en --columns --out columns8 || fail "no columns"
+$GANZ quantize -q --model float/best.safetensors --calibrate valid.en --exceptions '*.ffn.out: product=float' --out float8 ||
+  fail "no exceptions"
+for model in columns8 float8; do
+  refuses 1 "$model lacks steps: products in it are float, or have steps for columns" $GANZ "${words[@]}" \
+    --model float/best.safetensors --steps-of $model --out never
+done
+refuses 2 '.step-rate goes with --step-schedule own' $GANZ "${words[@]}" --model float/last.safetensors --recipe paper \
+  --step-rate 0.1 --out never
+refuses 1 'exceptions: no product is named logit$' $GANZ "${words[@]}" --model float/best.safetensors \
+  --exceptions 'logit: weights=4' --out never
+refuses 1 'exceptions: no product is named logit$' $GANZ quantize -q --model float/best.safetensors --calibrate valid.en \
+  --exceptions 'logit: weights=4' --out never
+refuses 2 '.attention-bits goes with --products all' $GANZ quantize -q --model float/best.safetensors --calibrate valid.en \
+  --products dense --attention-bits 4 --out never
+for method in clip dynamic; do
+  refuses 2 '.calibrate goes with a method that measures' $GANZ quantize -q --model float/best.safetensors --method $method \
+    --calibrate valid.en --out never
+done
+refuses 2 '.report needs steps to report on' $GANZ quantize -q --model float/best.safetensors --method dynamic \
+  --calibrate valid.en --report reported --out never
+[ -e never ] && fail "what was refused left $(find never)"
+[ -e reported ] && fail "a report of what was refused"
+for option in "--activation swish" "--norm post" "--start-vector true" "--tables three" "--width 64"; do
+  refuses 2 "the network is the model's: ${option%% *} and --model exclude" $GANZ train -q --model float/best.safetensors \
+    --train corpus --steps 3 $option --out never
+done
 exit 0
