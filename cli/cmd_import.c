@@ -1,6 +1,7 @@
 /* ganz import: a model of another program becomes a model of ganz, and says one sentence as a check. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "ganz/import.h"
@@ -91,17 +92,25 @@ static ganz_status translate_one(const job *j, const ganz_model *model, ganz_err
     return status;
 }
 
+/* The model comes to its place when it has translated a sentence: what does not must not replace one that does. */
 static int import(job *j)
 {
+    char path[CLI_PATH];
     ganz_error err = {0};
     ganz_model *model;
-    ganz_status status = ganz_import(j->from, j->out, &j->options, &j->report, &err);
+    if (snprintf(path, sizeof path, "%s.check-%lld", j->out, (long long)getpid()) >= (int)sizeof path)
+        return cli_usage(&cli_about_import, "%s: the name is too long", j->out);
+    ganz_status status = ganz_import(j->from, path, &j->options, &j->report, &err);
     if (status != GANZ_OK) return cli_fail(&cli_about_import, &err);
-    status = ganz_model_open(&model, j->out, &err);
+    status = ganz_model_open(&model, path, &err);
     if (status == GANZ_OK && !j->quiet) print_found(j, model);
     if (status == GANZ_OK) status = translate_one(j, model, &err);
     ganz_model_close(&model);
-    return status == GANZ_OK ? CLI_OK : cli_fail(&cli_about_import, &err);
+    if (status == GANZ_OK && rename(path, j->out) == 0) return CLI_OK;
+    const int code =
+        status == GANZ_OK ? cli_fail_errno(&cli_about_import, "write", j->out) : cli_fail(&cli_about_import, &err);
+    unlink(path);
+    return code;
 }
 
 int cli_run_import(int argc, char **argv)

@@ -67,3 +67,21 @@ $GANZ prepare --vocab bare.safetensors --source text --target text --out corpus 
 grep -q "source tokens *3$" said && grep -q "target tokens *5$" said || fail "other tokens: $(cat said)"
 $GANZ train -q --model bare.safetensors --train corpus --out run --steps 2 --validate-every 0 || fail "no training"
 $GANZ inspect run/last.safetensors | grep -q "without an end mark" || fail "training loses what sources lack"
+
+# a model whose numbers overflow is refused, and one that stood there stays
+cp -r "$HERE/../import/hf" over
+$GANZ import -q over --out good.safetensors || fail "no model to keep"
+cp good.safetensors before
+command -v python3 >/dev/null && {
+  python3 - over/model.safetensors <<'END'
+import array, struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+head = 8 + struct.unpack("<Q", data[:8])[0]
+data[head:] = array.array("f", [1e15]).tobytes() * ((len(data) - head) // 4)
+open(sys.argv[1], "wb").write(data)
+END
+  refuses 1 'overflow' $GANZ import -q over --out good.safetensors
+  cmp before good.safetensors || fail "a model that was refused replaces a good one"
+  equal "what is left" "good.safetensors" "$(ls good.safetensors*)"
+}
+true
