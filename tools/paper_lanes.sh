@@ -1,13 +1,15 @@
 #!/bin/bash
-# paper_lanes.sh DATA OUT: the runs on a Base from text of docs/PAPER.md, on a GPU and cores that are lent for minutes. Float models first; then tools/paper.sh in several lanes at once, each taking the next line of a list of
-# jobs. Started again, it goes on where it stopped. Status 0: all is done; 3: time is up; 1: runs failed, and it gave up.
+# paper_lanes.sh DATA OUT: the runs on a Base from text of docs/PAPER.md, on a GPU and cores that are lent for minutes. Float
+# models first; then tools/paper.sh in several lanes at once, each taking the next line of a list of jobs. Started again, it
+# goes on where it stopped, also where nothing is left of OUT but the translations. Status 0: all is done; 3: time is up; 1:
+# runs failed, and it gave up.
 #   DATA  as tools/paper_data.sh leaves it
 #   OUT   whole/ (phases of whole passes), short/ (one thing at a time), few/ (few bits), base/ (baselines), which share
 #         their float models, each with its *.hyp; tables/ (those of tools/paper.sh for all but short/, which has its own);
 #         log/, jobs (what is left)
 # Settings, by the environment: GANZ, DEVICE=cuda, and
 #   UNTIL=0            seconds after which nothing goes on; 0: no end
-#   LANES=4            on the GPU; BESIDE=3: runs at a time that mostly need the CPU; THREADS=4 of each
+#   LANES=3            on the GPU; BESIDE=3: runs at a time that mostly need the CPU; THREADS=4 of each
 #   FIRST=12000        steps of the paper's schedule; TAIL=2000: then as many at the rate of step 300,000 (FP32 of the paper's
 #                      way), or cooling down (ours); LONGER=4827: float steps beside six phases (three passes)
 #   SHORT=80           steps of a phase in short/; MINE=150 of our way in whole/; FEW_STEPS=600 in few/, five times
@@ -22,7 +24,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$2"
 data=$(cd "$1" && pwd) out=$(cd "$2" && pwd)
 export GANZ=${GANZ:-$here/build/release/cli/ganz} DEVICE=${DEVICE:-cuda} THREADS=${THREADS:-4} TABLES=0
-UNTIL=${UNTIL:-0} LANES=${LANES:-4} BESIDE=${BESIDE:-3} GIVE_UP=${GIVE_UP:-3} JOBS=${JOBS:-} ONLY_TABLES=${ONLY_TABLES:-0}
+UNTIL=${UNTIL:-0} LANES=${LANES:-3} BESIDE=${BESIDE:-3} GIVE_UP=${GIVE_UP:-3} JOBS=${JOBS:-} ONLY_TABLES=${ONLY_TABLES:-0}
 FIRST=${FIRST:-12000} TAIL=${TAIL:-2000} LONGER=${LONGER:-4827} SHORT=${SHORT:-80} MINE=${MINE:-150} FEW_STEPS=${FEW_STEPS:-600}
 TRAIN=${TRAIN:-} LEARN=${LEARN:-} LEARN_FEW=${LEARN_FEW:-}
 case $GANZ in */*) GANZ=$(realpath "$GANZ") ;; esac
@@ -103,16 +105,14 @@ beside() {
 jobs_by_importance() {
   local seed name
   printf 'whole %s\n' paper-6-s1 paper-8-s1
-  printf 'few %s\n' ours-joint-{6,4}-s1
-  printf 'whole %s\n' ours-8-s{1,2,3}
   for seed in 1 2 3; do
-    for name in paper paper+teacher paper+kl paper+adam paper+fit joint paper+unseen ours ours-corpus ours-max ours-flat \
-      paper+cooldown paper+average paper+rate paper+order; do echo "short $name-6-s$seed"; done
+    for name in paper paper+teacher paper+kl paper+cooldown paper+average paper+rate paper+unseen paper+adam paper+fit joint \
+      ours ours-corpus ours-max ours-flat paper+order; do echo "short $name-6-s$seed"; done
     printf 'short %s\n' paper-8-s$seed paper-power-8-s$seed
-    [ $seed != 1 ] || printf 'few %s\n' ours-joint-{5,w4a8}-s1
-    [ $seed != 2 ] || { echo "whole float-longer"; printf 'few %s\n' ours-joint-4-s{2,3}; }
+    echo "whole ours-8-s$seed"
   done
-  printf 'whole %s\n' joint-6-s1 paper-6-s2 paper-8-s2
+  printf 'few %s\n' ours-joint-{4,6,w4a8,5}-s1 ours-joint-4-s{2,3}
+  printf 'whole %s\n' float-longer joint-6-s1 paper-6-s2 paper-8-s2
 }
 
 # tabled TO PATTERN FOLDER...: tables in TO, with translations of the folders whose names begin so
@@ -133,9 +133,18 @@ tables() {
 [ "$ONLY_TABLES" = 0 ] || { tables; exit 0; }
 rm -f failed jobs.first jobs.beside calibrated ./*/failed.tsv
 say "float models"
+# Float models made anew beside translations of before must be those of before: theirs are set aside and compared.
+float_hyps=$(find whole -maxdepth 1 -name 'float-[op]*.hyp' -type f)
+if [ -e whole/float-paper.done ] && [ -e whole/float-ours.done ]; then float_hyps=; fi
+for file in $float_hyps; do mv "$file" "$file.before"; done
 code=0
 LIMIT=$([ "$UNTIL" = 0 ] && echo 0 || left) ONLY='^nothing$' PAPER=$paper "$here/tools/paper.sh" "$data" whole >>log/floats 2>&1 || code=$?
 case $code in 0) ;; 3) say "time is up"; exit 3 ;; *) say "no float models: $(tail -n 1 log/floats)"; exit 1 ;; esac
+for file in whole/float-[op]*.hyp.before; do
+  [ -e "$file" ] || continue
+  cmp -s "$file" "${file%.before}" || { say "these float models are not those of the translations: $file differs"; exit 1; }
+  rm "$file"
+done
 for folder in short few base; do
   for file in whole/float-{paper,ours}*; do ln -sfn "../$file" "$folder/"; done
 done

@@ -7,10 +7,11 @@ OUT has means.tsv and pooled.tsv. Learned models are points with the range of th
 --least percent is named at the lower edge.
 """
 import argparse
-import csv
 import os
 import sys
 from xml.sax.saxutils import escape
+
+from paper_tables import rows
 
 WIDTHS = [("8", "8 bits"), ("6", "6 bits"), ("w4a8", "4-bit weights,\n8-bit inputs"), ("5", "5 bits"), ("4", "4 bits")]
 BASELINES = [("kl by rows", "#1f77b4", "rows-ours-{}", "w4a8-kl-per-row-ours"), ("kl", "#7f7f7f", "kl-ours-{}", None),
@@ -18,14 +19,6 @@ BASELINES = [("kl by rows", "#1f77b4", "rows-ours-{}", "w4a8-kl-per-row-ours"), 
 FLOAT = "float-ours"
 LEARNED = ("learned", "#c0392b", ["ours-joint-{}", "ours-{}"])
 LEFT, TOP, WIDE, HIGH = 62, 34, 600, 300
-
-
-def rows(path):
-    try:
-        with open(path, encoding="utf-8", newline="") as f:
-            return list(csv.DictReader(f, delimiter="\t"))
-    except OSError as e:
-        sys.exit(f"paper_plot.py: cannot read {path}: {e.strerror}")
 
 
 def baselines(pooled):

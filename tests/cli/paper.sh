@@ -78,6 +78,16 @@ equal "learned widths in the plot" 2 "$(grep -c '<circle' widths.svg)"
 python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' widths.svg || fail "the plot is no XML"
 "$tools/paper_plot.py" nowhere other.svg 2>err && fail "a plot of nothing"
 grep -q 'cannot read nowhere' err || fail "a missing table is not named: $(cat err)"
+# lines for the docs: FP32 itself, the mean of seeds as means.tsv has it, what differs in one thing; an unknown name is named
+"$tools/paper_rows.py" out float-paper=FP32 paper-8 dynamic-paper-8 >lines || fail "no lines"
+equal "lines" 5 "$(wc -l <lines)"
+grep -qE '^\| FP32 \|( [0-9.]+ \|){4}  \|  \|$' lines || fail "FP32 has no pooled score: $(cat lines)"
+grep -qF "| $(awk -F'\t' '$1 == "paper-8" && $2 == "float-paper" { printf "%.2f (%.2f, %.2f)", $4, $5, $6 }' out/means.tsv) |" lines ||
+  fail "not the mean of seeds: $(cat lines)"
+"$tools/paper_rows.py" out --changes joint-8 paper+teacher-8 >lines || fail "no changes"
+grep -qE '^\| joint-8 \| 1 \| .* of paper-8-s[12], p [0-9.]+ \|$' lines || fail "no line for what changes: $(cat lines)"
+"$tools/paper_rows.py" out nothing 2>err && fail "lines of nothing"
+grep -q 'has no scores of nothing' err || fail "an unknown name is not named: $(cat err)"
 # the lanes: all jobs of a list whatever the folder, none twice, tables of what is there; a run that fails is named and ends them
 lanes() {
   DEVICE=cpu THREADS=1 LANES=2 BESIDE=2 SEEDS=1 LINES=5 BOOTSTRAP=20 BEAM=2 VALID=dev TESTS="one two" FIRST=10 TAIL=4 LONGER=6 \
@@ -98,6 +108,20 @@ equal "jobs that are left" 0 "$(wc -l <lent/jobs)"
 for name in paper-8 ours-joint-4; do grep -qP "^$name\t(float|kl|rows|dynamic|bhandare|base-max)" lent/tables/means.tsv || fail "no mean of $name"; done
 grep -qP '^float-longer\tfloat-paper\t' lent/tables/pooled.tsv || fail "what learned longer is not compared"
 grep -qP '^paper\+kl-6\tfloat-paper\t' lent/short/means.tsv || fail "no tables of short runs"
+# where nothing but the translations outlived a machine: float models are made again, what was learned is not; translations of
+# other float models are refused
+mkdir moved
+for folder in whole short few base; do mkdir moved/$folder && find lent/$folder -name '*.hyp' -type f -exec mv -t moved/$folder {} +; done
+mv lent lost && mv moved lent
+lanes "" 2>err || fail "lanes do not go on with translations alone: $(cat err)"
+cmp lent/tables/table.tsv lost/tables/table.tsv || fail "translations of before have other scores"
+[ -e lent/few/rows-ours-4.safetensors ] || fail "steps that learning begins with are not made again"
+made=$(find lent/whole lent/short lent/few lent/base -name '*.safetensors' | grep -E 'paper-8-s|longer|joint|kl-6-s|gnmt' || true)
+equal "what was made again" "" "$made"
+sed 's/$/ more/' lent/whole/float-ours.one.hyp >other.hyp
+rm -r lent/whole/float-* && mv other.hyp lent/whole/float-ours.one.hyp
+lanes "" 2>err && fail "translations of other float models are taken"
+grep -q 'float-ours.one.hyp.before differs' err || fail "it is not said what differs: $(cat err)"
 cp out/table.tsv before
 paper 2>err || fail "a second call fails"
 cmp before out/table.tsv || fail "a second call gives other scores"
