@@ -590,39 +590,6 @@ static void capitals_at_the_beginning(void **state)
     expect_capital("Das Haus ist alt.", "de", fake_small, "Das haus ist alt.");
 }
 
-/* What a glossary says holds with a translator that knows nothing, and inflected forms are left alone. */
-static void fake_german(const char *text, size_t bytes, ganz_text *out)
-{
-    (void)text, (void)bytes;
-    fake_add(out, "Die H\xC3\xA4user sind alt.", 22);
-}
-
-static void glossary_holds(void **state)
-{
-    (void)state;
-    static const char terms[] = "house\tHaus\ncar\tWagen\nGanz\n";
-    static const char in[] = "The houses and the car of Ganz.";
-    ganz_glossary *g;
-    ganz_error err;
-    assert_int_equal(ganz_glossary_parse(&g, terms, sizeof terms - 1, "terms", &err), GANZ_OK);
-    for (int i = 0; i < 2; i++) {
-        ganz_document *doc;
-        ganz_document_options o;
-        ganz_text out = {0};
-        ganz_document_defaults(&o);
-        o.glossary = g;
-        assert_int_equal(ganz_document_open(&doc, in, sizeof in - 1, &o, &err), GANZ_OK);
-        assert_int_equal(fake_translate(doc, i ? fake_german : fake_twice, &err), GANZ_OK);
-        assert_int_equal(ganz_document_write(doc, &out, &err), GANZ_OK);
-        assert_int_equal(occurrences(&out, "Wagen") > 0, 1);
-        assert_int_equal(occurrences(&out, "Ganz") > 0, 1);
-        assert_int_equal(occurrences(&out, "Haus") + occurrences(&out, "H\xC3\xA4user") > 0, 1);
-        ganz_text_free(&out);
-        ganz_document_close(&doc);
-    }
-    ganz_glossary_close(&g);
-}
-
 static void numbers_are_mended(void **state)
 {
     (void)state;
@@ -677,7 +644,6 @@ int main(void)
         cmocka_unit_test(lines_of_equal_length),
         cmocka_unit_test(bilingual),
         cmocka_unit_test(bilingual_texts_without_tags),
-        cmocka_unit_test(glossary_holds),
         cmocka_unit_test(numbers_are_mended),
         cmocka_unit_test(memory_may_run_out),
     };

@@ -84,6 +84,17 @@ static void code_and_signs(void **state)
     NO_GUARDS("a - b -- c; it's 10:30; #1 @ home");
 }
 
+/* What models have hardly met; the signs that they know are theirs. */
+static void rare_signs(void **state)
+{
+    (void)state;
+    GUARDS("© 2024 ¥300, −5 °C, x ≤ 5, 3 ‰, 6′ 2″", "S:©", "N:2024", "S:¥", "N:300", "S:−", "S:≤", "S:‰", "S:′", "S:″");
+    GUARDS("A note¹, 85 m², ₹5 ± 1", "S:¹", "N:85", "S:²", "S:₹", "S:±");
+    GUARDS("CO₂ and H₂SO₄, Ca²⁺ x²y, H₂O.", "F:CO₂", "F:H₂SO₄", "S:²⁺", "F:x²y", "F:H₂O");
+    GUARDS("½ cup, 1½ hours, ⅓", "C:½", "C:1½", "C:⅓");
+    NO_GUARDS("Windows® and Front™, 5 °C, § 5, 3 × 4, $5, €5, £4 … – “a” «b» ‘c’");
+}
+
 static void guarded_numbers(void **state)
 {
     (void)state;
@@ -261,6 +272,7 @@ int main(void)
         cmocka_unit_test(addresses),
         cmocka_unit_test(holders),
         cmocka_unit_test(code_and_signs),
+        cmocka_unit_test(rare_signs),
         cmocka_unit_test(guarded_numbers),
         cmocka_unit_test(numbers_follow_the_language),
         cmocka_unit_test(endings_are_taken_off),

@@ -73,6 +73,49 @@ static bool find_guards(ganz_guards *g, const ganz_setting *s, const ganz_stretc
     return find_in_stretch(g, s, x->block->text, begin, x->end);
 }
 
+/* ---- lists -------------------------------------------------------------------------------------- */
+
+enum { LEAST_LIST = 8 /* guards: fewer come back one by one */, MOST_BETWEEN = 8 /* bytes between two */ };
+
+static bool joins_lists(const ganz_guard *g)
+{
+    return g->kind != GANZ_GUARD_NUMBER && g->kind != GANZ_GUARD_TERM && g->kind != GANZ_GUARD_SIGN;
+}
+
+/* True if nothing but signs and spaces is between two guards, and no mark. */
+static bool follows_in_list(const ganz_guard *g, const ganz_guard *next, const ganz_stretch *x)
+{
+    if (!joins_lists(next) || next->begin - g->end > MOST_BETWEEN) return false;
+    for (size_t at = g->end; at < next->begin;) {
+        int32_t code;
+        at += ganz_next_character(x->block->text + at, &code);
+        if (ganz_is_alnum(code)) return false;
+    }
+    for (size_t i = x->first; i < x->last; i++) {
+        const ganz_run *const r = &x->block->runs[i];
+        if (r->kind == GANZ_RUN_MARK && r->begin > g->begin && r->begin < next->end) return false;
+    }
+    return true;
+}
+
+/* A model that sees "X1, X2, X3, ..." counts on and on: a long list is one word for it. */
+static void join_lists(ganz_guards *g, const ganz_stretch *x)
+{
+    size_t kept = 0;
+    for (size_t i = 0, end; i < g->count; i = end) {
+        end = i + 1;
+        while (joins_lists(&g->items[i]) && end < g->count && follows_in_list(&g->items[end - 1], &g->items[end], x))
+            end++;
+        const bool list = end - i >= LEAST_LIST;
+        const ganz_guard whole = {.kind = GANZ_GUARD_LIST, .begin = g->items[i].begin, .end = g->items[end - 1].end};
+        if (list) g->items[kept++] = whole;
+        for (size_t k = i; k < end && !list; k++) g->items[kept++] = g->items[k];
+    }
+    g->count = kept;
+}
+
+/* ---- forms -------------------------------------------------------------------------------------- */
+
 /* A word or a name that the model may see: letters, capital first where there are several words. */
 static bool is_wordlike(const char *text, size_t bytes)
 {
@@ -115,6 +158,7 @@ static ganz_form first_form(const ganz_item *item, const ganz_stretch *x)
 {
     switch (item->guard.kind) {
     case GANZ_GUARD_ADDRESS:
+    case GANZ_GUARD_LIST:
     case GANZ_GUARD_SCRIPT: return GANZ_FORM_NAME;
     case GANZ_GUARD_CODE: return x->block->text[item->guard.begin] == '`' ? GANZ_FORM_NAME : GANZ_FORM_PLAIN;
     case GANZ_GUARD_SIGN: return GANZ_FORM_OUT;
@@ -159,14 +203,24 @@ static void choose_forms(ganz_attempt *a, const ganz_guards *g, const ganz_stret
     }
 }
 
+/* True if a term must become something else: a sentence of nothing but terms is to be translated, too. */
+static bool changes_terms(const ganz_guards *g)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (g->items[i].kind == GANZ_GUARD_TERM && ganz_term_changes(g->items[i].term)) return true;
+    return false;
+}
+
 ganz_attempt_found ganz_attempt_begin(ganz_attempt *a, const ganz_setting *s, const ganz_stretch *x)
 {
     ganz_guards g = {0};
     *a = (ganz_attempt){0};
     ganz_attempt_found found = GANZ_ATTEMPT_MEMORY;
     if (find_guards(&g, s, x)) {
+        join_lists(&g, x);
         if (g.count > GANZ_ITEMS) drop_numbers(&g);
-        const bool words = g.count <= GANZ_ITEMS && ganz_guards_leave_words(&g, x->block->text, x->begin, x->end);
+        const bool words = g.count <= GANZ_ITEMS &&
+                           (ganz_guards_leave_words(&g, x->block->text, x->begin, x->end) || changes_terms(&g));
         found = words ? GANZ_ATTEMPT_WORDS : GANZ_ATTEMPT_NOTHING;
     }
     if (found == GANZ_ATTEMPT_WORDS) {

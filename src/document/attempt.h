@@ -13,7 +13,8 @@
 #include "document/guard.h"
 #include "document/parts.h"
 
-enum { GANZ_ITEMS = 64 /* guards of one sentence; one with more is not translated */, GANZ_ATTEMPTS = 4 };
+enum { GANZ_ITEMS = 64 /* guards of one sentence, lists of them counted once; one with more is not translated */ };
+enum { GANZ_ATTEMPTS = 4 };
 
 /* What all sentences of a document share. */
 typedef struct ganz_setting {

@@ -35,11 +35,23 @@ static tally count_letters(const char *text, size_t begin, size_t end, const gan
     return t;
 }
 
+/* Then the small letter of the word behind it says nothing about how the sentence is written. */
+static bool begins_with_guard(const char *text, size_t begin, const ganz_guards *g)
+{
+    for (size_t at = begin; g->count > 0 && at < g->items[0].begin;) {
+        int32_t code;
+        at += ganz_next_character(text + at, &code);
+        if (ganz_is_alnum(code)) return false;
+    }
+    return g->count > 0;
+}
+
 ganz_letters ganz_letters_of(const char *text, size_t begin, size_t end, const ganz_guards *guards)
 {
     const tally t = count_letters(text, begin, end, guards);
     if (t.upper >= LEAST_CAPITALS && t.lower <= t.upper / 10) return GANZ_LETTERS_UPPER;
-    if (t.upper == 0 && t.words >= LEAST_SMALL_WORDS) return GANZ_LETTERS_LOWER;
+    if (t.upper == 0 && t.words >= LEAST_SMALL_WORDS && !begins_with_guard(text, begin, guards))
+        return GANZ_LETTERS_LOWER;
     return GANZ_LETTERS_MIXED;
 }
 

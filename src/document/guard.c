@@ -8,7 +8,13 @@
 #include "document/number.h"
 #include "text/unicode.h"
 
-enum { LONGEST_ADDRESS = 2048, LONGEST_HOLDER = 120, LONGEST_MESSAGE = 2000, LONGEST_CODE = 400 };
+enum {
+    LONGEST_ADDRESS = 2048,
+    LONGEST_HOLDER = 120,
+    LONGEST_MESSAGE = 2000,
+    LONGEST_CODE = 400,
+    LONGEST_FORMULA = 100
+};
 
 /* The text a shape is looked for in: bytes [at, end), and what is before them. */
 typedef struct view {
@@ -387,24 +393,74 @@ static bool is_picture(int32_t c)
            (c >= 0xE000 && c <= 0xF8FF) || c == 0x20E3 || c == 0x3030 || c == 0x303D;
 }
 
+/* Signs that models have hardly met, and write as others or not at all. They know those of the dollar, the euro and the
+ * pound, which each language puts at another place, and that of trade marks. */
+static bool is_rare_sign(int32_t c)
+{
+    static const int32_t ranges[][2] = {
+        {0xA2, 0xA2},     {0xA4, 0xA5},                       /* cent, any currency, yen */
+        {0xA9, 0xA9},     {0xB1, 0xB3},     {0xB9, 0xB9},     /* copyright, plus or minus, raised 1 to 3 */
+        {0xB6, 0xB6},     {0x2020, 0x2021},                   /* paragraph, daggers */
+        {0xF7, 0xF7},     {0x2030, 0x2030}, {0x2032, 0x2033}, /* divided by, of a thousand, feet and inches */
+        {0x2070, 0x20AB}, {0x20AD, 0x20CF},                   /* raised and lowered digits, currencies; not the euro */
+        {0x2100, 0x2121}, {0x2123, 0x214F},                   /* units, numbers; not the trade mark */
+        {0x2200, 0x22FF}, {0x2500, 0x259F},                   /* mathematics, frames */
+    };
+    for (size_t i = 0; i < GANZ_COUNT(ranges); i++)
+        if (ranges[i][0] <= c && c <= ranges[i][1]) return true;
+    return false;
+}
+
+static bool is_sign(int32_t c) { return is_picture(c) || is_rare_sign(c); }
+
 /* What holds the parts of an emoji together. */
 static bool is_joiner(int32_t c)
 {
     return c == 0x200D || (c >= 0xFE00 && c <= 0xFE0F) || c == 0x20E3 || (c >= 0xE0020 && c <= 0xE007F);
 }
 
-static size_t picture_length(const view *v)
+static size_t sign_length(const view *v)
 {
     size_t at = v->at;
     int32_t code = code_at(v, at);
     const bool key = code < 0x80 && is_one_of((char)code, "0123456789#*") &&
                      (code_at(v, at + 1) == 0x20E3 || (code_at(v, at + 1) == 0xFE0F && code_at(v, at + 4) == 0x20E3));
-    if (!key && !is_picture(code)) return 0;
+    if (!key && !is_sign(code)) return 0;
     do {
         at += ganz_next_character(v->text + at, &code);
         code = code_at(v, at);
-    } while (at < v->end && (is_picture(code) || is_joiner(code)));
+    } while (at < v->end && (is_sign(code) || is_joiner(code)));
     return at - v->at;
+}
+
+static bool is_raised(int32_t c) { return c == 0xB2 || c == 0xB3 || c == 0xB9 || (c >= 0x2070 && c <= 0x207F); }
+static bool is_lowered(int32_t c) { return c >= 0x2080 && c <= 0x209C; }
+
+/* Formulas, as that of water: a word with lowered signs, or with raised ones inside of it, is none of a language. */
+static size_t formula_length(const view *v)
+{
+    size_t at = v->at;
+    int32_t code;
+    bool lowered = false, raised = false, inside = false;
+    while (at < v->end && at - v->at < LONGEST_FORMULA) {
+        const size_t step = ganz_next_character(v->text + at, &code);
+        if (is_lowered(code)) lowered = true;
+        else if (is_raised(code)) raised = true;
+        else if (!ganz_is_alnum(code)) break;
+        else inside |= raised;
+        at += step;
+    }
+    return (lowered || inside) && ganz_is_alnum(code_at(v, v->at)) ? at - v->at : 0;
+}
+
+/* A half, a quarter, 2 1/3 in one sign: models drop them. */
+static size_t fraction_length(const view *v)
+{
+    size_t at = v->at;
+    int32_t code = code_at(v, at);
+    while (at - v->at < 4 && code >= '0' && code <= '9') code = code_at(v, ++at);
+    if (!(code >= 0xBC && code <= 0xBE) && !(code >= 0x2150 && code <= 0x215E)) return 0;
+    return at + ganz_next_character(v->text + at, &code) - v->at;
 }
 
 /* :-) and its kin, alone or before the end of a sentence. */
@@ -509,11 +565,13 @@ static bool starts_word(const view *v)
 static size_t guard_length(const view *v, bool latin, ganz_guard_kind *kind)
 {
     size_t length;
-    if ((length = picture_length(v)) > 0 || (length = face_length(v)) > 0) return *kind = GANZ_GUARD_SIGN, length;
+    if ((length = sign_length(v)) > 0 || (length = face_length(v)) > 0) return *kind = GANZ_GUARD_SIGN, length;
     if ((length = ticks_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = holder_length(v)) > 0) return *kind = GANZ_GUARD_HOLDER, length;
     if (latin && (length = script_length(v)) > 0) return *kind = GANZ_GUARD_SCRIPT, length;
     if (!starts_word(v)) return 0;
+    if ((length = formula_length(v)) > 0) return *kind = GANZ_GUARD_SCRIPT, length;
+    if ((length = fraction_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = address_length(v)) > 0) return *kind = GANZ_GUARD_ADDRESS, length;
     if ((length = code_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = date_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;

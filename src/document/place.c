@@ -451,16 +451,26 @@ static bool is_left_out(const tree *t, const node *n)
     return true;
 }
 
+static bool take_space(bool *space)
+{
+    const bool was = *space;
+    *space = false;
+    return was;
+}
+
 static void write_node(tree *t, int index, bool *done)
 {
     if (is_left_out(t, &t->nodes[index])) return;
     const node *const n = &t->nodes[index];
-    const bool empty = n->first == n->last;
+    const bool empty = n->first == n->last, marked = !empty && n->kind != PART;
+    /* the space beside a word that was taken out stands outside of marks that begin or end with it */
+    const bool space_before = marked && n->open && take_space(&t->tokens.items[n->first].space_before);
+    const bool space_after = marked && n->close && take_space(&t->tokens.items[n->last - 1].space_after);
     const size_t slot = empty ? ganz_tokens_byte(t->p, &t->tokens, n->slot) : 0;
     const ganz_gap gap = gap_around(t, n, slot);
     const size_t begin = empty ? slot : t->tokens.items[n->first].begin;
     size_t at = n->first;
-    if (n->open) insert_mark(t, n->open, begin, gap.before, gap.after && !n->close);
+    if (n->open) insert_mark(t, n->open, begin, gap.before || space_before, gap.after && !n->close);
     for (int child = next_child(t, index, done); child != NONE; child = next_child(t, index, done)) {
         done[child] = true;
         insert_items(t, at, t->nodes[child].first);
@@ -470,7 +480,8 @@ static void write_node(tree *t, int index, bool *done)
     }
     insert_items(t, at, n->last);
     if (n->kind == PART) insert_break(t, n);
-    else if (n->close) insert_mark(t, n->close, empty ? slot : t->tokens.items[n->last - 1].end, false, gap.after);
+    else if (n->close)
+        insert_mark(t, n->close, empty ? slot : t->tokens.items[n->last - 1].end, false, gap.after || space_after);
 }
 
 /* Marks in the order of the sentence, each at the share of the translation that it had of the sentence. */

@@ -290,15 +290,24 @@ static ganz_status finish(ganz_sentence_part *p, const ganz_setting *s, const ga
     return GANZ_OK;
 }
 
+/* True if a translation leaves the sentence as it was. */
+static bool is_unchanged(const ganz_attempt *a, const ganz_translation *t)
+{
+    for (size_t i = 0; i < a->item_count; i++)
+        if (a->items[i].guard.kind == GANZ_GUARD_TERM && ganz_term_changes(a->items[i].guard.term)) return false;
+    return t->bytes == a->line.bytes && memcmp(t->text, a->line.text, t->bytes) == 0;
+}
+
 ganz_status ganz_sentence_put(ganz_sentence_part *p, const ganz_setting *s, const ganz_translation *t, ganz_error *err)
 {
-    const ganz_text *const line = &p->attempt->line;
     if (!ganz_utf8_valid(t->text, t->bytes)) return ganz_fail(err, GANZ_EINVAL, "the translation is not UTF-8");
-    if (t->bytes == line->bytes && memcmp(t->text, line->text, t->bytes) == 0) {
+    if (is_unchanged(p->attempt, t)) {
         p->state = GANZ_STATE_DONE;
         end_attempt(p);
         return GANZ_OK;
     }
-    if (!ganz_attempt_check(p->attempt, &p->stretch, t->text, t->bytes)) return make_line(p, s, err);
-    return finish(p, s, t, err);
+    if (ganz_attempt_check(p->attempt, &p->stretch, t->text, t->bytes)) return finish(p, s, t, err);
+    GANZ_TRY(make_line(p, s, err));
+    if (p->attempt->line.bytes > 0) return GANZ_OK;
+    return finish(p, s, &(ganz_translation){.text = ""}, err); /* nothing is left of a sentence that was all terms */
 }

@@ -238,11 +238,32 @@ static size_t weak_token_of(const ganz_token_list *l, size_t place, size_t first
     return SIZE_MAX;
 }
 
-static size_t token_of(const ganz_token_list *l, size_t place, size_t first, size_t last, bool last_one)
+static bool has_letter(const char *text, size_t begin, size_t end)
 {
-    size_t found = SIZE_MAX;
-    for (size_t i = first; i < last; i++)
-        if (l->items[i].from <= place && place < l->items[i].to && (found == SIZE_MAX || last_one)) found = i;
+    for (size_t at = begin; at < end;) {
+        int32_t code;
+        at += ganz_next_character(text + at, &code);
+        if (ganz_is_alnum(code)) return true;
+    }
+    return false;
+}
+
+/* The first or last token that comes from a place. Links are guesses: an item is known to come from its own place, and
+ * a word rather becomes a word than the full stop behind it. */
+static size_t token_of(const ganz_placing *p, const ganz_token_list *l, size_t place, size_t first, size_t last,
+                       bool last_one)
+{
+    int32_t code;
+    size_t found = SIZE_MAX, word = SIZE_MAX;
+    ganz_next_character(p->sentence->block->text + place, &code);
+    for (size_t i = first; i < last; i++) {
+        const ganz_token *const t = &l->items[i];
+        if (place < t->from || t->to <= place) continue;
+        if (t->item) return i;
+        if (found == SIZE_MAX || last_one) found = i;
+        if ((word == SIZE_MAX || last_one) && has_letter(p->text, t->begin, t->end)) word = i;
+    }
+    if (ganz_is_alnum(code) && word != SIZE_MAX) return word;
     return found != SIZE_MAX ? found : weak_token_of(l, place, first, last);
 }
 
@@ -254,7 +275,7 @@ ganz_slot ganz_tokens_slot(const ganz_placing *p, const ganz_token_list *l, size
     const size_t before = neighbour_before(x, begin, &apart_before), behind = neighbour_behind(x, end, &apart_behind);
     if (before == SIZE_MAX) return (ganz_slot){first, false};
     if (behind == SIZE_MAX) return (ganz_slot){last, true};
-    const size_t left = token_of(l, before, first, last, true), right = token_of(l, behind, first, last, false);
+    const size_t left = token_of(p, l, before, first, last, true), right = token_of(p, l, behind, first, last, false);
     if (left == SIZE_MAX && right == SIZE_MAX) { /* neither was translated: by its share */
         size_t index = first;
         while (index < last && l->items[index].to <= begin) index++;
@@ -290,6 +311,14 @@ ganz_gap ganz_tokens_gap(const ganz_placing *p, size_t begin, size_t end, size_t
 
 /* ---- words that were taken out ------------------------------------------------------------------ */
 
+/* What follows at a place of the translation: a sign there goes with the word before ("CO" of "CO-Emissionen"). */
+static bool starts_with_letter(const ganz_placing *p, size_t at)
+{
+    int32_t code = 0;
+    if (at < p->bytes) ganz_next_character(p->text + at, &code);
+    return ganz_is_alnum(code);
+}
+
 static bool add_outside(const ganz_placing *p, ganz_token_list *l, const ganz_item *item)
 {
     const ganz_stretch *const x = p->sentence;
@@ -309,7 +338,8 @@ static bool add_outside(const ganz_placing *p, ganz_token_list *l, const ganz_it
                           .item = item,
                           .space_before =
                               has_before && apart_before && after_text && !(at > 0 && p->text[at - 1] == ' '),
-                          .space_after = has_behind && apart_behind && before_text && !space_byte(p, at)};
+                          .space_after = has_behind && apart_behind && before_text && !space_byte(p, at) &&
+                                         (apart_before || !has_before || starts_with_letter(p, at))};
     if (!add_token(l, t)) return false;
     memmove(&l->items[slot.index + 1], &l->items[slot.index], (l->count - 1 - slot.index) * sizeof t);
     l->items[slot.index] = t;

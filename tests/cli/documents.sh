@@ -85,6 +85,8 @@ refuses 1 'standard input: this is no zip archive' $T --format docx
 printf '# terms\nhouse\tGeb\303\244ude\nCastle\n' >terms
 echo 'The Castle and the houses are old.' | $T --glossary terms >with || fail "--glossary"
 grep -q 'Gebäude' with && grep -q 'Castle' with || fail "the glossary does not hold: $(cat with)"
+printf '# House\n\nCastle\n' >heading.md
+equal "terms alone" "# Gebäude Castle" "$($T --glossary terms heading.md | xargs)"
 printf 'a\tb\n\377\n' >bad
 refuses 1 'bad:2: not UTF-8' $T --glossary bad lines
 refuses 1 'nothing: ' $T --glossary nothing lines

@@ -1,0 +1,146 @@
+/* Terms of a glossary, and lists of what is not translated, with translators that need no model. */
+#include "test.h"
+
+#include <string.h>
+
+#include "base/base.h"
+#include "documents.h"
+
+static ganz_text translated(const char *format, const char *in, size_t bytes, const ganz_glossary *g,
+                            fake_translator *translate)
+{
+    ganz_document *doc;
+    ganz_document_options o;
+    ganz_error err;
+    ganz_text out = {0};
+    ganz_document_defaults(&o);
+    o.format = format;
+    o.glossary = g;
+    assert_int_equal(ganz_document_open(&doc, in, bytes, &o, &err), GANZ_OK);
+    assert_int_equal(fake_translate(doc, translate, &err), GANZ_OK);
+    assert_int_equal(ganz_document_write(doc, &out, &err), GANZ_OK);
+    ganz_document_close(&doc);
+    return out;
+}
+
+static int occurrences(const ganz_text *text, const char *what)
+{
+    int count = 0;
+    for (size_t at = 0; at + strlen(what) <= text->bytes; at++)
+        count += memcmp(text->text + at, what, strlen(what)) == 0;
+    return count;
+}
+
+/* ---- terms -------------------------------------------------------------------------------------- */
+
+static const char terms[] = "house\tHaus\ncar\tWagen\nGanz\n";
+
+static ganz_glossary *open_terms(void)
+{
+    ganz_glossary *g;
+    ganz_error err;
+    assert_int_equal(ganz_glossary_parse(&g, terms, sizeof terms - 1, "terms", &err), GANZ_OK);
+    return g;
+}
+
+static void fake_german(const char *text, size_t bytes, ganz_text *out)
+{
+    (void)text, (void)bytes;
+    fake_add(out, "Die H\xC3\xA4user sind alt.", 22);
+}
+
+/* What a glossary says holds with a translator that knows nothing, and inflected forms are left alone. */
+static void glossary_holds(void **state)
+{
+    (void)state;
+    static const char in[] = "The houses and the car of Ganz.";
+    static fake_translator *const translators[] = {fake_german, fake_twice};
+    ganz_glossary *g = open_terms();
+    for (size_t i = 0; i < GANZ_COUNT(translators); i++) {
+        ganz_text out = translated("text", in, sizeof in - 1, g, translators[i]);
+        assert_true(occurrences(&out, "Wagen") > 0);
+        assert_true(occurrences(&out, "Ganz") > 0);
+        assert_true(occurrences(&out, "Haus") + occurrences(&out, "H\xC3\xA4user") > 0);
+        ganz_text_free(&out);
+    }
+    ganz_glossary_close(&g);
+}
+
+static void expect_terms(const ganz_glossary *g, const char *in, fake_translator *translate, const char *wanted)
+{
+    ganz_text out = translated("markdown", in, strlen(in), g, translate);
+    if (out.bytes != strlen(wanted) || memcmp(out.text, wanted, out.bytes) != 0)
+        fail_msg("%s became\n%.*s, not\n%s", in, (int)out.bytes, out.text, wanted);
+    ganz_text_free(&out);
+}
+
+/* A sentence that is nothing but terms: a heading, a label, a cell of a table. */
+static void terms_alone_hold(void **state)
+{
+    (void)state;
+    static fake_translator *const translators[] = {fake_identity, fake_nothing};
+    ganz_glossary *g = open_terms();
+    for (size_t i = 0; i < GANZ_COUNT(translators); i++) {
+        expect_terms(g, "# house\n", translators[i], "# Haus\n");
+        expect_terms(g, "**car**\n", translators[i], "**Wagen**\n");
+        expect_terms(g, "house **car**\n", translators[i], "Haus **Wagen**\n");
+        expect_terms(g, "**car** house\n", translators[i], "**Wagen** Haus\n");
+        expect_terms(g, "car {x}\n", translators[i], "Wagen {x}\n");
+        expect_terms(g, "Ganz\n", translators[i], "Ganz\n");
+        expect_terms(g, "Ganz {x}\n", translators[i], "Ganz {x}\n");
+    }
+    expect_terms(g, "house!\n", fake_identity, "Haus!\n");
+    expect_terms(g, "The car\n", fake_identity, "The Wagen\n");
+    ganz_glossary_close(&g);
+}
+
+/* ---- lists -------------------------------------------------------------------------------------- */
+
+/* `count` items with commas between them, in a sentence: the line that a translator sees (NULL: any), and that all
+ * come back. */
+static void expect_list(const char *item, int count, const char *line)
+{
+    ganz_text in = {0};
+    ganz_document *doc;
+    ganz_segment s;
+    ganz_error err;
+    fake_add(&in, "We can use ", 11);
+    for (int i = 0; i < count; i++) {
+        if (i > 0) fake_add(&in, ", ", 2);
+        fake_add(&in, item, strlen(item));
+    }
+    fake_add(&in, " here.", 6);
+    assert_int_equal(ganz_document_open(&doc, in.text, in.bytes, NULL, &err), GANZ_OK);
+    assert_int_equal(ganz_document_next(doc, &s, &err), GANZ_OK);
+    if (line) assert_string_equal(s.text, line);
+    ganz_document_close(&doc);
+    ganz_text out = translated("text", in.text, in.bytes, NULL, fake_identity);
+    assert_int_equal(out.bytes, in.bytes);
+    assert_memory_equal(out.text, in.text, in.bytes);
+    ganz_text_free(&out);
+    out = translated("text", in.text, in.bytes, NULL, fake_shout);
+    assert_int_equal(occurrences(&out, item), count);
+    assert_int_equal(occurrences(&out, " HERE."), 1);
+    ganz_text_free(&out);
+    ganz_text_free(&in);
+}
+
+/* A list is one word to a translator, however long it is; numbers are none of it. */
+static void lists_are_words(void **state)
+{
+    (void)state;
+    expect_list("%s", 26, "We can use X1 here.");
+    expect_list("{x}", 90, "We can use X1 here.");
+    expect_list("%s", 4, "We can use %s, %s, %s, %s here.");
+    expect_list("1984", 9, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(glossary_holds),
+        cmocka_unit_test(terms_alone_hold),
+        cmocka_unit_test(lists_are_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
