@@ -65,7 +65,7 @@ static ganz_status make_part(const cli_bulk *b, const ganz_part *part, const cha
 {
     char path[CLI_PATH];
     ganz_status status = ganz_part_name(part, stem, "", path, sizeof path, err);
-    if (status == GANZ_OK) status = b->translate(b->context, part, path, err);
+    if (status == GANZ_OK) status = b->translate(b->context, part, path, false, err);
     return status == GANZ_OK ? ganz_part_prove(part, b->input, stem, b->origin, err) : status;
 }
 
@@ -76,7 +76,7 @@ static ganz_status run_shard(const cli_bulk *b, ganz_error *err)
     bool done;
     read_shard(b->shard, &number, &count);
     ganz_status status = ganz_part_find(&part, b->input, number, count, err);
-    if (status == GANZ_OK) status = ganz_part_check(&part, b->out, b->origin, &done, err);
+    if (status == GANZ_OK) status = ganz_part_check(&part, b->input, b->out, b->origin, &done, err);
     if (status != GANZ_OK || done) return status;
     return make_part(b, &part, b->out, err);
 }
@@ -128,7 +128,7 @@ static ganz_status visit_part(crew *c, long long number, bool *idle, ganz_error 
     ganz_part part;
     bool done;
     ganz_status status = ganz_part_find(&part, b->input, number, c->count, err);
-    if (status == GANZ_OK) status = ganz_part_check(&part, c->stem, b->origin, &done, err);
+    if (status == GANZ_OK) status = ganz_part_check(&part, b->input, c->stem, b->origin, &done, err);
     if (status == GANZ_OK) status = ganz_part_name(&part, c->stem, ".claim", path, sizeof path, err);
     if (status == GANZ_OK && done) {
         mark_done(c, number, false);
@@ -137,7 +137,7 @@ static ganz_status visit_part(crew *c, long long number, bool *idle, ganz_error 
     if (status == GANZ_OK && !done) status = cli_claim_take(&claim, path, b->claim_seconds, err);
     if (status != GANZ_OK || !claim.held) return status;
     *idle = false;
-    status = ganz_part_check(&part, c->stem, b->origin, &done, err); /* another may have ended it just now */
+    status = ganz_part_check(&part, b->input, c->stem, b->origin, &done, err); /* another may have ended it just now */
     if (status == GANZ_OK && !done) status = make_part(b, &part, c->stem, err);
     cli_claim_release(&claim);
     if (status == GANZ_OK) mark_done(c, number, !done);
@@ -175,7 +175,7 @@ static ganz_status verify_part(crew *c, long long number, ganz_error *err)
     snprintf(suffix, sizeof suffix, ".again-%lld", (long long)getpid());
     ganz_status status = ganz_part_find(&part, c->bulk->input, number, c->count, err);
     if (status == GANZ_OK) status = ganz_part_name(&part, c->stem, suffix, path, sizeof path, err);
-    if (status == GANZ_OK) status = c->bulk->translate(c->bulk->context, &part, path, err);
+    if (status == GANZ_OK) status = c->bulk->translate(c->bulk->context, &part, path, true, err);
     if (status == GANZ_OK) status = ganz_part_compare(&part, c->stem, path, &same, err);
     unlink(path);
     if (status == GANZ_OK && !same) {

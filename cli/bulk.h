@@ -15,8 +15,8 @@ typedef struct cli_bulk {
     double verify;        /* share of the parts that are translated once more and compared; 0: none */
     bool quiet;
     unsigned long long origin;
-    /* Translates the lines of a part into a file. */
-    ganz_status (*translate)(void *context, const ganz_part *part, const char *path, ganz_error *err);
+    /* Translates the lines of a part into a file; `anew`: whatever is known of them from before. */
+    ganz_status (*translate)(void *context, const ganz_part *part, const char *path, bool anew, ganz_error *err);
     void *context;
 } cli_bulk;
 

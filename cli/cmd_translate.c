@@ -137,13 +137,17 @@ typedef struct bulk_job {
     const cli_list *files;
 } bulk_job;
 
-static ganz_status translate_part(void *context, const ganz_part *part, const char *path, ganz_error *err)
+/* What is compared with itself out of a cache would always be the same. */
+static ganz_status translate_part(void *context, const ganz_part *part, const char *path, bool anew, ganz_error *err)
 {
     const bulk_job *const b = context;
+    const char *const cache = b->job->cache_path;
     int skipped;
     b->job->part = part;
     b->job->lines.out = path;
+    if (anew) b->job->cache_path = NULL;
     const ganz_status status = translate_documents(b->job, b->model, b->files, &skipped, err);
+    b->job->cache_path = cache;
     cli_progress_end(&b->job->progress, 0);
     return status;
 }

@@ -41,11 +41,11 @@ GANZ_API ganz_status ganz_part_origin(const char *model_path, const ganz_transla
 GANZ_API ganz_status ganz_part_prove(const ganz_part *part, const char *input, const char *stem,
                                      unsigned long long origin, ganz_error *err);
 
-/* Whether a part is done: its proof is there, it is about this part and origin, and its file has the bytes that it
- * says. A proof of something else is GANZ_EFORMAT; one that is absent, or whose file is absent or damaged, is not
- * done. */
-GANZ_API ganz_status ganz_part_check(const ganz_part *part, const char *stem, unsigned long long origin, bool *done,
-                                     ganz_error *err);
+/* Whether a part is done: its proof is there, it is about this part, the lines that the input has there now, and this
+ * origin, and its file has the bytes that it says. A proof of something else is GANZ_EFORMAT; one that is absent, or
+ * whose file is absent or damaged, is not done. */
+GANZ_API ganz_status ganz_part_check(const ganz_part *part, const char *input, const char *stem,
+                                     unsigned long long origin, bool *done, ganz_error *err);
 
 /* Whether another file, made from the same lines once more, has the bytes that the proof of a part says. */
 GANZ_API ganz_status ganz_part_compare(const ganz_part *part, const char *stem, const char *path, bool *same,

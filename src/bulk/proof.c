@@ -201,17 +201,28 @@ static bool same_part(const ganz_part *a, const ganz_part *b)
            a->input_bytes == b->input_bytes;
 }
 
-ganz_status ganz_part_check(const ganz_part *part, const char *stem, unsigned long long origin, bool *done,
-                            ganz_error *err)
+/* Whether a proof is about the lines that the input has in its part now. */
+static ganz_status same_lines(const ganz_proof *proof, const char *input, bool *same, ganz_error *err)
+{
+    unsigned long long sum, lines;
+    GANZ_TRY(ganz_bulk_sum(input, proof->part.begin, proof->part.end, &sum, &lines, err));
+    *same = sum == proof->input_sum && lines == proof->lines;
+    return GANZ_OK;
+}
+
+ganz_status ganz_part_check(const ganz_part *part, const char *input, const char *stem, unsigned long long origin,
+                            bool *done, ganz_error *err)
 {
     char path[GANZ_BULK_PATH];
     ganz_proof proof;
+    bool same;
     *done = false;
     GANZ_TRY(ganz_part_name(part, stem, ".proof", path, sizeof path, err));
     GANZ_TRY(ganz_proof_read(&proof, path, done, err));
     if (!*done) return GANZ_OK;
-    if (!same_part(&proof.part, part))
-        return ganz_fail(err, GANZ_EFORMAT, "%s is about another input: remove the old parts first", path);
+    same = same_part(&proof.part, part);
+    if (same) GANZ_TRY(same_lines(&proof, input, &same, err));
+    if (!same) return ganz_fail(err, GANZ_EFORMAT, "%s is about another input: remove the old parts first", path);
     if (proof.origin != origin)
         return ganz_fail(err, GANZ_EFORMAT, "%s is about another model or other options: remove the old parts first",
                          path);

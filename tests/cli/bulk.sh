@@ -39,6 +39,7 @@ mv kept out5.part-5-of-5
 $T --shard 4/5 -o out5 in && $GANZ join -q out5 && cmp -s whole out5 || fail "a damaged part is not mended"
 sed 's/ship/boat/' in >other
 refuses 1 'other is not what part 1 was made from' $GANZ join --input other out5
+refuses 1 'out5.part-1-of-5.proof is about another input: remove the old parts first' $T --shard 1/5 -o out5 other
 refuses 1 'is about another model or other options' $T --beam 2 --shard 1/5 -o out5 in
 cp out2.part-1-of-2 out5.part-1-of-2; cp out2.part-1-of-2.proof out5.part-1-of-2.proof
 refuses 1 'has parts of several cuts' $GANZ join out5
@@ -72,6 +73,8 @@ cmp -s single joined || fail "shared work differs from that of one"
 [ -z "$(ls work | grep -E 'claim|dead|again')" ] || fail "work left $(ls work)"
 $W --verify 0.1 2>err || fail "the work cannot be verified: $(cat err)"
 grep -q "of $parts parts translated again, all with the same bytes" err || fail "no word about verifying: $(cat err)"
+rm -f kept-lines; $W --cache kept-lines --verify 0.1 2>err || fail "no verifying with a cache: $(cat err)"
+[ ! -e kept-lines ] || fail "what a cache says is compared with itself"
 # a machine that computes wrongly: bytes and proof agree, but translated again the part is another one
 $GANZ translate -q --model $MODEL -b1 --max-length 2 -j1 --work wrong --part-bytes 200 few
 origin=$(grep '^origin ' work/lines.part-1-of-$parts.proof)
