@@ -1,6 +1,7 @@
 /* Files of exports. A vocabulary is asked for its parts as model files keep them. */
 #include "export/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,12 +11,25 @@
 
 static ganz_status no_memory(ganz_error *err) { return ganz_fail(err, GANZ_ENOMEM, "out of memory to export a model"); }
 
+/* A folder that holds something else would hold a mixture. */
+static ganz_status check_empty(const char *path, ganz_error *err)
+{
+    DIR *const folder = opendir(path);
+    if (!folder) return ganz_fail_errno(err, "open the folder", path);
+    const struct dirent *entry;
+    bool empty = true;
+    while ((entry = readdir(folder)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) empty = false;
+    closedir(folder);
+    return empty ? GANZ_OK : ganz_fail(err, GANZ_EINVAL, "%s: the folder is not empty", path);
+}
+
 ganz_status ganz_export_folder(const char *folder, ganz_error *err)
 {
     if (strlen(folder) > GANZ_EXPORT_PATH - GANZ_EXPORT_NAME - 2)
         return ganz_fail(err, GANZ_ELIMIT, "the name of the folder is too long");
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) return ganz_fail_errno(err, "make the folder", folder);
-    return GANZ_OK;
+    return check_empty(folder, err);
 }
 
 ganz_status ganz_export_file(const char *folder, const char *name, const void *data, size_t bytes, ganz_error *err)

@@ -9,7 +9,7 @@
 
 enum { GANZ_EXPORT_PATH = 4096, GANZ_EXPORT_NAME = 64 /* most bytes of a file's name in it */ };
 
-/* Makes it, unless it is there. */
+/* Makes it, unless it is there; with something in it, it is refused. */
 ganz_status ganz_export_folder(const char *folder, ganz_error *err);
 ganz_status ganz_export_file(const char *folder, const char *name, const void *data, size_t bytes, ganz_error *err);
 /* Frees the JSON in any case. */

@@ -1,6 +1,5 @@
 /* Records of every integer product: an instrument is shown each call before and after it is made, and writes what went
  * in and what came out. docs/GOLDEN.md describes the files. */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "base/io.h"
 #include "base/surroundings.h"
+#include "export/folder.h"
 #include "export/npy.h"
 #include "export/weights.h"
 #include "ganz/export.h"
@@ -58,19 +58,6 @@ static ganz_status make_part(const recorder *r, const char *name, ganz_error *er
     char path[PATH];
     GANZ_TRY(path_of(r, name, path, err));
     return make_folder(path, err);
-}
-
-/* A folder that holds something else would hold a mixture. */
-static ganz_status check_empty(const char *path, ganz_error *err)
-{
-    DIR *const folder = opendir(path);
-    if (!folder) return ganz_fail_errno(err, "open the folder", path);
-    const struct dirent *entry;
-    bool empty = true;
-    while ((entry = readdir(folder)))
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) empty = false;
-    closedir(folder);
-    return empty ? GANZ_OK : ganz_fail(err, GANZ_EINVAL, "%s: the folder is not empty", path);
 }
 
 static ganz_status open_part(const recorder *r, const char *name, ganz_output **out, ganz_error *err)
@@ -420,8 +407,7 @@ static ganz_status open_recorder(recorder *r, const char *text, const ganz_golde
         return ganz_fail(err, GANZ_EUNSUPPORTED, "products whose inputs have steps for their columns are not recorded");
     GANZ_TRY(ganz_lines_open(&r->lines, text, err));
     GANZ_TRY(open_decoder(r, options, err));
-    GANZ_TRY(make_folder(r->folder, err));
-    GANZ_TRY(check_empty(r->folder, err));
+    GANZ_TRY(ganz_export_folder(r->folder, err));
     GANZ_TRY(open_part(r, "source.txt", &r->sources, err));
     GANZ_TRY(open_part(r, "translation.txt", &r->translations, err));
     return open_part(r, "index.json", &r->index, err);

@@ -1,12 +1,11 @@
 /* The network as two ONNX graphs, encoder and decoder, of one sentence each. Rounding is written out as pairs of
  * QuantizeLinear and DequantizeLinear (QDQ) around every product, with a Clip before, because codes end at p and not at
  * -128, nor, with fewer than 8 bits, at 127. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/surroundings.h"
+#include "export/folder.h"
 #include "export/onnx_write.h"
 #include "export/weights.h"
 #include "ganz/export.h"
@@ -323,8 +322,7 @@ ganz_status ganz_export_onnx(const ganz_model *model, const char *folder, ganz_e
         return ganz_fail(err, GANZ_EUNSUPPORTED, "models whose rows are rounded one by one are not written as ONNX");
     if (ganz_scheme_has_columns(&model->net.scheme))
         return ganz_fail(err, GANZ_EUNSUPPORTED, "models with steps for columns of inputs are not written as ONNX");
-    if (strlen(folder) > sizeof path - 32) return ganz_fail(err, GANZ_ELIMIT, "the name of the folder is too long");
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) return ganz_fail_errno(err, "make the folder", folder);
+    GANZ_TRY(ganz_export_folder(folder, err));
     snprintf(path, sizeof path, "%s/encoder.onnx", folder);
     GANZ_TRY(save_encoder(model, path, err));
     snprintf(path, sizeof path, "%s/decoder.onnx", folder);

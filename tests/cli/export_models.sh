@@ -147,11 +147,18 @@ for file in model.bin config.json shared_vocabulary.json vocab.subwords; do [ -s
 [ "$(stat -c %s own-codes/model.bin)" -lt "$(stat -c %s own-float/model.bin)" ] || fail "codes take as much as floats"
 
 for model in own/last.safetensors own.safetensors; do
+  rm -rf own-hf
   $GANZ export -q --to hf -m $model own-hf || fail "$model is not exported to hf"
   grep -q PegasusForConditionalGeneration own-hf/config.json || fail "another class"
   cmp -s vocab own-hf/vocab.subwords || fail "another vocabulary"
   refuses 1 'target space' $GANZ export -q --to npz -m $model no
 done
+
+# ---- a folder with something in it would become a mixture
+mkdir full && echo mine >full/config.json
+for to in ctranslate2 hf onnx; do refuses 1 'full: the folder is not empty' $GANZ export -q --to $to -m own.safetensors full; done
+refuses 1 'full: the folder is not empty' $GANZ export -q --to npz -m npz.safetensors full
+equal "what was there" "config.json mine" "$(ls full) $(cat full/config.json)"
 
 # ---- the same by CTranslate2 itself, where it is installed
 refuses 1 'cannot express' $GANZ export -q --to ctranslate2 -m hf-start.safetensors no
