@@ -1,7 +1,6 @@
 /* ganz import: a model of another program becomes a model of ganz, and says one sentence as a check. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "ganz/import.h"
@@ -24,7 +23,6 @@ typedef struct job {
     const char *from, *out, *sentence;
     ganz_import_options options;
     bool quiet;
-    ganz_import_report report;
 } job;
 
 /* One sentence of everyday life for each language that has one here. */
@@ -55,10 +53,9 @@ static void print_labels(const ganz_model *model)
     if (ganz_vocab_label(vocab, 0)) puts(" (asked for by >>NAME<< in front of a line)");
 }
 
-static void print_found(const job *j, const ganz_model *model)
+static void print_found(const ganz_import_report *r, const ganz_model *model)
 {
     ganz_model_facts f;
-    const ganz_import_report *const r = &j->report;
     ganz_model_describe(model, &f);
     printf("%s\n", r->origin);
     printf("  shape       width %d, feed-forward %d, %d heads, %d and %d layers\n", f.width, f.ffn, f.heads,
@@ -93,24 +90,21 @@ static ganz_status translate_one(const job *j, const ganz_model *model, ganz_err
 }
 
 /* The model comes to its place when it has translated a sentence: what does not must not replace one that does. */
+static ganz_status check_model(void *context, const ganz_model *model, const ganz_import_report *report,
+                               ganz_error *err)
+{
+    const job *const j = context;
+    if (!j->quiet) print_found(report, model);
+    return translate_one(j, model, err);
+}
+
 static int import(job *j)
 {
-    char path[CLI_PATH];
     ganz_error err = {0};
-    ganz_model *model;
-    if (snprintf(path, sizeof path, "%s.check-%lld", j->out, (long long)getpid()) >= (int)sizeof path)
-        return cli_usage(&cli_about_import, "%s: the name is too long", j->out);
-    ganz_status status = ganz_import(j->from, path, &j->options, &j->report, &err);
-    if (status != GANZ_OK) return cli_fail(&cli_about_import, &err);
-    status = ganz_model_open(&model, path, &err);
-    if (status == GANZ_OK && !j->quiet) print_found(j, model);
-    if (status == GANZ_OK) status = translate_one(j, model, &err);
-    ganz_model_close(&model);
-    if (status == GANZ_OK && rename(path, j->out) == 0) return CLI_OK;
-    const int code =
-        status == GANZ_OK ? cli_fail_errno(&cli_about_import, "write", j->out) : cli_fail(&cli_about_import, &err);
-    unlink(path);
-    return code;
+    j->options.check = check_model;
+    j->options.context = j;
+    return ganz_import(j->from, j->out, &j->options, NULL, &err) == GANZ_OK ? CLI_OK
+                                                                            : cli_fail(&cli_about_import, &err);
 }
 
 int cli_run_import(int argc, char **argv)

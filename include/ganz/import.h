@@ -8,13 +8,6 @@
 extern "C" {
 #endif
 
-/* Texts may be NULL: then what the files say holds. */
-typedef struct ganz_import_options {
-    const char *source_language, *target_language; /* "zh", "en" */
-    const char *licence;
-    const char *command; /* what made it, for the metadata */
-} ganz_import_options;
-
 typedef struct ganz_import_report {
     char family[64];                    /* "CTranslate2, package of Argos" */
     char origin[256];                   /* family and name of what was read */
@@ -24,6 +17,17 @@ typedef struct ganz_import_report {
     bool subwords;                      /* of Tensor2Tensor's kind, as our own */
     bool sentencepiece;                 /* neither: text is to be cut into pieces before, separated by spaces */
 } ganz_import_report;
+
+/* Texts may be NULL: then what the files say holds. */
+typedef struct ganz_import_options {
+    const char *source_language, *target_language; /* "zh", "en" */
+    const char *licence;
+    const char *command; /* what made it, for the metadata */
+    /* Asked, unless NULL, about the model that was made, before its file has its name: with another answer than GANZ_OK
+     * the import ends with that, and what stood there before stays. */
+    ganz_status (*check)(void *context, const ganz_model *model, const ganz_import_report *report, ganz_error *err);
+    void *context;
+} ganz_import_options;
 
 /* Reads a folder, a file or an archive of a known family and writes a float model, whole or not at all. Special entries
  * are numbered as ganz does (padding 0, end mark 1), biases of keys and values are folded into others. What ganz has no

@@ -82,7 +82,8 @@ static void set_sizes(ganz_draft *d)
     if (d->table[GANZ_DRAFT_SOURCE].tensor) d->config.source_vocab = source > 0 ? source : d->config.vocab;
 }
 
-static ganz_status write_model(const ganz_draft *d, const char *path, const ganz_import_options *o, const ganz_net *net,
+/* Declares and writes all of the file. */
+static ganz_status write_model(ganz_writer *w, const ganz_draft *d, const ganz_import_options *o, const ganz_net *net,
                                const real *block, ganz_error *err)
 {
     ganz_vocab *vocab = NULL;
@@ -99,12 +100,13 @@ static ganz_status write_model(const ganz_draft *d, const char *path, const ganz
                                              .by_length = !ours}};
     GANZ_TRY(open_vocab(&vocab, d, err));
     vocab->bare_source = d->bare_source;
-    const ganz_status status = ganz_model_save(path, &info, net, vocab, block, err);
+    ganz_status status = ganz_model_declare(w, &info, net, vocab, err);
+    if (status == GANZ_OK) status = ganz_model_write(w, net, vocab, block, err);
     ganz_vocab_close(&vocab);
     return status;
 }
 
-static ganz_status build_model(ganz_draft *d, const char *path, const ganz_import_options *o, ganz_error *err)
+static ganz_status build_model(ganz_draft *d, ganz_writer *w, const ganz_import_options *o, ganz_error *err)
 {
     ganz_net net;
     ganz_error why;
@@ -114,11 +116,13 @@ static ganz_status build_model(ganz_draft *d, const char *path, const ganz_impor
     real *const block = ganz_alloc_large(net.params.block * sizeof *block);
     ganz_status status = block ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for a model");
     if (status == GANZ_OK) status = ganz_draft_build(d, &net, block, err);
-    if (status == GANZ_OK) status = write_model(d, path, o, &net, block, err);
+    if (status == GANZ_OK) status = write_model(w, d, o, &net, block, err);
     ganz_free(block);
     ganz_net_close(&net);
     return status;
 }
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
 
 static void fill_report(const ganz_draft *d, ganz_import_report *report)
 {
@@ -133,18 +137,51 @@ static void fill_report(const ganz_draft *d, ganz_import_report *report)
     snprintf(report->licence, sizeof report->licence, "%s", d->licence);
 }
 
+/* What the check of a written file needs. */
+typedef struct judgement {
+    const ganz_import_options *options;
+    const ganz_import_report *report;
+    const char *name;
+} judgement;
+
+static ganz_status judge(void *context, const void *data, size_t bytes, ganz_error *err)
+{
+    const judgement *const j = context;
+    ganz_model *model;
+    GANZ_TRY(ganz_model_parse(&model, data, bytes, j->name, err));
+    const ganz_status status = j->options->check(j->options->context, model, j->report, err);
+    ganz_model_close(&model);
+    return status;
+}
+
+/* Everything but the file is gone when it is judged: a model may be large. */
+static ganz_status write_draft(ganz_files *files, const ganz_import_options *o, ganz_import_report *report,
+                               ganz_writer *w, ganz_error *err)
+{
+    ganz_draft draft;
+    ganz_status status = ganz_draft_open(&draft, files, err);
+    if (status == GANZ_OK) status = build_model(&draft, w, o, err);
+    if (status == GANZ_OK) fill_report(&draft, report);
+    ganz_draft_close(&draft);
+    return status;
+}
+
 ganz_status ganz_import(const char *from, const char *to, const ganz_import_options *options,
                         ganz_import_report *report, ganz_error *err)
 {
     GANZ_PLAIN_NUMBERS;
     const ganz_import_options none = {0};
+    ganz_import_report found = {0};
+    judgement j = {.options = options ? options : &none, .report = &found, .name = to};
     ganz_files *files;
-    ganz_draft draft;
+    ganz_writer *w = NULL;
     GANZ_TRY(ganz_files_open(&files, from, err));
-    ganz_status status = ganz_draft_open(&draft, files, err);
-    if (status == GANZ_OK) status = build_model(&draft, to, options ? options : &none, err);
-    if (status == GANZ_OK && report) fill_report(&draft, report);
-    ganz_draft_close(&draft);
+    ganz_status status = ganz_writer_open(&w, to, true, err);
+    if (status == GANZ_OK && j.options->check) ganz_writer_set_check(w, judge, &j);
+    if (status == GANZ_OK) status = write_draft(files, j.options, &found, w, err);
     ganz_files_close(&files);
+    if (status == GANZ_OK) status = ganz_writer_finish(&w, err);
+    ganz_writer_abandon(&w);
+    if (status == GANZ_OK && report) *report = found;
     return status;
 }

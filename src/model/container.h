@@ -130,6 +130,10 @@ ganz_status ganz_writer_write(ganz_writer *writer, const void *data, size_t byte
 /* Ends a tensor whose first dimension is open. */
 ganz_status ganz_writer_next(ganz_writer *writer, ganz_error *err);
 
+/* Asked last, with the whole file, whether it may have its name; what it answers else is the answer of the finish. */
+typedef ganz_status ganz_writer_check(void *context, const void *data, size_t bytes, ganz_error *err);
+void ganz_writer_set_check(ganz_writer *writer, ganz_writer_check *check, void *context);
+
 /* Ends the writer in any case; on failure nothing has been replaced. */
 ganz_status ganz_writer_finish(ganz_writer **writer, ganz_error *err);
 void ganz_writer_abandon(ganz_writer **writer);

@@ -44,6 +44,8 @@ struct ganz_writer {
     size_t room;     /* of the header, spaces included */
     size_t at;       /* the tensor that gets the next bytes */
     XXH3_state_t *hash;
+    ganz_writer_check *check; /* of whoever opened it; NULL: none */
+    void *context;
 };
 
 static ganz_status no_memory(const ganz_writer *w, ganz_error *err)
@@ -356,6 +358,7 @@ static ganz_status check_meaning(const ganz_writer *w, ganz_error *err)
     ganz_status status = ganz_container_parse(&c, contents.data, contents.bytes, w->path, err);
     if (status == GANZ_OK) status = compare_meaning(w, c, err);
     ganz_container_close(&c);
+    if (status == GANZ_OK && w->check) status = w->check(w->context, contents.data, contents.bytes, err);
     ganz_contents_free(&contents);
     return status;
 }
@@ -452,6 +455,12 @@ ganz_status ganz_writer_next(ganz_writer *w, ganz_error *err)
     if (w->at == w->count || !w->tensors[w->at].open)
         return ganz_fail(err, GANZ_EINVAL, "%s: no tensor with an open dimension to end", w->path);
     return end_tensor(w, err);
+}
+
+void ganz_writer_set_check(ganz_writer *w, ganz_writer_check *check, void *context)
+{
+    w->check = check;
+    w->context = context;
 }
 
 ganz_status ganz_writer_finish(ganz_writer **it, ganz_error *err)

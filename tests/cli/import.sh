@@ -68,9 +68,13 @@ grep -q "source tokens *3$" said && grep -q "target tokens *5$" said || fail "ot
 $GANZ train -q --model bare.safetensors --train corpus --out run --steps 2 --validate-every 0 || fail "no training"
 $GANZ inspect run/last.safetensors | grep -q "without an end mark" || fail "training loses what sources lack"
 
-# a model whose numbers overflow is refused, and one that stood there stays
+# a model whose numbers overflow is refused, and one that stood there stays; a link stays a link
 cp -r "$HERE/../import/hf" over
 $GANZ import -q over --out good.safetensors || fail "no model to keep"
+ln -s good.safetensors link.safetensors
+rm -f before; cp good.safetensors before
+$GANZ import -q over --out link.safetensors --licence MIT || fail "not through a link"
+[ -L link.safetensors ] && ! cmp -s before good.safetensors || fail "a link was replaced"
 cp good.safetensors before
 command -v python3 >/dev/null && {
   python3 - over/model.safetensors <<'END'
