@@ -92,6 +92,10 @@ static void rare_signs(void **state)
     GUARDS("A note¹, 85 m², ₹5 ± 1", "S:¹", "N:85", "S:²", "S:₹", "S:±");
     GUARDS("CO₂ and H₂SO₄, Ca²⁺ x²y, H₂O.", "F:CO₂", "F:H₂SO₄", "S:²⁺", "F:x²y", "F:H₂O");
     GUARDS("½ cup, 1½ hours, ⅓", "C:½", "C:1½", "C:⅓");
+    GUARDS("The A380, 221B, LH1234 and G20; a^2 + b^2 = 10^-6.", "C:A380", "C:221B", "C:LH1234", "C:G20", "C:a^2",
+           "C:b^2", "C:10^-6");
+    GUARDS("It lost ~1,000 pts.", "S:~", "N:1,000");
+    NO_GUARDS("MP3, B2B, 10AM, 12PM, 1990s, 21st, 5G, H1N1x12, a ~ b ^ c");
     NO_GUARDS("Windows® and Front™, 5 °C, § 5, 3 × 4, $5, €5, £4 … – “a” «b» ‘c’");
 }
 
@@ -99,7 +103,7 @@ static void guarded_numbers(void **state)
 {
     (void)state;
     GUARDS("In 1984, 13 of 1,234.5 or 3.5 cost $99.", "N:1984", "N:13", "N:1,234.5", "N:3.5", "N:99");
-    NO_GUARDS("2 of 12 in the 50s, A380, at 5.30 pm or 10:45, 3rd");
+    NO_GUARDS("2 of 12 in the 50s, A3, at 5.30 pm or 10:45, 3rd");
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------ */

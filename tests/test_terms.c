@@ -94,6 +94,102 @@ static void terms_alone_hold(void **state)
     ganz_glossary_close(&g);
 }
 
+/* ---- money and times ---------------------------------------------------------------------------- */
+
+/* A model that forgets the sign where it sees the amount, and not where it sees a stand-in. */
+static void fake_forgets(const char *text, size_t bytes, ganz_text *out)
+{
+    const bool whole = memchr(text, '$', bytes) && bytes > 8 && memcmp(text, "It is $1,299.99.", bytes) == 0;
+    if (whole) fake_add(out, "Es sind 1.299,99.", 17);
+    else fake_add(out, "Es sind $X1.", 12);
+}
+
+static void expect(const char *from, const char *to, const char *in, fake_translator *translate, const char *wanted)
+{
+    ganz_document *doc;
+    ganz_document_options o;
+    ganz_error err;
+    ganz_text out = {0};
+    ganz_document_defaults(&o);
+    o.source = from;
+    o.target = to;
+    assert_int_equal(ganz_document_open(&doc, in, strlen(in), &o, &err), GANZ_OK);
+    assert_int_equal(fake_translate(doc, translate, &err), GANZ_OK);
+    assert_int_equal(ganz_document_write(doc, &out, &err), GANZ_OK);
+    if (out.bytes != strlen(wanted) || memcmp(out.text, wanted, out.bytes) != 0)
+        fail_msg("%s became\n%.*s, not\n%s", in, (int)out.bytes, out.text, wanted);
+    ganz_text_free(&out);
+    ganz_document_close(&doc);
+}
+
+static void currencies_are_kept(void **state)
+{
+    (void)state;
+    expect("en", "de", "It is $1,299.99.", fake_forgets, "Es sind $1.299,99.");
+    expect("en", "fr", "It is $1,299.99.", fake_forgets, "Es sind 1.299,99."); /* who knows how */
+}
+
+/* German counts hours to 24, English to 12. */
+static void times_are_told(void **state)
+{
+    (void)state;
+    static const char *const times[][2] = {
+        {"Komm um 15.30 Uhr!", "Komm um 3:30 pm!"},
+        {"Komm um 15:05 Uhr.", "Komm um 3:05 pm."},
+        {"Komm um 20 Uhr.", "Komm um 8 pm."},
+        {"Komm um 12.15 Uhr.", "Komm um 12:15 pm."},
+        {"Komm um 0.30 Uhr.", "Komm um 12:30 am."},
+        {"Komm um 24 Uhr.", "Komm um midnight."},
+        {"Komm um 6.30 Uhr abends.", "Komm um 6:30 pm abends."},
+        {"Komm um 6.30 Uhr morgens.", "Komm um 6:30 am morgens."},
+        {"Komm von 8 bis 18 Uhr.", "Komm von 8 am bis 6 pm."},
+        {"Komm von 14 bis 16.30 Uhr.", "Komm von 2 bis 4:30 pm."},
+        {"Offen 9–12.30 Uhr", "Offen 9 am–12:30 pm"},
+        {"14 Uhr", "2 pm"},
+        {"Komm um 8 Uhr.", "Komm um 8 Uhr."},
+        {"Der 20-Uhr-Zug kommt.", "Der 20-Uhr-Zug kommt."},
+        {"Es sind 15 Uhren.", "Es sind 15 Uhren."},
+        {"Komm um 25 Uhr.", "Komm um 25 Uhr."},
+        {"Komm am 1.15 Uhr.", "Komm am 1:15 am."},
+        {"Nummer 1.234.15 Uhr", "Nummer 1.234.15 Uhr"},
+    };
+    for (size_t i = 0; i < GANZ_COUNT(times); i++) {
+        expect("de", "en", times[i][0], fake_identity, times[i][1]); /* "15.30 Uhr" is no English */
+        expect("de", "fr", times[i][0], fake_identity, times[i][0]);
+    }
+}
+
+/* What models make of times: the half of the day is put right, what is right stays. */
+static const char *answer;
+static void fake_answer(const char *text, size_t bytes, ganz_text *out)
+{
+    (void)text, (void)bytes;
+    fake_add(out, answer, strlen(answer));
+}
+
+static void expect_time(const char *in, const char *said, const char *wanted)
+{
+    answer = said;
+    expect("de", "en", in, fake_answer, wanted);
+}
+
+static void times_are_mended(void **state)
+{
+    (void)state;
+    static const char half[] = "Komm um 15.30 Uhr.";
+    expect_time(half, "Come at 3:30.", "Come at 3:30 pm.");
+    expect_time(half, "Come at 15.30 a.m.", "Come at 3:30 pm.");
+    expect_time(half, "Come at 3.30 p.m. today.", "Come at 3.30 p.m. today.");
+    expect_time(half, "Come at 15:30.", "Come at 15:30.");
+    expect_time(half, "Come at 15.30 o'clock.", "Come at 3:30 pm.");
+    expect_time(half, "Come with X1.", "Come with 3:30 pm.");
+    expect_time("Komm um 20 Uhr.", "Come at 8.", "Come at 8 pm.");
+    expect_time("Komm um 20 Uhr.", "Come at 20 a.m.", "Come at 8 pm.");
+    expect_time("Komm um 0 Uhr.", "Come at midnight.", "Come at midnight.");
+    expect_time("Zwischen 13 und 15 Uhr.", "Between 13 and 15.", "Between 1 and 3 pm.");
+    expect_time("Von 8 bis 18 Uhr.", "From 8 to 18 p.m.", "From 8 am to 6 pm.");
+}
+
 /* ---- lists -------------------------------------------------------------------------------------- */
 
 /* `count` items with commas between them, in a sentence: the line that a translator sees (NULL: any), and that all
@@ -138,9 +234,8 @@ static void lists_are_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(glossary_holds),
-        cmocka_unit_test(terms_alone_hold),
-        cmocka_unit_test(lists_are_words),
+        cmocka_unit_test(glossary_holds), cmocka_unit_test(terms_alone_hold), cmocka_unit_test(currencies_are_kept),
+        cmocka_unit_test(times_are_told), cmocka_unit_test(times_are_mended), cmocka_unit_test(lists_are_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "document/clock.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
@@ -44,8 +45,8 @@ static bool find_terms(ganz_guards *g, const ganz_setting *s, const char *text, 
     return true;
 }
 
-/* Guards of a stretch without opaque words: those by shape, and terms between them. */
-static bool find_in_stretch(ganz_guards *g, const ganz_setting *s, const char *text, size_t begin, size_t end)
+/* Guards of a stretch without opaque words and times: those by shape, and terms between them. */
+static bool find_shapes(ganz_guards *g, const ganz_setting *s, const char *text, size_t begin, size_t end)
 {
     ganz_guards shapes = {0};
     bool good = ganz_guards_find(&shapes, text, begin, end, s->latin);
@@ -58,6 +59,25 @@ static bool find_in_stretch(ganz_guards *g, const ganz_setting *s, const char *t
     }
     ganz_free(shapes.items);
     return good;
+}
+
+/* True if a number cannot begin behind this character. */
+static bool joins_number(int32_t code) { return ganz_is_alnum(code) || code == '.' || code == ',' || code == ':'; }
+
+/* Guards of a stretch without opaque words: times of day, and what is between them. */
+static bool find_in_stretch(ganz_guards *g, const ganz_setting *s, const char *text, size_t begin, size_t end)
+{
+    int32_t code = ' ';
+    for (size_t at = begin, step; ganz_clock_differs(s->source, s->target) && at < end; at += step) {
+        const size_t length = joins_number(code) ? 0 : ganz_clock_at(text, end, at);
+        step = ganz_next_character(text + at, &code);
+        if (length == 0) continue;
+        const ganz_guard time = {.kind = GANZ_GUARD_CLOCK, .begin = at, .end = at + length};
+        if (!find_shapes(g, s, text, begin, at) || !add_guard(g, time)) return false;
+        begin = at + length;
+        step = length;
+    }
+    return find_shapes(g, s, text, begin, end);
 }
 
 static bool find_guards(ganz_guards *g, const ganz_setting *s, const ganz_stretch *x)
@@ -79,7 +99,8 @@ enum { LEAST_LIST = 8 /* guards: fewer come back one by one */, MOST_BETWEEN = 8
 
 static bool joins_lists(const ganz_guard *g)
 {
-    return g->kind != GANZ_GUARD_NUMBER && g->kind != GANZ_GUARD_TERM && g->kind != GANZ_GUARD_SIGN;
+    return g->kind != GANZ_GUARD_NUMBER && g->kind != GANZ_GUARD_TERM && g->kind != GANZ_GUARD_SIGN &&
+           g->kind != GANZ_GUARD_CLOCK;
 }
 
 /* True if nothing but signs and spaces is between two guards, and no mark. */
@@ -203,11 +224,16 @@ static void choose_forms(ganz_attempt *a, const ganz_guards *g, const ganz_stret
     }
 }
 
-/* True if a term must become something else: a sentence of nothing but terms is to be translated, too. */
-static bool changes_terms(const ganz_guards *g)
+bool ganz_guard_changes(const ganz_guard *g)
+{
+    return g->kind == GANZ_GUARD_CLOCK || (g->kind == GANZ_GUARD_TERM && ganz_term_changes(g->term));
+}
+
+/* A sentence of nothing but terms and times is to be translated, too. */
+static bool changes_guards(const ganz_guards *g)
 {
     for (size_t i = 0; i < g->count; i++)
-        if (g->items[i].kind == GANZ_GUARD_TERM && ganz_term_changes(g->items[i].term)) return true;
+        if (ganz_guard_changes(&g->items[i])) return true;
     return false;
 }
 
@@ -220,7 +246,7 @@ ganz_attempt_found ganz_attempt_begin(ganz_attempt *a, const ganz_setting *s, co
         join_lists(&g, x);
         if (g.count > GANZ_ITEMS) drop_numbers(&g);
         const bool words = g.count <= GANZ_ITEMS &&
-                           (ganz_guards_leave_words(&g, x->block->text, x->begin, x->end) || changes_terms(&g));
+                           (ganz_guards_leave_words(&g, x->block->text, x->begin, x->end) || changes_guards(&g));
         found = words ? GANZ_ATTEMPT_WORDS : GANZ_ATTEMPT_NOTHING;
     }
     if (found == GANZ_ATTEMPT_WORDS) {

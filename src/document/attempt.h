@@ -74,7 +74,11 @@ size_t ganz_attempt_place_end(const ganz_attempt *attempt, const ganz_stretch *s
 
 /* Looks for the items in a translation of the line. True: each that was in the line came back exactly once; else those
  * that did not have another form for the next attempt. */
-bool ganz_attempt_check(ganz_attempt *attempt, const ganz_stretch *sentence, const char *text, size_t bytes);
+bool ganz_attempt_check(ganz_attempt *attempt, const ganz_setting *setting, const ganz_stretch *sentence,
+                        const char *text, size_t bytes);
+
+/* True if something else is written for it than it is in the text. */
+bool ganz_guard_changes(const ganz_guard *guard);
 
 /* What an item is in the line; NULL, 0: nothing. */
 const char *ganz_item_shown(const ganz_item *item, const ganz_block *block, size_t *bytes);

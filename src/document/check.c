@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "document/attempt.h"
+#include "document/clock.h"
 #include "document/inflect.h"
 #include "document/number.h"
 #include "text/unicode.h"
@@ -77,6 +78,13 @@ static bool is_term(const ganz_item *item)
     return item->guard.kind == GANZ_GUARD_TERM && (item->form == GANZ_FORM_PLAIN || item->form == GANZ_FORM_TERM);
 }
 
+static bool is_clock(const ganz_item *item)
+{
+    return item->guard.kind == GANZ_GUARD_CLOCK && item->form == GANZ_FORM_PLAIN;
+}
+/* Words that are not looked for as they are. */
+static bool changes(const ganz_item *item) { return is_number(item) || is_term(item) || is_clock(item); }
+
 static void sort_by_length(checker *c)
 {
     size_t lengths[GANZ_ITEMS];
@@ -94,7 +102,7 @@ static void find_words(checker *c)
         ganz_item *const item = &c->a->items[c->order[i]];
         size_t bytes;
         const char *const shown = ganz_item_shown(item, c->x->block, &bytes);
-        if (bytes == 0 || is_number(item) || is_term(item)) continue;
+        if (bytes == 0 || changes(item)) continue;
         const size_t at = find(c, shown, bytes);
         if (at != SIZE_MAX) take(item, at, at + bytes);
     }
@@ -108,7 +116,7 @@ static void lose_doubles(checker *c)
         const ganz_item *const item = &c->a->items[i];
         size_t bytes;
         const char *const shown = ganz_item_shown(item, c->x->block, &bytes);
-        twice[i] = item->found && !is_number(item) && !is_term(item) && find(c, shown, bytes) != SIZE_MAX;
+        twice[i] = item->found && !changes(item) && find(c, shown, bytes) != SIZE_MAX;
     }
     for (size_t i = 0; i < c->a->item_count; i++) c->a->items[i].found &= !twice[i];
 }
@@ -183,6 +191,76 @@ static void find_numbers(checker *c)
     if (count == 1) mend_number(c, missing);
 }
 
+/* ---- times of day ------------------------------------------------------------------------------- */
+
+static void find_clock(checker *c, ganz_item *item)
+{
+    size_t at = 0, length;
+    bool right;
+    while (
+        (length = ganz_clock_find(c->x->block->text, c->x->end, item->guard.begin, c->text, c->bytes, &at, &right))) {
+        if (is_free(c, at, at + length)) {
+            take(item, at, at + length);
+            item->kept = right;
+            return;
+        }
+        at += length;
+    }
+}
+
+/* ---- money -------------------------------------------------------------------------------------- */
+
+/* A currency's sign, and what English and German may write for it. */
+typedef struct currency {
+    const char *sign, *words[5];
+} currency;
+
+static const currency currencies[] = {{"$", {"$", "ollar", "USD"}},
+                                      {"\xE2\x82\xAC", {"\xE2\x82\xAC", "uro", "EUR", "ent"}},
+                                      {"\xC2\xA3", {"\xC2\xA3", "fund", "ound", "GBP"}}};
+
+static bool has_at(const ganz_stretch *x, size_t at, const char *sign)
+{
+    return at >= x->begin && at + strlen(sign) <= x->end && memcmp(x->block->text + at, sign, strlen(sign)) == 0;
+}
+
+/* The currency whose sign stands beside a number; NULL: none does. */
+static const currency *currency_of(const ganz_stretch *x, const ganz_guard *number)
+{
+    const bool apart = number->end < x->end && x->block->text[number->end] == ' ';
+    for (size_t i = 0; i < GANZ_COUNT(currencies); i++) {
+        const size_t bytes = strlen(currencies[i].sign);
+        if (number->begin >= bytes && has_at(x, number->begin - bytes, currencies[i].sign)) return &currencies[i];
+        if (has_at(x, number->end + apart, currencies[i].sign)) return &currencies[i];
+    }
+    return NULL;
+}
+
+static bool is_told(const checker *c, const char *word)
+{
+    const size_t bytes = strlen(word);
+    for (size_t at = 0; at + bytes <= c->bytes; at++)
+        if (memcmp(c->text + at, word, bytes) == 0) return true;
+    return false;
+}
+
+/* An amount whose currency is nowhere in the translation is not found; with a stand-in its sign mostly comes along. */
+static void lose_amounts(checker *c)
+{
+    for (size_t i = 0; i < c->a->item_count; i++) {
+        ganz_item *const item = &c->a->items[i];
+        const currency *const money = is_number(item) && item->found ? currency_of(c->x, &item->guard) : NULL;
+        bool told = !money;
+        for (size_t k = 0; !told && money->words[k]; k++) told = is_told(c, money->words[k]);
+        if (!told) item->found = item->kept = false;
+    }
+}
+
+static bool knows_currencies(const ganz_language *target)
+{
+    return strcmp(target->code, "de") == 0 || strcmp(target->code, "en") == 0;
+}
+
 /* ---- terms -------------------------------------------------------------------------------------- */
 
 static void find_term(checker *c, ganz_item *item)
@@ -226,14 +304,18 @@ static bool all_found(ganz_attempt *a)
     return false;
 }
 
-bool ganz_attempt_check(ganz_attempt *a, const ganz_stretch *sentence, const char *text, size_t bytes)
+bool ganz_attempt_check(ganz_attempt *a, const ganz_setting *s, const ganz_stretch *sentence, const char *text,
+                        size_t bytes)
 {
     checker c = {.a = a, .x = sentence, .text = text, .bytes = bytes};
     for (size_t i = 0; i < a->item_count; i++) a->items[i].found = a->items[i].kept = false;
     sort_by_length(&c);
     find_words(&c);
     lose_doubles(&c);
+    for (size_t i = 0; i < a->item_count; i++)
+        if (is_clock(&a->items[i])) find_clock(&c, &a->items[i]);
     find_numbers(&c);
+    if (knows_currencies(s->target)) lose_amounts(&c);
     for (size_t i = 0; i < a->item_count; i++)
         if (is_term(&a->items[i])) find_term(&c, &a->items[i]);
     return all_found(a);

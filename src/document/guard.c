@@ -376,11 +376,43 @@ static size_t list_length(const view *v)
     return words > 1 ? whole : 0;
 }
 
+static bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+
+/* A380, 221B, LH1234: capitals and digits in one word, of which models lose digits. Not 10AM, nor what has one digit.
+ */
+static size_t designation_length(const view *v)
+{
+    size_t length = 0, capitals = 0, digits = 0;
+    for (char c; length < 20 && (c = byte_at(v, v->at + length), is_capital(c) || is_digit(c)); length++) {
+        capitals += is_capital(c);
+        digits += is_digit(c);
+    }
+    const char *const end = v->text + v->at + length;
+    const bool clock = length > 2 && (end[-1] == 'M' && (end[-2] == 'A' || end[-2] == 'P'));
+    if (capitals == 0 || capitals > 4 || digits < 2 || clock || ganz_is_alnum(code_at(v, v->at + length))) return 0;
+    return length;
+}
+
+/* x^2, 10^-6, a^{ij}. */
+static size_t power_length(const view *v)
+{
+    size_t length = 0;
+    while (length < 8 && is_name(byte_at(v, v->at + length))) length++;
+    if (length == 0 || byte_at(v, v->at + length) != '^') return 0;
+    const size_t base = ++length;
+    while (length < base + 16 && (is_name(byte_at(v, v->at + length)) || is_one_of(byte_at(v, v->at + length), "{}+-")))
+        length++;
+    while (length > base && is_one_of(byte_at(v, v->at + length - 1), "+-")) length--;
+    return length > base ? length : 0;
+}
+
 static size_t code_length(const view *v)
 {
     size_t length = option_length(v);
     if (length == 0) length = tag_length(v);
     if (length == 0) length = list_length(v);
+    if (length == 0) length = designation_length(v);
+    if (length == 0) length = power_length(v);
     return length > 0 ? length : name_length(v);
 }
 
@@ -425,7 +457,8 @@ static size_t sign_length(const view *v)
     int32_t code = code_at(v, at);
     const bool key = code < 0x80 && is_one_of((char)code, "0123456789#*") &&
                      (code_at(v, at + 1) == 0x20E3 || (code_at(v, at + 1) == 0xFE0F && code_at(v, at + 4) == 0x20E3));
-    if (!key && !is_sign(code)) return 0;
+    const bool about = code == '~' && code_at(v, at + 1) >= '0' && code_at(v, at + 1) <= '9'; /* ~1,000 */
+    if (!key && !about && !is_sign(code)) return 0;
     do {
         at += ganz_next_character(v->text + at, &code);
         code = code_at(v, at);

@@ -16,7 +16,8 @@ typedef enum ganz_guard_kind {
     GANZ_GUARD_NUMBER,  /* its digits must stay, its points and commas follow the language */
     GANZ_GUARD_OPAQUE,  /* a run of the block that is not translated */
     GANZ_GUARD_TERM,    /* of a glossary */
-    GANZ_GUARD_LIST     /* many guards with signs between them, as one */
+    GANZ_GUARD_LIST,    /* many guards with signs between them, as one */
+    GANZ_GUARD_CLOCK    /* a time of day that the other language writes in another way */
 } ganz_guard_kind;
 
 typedef struct ganz_guard {
@@ -32,7 +33,7 @@ typedef struct ganz_guards {
 } ganz_guards;
 
 /* Appends what of text [begin, end), valid UTF-8, is to be guarded; `latin`: letters of other scripts are foreign here.
- * GANZ_GUARD_OPAQUE, _TERM and _LIST are not found here. False: memory is out. */
+ * The last four are not found here. False: memory is out. */
 bool ganz_guards_find(ganz_guards *guards, const char *text, size_t begin, size_t end, bool latin);
 
 /* True if a letter of the text is not in a guard: there is something to translate. */

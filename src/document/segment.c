@@ -294,7 +294,7 @@ static ganz_status finish(ganz_sentence_part *p, const ganz_setting *s, const ga
 static bool is_unchanged(const ganz_attempt *a, const ganz_translation *t)
 {
     for (size_t i = 0; i < a->item_count; i++)
-        if (a->items[i].guard.kind == GANZ_GUARD_TERM && ganz_term_changes(a->items[i].guard.term)) return false;
+        if (ganz_guard_changes(&a->items[i].guard)) return false;
     return t->bytes == a->line.bytes && memcmp(t->text, a->line.text, t->bytes) == 0;
 }
 
@@ -306,8 +306,8 @@ ganz_status ganz_sentence_put(ganz_sentence_part *p, const ganz_setting *s, cons
         end_attempt(p);
         return GANZ_OK;
     }
-    if (ganz_attempt_check(p->attempt, &p->stretch, t->text, t->bytes)) return finish(p, s, t, err);
+    if (ganz_attempt_check(p->attempt, s, &p->stretch, t->text, t->bytes)) return finish(p, s, t, err);
     GANZ_TRY(make_line(p, s, err));
     if (p->attempt->line.bytes > 0) return GANZ_OK;
-    return finish(p, s, &(ganz_translation){.text = ""}, err); /* nothing is left of a sentence that was all terms */
+    return finish(p, s, &(ganz_translation){.text = ""}, err); /* nothing is left of a sentence that was all guards */
 }

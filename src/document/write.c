@@ -1,6 +1,7 @@
 /* Writing a document: copied bytes, and blocks with their gaps as they were and their sentences translated. */
 #include <string.h>
 
+#include "document/clock.h"
 #include "document/document.h"
 #include "document/flow.h"
 #include "document/number.h"
@@ -102,6 +103,14 @@ static void write_number(writer *w, const ganz_stretch *x, size_t begin, size_t 
     ganz_text_free(&number);
 }
 
+static void write_clock(writer *w, const ganz_stretch *x, size_t begin)
+{
+    ganz_text time = {0};
+    if (!ganz_clock_write(&time, x->block->text, x->end, begin)) w->failed = true;
+    add_escaped(w, x->block, time.text, time.bytes);
+    ganz_text_free(&time);
+}
+
 static void write_insert(writer *w, const ganz_stretch *x, const ganz_insert *insert)
 {
     if (insert->space_before) add_escaped(w, x->block, " ", 1);
@@ -109,6 +118,7 @@ static void write_insert(writer *w, const ganz_stretch *x, const ganz_insert *in
     case GANZ_INSERT_RUN: write_run(w, insert->run, insert->run->begin, insert->run->end); break;
     case GANZ_INSERT_SOURCE: write_source(w, x, insert->begin, insert->end); break;
     case GANZ_INSERT_NUMBER: write_number(w, x, insert->begin, insert->end); break;
+    case GANZ_INSERT_CLOCK: write_clock(w, x, insert->begin); break;
     case GANZ_INSERT_TERM: add_escaped(w, x->block, insert->term->target, insert->term->target_bytes); break;
     }
     if (insert->space_after) add_escaped(w, x->block, " ", 1);

@@ -1,0 +1,221 @@
+/* German times are read into hours and minutes and written as English ones. */
+#include "document/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "text/tokenizer.h"
+#include "text/unicode.h"
+
+typedef struct time_of_day {
+    int hour, minute; /* minute -1: none is said */
+} time_of_day;
+
+/* One time, or two with a word or a dash between them. */
+typedef struct clock_time {
+    time_of_day times[2];
+    int count;
+    size_t first; /* bytes of the first of two; of one: with "Uhr" */
+} clock_time;
+
+bool ganz_clock_differs(const ganz_language *source, const ganz_language *target)
+{
+    return strcmp(source->code, "de") == 0 && strcmp(target->code, "en") == 0;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+static bool is_digit(const char *text, size_t end, size_t at) { return at < end && text[at] >= '0' && text[at] <= '9'; }
+
+/* One or two digits; returns their bytes, 0: there are none, or more. */
+static size_t read_two(const char *text, size_t end, size_t at, int *value)
+{
+    size_t bytes = 0;
+    *value = 0;
+    while (bytes < 3 && is_digit(text, end, at + bytes)) *value = *value * 10 + (text[at + bytes++] - '0');
+    return bytes < 3 ? bytes : 0;
+}
+
+/* 15, 15.30, 15:30. */
+static size_t read_time(const char *text, size_t end, size_t at, time_of_day *t)
+{
+    const size_t hour = read_two(text, end, at, &t->hour);
+    t->minute = -1;
+    if (hour == 0 || t->hour > 24) return 0;
+    const size_t joint = at + hour;
+    if (joint >= end || (text[joint] != '.' && text[joint] != ':') || !is_digit(text, end, joint + 1)) return hour;
+    if (read_two(text, end, joint + 1, &t->minute) != 2 || t->minute > 59) return 0;
+    return hour + 3;
+}
+
+static bool has(const char *text, size_t end, size_t at, const char *word)
+{
+    return at < end && end - at >= strlen(word) && memcmp(text + at, word, strlen(word)) == 0;
+}
+
+/* White space between two words; 0: there is none. */
+static size_t read_space(const char *text, size_t end, size_t at)
+{
+    int32_t code;
+    const size_t bytes = at < end ? ganz_next_character(text + at, &code) : 0;
+    return bytes > 0 && ganz_is_space(code) ? bytes : 0;
+}
+
+/* What may stand between two times, spaces included; returns its bytes. */
+static size_t read_between(const char *text, size_t end, size_t at)
+{
+    static const char *const words[] = {"bis", "und", "oder", "\xE2\x80\x93", "-"};
+    const size_t space = read_space(text, end, at);
+    for (size_t i = 0; i < GANZ_COUNT(words); i++) {
+        const size_t bytes = strlen(words[i]);
+        if (!has(text, end, at + space, words[i])) continue;
+        const size_t behind = read_space(text, end, at + space + bytes);
+        return i < 3 && (space == 0 || behind == 0) ? 0 : space + bytes + behind;
+    }
+    return 0;
+}
+
+/* " Uhr", and the word ends there: "15-Uhr-Zug" is something else. */
+static size_t read_uhr(const char *text, size_t end, size_t at)
+{
+    int32_t code = ' ';
+    const size_t space = read_space(text, end, at), behind = at + space + 3;
+    if (space == 0 || !has(text, end, at + space, "Uhr")) return 0;
+    if (behind < end) ganz_next_character(text + behind, &code);
+    return ganz_is_alnum(code) || code == '-' ? 0 : space + 3;
+}
+
+/* "6.30 Uhr abends" counts to 12. */
+static bool is_evening(const char *text, size_t end, size_t at)
+{
+    static const char *const words[] = {"abends", "nachmittags", "am Abend", "am Nachmittag"};
+    const size_t space = read_space(text, end, at);
+    for (size_t i = 0; i < GANZ_COUNT(words); i++)
+        if (space > 0 && has(text, end, at + space, words[i])) return true;
+    return false;
+}
+
+static bool read_clock(const char *text, size_t end, size_t at, clock_time *c)
+{
+    *c = (clock_time){.count = 1};
+    c->first = read_time(text, end, at, &c->times[0]);
+    if (c->first == 0) return false;
+    const size_t uhr = read_uhr(text, end, at + c->first);
+    c->first += uhr;
+    if (uhr > 0 && c->times[0].hour < 12 && is_evening(text, end, at + c->first)) c->times[0].hour += 12;
+    if (uhr > 0) return true;
+    const size_t between = read_between(text, end, at + c->first);
+    const size_t second = between > 0 ? read_time(text, end, at + c->first + between, &c->times[1]) : 0;
+    c->count = 2;
+    return second > 0 && read_uhr(text, end, at + c->first + between + second) > 0;
+}
+
+/* "8 Uhr" is 8 o'clock to everybody. */
+static bool is_telling(const time_of_day *t) { return t->hour == 0 || t->hour > 12 || t->minute >= 0; }
+
+size_t ganz_clock_at(const char *text, size_t end, size_t at)
+{
+    clock_time c;
+    if (!is_digit(text, end, at) || !read_clock(text, end, at, &c)) return 0;
+    return is_telling(&c.times[0]) || (c.count == 2 && is_telling(&c.times[1])) ? c.first : 0;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+static bool is_afternoon(const time_of_day *t) { return t->hour >= 12 && t->hour < 24; }
+static bool is_midnight(const time_of_day *t) { return t->hour % 24 == 0 && t->minute <= 0; }
+static int hour_of_half(const time_of_day *t) { return t->hour % 12 == 0 ? 12 : t->hour % 12; }
+
+/* Of two times in one half of the day the second alone says which. */
+static bool shares_half(const clock_time *c)
+{
+    return c->count == 2 && is_afternoon(&c->times[0]) == is_afternoon(&c->times[1]) && !is_midnight(&c->times[1]);
+}
+
+bool ganz_clock_write(ganz_text *out, const char *text, size_t end, size_t at)
+{
+    char english[32];
+    clock_time c;
+    if (!read_clock(text, end, at, &c)) return false;
+    const time_of_day *const t = &c.times[0];
+    if (is_midnight(t)) return ganz_text_append(out, "midnight", 8);
+    int n = snprintf(english, sizeof english, "%d", hour_of_half(t));
+    if (t->minute >= 0) n += snprintf(english + n, sizeof english - (size_t)n, ":%02d", t->minute);
+    if (!shares_half(&c)) n += snprintf(english + n, sizeof english - (size_t)n, is_afternoon(t) ? " pm" : " am");
+    return ganz_text_append(out, english, (size_t)n);
+}
+
+/* ---- finding ------------------------------------------------------------------------------------ */
+
+/* "a.m.", "PM", "o'clock" and the space before; the last point of a sentence is not taken for one of a.m. */
+static size_t read_half(const char *text, size_t end, size_t at)
+{
+    static const char *const words[] = {"a.m", "p.m", "am", "pm", "AM", "PM", "A.M", "P.M", "o'clock", "Uhr"};
+    const size_t space = read_space(text, end, at);
+    for (size_t i = 0; i < GANZ_COUNT(words); i++) {
+        if (!has(text, end, at + space, words[i])) continue;
+        size_t behind = at + space + strlen(words[i]);
+        int32_t code = ' ';
+        if (behind < end) ganz_next_character(text + behind, &code);
+        if (ganz_is_alnum(code)) continue;
+        if (code == '.' && words[i][1] == '.' && behind + 1 < end) behind++;
+        return behind - at;
+    }
+    return 0;
+}
+
+/* A number alone may be about something else: it is the hour if it counts to 24 as the German one, or after "at". */
+static bool is_hour_alone(const char *text, size_t at, const time_of_day *t, const time_of_day *wanted)
+{
+    static const char *const before[] = {"at ", "to ", "until ", "from ", "between ", "and ", "about ", "around "};
+    if (t->minute >= 0 || (t->hour == wanted->hour && wanted->hour > 12)) return true;
+    for (size_t i = 0; i < GANZ_COUNT(before); i++) {
+        const size_t bytes = strlen(before[i]);
+        if (at >= bytes && (text[at - bytes] | 0x20) == before[i][0] && has(text, at, at - bytes + 1, before[i] + 1))
+            return true;
+    }
+    return false;
+}
+
+static bool is_same(const time_of_day *t, const time_of_day *wanted)
+{
+    const int minute = t->minute > 0 ? t->minute : 0, wanted_minute = wanted->minute > 0 ? wanted->minute : 0;
+    return hour_of_half(t) == hour_of_half(wanted) && minute == wanted_minute;
+}
+
+/* Whether an English time is right: by its half of the day, by counting to 24 (15:30), or because the time behind it
+ * says its half. */
+static bool is_right(const clock_time *c, const time_of_day *t, const char *joint, const char *half, size_t bytes)
+{
+    if (bytes == 0 && t->hour > 12) return t->minute >= 0 && *joint == ':' && t->hour == c->times[0].hour;
+    if (bytes == 0) return shares_half(c);
+    if (half[0] == ' ') half++;
+    return t->hour <= 12 && (half[0] | 0x20) == (is_afternoon(&c->times[0]) ? 'p' : 'a');
+}
+
+/* Bytes of the wanted time at english[at]; 0: it is not there. */
+static size_t match(const clock_time *c, const char *english, size_t bytes, size_t at, bool *right)
+{
+    time_of_day t;
+    *right = true;
+    if (is_midnight(&c->times[0]) && has(english, bytes, at, "midnight")) return 8;
+    if (!is_digit(english, bytes, at) || (at > 0 && ganz_is_alnum((unsigned char)english[at - 1]))) return 0;
+    const size_t length = read_time(english, bytes, at, &t);
+    if (length == 0 || !is_same(&t, &c->times[0])) return 0;
+    const size_t half = read_half(english, bytes, at + length);
+    if (half == 0 && !is_hour_alone(english, at, &t, &c->times[0])) return 0;
+    *right = is_right(c, &t, english + at + length - 3, english + at + length, half);
+    return length + half;
+}
+
+size_t ganz_clock_find(const char *text, size_t end, size_t time, const char *english, size_t bytes, size_t *at,
+                       bool *right)
+{
+    clock_time c;
+    if (!read_clock(text, end, time, &c)) return 0;
+    for (; *at < bytes; ++*at) {
+        const size_t length = match(&c, english, bytes, *at, right);
+        if (length > 0) return length;
+    }
+    return 0;
+}
