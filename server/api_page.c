@@ -154,24 +154,30 @@ static void put_words(buffer *out, const ganz_translation *t)
     buffer_put(out, "]");
 }
 
-/* The text as it would be in a document, which may begin with a capital in place of a small letter; a beginning that
- * was asked for stays as it is. False: no memory. */
-static bool write_text(const page_job *p, const sentence *s, const ganz_translation *t, ganz_text *text)
+/* A beginning that was asked for stays as it is, and so does what follows. */
+static bool copy_text(const ganz_translation *t, ganz_text *text)
 {
-    ganz_error err;
-    ganz_segment segment = {0};
-    ganz_document *d = p->prefix ? NULL : open_sentence(p, s);
-    const bool whole = d && ganz_document_next(d, &segment, &err) == GANZ_OK && segment.text &&
-                       ganz_document_put(d, segment.number, t, &err) == GANZ_OK &&
-                       ganz_document_write(d, text, &err) == GANZ_OK && text->bytes == t->bytes;
-    ganz_document_close(&d);
-    if (whole) return true;
-    ganz_text_free(text); /* other bytes would move the words: the translation as it is */
     *text = (ganz_text){.text = malloc(t->bytes + 1), .capacity = t->bytes + 1};
     if (!text->text) return false;
     memcpy(text->text, t->text, t->bytes);
     text->bytes = t->bytes;
     return true;
+}
+
+/* The text as it would be in a document, which may begin with a capital in place of a small letter. False: a document
+ * would have asked again, because a number was lost, or would have other bytes, which move the words. */
+static bool write_text(const page_job *p, const sentence *s, const ganz_translation *t, ganz_text *text)
+{
+    ganz_error err;
+    ganz_segment segment = {0}, again = {0};
+    if (p->prefix) return copy_text(t, text);
+    ganz_document *d = open_sentence(p, s);
+    const bool whole = d && ganz_document_next(d, &segment, &err) == GANZ_OK && segment.text &&
+                       ganz_document_put(d, segment.number, t, &err) == GANZ_OK &&
+                       ganz_document_next(d, &again, &err) == GANZ_OK && !again.text &&
+                       ganz_document_write(d, text, &err) == GANZ_OK && text->bytes == t->bytes;
+    ganz_document_close(&d);
+    return whole;
 }
 
 static void put_translation(const page_job *p, buffer *out, const sentence *s, const ganz_translation *t,
@@ -197,15 +203,26 @@ static bool is_new(const ganz_text *out, int k)
     return true;
 }
 
-/* All translations of a plain sentence that differ as they are shown. */
-static void put_result(page_job *p, const sentence *s, const ganz_result *r, ganz_text *said, buffer *answer)
+static void add_other(page_job *p, sentence *s)
+{
+    s->plain = false;
+    s->place = p->others.count++;
+    p->others.texts[s->place] = (job_text){
+        .text = s->text, .bytes = s->bytes, .out = p->others.out + (size_t)s->place * (size_t)p->others.results};
+}
+
+/* All translations of a plain sentence that differ as they are shown. One whose best is not what a document would have
+ * is translated as a document is. */
+static void put_result(page_job *p, sentence *s, const ganz_result *r, ganz_text *said, buffer *answer)
 {
     for (int k = 0; k < r->count && k <= p->alternatives; k++) {
-        if (!write_text(p, s, &r->best[k], &said[k])) {
-            answer->failed = true;
+        const bool whole = write_text(p, s, &r->best[k], &said[k]);
+        if (!whole && k == 0) {
+            add_other(p, s);
             return;
         }
-        if (!is_new(said, k)) continue;
+        if (!whole) ganz_text_free(&said[k]);
+        if (!whole || !is_new(said, k)) continue;
         if (k > 0) buffer_put(answer, ",");
         put_translation(p, answer, s, &r->best[k], &said[k]);
     }
@@ -218,7 +235,7 @@ static void use_results(void *context, const ganz_result *results)
     const int most = 1 + p->alternatives;
     ganz_text *const said = calloc((size_t)most, sizeof *said);
     for (int i = 0; i < p->count; i++) {
-        const sentence *const s = &p->sentences[i];
+        sentence *const s = &p->sentences[i];
         if (!s->plain) continue;
         if (said) put_result(p, s, &results[s->place], said, &p->answers[i]);
         else p->answers[i].failed = true;
@@ -307,11 +324,12 @@ static bool sort_sentences(page_job *p)
         sentence *const s = &p->sentences[i];
         characters += count_characters(s->text, s->bytes);
         s->plain = p->job.chain.count > 0 && (p->prefix || (p->job.chain.count == 1 && is_plain(p, s)));
-        s->place = s->plain ? p->plain_count++ : p->others.count++;
-        if (s->plain) p->lines[s->place] = line_of(p, s);
-        else
-            p->others.texts[s->place] =
-                (job_text){.text = s->text, .bytes = s->bytes, .out = p->others.out + (size_t)s->place * results};
+        if (!s->plain) {
+            add_other(p, s);
+            continue;
+        }
+        s->place = p->plain_count++;
+        p->lines[s->place] = line_of(p, s);
     }
     if (characters <= (size_t)server_characters(p->c->server)) {
         server_count_characters(p->c->server, characters);

@@ -84,6 +84,14 @@ def check_page_interface(s):
         equal("position", got, sentence["source"])
         equal("translation", sentence["translations"][0]["text"], translate(sentence["source"], "en-de", "--newlines",
                                                                             "never"))
+    for pair, said in (("de-en", "Wir treffen uns um 15.30 Uhr."), ("de-en", "Der Laden schließt um 20 Uhr."),
+                       ("en-de", "The invoice (no. 4711/A) over $1,299.99 is due on 03/15/2024; please pay by bank transfer."),
+                       ("en-de", "Where the 777X is expected to dominate with 100 orders."), ("en-de", "In 1984 he was 35.")):
+        source, target = pair.split("-")
+        mended = s.json("/ganz/translate", {"sentences": [said], "source": source, "target": target, "alignment": True,
+                                            "words": True, "alternatives": 1})[1]["sentences"][0]["translations"]
+        equal("what documents mend", mended[0]["text"], translate(said, pair, "--newlines", "never"))
+        assert mended[0]["links"], mended
     first = answer["sentences"][0]["translations"]
     assert len(first) == 3 and first[0]["score"] >= first[1]["score"] >= first[2]["score"], first
     pairs = {(answer["sentences"][0]["source"][a:b], first[0]["text"][c:d]) for a, b, c, d in first[0]["links"]}
