@@ -96,12 +96,16 @@ static void terms_alone_hold(void **state)
 
 /* ---- money and times ---------------------------------------------------------------------------- */
 
-/* A model that forgets the sign where it sees the amount, and not where it sees a stand-in. */
+/* Models that forget signs. */
 static void fake_forgets(const char *text, size_t bytes, ganz_text *out)
 {
-    const bool whole = memchr(text, '$', bytes) && bytes > 8 && memcmp(text, "It is $1,299.99.", bytes) == 0;
-    if (whole) fake_add(out, "Es sind 1.299,99.", 17);
-    else fake_add(out, "Es sind $X1.", 12);
+    const bool named = bytes > 8 && memcmp(text, "It is X1", 8) == 0;
+    fake_add(out, named ? "Es sind X1." : "Es sind 1.299,99.", named ? 11 : 17);
+}
+static void fake_forgets_euros(const char *text, size_t bytes, ganz_text *out)
+{
+    const bool named = bytes > 11 && memcmp(text, "Es kostet X1", 12) == 0;
+    fake_add(out, named ? "It costs X1." : "It costs 1,299.99.", named ? 12 : 18);
 }
 
 static void expect(const char *from, const char *to, const char *in, fake_translator *translate, const char *wanted)
@@ -125,7 +129,16 @@ static void expect(const char *from, const char *to, const char *in, fake_transl
 static void currencies_are_kept(void **state)
 {
     (void)state;
-    expect("en", "de", "It is $1,299.99.", fake_forgets, "Es sind $1.299,99.");
+    expect("en", "de", "It is $1,299.99.", fake_forgets, "Es sind 1.299,99 $.");
+    expect("en", "de",
+           "It is \xC2\xA3"
+           "1,299.99.",
+           fake_forgets, "Es sind 1.299,99 \xC2\xA3.");
+    expect("en", "de", "It is 1,299.99.", fake_forgets, "Es sind 1.299,99.");
+    expect("de", "en", "Es kostet 1.299,99 \xE2\x82\xAC.", fake_forgets_euros,
+           "It costs \xE2\x82\xAC"
+           "1,299.99.");
+    expect("de", "en", "Es kostet 1.299,99$.", fake_forgets_euros, "It costs $1,299.99.");
     expect("en", "fr", "It is $1,299.99.", fake_forgets, "Es sind 1.299,99."); /* who knows how */
 }
 

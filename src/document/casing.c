@@ -12,7 +12,7 @@
 enum { LEAST_CAPITALS = 4, LEAST_SMALL_WORDS = 3 };
 
 typedef struct tally {
-    size_t upper, lower, words;
+    size_t upper, lower, words, long_words; /* words of two letters or more, of four or more */
 } tally;
 
 static tally count_letters(const char *text, size_t begin, size_t end, const ganz_guards *g)
@@ -31,6 +31,7 @@ static tally count_letters(const char *text, size_t begin, size_t end, const gan
         t.lower += ganz_is_lower(code);
         run = ganz_is_upper(code) || ganz_is_lower(code) ? run + 1 : 0;
         t.words += run == 2;
+        t.long_words += run == 4;
     }
     return t;
 }
@@ -49,7 +50,8 @@ static bool begins_with_guard(const char *text, size_t begin, const ganz_guards 
 ganz_letters ganz_letters_of(const char *text, size_t begin, size_t end, const ganz_guards *guards)
 {
     const tally t = count_letters(text, begin, end, guards);
-    if (t.upper >= LEAST_CAPITALS && t.lower <= t.upper / 10) return GANZ_LETTERS_UPPER;
+    const bool several = t.words > 1 || t.long_words > 0; /* than the I and an acronym */
+    if (t.upper >= LEAST_CAPITALS && several && t.lower <= t.upper / 10) return GANZ_LETTERS_UPPER;
     if (t.upper == 0 && t.words >= LEAST_SMALL_WORDS && !begins_with_guard(text, begin, guards))
         return GANZ_LETTERS_LOWER;
     return GANZ_LETTERS_MIXED;

@@ -210,30 +210,26 @@ static void find_clock(checker *c, ganz_item *item)
 
 /* ---- money -------------------------------------------------------------------------------------- */
 
-/* A currency's sign, and what English and German may write for it. */
-typedef struct currency {
-    const char *sign, *words[5];
-} currency;
-
-static const currency currencies[] = {{"$", {"$", "ollar", "USD"}},
-                                      {"\xE2\x82\xAC", {"\xE2\x82\xAC", "uro", "EUR", "ent"}},
-                                      {"\xC2\xA3", {"\xC2\xA3", "fund", "ound", "GBP"}}};
-
-static bool has_at(const ganz_stretch *x, size_t at, const char *sign)
+/* Bytes of the sign of a currency right before a place of the sentence; 0: there is none. */
+static size_t sign_before(const ganz_stretch *x, size_t at)
 {
-    return at >= x->begin && at + strlen(sign) <= x->end && memcmp(x->block->text + at, sign, strlen(sign)) == 0;
+    for (size_t bytes = 1; bytes <= 3 && bytes <= at - x->begin; bytes++)
+        if (x->block->text[at - bytes] != ' ' && ganz_currency_at(x->block->text, at, at - bytes) == bytes)
+            return bytes;
+    return 0;
 }
 
-/* The currency whose sign stands beside a number; NULL: none does. */
-static const currency *currency_of(const ganz_stretch *x, const ganz_guard *number)
+/* What may be said for the currency of an amount; the guard then covers its sign, too. NULL: it has none. */
+static const char *const *take_currency(const ganz_stretch *x, ganz_guard *number)
 {
-    const bool apart = number->end < x->end && x->block->text[number->end] == ' ';
-    for (size_t i = 0; i < GANZ_COUNT(currencies); i++) {
-        const size_t bytes = strlen(currencies[i].sign);
-        if (number->begin >= bytes && has_at(x, number->begin - bytes, currencies[i].sign)) return &currencies[i];
-        if (has_at(x, number->end + apart, currencies[i].sign)) return &currencies[i];
-    }
-    return NULL;
+    const size_t before = sign_before(x, number->begin);
+    const size_t behind = before > 0 ? 0 : ganz_currency_at(x->block->text, x->end, number->end);
+    if (before + behind == 0) return NULL;
+    const char *const *const words =
+        ganz_currency_words(x->block->text, x->end, before > 0 ? number->begin - before : number->end);
+    number->begin -= before;
+    number->end += behind;
+    return words;
 }
 
 static bool is_told(const checker *c, const char *word)
@@ -244,15 +240,18 @@ static bool is_told(const checker *c, const char *word)
     return false;
 }
 
-/* An amount whose currency is nowhere in the translation is not found; with a stand-in its sign mostly comes along. */
+/* An amount whose currency is nowhere in the translation is not found, and gets a stand-in along with its sign. */
 static void lose_amounts(checker *c)
 {
     for (size_t i = 0; i < c->a->item_count; i++) {
         ganz_item *const item = &c->a->items[i];
-        const currency *const money = is_number(item) && item->found ? currency_of(c->x, &item->guard) : NULL;
-        bool told = !money;
-        for (size_t k = 0; !told && money->words[k]; k++) told = is_told(c, money->words[k]);
-        if (!told) item->found = item->kept = false;
+        ganz_guard whole = item->guard;
+        const char *const *const words = is_number(item) && item->found ? take_currency(c->x, &whole) : NULL;
+        bool told = !words;
+        for (size_t k = 0; !told && words[k]; k++) told = is_told(c, words[k]);
+        if (told) continue;
+        item->found = item->kept = false;
+        item->guard = whole;
     }
 }
 
