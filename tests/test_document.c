@@ -455,6 +455,23 @@ static void code_is_kept(void **state)
     static const char out[] =
         "LOOK AT THIS:\n```c\nint x;\n\ny\n```\nAND THIS:\n~~~\n```\n~~~\n```UNCLOSED\nx(1);\nEND\n";
     expect(&ganz_format_text, in, fake_shout, out);
+    static const char *const calls[] = {"print(\"Hello (you)\")  # says it",
+                                        "os.exit(1)",
+                                        "run_all(x)",
+                                        "f2(a, 'b)')",
+                                        "go()",
+                                        "print(i)",
+                                        "for i in range(10):",
+                                        "if x == 5:",
+                                        "class Foo(Bar):"};
+    static const char *const words[][2] = {{"file(s)", "FILE(S)"},
+                                           {"see(the end) now", "SEE(THE END) NOW"},
+                                           {"Note(this one)", "NOTE(THIS ONE)"},
+                                           {"open(it", "OPEN(IT"},
+                                           {"if you can (or must):", "IF YOU CAN (OR MUST):"},
+                                           {"for all:", "FOR ALL:"}};
+    for (size_t i = 0; i < GANZ_COUNT(calls); i++) expect(&ganz_format_text, calls[i], fake_shout, calls[i]);
+    for (size_t i = 0; i < GANZ_COUNT(words); i++) expect(&ganz_format_text, words[i][0], fake_shout, words[i][1]);
 }
 
 static bool in_code(const char *text) { return ganz_ends_in_code(text, strlen(text)); }

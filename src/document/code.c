@@ -1,4 +1,5 @@
-/* A line is code if it ends as statements and blocks do, and has a call or an operator that sentences do not have. */
+/* A line is code if it is a call, or if it ends as statements and blocks do and has a call or an operator that
+ * sentences do not have. */
 #include "document/code.h"
 
 #include <string.h>
@@ -82,10 +83,67 @@ static bool assigns(const char *line, size_t bytes)
     return false;
 }
 
+/* Behind the bracket that closes the one at line[at]; what stands in quotes is not looked at. 0: none does. */
+static size_t behind_bracket(const char *line, size_t bytes, size_t at)
+{
+    int depth = 0;
+    for (char quote = 0; at < bytes; at++) {
+        const char c = line[at];
+        if (quote) {
+            if (c == '\\') at++;
+            else if (c == quote) quote = 0;
+            continue;
+        }
+        if (c == '"' || c == '\'') quote = c;
+        depth += (c == '(') - (c == ')');
+        if (depth == 0) return at + 1;
+    }
+    return 0;
+}
+
+/* The ending of a word, "file(s)", "Schüler(innen)", or a number. */
+static bool is_ending(const char *inside, size_t bytes)
+{
+    static const char *const endings[] = {"s)", "es)", "e)", "n)", "en)", "r)", "er)", "nen)", "innen)"};
+    size_t digits = 0;
+    for (size_t i = 0; i < GANZ_COUNT(endings); i++)
+        if (begins(inside, bytes, endings[i])) return true;
+    while (digits < bytes && inside[digits] >= '0' && inside[digits] <= '9') digits++;
+    return digits > 0 && begins(inside + digits, bytes - digits, ")");
+}
+
+/* for x in range(5): and the like, which end as no other line with a call or an operator does. */
+static bool is_head(const char *line, size_t bytes)
+{
+    static const char *const words[] = {"for ", "while ", "if ", "elif ", "with ", "def ", "class "};
+    const char *const bracket = memchr(line, '(', bytes);
+    const bool calls = bracket && bracket > line && is_name(bracket[-1]) && ends(line, bytes, "):");
+    if (line[bytes - 1] != ':') return false;
+    for (size_t i = 0; i < GANZ_COUNT(words); i++)
+        if (begins(line, bytes, words[i])) return calls || has_operator(line, bytes);
+    return false;
+}
+
+/* print("Good morning")  # with what is said about it: a call and nothing else. */
+static bool is_call(const char *line, size_t bytes)
+{
+    size_t name = 0;
+    bool joined = false;
+    for (; name < bytes && (is_name(line[name]) || line[name] == '.'); name++)
+        joined |= line[name] == '.' || line[name] == '_';
+    if (name < 2 || line[0] < 'a' || line[0] > 'z' || name == bytes || line[name] != '(') return false;
+    if (!joined && is_ending(line + name + 1, bytes - name - 1)) return false;
+    size_t end = behind_bracket(line, bytes, name);
+    if (end == 0) return false;
+    while (end < bytes && line[end] == ' ') end++;
+    return end == bytes || line[end] == '#' || begins(line + end, bytes - end, "//");
+}
+
 bool ganz_is_code_line(const char *line, size_t bytes)
 {
     if (bytes < 4 || bytes > LONGEST_LINE || memchr(line, '\t', bytes)) return false;
     const char last = line[bytes - 1];
+    if (is_call(line, bytes) || is_head(line, bytes)) return true;
     if (last == '{' && (ends(line, bytes, ") {") || ends(line, bytes, "){") || line[0] == '}')) return true;
     if (last == ';' && begins(line, bytes, "return ")) return is_value(line + 7, bytes - 8, false);
     if (last != ';' && last != '{' && !(last == '}' && memchr(line, ';', bytes))) return false;
