@@ -101,18 +101,16 @@ static int make_recipe(const train_words *w, const cli_settings *settings, ganz_
 
 static int check_words(const ganz_train_options *o, const cli_settings *settings)
 {
-    static const char *const network[] = {"width",          "ffn",          "heads",          "encoder-layers",
-                                          "decoder-layers", "norm",         "activation",     "positions",
-                                          "first-position", "norm-epsilon", "attention-bias", "embedding-scale",
-                                          "tables",         "logits-bias",  "start-vector",   "target-space"};
+    int count;
+    const ganz_setting *const table = ganz_recipe_table(&count);
     const cli_command *const about = &cli_about_train;
     if (!o->train) return cli_usage(about, "--train is needed");
     if (!o->vocab && !o->model) return cli_usage(about, "--vocab is needed, or a --model to begin with");
     if (o->vocab && o->model)
         return cli_usage(about, "the vocabulary is the model's: --vocab and --model exclude each other");
-    for (size_t i = 0; o->model && i < sizeof network / sizeof network[0]; i++)
-        if (cli_settings_given(settings, network[i]))
-            return cli_usage(about, "the network is the model's: --%s and --model exclude each other", network[i]);
+    for (int i = 0; o->model && i < count; i++)
+        if (table[i].network && cli_settings_given(settings, table[i].name))
+            return cli_usage(about, "the network is the model's: --%s and --model exclude each other", table[i].name);
     if (!o->out) return cli_usage(about, "--out is needed");
     if (!o->valid_source != !o->valid_target) return cli_usage(about, "--valid-source and --valid-target go together");
     if (o->recipe.learn_from == GANZ_LEARN_FROM_MODEL && o->teacher_count == 0 && !o->model)

@@ -109,7 +109,8 @@ typedef struct ganz_setting {
     bool fixed;           /* the same for a whole run, resumed or not */
     ganz_setting_use use;
     const char *help;
-    bool quiet; /* files do not note it while it has its default: they are older than it */
+    bool quiet;   /* files do not note it while it has its default: they are older than it */
+    bool network; /* it is about the network: a model that training goes on with has its own */
 } ganz_setting;
 
 /* The table, in the order of the struct. */

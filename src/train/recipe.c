@@ -15,19 +15,25 @@
 #define ROW(field, name, kind, min, max, choices, standard, fixed, use, help)                                        \
     {                                                                                                                \
         name, GANZ_SETTING_##kind, offsetof(ganz_recipe, field), min, max, choices, standard, fixed, GANZ_USE_##use, \
-            help, false                                                                                              \
+            help, false, false                                                                                       \
+    }
+/* Of the network. */
+#define SIZE(field, name, min, max, standard, help)                                                                 \
+    {                                                                                                               \
+        name, GANZ_SETTING_INT, offsetof(ganz_recipe, field), min, max, NULL, standard, true, GANZ_USE_TRAIN, help, \
+            false, true                                                                                             \
     }
 /* Of the network, younger than version 1 of model files. */
 #define KIND(field, name, kind, min, max, choices, standard, help)                                                  \
     {                                                                                                               \
         name, GANZ_SETTING_##kind, offsetof(ganz_recipe, field), min, max, choices, standard, true, GANZ_USE_TRAIN, \
-            help, true                                                                                              \
+            help, true, true                                                                                        \
     }
 /* Settings that are younger than most files. */
 #define LATER(field, name, kind, max, choices, standard, fixed, use, help)                                         \
     {                                                                                                              \
         name, GANZ_SETTING_##kind, offsetof(ganz_recipe, field), 0, max, choices, standard, fixed, GANZ_USE_##use, \
-            help, true                                                                                             \
+            help, true, false                                                                                      \
     }
 #define INT(field, name, min, max, standard, use, help) \
     ROW(field, name, INT, min, max, NULL, standard, false, use, help)
@@ -40,11 +46,11 @@
 #define FLAG(field, name, standard, fixed, use, help) ROW(field, name, FLAG, 0, 0, NULL, standard, fixed, use, help)
 
 static const ganz_setting table[] = {
-    SHAPE(width, "width", 8, 8192, "512", TRAIN, "width of the residual stream"),
-    SHAPE(ffn, "ffn", 8, 65536, "2048", TRAIN, "width inside the feed-forward layers"),
-    SHAPE(heads, "heads", 1, 256, "8", TRAIN, "attention heads; divides the width"),
-    SHAPE(encoder_layers, "encoder-layers", 1, 64, "6", TRAIN, "layers of the encoder"),
-    SHAPE(decoder_layers, "decoder-layers", 1, 64, "6", TRAIN, "layers of the decoder"),
+    SIZE(width, "width", 8, 8192, "512", "width of the residual stream"),
+    SIZE(ffn, "ffn", 8, 65536, "2048", "width inside the feed-forward layers"),
+    SIZE(heads, "heads", 1, 256, "8", "attention heads; divides the width"),
+    SIZE(encoder_layers, "encoder-layers", 1, 64, "6", "layers of the encoder"),
+    SIZE(decoder_layers, "decoder-layers", 1, 64, "6", "layers of the decoder"),
 
     KIND(norm, "norm", CHOICE, 0, 0, "pre|post", "pre", "layer norm before or after each sublayer"),
     KIND(activation, "activation", CHOICE, 0, 0, "relu|swish|gelu|gelu-sigmoid", "relu",
