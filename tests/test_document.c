@@ -469,7 +469,13 @@ static void code_is_kept(void **state)
                                            {"Note(this one)", "NOTE(THIS ONE)"},
                                            {"open(it", "OPEN(IT"},
                                            {"if you can (or must):", "IF YOU CAN (OR MUST):"},
-                                           {"for all:", "FOR ALL:"}};
+                                           {"for all:", "FOR ALL:"},
+                                           {"for the person(s):", "FOR THE PERSON(S):"},
+                                           {"class of risk(s):", "CLASS OF RISK(S):"},
+                                           {"email(required)", "EMAIL(REQUIRED)"},
+                                           {"answer(yes/no)", "ANSWER(YES/NO)"},
+                                           {"e.g.(see above)", "E.G.(SEE ABOVE)"},
+                                           {"lehrer(in)", "LEHRER(IN)"}};
     for (size_t i = 0; i < GANZ_COUNT(calls); i++) expect(&ganz_format_text, calls[i], fake_shout, calls[i]);
     for (size_t i = 0; i < GANZ_COUNT(words); i++) expect(&ganz_format_text, words[i][0], fake_shout, words[i][1]);
 }

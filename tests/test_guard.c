@@ -95,6 +95,10 @@ static void rare_signs(void **state)
     GUARDS("The A380, 221B, LH1234 and G20; a^2 + b^2 = 10^-6.", "C:A380", "C:221B", "C:LH1234", "C:G20", "C:a^2",
            "C:b^2", "C:10^-6");
     GUARDS("It lost ~1,000 pts.", "S:~", "N:1,000");
+    GUARDS("the water^1 and 10^6-fold", "C:10^6");
+    GUARDS("The file foo~ has ~500 lines.", "S:~", "N:500");
+    GUARDS("5 CO\xE2\x82\x82\xE7\x9A\x84\xE6\x95\xB0", "F:CO\xE2\x82\x82", "F:\xE7\x9A\x84\xE6\x95\xB0");
+    NO_GUARDS("19TH CENTURY, 1990S, 80S, 21ST, 90ER, 11P.M. in capitals");
     NO_GUARDS("MP3, B2B, 10AM, 12PM, 1990s, 21st, 5G, H1N1x12, a ~ b ^ c");
     NO_GUARDS("Windows® and Front™, 5 °C, § 5, 3 × 4, $5, €5, £4 … – “a” «b» ‘c’");
 }

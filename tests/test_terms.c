@@ -74,6 +74,12 @@ static void expect_terms(const ganz_glossary *g, const char *in, fake_translator
     ganz_text_free(&out);
 }
 
+static void fake_the_x(const char *text, size_t bytes, ganz_text *out)
+{
+    (void)text, (void)bytes;
+    fake_add(out, "the {x}", 7);
+}
+
 /* A sentence that is nothing but terms: a heading, a label, a cell of a table. */
 static void terms_alone_hold(void **state)
 {
@@ -90,6 +96,7 @@ static void terms_alone_hold(void **state)
         expect_terms(g, "Ganz {x}\n", translators[i], "Ganz {x}\n");
     }
     expect_terms(g, "house!\n", fake_identity, "Haus!\n");
+    expect_terms(g, "house {x}\n", fake_the_x, "Haus {x}\n");
     expect_terms(g, "The car\n", fake_identity, "The Wagen\n");
     ganz_glossary_close(&g);
 }
@@ -126,9 +133,20 @@ static void expect(const char *from, const char *to, const char *in, fake_transl
     ganz_document_close(&doc);
 }
 
+static void fake_without_dollars(const char *text, size_t bytes, ganz_text *out)
+{
+    fake_add(out, "", 0);
+    for (size_t i = 0; i < bytes; i++)
+        if (text[i] != '$') fake_add(out, text + i, 1);
+    fake_add(out, " ja", 3);
+}
+
 static void currencies_are_kept(void **state)
 {
     (void)state;
+    expect("en", "de", "We saw 100 $HOME here.", fake_without_dollars, "We saw 100 $HOME here. ja");
+    expect("en", "de", "The phone 15 $999 is here.", fake_without_dollars, "The phone 15 999 $ is here. ja");
+    expect("en", "de", "Pay $100 million now.", fake_without_dollars, "Pay 100 million now. ja");
     expect("en", "de", "It is $1,299.99.", fake_forgets, "Es sind 1.299,99 $.");
     expect("en", "de",
            "It is \xC2\xA3"
@@ -154,6 +172,12 @@ static void times_are_told(void **state)
         {"Komm um 0.30 Uhr.", "Komm um 12:30 am."},
         {"Komm um 24 Uhr.", "Komm um midnight."},
         {"Komm um 6.30 Uhr abends.", "Komm um 6:30 pm abends."},
+        {"Heute Abend um 8.30 Uhr.", "Heute Abend um 8:30 pm."},
+        {"Um 11.30 Uhr nachts.", "Um 11:30 pm nachts."},
+        {"Um 12.30 Uhr nachts.", "Um 12:30 am nachts."},
+        {"Morgens oder abends um 8.30 Uhr.", "Morgens oder abends um 8.30 Uhr."},
+        {"Um 15 Uhr 30 und um 22 Uhr 45.", "Um 3:30 pm und um 10:45 pm."},
+        {"Um 15 Uhr 300 Leute", "Um 3 pm 300 Leute"},
         {"Komm um 6.30 Uhr morgens.", "Komm um 6:30 am morgens."},
         {"Komm von 8 bis 18 Uhr.", "Komm von 8 am bis 6 pm."},
         {"Komm von 14 bis 16.30 Uhr.", "Komm von 2 bis 4:30 pm."},
@@ -200,6 +224,11 @@ static void times_are_mended(void **state)
     expect_time("Komm um 20 Uhr.", "Come at 20 a.m.", "Come at 8 pm.");
     expect_time("Komm um 0 Uhr.", "Come at midnight.", "Come at midnight.");
     expect_time("Zwischen 13 und 15 Uhr.", "Between 13 and 15.", "Between 1 and 3 pm.");
+    expect_time("Etwa 8 kamen um 20 Uhr.", "About 8 came at 8pm.", "About 8 came at 8pm.");
+    expect_time("Von 4 und 6, um 18 Uhr.", "Between 4 and 6, at 6.", "Between 4 and 6, at 6 pm.");
+    expect_time("2:15 um 15 Uhr.", "2:15 at 3:00.", "2:15 at 3 pm.");
+    expect_time("Am 18. Mai bis 18 Uhr.", "On May 18th until 18 p.m.", "On May 18th until 6 pm.");
+    expect_time("Seit den 80ern: 8 bis 18 Uhr.", "Since the 80s: X1 to X2.", "Since the 80s: 8 am to 6 pm.");
     expect_time("Von 8 bis 18 Uhr.", "From 8 to 18 p.m.", "From 8 am to 6 pm.");
 }
 

@@ -64,12 +64,13 @@ static bool find_shapes(ganz_guards *g, const ganz_setting *s, const char *text,
 /* True if a number cannot begin behind this character. */
 static bool joins_number(int32_t code) { return ganz_is_alnum(code) || code == '.' || code == ',' || code == ':'; }
 
-/* Guards of a stretch without opaque words: times of day, and what is between them. */
-static bool find_in_stretch(ganz_guards *g, const ganz_setting *s, const char *text, size_t begin, size_t end)
+/* Guards of a part without opaque words: times of day, and what is between them. */
+static bool find_in_part(ganz_guards *g, const ganz_setting *s, const ganz_stretch *x, size_t begin, size_t end)
 {
+    const char *const text = x->block->text;
     int32_t code = ' ';
     for (size_t at = begin, step; ganz_clock_differs(s->source, s->target) && at < end; at += step) {
-        const size_t length = joins_number(code) ? 0 : ganz_clock_at(text, end, at);
+        const size_t length = joins_number(code) ? 0 : ganz_clock_at(&(ganz_clock_place){text, x->begin, x->end, at});
         step = ganz_next_character(text + at, &code);
         if (length == 0) continue;
         const ganz_guard time = {.kind = GANZ_GUARD_CLOCK, .begin = at, .end = at + length};
@@ -87,10 +88,10 @@ static bool find_guards(ganz_guards *g, const ganz_setting *s, const ganz_stretc
         const ganz_run *const r = &x->block->runs[i];
         if (r->kind != GANZ_RUN_OPAQUE) continue;
         const ganz_guard word = {.kind = GANZ_GUARD_OPAQUE, .begin = r->begin, .end = r->end, .run = r};
-        if (!find_in_stretch(g, s, x->block->text, begin, r->begin) || !add_guard(g, word)) return false;
+        if (!find_in_part(g, s, x, begin, r->begin) || !add_guard(g, word)) return false;
         begin = r->end;
     }
-    return find_in_stretch(g, s, x->block->text, begin, x->end);
+    return find_in_part(g, s, x, begin, x->end);
 }
 
 /* ---- lists -------------------------------------------------------------------------------------- */
@@ -103,29 +104,38 @@ static bool joins_lists(const ganz_guard *g)
            g->kind != GANZ_GUARD_CLOCK;
 }
 
-/* True if nothing but signs and spaces is between two guards, and no mark. */
-static bool follows_in_list(const ganz_guard *g, const ganz_guard *next, const ganz_stretch *x)
+/* True if nothing but signs and spaces is between two guards. */
+static bool follows_in_list(const ganz_guard *g, const ganz_guard *next, const char *text)
 {
     if (!joins_lists(next) || next->begin - g->end > MOST_BETWEEN) return false;
     for (size_t at = g->end; at < next->begin;) {
         int32_t code;
-        at += ganz_next_character(x->block->text + at, &code);
+        at += ganz_next_character(text + at, &code);
         if (ganz_is_alnum(code)) return false;
     }
-    for (size_t i = x->first; i < x->last; i++) {
-        const ganz_run *const r = &x->block->runs[i];
-        if (r->kind == GANZ_RUN_MARK && r->begin > g->begin && r->begin < next->end) return false;
-    }
     return true;
+}
+
+/* True if a mark is inside of [begin, end). *run, the first run that may be there, only moves on: guards rise. */
+static bool has_mark(const ganz_stretch *x, size_t begin, size_t end, size_t *run)
+{
+    const ganz_run *const runs = x->block->runs;
+    while (*run < x->last && runs[*run].begin <= begin) ++*run;
+    for (size_t i = *run; i < x->last && runs[i].begin < end; i++)
+        if (runs[i].kind == GANZ_RUN_MARK) return true;
+    return false;
 }
 
 /* A model that sees "X1, X2, X3, ..." counts on and on: a long list is one word for it. */
 static void join_lists(ganz_guards *g, const ganz_stretch *x)
 {
-    size_t kept = 0;
+    size_t kept = 0, run = x->first;
     for (size_t i = 0, end; i < g->count; i = end) {
+        const ganz_guard *const items = g->items;
         end = i + 1;
-        while (joins_lists(&g->items[i]) && end < g->count && follows_in_list(&g->items[end - 1], &g->items[end], x))
+        while (joins_lists(&items[i]) && end < g->count &&
+               follows_in_list(&items[end - 1], &items[end], x->block->text) &&
+               !has_mark(x, items[end - 1].begin, items[end].end, &run))
             end++;
         const bool list = end - i >= LEAST_LIST;
         const ganz_guard whole = {.kind = GANZ_GUARD_LIST, .begin = g->items[i].begin, .end = g->items[end - 1].end};

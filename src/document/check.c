@@ -193,12 +193,12 @@ static void find_numbers(checker *c)
 
 /* ---- times of day ------------------------------------------------------------------------------- */
 
-static void find_clock(checker *c, ganz_item *item)
+static void find_clock(checker *c, ganz_item *item, bool alone)
 {
+    const ganz_clock_place place = {c->x->block->text, c->x->begin, c->x->end, item->guard.begin};
     size_t at = 0, length;
     bool right;
-    while (
-        (length = ganz_clock_find(c->x->block->text, c->x->end, item->guard.begin, c->text, c->bytes, &at, &right))) {
+    while ((length = ganz_clock_find(&place, alone, c->text, c->bytes, &at, &right))) {
         if (is_free(c, at, at + length)) {
             take(item, at, at + length);
             item->kept = right;
@@ -206,6 +206,13 @@ static void find_clock(checker *c, ganz_item *item)
         }
         at += length;
     }
+}
+
+/* Hours alone, which may be any number, after all numbers that have a place. */
+static void find_clocks(checker *c, bool alone)
+{
+    for (size_t i = 0; i < c->a->item_count; i++)
+        if (is_clock(&c->a->items[i]) && !c->a->items[i].found) find_clock(c, &c->a->items[i], alone);
 }
 
 /* ---- money -------------------------------------------------------------------------------------- */
@@ -219,17 +226,42 @@ static size_t sign_before(const ganz_stretch *x, size_t at)
     return 0;
 }
 
-/* What may be said for the currency of an amount; the guard then covers its sign, too. NULL: it has none. */
-static const char *const *take_currency(const ganz_stretch *x, ganz_guard *number)
+/* "million" and the like stand between an amount and its sign in one of the languages. */
+static bool is_multiplied(const ganz_stretch *x, size_t at)
 {
+    static const char *const words[] = {"million", "billion", "trillion", "thousand", "bn",
+                                        "Mio",     "Mrd",     "Mill",     "Tsd"};
+    at += at < x->end && x->block->text[at] == ' ';
+    for (size_t i = 0; i < GANZ_COUNT(words); i++)
+        if (strlen(words[i]) <= x->end - at && memcmp(x->block->text + at, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
+}
+
+/* True if the sign of a currency that ends at a place belongs to what follows: $HOME, ${x}, $999. */
+static bool leads_on(const ganz_stretch *x, size_t at)
+{
+    int32_t code = ' ';
+    if (at < x->end) ganz_next_character(x->block->text + at, &code);
+    return ganz_is_alnum(code) || code == '_' || code == '{' || code == '(';
+}
+
+/* What may be said for the currency of amount i; the guard then covers its sign, too. NULL: it has none. */
+static const char *const *take_currency(const checker *c, size_t i, ganz_guard *number)
+{
+    const ganz_stretch *const x = c->x;
+    const ganz_item *const items = c->a->items;
+    const size_t least = i > 0 ? items[i - 1].guard.end : x->begin;
+    const size_t most = i + 1 < c->a->item_count ? items[i + 1].guard.begin : x->end;
     const size_t before = sign_before(x, number->begin);
-    const size_t behind = before > 0 ? 0 : ganz_currency_at(x->block->text, x->end, number->end);
-    if (before + behind == 0) return NULL;
-    const char *const *const words =
-        ganz_currency_words(x->block->text, x->end, before > 0 ? number->begin - before : number->end);
+    size_t behind = before > 0 ? 0 : ganz_currency_at(x->block->text, x->end, number->end);
+    if (behind > 0 && leads_on(x, number->end + behind)) behind = 0;
+    if (before + behind == 0 || number->begin - before < least || number->end + behind > most) return NULL;
+    if (is_multiplied(x, number->end + behind)) return NULL;
+    const size_t sign = before > 0 ? number->begin - before : number->end;
     number->begin -= before;
     number->end += behind;
-    return words;
+    return ganz_currency_words(x->block->text, x->end, sign);
 }
 
 static bool is_told(const checker *c, const char *word)
@@ -246,7 +278,7 @@ static void lose_amounts(checker *c)
     for (size_t i = 0; i < c->a->item_count; i++) {
         ganz_item *const item = &c->a->items[i];
         ganz_guard whole = item->guard;
-        const char *const *const words = is_number(item) && item->found ? take_currency(c->x, &whole) : NULL;
+        const char *const *const words = is_number(item) && item->found ? take_currency(c, i, &whole) : NULL;
         bool told = !words;
         for (size_t k = 0; !told && words[k]; k++) told = is_told(c, words[k]);
         if (told) continue;
@@ -311,9 +343,9 @@ bool ganz_attempt_check(ganz_attempt *a, const ganz_setting *s, const ganz_stret
     sort_by_length(&c);
     find_words(&c);
     lose_doubles(&c);
-    for (size_t i = 0; i < a->item_count; i++)
-        if (is_clock(&a->items[i])) find_clock(&c, &a->items[i]);
+    find_clocks(&c, false);
     find_numbers(&c);
+    find_clocks(&c, true);
     if (knows_currencies(s->target)) lose_amounts(&c);
     for (size_t i = 0; i < a->item_count; i++)
         if (is_term(&a->items[i])) find_term(&c, &a->items[i]);

@@ -104,7 +104,7 @@ static size_t behind_bracket(const char *line, size_t bytes, size_t at)
 /* The ending of a word, "file(s)", "Schüler(innen)", or a number. */
 static bool is_ending(const char *inside, size_t bytes)
 {
-    static const char *const endings[] = {"s)", "es)", "e)", "n)", "en)", "r)", "er)", "nen)", "innen)"};
+    static const char *const endings[] = {"s)", "es)", "e)", "n)", "en)", "r)", "er)", "in)", "nen)", "innen)"};
     size_t digits = 0;
     for (size_t i = 0; i < GANZ_COUNT(endings); i++)
         if (begins(inside, bytes, endings[i])) return true;
@@ -112,16 +112,42 @@ static bool is_ending(const char *inside, size_t bytes)
     return digits > 0 && begins(inside + digits, bytes - digits, ")");
 }
 
+/* Whether a word and a bracket follow at line[at], with no more than that before it: "Foo(" of class Foo(Bar). */
+static bool names_bracket(const char *line, size_t bytes, size_t at)
+{
+    while (at < bytes && is_name(line[at])) at++;
+    return at < bytes && line[at] == '(';
+}
+
 /* for x in range(5): and the like, which end as no other line with a call or an operator does. */
 static bool is_head(const char *line, size_t bytes)
 {
-    static const char *const words[] = {"for ", "while ", "if ", "elif ", "with ", "def ", "class "};
+    static const char *const words[] = {"while ", "if ", "elif ", "with "};
     const char *const bracket = memchr(line, '(', bytes);
-    const bool calls = bracket && bracket > line && is_name(bracket[-1]) && ends(line, bytes, "):");
+    const size_t inside = bracket ? (size_t)(bracket - line) + 1 : 0;
+    const bool calls =
+        inside > 1 && is_name(bracket[-1]) && ends(line, bytes, "):") && !is_ending(line + inside, bytes - inside);
     if (line[bytes - 1] != ':') return false;
+    if (begins(line, bytes, "def ")) return calls && names_bracket(line, bytes, 4);
+    if (begins(line, bytes, "class ")) return calls && names_bracket(line, bytes, 6);
+    if (begins(line, bytes, "for ")) return has(line, bytes, " in ") && (calls || (inside && ends(line, bytes, "):")));
     for (size_t i = 0; i < GANZ_COUNT(words); i++)
         if (begins(line, bytes, words[i])) return calls || has_operator(line, bytes);
     return false;
+}
+
+/* What brackets of a call hold, and those of words do not: nothing, quotes, signs, names of programs. */
+static bool is_argument(const char *inside, size_t bytes)
+{
+    if (bytes == 0 || (bytes == 1 && !is_ending(inside, bytes + 1))) return true;
+    bool digit = false, comma = false;
+    for (size_t i = 0; i < bytes; i++) {
+        if (inside[i] == '"' || inside[i] == '\'' || inside[i] == '=' || inside[i] == '_' || inside[i] == '(')
+            return true;
+        digit |= inside[i] >= '0' && inside[i] <= '9';
+        comma |= inside[i] == ',';
+    }
+    return digit && comma;
 }
 
 /* print("Good morning")  # with what is said about it: a call and nothing else. */
@@ -130,11 +156,11 @@ static bool is_call(const char *line, size_t bytes)
     size_t name = 0;
     bool joined = false;
     for (; name < bytes && (is_name(line[name]) || line[name] == '.'); name++)
-        joined |= line[name] == '.' || line[name] == '_';
-    if (name < 2 || line[0] < 'a' || line[0] > 'z' || name == bytes || line[name] != '(') return false;
-    if (!joined && is_ending(line + name + 1, bytes - name - 1)) return false;
+        joined |= line[name] == '_' || (line[name] == '.' && name > 1 && name + 2 < bytes && is_name(line[name + 2]));
+    if (name < 2 || line[0] < 'a' || line[0] > 'z' || name == bytes || line[name] != '(' || line[name - 1] == '.')
+        return false;
     size_t end = behind_bracket(line, bytes, name);
-    if (end == 0) return false;
+    if (end == 0 || (!joined && !is_argument(line + name + 1, end - name - 2))) return false;
     while (end < bytes && line[end] == ' ') end++;
     return end == bytes || line[end] == '#' || begins(line + end, bytes - end, "//");
 }

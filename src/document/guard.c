@@ -378,8 +378,18 @@ static size_t list_length(const view *v)
 
 static bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
 
-/* A380, 221B, LH1234: capitals and digits in one word, of which models lose digits. Not 10AM, nor what has one digit.
- */
+/* Digits with an ending in capitals: 21ST, 1990S, 80ER, 11P.M. */
+static bool has_ending(const char *word, size_t bytes, const char *after)
+{
+    static const char endings[] = " st nd rd th s er am pm ";
+    size_t digits = 0;
+    while (digits < bytes && is_digit(word[digits])) digits++;
+    if (digits == 0) return false;
+    if (bytes - digits == 1 && is_one_of(word[digits], "AP") && after[0] == '.') return true;
+    return ganz_listed(endings, word + digits, bytes - digits);
+}
+
+/* A380, 221B, LH1234: capitals and digits in one word, of which models lose digits. Not what has one digit. */
 static size_t designation_length(const view *v)
 {
     size_t length = 0, capitals = 0, digits = 0;
@@ -387,23 +397,31 @@ static size_t designation_length(const view *v)
         capitals += is_capital(c);
         digits += is_digit(c);
     }
-    const char *const end = v->text + v->at + length;
-    const bool clock = length > 2 && (end[-1] == 'M' && (end[-2] == 'A' || end[-2] == 'P'));
-    if (capitals == 0 || capitals > 4 || digits < 2 || clock || ganz_is_alnum(code_at(v, v->at + length))) return 0;
-    return length;
+    const char after[] = {byte_at(v, v->at + length), 0};
+    if (capitals == 0 || capitals > 4 || digits < 2 || ganz_is_alnum(code_at(v, v->at + length))) return 0;
+    return has_ending(v->text + v->at, length, after) ? 0 : length;
 }
 
-/* x^2, 10^-6, a^{ij}. */
+/* Bytes of an exponent: 2, -6, n, {ij}. */
+static size_t exponent_length(const view *v, size_t at)
+{
+    const bool braces = byte_at(v, at) == '{';
+    size_t length = braces || is_one_of(byte_at(v, at), "+-");
+    const size_t first = length;
+    while (length < 16 && (is_name(byte_at(v, at + length)) || (braces && is_one_of(byte_at(v, at + length), "+-,"))))
+        length++;
+    if (length == first) return 0;
+    return !braces ? length : byte_at(v, at + length) == '}' ? length + 1 : 0;
+}
+
+/* x^2, 10^-6, a^{ij}: a number or a letter or two, since a word^1 may have a note. */
 static size_t power_length(const view *v)
 {
-    size_t length = 0;
-    while (length < 8 && is_name(byte_at(v, v->at + length))) length++;
-    if (length == 0 || byte_at(v, v->at + length) != '^') return 0;
-    const size_t base = ++length;
-    while (length < base + 16 && (is_name(byte_at(v, v->at + length)) || is_one_of(byte_at(v, v->at + length), "{}+-")))
-        length++;
-    while (length > base && is_one_of(byte_at(v, v->at + length - 1), "+-")) length--;
-    return length > base ? length : 0;
+    size_t base = 0, letters = 0;
+    for (; base < 8 && is_name(byte_at(v, v->at + base)); base++) letters += !is_digit(byte_at(v, v->at + base));
+    if (base == 0 || letters > 2 || byte_at(v, v->at + base) != '^') return 0;
+    const size_t exponent = exponent_length(v, v->at + base + 1);
+    return exponent > 0 ? base + 1 + exponent : 0;
 }
 
 static size_t code_length(const view *v)
@@ -477,13 +495,14 @@ static size_t formula_length(const view *v)
     bool lowered = false, raised = false, inside = false;
     while (at < v->end && at - v->at < LONGEST_FORMULA) {
         const size_t step = ganz_next_character(v->text + at, &code);
+        const bool letter = (code < 0x80 && ganz_is_alnum(code)) || (code >= 0x391 && code <= 0x3C9); /* or Greek */
         if (is_lowered(code)) lowered = true;
         else if (is_raised(code)) raised = true;
-        else if (!ganz_is_alnum(code)) break;
+        else if (!letter) break;
         else inside |= raised;
         at += step;
     }
-    return (lowered || inside) && ganz_is_alnum(code_at(v, v->at)) ? at - v->at : 0;
+    return (lowered || inside) && !is_sign(code_at(v, v->at)) ? at - v->at : 0;
 }
 
 /* A half, a quarter, 2 1/3 in one sign: models drop them. */

@@ -154,12 +154,13 @@ static bool recase(draft *d, ganz_attempt *a, const ganz_setting *s, const ganz_
 /* ---- strays ------------------------------------------------------------------------------------- */
 
 /* What was not in the line and is in the translation all the same is not wanted there: it comes once, and not here.
- * Numbers and terms may well be there for another reason. */
+ * Numbers, times and terms may well be there for another reason. */
 static const char *stray_text(const ganz_item *item, const ganz_block *b, size_t *bytes)
 {
     *bytes = 0;
-    if (item->form == GANZ_FORM_PLAIN || item->guard.kind == GANZ_GUARD_NUMBER || item->guard.kind == GANZ_GUARD_TERM)
-        return NULL;
+    const ganz_guard_kind kind = item->guard.kind;
+    if (item->form == GANZ_FORM_PLAIN) return NULL;
+    if (kind == GANZ_GUARD_NUMBER || kind == GANZ_GUARD_CLOCK || kind == GANZ_GUARD_TERM) return NULL;
     if (item->guard.run && item->guard.run->place) return NULL; /* nobody knows what it will be */
     if (item->guard.run) return *bytes = item->guard.run->shown_bytes, item->guard.run->shown;
     return *bytes = item->guard.end - item->guard.begin, b->text + item->guard.begin;
@@ -189,7 +190,8 @@ static void find_strays(strays *s, const ganz_sentence_part *p)
         const ganz_item *const item = &p->attempt->items[i];
         size_t bytes;
         const char *const text = stray_text(item, p->stretch.block, &bytes);
-        if (bytes == 0 || (item->guard.run && in_line(&p->attempt->line, text, bytes))) continue;
+        const bool common = item->guard.run || item->guard.kind == GANZ_GUARD_SIGN;
+        if (bytes == 0 || (common && in_line(&p->attempt->line, text, bytes))) continue;
         s->text[s->count] = text;
         s->bytes[s->count++] = bytes;
     }
@@ -309,5 +311,7 @@ ganz_status ganz_sentence_put(ganz_sentence_part *p, const ganz_setting *s, cons
     if (ganz_attempt_check(p->attempt, s, &p->stretch, t->text, t->bytes)) return finish(p, s, t, err);
     GANZ_TRY(make_line(p, s, err));
     if (p->attempt->line.bytes > 0) return GANZ_OK;
-    return finish(p, s, &(ganz_translation){.text = ""}, err); /* nothing is left of a sentence that was all guards */
+    /* nothing is left of a sentence that was all guards: what was found in the last translation is not in this one */
+    ganz_attempt_check(p->attempt, s, &p->stretch, "", 0);
+    return finish(p, s, &(ganz_translation){.text = ""}, err);
 }

@@ -106,7 +106,7 @@ static void write_number(writer *w, const ganz_stretch *x, size_t begin, size_t 
 static void write_clock(writer *w, const ganz_stretch *x, size_t begin)
 {
     ganz_text time = {0};
-    if (!ganz_clock_write(&time, x->block->text, x->end, begin)) w->failed = true;
+    if (!ganz_clock_write(&time, &(ganz_clock_place){x->block->text, x->begin, x->end, begin})) w->failed = true;
     add_escaped(w, x->block, time.text, time.bytes);
     ganz_text_free(&time);
 }
