@@ -11,9 +11,11 @@ set(GANZ_TEXT
 set(GANZ_TEXT_LEARN # learning a vocabulary
   text/counts.c text/learn.c text/sample.c text/suffixes.c)
 set(GANZ_DOCUMENT
-  document/attempt.c document/casing.c document/check.c document/clock.c document/code.c document/document.c document/flow.c document/format.c
+  document/attempt.c document/casing.c document/check.c document/clock.c document/code.c document/document.c document/flow.c
+  document/format.c
   document/format_text.c document/glossary.c document/guard.c document/inflect.c document/language.c
-  document/number.c document/place.c document/raised.c document/row.c document/segment.c document/sentences.c document/skeleton.c document/tags.c
+  document/number.c document/place.c document/raised.c document/row.c document/segment.c document/sentences.c
+  document/skeleton.c document/tags.c
   document/tokens.c document/write.c)
 list(APPEND GANZ_DOCUMENT # HTML
   document/format_html.c document/html_attributes.c document/html_element.c document/html_entity.c
@@ -24,7 +26,8 @@ list(APPEND GANZ_DOCUMENT # Markdown
   document/markdown_word.c)
 list(APPEND GANZ_DOCUMENT # archives and XML, and the formats made of them
   document/format_epub.c document/format_odf.c document/format_ooxml.c document/format_xliff.c document/ooxml_glue.c
-  document/ooxml_paragraph.c document/ooxml_raised.c document/ooxml_survey.c document/package.c document/xhtml.c document/xml.c
+  document/ooxml_paragraph.c document/ooxml_raised.c document/ooxml_survey.c document/package.c document/xhtml.c
+  document/xml.c
   document/xml_inline.c document/xml_tree.c document/zip_read.c document/zip_write.c)
 list(APPEND GANZ_DOCUMENT # messages of programs, and subtitles
   document/format_json.c document/format_po.c document/format_properties.c document/format_subtitles.c

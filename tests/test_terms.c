@@ -1,4 +1,5 @@
-/* Terms of a glossary, and lists of what is not translated, with translators that need no model. */
+/* Terms of a glossary, amounts, times of day, and lists of what is not translated, with translators that need no model.
+ */
 #include "test.h"
 
 #include <string.h>
@@ -6,21 +7,33 @@
 #include "base/base.h"
 #include "documents.h"
 
-static ganz_text translated(const char *format, const char *in, size_t bytes, const ganz_glossary *g,
-                            fake_translator *translate)
+static ganz_text translated(const ganz_document_options *o, const char *in, size_t bytes, fake_translator *translate)
 {
     ganz_document *doc;
-    ganz_document_options o;
     ganz_error err;
     ganz_text out = {0};
-    ganz_document_defaults(&o);
-    o.format = format;
-    o.glossary = g;
-    assert_int_equal(ganz_document_open(&doc, in, bytes, &o, &err), GANZ_OK);
+    assert_int_equal(ganz_document_open(&doc, in, bytes, o, &err), GANZ_OK);
     assert_int_equal(fake_translate(doc, translate, &err), GANZ_OK);
     assert_int_equal(ganz_document_write(doc, &out, &err), GANZ_OK);
     ganz_document_close(&doc);
     return out;
+}
+
+static void expect_with(const ganz_document_options *o, const char *in, fake_translator *translate, const char *wanted)
+{
+    ganz_text out = translated(o, in, strlen(in), translate);
+    if (out.bytes != strlen(wanted) || memcmp(out.text, wanted, out.bytes) != 0)
+        fail_msg("%s became\n%.*s, not\n%s", in, (int)out.bytes, out.text, wanted);
+    ganz_text_free(&out);
+}
+
+static ganz_document_options with_terms(const char *format, const ganz_glossary *g)
+{
+    ganz_document_options o;
+    ganz_document_defaults(&o);
+    o.format = format;
+    o.glossary = g;
+    return o;
 }
 
 static int occurrences(const ganz_text *text, const char *what)
@@ -56,8 +69,9 @@ static void glossary_holds(void **state)
     static const char in[] = "The houses and the car of Ganz.";
     static fake_translator *const translators[] = {fake_german, fake_twice};
     ganz_glossary *g = open_terms();
+    const ganz_document_options o = with_terms("text", g);
     for (size_t i = 0; i < GANZ_COUNT(translators); i++) {
-        ganz_text out = translated("text", in, sizeof in - 1, g, translators[i]);
+        ganz_text out = translated(&o, in, sizeof in - 1, translators[i]);
         assert_true(occurrences(&out, "Wagen") > 0);
         assert_true(occurrences(&out, "Ganz") > 0);
         assert_true(occurrences(&out, "Haus") + occurrences(&out, "H\xC3\xA4user") > 0);
@@ -68,10 +82,8 @@ static void glossary_holds(void **state)
 
 static void expect_terms(const ganz_glossary *g, const char *in, fake_translator *translate, const char *wanted)
 {
-    ganz_text out = translated("markdown", in, strlen(in), g, translate);
-    if (out.bytes != strlen(wanted) || memcmp(out.text, wanted, out.bytes) != 0)
-        fail_msg("%s became\n%.*s, not\n%s", in, (int)out.bytes, out.text, wanted);
-    ganz_text_free(&out);
+    const ganz_document_options o = with_terms("markdown", g);
+    expect_with(&o, in, translate, wanted);
 }
 
 static void fake_the_x(const char *text, size_t bytes, ganz_text *out)
@@ -117,20 +129,10 @@ static void fake_forgets_euros(const char *text, size_t bytes, ganz_text *out)
 
 static void expect(const char *from, const char *to, const char *in, fake_translator *translate, const char *wanted)
 {
-    ganz_document *doc;
-    ganz_document_options o;
-    ganz_error err;
-    ganz_text out = {0};
-    ganz_document_defaults(&o);
+    ganz_document_options o = with_terms("text", NULL);
     o.source = from;
     o.target = to;
-    assert_int_equal(ganz_document_open(&doc, in, strlen(in), &o, &err), GANZ_OK);
-    assert_int_equal(fake_translate(doc, translate, &err), GANZ_OK);
-    assert_int_equal(ganz_document_write(doc, &out, &err), GANZ_OK);
-    if (out.bytes != strlen(wanted) || memcmp(out.text, wanted, out.bytes) != 0)
-        fail_msg("%s became\n%.*s, not\n%s", in, (int)out.bytes, out.text, wanted);
-    ganz_text_free(&out);
-    ganz_document_close(&doc);
+    expect_with(&o, in, translate, wanted);
 }
 
 static void fake_without_dollars(const char *text, size_t bytes, ganz_text *out)
@@ -252,11 +254,11 @@ static void expect_list(const char *item, int count, const char *line)
     assert_int_equal(ganz_document_next(doc, &s, &err), GANZ_OK);
     if (line) assert_string_equal(s.text, line);
     ganz_document_close(&doc);
-    ganz_text out = translated("text", in.text, in.bytes, NULL, fake_identity);
+    ganz_text out = translated(NULL, in.text, in.bytes, fake_identity);
     assert_int_equal(out.bytes, in.bytes);
     assert_memory_equal(out.text, in.text, in.bytes);
     ganz_text_free(&out);
-    out = translated("text", in.text, in.bytes, NULL, fake_shout);
+    out = translated(NULL, in.text, in.bytes, fake_shout);
     assert_int_equal(occurrences(&out, item), count);
     assert_int_equal(occurrences(&out, " HERE."), 1);
     ganz_text_free(&out);

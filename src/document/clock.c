@@ -226,9 +226,9 @@ static bool is_same(const time_of_day *t, const time_of_day *wanted)
 
 /* Whether an English time is right: by its half of the day, by counting to 24 (15:30), or because the time behind it
  * says its half. */
-static bool is_right(const clock_time *c, const time_of_day *t, const char *joint, const char *half, size_t bytes)
+static bool is_right(const clock_time *c, const time_of_day *t, bool colon, const char *half, size_t bytes)
 {
-    if (bytes == 0 && t->hour > 12) return t->minute >= 0 && *joint == ':' && t->hour == c->times[0].hour;
+    if (bytes == 0 && t->hour > 12) return colon && t->hour == c->times[0].hour;
     if (bytes == 0) return shares_half(c);
     if (half[0] == ' ') half++;
     return t->hour <= 12 && (half[0] | 0x20) == (is_afternoon(&c->times[0]) ? 'p' : 'a');
@@ -249,7 +249,7 @@ static size_t match(const clock_time *c, bool alone, const char *english, size_t
     if (half == 0 && end < bytes && (ganz_is_alnum((unsigned char)english[end]) || (unsigned char)english[end] >= 0x80))
         return 0;
     if (half == 0 && t.minute < 0 && !(alone && is_hour_alone(c, english, at, &t))) return 0;
-    *right = is_right(c, &t, english + end - 3, english + end, half);
+    *right = is_right(c, &t, t.minute >= 0 && english[end - 3] == ':', english + end, half);
     return length + half;
 }
 

@@ -379,13 +379,13 @@ static size_t list_length(const view *v)
 static bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
 
 /* Digits with an ending in capitals: 21ST, 1990S, 80ER, 11P.M. */
-static bool has_ending(const char *word, size_t bytes, const char *after)
+static bool has_ending(const char *word, size_t bytes, char after)
 {
     static const char endings[] = " st nd rd th s er am pm ";
     size_t digits = 0;
     while (digits < bytes && is_digit(word[digits])) digits++;
     if (digits == 0) return false;
-    if (bytes - digits == 1 && is_one_of(word[digits], "AP") && after[0] == '.') return true;
+    if (bytes - digits == 1 && is_one_of(word[digits], "AP") && after == '.') return true;
     return ganz_listed(endings, word + digits, bytes - digits);
 }
 
@@ -397,9 +397,8 @@ static size_t designation_length(const view *v)
         capitals += is_capital(c);
         digits += is_digit(c);
     }
-    const char after[] = {byte_at(v, v->at + length), 0};
     if (capitals == 0 || capitals > 4 || digits < 2 || ganz_is_alnum(code_at(v, v->at + length))) return 0;
-    return has_ending(v->text + v->at, length, after) ? 0 : length;
+    return has_ending(v->text + v->at, length, byte_at(v, v->at + length)) ? 0 : length;
 }
 
 /* Bytes of an exponent: 2, -6, n, {ij}. */
