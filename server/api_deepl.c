@@ -103,6 +103,19 @@ static bool is_ignored_tag(const json_value *tags, const char *name, size_t byte
     return false;
 }
 
+/* Whether the tag whose name ends at `at` is an empty element: it has no text to leave alone, and none behind it is
+ * its. */
+static bool is_empty_element(const job_text *t, size_t at)
+{
+    char quote = 0;
+    for (; at < t->bytes && (quote || t->text[at] != '>'); at++) {
+        const char sign = t->text[at];
+        if (quote) quote = sign == quote ? 0 : quote;
+        else if (sign == '"' || sign == '\'') quote = sign;
+    }
+    return at < t->bytes && t->text[at - 1] == '/';
+}
+
 static void mark_ignored(const json_value *tags, const job_text *t, buffer *out)
 {
     for (size_t i = 0; i < t->bytes; i++) {
@@ -110,7 +123,7 @@ static void mark_ignored(const json_value *tags, const job_text *t, buffer *out)
         if (t->text[i] != '<') continue;
         size_t end = i + 1;
         while (end < t->bytes && !strchr(" \t\r\n/>", t->text[end]) && t->text[end]) end++;
-        if (end == i + 1 || !is_ignored_tag(tags, t->text + i + 1, end - i - 1)) continue;
+        if (end == i + 1 || !is_ignored_tag(tags, t->text + i + 1, end - i - 1) || is_empty_element(t, end)) continue;
         buffer_add(out, t->text + i + 1, end - i - 1);
         buffer_put(out, keep);
         i = end - 1;

@@ -155,8 +155,18 @@ static bool read_languages(call *c, const char *source, const char *target, call
     return true;
 }
 
+/* A few words that could be of the language they are asked for in, or of another one, are of the other: wrongly taken
+ * for the first they would not be translated at all. */
+static void doubt(const call *c, call_pair *p)
+{
+    detection *const d = &p->detected;
+    if (d->sure || strcmp(d->code, p->target) != 0 || !*d->next) return;
+    if (models_find(c->set, d->next, p->target).count > 0) snprintf(d->code, sizeof d->code, "%s", d->next);
+}
+
 static bool find_models(call *c, call_pair *p)
 {
+    if (p->automatic) doubt(c, p);
     if (p->automatic) snprintf(p->source, sizeof p->source, "%s", p->detected.code);
     p->chain = models_find(c->set, p->source, p->target);
     if (p->chain.count > 0) return true;
@@ -328,5 +338,7 @@ bool call_formality_each(call *c, const call_texts *t, ganz_formality *found)
         chains += t->pairs[i].chain.count > 0;
         knowing += chain_knows_formality(&t->pairs[i].chain);
     }
+    if (chains == 0 && t->count > 0 && models_know_formality(c->set, t->pairs[0].target))
+        return read_formality(c, true, true, found); /* nothing is translated, and nothing is wrong with the request */
     return read_formality(c, knowing > 0, knowing > 0 && knowing == chains, found);
 }

@@ -57,8 +57,9 @@ unsigned long long server_character_count(server *s);
 
 typedef struct detection {
     char code[LANGUAGE_BYTES];
-    double confidence; /* 0 to 100 */
-    bool sure;         /* enough to count against what other texts of the request say */
+    double confidence;         /* 0 to 100 */
+    bool sure;                 /* enough to count against what other texts of the request say */
+    char next[LANGUAGE_BYTES]; /* the second guess; "": there is none */
 } detection;
 /* Which of the source languages a text is in. */
 detection call_detect(const call *c, const char *text, size_t bytes);

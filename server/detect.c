@@ -21,6 +21,7 @@ detection call_detect(const call *c, const char *text, size_t bytes)
     if (count == 0) return d;
     snprintf(d.code, sizeof d.code, "%s", best[0].language);
     d.confidence = 100 * best[0].confidence;
+    if (count > 1) snprintf(d.next, sizeof d.next, "%s", best[1].language);
     d.sure = d.confidence >= sure_confidence && (count == 1 || best[0].confidence >= sure_ratio * best[1].confidence);
     return d;
 }

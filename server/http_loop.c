@@ -77,7 +77,10 @@ static void name_client(http_server *s, connection *c, const struct sockaddr_sto
         inet_ntop(AF_INET6, &a->sin6_addr, c->address, sizeof c->address);
         c->local = IN6_IS_ADDR_LOOPBACK(&a->sin6_addr);
         memcpy(&network, &a->sin6_addr, sizeof network);
-        if (IN6_IS_ADDR_V4MAPPED(&a->sin6_addr)) memcpy(&network, &a->sin6_addr.s6_addr[8], sizeof network);
+        if (IN6_IS_ADDR_V4MAPPED(&a->sin6_addr)) {
+            c->local = a->sin6_addr.s6_addr[12] == 127;
+            memcpy(&network, &a->sin6_addr.s6_addr[8], sizeof network);
+        }
         if (!c->local) c->client = UINT64_C(1) << 63 | network;
     }
 }
@@ -205,13 +208,15 @@ static void start_body(http_server *s, connection *c)
 {
     static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
     const http_head *const head = &c->x.head;
+    const bool whole = !head->chunked && head->length <= c->ahead.bytes, last = c->x.last;
+    c->x.last |= !whole; /* a refusal says so: the rest of the body would be read as the next request */
     const long long most = s->options.head(s->options.context, &c->x);
     if (most < 0) {
-        if (!head->chunked && head->length <= c->ahead.bytes) drop_ahead(c, (size_t)head->length);
-        else c->x.last = true; /* its body would be read as the next request */
+        if (whole) drop_ahead(c, (size_t)head->length);
         begin_writing(s, c);
         return;
     }
+    c->x.last = last;
     c->x.taken = true;
     c->most = (unsigned long long)most;
     if (head->length > c->most) {

@@ -153,6 +153,13 @@ const char *http_find_header(const http_head *head, const char *name)
     return NULL;
 }
 
+const char *http_find_last_header(const http_head *head, const char *name)
+{
+    for (int i = head->header_count - 1; i >= 0; i--)
+        if (strcasecmp(head->headers[i].name, name) == 0) return head->headers[i].value;
+    return NULL;
+}
+
 static bool parse_length(http_head *head, const char *digits)
 {
     const size_t count = strlen(digits);

@@ -32,6 +32,8 @@ int http_parse_head(char *text, size_t bytes, http_head *head, const char **why)
 
 /* Value of a header by its name in small letters; NULL: there is none. */
 const char *http_find_header(const http_head *head, const char *name);
+/* The same for the last header of that name: the one that the nearest proxy added. */
+const char *http_find_last_header(const http_head *head, const char *name);
 
 /* A body in chunks on its way. Start with zeroes. */
 typedef struct http_chunks {

@@ -48,16 +48,31 @@ static bool read_form(params *p, char *text, size_t bytes)
 
 /* ---- parts -------------------------------------------------------------------------------------- */
 
-/* The value of name="..." in a header, and where its closing quote is. NULL: it is not there. */
-static char *find_quoted(char *header, const char *name, char **end)
+/* The value of name="..." or name=... in a header, and where it ends. NULL: it is not there. */
+static char *find_value(char *header, const char *name, char **end)
 {
     const size_t bytes = strlen(name);
     for (char *at = header; (at = strstr(at, name)); at++) {
-        if (at == header || (at[-1] != ' ' && at[-1] != ';') || strncmp(at + bytes, "=\"", 2) != 0) continue;
-        *end = strchr(at + bytes + 2, '"');
-        return *end ? at + bytes + 2 : NULL;
+        if (at == header || (at[-1] != ' ' && at[-1] != ';') || at[bytes] != '=') continue;
+        char *const value = at + bytes + 1;
+        if (*value == '"') return (*end = strchr(value + 1, '"')) ? value + 1 : NULL;
+        *end = value + strcspn(value, "; \t");
+        return value;
     }
     return NULL;
+}
+
+/* The name of a file in the form of RFC 5987, UTF-8''escaped; in place. NULL: it is not there, or of another set. */
+static char *find_escaped(char *header, char **end)
+{
+    char *const value = find_value(header, "filename*", end);
+    if (!value || strncasecmp(value, "utf-8'", 6) != 0) return NULL;
+    char *const quote = memchr(value + 6, '\'', (size_t)(*end - value - 6));
+    if (!quote) return NULL;
+    size_t bytes = (size_t)(*end - quote - 1);
+    if (!http_unescape(quote + 1, &bytes, false) || memchr(quote + 1, '\0', bytes)) return NULL;
+    *end = quote + 1 + bytes;
+    return quote + 1;
 }
 
 /* The names in the headers of a part; NULL where there is none. */
@@ -69,8 +84,9 @@ static void find_names(char *headers, char **name, char **file)
         char *const end = strstr(line, "\r\n");
         if (end) *end = '\0';
         if (strncasecmp(line, "content-disposition:", 20) == 0) {
-            *name = find_quoted(line, "name", &name_end);
-            *file = find_quoted(line, "filename", &file_end);
+            *name = find_value(line, "name", &name_end);
+            *file = find_escaped(line, &file_end);
+            if (!*file) *file = find_value(line, "filename", &file_end);
         }
         line = end ? end + 2 : NULL;
     }
@@ -119,8 +135,10 @@ static bool read_parts(params *p, const char *type, char *body, size_t bytes)
     char boundary[80];
     if (!find_boundary(type, boundary)) return false;
     const size_t mark = strlen(boundary);
-    if (bytes < mark || memcmp(body, boundary + 2, mark - 2) != 0) return false;
-    char *at = body + mark - 2;
+    const bool first = bytes >= mark && memcmp(body, boundary + 2, mark - 2) == 0;
+    char *at = first ? body : memmem(body, bytes, boundary, mark); /* behind lines that say nothing */
+    if (!at) return false;
+    at += first ? mark - 2 : mark;
     char *const end = body + bytes;
     while (end - at >= 2 && memcmp(at, "\r\n", 2) == 0) {
         char *const part = at + 2, *const next = memmem(at, (size_t)(end - at), boundary, mark);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,7 +98,7 @@ static void find_waits(server *s, admission_load *l)
 /* Who asks, as a number; *far: not this machine. Behind a proxy it is who the proxy says, the last of a list. */
 static uint64_t find_client(const server *s, const http_exchange *x, bool *far)
 {
-    const char *const list = http_find_header(http_head_of(x), "x-forwarded-for");
+    const char *const list = http_find_last_header(http_head_of(x), "x-forwarded-for"); /* others are the client's */
     *far = !http_is_local(x);
     if (!s->options.trust_proxy || *far || !list || !*list) return http_client(x);
     const char *const comma = strrchr(list, ',');
@@ -244,20 +245,24 @@ unsigned long long server_character_count(server *s)
     return count;
 }
 
+/* What services count, all models of a name together, as the format wants it. */
 static void put_services(call *c)
 {
+    static const char *const names[] = {"sentences_total", "batches_total",       "source_tokens_total",
+                                        "queue_sentences", "queue_seconds_total", "translate_seconds_total"};
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
+        for (int i = 0; i < c->set->count; i++) {
+            const server_model *const m = &c->set->models[i];
+            ganz_service_stats t;
+            ganz_service_get_stats(m->service, &t);
+            const long long counts[] = {t.lines, t.batches, t.source_tokens, t.lines_waiting};
+            const double seconds[] = {t.queue_seconds, t.work_seconds};
+            buffer_printf(&c->out, "ganz_%s{pair=\"%s-%s\"} ", names[n], m->source, m->target);
+            if (n < 4) buffer_printf(&c->out, "%lld\n", counts[n]);
+            else buffer_printf(&c->out, "%.6f\n", seconds[n - 4]);
+        }
     for (int i = 0; i < c->set->count; i++) {
         const server_model *const m = &c->set->models[i];
-        ganz_service_stats t;
-        char labels[128];
-        ganz_service_get_stats(m->service, &t);
-        snprintf(labels, sizeof labels, "{pair=\"%s-%s\"}", m->source, m->target);
-        buffer_printf(&c->out, "ganz_sentences_total%s %lld\nganz_batches_total%s %lld\n", labels, t.lines, labels,
-                      t.batches);
-        buffer_printf(&c->out, "ganz_source_tokens_total%s %lld\nganz_queue_sentences%s %lld\n", labels,
-                      t.source_tokens, labels, t.lines_waiting);
-        buffer_printf(&c->out, "ganz_queue_seconds_total%s %.6f\nganz_translate_seconds_total%s %.6f\n", labels,
-                      t.queue_seconds, labels, t.work_seconds);
         buffer_printf(&c->out, "ganz_model_info{pair=\"%s-%s\",bits=\"%d\"} 1\n", m->source, m->target, m->facts.bits);
     }
 }
@@ -286,13 +291,23 @@ void run_metrics(call *c)
 
 /* ---- requests ----------------------------------------------------------------------------------- */
 
+/* The key in a header: alone, or behind one of the schemes for keys. NULL: it is none, as the password for a proxy. */
+static const char *key_of_header(const char *header)
+{
+    static const char *const schemes[] = {"DeepL-Auth-Key ", "Bearer "};
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+        if (strncasecmp(header, schemes[i], strlen(schemes[i])) == 0) return header + strlen(schemes[i]);
+    return strchr(header, ' ') ? NULL : header;
+}
+
 /* The key of a request: a header, or a parameter; "" if there is none. */
 static const char *key_of(const call *c)
 {
+    static const char *const names[] = {"api_key", "token", "auth_key"};
     const char *const header = http_find_header(http_head_of(c->x), "authorization");
-    if (header) return strchr(header, ' ') ? strchr(header, ' ') + 1 : header;
-    const char *const key = params_text(&c->p, "api_key"), *const token = params_text(&c->p, "token");
-    return key ? key : token ? token : "";
+    const char *key = header ? key_of_header(header) : NULL;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !key; i++) key = params_text(&c->p, names[i]);
+    return key ? key : "";
 }
 
 /* Whether the request may be answered; false after a refusal. */

@@ -114,6 +114,8 @@ def check_texts(s):
     equal("words of any language go with the others", [x["language"] for x in answer["detectedLanguage"]], 3 * ["de"])
     status, answer = s.json("/translate", {"q": ["Danke", ENGLISH], "source": "auto", "target": "en"})
     equal("but not to stay as they are", [x["language"] for x in answer["detectedLanguage"]], ["de", "en"])
+    status, answer = s.json("/translate", {"q": "Good night", "source": "auto", "target": "de"})
+    equal("words of either language are translated", answer["translatedText"], one(s, "Good night", "en", "de"))
 
 
 def check_glossary(s):

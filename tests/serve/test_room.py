@@ -129,6 +129,33 @@ def check_reload():
         equal("other models", [x["code"] for x in s.get("/languages")[1] if x["targets"] != [x["code"]]], ["de"])
 
 
+def check_metrics():
+    """Every series stands once, and all of one name stand together."""
+    with Server(GANZ, "--metrics") as s:
+        s.ask("GET", "/")
+        s.ask("POST", "/", b"q=Good+morning&source=en&target=de", {"Content-Type": "application/x-www-form-urlencoded"})
+        series = [x.rsplit(" ", 1)[0] for x in s.ask("GET", "/metrics")[2].decode().splitlines() if x[:1] != "#"]
+    equal("series", sorted(set(series)), sorted(series))
+    names = [x.split("{")[0] for x in series]
+    names = [x for i, x in enumerate(names) if i == 0 or names[i - 1] != x]
+    equal("names", sorted(set(names)), sorted(names))
+
+
+def check_forwarded():
+    """Behind a proxy a client is who the last header says: what stands before that came from the client itself."""
+    def begun(s, first):
+        c = s.connect()
+        c.sendall(f"POST /translate HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {first}\r\n"
+                  "X-Forwarded-For: 9.9.9.9\r\nContent-Length: 5\r\n\r\n".encode())
+        return c
+    with Server(GANZ, "--trust-proxy") as s:
+        many = [begun(s, f"1.1.1.{i}") for i in range(20)]
+        wait_until(lambda: len(select.select(many, [], [], 0)[0]) >= 4, 5)
+        equal("more than 16 at once", [read_reply(c)[0] for c in select.select(many, [], [], 0)[0]], 4 * [429])
+        for c in many:
+            c.close()
+
+
 def check_passed_unix_socket():
     """As systemd does it with a path: no name of a host is wrong there."""
     with socket.socket(socket.AF_UNIX) as listener:
@@ -153,6 +180,6 @@ def check_passed_unix_socket():
 
 
 for check in (check_health_behind_translations, check_documents_asked_for, check_glossaries, check_names, check_links,
-              check_reload, check_passed_unix_socket):
+              check_reload, check_metrics, check_forwarded, check_passed_unix_socket):
     check()
     print("fine:", check.__name__)

@@ -47,6 +47,9 @@ def check_encodings(s):
     kind, body = multipart(fields)
     status, _, answer = s.ask("POST", "/translate", body, {"Content-Type": kind})
     equal("parts", (status, json.loads(answer)), (200, want))
+    plain = b"\r\n" + body.replace(b'name="q"', b"name=q")  # as .NET writes names, behind an empty line
+    status, _, answer = s.ask("POST", "/translate", plain, {"Content-Type": kind})
+    equal("parts whose names have no quotes", (status, json.loads(answer)), (200, want))
     from urllib.parse import urlencode
     status, _, answer = s.ask("POST", "/translate?" + urlencode(fields), headers={"Content-Length": "0"})
     equal("query", (status, json.loads(answer)), (200, want))
@@ -167,6 +170,16 @@ def check_connections(s):
         equal("100", c.recv(4096), b"HTTP/1.1 100 Continue\r\n\r\n")
         c.sendall(body)
         equal("after it", read_reply(c)[0], 200)
+    with s.connect() as c:  # a refusal before the body is there ends the connection, and says so
+        c.sendall(b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n")
+        status, headers, _ = read_reply(c)
+        equal("refused by its head", (status, headers["connection"]), (404, "close"))
+    with s.connect() as c:
+        c.sendall(b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12345" + one("/health"))
+        got = b""
+        while b'"status"' not in got:
+            got += c.recv(65536)
+        assert got.startswith(b"HTTP/1.1 404") and b"HTTP/1.1 200" in got, got  # the next one is answered
     status, headers, body = s.ask("HEAD", "/languages")
     equal("HEAD", (status, body, int(headers["content-length"]) > 10), (200, b"", True))
     status, headers, _ = s.ask("GET", "/")
@@ -198,6 +211,13 @@ def check_deepl(s):
                                               "target_lang": "DE", "tag_handling": "xml", "ignore_tags": ["x", "y"]})
     text = answer["translations"][0]["text"]
     assert text.count('<x id="1"></x>') == 1 and text.count("<y>the button</y>") == 1 and "ganz" not in text, text
+    status, answer = s.json("/v2/translate", {"text": ['Click <x id="1"/> to open the door. The house is red.'],
+                                              "target_lang": "DE", "tag_handling": "xml", "ignore_tags": ["x"]})
+    text = answer["translations"][0]["text"]
+    assert text.count('<x id="1"/>') == 1 and "rot" in text and "house" not in text, text
+    status, answer = s.json("/v2/translate", {"text": ["Wohin gehst du heute Abend mit deinem Bruder?"],
+                                              "target_lang": "DE", "formality": "more"})
+    equal("formality of what stays as it is", (status, answer["translations"][0]["detected_source_language"]), (200, "DE"))
     status, _, body = s.ask("GET", "/v2/languages", b"type=target", {"Content-Type": "application/x-www-form-urlencoded"})
     equal("languages", [x["language"] for x in json.loads(body)], ["DE", "EN-GB", "EN-US"])
     equal("wrong language", s.json("/v2/translate", {"text": ["a"], "target_lang": "XX"}),
@@ -459,6 +479,9 @@ def check_keys():
         deepl = {"text": ["Good morning"], "target_lang": "DE"}
         equal("DeepL, wrong", s.json("/v2/translate", deepl, {"Authorization": "DeepL-Auth-Key x"})[0], 403)
         equal("DeepL, right", s.json("/v2/translate", deepl, {"Authorization": "DeepL-Auth-Key second-key"})[0], 200)
+        equal("DeepL, in the body", s.json("/v2/translate", {**deepl, "auth_key": "second-key"})[0], 200)
+        equal("beside a password for a proxy", s.json("/translate", {**fields, "api_key": "first-key"},
+                                                      {"Authorization": "Basic dXNlcjpwdw=="})[0], 200)
         equal("languages need none", s.get("/languages")[0], 200)
 
 
