@@ -11,8 +11,8 @@ set(GANZ_TEXT
 set(GANZ_TEXT_LEARN # learning a vocabulary
   text/counts.c text/learn.c text/sample.c text/suffixes.c)
 set(GANZ_DOCUMENT
-  document/attempt.c document/casing.c document/check.c document/clock.c document/code.c document/document.c document/flow.c
-  document/format.c
+  document/attempt.c document/casing.c document/check.c document/clock.c document/clock_english.c
+  document/clock_german.c document/code.c document/document.c document/flow.c document/format.c
   document/format_text.c document/glossary.c document/guard.c document/guard_address.c document/guard_code.c
   document/guard_holder.c document/guard_sign.c document/inflect.c document/language.c
   document/number.c document/place.c document/raised.c document/row.c document/segment.c document/sentences.c

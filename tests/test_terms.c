@@ -234,6 +234,72 @@ static void times_are_mended(void **state)
     expect_time("Von 8 bis 18 Uhr.", "From 8 to 18 p.m.", "From 8 am to 6 pm.");
 }
 
+/* English times are counted to 24 in German: "9:15 AM" is no German. */
+static void english_times_are_told(void **state)
+{
+    (void)state;
+    static const char *const times[][2] = {
+        {"Come at 9:15 AM.", "Come at 9:15 Uhr."},
+        {"Come at 9.15pm!", "Come at 21:15 Uhr!"},
+        {"Come at 12 p.m. today", "Come at 12 Uhr today"},
+        {"Come at 12:05 a.m. today", "Come at 0:05 Uhr today"},
+        {"Come until 12 a.m.", "Come until 24 Uhr."},
+        {"Come at 12 a.m. or 12 p.m.", "Come at 0 Uhr or 12 Uhr."},
+        {"Open 9am-5pm.", "Open 9–17 Uhr."},
+        {"Open 9 a.m. to 12 a.m. daily", "Open 9 bis 24 Uhr daily"},
+        {"11-2pm", "11–14 Uhr"},
+        {"10:30-11 AM", "10:30–11 Uhr"},
+        {"10–12 pm", "10–12 Uhr"},
+        {"We come between 10 and 11 a.m. today", "We come between 10 und 11 Uhr today"},
+        {"Sat 4 - 5 pm", "Sat 16–17 Uhr"},
+        {"Room 4 - 5 pm talk", "Room 4 - 17 Uhr talk"},
+        {"We saw 2 and 5 pm came", "We saw 2 and 17 Uhr came"},
+        {"Come at 15:30 pm", "Come at 15:30 Uhr"},
+        {"Come at 15:30", "Come at 15:30"},
+        {"Come at 15 am", "Come at 15 am"},
+        {"Come at 9:75 pm", "Come at 9:75 pm"},
+        {"On 2024-10-5 pm", "On 2024-10-5 pm"},
+        {"See 1.234.9 pm", "See 1.234.9 pm"},
+        {"The 9 ams and 100 pm", "The 9 ams and 100 pm"},
+        {"Come at 9 ", "Come at 9 "},
+    };
+    for (size_t i = 0; i < GANZ_COUNT(times); i++) {
+        expect("en", "de", times[i][0], fake_identity, times[i][1]);
+        expect("en", "fr", times[i][0], fake_identity, times[i][0]);
+    }
+}
+
+static void expect_german_time(const char *in, const char *said, const char *wanted)
+{
+    answer = said;
+    expect("en", "de", in, fake_answer, wanted);
+}
+
+static void english_times_are_mended(void **state)
+{
+    (void)state;
+    static const char morning[] = "Come at 9:15 AM.", evening[] = "Come at 8 pm.";
+    expect_german_time(morning, "Komm um 21:15 Uhr.", "Komm um 9:15 Uhr.");
+    expect_german_time(morning, "Komm um 9.15 Uhr.", "Komm um 9.15 Uhr.");
+    expect_german_time(morning, "Komm um 21 Uhr 15.", "Komm um 9:15 Uhr.");
+    expect_german_time(morning, "Komm um 9:15 AM.", "Komm um 9:15 Uhr.");
+    expect_german_time(morning, "Komm mit X1.", "Komm mit 9:15 Uhr.");
+    expect_german_time(morning, "Komm um X1 Uhr.", "Komm um 9:15 Uhr.");
+    expect_german_time(evening, "Komm um 8.", "Komm um 20 Uhr.");
+    expect_german_time(evening, "Komm um acht.", "Komm um 20 Uhr.");
+    expect_german_time(evening, "Komm um 8 Uhr abends.", "Komm um 8 Uhr abends.");
+    expect_german_time(evening, "Komm heute Abend um acht.", "Komm heute Abend um acht.");
+    expect_german_time("Come at 12 a.m.", "Komm um Mitternacht.", "Komm um Mitternacht.");
+    expect_german_time("Come at 12 p.m.", "Komm mittags.", "Komm mittags.");
+    expect_german_time("Come at 12 p.m.", "Komm um zw\xC3\xB6lf Uhr.", "Komm um zw\xC3\xB6lf Uhr.");
+    expect_german_time("One at 8 a.m. and one at 8 p.m.", "Eine um 20 Uhr und eine um 8 Uhr.",
+                       "Eine um 20 Uhr und eine um 8 Uhr.");
+    expect_german_time("About 8 came at 8pm.", "Etwa 8 kamen um 8.", "Etwa 8 kamen um 20 Uhr.");
+    expect_german_time("From 9am to 5pm.", "Von 9 bis 17 Uhr.", "Von 9 bis 17 Uhr.");
+    expect_german_time("From 9am to 5pm.", "Von 9 Uhr bis 5 Uhr.", "Von 9 bis 17 Uhr.");
+    expect_german_time("Between 9am and 5pm.", "Zwischen 21:00 und 17:00 Uhr.", "Zwischen 9 und 17:00 Uhr.");
+}
+
 /* ---- lists -------------------------------------------------------------------------------------- */
 
 /* `count` items with commas between them, in a sentence: the line that a translator sees (NULL: any), and that all
@@ -278,8 +344,10 @@ static void lists_are_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(glossary_holds), cmocka_unit_test(terms_alone_hold), cmocka_unit_test(currencies_are_kept),
-        cmocka_unit_test(times_are_told), cmocka_unit_test(times_are_mended), cmocka_unit_test(lists_are_words),
+        cmocka_unit_test(glossary_holds),           cmocka_unit_test(terms_alone_hold),
+        cmocka_unit_test(currencies_are_kept),      cmocka_unit_test(times_are_told),
+        cmocka_unit_test(times_are_mended),         cmocka_unit_test(english_times_are_told),
+        cmocka_unit_test(english_times_are_mended), cmocka_unit_test(lists_are_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

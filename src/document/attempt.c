@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "document/clock.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
@@ -69,8 +68,8 @@ static bool find_in_part(ganz_guards *g, const ganz_setting *s, const ganz_stret
 {
     const char *const text = x->block->text;
     int32_t code = ' ';
-    for (size_t at = begin, step; ganz_clock_differs(s->source, s->target) && at < end; at += step) {
-        const size_t length = joins_number(code) ? 0 : ganz_clock_at(&(ganz_clock_place){text, x->begin, x->end, at});
+    for (size_t at = begin, step; s->clock && at < end; at += step) {
+        const size_t length = joins_number(code) ? 0 : s->clock->at(&(ganz_clock_place){text, x->begin, x->end, at});
         step = ganz_next_character(text + at, &code);
         if (length == 0) continue;
         const ganz_guard time = {.kind = GANZ_GUARD_CLOCK, .begin = at, .end = at + length};

@@ -9,6 +9,7 @@
 #define GANZ_DOCUMENT_ATTEMPT_H
 
 #include "document/casing.h"
+#include "document/clock.h"
 #include "document/glossary.h"
 #include "document/guard.h"
 #include "document/parts.h"
@@ -21,6 +22,7 @@ typedef struct ganz_setting {
     const ganz_language *source, *target;
     bool latin;                    /* letters of other scripts are foreign in the source */
     const ganz_glossary *glossary; /* or NULL */
+    const ganz_clock_way *clock;   /* or NULL */
 } ganz_setting;
 
 typedef enum ganz_form {

@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "document/attempt.h"
-#include "document/clock.h"
 #include "document/inflect.h"
 #include "document/number.h"
 #include "text/unicode.h"
 
 typedef struct checker {
     ganz_attempt *a;
+    const ganz_setting *setting;
     const ganz_stretch *x;
     const char *text;
     size_t bytes;
@@ -193,12 +193,12 @@ static void find_numbers(checker *c)
 
 /* ---- times of day ------------------------------------------------------------------------------- */
 
-static void find_clock(checker *c, ganz_item *item, bool alone)
+static void find_clock(checker *c, ganz_item *item, ganz_clock_search search)
 {
     const ganz_clock_place place = {c->x->block->text, c->x->begin, c->x->end, item->guard.begin};
     size_t at = 0, length;
     bool right;
-    while ((length = ganz_clock_find(&place, alone, c->text, c->bytes, &at, &right))) {
+    while ((length = c->setting->clock->find(&place, search, c->text, c->bytes, &at, &right))) {
         if (is_free(c, at, at + length)) {
             take(item, at, at + length);
             item->kept = right;
@@ -209,10 +209,10 @@ static void find_clock(checker *c, ganz_item *item, bool alone)
 }
 
 /* Hours alone, which may be any number, after all numbers that have a place. */
-static void find_clocks(checker *c, bool alone)
+static void find_clocks(checker *c, ganz_clock_search search)
 {
     for (size_t i = 0; i < c->a->item_count; i++)
-        if (is_clock(&c->a->items[i]) && !c->a->items[i].found) find_clock(c, &c->a->items[i], alone);
+        if (is_clock(&c->a->items[i]) && !c->a->items[i].found) find_clock(c, &c->a->items[i], search);
 }
 
 /* ---- money -------------------------------------------------------------------------------------- */
@@ -338,14 +338,15 @@ static bool all_found(ganz_attempt *a)
 bool ganz_attempt_check(ganz_attempt *a, const ganz_setting *s, const ganz_stretch *sentence, const char *text,
                         size_t bytes)
 {
-    checker c = {.a = a, .x = sentence, .text = text, .bytes = bytes};
+    checker c = {.a = a, .setting = s, .x = sentence, .text = text, .bytes = bytes};
     for (size_t i = 0; i < a->item_count; i++) a->items[i].found = a->items[i].kept = false;
     sort_by_length(&c);
     find_words(&c);
     lose_doubles(&c);
-    find_clocks(&c, false);
+    find_clocks(&c, GANZ_CLOCK_RIGHT);
+    find_clocks(&c, GANZ_CLOCK_WRONG);
     find_numbers(&c);
-    find_clocks(&c, true);
+    find_clocks(&c, GANZ_CLOCK_ALONE);
     if (knows_currencies(s->target)) lose_amounts(&c);
     for (size_t i = 0; i < a->item_count; i++)
         if (is_term(&a->items[i])) find_term(&c, &a->items[i]);

@@ -147,10 +147,13 @@ ganz_status ganz_document_open_as(ganz_document **document, const ganz_format *f
     d->options = *options;
     if (format->holds_both) d->options.bilingual = false;
     d->format = format;
-    d->setting = (ganz_setting){.source = ganz_language_of(options->source),
-                                .target = ganz_language_of(options->target),
+    const ganz_language *const source = ganz_language_of(options->source), *const target =
+                                                                               ganz_language_of(options->target);
+    d->setting = (ganz_setting){.source = source,
+                                .target = target,
                                 .latin = is_latin(options->source),
-                                .glossary = options->glossary};
+                                .glossary = options->glossary,
+                                .clock = ganz_clock_way_of(source, target)};
     const ganz_status status = read_document(d, bytes, count, err);
     if (status != GANZ_OK) ganz_document_close(document);
     return status;

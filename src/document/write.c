@@ -1,7 +1,6 @@
 /* Writing a document: copied bytes, and blocks with their gaps as they were and their sentences translated. */
 #include <string.h>
 
-#include "document/clock.h"
 #include "document/document.h"
 #include "document/flow.h"
 #include "document/number.h"
@@ -103,22 +102,26 @@ static void write_number(writer *w, const ganz_stretch *x, size_t begin, size_t 
     ganz_text_free(&number);
 }
 
-static void write_clock(writer *w, const ganz_stretch *x, size_t begin)
+static void write_clock(writer *w, const ganz_sentence_part *p, const ganz_insert *insert)
 {
+    const ganz_stretch *const x = &p->stretch;
+    const ganz_clock_place place = {x->block->text, x->begin, x->end, insert->begin};
     ganz_text time = {0};
-    if (!ganz_clock_write(&time, &(ganz_clock_place){x->block->text, x->begin, x->end, begin})) w->failed = true;
+    if (!w->document->setting.clock->write(&time, &place, p->target + insert->until, p->target_bytes - insert->until))
+        w->failed = true;
     add_escaped(w, x->block, time.text, time.bytes);
     ganz_text_free(&time);
 }
 
-static void write_insert(writer *w, const ganz_stretch *x, const ganz_insert *insert)
+static void write_insert(writer *w, const ganz_sentence_part *p, const ganz_insert *insert)
 {
+    const ganz_stretch *const x = &p->stretch;
     if (insert->space_before) add_escaped(w, x->block, " ", 1);
     switch (insert->kind) {
     case GANZ_INSERT_RUN: write_run(w, insert->run, insert->run->begin, insert->run->end); break;
     case GANZ_INSERT_SOURCE: write_source(w, x, insert->begin, insert->end); break;
     case GANZ_INSERT_NUMBER: write_number(w, x, insert->begin, insert->end); break;
-    case GANZ_INSERT_CLOCK: write_clock(w, x, insert->begin); break;
+    case GANZ_INSERT_CLOCK: write_clock(w, p, insert); break;
     case GANZ_INSERT_TERM: add_escaped(w, x->block, insert->term->target, insert->term->target_bytes); break;
     }
     if (insert->space_after) add_escaped(w, x->block, " ", 1);
@@ -130,7 +133,7 @@ static void write_translation(writer *w, const ganz_sentence_part *p)
     for (size_t i = 0; i < p->inserts.count; i++) {
         const ganz_insert *const insert = &p->inserts.items[i];
         add_escaped(w, p->stretch.block, p->target + at, insert->at - at);
-        write_insert(w, &p->stretch, insert);
+        write_insert(w, p, insert);
         at = insert->until;
     }
     add_escaped(w, p->stretch.block, p->target + at, p->target_bytes - at);
