@@ -616,7 +616,7 @@ static void capitals_at_the_beginning(void **state)
 static void numbers_are_mended(void **state)
 {
     (void)state;
-    expect(&ganz_format_text, "It cost 1,234.5 dollars in 1984.", fake_shout, "IT COST 1,234.5 DOLLARS IN 1984.");
+    expect(&ganz_format_text, "It cost 1,234.5 dollars in 1984.", fake_shout, "IT COST 1.234,5 DOLLARS IN 1984.");
     expect(&ganz_format_text, "Born in 1984.", fake_wrong_year, "Geboren 1984.");
     expect(&ganz_format_text, "It weighs 23.5 kilos.", fake_first_word, "It! 23,5");
 }

@@ -143,12 +143,74 @@ static void fake_without_dollars(const char *text, size_t bytes, ganz_text *out)
     fake_add(out, " ja", 3);
 }
 
+static void fake_no_millions(const char *text, size_t bytes, ganz_text *out)
+{
+    fake_add(out, "", 0);
+    for (size_t i = 0; i < bytes; i++)
+        if (text[i] != 'm') fake_add(out, text + i, 1);
+    fake_add(out, " ja", 3);
+}
+
+/* "EUR 45" becomes "45" */
+static void fake_no_euros(const char *text, size_t bytes, ganz_text *out)
+{
+    fake_add(out, "", 0);
+    for (size_t i = 0; i < bytes; i++)
+        if (bytes - i > 4 && memcmp(text + i, "EUR ", 4) == 0) i += 3;
+        else fake_add(out, text + i, 1);
+    fake_add(out, " ja", 3);
+}
+
+static void fake_ja(const char *text, size_t bytes, ganz_text *out)
+{
+    fake_add(out, text, bytes);
+    fake_add(out, " ja", 3);
+}
+static void fake_shares(const char *text, size_t bytes, ganz_text *out)
+{
+    (void)text, (void)bytes;
+    static const char shared[] = "15 und 17 Dollar oder 20 bis 30 \xE2\x82\xAC, nicht 18";
+    fake_add(out, shared, sizeof shared - 1);
+}
+static void fake_far(const char *text, size_t bytes, ganz_text *out)
+{
+    const bool named = bytes > 3 && memcmp(text, "X1", 2) == 0;
+    fake_add(out, named ? "X1, dann 75 $" : "80k, dann 75 $", named ? 13 : 14);
+}
+
+/* Signs stand where the language has them; what is said in words, or once for two amounts, is left alone. */
+static void currencies_are_placed(void **state)
+{
+    (void)state;
+    expect("en", "de", "It is $45.00 or \xC2\xA3 1,500.", fake_ja, "It is 45,00 $ or 1.500 \xC2\xA3. ja");
+    expect("de", "en", "Es sind 20 \xE2\x82\xAC und 1.500 EUR.", fake_ja,
+           "Es sind \xE2\x82\xAC"
+           "20 und 1,500 EUR. ja");
+    expect("en", "de",
+           "$15 and $17 or \xE2\x82\xAC"
+           "20 to \xE2\x82\xAC"
+           "30, not 18",
+           fake_shares, "15 und 17 Dollar oder 20 bis 30 \xE2\x82\xAC, nicht 18");
+    expect("en", "de", "In 3.5 the 1,500 of 12,345.6 are 1500.", fake_ja, "In 3.5 the 1.500 of 12.345,6 are 1500. ja");
+    expect("en", "de", "$80k, then $75", fake_far, "80 Tsd. $, dann 75 $");
+}
+
 static void currencies_are_kept(void **state)
 {
     (void)state;
     expect("en", "de", "We saw 100 $HOME here.", fake_without_dollars, "We saw 100 $HOME here. ja");
     expect("en", "de", "The phone 15 $999 is here.", fake_without_dollars, "The phone 15 999 $ is here. ja");
-    expect("en", "de", "Pay $100 million now.", fake_without_dollars, "Pay 100 million now. ja");
+    expect("en", "de", "Pay $100 million now.", fake_without_dollars, "Pay 100 Mio. $ now. ja");
+    expect("en", "de", "It is $5m.", fake_identity, "It is $5m.");
+    expect("en", "de",
+           "It is \xE2\x82\xAC"
+           "12m now, EUR 12 then.",
+           fake_no_millions, "It is 12 Mio. \xE2\x82\xAC now, EUR 12 then. ja");
+    expect("de", "en", "Es sind 12 Tsd. \xE2\x82\xAC.", fake_no_millions,
+           "Es sind \xE2\x82\xAC"
+           "12 thousand. ja");
+    expect("en", "de", "USD 15 or EUR 45", fake_no_euros, "USD 15 or 45 EUR ja");
+    expect("en", "de", "No. 7 is here, No. 8 too.", fake_no_millions, "No 7 is here, No. 8 too. ja");
     expect("en", "de", "It is $1,299.99.", fake_forgets, "Es sind 1.299,99 $.");
     expect("en", "de",
            "It is \xC2\xA3"
@@ -344,10 +406,11 @@ static void lists_are_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(glossary_holds),           cmocka_unit_test(terms_alone_hold),
-        cmocka_unit_test(currencies_are_kept),      cmocka_unit_test(times_are_told),
-        cmocka_unit_test(times_are_mended),         cmocka_unit_test(english_times_are_told),
-        cmocka_unit_test(english_times_are_mended), cmocka_unit_test(lists_are_words),
+        cmocka_unit_test(glossary_holds),         cmocka_unit_test(terms_alone_hold),
+        cmocka_unit_test(currencies_are_kept),    cmocka_unit_test(currencies_are_placed),
+        cmocka_unit_test(times_are_told),         cmocka_unit_test(times_are_mended),
+        cmocka_unit_test(english_times_are_told), cmocka_unit_test(english_times_are_mended),
+        cmocka_unit_test(lists_are_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -254,9 +254,9 @@ ganz_attempt_found ganz_attempt_begin(ganz_attempt *a, const ganz_setting *s, co
     if (find_guards(&g, s, x)) {
         join_lists(&g, x);
         if (g.count > GANZ_ITEMS) drop_numbers(&g);
-        const bool words = g.count <= GANZ_ITEMS &&
-                           (ganz_guards_leave_words(&g, x->block->text, x->begin, x->end) || changes_guards(&g));
-        found = words ? GANZ_ATTEMPT_WORDS : GANZ_ATTEMPT_NOTHING;
+        a->words = ganz_guards_leave_words(&g, x->block->text, x->begin, x->end);
+        const bool wanted = g.count <= GANZ_ITEMS && (a->words || changes_guards(&g));
+        found = wanted ? GANZ_ATTEMPT_WORDS : GANZ_ATTEMPT_NOTHING;
     }
     if (found == GANZ_ATTEMPT_WORDS) {
         choose_forms(a, &g, x);
@@ -343,6 +343,15 @@ static bool add_word(line_maker *m, const ganz_setting *s, const char *text, siz
     return true;
 }
 
+/* "No. 7" at the beginning of a sentence: models read "no", and after "No" alone a number. */
+static bool is_number_word(const ganz_setting *s, const char *text, size_t at, size_t end)
+{
+    int32_t code;
+    if (strcmp(s->source->code, "en") != 0 || end - at < 5 || memcmp(text + at, "No.", 3) != 0) return false;
+    const size_t space = ganz_next_character(text + at + 3, &code), next = at + 3 + space;
+    return ganz_is_space(code) && next < end && text[next] >= '0' && text[next] <= '9';
+}
+
 static bool add_text(line_maker *m, const ganz_setting *s, const char *text, size_t at, size_t end)
 {
     while (at < end) {
@@ -353,10 +362,11 @@ static bool add_text(line_maker *m, const ganz_setting *s, const char *text, siz
             at += step;
             continue;
         }
+        const bool number = !m->begun && is_number_word(s, text, at, end);
         const size_t next = ganz_is_alnum(code) ? word_end(text, at, end) : at + step;
         if (!add_space(m, at)) return false;
         if (!(ganz_is_alnum(code) ? add_word(m, s, text, at, next) : add(m, text + at, step, at))) return false;
-        at = next;
+        at = next + number; /* the point is left out */
     }
     return true;
 }

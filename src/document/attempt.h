@@ -15,7 +15,7 @@
 #include "document/parts.h"
 
 enum { GANZ_ITEMS = 64 /* guards of one sentence, lists of them counted once; one with more is not translated */ };
-enum { GANZ_ATTEMPTS = 4 };
+enum { GANZ_ATTEMPTS = 5 /* as it is, as the glossary has it, under a name, taken out; then without any guard */ };
 
 /* What all sentences of a document share. */
 typedef struct ganz_setting {
@@ -50,6 +50,7 @@ typedef struct ganz_attempt {
     ganz_item items[GANZ_ITEMS]; /* in the order of the text */
     size_t item_count;
     ganz_letters letters;
+    bool words; /* outside of guards */
     int round;
 } ganz_attempt;
 

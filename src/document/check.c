@@ -4,6 +4,7 @@
 
 #include "document/attempt.h"
 #include "document/inflect.h"
+#include "document/money.h"
 #include "document/number.h"
 #include "text/unicode.h"
 
@@ -154,7 +155,8 @@ static bool find_number_once(checker *c, ganz_item *item, bool alone)
         const size_t end = at + (same ? length : wider);
         if ((!same && !same_wider) || !is_free(c, at, end) || (alone && !stands_alone(c, at, end))) continue;
         take(item, at, end);
-        return item->kept = true;
+        item->kept = !ganz_digits_copied(own, own_bytes, c->setting->source, c->text + at, length, c->setting->target);
+        return true;
     }
     return false;
 }
@@ -217,73 +219,46 @@ static void find_clocks(checker *c, ganz_clock_search search)
 
 /* ---- money -------------------------------------------------------------------------------------- */
 
-/* Bytes of the sign of a currency right before a place of the sentence; 0: there is none. */
-static size_t sign_before(const ganz_stretch *x, size_t at)
-{
-    for (size_t bytes = 1; bytes <= 3 && bytes <= at - x->begin; bytes++)
-        if (x->block->text[at - bytes] != ' ' && ganz_currency_at(x->block->text, at, at - bytes) == bytes)
-            return bytes;
-    return 0;
-}
-
-/* "million" and the like stand between an amount and its sign in one of the languages. */
-static bool is_multiplied(const ganz_stretch *x, size_t at)
-{
-    static const char *const words[] = {"million", "billion", "trillion", "thousand", "bn",
-                                        "Mio",     "Mrd",     "Mill",     "Tsd"};
-    at += at < x->end && x->block->text[at] == ' ';
-    for (size_t i = 0; i < GANZ_COUNT(words); i++)
-        if (strlen(words[i]) <= x->end - at && memcmp(x->block->text + at, words[i], strlen(words[i])) == 0)
-            return true;
-    return false;
-}
-
-/* True if the sign of a currency that ends at a place belongs to what follows: $HOME, ${x}, $999. */
-static bool leads_on(const ganz_stretch *x, size_t at)
-{
-    int32_t code = ' ';
-    if (at < x->end) ganz_next_character(x->block->text + at, &code);
-    return ganz_is_alnum(code) || code == '_' || code == '{' || code == '(';
-}
-
-/* What may be said for the currency of amount i; the guard then covers its sign, too. NULL: it has none. */
-static const char *const *take_currency(const checker *c, size_t i, ganz_guard *number)
+/* The amount of number i; false: it has no currency, or that of its neighbour. */
+static bool is_amount(const checker *c, size_t i, ganz_amount *amount)
 {
     const ganz_stretch *const x = c->x;
     const ganz_item *const items = c->a->items;
     const size_t least = i > 0 ? items[i - 1].guard.end : x->begin;
     const size_t most = i + 1 < c->a->item_count ? items[i + 1].guard.begin : x->end;
-    const size_t before = sign_before(x, number->begin);
-    size_t behind = before > 0 ? 0 : ganz_currency_at(x->block->text, x->end, number->end);
-    if (behind > 0 && leads_on(x, number->end + behind)) behind = 0;
-    if (before + behind == 0 || number->begin - before < least || number->end + behind > most) return NULL;
-    if (is_multiplied(x, number->end + behind)) return NULL;
-    const size_t sign = before > 0 ? number->begin - before : number->end;
-    number->begin -= before;
-    number->end += behind;
-    return ganz_currency_words(x->block->text, x->end, sign);
+    if (!is_number(&items[i])) return false;
+    *amount = ganz_amount_around(x->block->text, x->begin, x->end, items[i].guard.begin, items[i].guard.end,
+                                 c->setting->source);
+    return amount->currency_bytes > 0 && amount->begin >= least && amount->end <= most;
 }
 
-static bool is_told(const checker *c, const char *word)
+/* Widens what a number was found as to the whole amount, which is written anew. */
+static void take_amount(const checker *c, ganz_item *item, const ganz_amount *a, size_t begin, size_t end)
 {
-    const size_t bytes = strlen(word);
-    for (size_t at = 0; at + bytes <= c->bytes; at++)
-        if (memcmp(c->text + at, word, bytes) == 0) return true;
-    return false;
+    const size_t number = item->target_begin, number_end = item->target_end;
+    if (!is_free(c, begin, number) || !is_free(c, number_end, end)) return;
+    item->guard.begin = a->begin;
+    item->guard.end = a->end;
+    item->kept = false;
+    take(item, begin, end);
 }
 
-/* An amount whose currency is nowhere in the translation is not found, and gets a stand-in along with its sign. */
-static void lose_amounts(checker *c)
+/* An amount that the translation does not have whole gets a stand-in along with its currency, and with what multiplies
+ * it: $150m was 150 dollars. */
+static void find_amounts(checker *c)
 {
     for (size_t i = 0; i < c->a->item_count; i++) {
         ganz_item *const item = &c->a->items[i];
-        ganz_guard whole = item->guard;
-        const char *const *const words = is_number(item) && item->found ? take_currency(c, i, &whole) : NULL;
-        bool told = !words;
-        for (size_t k = 0; !told && words[k]; k++) told = is_told(c, words[k]);
-        if (told) continue;
+        ganz_amount a;
+        if (!is_amount(c, i, &a)) continue;
+        size_t begin = item->target_begin, end = item->target_end;
+        const ganz_amount_telling told =
+            item->found ? ganz_amount_told(&a, c->setting->target, c->text, c->bytes, &begin, &end) : GANZ_AMOUNT_LOST;
+        if (told == GANZ_AMOUNT_FOREIGN) take_amount(c, item, &a, begin, end);
+        if (told != GANZ_AMOUNT_LOST) continue;
         item->found = item->kept = false;
-        item->guard = whole;
+        item->guard.begin = a.begin;
+        item->guard.end = a.end;
     }
 }
 
@@ -320,18 +295,22 @@ static ganz_form next_form(const ganz_item *item)
     return item->form == GANZ_FORM_NAME ? GANZ_FORM_OUT : GANZ_FORM_NAME;
 }
 
+/* What was lost is shown in another form, and is taken out before the last attempt. In that all is; at once where only
+ * guards are left. */
 static bool all_found(ganz_attempt *a)
 {
-    bool all = true;
+    bool all = true, out = false;
     for (size_t i = 0; i < a->item_count; i++) {
         ganz_item *const item = &a->items[i];
         if (item->form == GANZ_FORM_OUT || item->found) continue;
-        item->form = next_form(item);
+        item->form = a->round + 2 < GANZ_ATTEMPTS ? next_form(item) : GANZ_FORM_OUT;
+        out |= item->form == GANZ_FORM_OUT;
         all = false;
     }
     if (all) return true;
     a->round++;
-    for (size_t i = 0; i < a->item_count && a->round + 1 >= GANZ_ATTEMPTS; i++) a->items[i].form = GANZ_FORM_OUT;
+    const bool last = a->round + 1 >= GANZ_ATTEMPTS || (out && !a->words);
+    for (size_t i = 0; i < a->item_count && last; i++) a->items[i].form = GANZ_FORM_OUT;
     return false;
 }
 
@@ -347,7 +326,7 @@ bool ganz_attempt_check(ganz_attempt *a, const ganz_setting *s, const ganz_stret
     find_clocks(&c, GANZ_CLOCK_WRONG);
     find_numbers(&c);
     find_clocks(&c, GANZ_CLOCK_ALONE);
-    if (knows_currencies(s->target)) lose_amounts(&c);
+    if (knows_currencies(s->target)) find_amounts(&c);
     for (size_t i = 0; i < a->item_count; i++)
         if (is_term(&a->items[i])) find_term(&c, &a->items[i]);
     return all_found(a);

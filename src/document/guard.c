@@ -2,6 +2,7 @@
 #include "document/guard.h"
 
 #include "document/guard_shapes.h"
+#include "document/money.h"
 #include "document/number.h"
 
 /* 2.0.1, 192.168.0.1: not 1.234.567. */
@@ -32,14 +33,41 @@ static size_t date_length(const ganz_guard_view *v)
     return longest == 3 || ganz_is_alnum(code_at(v, at)) || is_one_of(byte_at(v, at), "/-") ? 0 : at - v->at;
 }
 
+/* 12/31, 24/7: what cannot be a fraction of a whole. */
+static size_t pair_length(const ganz_guard_view *v)
+{
+    int values[2] = {0, 0};
+    size_t at = v->at;
+    if (is_one_of(byte_before(v, at), "/-.,:")) return 0;
+    for (int part = 0; part < 2; part++) {
+        const size_t begin = at;
+        for (; at - begin < 3 && is_digit(byte_at(v, at)); at++) values[part] = values[part] * 10 + (v->text[at] - '0');
+        if (at == begin || at - begin == 3 || (part == 0 && byte_at(v, at++) != '/')) return 0;
+    }
+    const bool goes_on =
+        is_one_of(byte_at(v, at), "/-") || (is_one_of(byte_at(v, at), ".,:") && is_digit(byte_at(v, at + 1)));
+    return (values[0] > 12 || values[1] > 12) && !goes_on && !ganz_is_alnum(code_at(v, at)) ? at - v->at : 0;
+}
+
+/* 5'11": feet and inches. */
+static size_t height_length(const ganz_guard_view *v)
+{
+    size_t at = v->at, digits = 0;
+    for (; digits < 3 && is_digit(byte_at(v, at)); digits++) at++;
+    if (digits == 0 || digits == 3 || byte_at(v, at++) != '\'') return 0;
+    for (digits = 0; digits < 3 && is_digit(byte_at(v, at)); digits++) at++;
+    return digits > 0 && digits < 3 && byte_at(v, at) == '"' ? at + 1 - v->at : 0;
+}
+
 /* Numbers that a translation may not write as words or count anew: from 13 on, or with a point. Not those that are part
  * of a word (50s, A380), and no times of day before noon and after it. */
 static size_t guarded_number_length(const ganz_guard_view *v)
 {
     const size_t length = ganz_number_at(v->text, v->end, v->at);
     const size_t joint = is_one_of(byte_before(v, v->at), ".,'") ? 1 : 0;
-    if (length == 0 || ganz_is_alnum(code_before(v, v->at - joint)) || ganz_is_alnum(code_at(v, v->at + length)))
-        return 0;
+    if (length == 0) return 0;
+    if (ganz_amount_is_multiplied(v->text, v->begin, v->end, v->at, v->at + length)) return length;
+    if (ganz_is_alnum(code_before(v, v->at - joint)) || ganz_is_alnum(code_at(v, v->at + length))) return 0;
     if (length < 2 || (length == 2 && memcmp(v->text + v->at, "13", 2) < 0)) return 0;
     size_t after = v->at + length;
     while (byte_at(v, after) == ' ') after++;
@@ -70,6 +98,7 @@ static size_t guard_length(const ganz_guard_view *v, bool latin, ganz_guard_kind
     if ((length = ganz_address_length(v)) > 0) return *kind = GANZ_GUARD_ADDRESS, length;
     if ((length = ganz_code_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = date_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
+    if ((length = pair_length(v)) > 0 || (length = height_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = guarded_number_length(v)) == 0) return 0;
     *kind = is_version(v->text + v->at, length) ? GANZ_GUARD_CODE : GANZ_GUARD_NUMBER;
     return length;

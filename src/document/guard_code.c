@@ -3,6 +3,8 @@
 
 #include "document/language.h"
 
+enum { LONGEST_SERIAL = 160 };
+
 size_t ganz_ticks_length(const ganz_guard_view *v)
 {
     size_t ticks = 0;
@@ -82,16 +84,29 @@ static bool has_ending(const char *word, size_t bytes, char after)
     return ganz_listed(endings, word + digits, bytes - digits);
 }
 
-/* A380, 221B, LH1234: capitals and digits in one word, of which models lose digits. Not what has one digit. */
+/* A380, 221B, LH1234, SAVE20: capitals and digits in one word, of which models lose digits. Not what has one digit. */
 static size_t designation_length(const ganz_guard_view *v)
 {
     size_t length = 0, capitals = 0, digits = 0;
-    for (char c; length < 20 && (c = byte_at(v, v->at + length), is_capital(c) || is_digit(c)); length++) {
+    for (char c; length < 24 && (c = byte_at(v, v->at + length), is_capital(c) || is_digit(c)); length++) {
         capitals += is_capital(c);
         digits += is_digit(c);
     }
-    if (capitals == 0 || capitals > 4 || digits < 2 || ganz_is_alnum(code_at(v, v->at + length))) return 0;
+    if (capitals == 0 || digits < 2 || ganz_is_alnum(code_at(v, v->at + length))) return 0;
     return has_ending(v->text + v->at, length, byte_at(v, v->at + length)) ? 0 : length;
+}
+
+/* 0x80070057, d41d8cd98f00: letters and digits in turn, as no word has them, or digits of base 16. */
+static size_t serial_length(const ganz_guard_view *v)
+{
+    size_t length = 0, digits = 0, turns = 0;
+    for (char c; length < LONGEST_SERIAL && (c = byte_at(v, v->at + length), is_letter(c) || is_digit(c)); length++) {
+        turns += length > 0 && is_digit(c) != is_digit(v->text[v->at + length - 1]);
+        digits += is_digit(c);
+    }
+    if (ganz_is_alnum(code_at(v, v->at + length)) || byte_at(v, v->at + length) == '_') return 0;
+    if (has(v, v->at, "0x") && length > 2) return length;
+    return turns > 2 && digits > 2 ? length : 0;
 }
 
 /* Bytes of an exponent: 2, -6, n, {ij}. */
@@ -122,6 +137,7 @@ size_t ganz_code_length(const ganz_guard_view *v)
     if (length == 0) length = tag_length(v);
     if (length == 0) length = list_length(v);
     if (length == 0) length = designation_length(v);
+    if (length == 0) length = serial_length(v);
     if (length == 0) length = power_length(v);
     return length > 0 ? length : name_length(v);
 }

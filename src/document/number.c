@@ -66,8 +66,23 @@ static bool is_written_in(notation n, const char *number, size_t bytes)
     return decimal || groups == 0 || group == 3;
 }
 
-static bool write_digits(ganz_text *out, const char *number, size_t bytes, const ganz_language *source,
-                         const ganz_language *target)
+bool ganz_digits_follow(const char *number, size_t bytes, const ganz_language *language)
+{
+    const notation n = notation_of(language);
+    return !n.decimal || is_written_in(n, number, bytes);
+}
+
+bool ganz_digits_copied(const char *number, size_t bytes, const ganz_language *source, const char *translated,
+                        size_t translated_bytes, const ganz_language *target)
+{
+    const notation from = notation_of(source), to = notation_of(target);
+    return from.decimal && to.decimal && from.decimal != to.decimal && bytes == translated_bytes &&
+           memcmp(number, translated, bytes) == 0 && memchr(number, from.thousands, bytes) &&
+           is_written_in(from, number, bytes);
+}
+
+bool ganz_digits_write(ganz_text *out, const char *number, size_t bytes, const ganz_language *source,
+                       const ganz_language *target)
 {
     const notation from = notation_of(source), to = notation_of(target);
     if (!from.decimal || !to.decimal || !is_written_in(from, number, bytes))
@@ -77,38 +92,4 @@ static bool write_digits(ganz_text *out, const char *number, size_t bytes, const
         if (!ganz_text_append(out, &c, 1)) return false;
     }
     return true;
-}
-
-/* ---- currencies --------------------------------------------------------------------------------- */
-
-static const char *const currencies[][6] = {
-    {"$", "ollar", "USD"}, {"\xE2\x82\xAC", "uro", "EUR", "ent"}, {"\xC2\xA3", "fund", "ound", "GBP"}};
-
-const char *const *ganz_currency_words(const char *text, size_t bytes, size_t at)
-{
-    at += at < bytes && text[at] == ' ';
-    for (size_t i = 0; i < GANZ_COUNT(currencies); i++) {
-        const size_t length = strlen(currencies[i][0]);
-        if (at <= bytes && length <= bytes - at && memcmp(text + at, currencies[i][0], length) == 0)
-            return currencies[i];
-    }
-    return NULL;
-}
-
-size_t ganz_currency_at(const char *text, size_t bytes, size_t at)
-{
-    const char *const *const words = ganz_currency_words(text, bytes, at);
-    return words ? strlen(words[0]) + (text[at] == ' ') : 0;
-}
-
-bool ganz_number_write(ganz_text *out, const char *number, size_t bytes, const ganz_language *source,
-                       const ganz_language *target)
-{
-    const size_t before = ganz_currency_at(number, bytes, 0), length = ganz_number_at(number, bytes, before);
-    const char *const *const words = ganz_currency_words(number, bytes, before > 0 ? 0 : length);
-    if (!words) return write_digits(out, number, bytes, source, target);
-    const bool first = strcmp(target->code, "en") == 0;
-    return (!first || ganz_text_append(out, words[0], strlen(words[0]))) &&
-           write_digits(out, number + before, length, source, target) &&
-           (first || (ganz_text_append(out, " ", 1) && ganz_text_append(out, words[0], strlen(words[0]))));
 }

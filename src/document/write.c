@@ -3,7 +3,7 @@
 
 #include "document/document.h"
 #include "document/flow.h"
-#include "document/number.h"
+#include "document/money.h"
 #include "text/tokenizer.h"
 
 typedef struct writer {
@@ -97,7 +97,7 @@ static void write_number(writer *w, const ganz_stretch *x, size_t begin, size_t 
 {
     const ganz_setting *const s = &w->document->setting;
     ganz_text number = {0};
-    if (!ganz_number_write(&number, x->block->text + begin, end - begin, s->source, s->target)) w->failed = true;
+    if (!ganz_amount_write(&number, x->block->text + begin, end - begin, s->source, s->target)) w->failed = true;
     add_escaped(w, x->block, number.text, number.bytes);
     ganz_text_free(&number);
 }
