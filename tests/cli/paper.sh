@@ -1,5 +1,5 @@
-# tools/paper_data.sh, tools/paper.sh and tools/paper_lanes.sh on a toy corpus: a line of each kind of the plan, in pieces, and
-# the tables; a second call has nothing to do; lanes.
+# tools/paper_data.sh, paper.sh, paper_lanes.sh and paper_lent.sh on a toy corpus: a line of each kind of the plan, in pieces,
+# and the tables; a second call has nothing to do; lanes, here and on a machine that is lent.
 tools=$HERE/../../tools
 small_corpus
 # the data: every fifth pair is kept out of the corpus, what back-translation made comes as well, missing text is named
@@ -91,16 +91,16 @@ grep -q 'has no scores of nothing' err || fail "an unknown name is not named: $(
 # the lanes: all jobs of a list whatever the folder, none twice, tables of what is there; a run that fails is named and ends them
 lanes() {
   DEVICE=cpu THREADS=1 LANES=2 BESIDE=2 SEEDS=1 LINES=5 BOOTSTRAP=20 BEAM=2 VALID=dev TESTS="one two" FIRST=10 TAIL=4 LONGER=6 \
-    SHORT=2 MINE=2 FEW_STEPS=2 JOBS=list TRAIN="--recipe tiny --rows 4 --slots 64" LEARN_FEW="--rows 4 --slots 64" \
-    LEARN="--rows 4 --slots 64 --mean-rows 2 --mask-rows 2 $1" "$tools/paper_lanes.sh" data lent
+    SHORT=2 MINE=2 FEW_STEPS=2 JOBS=$PWD/list TRAIN="--recipe tiny --rows 4 --slots 64" LEARN_FEW="--rows 4 --slots 64" \
+    LEARN="--rows 4 --slots 64 --mean-rows 2 --mask-rows 2 $1" "${@:2}"
 }
 printf '%s\n' 'whole paper-8-s1' 'whole float-longer' 'few ours-joint-4-s1' 'short paper+kl-6-s1' 'short ours-6-s1' >list
-GIVE_UP=2 lanes --no-such-option 2>err && fail "lanes do not see that runs fail"
+GIVE_UP=2 lanes --no-such-option "$tools/paper_lanes.sh" data lent 2>err && fail "lanes do not see that runs fail"
 grep -q 'paper-8-s1 FAILED: .*no-such-option' err || fail "no failed run is named: $(cat err)"
 grep -q 'gave up after' err || fail "lanes do not give up: $(cat err)"
-UNTIL=11 lanes "" 2>err
+UNTIL=11 lanes "" "$tools/paper_lanes.sh" data lent 2>err
 equal "status when time is up" 3 $?
-lanes "" 2>err || fail "lanes end with $?: $(cat err)"
+lanes "" "$tools/paper_lanes.sh" data lent 2>err || fail "lanes end with $?: $(cat err)"
 for name in whole/paper-8-s1 whole/paper-8-s1.phase-3 whole/float-longer few/ours-joint-4-s1 short/paper+kl-6-s1 base/dynamic-ours-8 base/gnmt-ours-8; do
   [ -s "lent/$name.two.hyp" ] || fail "lanes left out $name: $(cat err)"
 done
@@ -112,16 +112,34 @@ grep -qP '^paper\+kl-6\tfloat-paper\t' lent/short/means.tsv || fail "no tables o
 # other float models are refused
 mkdir moved
 for folder in whole short few base; do mkdir moved/$folder && find lent/$folder -name '*.hyp' -type f -exec mv -t moved/$folder {} +; done
+cp -r moved/whole moved.whole
 mv lent lost && mv moved lent
-lanes "" 2>err || fail "lanes do not go on with translations alone: $(cat err)"
+lanes "" "$tools/paper_lanes.sh" data lent 2>err || fail "lanes do not go on with translations alone: $(cat err)"
 cmp lent/tables/table.tsv lost/tables/table.tsv || fail "translations of before have other scores"
 [ -e lent/few/rows-ours-4.safetensors ] || fail "steps that learning begins with are not made again"
 made=$(find lent/whole lent/short lent/few lent/base -name '*.safetensors' | grep -E 'paper-8-s|longer|joint|kl-6-s|gnmt' || true)
 equal "what was made again" "" "$made"
 sed 's/$/ more/' lent/whole/float-ours.one.hyp >other.hyp
 rm -r lent/whole/float-* && mv other.hyp lent/whole/float-ours.one.hyp
-lanes "" 2>err && fail "translations of other float models are taken"
+lanes "" "$tools/paper_lanes.sh" data lent 2>err && fail "translations of other float models are taken"
 grep -q 'float-ours.one.hyp.before differs' err || fail "it is not said what differs: $(cat err)"
+# the same on another machine: translations travel along, what is new comes back
+printf '%s\n' 'whole paper-8-s1' 'whole ours-8-s1' >list
+rm -r lent && mkdir -p lent/whole && cp moved.whole/paper-8-s1.*.hyp lent/whole/
+lent() { LENT=$PWD/there PIECE=1 "$tools/paper_lent.sh" "$@"; }
+lent pack data lent carry >said || fail "nothing is packed: $(cat said)"
+[ -e carry/2 ] || fail "one piece of more than a megabyte: $(cat said)"
+for folder in carry/*; do lent stage "$folder" >said || fail "$folder is not staged: $(cat said)"; done
+lanes "" lent start >said 2>err || fail "no start: $(cat said err)"
+DEVICE=cpu lent wait 300 >said 2>err || fail "no wait: $(cat said err)"
+[ -e there/finished ] || fail "no end: $(cat said err)"
+lent take there/back lent >said || fail "nothing comes back: $(cat said)"
+[ -s lent/whole/ours-8-s1.two.hyp ] || fail "what is new did not come back: $(cat said)"
+for name in paper-8-s1 ours-8-s1; do [ -e there/out/whole/$name.safetensors ] && echo $name; done >made
+equal "what was made there" ours-8-s1 "$(cat made)"
+echo x >>carry/1/piece.00
+for folder in carry/*; do LENT=other lent stage "$folder" >said; done
+LENT=$PWD/other "$tools/paper_lent.sh" start >said 2>&1 && fail "a damaged piece is taken"
 cp out/table.tsv before
 paper 2>err || fail "a second call fails"
 cmp before out/table.tsv || fail "a second call gives other scores"
