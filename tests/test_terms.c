@@ -178,6 +178,24 @@ static void fake_far(const char *text, size_t bytes, ganz_text *out)
     fake_add(out, named ? "X1, dann 75 $" : "80k, dann 75 $", named ? 13 : 14);
 }
 
+/* Forgets the last number or name, so that attempt after attempt fails. */
+static void fake_forgets_last(const char *text, size_t bytes, ganz_text *out)
+{
+    size_t end = bytes;
+    while (end > 0 && !(text[end - 1] >= '0' && text[end - 1] <= '9')) end--;
+    size_t begin = end;
+    while (begin > 0 && text[begin - 1] != ' ' && text[begin - 1] != '$') begin--;
+    fake_add(out, text, begin);
+    fake_add(out, text + end, bytes - end);
+    fake_add(out, " ja", 3);
+}
+/* What stands behind the amount begins with a stop. */
+static void fake_stops(const char *text, size_t bytes, ganz_text *out)
+{
+    (void)text, (void)bytes;
+    fake_add(out, ", ja.", 5);
+}
+
 /* Signs stand where the language has them; what is said in words, or once for two amounts, is left alone. */
 static void currencies_are_placed(void **state)
 {
@@ -193,6 +211,15 @@ static void currencies_are_placed(void **state)
            fake_shares, "15 und 17 Dollar oder 20 bis 30 \xE2\x82\xAC, nicht 18");
     expect("en", "de", "In 3.5 the 1,500 of 12,345.6 are 1500.", fake_ja, "In 3.5 the 1.500 of 12.345,6 are 1500. ja");
     expect("en", "de", "$80k, then $75", fake_far, "80 Tsd. $, dann 75 $");
+}
+
+/* What is taken out before the last attempt is the whole amount, and no space comes before a stop. */
+static void amounts_are_taken_out(void **state)
+{
+    (void)state;
+    expect("en", "de", "Pay EUR 55 for b 77 or c 88 or d 99.", fake_forgets_last,
+           "Pay 55 EUR for b or 77 c or 88 d . 99ja");
+    expect("en", "de", "$55 is it.", fake_stops, "55 $, ja.");
 }
 
 static void currencies_are_kept(void **state)
@@ -406,11 +433,11 @@ static void lists_are_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(glossary_holds),         cmocka_unit_test(terms_alone_hold),
-        cmocka_unit_test(currencies_are_kept),    cmocka_unit_test(currencies_are_placed),
-        cmocka_unit_test(times_are_told),         cmocka_unit_test(times_are_mended),
-        cmocka_unit_test(english_times_are_told), cmocka_unit_test(english_times_are_mended),
-        cmocka_unit_test(lists_are_words),
+        cmocka_unit_test(glossary_holds),           cmocka_unit_test(terms_alone_hold),
+        cmocka_unit_test(currencies_are_kept),      cmocka_unit_test(currencies_are_placed),
+        cmocka_unit_test(amounts_are_taken_out),    cmocka_unit_test(times_are_told),
+        cmocka_unit_test(times_are_mended),         cmocka_unit_test(english_times_are_told),
+        cmocka_unit_test(english_times_are_mended), cmocka_unit_test(lists_are_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

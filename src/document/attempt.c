@@ -228,6 +228,8 @@ static void choose_forms(ganz_attempt *a, const ganz_guards *g, const ganz_stret
     for (size_t i = 0; i < g->count; i++) {
         ganz_item *const item = &a->items[i];
         item->guard = g->items[i];
+        item->digits = item->guard.begin;
+        item->digits_end = item->guard.end;
         item->form = first_form(item, x);
         snprintf(item->name, sizeof item->name, "%c%u", letter, (unsigned)(i + 1) % 100);
     }

@@ -33,7 +33,8 @@ typedef enum ganz_form {
 } ganz_form;
 
 typedef struct ganz_item {
-    ganz_guard guard;
+    ganz_guard guard;          /* of a number in an amount also the whole amount, once that is taken out */
+    size_t digits, digits_end; /* of the number alone */
     ganz_form form;
     char name[8];                    /* its stand-in */
     size_t line_begin, line_end;     /* in the line */

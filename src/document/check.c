@@ -145,8 +145,8 @@ static size_t with_threes(const checker *c, size_t at, size_t length)
 /* One that stands alone, else one inside a word: "39" is rather found beside "TC39" than in it. */
 static bool find_number_once(checker *c, ganz_item *item, bool alone)
 {
-    const char *const own = c->x->block->text + item->guard.begin;
-    const size_t own_bytes = item->guard.end - item->guard.begin;
+    const char *const own = c->x->block->text + item->digits;
+    const size_t own_bytes = item->digits_end - item->digits;
     size_t length;
     for (size_t at = 0; next_number(c, &at, &length); at += length) {
         const size_t wider = with_threes(c, at, length);
@@ -226,21 +226,26 @@ static bool is_amount(const checker *c, size_t i, ganz_amount *amount)
     const ganz_item *const items = c->a->items;
     const size_t least = i > 0 ? items[i - 1].guard.end : x->begin;
     const size_t most = i + 1 < c->a->item_count ? items[i + 1].guard.begin : x->end;
-    if (!is_number(&items[i])) return false;
-    *amount = ganz_amount_around(x->block->text, x->begin, x->end, items[i].guard.begin, items[i].guard.end,
-                                 c->setting->source);
+    if (items[i].guard.kind != GANZ_GUARD_NUMBER) return false;
+    *amount =
+        ganz_amount_around(x->block->text, x->begin, x->end, items[i].digits, items[i].digits_end, c->setting->source);
     return amount->currency_bytes > 0 && amount->begin >= least && amount->end <= most;
 }
 
-/* Widens what a number was found as to the whole amount, which is written anew. */
-static void take_amount(const checker *c, ganz_item *item, const ganz_amount *a, size_t begin, size_t end)
+static void widen(ganz_item *item, const ganz_amount *a)
 {
-    const size_t number = item->target_begin, number_end = item->target_end;
-    if (!is_free(c, begin, number) || !is_free(c, number_end, end)) return;
     item->guard.begin = a->begin;
     item->guard.end = a->end;
-    item->kept = false;
+}
+
+/* Widens what a number was found as to the whole amount, so that nothing is put into it. */
+static bool take_amount(const checker *c, ganz_item *item, const ganz_amount *a, size_t begin, size_t end)
+{
+    const size_t number = item->target_begin, number_end = item->target_end;
+    if (!is_free(c, begin, number) || !is_free(c, number_end, end)) return false;
+    widen(item, a);
     take(item, begin, end);
+    return true;
 }
 
 /* An amount that the translation does not have whole gets a stand-in along with its currency, and with what multiplies
@@ -250,16 +255,24 @@ static void find_amounts(checker *c)
     for (size_t i = 0; i < c->a->item_count; i++) {
         ganz_item *const item = &c->a->items[i];
         ganz_amount a;
-        if (!is_amount(c, i, &a)) continue;
+        if (!is_number(item) || !is_amount(c, i, &a)) continue;
         size_t begin = item->target_begin, end = item->target_end;
         const ganz_amount_telling told =
             item->found ? ganz_amount_told(&a, c->setting->target, c->text, c->bytes, &begin, &end) : GANZ_AMOUNT_LOST;
-        if (told == GANZ_AMOUNT_FOREIGN) take_amount(c, item, &a, begin, end);
+        if (told == GANZ_AMOUNT_TOLD && item->kept) take_amount(c, item, &a, begin, end);
+        if (told == GANZ_AMOUNT_FOREIGN && take_amount(c, item, &a, begin, end)) item->kept = false; /* written anew */
         if (told != GANZ_AMOUNT_LOST) continue;
         item->found = item->kept = false;
-        item->guard.begin = a.begin;
-        item->guard.end = a.end;
+        widen(item, &a);
     }
+}
+
+/* Takes numbers out of the line along with what makes amounts of them. */
+static void widen_amounts(checker *c)
+{
+    ganz_amount a;
+    for (size_t i = 0; i < c->a->item_count; i++)
+        if (is_amount(c, i, &a)) widen(&c->a->items[i], &a);
 }
 
 static bool knows_currencies(const ganz_language *target)
@@ -297,8 +310,9 @@ static ganz_form next_form(const ganz_item *item)
 
 /* What was lost is shown in another form, and is taken out before the last attempt. In that all is; at once where only
  * guards are left. */
-static bool all_found(ganz_attempt *a)
+static bool all_found(checker *c)
 {
+    ganz_attempt *const a = c->a;
     bool all = true, out = false;
     for (size_t i = 0; i < a->item_count; i++) {
         ganz_item *const item = &a->items[i];
@@ -309,8 +323,9 @@ static bool all_found(ganz_attempt *a)
     }
     if (all) return true;
     a->round++;
-    const bool last = a->round + 1 >= GANZ_ATTEMPTS || (out && !a->words);
-    for (size_t i = 0; i < a->item_count && last; i++) a->items[i].form = GANZ_FORM_OUT;
+    if (a->round + 1 < GANZ_ATTEMPTS && !(out && !a->words)) return false;
+    if (knows_currencies(c->setting->target)) widen_amounts(c);
+    for (size_t i = 0; i < a->item_count; i++) a->items[i].form = GANZ_FORM_OUT;
     return false;
 }
 
@@ -329,5 +344,5 @@ bool ganz_attempt_check(ganz_attempt *a, const ganz_setting *s, const ganz_stret
     if (knows_currencies(s->target)) find_amounts(&c);
     for (size_t i = 0; i < a->item_count; i++)
         if (is_term(&a->items[i])) find_term(&c, &a->items[i]);
-    return all_found(a);
+    return all_found(&c);
 }

@@ -185,15 +185,15 @@ static size_t sign_behind(const ganz_amount *a, const char *text, size_t end, si
     return bytes > 0 && row == a->currency_row ? space + bytes : 0;
 }
 
-/* Dollar, US-Dollar, amerikanische Dollar: before the next number. */
-static bool is_named_behind(const ganz_amount *a, const char *text, size_t end, size_t at)
+/* The end of Dollar, US-Dollar, amerikanische Dollar before the next number; 0: it is not there. */
+static size_t named_until(const ganz_amount *a, const char *text, size_t end, size_t at)
 {
     const char *const *const words = currencies[a->currency_row];
     const size_t until = at + MOST_BEFORE_WORD < end ? at + MOST_BEFORE_WORD : end;
     for (; at < until && ganz_number_at(text, end, at) == 0; at++)
         for (size_t k = 2; k < GANZ_COUNT(currencies[0]) && words[k]; k++)
-            if (has(text, end, at, words[k])) return true;
-    return false;
+            if (has(text, end, at, words[k])) return at + strlen(words[k]);
+    return 0;
 }
 
 /* The number that shares its currency with the one before: 5 und 7 Dollar, 10-15 Mio. $. 0: there is none. */
@@ -215,7 +215,7 @@ static bool is_shared(const ganz_amount *a, const ganz_language *target, const c
     while ((at = shared_until(text, end, at)) > 0) {
         size_t multiplied;
         multiplier_at(target, text, end, at, true, &multiplied);
-        if (sign_behind(a, text, end, at + multiplied) > 0 || is_named_behind(a, text, end, at + multiplied))
+        if (sign_behind(a, text, end, at + multiplied) > 0 || named_until(a, text, end, at + multiplied) > 0)
             return true;
     }
     return false;
@@ -245,15 +245,15 @@ ganz_amount_telling ganz_amount_told(const ganz_amount *a, const ganz_language *
     const int multiplier = multiplier_at(target, text, bytes, *end, true, &multiplied);
     const size_t until = *end + multiplied, before = sign_before(a, text, at);
     const size_t behind = before > 0 ? 0 : sign_behind(a, text, bytes, until);
-    const bool named =
-        before + behind == 0 && (is_named_behind(a, text, bytes, until) || is_shared(a, target, text, bytes, until));
+    const size_t name_end = before + behind > 0 ? 0 : named_until(a, text, bytes, until);
+    const bool named = name_end > 0 || (before + behind == 0 && is_shared(a, target, text, bytes, until));
     if ((a->multiplier != multiplier && !zeros) || (before + behind == 0 && !named)) return GANZ_AMOUNT_LOST;
+    *begin -= before;
+    *end = name_end > 0 ? name_end : until + behind;
     if (named || zeros) return GANZ_AMOUNT_TOLD;
-    const size_t sign_end = before == 0 ? until + behind : at - (text[at - 1] == ' ');
+    const size_t sign_end = before == 0 ? *end : at - (text[at - 1] == ' ');
     if (is_at_right_side(target, text, at, before, sign_end) && ganz_digits_follow(text + at, number, target))
         return GANZ_AMOUNT_TOLD;
-    *begin -= before;
-    *end = until + behind;
     return GANZ_AMOUNT_FOREIGN;
 }
 

@@ -27,7 +27,8 @@ typedef enum ganz_amount_telling {
     GANZ_AMOUNT_FOREIGN /* all is, but as another language writes it: $45.00 in German */
 } ganz_amount_telling;
 
-/* How a translation tells an amount whose number is at [*begin, *end) in it. FOREIGN: that is the whole amount then. */
+/* How a translation tells an amount whose number is at [*begin, *end) in it. If it is not LOST, that is the
+ * whole amount then. */
 ganz_amount_telling ganz_amount_told(const ganz_amount *amount, const ganz_language *target, const char *translation,
                                      size_t bytes, size_t *begin, size_t *end);
 

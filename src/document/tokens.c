@@ -319,6 +319,19 @@ static bool starts_with_letter(const ganz_placing *p, size_t at)
     return ganz_is_alnum(code);
 }
 
+/* A sign that no space stands before. */
+static bool starts_with_stop(const ganz_placing *p, size_t at)
+{
+    return at < p->bytes && memchr(".,;!?)", p->text[at], 6);
+}
+
+/* True if a space is to stand between what goes to a place and the translation behind it; alone: no text is right
+ * before. */
+static bool is_space_due(const ganz_placing *p, size_t at, bool alone)
+{
+    return !space_byte(p, at) && (alone ? !starts_with_stop(p, at) : starts_with_letter(p, at));
+}
+
 static bool add_outside(const ganz_placing *p, ganz_token_list *l, const ganz_item *item)
 {
     const ganz_stretch *const x = p->sentence;
@@ -331,15 +344,14 @@ static bool add_outside(const ganz_placing *p, ganz_token_list *l, const ganz_it
     if (!has_before) at = 0;
     if (!has_behind) at = p->bytes;
     const bool after_text = at > 0 || slot.index > 0, before_text = at < p->bytes || slot.index < l->count;
-    const ganz_token t = {.begin = at,
-                          .end = at,
-                          .from = item->guard.begin,
-                          .to = item->guard.end,
-                          .item = item,
-                          .space_before =
-                              has_before && apart_before && after_text && !(at > 0 && p->text[at - 1] == ' '),
-                          .space_after = has_behind && apart_behind && before_text && !space_byte(p, at) &&
-                                         (apart_before || !has_before || starts_with_letter(p, at))};
+    const ganz_token t = {
+        .begin = at,
+        .end = at,
+        .from = item->guard.begin,
+        .to = item->guard.end,
+        .item = item,
+        .space_before = has_before && apart_before && after_text && !(at > 0 && p->text[at - 1] == ' '),
+        .space_after = has_behind && apart_behind && before_text && is_space_due(p, at, apart_before || !has_before)};
     if (!add_token(l, t)) return false;
     memmove(&l->items[slot.index + 1], &l->items[slot.index], (l->count - 1 - slot.index) * sizeof t);
     l->items[slot.index] = t;
