@@ -111,7 +111,7 @@ static void rare_signs(void **state)
     GUARDS("The file foo~ has ~500 lines.", "S:~", "N:500");
     GUARDS("5 CO\xE2\x82\x82\xE7\x9A\x84\xE6\x95\xB0", "F:CO\xE2\x82\x82", "F:\xE7\x9A\x84\xE6\x95\xB0");
     NO_GUARDS("19TH CENTURY, 1990S, 80S, 21ST, 90ER, 11P.M. in capitals");
-    NO_GUARDS("MP3, B2B, 10AM, 12PM, 1990s, 21st, 5G, a ~ b ^ c");
+    NO_GUARDS("MP3, B2B, 10AM, 12PM, 20s, 21st, 5G, 9h, 5p.m., 27d, 800x, a ~ b ^ c");
     NO_GUARDS("Windows® and Front™, 5 °C, § 5, 3 × 4, $5, €5, £4 … – “a” «b» ‘c’");
 }
 
@@ -120,8 +120,10 @@ static void guarded_numbers(void **state)
     (void)state;
     GUARDS("In 1984, 13 of 1,234.5 or 3.5 cost $99.", "N:1984", "N:13", "N:1,234.5", "N:3.5", "N:99");
     GUARDS("It is $5m, \xE2\x82\xAC"
-           "7 million, 8 Mio. \xE2\x82\xAC and 9 thousand, 9m, $3 mobile",
+           "7 million, 8 Mio. \xE2\x82\xAC and 9 thousand, $3 mobile",
            "N:5", "N:7", "N:8");
+    GUARDS("In the 1600s, its 250th and 1,000th, 800m, 5km, 10MB or 0.19secs, 60mph.", "N:1600", "N:250", "N:1,000",
+           "N:800", "N:5", "C:10MB", "N:0.19", "N:60");
     NO_GUARDS("2 of 12 in the 50s, A3, at 5.30 pm or 10:45, 3rd");
 }
 
@@ -145,6 +147,16 @@ static void numbers_follow_the_language(void **state)
     expect_number("1984", "en", "de", "1984");
     expect_number("1,23,4", "en", "de", "1,23,4"); /* no number of English */
     expect_number("1.234.567", "en", "de", "1.234.567");
+    expect_number("1600s", "en", "de", "1600er");
+    expect_number("1990er", "de", "en", "1990s");
+    expect_number("1,000th", "en", "de", "1.000.");
+    expect_number("1.5km", "en", "de", "1,5km");
+    expect_number("500m", "en", "de", "500m"); /* metres, for all that anybody knows */
+    expect_number("500m euros", "en", "de", "500 Mio. Euro");
+    expect_number("2.5bn euro", "en", "de", "2,5 Mrd. Euro");
+    expect_number("40k pounds", "en", "de", "40 Tsd. Pfund");
+    expect_number("500m Euro", "de", "en", "500 million euros");
+    expect_number("250th", "en", "fr", "250th");
     expect_number("3.5", "en", "fr", "3.5"); /* nobody has said how */
     expect_number("$1,299.99", "en", "de", "1.299,99 $");
     expect_number("$150m", "en", "de", "150 Mio. $");

@@ -275,6 +275,9 @@ static void times_are_told(void **state)
         {"Offen 9–12.30 Uhr", "Offen 9 am–12:30 pm"},
         {"14 Uhr", "2 pm"},
         {"Komm um 8 Uhr.", "Komm um 8 Uhr."},
+        {"Es war 6.24 Uhr, und Gewitter zogen herauf bis zum Montagabend.",
+         "Es war 6:24 am, und Gewitter zogen herauf bis zum Montagabend."},
+        {"Am Abend des Montags gegen 6.24 Uhr.", "Am Abend des Montags gegen 6:24 pm."},
         {"Der 20-Uhr-Zug kommt.", "Der 20-Uhr-Zug kommt."},
         {"Es sind 15 Uhren.", "Es sind 15 Uhren."},
         {"Komm um 25 Uhr.", "Komm um 25 Uhr."},
@@ -293,6 +296,61 @@ static void fake_answer(const char *text, size_t bytes, ganz_text *out)
 {
     (void)text, (void)bytes;
     fake_add(out, answer, strlen(answer));
+}
+
+/* Numbers that what is behind them belongs to. */
+static void suffixes_are_kept(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"She won the 800m here.", "Sie gewann hier die 80m.", "Sie gewann hier die 800m."},
+        {"In the early 1600s it was so.", "In den 160er Jahren war es so.", "In den 1600er Jahren war es so."},
+        {"It is its 250th year.", "Es ist das 25. Jahr.", "Es ist das 250. Jahr."},
+        {"They lost 500m euros here.", "Sie verloren hier 50 Mio. Euro.", "Sie verloren hier 500 Mio. Euro."},
+        {"The 800m is here.", "Die 80 Meter sind hier.", "Die 800 Meter sind hier."},
+        {"The 800m is here.", "Die 800 Meter sind hier.", "Die 800 Meter sind hier."},
+    };
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
+        answer = cases[i][1];
+        expect("en", "de", cases[i][0], fake_answer, cases[i][2]);
+    }
+}
+
+/* The first answer has a time that the sentence does not have. */
+static void fake_uhr(const char *text, size_t bytes, ganz_text *out)
+{
+    const bool named = bytes > 5 && memcmp(text + bytes - 3, "X1.", 3) == 0;
+    fake_add(out, named ? "Nach X1." : "Nach 10.00 Uhr.", named ? 8 : 15);
+}
+static void suffixes_are_no_times(void **state)
+{
+    (void)state;
+    expect("en", "de", "After the 10,000m.", fake_uhr, "Nach 10.000m.");
+}
+
+/* Spans are not results, and results are not spans. */
+static void spans_are_told(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"Cook for 8-10 minutes.", "8:10 Minuten kochen.", "8-10 Minuten kochen."},
+        {"Cook it 8\xE2\x80\x93"
+         "10 minutes, then 3-5.",
+         "Koch es 8:10 Minuten, dann 3:5.",
+         "Koch es 8\xE2\x80\x93"
+         "10 Minuten, dann 3-5."},
+        {"For ages 3-5.", "Ab 3:5 Jahren.", "Ab 3-5 Jahren."},
+        {"It is open 9-5.", "Es hat 9:5 auf.", "Es hat 9-5 auf."},
+        {"They lost 1-3 at home.", "Sie verloren 1:3.", "Sie verloren 1:3."},
+        {"The game takes 3-5 minutes.", "Das Spiel dauert 3:5 Minuten.", "Das Spiel dauert 3-5 Minuten."},
+        {"It was 2-1 then.", "Es stand 2:1.", "Es stand 2:1."},
+        {"It was 0-1 then.", "Es stand 0:1.", "Es stand 0:1."},
+        {"It is 3-5 or 3:5.", "Es ist 3-5 oder 4:5.", "Es ist 3-5 oder 4:5."},
+    };
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
+        answer = cases[i][1];
+        expect("en", "de", cases[i][0], fake_answer, cases[i][2]);
+    }
 }
 
 static void expect_time(const char *in, const char *said, const char *wanted)
@@ -433,11 +491,13 @@ static void lists_are_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(glossary_holds),           cmocka_unit_test(terms_alone_hold),
-        cmocka_unit_test(currencies_are_kept),      cmocka_unit_test(currencies_are_placed),
-        cmocka_unit_test(amounts_are_taken_out),    cmocka_unit_test(times_are_told),
-        cmocka_unit_test(times_are_mended),         cmocka_unit_test(english_times_are_told),
-        cmocka_unit_test(english_times_are_mended), cmocka_unit_test(lists_are_words),
+        cmocka_unit_test(glossary_holds),         cmocka_unit_test(terms_alone_hold),
+        cmocka_unit_test(currencies_are_kept),    cmocka_unit_test(currencies_are_placed),
+        cmocka_unit_test(amounts_are_taken_out),  cmocka_unit_test(suffixes_are_kept),
+        cmocka_unit_test(suffixes_are_no_times),  cmocka_unit_test(spans_are_told),
+        cmocka_unit_test(times_are_told),         cmocka_unit_test(times_are_mended),
+        cmocka_unit_test(english_times_are_told), cmocka_unit_test(english_times_are_mended),
+        cmocka_unit_test(lists_are_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

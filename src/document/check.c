@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "document/attempt.h"
+#include "document/clock_read.h"
 #include "document/inflect.h"
 #include "document/money.h"
 #include "document/number.h"
+#include "document/suffix.h"
 #include "text/unicode.h"
 
 typedef struct checker {
@@ -166,18 +168,36 @@ static void find_number(checker *c, ganz_item *item)
     if (!find_number_once(c, item, true)) find_number_once(c, item, false);
 }
 
-/* If but one number is missing and there is but one that nobody knows, it has wrong digits. */
+/* True if nothing but a suffix of the number shares its word: "160er", "80m". */
+static bool is_all_number(const checker *c, size_t begin, size_t end)
+{
+    const size_t suffix = ganz_suffix_at(c->text, c->bytes, end, end - begin);
+    return stands_alone(c, begin, end + suffix);
+}
+
+/* True if the digits at a place are also elsewhere in the translation. */
+static bool is_repeated(const checker *c, size_t begin, size_t end)
+{
+    size_t length;
+    for (size_t at = 0; next_number(c, &at, &length); at += length)
+        if (at != begin && ganz_same_digits(c->text + begin, end - begin, c->text + at, length)) return true;
+    return false;
+}
+
+/* If but one number is missing and there is but one that nobody knows, it has wrong digits, or is a time that the
+ * sentence does not have: "10,000m" became "10.00 Uhr". */
 static void mend_number(checker *c, ganz_item *missing)
 {
     size_t length, begin = 0, end = 0;
     int strangers = 0;
     for (size_t at = 0; next_number(c, &at, &length); at += length) {
-        if (!is_free(c, at, at + length) || !stands_alone(c, at, at + length)) continue;
+        if (!is_free(c, at, at + length) || !is_all_number(c, at, at + length)) continue;
         begin = at;
         end = at + length;
         strangers++;
     }
-    if (strangers == 1 && end - begin > 1) take(missing, begin, end);
+    if (strangers != 1 || end - begin < 2 || is_repeated(c, begin, end)) return;
+    if (ganz_clock_half(c->text, c->bytes, end) == 0) take(missing, begin, end);
 }
 
 static void find_numbers(checker *c)
@@ -219,7 +239,12 @@ static void find_clocks(checker *c, ganz_clock_search search)
 
 /* ---- money -------------------------------------------------------------------------------------- */
 
-/* The amount of number i; false: it has no currency, or that of its neighbour. */
+static bool knows_currencies(const ganz_language *target)
+{
+    return strcmp(target->code, "de") == 0 || strcmp(target->code, "en") == 0;
+}
+
+/* The amount of number i; false: it has neither a currency nor a suffix, or that of its neighbour. */
 static bool is_amount(const checker *c, size_t i, ganz_amount *amount)
 {
     const ganz_stretch *const x = c->x;
@@ -229,7 +254,8 @@ static bool is_amount(const checker *c, size_t i, ganz_amount *amount)
     if (items[i].guard.kind != GANZ_GUARD_NUMBER) return false;
     *amount =
         ganz_amount_around(x->block->text, x->begin, x->end, items[i].digits, items[i].digits_end, c->setting->source);
-    return amount->currency_bytes > 0 && amount->begin >= least && amount->end <= most;
+    return amount->end - amount->begin > items[i].digits_end - items[i].digits && amount->begin >= least &&
+           amount->end <= most && (amount->currency_bytes == 0 || knows_currencies(c->setting->target));
 }
 
 static void widen(ganz_item *item, const ganz_amount *a)
@@ -255,7 +281,7 @@ static void find_amounts(checker *c)
     for (size_t i = 0; i < c->a->item_count; i++) {
         ganz_item *const item = &c->a->items[i];
         ganz_amount a;
-        if (!is_number(item) || !is_amount(c, i, &a)) continue;
+        if (!is_number(item) || !is_amount(c, i, &a) || (item->found && a.currency_bytes == 0)) continue;
         size_t begin = item->target_begin, end = item->target_end;
         const ganz_amount_telling told =
             item->found ? ganz_amount_told(&a, c->setting->target, c->text, c->bytes, &begin, &end) : GANZ_AMOUNT_LOST;
@@ -273,11 +299,6 @@ static void widen_amounts(checker *c)
     ganz_amount a;
     for (size_t i = 0; i < c->a->item_count; i++)
         if (is_amount(c, i, &a)) widen(&c->a->items[i], &a);
-}
-
-static bool knows_currencies(const ganz_language *target)
-{
-    return strcmp(target->code, "de") == 0 || strcmp(target->code, "en") == 0;
 }
 
 /* ---- terms -------------------------------------------------------------------------------------- */
@@ -324,7 +345,7 @@ static bool all_found(checker *c)
     if (all) return true;
     a->round++;
     if (a->round + 1 < GANZ_ATTEMPTS && !(out && !a->words)) return false;
-    if (knows_currencies(c->setting->target)) widen_amounts(c);
+    widen_amounts(c);
     for (size_t i = 0; i < a->item_count; i++) a->items[i].form = GANZ_FORM_OUT;
     return false;
 }
@@ -341,7 +362,7 @@ bool ganz_attempt_check(ganz_attempt *a, const ganz_setting *s, const ganz_stret
     find_clocks(&c, GANZ_CLOCK_WRONG);
     find_numbers(&c);
     find_clocks(&c, GANZ_CLOCK_ALONE);
-    if (knows_currencies(s->target)) find_amounts(&c);
+    find_amounts(&c);
     for (size_t i = 0; i < a->item_count; i++)
         if (is_term(&a->items[i])) find_term(&c, &a->items[i]);
     return all_found(&c);

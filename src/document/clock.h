@@ -9,7 +9,7 @@
 /* A place in a sentence, or in its translation. */
 typedef struct ganz_clock_place {
     const char *text;
-    size_t begin, end; /* of the sentence: other words in it say which half of the day is meant */
+    size_t begin, end; /* of the sentence: words beside the time say which half of the day is meant */
     size_t at;
 } ganz_clock_place;
 

@@ -12,8 +12,16 @@ typedef struct clock_time {
     ganz_time_of_day times[2];
     int count;
     size_t first;       /* bytes of the first of two; of one: with "Uhr" */
-    ganz_day_half half; /* that words of the sentence name, where it matters */
+    ganz_day_half half; /* that words beside it name, where it matters */
 } clock_time;
+
+enum { WORDS_BEFORE = 40, WORDS_BEHIND = 24 /* bytes in which words say which half of the day is meant */ };
+
+static ganz_day_half half_around(const ganz_clock_place *p, size_t end)
+{
+    const size_t from = p->at - p->begin > WORDS_BEFORE ? p->at - WORDS_BEFORE : p->begin;
+    return ganz_clock_german_half(p->text, from, p->end - end > WORDS_BEHIND ? end + WORDS_BEHIND : p->end);
+}
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
@@ -28,7 +36,7 @@ static bool read_clock(const ganz_clock_place *p, clock_time *c)
         c->first += uhr;
         if (c->times[0].minute < 0)
             c->first += ganz_clock_uhr_minutes(text, p->end, p->at + c->first, &c->times[0].minute);
-        c->half = c->times[0].hour <= 12 ? ganz_clock_german_half(text, p->begin, p->end) : GANZ_NO_HALF;
+        c->half = c->times[0].hour <= 12 ? half_around(p, p->at + c->first) : GANZ_NO_HALF;
         c->times[0].hour = ganz_clock_hour_of_day(c->times[0].hour, c->half);
         return true;
     }

@@ -4,6 +4,7 @@
 #include "document/guard_shapes.h"
 #include "document/money.h"
 #include "document/number.h"
+#include "document/suffix.h"
 
 /* 2.0.1, 192.168.0.1: not 1.234.567. */
 static bool is_version(const char *text, size_t length)
@@ -60,16 +61,18 @@ static size_t height_length(const ganz_guard_view *v)
 }
 
 /* Numbers that a translation may not write as words or count anew: from 13 on, or with a point. Not those that are part
- * of a word (50s, A380), and no times of day before noon and after it. */
+ * of a word (50s, A380; but 800m, 1600s), and no times of day before noon and after it. */
 static size_t guarded_number_length(const ganz_guard_view *v)
 {
     const size_t length = ganz_number_at(v->text, v->end, v->at);
     const size_t joint = is_one_of(byte_before(v, v->at), ".,'") ? 1 : 0;
     if (length == 0) return 0;
     if (ganz_amount_is_multiplied(v->text, v->begin, v->end, v->at, v->at + length)) return length;
-    if (ganz_is_alnum(code_before(v, v->at - joint)) || ganz_is_alnum(code_at(v, v->at + length))) return 0;
-    if (length < 2 || (length == 2 && memcmp(v->text + v->at, "13", 2) < 0)) return 0;
+    if (ganz_is_alnum(code_before(v, v->at - joint))) return 0;
     size_t after = v->at + length;
+    if (ganz_is_alnum(code_at(v, after)) && ganz_suffix_at(v->text, v->end, after, length) == 0) return 0;
+    const bool small = length < 2 || (length == 2 && memcmp(v->text + v->at, "13", 2) < 0);
+    if (small && ganz_suffix_at(v->text, v->end, after, 1) == 0) return 0;
     while (byte_at(v, after) == ' ') after++;
     static const char *const clock[] = {"am", "pm", "a.m", "p.m", "AM", "PM", "A.M", "P.M", "o'clock"};
     for (size_t i = 0; i < GANZ_COUNT(clock); i++)

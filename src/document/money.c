@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "document/number.h"
+#include "document/suffix.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
@@ -20,6 +21,10 @@ static bool has(const char *text, size_t end, size_t at, const char *word)
     return at <= end && end - at >= strlen(word) && memcmp(text + at, word, strlen(word)) == 0;
 }
 
+/* Their names in English, without the s, and in German, behind a multiplier in short: 500m euros. */
+static const char *const names[][2] = {
+    {"dollar", "Dollar"}, {"euro", "Euro"}, {"pound", "Pfund"}, {"franc", "Franken"}};
+
 /* True if a word goes on there, or what begins with a sign: $HOME, ${x}, $999. */
 static bool leads_on(const char *text, size_t end, size_t at)
 {
@@ -33,6 +38,7 @@ static bool is_in_word(const char *text, size_t begin, size_t at)
     return at > begin && ((unsigned char)text[at - 1] >= 0x80 || ganz_is_alnum((unsigned char)text[at - 1]));
 }
 
+static bool is_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
 static bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
 
 /* True if the sign that begins at a place follows a number, whose sign it is then: 100 $ 20 Mal. */
@@ -75,6 +81,19 @@ static size_t currency_behind(const char *text, size_t end, size_t at, int *row)
             const size_t bytes = strlen(currencies[i][k]);
             *row = (int)i;
             if (has(text, end, at, currencies[i][k]) && !leads_on(text, end, at + bytes)) return bytes;
+        }
+    return 0;
+}
+
+static size_t name_behind(const char *text, size_t end, size_t at, int *row)
+{
+    for (size_t i = 0; i < GANZ_COUNT(names); i++)
+        for (size_t k = 0; k < 2; k++) {
+            if (!has(text, end, at, names[i][k])) continue;
+            size_t bytes = strlen(names[i][k]);
+            bytes += k == 0 && has(text, end, at + bytes, "s");
+            *row = (int)i;
+            if (!leads_on(text, end, at + bytes)) return bytes;
         }
     return 0;
 }
@@ -140,6 +159,21 @@ static int multiplier_at(const ganz_language *language, const char *text, size_t
 
 /* ---- amounts ------------------------------------------------------------------------------------ */
 
+/* 500m euros: the name makes money of what could be metres. */
+static bool read_named(ganz_amount *a, const char *text, size_t end, const ganz_language *source)
+{
+    size_t letters;
+    const char first = a->digits_end < end ? text[a->digits_end] : ' ';
+    const int multiplier = is_letter(first) ? multiplier_at(source, text, end, a->digits_end, true, &letters) : 0;
+    if (multiplier == 0 || !has(text, end, a->digits_end + letters, " ")) return false;
+    a->currency = a->digits_end + letters + 1;
+    a->currency_bytes = name_behind(text, end, a->currency, &a->currency_row);
+    if (a->currency_bytes == 0) return false;
+    a->multiplier = multiplier;
+    a->end = a->currency + a->currency_bytes;
+    return true;
+}
+
 ganz_amount ganz_amount_around(const char *text, size_t begin, size_t end, size_t digits, size_t digits_end,
                                const ganz_language *source)
 {
@@ -150,7 +184,10 @@ ganz_amount ganz_amount_around(const char *text, size_t begin, size_t end, size_
     size_t behind = digits_end + multiplied;
     behind += behind < end && text[behind] == ' ';
     const size_t behind_bytes = before > 0 ? 0 : currency_behind(text, end, behind, &a.currency_row);
-    if (before + behind_bytes == 0) return a;
+    if (before + behind_bytes == 0) {
+        if (!read_named(&a, text, end, source)) a.end += ganz_suffix_at(text, end, digits_end, digits_end - digits);
+        return a;
+    }
     a.multiplier = multiplier;
     a.currency = before > 0 ? digits - before : behind;
     a.currency_bytes = before > 0 ? before : behind_bytes;
@@ -268,6 +305,15 @@ static bool write_multiplied(ganz_text *out, const char *text, const ganz_amount
            (!all || (ganz_text_append(out, " ", 1) && ganz_text_append(out, word, strlen(word))));
 }
 
+static bool write_named(ganz_text *out, const char *text, const ganz_amount *a, const ganz_language *source,
+                        const ganz_language *target)
+{
+    const bool in_english = is_english(target);
+    const char *const name = names[a->currency_row][in_english ? 0 : 1];
+    return write_multiplied(out, text, a, source, target) && ganz_text_append(out, " ", 1) &&
+           ganz_text_append(out, name, strlen(name)) && (!in_english || ganz_text_append(out, "s", 1));
+}
+
 /* A sign is before the number in English, behind it and a space in German; a code always has a space. */
 static bool write_amount(ganz_text *out, const char *text, const ganz_amount *a, const ganz_language *source,
                          const ganz_language *target)
@@ -275,6 +321,7 @@ static bool write_amount(ganz_text *out, const char *text, const ganz_amount *a,
     const char *const currency = text + a->currency;
     const size_t bytes = a->currency_bytes - (currency[a->currency_bytes - 1] == ' ');
     const bool code = is_capital(currency[bytes - 1]);
+    if (is_lower(currency[bytes - 1])) return write_named(out, text, a, source, target);
     if (is_english(target))
         return ganz_text_append(out, currency, bytes) && (!code || ganz_text_append(out, " ", 1)) &&
                write_multiplied(out, text, a, source, target);
@@ -287,8 +334,10 @@ bool ganz_amount_write(ganz_text *out, const char *text, size_t bytes, const gan
 {
     size_t digits = 0;
     while (digits < bytes && ganz_number_at(text, bytes, digits) == 0) digits++;
-    const ganz_amount a =
-        ganz_amount_around(text, 0, bytes, digits, digits + ganz_number_at(text, bytes, digits), source);
-    if (a.currency_bytes > 0 && a.begin == 0 && a.end == bytes) return write_amount(out, text, &a, source, target);
-    return ganz_digits_write(out, text, bytes, source, target);
+    const size_t digits_end = digits + ganz_number_at(text, bytes, digits);
+    const ganz_amount a = ganz_amount_around(text, 0, bytes, digits, digits_end, source);
+    if (a.begin > 0 || a.end < bytes) return ganz_digits_write(out, text, bytes, source, target);
+    if (a.currency_bytes > 0) return write_amount(out, text, &a, source, target);
+    return ganz_digits_write(out, text, digits_end, source, target) &&
+           ganz_suffix_write(out, text + digits_end, bytes - digits_end, source, target);
 }

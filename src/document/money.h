@@ -7,7 +7,7 @@
 #include "ganz/vocab.h"
 
 typedef struct ganz_amount {
-    size_t begin, end;               /* of the text, with currency and multiplier */
+    size_t begin, end;               /* of the text, with currency and multiplier, or a suffix: 800m */
     size_t digits, digits_end;       /* of the number in it */
     size_t currency, currency_bytes; /* as it is written; 0 bytes: there is none, and no multiplier either */
     int currency_row;                /* which one it is */
@@ -33,7 +33,7 @@ ganz_amount_telling ganz_amount_told(const ganz_amount *amount, const ganz_langu
                                      size_t bytes, size_t *begin, size_t *end);
 
 /* Appends an amount as the target language writes it: $5 becomes 5 $, $1,000 1.000 $ and $150m 150 Mio. $; a number
- * alone as ganz_digits_write does. False: memory is out. */
+ * alone as ganz_digits_write does, with a suffix as ganz_suffix_write does. False: memory is out. */
 bool ganz_amount_write(ganz_text *out, const char *text, size_t bytes, const ganz_language *source,
                        const ganz_language *target);
 

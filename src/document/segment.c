@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "document/span.h"
 #include "ganz/io.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
@@ -238,6 +239,31 @@ static bool drop_all_strays(const ganz_sentence_part *p, draft *d)
     return good;
 }
 
+/* ---- spans -------------------------------------------------------------------------------------- */
+
+/* Dashes of the sentence take the place of colons that models make of them. */
+static bool mend_spans(const ganz_sentence_part *p, draft *d)
+{
+    const ganz_stretch *const x = &p->stretch;
+    const ganz_span_view view = {x->block->text, x->begin, x->end, d->text.text, d->text.bytes};
+    if (d->text.bytes == 0 || !memchr(d->text.text, ':', d->text.bytes)) return true;
+    size_t *const moved = ganz_alloc(d->text.bytes + 1, sizeof *moved);
+    ganz_text out = {0};
+    bool good = moved && ganz_text_append(&out, "", 0);
+    for (size_t at = 0; at < d->text.bytes && good; at++) {
+        size_t dash;
+        const size_t bytes = inside_found(p->attempt, at) ? 0 : ganz_span_dash(&view, at, &dash);
+        moved[at] = out.bytes;
+        good = bytes > 0 ? ganz_text_append(&out, x->block->text + dash, bytes)
+                         : ganz_text_append(&out, d->text.text + at, 1);
+    }
+    if (good) moved[d->text.bytes] = out.bytes;
+    if (good) exchange(d, p->attempt, &out, moved);
+    else ganz_text_free(&out);
+    ganz_free(moved);
+    return good;
+}
+
 /* ---- the end ------------------------------------------------------------------------------------ */
 
 /* A sentence has its white space around it: none of the translation's own is wanted at its ends. */
@@ -282,7 +308,7 @@ static bool keep_target(ganz_sentence_part *p, const draft *d)
 static ganz_status finish(ganz_sentence_part *p, const ganz_setting *s, const ganz_translation *t, ganz_error *err)
 {
     draft d = {0};
-    bool good = make_draft(&d, t) && drop_all_strays(p, &d);
+    bool good = make_draft(&d, t) && drop_all_strays(p, &d) && mend_spans(p, &d);
     if (good) trim(&d, p->attempt);
     good = good && recase(&d, p->attempt, s, &p->stretch) && keep_target(p, &d);
     free_draft(&d);
