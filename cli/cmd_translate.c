@@ -363,6 +363,8 @@ int cli_run_translate(int argc, char **argv)
          0, 0},
         {"seed", 0, CLI_INT, &seed, "N", "of --sample", 0, 0},
         {"alpha", 0, CLI_REAL, &o->alpha, "A", "length penalty; -1: as the model says, mostly 0.6", -1, 10},
+        {"least-length", 0, CLI_REAL, &o->least_length, "R",
+         "fewest tokens for each token of the sentence; -1: as the model says, mostly 0.5", -1, 1},
         {"n-best", 0, CLI_INT, &n_best, "N", "translations for each line, at most the beam", 1, 64},
         {"scores", 0, CLI_FLAG, &j.lines.scores, NULL, "put scores before the translations", 0, 0},
         {"alignment", 0, CLI_FLAG, &o->alignment, NULL, "put links between words behind the translations", 0, 0},

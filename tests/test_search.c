@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "test.h"
+#include "ganz/vocab.h"
 #include "translate/search.h"
 
 enum { VOCAB_MOST = 64 };
@@ -33,6 +34,9 @@ static void top(const float *logits, int vocab, int k, float *value, int32_t *in
     }
 }
 
+/* Steps in which the model knows no end mark. */
+static int no_end_before;
+
 static void step_beam(ganz_beam *beam, toy *model, void *context)
 {
     static float value[GANZ_BEAM_MOST * VOCAB_MOST], lse[GANZ_BEAM_MOST];
@@ -43,6 +47,7 @@ static void step_beam(ganz_beam *beam, toy *model, void *context)
         float logits[VOCAB_MOST];
         model(context, beam->step, ganz_beam_input(beam, i), logits, beam->vocab);
         lse[i] = log_sum_exp(logits, beam->vocab);
+        if (beam->step < no_end_before) logits[GANZ_EOS] = -1e30f;
         if (ganz_beam_forced(beam) >= 0) {
             index[i] = ganz_beam_forced(beam);
             value[i] = logits[index[i]];
@@ -367,6 +372,39 @@ static void test_prefix(void **state)
     }
 }
 
+/* What may not end early is found as if the model had no end mark until then, with the same scores. */
+static void test_least(void **state)
+{
+    (void)state;
+    int longer = 0;
+    for (uint32_t seed = 1; seed <= 60; seed++)
+        for (int beams = 1; beams <= 4; beams++) {
+            const int least = (int)(seed % 6);
+            ganz_search_options o = {.beam = beams, .n_best = beams, .alpha = 0.6};
+            ganz_arena arenas[3];
+            ganz_beam found[3];
+            for (int way = 0; way < 3; way++) { /* as it is, by its own rule, by a model without end marks */
+                o.least = way == 1 ? least : 0;
+                no_end_before = way == 2 && beams > 1 ? least : 0;
+                open_beam(&found[way], &arenas[way], &o, 12, 14);
+                while (!found[way].done) step_beam(&found[way], hashed_logits, &seed);
+            }
+            no_end_before = 0;
+            const ganz_hypothesis *h[3];
+            int count[3];
+            for (int way = 0; way < 3; way++) count[way] = ganz_beam_results(&found[way], &h[way]);
+            assert_int_equal(count[1], count[2]);
+            for (int i = 0; i < count[1]; i++) {
+                assert_tokens(&h[1][i], h[2][i].length, h[2][i].tokens);
+                assert_true(h[1][i].score == h[2][i].score && h[1][i].log_prob == h[2][i].log_prob);
+                assert_true(beams == 1 || h[1][i].length >= least);
+            }
+            longer += h[1]->length > h[0]->length;
+            for (int way = 0; way < 3; way++) ganz_arena_close(&arenas[way]);
+        }
+    assert_true(longer > 20);
+}
+
 static void test_small_arena(void **state)
 {
     (void)state;
@@ -381,11 +419,12 @@ static void test_small_arena(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example),    cmocka_unit_test(test_penalty),
-        cmocka_unit_test(test_golden),     cmocka_unit_test(test_golden_by_length),
-        cmocka_unit_test(test_exhaustive), cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_limit),      cmocka_unit_test(test_end_at_once),
-        cmocka_unit_test(test_prefix),     cmocka_unit_test(test_small_arena),
+        cmocka_unit_test(test_example),     cmocka_unit_test(test_penalty),
+        cmocka_unit_test(test_golden),      cmocka_unit_test(test_golden_by_length),
+        cmocka_unit_test(test_exhaustive),  cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_limit),       cmocka_unit_test(test_end_at_once),
+        cmocka_unit_test(test_prefix),      cmocka_unit_test(test_least),
+        cmocka_unit_test(test_small_arena),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,7 +197,7 @@ translated() {
   [ -e "$out/$name.safetensors" ] && [ ! -s "$out/$name.${TESTS##* }.hyp" ] || return 0
   for set in $VALID $TESTS; do cat "$data/$set.$SOURCE"; done >"$all.source"
   # shellcheck disable=SC2086 # TRANSLATE is a list of words
-  timed $GANZ translate -q --format lines --model "$out/$name.safetensors" --beam "$BEAM" --threads "$THREADS" \
+  timed $GANZ translate -q --format lines --least-length 0 --model "$out/$name.safetensors" --beam "$BEAM" --threads "$THREADS" \
     --device "$device" $TRANSLATE -o "$all.hyps" "$all.source"
   for set in $VALID $TESTS; do
     to=$((from + $(wc -l <"$data/$set.$SOURCE")))

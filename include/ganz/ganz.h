@@ -92,17 +92,19 @@ typedef enum ganz_formality {
 } ganz_formality;
 
 typedef struct ganz_translator_options {
-    int beam;         /* hypotheses kept at each step, 1 to 64; 1 is greedy; 0: as the model says, else 4 */
-    int n_best;       /* results for each line, 1 to beam */
-    double alpha;     /* length penalty: scores are log-probability / ((5 + length) / 6)^alpha, or, with models that say
-                         so, / length^alpha; 0 to 10; -1: as the model says, else 0.6 */
-    double sample;    /* temperature, up to 100: tokens are drawn by their probabilities, with a beam of 1; 0: not */
-    int sample_top;   /* draw from so many of the likeliest tokens only, up to 128; 0: from all */
-    uint64_t seed;    /* of drawing: one seed gives a sentence one translation, whatever its batch and place */
-    int batch_tokens; /* size of a batch; each sentence counts its tokens and 25 more */
-    int max_input;    /* longest input in tokens, end mark included, at least 16; 0: 96, or the model's limit if lower.
-                         Longer lines are split, see ganz_translate */
-    int max_length;   /* most tokens of one translation; 0: twice the input's and 50 */
+    int beam;     /* hypotheses kept at each step, 1 to 64; 1 is greedy; 0: as the model says, else 4 */
+    int n_best;   /* results for each line, 1 to beam */
+    double alpha; /* length penalty: scores are log-probability / ((5 + length) / 6)^alpha, or, with models that say
+                     so, / length^alpha; 0 to 10; -1: as the model says, else 0.6 */
+    double least_length; /* fewest tokens of a translation for each token of its line, 0 to 1, with a beam of 2 or more;
+                            -1: 0.5, or 0 where the model's penalty is length^alpha */
+    double sample;       /* temperature, up to 100: tokens are drawn by their probabilities, with a beam of 1; 0: not */
+    int sample_top;      /* draw from so many of the likeliest tokens only, up to 128; 0: from all */
+    uint64_t seed;       /* of drawing: one seed gives a sentence one translation, whatever its batch and place */
+    int batch_tokens;    /* size of a batch; each sentence counts its tokens and 25 more */
+    int max_input;     /* longest input in tokens, end mark included, at least 16; 0: 96, or the model's limit if lower.
+                          Longer lines are split, see ganz_translate */
+    int max_length;    /* most tokens of one translation; 0: twice the input's and 50 */
     const char *split; /* language of the lines, "en": those of several sentences are translated sentence by sentence;
                           NULL: as they are */
     const char *label; /* language to translate to, of a model with labels (ganz_vocab_label); NULL: none is put in

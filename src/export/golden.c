@@ -390,7 +390,8 @@ static ganz_status open_decoder(recorder *r, const ganz_golden_options *options,
     ganz_choose_search(&o, &m->info.search);
     if (o.beam < 1 || o.beam > GANZ_BEAM_MOST)
         return ganz_fail(err, GANZ_EINVAL, "beam must be 1 to %d, not %d", GANZ_BEAM_MOST, o.beam);
-    const ganz_decoder_options d = {.search = {o.beam, 1, o.alpha, m->info.search.by_length, NULL},
+    const ganz_decoder_options d = {.search = ganz_search_of(&o, &m->info.search),
+                                    .least_length = o.least_length,
                                     .batch_tokens = o.batch_tokens,
                                     .max_input = m->info.config.max_positions};
     GANZ_TRY(ganz_cpu_backend_open(&r->be, options->threads > 0 ? options->threads : 1, err));

@@ -277,6 +277,13 @@ static ganz_pass new_pass(ganz_decoder *d)
                        .instrument = d->instrument};
 }
 
+/* A beam finds hypotheses that end at once where nothing else is likely, and drop the rest of their sentence. */
+static int least_tokens(const ganz_decoder *d, const ganz_sentence *s, int limit)
+{
+    const int source = s->count - 1 - s->front, least = (int)(d->options.least_length * (source > 0 ? source : 0));
+    return least < limit ? least : limit - 1;
+}
+
 /* One beam for each sentence, and the sentences end to end as one source. False when memory is short. */
 static bool start_lanes(ganz_decoder *d, const ganz_sentence *sentences, const size_t *group, int count)
 {
@@ -290,8 +297,9 @@ static bool start_lanes(ganz_decoder *d, const ganz_sentence *sentences, const s
         if (ganz_decoder_draws(d)) l->stream = ganz_draw_stream(s->ids, s->count);
         ganz_search_options search = d->options.search;
         if (s->n_best > 0 && s->n_best < search.n_best) search.n_best = s->n_best;
-        if (!ganz_beam_start(&l->beam, &d->beams, &search, d->net->config.vocab, ganz_decoder_limit(d, s->count),
-                             s->prefix, s->prefix_count))
+        const int limit = ganz_decoder_limit(d, s->count);
+        search.least = least_tokens(d, s, limit);
+        if (!ganz_beam_start(&l->beam, &d->beams, &search, d->net->config.vocab, limit, s->prefix, s->prefix_count))
             return false;
         row += s->count;
     }

@@ -15,10 +15,11 @@ enum { GANZ_BATCH_TOKENS = 3072 }; /* the usual size of a group */
 typedef struct ganz_decoder_options {
     ganz_search_options search;
     ganz_draw_options draw; /* with a temperature: tokens are drawn, and the beam of the search is 1 */
-    int batch_tokens; /* size of a group; a sentence counts its tokens and 25 more, half of the steps it may take */
-    int max_input;    /* longest source, end mark included; at most the net's positions */
-    int max_length;   /* steps of a sentence, at most; 0: its own limit only */
-    int force_length; /* steps of every sentence, no fewer and no more: for measuring; 0: as the model wants */
+    int batch_tokens;    /* size of a group; a sentence counts its tokens and 25 more, half of the steps it may take */
+    int max_input;       /* longest source, end mark included; at most the net's positions */
+    int max_length;      /* steps of a sentence, at most; 0: its own limit only */
+    double least_length; /* fewest tokens of a result for each token of its source, 0 to 1 */
+    int force_length;    /* steps of every sentence, no fewer and no more: for measuring; 0: as the model wants */
     const ganz_flag *stop; /* looked at before each step: a run ends with GANZ_ESTOPPED; or NULL */
 } ganz_decoder_options;
 

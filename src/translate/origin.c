@@ -27,7 +27,7 @@ static uint64_t text_sum(const char *text) { return text ? ganz_checksum(text, s
 
 static uint64_t options_sum(const ganz_translator_options *o, uint64_t model)
 {
-    uint64_t facts[12] = {model,
+    uint64_t facts[13] = {model,
                           (uint64_t)o->beam,
                           (uint64_t)o->max_input,
                           (uint64_t)o->max_length,
@@ -38,6 +38,7 @@ static uint64_t options_sum(const ganz_translator_options *o, uint64_t model)
                           o->seed};
     memcpy(&facts[9], &o->alpha, sizeof facts[9]);
     memcpy(&facts[10], &o->sample, sizeof facts[10]);
+    memcpy(&facts[12], &o->least_length, sizeof facts[12]);
     facts[11] = text_sum(o->label) ^ (uint64_t)o->formality;
     return ganz_checksum(facts, sizeof facts);
 }

@@ -171,8 +171,10 @@ void ganz_beam_advance(ganz_beam *beam, const ganz_candidates *candidates)
     GANZ_ASSERT(!beam->done);
     const int count = best_choices(beam, candidates, best);
     int alive = 0;
-    /* Elsewhere an end mark counts only among the first `beam`. */
-    const int may_end = beam->options.by_length ? beam->options.beam : count;
+    /* Elsewhere an end mark counts only among the first `beam`. Of two candidates for each live hypothesis at least one
+     * is no end mark, so that none has to end too early. */
+    const bool early = beam->options.beam > 1 && beam->step < beam->options.least;
+    const int may_end = early ? 0 : beam->options.by_length ? beam->options.beam : count;
     for (int i = 0; i < count; i++) {
         if (best[i].token == GANZ_EOS && i < may_end) end_hypothesis(beam, &best[i]);
         else if (best[i].token != GANZ_EOS && alive < beam->options.beam)

@@ -19,6 +19,7 @@ typedef struct ganz_search_options {
     int n_best;     /* results wanted, at most beam; above 1 the search goes on until no result can change */
     double alpha;   /* exponent of the length penalty */
     bool by_length; /* the penalty is length^alpha, and the search ends as other programs with this penalty do */
+    int least;      /* tokens of a result, its end mark not counted: none ends before, unless the beam is 1 */
     const float *penalties; /* (longest limit + 1) by ganz_length_penalty, of lengths from 1 on; NULL: made each time */
 } ganz_search_options;
 

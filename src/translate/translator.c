@@ -26,7 +26,7 @@ enum {
     MOST_BATCH = 1 << 20,
     MOST_THREADS = 1024
 };
-static const double USUAL_ALPHA = 0.6;
+static const double USUAL_ALPHA = 0.6, USUAL_LEAST = 0.5;
 
 /* A piece of a line: one sentence for the decoder, or a word that is copied because it is too long to be one. */
 typedef struct piece {
@@ -86,7 +86,8 @@ struct ganz_translator {
 
 void ganz_translator_defaults(ganz_translator_options *o)
 {
-    *o = (ganz_translator_options){.n_best = 1, .alpha = -1, .batch_tokens = GANZ_BATCH_TOKENS, .threads = 1};
+    *o = (ganz_translator_options){
+        .n_best = 1, .alpha = -1, .least_length = -1, .batch_tokens = GANZ_BATCH_TOKENS, .threads = 1};
 }
 
 void ganz_choose_search(ganz_translator_options *o, const ganz_model_search *s)
@@ -94,6 +95,12 @@ void ganz_choose_search(ganz_translator_options *o, const ganz_model_search *s)
     if (o->beam == 0 && o->sample > 0) o->beam = 1;
     if (o->beam == 0) o->beam = s->beam > 0 ? s->beam : USUAL_BEAM;
     if (o->alpha == -1) o->alpha = s->has_alpha ? s->alpha : USUAL_ALPHA;
+    if (o->least_length == -1) o->least_length = s->by_length ? 0 : USUAL_LEAST;
+}
+
+ganz_search_options ganz_search_of(const ganz_translator_options *o, const ganz_model_search *s)
+{
+    return (ganz_search_options){.beam = o->beam, .n_best = o->n_best, .alpha = o->alpha, .by_length = s->by_length};
 }
 
 static ganz_status check_options(ganz_translator_options *o, const ganz_model *model, ganz_error *err)
@@ -106,6 +113,8 @@ static ganz_status check_options(ganz_translator_options *o, const ganz_model *m
         return ganz_fail(err, GANZ_EINVAL, "n-best must be 1 to the beam (%d), not %d", o->beam, o->n_best);
     if (!(o->alpha >= 0 && o->alpha <= 10))
         return ganz_fail(err, GANZ_EINVAL, "alpha must be 0 to 10, not %g", o->alpha);
+    if (!(o->least_length >= 0 && o->least_length <= 1))
+        return ganz_fail(err, GANZ_EINVAL, "the least length must be 0 to 1, not %g", o->least_length);
     if (!(o->sample >= 0 && o->sample <= HOTTEST))
         return ganz_fail(err, GANZ_EINVAL, "the temperature must be 0 to %d, not %g", HOTTEST, o->sample);
     if (o->sample_top < 0 || o->sample_top > GANZ_DRAW_MOST)
@@ -165,7 +174,8 @@ static ganz_status open_parts(ganz_translator *t, ganz_error *err)
 {
     const ganz_model *const m = t->model;
     const ganz_translator_options *const o = &t->options;
-    const ganz_decoder_options d = {.search = {o->beam, o->n_best, o->alpha, m->info.search.by_length, NULL},
+    const ganz_decoder_options d = {.search = ganz_search_of(o, &m->info.search),
+                                    .least_length = o->least_length,
                                     .draw = {o->sample, o->sample_top, o->seed},
                                     .batch_tokens = o->batch_tokens,
                                     .max_input = o->max_input,

@@ -4,6 +4,7 @@
 
 #include "ganz/ganz.h"
 #include "model/model.h"
+#include "translate/search.h"
 
 enum { GANZ_BATCH_TOKENS_GPU = 16384 }; /* the usual size of a batch there; of a CPU: GANZ_BATCH_TOKENS */
 
@@ -11,8 +12,9 @@ enum { GANZ_BATCH_TOKENS_GPU = 16384 }; /* the usual size of a batch there; of a
 ganz_status ganz_translator_run(ganz_translator *translator, const ganz_line *lines, int count,
                                 const ganz_result **results, ganz_error *err);
 
-/* Beam and alpha where they are not asked for: the model's, or the usual ones. */
+/* Beam, alpha and least length where they are not asked for: the model's, or the usual ones; and a search by them. */
 void ganz_choose_search(ganz_translator_options *options, const ganz_model_search *search);
+ganz_search_options ganz_search_of(const ganz_translator_options *options, const ganz_model_search *search);
 /* GANZ_EUNSUPPORTED with a sentence if the model translates on the CPU only and `device` is another (NULL: cpu). */
 ganz_status ganz_translator_check_device(const ganz_model *model, const char *device, ganz_error *err);
 

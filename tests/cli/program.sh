@@ -35,6 +35,8 @@ refuses 2 'translate: --model needs a value, not --beam' $GANZ translate --model
 refuses 2 'quantize: --teacher needs a value, not --rate-factor' $GANZ quantize --teacher --rate-factor 0.2
 refuses 1 "translate: cannot open --beam" $GANZ translate --model=--beam
 refuses 2 '\-\-max-input must be 0 to 1048576 ' $GANZ translate --max-input 1048577
+refuses 2 '\-\-least-length must be -1 to 1 ' $GANZ translate --least-length 1.5
+refuses 1 'the least length must be 0 to 1, not -0.5' $GANZ translate --least-length -0.5 --text x
 refuses 2 '\-\-alpha must be -1 to 10 ' $GANZ translate --alpha 10.5
 $GANZ --help >/dev/full 2>err && fail "a full disk looks like success"
 grep -q 'cannot write standard output' err || fail "no sentence about a full disk"
