@@ -218,7 +218,7 @@ static void amounts_are_taken_out(void **state)
 {
     (void)state;
     expect("en", "de", "Pay EUR 55 for b 77 or c 88 or d 99.", fake_forgets_last,
-           "Pay 55 EUR for b or 77 c or 88 d . 99ja");
+           "Pay 55 EUR for b or 77 c or 88 d. 99ja");
     expect("en", "de", "$55 is it.", fake_stops, "55 $, ja.");
 }
 
@@ -351,6 +351,48 @@ static void spans_are_told(void **state)
         answer = cases[i][1];
         expect("en", "de", cases[i][0], fake_answer, cases[i][2]);
     }
+}
+
+/* What models do to spaces, capitals and words that come again; not where the sentence does so itself. */
+static void slips_are_mended(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"He said, \"yes\".", "Er sagte,  \"ja\".", "Er sagte, \"ja\"."},
+        {"It  is so.", "Es  ist so.", "Es  ist so."},
+        {"The school shooting.",
+         "Die SchulSchie\xC3\x9F"
+         "erei.",
+         "Die Schulschie\xC3\x9F"
+         "erei."},
+        {"In southern areas.",
+         "In S\xC3\xBC"
+         "d\xC3\x84mtern.",
+         "In S\xC3\xBC"
+         "d\xC3\xA4mtern."},
+        {"The YouTube video.", "Das YouTube-Video.", "Das YouTube-Video."},
+        {"Use MoveNext here.", "MoveVorher hier.", "MoveVorher hier."},
+        {"The Paypal account.", "Das PayPal-Konto.", "Das PayPal-Konto."},
+        {"The teachers.", "Die LehrerInnen.", "Die LehrerInnen."},
+        {"On the 11th, yes?", "Am 11. , ja ?", "Am 11., ja?"},
+        {"In Washington, D.C.", "In Washington D.C. .", "In Washington D.C."},
+        {"Well ...", "Nun ...", "Nun ..."},
+        {"A result of things.", "Ein Ergebnis von von von Dingen.", "Ein Ergebnis von Dingen."},
+        {"It is in Berlin.", "Es ist in in Berlin.", "Es ist in Berlin."},
+        {"Those whom they know.", "Die, die die die kennen.", "Die, die die kennen."},
+        {"A hard action.", "Ein hartes hartes hartes Vorgehen.", "Ein hartes Vorgehen."},
+        {"The new new one.", "Das neue neue neue.", "Das neue neue neue."},
+        {"It is as it is.", "Es ist ist so.", "Es ist ist so."},
+        {"An inn.", "Im Inn in Innsbruck.", "Im Inn in Innsbruck."},
+    };
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
+        answer = cases[i][1];
+        expect("en", "de", cases[i][0], fake_answer, cases[i][2]);
+    }
+    answer = "Oui ! Le HautRhin.";
+    expect("en", "fr", "Yes, the Upper Rhine!", fake_answer, "Oui ! Le HautRhin.");
+    answer = "The AlterBridge is on on top .";
+    expect("de", "en", "Die Alter Bridge ist oben.", fake_answer, "The AlterBridge is on top.");
 }
 
 static void expect_time(const char *in, const char *said, const char *wanted)
@@ -491,13 +533,13 @@ static void lists_are_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(glossary_holds),         cmocka_unit_test(terms_alone_hold),
-        cmocka_unit_test(currencies_are_kept),    cmocka_unit_test(currencies_are_placed),
-        cmocka_unit_test(amounts_are_taken_out),  cmocka_unit_test(suffixes_are_kept),
-        cmocka_unit_test(suffixes_are_no_times),  cmocka_unit_test(spans_are_told),
-        cmocka_unit_test(times_are_told),         cmocka_unit_test(times_are_mended),
-        cmocka_unit_test(english_times_are_told), cmocka_unit_test(english_times_are_mended),
-        cmocka_unit_test(lists_are_words),
+        cmocka_unit_test(glossary_holds),           cmocka_unit_test(terms_alone_hold),
+        cmocka_unit_test(currencies_are_kept),      cmocka_unit_test(currencies_are_placed),
+        cmocka_unit_test(amounts_are_taken_out),    cmocka_unit_test(suffixes_are_kept),
+        cmocka_unit_test(suffixes_are_no_times),    cmocka_unit_test(spans_are_told),
+        cmocka_unit_test(slips_are_mended),         cmocka_unit_test(times_are_told),
+        cmocka_unit_test(times_are_mended),         cmocka_unit_test(english_times_are_told),
+        cmocka_unit_test(english_times_are_mended), cmocka_unit_test(lists_are_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

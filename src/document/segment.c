@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "document/span.h"
+#include "document/slip.h"
 #include "ganz/io.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
@@ -239,23 +239,28 @@ static bool drop_all_strays(const ganz_sentence_part *p, draft *d)
     return good;
 }
 
-/* ---- spans -------------------------------------------------------------------------------------- */
+/* ---- slips -------------------------------------------------------------------------------------- */
 
-/* Dashes of the sentence take the place of colons that models make of them. */
-static bool mend_spans(const ganz_sentence_part *p, draft *d)
+static bool is_apart(const ganz_attempt *a, size_t begin, size_t end)
+{
+    while (begin < end && !inside_found(a, begin)) begin++;
+    return begin == end;
+}
+
+static bool mend_slips(const ganz_sentence_part *p, const ganz_setting *s, draft *d)
 {
     const ganz_stretch *const x = &p->stretch;
-    const ganz_span_view view = {x->block->text, x->begin, x->end, d->text.text, d->text.bytes};
-    if (d->text.bytes == 0 || !memchr(d->text.text, ':', d->text.bytes)) return true;
+    const ganz_slip_view view = {x->block->text, x->begin, x->end, d->text.text, d->text.bytes, s->target};
     size_t *const moved = ganz_alloc(d->text.bytes + 1, sizeof *moved);
     ganz_text out = {0};
     bool good = moved && ganz_text_append(&out, "", 0);
-    for (size_t at = 0; at < d->text.bytes && good; at++) {
-        size_t dash;
-        const size_t bytes = inside_found(p->attempt, at) ? 0 : ganz_span_dash(&view, at, &dash);
-        moved[at] = out.bytes;
-        good = bytes > 0 ? ganz_text_append(&out, x->block->text + dash, bytes)
-                         : ganz_text_append(&out, d->text.text + at, 1);
+    for (size_t at = 0; at < d->text.bytes && good;) {
+        ganz_slip slip;
+        const bool found = ganz_slip_at(&view, at, &slip) && is_apart(p->attempt, at, at + slip.bytes);
+        const size_t bytes = found ? slip.bytes : 1;
+        for (size_t i = 0; i < bytes; i++) moved[at + i] = out.bytes;
+        good = found ? ganz_text_append(&out, slip.by, slip.by_bytes) : ganz_text_append(&out, d->text.text + at, 1);
+        at += bytes;
     }
     if (good) moved[d->text.bytes] = out.bytes;
     if (good) exchange(d, p->attempt, &out, moved);
@@ -308,7 +313,7 @@ static bool keep_target(ganz_sentence_part *p, const draft *d)
 static ganz_status finish(ganz_sentence_part *p, const ganz_setting *s, const ganz_translation *t, ganz_error *err)
 {
     draft d = {0};
-    bool good = make_draft(&d, t) && drop_all_strays(p, &d) && mend_spans(p, &d);
+    bool good = make_draft(&d, t) && drop_all_strays(p, &d) && mend_slips(p, s, &d);
     if (good) trim(&d, p->attempt);
     good = good && recase(&d, p->attempt, s, &p->stretch) && keep_target(p, &d);
     free_draft(&d);

@@ -1,6 +1,6 @@
 /* Spans are looked up in the sentence; what is a span and what a result is told by its numbers and the words beside it.
  */
-#include "document/span.h"
+#include "document/slip.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -75,14 +75,14 @@ static const char results[] =
     "gewann gewonnen siegte sieg verlor verloren niederlage tor tore spiel unentschieden ";
 
 /* The word before a place, or behind it, is in a list. */
-static bool follows(const ganz_span_view *v, size_t at, const char *list)
+static bool follows(const ganz_slip_view *v, size_t at, const char *list)
 {
     while (at > v->begin && v->text[at - 1] == ' ') at--;
     size_t first = at;
     while (first > v->begin && ganz_is_alnum((unsigned char)v->text[first - 1])) first--;
     return ganz_listed(list, v->text + first, at - first);
 }
-static bool leads_to(const ganz_span_view *v, size_t at, const char *list)
+static bool leads_to(const ganz_slip_view *v, size_t at, const char *list)
 {
     while (at < v->end && (v->text[at] == ' ' || v->text[at] == '-')) at++;
     size_t last = at;
@@ -91,7 +91,7 @@ static bool leads_to(const ganz_span_view *v, size_t at, const char *list)
 }
 
 /* True if a word anywhere in the sentence is one of those that go with results. */
-static bool speaks_of_results(const ganz_span_view *v)
+static bool speaks_of_results(const ganz_slip_view *v)
 {
     for (size_t at = v->begin; at < v->end; at++) {
         if (at > v->begin && ganz_is_alnum((unsigned char)v->text[at - 1])) continue;
@@ -103,7 +103,7 @@ static bool speaks_of_results(const ganz_span_view *v)
 }
 
 /* Hours may fall (open 9-5), other spans rise; results mostly name the winner first. */
-static bool is_span(const ganz_span_view *v, const span *s)
+static bool is_span(const ganz_slip_view *v, const span *s)
 {
     if (leads_to(v, s->end, units) || follows(v, s->begin, leads)) return true;
     return s->first > 0 && s->first < s->second && !speaks_of_results(v);
@@ -112,7 +112,7 @@ static bool is_span(const ganz_span_view *v, const span *s)
 /* ---- finding ------------------------------------------------------------------------------------ */
 
 /* The span whose dash is at a place. */
-static bool read_span(const ganz_span_view *v, size_t at, size_t dash, span *s)
+static bool read_span(const ganz_slip_view *v, size_t at, size_t dash, span *s)
 {
     const size_t before = digits_before(v->text, v->begin, at), behind = digits_behind(v->text, v->end, at + dash);
     if (before == 0 || behind == 0 || is_part(v->text, v->begin, v->end, at - before, at + dash + behind)) return false;
@@ -123,7 +123,7 @@ static bool read_span(const ganz_span_view *v, size_t at, size_t dash, span *s)
     return true;
 }
 
-size_t ganz_span_dash(const ganz_span_view *v, size_t colon, size_t *dash)
+size_t ganz_span_dash(const ganz_slip_view *v, size_t colon, size_t *dash)
 {
     const char *const text = v->translation;
     const size_t before = digits_before(text, 0, colon), behind = digits_behind(text, v->bytes, colon + 1);
