@@ -8,9 +8,11 @@
 typedef struct sentence {
     const char *text; /* without white space at its ends */
     size_t bytes;
-    size_t begin, end; /* in UTF-16 units of the whole text */
-    bool plain;        /* the model sees it as it is: words of the translation can be linked to it */
-    int place;         /* among the plain ones, or among the others */
+    size_t begin, end;  /* in UTF-16 units of the whole text */
+    const char *before; /* the sentence before it, or NULL */
+    size_t before_bytes;
+    bool plain; /* the model sees it as it is: words of the translation can be linked to it */
+    int place;  /* among the plain ones, or among the others */
 } sentence;
 
 typedef struct page_job {
@@ -23,8 +25,9 @@ typedef struct page_job {
     int alternatives;
     const char *prefix;
     size_t prefix_bytes;
-    const char *text;      /* in which sentences are looked for */
-    size_t counted, units; /* how far its units are counted */
+    const char *text;         /* in which sentences are looked for */
+    const json_value *before; /* what is before the line at hand where the text is parts of another one, or NULL */
+    size_t counted, units;    /* how far its units are counted */
     ganz_line *lines;
     ganz_text middle; /* the sentence in between of two models */
     call_texts others;
@@ -49,12 +52,31 @@ static void add_sentence(page_job *p, const char *text, size_t bytes)
     p->sentences[p->count++] = (sentence){.text = text, .bytes = bytes};
 }
 
+/* Finds what is before a new sentence: what the page says for its line, else the sentence before it. */
+static void find_before(page_job *p, sentence *s, size_t begin)
+{
+    bool first = p->count == 1;
+    for (size_t at = p->counted; at < begin; at++) {
+        if (p->text[at] != '\n') continue;
+        first = true;
+        if (p->before) p->before = p->before->next;
+    }
+    if (first && p->before) {
+        s->before = p->before->kind == JSON_TEXT ? p->before->text : NULL;
+        s->before_bytes = s->before ? p->before->bytes : 0;
+    } else if (p->count > 1) {
+        s->before = s[-1].text;
+        s->before_bytes = s[-1].bytes;
+    }
+}
+
 static void on_sentence(void *context, size_t begin, size_t end)
 {
     page_job *const p = context;
     add_sentence(p, p->text + begin, end - begin);
     if (p->failed) return;
     sentence *const s = &p->sentences[p->count - 1];
+    find_before(p, s, begin);
     s->begin = p->units + count_units(p->text + p->counted, begin - p->counted);
     s->end = s->begin + count_units(p->text + begin, end - begin);
     p->counted = end;
@@ -72,6 +94,7 @@ static bool read_sentences(page_job *p, const char *language)
 {
     call *const c = p->c;
     const json_value *const text = params_get(&c->p, "text"), *const list = params_get(&c->p, "sentences");
+    const json_value *const before = params_get(&c->p, "before");
     if (list && list->kind == JSON_ARRAY) {
         for (const json_value *v = list->first; v; v = v->next) {
             if (v->kind != JSON_TEXT) return call_fail(c, 400, "Invalid request: a sentence is not a string"), false;
@@ -79,6 +102,7 @@ static bool read_sentences(page_job *p, const char *language)
         }
     } else if (text && text->kind == JSON_TEXT) {
         p->text = text->text;
+        p->before = before && before->kind == JSON_ARRAY ? before->first : NULL;
         p->positions = true;
         ganz_each_sentence(text->text, text->bytes, language, GANZ_NEWLINE_ENDS, on_sentence, p);
     } else {
@@ -99,6 +123,8 @@ static ganz_document *open_sentence(const page_job *p, const sentence *s)
     o.newlines = GANZ_NEWLINE_NEVER;
     o.source = p->job.chain.models[0]->source;
     o.target = p->job.chain.models[0]->target;
+    o.before = s->before;
+    o.before_bytes = s->before_bytes;
     return ganz_document_open(&d, s->text, s->bytes, &o, &err) == GANZ_OK ? d : NULL;
 }
 
@@ -207,8 +233,11 @@ static void add_other(page_job *p, sentence *s)
 {
     s->plain = false;
     s->place = p->others.count++;
-    p->others.texts[s->place] = (job_text){
-        .text = s->text, .bytes = s->bytes, .out = p->others.out + (size_t)s->place * (size_t)p->others.results};
+    p->others.texts[s->place] = (job_text){.text = s->text,
+                                           .bytes = s->bytes,
+                                           .before = s->before,
+                                           .before_bytes = s->before_bytes,
+                                           .out = p->others.out + (size_t)s->place * (size_t)p->others.results};
 }
 
 /* All translations of a plain sentence that differ as they are shown. One whose best is not what a document would have

@@ -108,6 +108,8 @@ static ganz_status open_documents(run *r, ganz_error *err)
     for (int i = 0; i < r->count && status == GANZ_OK; i++) {
         const job_text *const t = &r->texts[i];
         o.format = t->format ? t->format : j->format;
+        o.before = t->before;
+        o.before_bytes = t->before_bytes;
         status = ganz_document_open(&r->documents[i], t->text, t->bytes, &o, err);
         for (int k = 0; k < j->alternatives && r->rich && status == GANZ_OK; k++)
             status = open_alternative(&r->alternative[i * j->alternatives + k], t, &o, err);

@@ -1,4 +1,5 @@
-/* Terms of a glossary, amounts, times of day, and lists of what is not translated, with translators that need no model.
+/* Terms of a glossary, letters, amounts, times of day, and lists of what is not translated, with translators that need
+ * no model.
  */
 #include "test.h"
 
@@ -113,6 +114,71 @@ static void terms_alone_hold(void **state)
     ganz_glossary_close(&g);
 }
 
+/* ---- letters ------------------------------------------------------------------------------------ */
+
+static void expect(const char *from, const char *to, const char *in, fake_translator *translate, const char *wanted)
+{
+    ganz_document_options o = with_terms("text", NULL);
+    o.source = from;
+    o.target = to;
+    expect_with(&o, in, translate, wanted);
+}
+
+static void letters_are_opened_and_closed(void **state)
+{
+    (void)state;
+    static const char *const cases[][4] = {
+        {"en", "de", "Dear Sir or Madam,", "Sehr geehrte Damen und Herren,"},
+        {"en", "de", "Dear Ms. Jones:", "Sehr geehrte Frau Jones,"},
+        {"en", "de", "Dear Anna-Lena M\xC3\xBCller,", "Hallo Anna-Lena M\xC3\xBCller,"},
+        {"en", "de", "Dear customers,", "DEAR CUSTOMERS,"},
+        {"en", "de", "Dear me!", "DEAR ME!"},
+        {"en", "de", "Kind regards,",
+         "Mit freundlichen Gr\xC3\xBC\xC3\x9F"
+         "en"},
+        {"en", "de", "Cheers!", "CHEERS!"},
+        {"en", "de", "Love", "LOVE"},
+        {"en", "de", "Thanks in advance.", "THANKS IN ADVANCE."},
+        {"en", "fr", "Dear Anna,", "DEAR ANNA,"},
+        {"de", "en", "Liebe Anna,", "Dear Anna,"},
+        {"de", "en", "Lieber Herr von der Heide,", "Dear Mr von der Heide,"},
+        {"de", "en", "Liebe Kunden,", "LIEBE KUNDEN,"},
+        {"de", "en", "Liebe geht durch den Magen", "LIEBE GEHT DURCH DEN MAGEN"},
+        {"de", "en", "Sehr geehrte Frau Dr. Brown,", "Dear Dr. Brown,"},
+        {"de", "en",
+         "viele gr\xC3\xBC\xC3\x9F"
+         "e",
+         "Best regards"},
+    };
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++)
+        expect(cases[i][0], cases[i][1], cases[i][2], fake_shout, cases[i][3]);
+}
+
+static void names_below_letters_stay(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"See you soon,\nMark", "Bis bald\nMark"},
+        {"Best regards\n\nRose M. van der Hill\nHead of Sales", "Beste Gr\xC3\xBC\xC3\x9F"
+                                                                "e\n\nRose M. van der Hill\nHEAD OF SALES"},
+        {"Sincerely,\nThe Sales Team", "SINCERELY,\nTHE SALES TEAM"},
+        {"Sincerely,\nwill", "SINCERELY,\nWILL"},
+        {"This is the best\nMark", "THIS IS THE BEST\nMark"},
+        {"This is all that I love\nMark", "THIS IS ALL THAT I LOVE\nMARK"},
+        {"Call now\nMark", "CALL NOW\nMARK"},
+        {"Thanks,\nMark my words!", "Danke\nMARK MY WORDS!"},
+    };
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) expect("en", "de", cases[i][0], fake_shout, cases[i][1]);
+    ganz_document_options o = with_terms("text", NULL);
+    o.before = "See you soon,";
+    o.before_bytes = strlen(o.before);
+    expect_with(&o, "Mark", fake_shout, "Mark");
+    ganz_glossary *g = open_terms(); /* who has one says how things are called */
+    o = with_terms("text", g);
+    expect_with(&o, "Kind regards,", fake_shout, "KIND REGARDS,");
+    ganz_glossary_close(&g);
+}
+
 /* ---- money and times ---------------------------------------------------------------------------- */
 
 /* Models that forget signs. */
@@ -125,14 +191,6 @@ static void fake_forgets_euros(const char *text, size_t bytes, ganz_text *out)
 {
     const bool named = bytes > 11 && memcmp(text, "Es kostet X1", 12) == 0;
     fake_add(out, named ? "It costs X1." : "It costs 1,299.99.", named ? 12 : 18);
-}
-
-static void expect(const char *from, const char *to, const char *in, fake_translator *translate, const char *wanted)
-{
-    ganz_document_options o = with_terms("text", NULL);
-    o.source = from;
-    o.target = to;
-    expect_with(&o, in, translate, wanted);
 }
 
 static void fake_without_dollars(const char *text, size_t bytes, ganz_text *out)
@@ -533,13 +591,22 @@ static void lists_are_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(glossary_holds),           cmocka_unit_test(terms_alone_hold),
-        cmocka_unit_test(currencies_are_kept),      cmocka_unit_test(currencies_are_placed),
-        cmocka_unit_test(amounts_are_taken_out),    cmocka_unit_test(suffixes_are_kept),
-        cmocka_unit_test(suffixes_are_no_times),    cmocka_unit_test(spans_are_told),
-        cmocka_unit_test(slips_are_mended),         cmocka_unit_test(times_are_told),
-        cmocka_unit_test(times_are_mended),         cmocka_unit_test(english_times_are_told),
-        cmocka_unit_test(english_times_are_mended), cmocka_unit_test(lists_are_words),
+        cmocka_unit_test(glossary_holds),
+        cmocka_unit_test(terms_alone_hold),
+        cmocka_unit_test(currencies_are_kept),
+        cmocka_unit_test(currencies_are_placed),
+        cmocka_unit_test(amounts_are_taken_out),
+        cmocka_unit_test(suffixes_are_kept),
+        cmocka_unit_test(suffixes_are_no_times),
+        cmocka_unit_test(spans_are_told),
+        cmocka_unit_test(letters_are_opened_and_closed),
+        cmocka_unit_test(names_below_letters_stay),
+        cmocka_unit_test(slips_are_mended),
+        cmocka_unit_test(times_are_told),
+        cmocka_unit_test(times_are_mended),
+        cmocka_unit_test(english_times_are_told),
+        cmocka_unit_test(english_times_are_mended),
+        cmocka_unit_test(lists_are_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,34 +140,6 @@ static ganz_decoder *open_decoder(const ganz_model *m, int beam, int n_best, int
     return d;
 }
 
-/* No result of a beam has fewer tokens than its share of the source, whatever the limit. */
-static void results_are_long_enough(void **state)
-{
-    (void)state;
-    ganz_model *m = open_tiny(5);
-    ganz_sentence sentences[SENTENCES];
-    int32_t ids[SENTENCES][24];
-    make_sentences(sentences, ids, m->net.config.vocab);
-    for (int max_length = 4; max_length <= 20; max_length += 16) {
-        const ganz_decoder_options o = {.search = {.beam = 4, .n_best = 2, .alpha = 0.6},
-                                        .least_length = 0.5,
-                                        .batch_tokens = 200,
-                                        .max_input = 24,
-                                        .max_length = max_length};
-        ganz_decoder *d;
-        const ganz_found *found;
-        const int *counts;
-        OK(ganz_decoder_open(&d, m->be, &m->net, &m->weights, &o, NULL));
-        OK(ganz_decoder_run(d, sentences, SENTENCES, &found, &counts, NULL));
-        for (int i = 0; i < SENTENCES; i++) {
-            const int share = (sentences[i].count - 1) / 2, least = share < max_length ? share : max_length - 1;
-            for (int j = 0; j < counts[i]; j++) assert_true(found[2 * i + j].count >= least);
-        }
-        ganz_decoder_close(&d);
-    }
-    ganz_model_close(&m);
-}
-
 static void whole_passes_agree(void **state)
 {
     (void)state;
@@ -698,7 +670,6 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_are_long_enough),
         IN_FOLDER(whole_passes_agree),
         IN_FOLDER(scores_are_teacher_forced),
         IN_FOLDER(batches_agree),

@@ -172,6 +172,14 @@ def check_edits(check):
     same(check.page().evaluate(EDITS), '', 'random edits')
 
 
+def check_letters(check):
+    """A name below the close of a letter stays, whatever was there first."""
+    page = check.page()
+    for text in ('Come soon.\n\nSee you soon,\nMark', 'Come soon.\n\nSee it,\nMark', 'Come soon.\n\nKind regards\n\nMark'):
+        same(fill(page, text), check.cli(text), f'after {text!r}')
+    expect(translation(page).endswith('\nMark'), f'the name became {translation(page)!r}')
+
+
 LATE_FETCH = """const ask = window.fetch; let count = 0;
 window.fetch = (url, options) => {  // the first answer comes last, and nothing is given up
   const {signal, ...rest} = options ?? {}, reply = ask(url, rest), late = count++ === 0;

@@ -63,15 +63,15 @@ export function splitLines(before, text) {
   const most = Math.min(texts.length, before.length) - start;
   while (end < most && before[before.length - 1 - end].text === texts[texts.length - 1 - end]) end++;
   const known = new Map(before.map(line => [line.text, line]));
-  return texts.map((one, i) => {
+  return withBefore(texts.map((one, i) => {
     if (i < start) return before[i];
     if (i >= texts.length - end) return before[before.length - (texts.length - i)];
     return changedLine(i < before.length - end ? before[i] : null, known.get(one), one);
-  });
+  }));
 }
 
 function changedLine(old, same, text) {
-  if (same?.sentences) return {text, sentences: same.sentences.map(s => ({...s}))}; // each place has its own
+  if (same?.sentences) return {text, before: same.before, sentences: same.sentences.map(s => ({...s}))}; // each place has its own
   if (!text.trim()) return {text, sentences: []};
   const base = old?.sentences ? old : old?.from ?? null;
   return {text, sentences: null, part: changedPart(base, text), from: base};
@@ -81,6 +81,35 @@ function changedLine(old, same, text) {
 export function pending(line) {
   return line.sentences ? null : line.text.slice(line.part.begin, line.part.end);
 }
+
+/** True if a line is as short as the close of a letter, or the name below it. */
+const isShort = text => text.length <= 80 && text.trim().split(/\s+/).length <= 4;
+
+/** For each line the short one before a short one, blank ones left out; else ''. It says whether the line is the name
+ *  below the close of a letter, which stays as it is. */
+function beforeAll(lines) {
+  let last = '';
+  return lines.map(({text}) => {
+    if (!text.trim()) return '';
+    const before = isShort(text) ? last : '';
+    last = isShort(text) ? text.trim() : '';
+    return before;
+  });
+}
+
+/** Lines whose line before is another one now are sent again. */
+function withBefore(lines) {
+  const all = beforeAll(lines);
+  return lines.map((line, i) => {
+    const before = all[i], text = line.text;
+    if ((line.before ?? '') === before) return line;
+    if (!line.sentences) return {...line, before};
+    return {text, before, sentences: null, part: {head: [], begin: 0, end: text.length, tail: []}, from: line};
+  });
+}
+
+/** What stands before each of the lines that are sent; '' where it does not matter. */
+export const linesBefore = sent => sent.map(line => line.part?.begin ? '' : line.before ?? '');
 
 /** Puts the server's sentences for the part of a line in their place. */
 export function settle(line, sentences) {

@@ -56,6 +56,8 @@ typedef struct ganz_document_options {
     bool attributes;               /* translate what a reader does not see at once, too: alt and title of HTML */
     bool bilingual;                /* each paragraph is followed by its translation */
     const ganz_glossary *glossary; /* borrowed; or NULL */
+    const char *before;            /* the sentence before the first one, if that is not in the document; or NULL: */
+    size_t before_bytes;           /* a name below the close of a letter stays as it is */
 } ganz_document_options;
 
 /* auto, English to German, newlines end sentences, with attributes, not bilingual. */

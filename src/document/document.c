@@ -201,6 +201,19 @@ static void hand_out(const ganz_document *d, size_t number, ganz_segment *segmen
     *segment = (ganz_segment){.number = number, .text = line->text, .bytes = line->bytes, .links = p->links};
 }
 
+/* Of the sentence before the next one. */
+static ganz_status begin_next(ganz_document *d, ganz_error *err)
+{
+    const char *before = d->options.before;
+    size_t bytes = d->options.before_bytes;
+    if (d->next > 0) {
+        const ganz_stretch *const x = &d->sentences[d->next - 1].stretch;
+        before = x->block->text + x->begin;
+        bytes = x->end - x->begin;
+    }
+    return ganz_sentence_begin(&d->sentences[d->next], &d->setting, before, bytes, err);
+}
+
 ganz_status ganz_document_next(ganz_document *d, ganz_segment *segment, ganz_error *err)
 {
     *segment = (ganz_segment){0};
@@ -211,7 +224,7 @@ ganz_status ganz_document_next(ganz_document *d, ganz_segment *segment, ganz_err
     }
     while (d->next < d->count) {
         ganz_sentence_part *const p = &d->sentences[d->next];
-        GANZ_TRY(ganz_sentence_begin(p, &d->setting, err));
+        GANZ_TRY(begin_next(d, err));
         d->next++;
         if (p->state == GANZ_STATE_OUT) return hand_out(d, d->next - 1, segment), GANZ_OK;
         d->done++;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "document/letter.h"
 #include "document/slip.h"
 #include "ganz/io.h"
 #include "text/tokenizer.h"
@@ -41,12 +42,16 @@ static ganz_status make_line(ganz_sentence_part *p, const ganz_setting *s, ganz_
     return GANZ_OK;
 }
 
-ganz_status ganz_sentence_begin(ganz_sentence_part *p, const ganz_setting *s, ganz_error *err)
+ganz_status ganz_sentence_begin(ganz_sentence_part *p, const ganz_setting *s, const char *before, size_t before_bytes,
+                                ganz_error *err)
 {
+    const ganz_stretch *const x = &p->stretch;
+    if (ganz_is_signature(x->block->text + x->begin, x->end - x->begin, before, before_bytes))
+        return p->state = GANZ_STATE_DONE, GANZ_OK;
     p->attempt = ganz_alloc(1, sizeof *p->attempt);
     if (!p->attempt) return no_memory(err);
     p->state = GANZ_STATE_OUT;
-    switch (ganz_attempt_begin(p->attempt, s, &p->stretch)) {
+    switch (ganz_attempt_begin(p->attempt, s, x)) {
     case GANZ_ATTEMPT_MEMORY: return no_memory(err);
     case GANZ_ATTEMPT_WORDS: return make_line(p, s, err);
     default: break;
@@ -331,10 +336,35 @@ static bool is_unchanged(const ganz_attempt *a, const ganz_translation *t)
     return t->bytes == a->line.bytes && memcmp(t->text, a->line.text, t->bytes) == 0;
 }
 
+/* Lines of a letter whose words are known: not what the model says. */
+static ganz_status write_letter(ganz_sentence_part *p, const ganz_setting *s, bool *known, ganz_error *err)
+{
+    const ganz_stretch *const x = &p->stretch;
+    ganz_text out = {0};
+    *known = false;
+    if (s->glossary || has_marks(x)) return GANZ_OK;
+    bool good = ganz_letter_write(&out, x->block->text + x->begin, x->end - x->begin, s->source, s->target, known);
+    if (good && *known) {
+        p->target = ganz_alloc(out.bytes, 1);
+        good = p->target;
+        if (good) memcpy(p->target, out.text, p->target_bytes = out.bytes);
+        p->translated = good;
+    }
+    ganz_text_free(&out);
+    return good ? GANZ_OK : no_memory(err);
+}
+
 ganz_status ganz_sentence_put(ganz_sentence_part *p, const ganz_setting *s, const ganz_translation *t, ganz_error *err)
 {
     if (!ganz_utf8_valid(t->text, t->bytes)) return ganz_fail(err, GANZ_EINVAL, "the translation is not UTF-8");
     if (is_unchanged(p->attempt, t)) {
+        p->state = GANZ_STATE_DONE;
+        end_attempt(p);
+        return GANZ_OK;
+    }
+    bool known;
+    GANZ_TRY(write_letter(p, s, &known, err));
+    if (known) {
         p->state = GANZ_STATE_DONE;
         end_attempt(p);
         return GANZ_OK;

@@ -24,8 +24,10 @@ typedef struct ganz_sentence_part {
 
 void ganz_sentence_part_free(ganz_sentence_part *part);
 
-/* Makes the first line. The state is DONE afterwards if there is nothing to translate, else OUT. */
-ganz_status ganz_sentence_begin(ganz_sentence_part *part, const ganz_setting *setting, ganz_error *err);
+/* Makes the first line. The state is DONE afterwards if there is nothing to ask a model for, else OUT. `before`: the
+ * sentence before this one, in bytes of its text; of no length: there is none. */
+ganz_status ganz_sentence_begin(ganz_sentence_part *part, const ganz_setting *setting, const char *before,
+                                size_t before_bytes, ganz_error *err);
 
 /* Takes a translation of the line in. The state is DONE afterwards, or still OUT with another line. */
 ganz_status ganz_sentence_put(ganz_sentence_part *part, const ganz_setting *setting,

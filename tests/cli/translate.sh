@@ -46,14 +46,17 @@ GANZ_MODEL=m.safetensors put/bin/ganz translate --max-length 16 in | cmp - out |
 
 # models of pairs, by name and by language
 $MAKE_MODEL put/bin/models/de-en.safetensors 5 de en || fail "no model"
+# as the model says it: what is mended in translations goes by the language
+says() { put/bin/ganz translate --scores --max-length 16 "$@" in | cut -f2-; }
+says --model m.safetensors >said || fail "scores"
 for how in '--model de-en' '--from de' '--to en' '--from de --to en'; do
-  put/bin/ganz translate $how --max-length 16 in | cmp - out || fail "translate $how"
+  says $how | cmp - said || fail "translate $how"
 done
-GANZ_MODEL=de-en put/bin/ganz translate --max-length 16 in | cmp - out || fail "GANZ_MODEL as a pair"
-GANZ_MODEL=other.safetensors put/bin/ganz translate --from de --max-length 16 in | cmp - out || fail "--from and GANZ_MODEL"
-put/bin/ganz translate --from en --max-length 16 in | cmp -s - out && fail "--from en takes de-en"
+GANZ_MODEL=de-en says | cmp - said || fail "GANZ_MODEL as a pair"
+GANZ_MODEL=other.safetensors says --from de | cmp - said || fail "--from and GANZ_MODEL"
+says --from en | cmp -s - said && fail "--from en takes de-en"
 put/bin/ganz inspect de-en | head -n 1 | grep -q '/put/bin/models/de-en.safetensors: ' || fail "inspect by pair"
-cp other.safetensors de-en && put/bin/ganz translate --model de-en --max-length 16 in | cmp -s - out &&
+cp other.safetensors de-en && says --model de-en | cmp -s - said &&
   fail "a pair comes before a file of that name"
 rm de-en
 refuses 1 'no model comes with the program that translates from fr: give --model FILE' put/bin/ganz translate --from fr in
@@ -61,9 +64,9 @@ refuses 1 'no model comes with the program that translates from de to de: ' put/
 refuses 1 'en-fr' put/bin/ganz translate --model en-fr in
 $MAKE_MODEL put/bin/models/de-fr.safetensors 5 de fr
 refuses 2 'several models translate from de: name both languages' put/bin/ganz translate --from de in
-put/bin/ganz translate --to fr --max-length 16 in | cmp - out || fail "--to fr"
+says --to fr | cmp - said || fail "--to fr"
 : >put/bin/models/readme-of-models.safetensors # no pair
-put/bin/ganz translate --to en --max-length 16 in | cmp - out || fail "--to en beside other files"
+says --to en | cmp - said || fail "--to en beside other files"
 refuses 1 'the model translates from en to de, not from de to en' $GANZ translate --model m.safetensors --from de --to en in
 refuses 1 'the model translates from en to de, not to en' $GANZ translate --model m.safetensors --to en in
 $GANZ inspect m.safetensors | grep -q '^  pair        en-de$' || fail "inspect does not say the pair"

@@ -76,6 +76,23 @@ def check_texts(s):
     assert len(set(answer["alternatives"] + [answer["translatedText"]])) == len(answer["alternatives"]) + 1, answer
 
 
+def check_letters(s):
+    """A name below the close of a letter stays as it is, also where that is in another part of the text."""
+    def ask(text, before):
+        extra = {} if before is None else {"before": before}
+        status, answer = s.json("/ganz/translate", {"text": text, "source": "en", "target": "de", **extra})
+        assert status == 200, (text, before, status, answer)
+        return [sentence["translations"][0]["text"] for sentence in answer["sentences"]]
+
+    cases = [("See you soon,\nMark", None, ["Bis bald", "Mark"]), ("Mark", ["See you soon,"], ["Mark"]),
+             ("Good.\nMark", ["", "Kind regards"], [None, "Mark"])]
+    for text, before, wanted in cases:
+        got = ask(text, before)
+        assert all(w in (None, g) for w, g in zip(wanted, got)), (text, before, got)
+    for before in ("x", [1], {"a": 1}, [None, [2]]):  # nothing that is anything
+        ask("Good.", before)
+
+
 def check_page_interface(s):
     text = "The cat sat on the mat. \U0001f30d Hello!\n\nIt slept."
     status, answer = s.json("/ganz/translate", {"text": text, "source": "en", "target": "de", "alternatives": 2,
@@ -99,6 +116,7 @@ def check_page_interface(s):
     assert len(first) == 3 and first[0]["score"] >= first[1]["score"] >= first[2]["score"], first
     pairs = {(answer["sentences"][0]["source"][a:b], first[0]["text"][c:d]) for a, b, c, d in first[0]["links"]}
     assert ("cat", "Katze") in pairs, pairs
+    check_letters(s)
     guarded = s.json("/ganz/translate", {"text": "Hello {name}, you have %d new messages.", "source": "en", "target": "de",
                                          "alignment": True})[1]["sentences"][0]
     best = guarded["translations"][0]

@@ -1,0 +1,17 @@
+/* Letters: how they are opened and closed, and the name below, which models take for words. "Liebe Anna," became "Love
+ * Anna,", and Rose Hill below "Best regards," became Rosenberg. */
+#ifndef GANZ_DOCUMENT_LETTER_H
+#define GANZ_DOCUMENT_LETTER_H
+
+#include "document/language.h"
+#include "ganz/vocab.h"
+
+/* True if a sentence is a name below the close of a letter, which is the sentence before. */
+bool ganz_is_signature(const char *text, size_t bytes, const char *before, size_t before_bytes);
+
+/* If a sentence is all that opens or closes a letter, and both languages have words for it: appends those, and *known
+ * is true. False: memory is out. */
+bool ganz_letter_write(ganz_text *out, const char *text, size_t bytes, const ganz_language *source,
+                       const ganz_language *target, bool *known);
+
+#endif
