@@ -86,12 +86,14 @@ static bool are_small(const char *text, size_t end, size_t at, int count)
     return true;
 }
 
-/* A sentence that writes words so itself is about programs. */
+static bool is_small_ascii(char c) { return c >= 'a' && c <= 'z'; }
+
+/* A sentence that writes words so itself is about programs: MoveNext. */
 static bool source_has_humps(const ganz_slip_view *v)
 {
-    for (size_t at = v->begin; at + 5 <= v->end; at++)
-        if (ganz_is_upper(v->text[at + 2]) && are_small(v->text, at + 2, at, 2) &&
-            are_small(v->text, v->end, at + 3, 2))
+    for (const char *t = v->text + v->begin; t + 5 <= v->text + v->end; t++)
+        if (t[2] >= 'A' && t[2] <= 'Z' && is_small_ascii(t[0]) && is_small_ascii(t[1]) && is_small_ascii(t[3]) &&
+            is_small_ascii(t[4]))
             return true;
     return false;
 }

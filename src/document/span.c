@@ -1,5 +1,4 @@
-/* Spans are looked up in the sentence; what is a span and what a result is told by its numbers and the words beside it.
- */
+/* Spans are looked up in the sentence; its numbers and the words beside them say what is a span and what a result. */
 #include "document/slip.h"
 
 #include <stdbool.h>
@@ -17,6 +16,8 @@ typedef struct span {
 } span;
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+/* Part of a word: letters other than ASCII's whole. */
+static bool is_word(char c) { return (unsigned char)c >= 0x80 || ganz_is_alnum((unsigned char)c); }
 
 /* Digits that end at a place, and that begin there. */
 static size_t digits_before(const char *text, size_t begin, size_t at)
@@ -66,8 +67,8 @@ static const char units[] =
     "persons person times percent business working page pages steps euros dollars cups tablespoons teaspoons pm am uhr "
     "sekunden minuten stunden tage tagen wochen monate monaten jahre jahren personen leute seiten prozent mal ";
 static const char leads[] =
-    " monday tuesday wednesday thursday friday saturday sunday weekdays weekends daily age ages aged page pages pp chapter chapters step steps question questions number numbers "
-    "open hours between about around for seite seiten kapitel ";
+    " monday tuesday wednesday thursday friday saturday sunday weekdays weekends daily age ages aged page pages pp "
+    "chapter chapters step steps question questions number numbers open hours between about around for seite seiten kapitel ";
 static const char results[] =
     " score scored scores scoring won win wins winning beat beats beaten beating lose loses lost losing loss draw draws "
     "drew drawn defeat defeats defeated victory goal goals lead leads led leading trail trailed trailing match game games "
@@ -79,14 +80,14 @@ static bool follows(const ganz_slip_view *v, size_t at, const char *list)
 {
     while (at > v->begin && v->text[at - 1] == ' ') at--;
     size_t first = at;
-    while (first > v->begin && ganz_is_alnum((unsigned char)v->text[first - 1])) first--;
+    while (first > v->begin && is_word(v->text[first - 1])) first--;
     return ganz_listed(list, v->text + first, at - first);
 }
 static bool leads_to(const ganz_slip_view *v, size_t at, const char *list)
 {
     while (at < v->end && (v->text[at] == ' ' || v->text[at] == '-')) at++;
     size_t last = at;
-    while (last < v->end && ganz_is_alnum((unsigned char)v->text[last])) last++;
+    while (last < v->end && is_word(v->text[last])) last++;
     return ganz_listed(list, v->text + at, last - at);
 }
 
@@ -94,9 +95,9 @@ static bool leads_to(const ganz_slip_view *v, size_t at, const char *list)
 static bool speaks_of_results(const ganz_slip_view *v)
 {
     for (size_t at = v->begin; at < v->end; at++) {
-        if (at > v->begin && ganz_is_alnum((unsigned char)v->text[at - 1])) continue;
+        if (at > v->begin && is_word(v->text[at - 1])) continue;
         size_t last = at;
-        while (last < v->end && ganz_is_alnum((unsigned char)v->text[last])) last++;
+        while (last < v->end && is_word(v->text[last])) last++;
         if (ganz_listed(results, v->text + at, last - at)) return true;
     }
     return false;
