@@ -609,7 +609,7 @@ static void capitals_at_the_beginning(void **state)
     expect_capital("(One Apple)", "en", fake_small, "(One apple)");
     expect_capital("one Apple", "en", fake_small, "one apple");
     expect_capital("The Shop", "en", fake_shop, "eBay");
-    expect_capital("Haus am See", "de", fake_small, "haus am see"); /* a noun is no beginning */
+    expect_capital("Haus am See", "de", fake_small, "Haus am see");
     expect_capital("Das Haus ist alt.", "de", fake_small, "Das haus ist alt.");
 }
 

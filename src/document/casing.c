@@ -197,12 +197,9 @@ static size_t first_letter(const char *text, size_t bytes, int32_t *code)
     return bytes;
 }
 
-size_t ganz_missing_capital(const ganz_language *source, const char *sentence, size_t sentence_bytes, const char *text,
-                            size_t bytes)
+size_t ganz_missing_capital(const char *sentence, size_t sentence_bytes, const char *text, size_t bytes)
 {
     int32_t code, next = 0;
-    const char end = sentence_bytes > 0 ? sentence[sentence_bytes - 1] : '\0';
-    if (strcmp(source->code, "de") == 0 && end != '.' && end != '!' && end != '?') return bytes;
     first_letter(sentence, sentence_bytes, &code);
     if (!ganz_is_upper(code)) return bytes;
     const size_t at = first_letter(text, bytes, &code);

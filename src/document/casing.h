@@ -25,8 +25,7 @@ bool ganz_recase_translation(ganz_letters letters, const ganz_language *language
                              const size_t *keep, size_t keep_count, ganz_text *out, size_t *moved);
 
 /* Where the first letter of a translation should be a capital and is not, because its sentence begins with one;
- * `bytes`: nowhere. German writes nouns with capitals, so that from German only what ends like a sentence counts. */
-size_t ganz_missing_capital(const ganz_language *source, const char *sentence, size_t sentence_bytes, const char *text,
-                            size_t bytes);
+ * `bytes`: nowhere. */
+size_t ganz_missing_capital(const char *sentence, size_t sentence_bytes, const char *text, size_t bytes);
 
 #endif

@@ -131,12 +131,11 @@ static bool inside_found(const ganz_attempt *a, size_t at)
 }
 
 /* Models write "ein Apfel" for the heading "One apple". A capital takes as many bytes, or it is left alone. */
-static void begin_alike(draft *d, const ganz_attempt *a, const ganz_setting *s, const ganz_stretch *x)
+static void begin_alike(draft *d, const ganz_attempt *a, const ganz_stretch *x)
 {
     char capital[4];
     int32_t code;
-    const size_t at =
-        ganz_missing_capital(s->source, x->block->text + x->begin, x->end - x->begin, d->text.text, d->text.bytes);
+    const size_t at = ganz_missing_capital(x->block->text + x->begin, x->end - x->begin, d->text.text, d->text.bytes);
     if (at == d->text.bytes || inside_found(a, at)) return;
     const size_t bytes = ganz_next_character(d->text.text + at, &code);
     if ((size_t)ganz_utf8_encode(ganz_to_upper(code), capital) == bytes) memcpy(d->text.text + at, capital, bytes);
@@ -144,7 +143,7 @@ static void begin_alike(draft *d, const ganz_attempt *a, const ganz_setting *s, 
 
 static bool recase(draft *d, ganz_attempt *a, const ganz_setting *s, const ganz_stretch *x)
 {
-    if (a->letters == GANZ_LETTERS_MIXED) return begin_alike(d, a, s, x), true;
+    if (a->letters == GANZ_LETTERS_MIXED) return begin_alike(d, a, x), true;
     size_t keep[2 * GANZ_ITEMS];
     const size_t count = kept_ranges(a, keep);
     size_t *const moved = ganz_alloc(d->text.bytes + 1, sizeof *moved);
