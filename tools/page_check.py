@@ -177,6 +177,9 @@ def check_letters(check):
     page = check.page()
     for text in ('Come soon.\n\nSee you soon,\nMark', 'Come soon.\n\nSee it,\nMark', 'Come soon.\n\nKind regards\n\nMark'):
         same(fill(page, text), check.cli(text), f'after {text!r}')
+    text = 'Dear Anna,\n\nthe weather is very fine today, and we all go out.'
+    same(fill(page, text), check.cli(text), f'after {text!r}')
+    fill(page, 'Kind regards\n\nMark')
     expect(translation(page).endswith('\nMark'), f'the name became {translation(page)!r}')
 
 

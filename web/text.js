@@ -85,13 +85,13 @@ export function pending(line) {
 /** True if a line is as short as the close of a letter, or the name below it. */
 const isShort = text => text.length <= 80 && text.trim().split(/\s+/).length <= 4;
 
-/** For each line the short one before a short one, blank ones left out; else ''. It says whether the line is the name
- *  below the close of a letter, which stays as it is. */
+/** For each line the short one before it, blank ones left out, if that may open a letter, or the line itself be the name
+ *  below one, which stays as it is; else ''. */
 function beforeAll(lines) {
   let last = '';
   return lines.map(({text}) => {
     if (!text.trim()) return '';
-    const before = isShort(text) ? last : '';
+    const before = isShort(text) || last.endsWith(',') ? last : '';
     last = isShort(text) ? text.trim() : '';
     return before;
   });

@@ -13,6 +13,7 @@ typedef struct clock_time {
     int count;
     size_t first;       /* bytes of the first of two; of one: with "Uhr" */
     ganz_day_half half; /* that words beside it name, where it matters */
+    bool second;        /* of two, of which another guard has the first */
 } clock_time;
 
 enum { WORDS_BEFORE = 40, WORDS_BEHIND = 24 /* bytes in which words say which half of the day is meant */ };
@@ -25,10 +26,20 @@ static ganz_day_half half_around(const ganz_clock_place *p, size_t end)
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
+/* True if the time at a place is the second of two: then the first one has its half of the day. */
+static bool is_second(const ganz_clock_place *p)
+{
+    const size_t least = p->at - p->begin > 8 ? p->at - 8 : p->begin;
+    for (size_t at = least; at < p->at; at++)
+        if (ganz_clock_digit(p->text, p->at, at) && at + 1 + ganz_clock_uhr_between(p->text, p->end, at + 1) == p->at)
+            return true;
+    return false;
+}
+
 static bool read_clock(const ganz_clock_place *p, clock_time *c)
 {
     const char *const text = p->text;
-    *c = (clock_time){.count = 1};
+    *c = (clock_time){.count = 1, .second = is_second(p)};
     c->first = ganz_clock_time(text, p->end, p->at, &c->times[0]);
     if (c->first == 0) return false;
     const size_t uhr = ganz_clock_uhr(text, p->end, p->at + c->first);
@@ -103,7 +114,7 @@ static bool is_hour_alone(const clock_time *c, const char *text, size_t at, cons
  * says its half. */
 static bool is_right(const clock_time *c, const ganz_time_of_day *t, bool colon, const char *half, size_t bytes)
 {
-    if (bytes == 0 && t->hour > 12) return colon && t->hour == c->times[0].hour;
+    if (bytes == 0 && t->hour > 12) return colon && t->hour == c->times[0].hour && !c->second;
     if (bytes == 0) return shares_half(c);
     if (half[0] == ' ') half++;
     return t->hour <= 12 && (half[0] | 0x20) == (is_afternoon(&c->times[0]) ? 'p' : 'a');

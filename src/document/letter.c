@@ -63,6 +63,23 @@ static const phrase german_openings[] = {{"sehr geehrte damen und herren", "Dear
                                          {"liebe kollegen", "Dear colleagues"},
                                          {"liebe alle", "Dear all"},
                                          {"hallo zusammen", "Hi everyone"},
+                                         {"liebes team", "Dear team"},
+                                         {"liebe oma", "Dear Grandma"},
+                                         {"lieber opa", "Dear Grandpa"},
+                                         {"liebe mama", "Dear Mum"},
+                                         {"lieber papa", "Dear Dad"},
+                                         {"liebe eltern", "Dear parents"},
+                                         {"liebe freunde", "Dear friends"},
+                                         {"liebe freundinnen und freunde", "Dear friends"},
+                                         {"liebe familie", "Dear family"},
+                                         {"liebe kunden", "Dear customers"},
+                                         {"liebe kundinnen und kunden", "Dear customers"},
+                                         {"liebe g\xC3\xA4ste", "Dear guests"},
+                                         {"liebe mitglieder", "Dear members"},
+                                         {"liebe leser", "Dear readers"},
+                                         {"liebe leserinnen und leser", "Dear readers"},
+                                         {"liebe nachbarn", "Dear neighbours"},
+                                         {"liebe mitarbeiterinnen und mitarbeiter", "Dear employees"},
                                          {"hallo alle", "Hi everyone"},
                                          {"guten tag", "Good day"}};
 static const phrase german_closes[] = {{"mit freundlichen gr\xC3\xBC\xC3\x9F"
@@ -312,4 +329,13 @@ bool ganz_letter_write(ganz_text *out, const char *text, size_t bytes, const gan
     return ganz_text_append(out, words, strlen(words)) &&
            (!title || ganz_text_append(out, text + name, bytes - name)) &&
            (!end || (close && !w->comma) || ganz_text_append(out, ",", 1));
+}
+
+bool ganz_opens_letter(const char *text, size_t bytes)
+{
+    if (bytes > LONGEST_LINE || split_end(text, &bytes) != ',') return false;
+    for (size_t i = 0; i < GANZ_COUNT(ways); i++)
+        if (title_of(&ways[i], text, bytes) || look_up(ways[i].openings, ways[i].opening_count, text, bytes))
+            return true;
+    return begins_with(text, bytes, "guten ");
 }

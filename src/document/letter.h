@@ -9,6 +9,10 @@
 /* True if a sentence is a name below the close of a letter, which is the sentence before. */
 bool ganz_is_signature(const char *text, size_t bytes, const char *before, size_t before_bytes);
 
+/* True if a sentence opens a letter and ends with a comma: German goes on with a small letter then, English does not.
+ */
+bool ganz_opens_letter(const char *text, size_t bytes);
+
 /* If a sentence is all that opens or closes a letter, and both languages have words for it: appends those, and *known
  * is true. False: memory is out. */
 bool ganz_letter_write(ganz_text *out, const char *text, size_t bytes, const ganz_language *source,

@@ -48,6 +48,7 @@ ganz_status ganz_sentence_begin(ganz_sentence_part *p, const ganz_setting *s, co
     const ganz_stretch *const x = &p->stretch;
     if (ganz_is_signature(x->block->text + x->begin, x->end - x->begin, before, before_bytes))
         return p->state = GANZ_STATE_DONE, GANZ_OK;
+    p->opens = ganz_opens_letter(before, before_bytes);
     p->attempt = ganz_alloc(1, sizeof *p->attempt);
     if (!p->attempt) return no_memory(err);
     p->state = GANZ_STATE_OUT;
@@ -131,19 +132,21 @@ static bool inside_found(const ganz_attempt *a, size_t at)
 }
 
 /* Models write "ein Apfel" for the heading "One apple". A capital takes as many bytes, or it is left alone. */
-static void begin_alike(draft *d, const ganz_attempt *a, const ganz_stretch *x)
+static void begin_alike(draft *d, const ganz_attempt *a, const char *sentence, size_t bytes_of_sentence)
 {
     char capital[4];
     int32_t code;
-    const size_t at = ganz_missing_capital(x->block->text + x->begin, x->end - x->begin, d->text.text, d->text.bytes);
+    const size_t at = ganz_missing_capital(sentence, bytes_of_sentence, d->text.text, d->text.bytes);
     if (at == d->text.bytes || inside_found(a, at)) return;
     const size_t bytes = ganz_next_character(d->text.text + at, &code);
     if ((size_t)ganz_utf8_encode(ganz_to_upper(code), capital) == bytes) memcpy(d->text.text + at, capital, bytes);
 }
 
-static bool recase(draft *d, ganz_attempt *a, const ganz_setting *s, const ganz_stretch *x)
+static bool recase(draft *d, const ganz_sentence_part *p, const ganz_setting *s)
 {
-    if (a->letters == GANZ_LETTERS_MIXED) return begin_alike(d, a, x), true;
+    ganz_attempt *const a = p->attempt;
+    const ganz_stretch *const x = &p->stretch;
+    if (a->letters == GANZ_LETTERS_MIXED) return begin_alike(d, a, x->block->text + x->begin, x->end - x->begin), true;
     size_t keep[2 * GANZ_ITEMS];
     const size_t count = kept_ranges(a, keep);
     size_t *const moved = ganz_alloc(d->text.bytes + 1, sizeof *moved);
@@ -319,7 +322,9 @@ static ganz_status finish(ganz_sentence_part *p, const ganz_setting *s, const ga
     draft d = {0};
     bool good = make_draft(&d, t) && drop_all_strays(p, &d) && mend_slips(p, s, &d);
     if (good) trim(&d, p->attempt);
-    good = good && recase(&d, p->attempt, s, &p->stretch) && keep_target(p, &d);
+    good = good && recase(&d, p, s);
+    if (good && p->opens && strcmp(s->target->code, "en") == 0) begin_alike(&d, p->attempt, "A", 1);
+    good = good && keep_target(p, &d);
     free_draft(&d);
     if (!good) return no_memory(err);
     p->state = GANZ_STATE_DONE;

@@ -15,6 +15,7 @@ typedef struct ganz_sentence_part {
     ganz_stretch stretch;
     ganz_state state;
     bool links;            /* its line needs them */
+    bool opens;            /* the first one of a letter, below "Dear Anna," */
     ganz_attempt *attempt; /* while it is out */
     bool translated;       /* there is something else to write than the sentence as it was */
     char *target;
