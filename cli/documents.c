@@ -118,7 +118,8 @@ static ganz_status fill_chunk(cli_documents *d, slot *s, chunk *c, ganz_error *e
         ganz_status status = ganz_document_next(s->document, &segment, err);
         if (status != GANZ_OK || !segment.text) return status;
         cli_foreign_take(&d->foreign, segment.text, segment.bytes);
-        const ganz_line line = {.text = segment.text, .bytes = segment.bytes, .unlinked = !segment.links};
+        const ganz_line line = {
+            .text = segment.text, .bytes = segment.bytes, .unlinked = !segment.links, .formality = segment.formality};
         status = look_up(d, s, segment.number, &line, &found, err);
         if (status != GANZ_OK) return status;
         if (found) continue;

@@ -11,8 +11,11 @@ typedef struct sentence {
     size_t begin, end;  /* in UTF-16 units of the whole text */
     const char *before; /* the sentence before it, or NULL */
     size_t before_bytes;
-    bool plain; /* the model sees it as it is: words of the translation can be linked to it */
-    int place;  /* among the plain ones, or among the others */
+    const char *opening; /* of the letter that it is in, or NULL */
+    size_t opening_bytes;
+    ganz_formality formality; /* that this asks for */
+    bool plain;               /* the model sees it as it is: words of the translation can be linked to it */
+    int place;                /* among the plain ones, or among the others */
 } sentence;
 
 typedef struct page_job {
@@ -25,9 +28,9 @@ typedef struct page_job {
     int alternatives;
     const char *prefix;
     size_t prefix_bytes;
-    const char *text;         /* in which sentences are looked for */
-    const json_value *before; /* what is before the line at hand where the text is parts of another one, or NULL */
-    size_t counted, units;    /* how far its units are counted */
+    const char *text;                   /* in which sentences are looked for */
+    const json_value *before, *opening; /* of the line at hand, where the text is parts of another one, or NULL */
+    size_t counted, units;              /* how far its units are counted */
     ganz_line *lines;
     ganz_text middle; /* the sentence in between of two models */
     call_texts others;
@@ -52,21 +55,34 @@ static void add_sentence(page_job *p, const char *text, size_t bytes)
     p->sentences[p->count++] = (sentence){.text = text, .bytes = bytes};
 }
 
-/* Finds what is before a new sentence: what the page says for its line, else the sentence before it. */
-static void find_before(page_job *p, sentence *s, size_t begin)
+/* What the page says for a line: true if it says anything. */
+static bool take_context(const json_value *line, const char **text, size_t *bytes)
 {
-    bool first = p->count == 1;
+    if (!line) return false;
+    *text = line->kind == JSON_TEXT && line->bytes > 0 ? line->text : NULL;
+    *bytes = *text ? line->bytes : 0;
+    return true;
+}
+
+/* Finds what is before a new sentence, and how its letter opens: by what the page says for its line, else by the
+ * sentences before it. */
+static void find_context(page_job *p, sentence *s, size_t begin)
+{
+    const sentence *const first = p->sentences;
+    bool starts = s == first;
     for (size_t at = p->counted; at < begin; at++) {
         if (p->text[at] != '\n') continue;
-        first = true;
+        starts = true;
         if (p->before) p->before = p->before->next;
+        if (p->opening) p->opening = p->opening->next;
     }
-    if (first && p->before) {
-        s->before = p->before->kind == JSON_TEXT ? p->before->text : NULL;
-        s->before_bytes = s->before ? p->before->bytes : 0;
-    } else if (p->count > 1) {
+    if (!(starts && take_context(p->before, &s->before, &s->before_bytes)) && s > first) {
         s->before = s[-1].text;
         s->before_bytes = s[-1].bytes;
+    }
+    if (!take_context(p->opening, &s->opening, &s->opening_bytes) && s > first) {
+        s->opening = first->text;
+        s->opening_bytes = first->bytes;
     }
 }
 
@@ -76,7 +92,7 @@ static void on_sentence(void *context, size_t begin, size_t end)
     add_sentence(p, p->text + begin, end - begin);
     if (p->failed) return;
     sentence *const s = &p->sentences[p->count - 1];
-    find_before(p, s, begin);
+    find_context(p, s, begin);
     s->begin = p->units + count_units(p->text + p->counted, begin - p->counted);
     s->end = s->begin + count_units(p->text + begin, end - begin);
     p->counted = end;
@@ -94,11 +110,15 @@ static bool read_sentences(page_job *p, const char *language)
 {
     call *const c = p->c;
     const json_value *const text = params_get(&c->p, "text"), *const list = params_get(&c->p, "sentences");
-    const json_value *const before = params_get(&c->p, "before");
+    const json_value *const before = params_get(&c->p, "before"), *const opening = params_get(&c->p, "opening");
+    p->opening = opening && opening->kind == JSON_ARRAY ? opening->first : NULL;
     if (list && list->kind == JSON_ARRAY) {
         for (const json_value *v = list->first; v; v = v->next) {
             if (v->kind != JSON_TEXT) return call_fail(c, 400, "Invalid request: a sentence is not a string"), false;
             add_stripped(p, v->text, v->bytes);
+            if (p->failed || !p->opening) continue;
+            take_context(p->opening, &p->sentences[p->count - 1].opening, &p->sentences[p->count - 1].opening_bytes);
+            p->opening = p->opening->next;
         }
     } else if (text && text->kind == JSON_TEXT) {
         p->text = text->text;
@@ -125,11 +145,13 @@ static ganz_document *open_sentence(const page_job *p, const sentence *s)
     o.target = p->job.chain.models[0]->target;
     o.before = s->before;
     o.before_bytes = s->before_bytes;
+    o.opening = s->opening;
+    o.opening_bytes = s->opening_bytes;
     return ganz_document_open(&d, s->text, s->bytes, &o, &err) == GANZ_OK ? d : NULL;
 }
 
 /* Whether the model sees the sentence as it is, and nothing has to be put back into its translation. */
-static bool is_plain(const page_job *p, const sentence *s)
+static bool is_plain(const page_job *p, sentence *s)
 {
     ganz_error err;
     ganz_segment first = {0}, second = {.text = ""};
@@ -137,6 +159,7 @@ static bool is_plain(const page_job *p, const sentence *s)
     if (!d) return false;
     const bool read = ganz_document_next(d, &first, &err) == GANZ_OK && first.text &&
                       ganz_document_next(d, &second, &err) == GANZ_OK && !second.text;
+    if (read) s->formality = first.formality;
     const bool plain = read && !first.links && first.bytes == s->bytes && memcmp(first.text, s->text, s->bytes) == 0;
     ganz_document_close(&d);
     return plain;
@@ -237,6 +260,8 @@ static void add_other(page_job *p, sentence *s)
                                            .bytes = s->bytes,
                                            .before = s->before,
                                            .before_bytes = s->before_bytes,
+                                           .opening = s->opening,
+                                           .opening_bytes = s->opening_bytes,
                                            .out = p->others.out + (size_t)s->place * (size_t)p->others.results};
 }
 
@@ -335,7 +360,7 @@ static ganz_line line_of(const page_job *p, const sentence *s)
                        .unlinked = !p->alignment,
                        .unscored = !p->words,
                        .n_best = p->alternatives > 0 ? 0 : 1,
-                       .formality = p->job.formality};
+                       .formality = p->job.formality ? p->job.formality : s->formality};
 }
 
 static bool sort_sentences(page_job *p)
@@ -352,7 +377,8 @@ static bool sort_sentences(page_job *p)
     for (int i = 0; i < p->count; i++) {
         sentence *const s = &p->sentences[i];
         characters += count_characters(s->text, s->bytes);
-        s->plain = p->job.chain.count > 0 && (p->prefix || (p->job.chain.count == 1 && is_plain(p, s)));
+        s->plain = p->job.chain.count == 1 && is_plain(p, s); /* and finds its formality */
+        s->plain = s->plain || (p->job.chain.count > 0 && p->prefix);
         if (!s->plain) {
             add_other(p, s);
             continue;

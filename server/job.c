@@ -110,6 +110,8 @@ static ganz_status open_documents(run *r, ganz_error *err)
         o.format = t->format ? t->format : j->format;
         o.before = t->before;
         o.before_bytes = t->before_bytes;
+        o.opening = t->opening;
+        o.opening_bytes = t->opening_bytes;
         status = ganz_document_open(&r->documents[i], t->text, t->bytes, &o, err);
         for (int k = 0; k < j->alternatives && r->rich && status == GANZ_OK; k++)
             status = open_alternative(&r->alternative[i * j->alternatives + k], t, &o, err);

@@ -26,10 +26,10 @@ typedef struct job {
 typedef struct job_text {
     const char *text;
     size_t bytes;
-    ganz_text *out;     /* (1 + alternatives) results; what an alternative lacks is empty */
-    const char *format; /* if it is not the job's, or NULL */
-    const char *before; /* as in ganz_document_options */
-    size_t before_bytes;
+    ganz_text *out;               /* (1 + alternatives) results; what an alternative lacks is empty */
+    const char *format;           /* if it is not the job's, or NULL */
+    const char *before, *opening; /* as in ganz_document_options */
+    size_t before_bytes, opening_bytes;
 } job_text;
 
 /* When a job that begins now has to be over; 0: never. */

@@ -161,6 +161,39 @@ static void fake_how(const char *text, size_t bytes, ganz_text *out)
     (void)text, (void)bytes;
     fake_add(out, "how are you?", 12);
 }
+static void letters_say_the_form(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *format, *source, *opening;
+        ganz_formality formality;
+    } cases[] = {{"Hi Sarah,\n\nare you there?", "text", "en", NULL, GANZ_FORMALITY_PREFER_INFORMAL},
+                 {"Dear Anna,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_PREFER_INFORMAL},
+                 {"<p>Dear Ms. Jones,</p><p>are you there?</p>", "html", "en", NULL, GANZ_FORMALITY_PREFER_FORMAL},
+                 {"Dear Anna Jones,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_PREFER_FORMAL},
+                 {"Dear customer,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_PREFER_FORMAL},
+                 {"Dear colleagues,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_AUTO},
+                 {"Hi Sarah!\nare you there?", "text", "en", NULL, GANZ_FORMALITY_AUTO},
+                 {"It is so.\nHi Sarah,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_AUTO},
+                 {"Hi Sarah,\nare you there?", "lines", "en", NULL, GANZ_FORMALITY_AUTO},
+                 {"Hi Sarah,\nbist du da?", "text", "de", NULL, GANZ_FORMALITY_AUTO},
+                 {"Are you there?", "text", "en", "Hi Sarah,", GANZ_FORMALITY_PREFER_INFORMAL},
+                 {"Dear Mr. Low,\nare you there?", "text", "en", "Hi Sarah,", GANZ_FORMALITY_PREFER_INFORMAL}};
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
+        ganz_document_options o = with_terms(cases[i].format, NULL);
+        ganz_document *doc;
+        ganz_segment s, last = {0};
+        ganz_error err;
+        o.source = cases[i].source;
+        o.opening = cases[i].opening;
+        o.opening_bytes = o.opening ? strlen(o.opening) : 0;
+        assert_int_equal(ganz_document_open(&doc, cases[i].text, strlen(cases[i].text), &o, &err), GANZ_OK);
+        while (ganz_document_next(doc, &s, &err) == GANZ_OK && s.text) last = s;
+        if (last.formality != cases[i].formality) fail_msg("%s: form %d", cases[i].text, (int)last.formality);
+        ganz_document_close(&doc);
+    }
+}
+
 static void letters_begin_with_capitals(void **state)
 {
     (void)state;
@@ -618,6 +651,7 @@ int main(void)
         cmocka_unit_test(letters_are_opened_and_closed),
         cmocka_unit_test(names_below_letters_stay),
         cmocka_unit_test(letters_begin_with_capitals),
+        cmocka_unit_test(letters_say_the_form),
         cmocka_unit_test(slips_are_mended),
         cmocka_unit_test(times_are_told),
         cmocka_unit_test(times_are_mended),

@@ -35,10 +35,11 @@ export async function languageOf(text, signal) {
  *  sentence as it is. */
 const translation = t => ({translation: t.text, links: t.links ?? [], words: t.words ?? null});
 
-/** Translates pieces of text, each within one line; before has for each the line before it, or ''. Gives {source,
- *  results}: results has for each piece its sentences as in text.js. The pieces go as lines of one text, and since a line ends a sentence each one is in one of them. */
-export async function translate(pieces, before, pair, signal) {
-  const reply = await ask({text: pieces.join('\n'), before, ...pair}, signal);
+/** Translates pieces of text, each within one line; context as text.js has it for them. Gives {source, results}: results
+ *  has for each piece its sentences as in text.js. The pieces go as lines of one text, and since a line ends a sentence
+ *  each one is in one of them. */
+export async function translate(pieces, context, pair, signal) {
+  const reply = await ask({text: pieces.join('\n'), ...context, ...pair}, signal);
   const results = pieces.map(() => []);
   let at = 0, piece = 0;
   for (const s of reply.sentences) {

@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import * as files from './files.js';
 import * as panel from './panel.js';
-import {linesBefore, pending, plainText, settle, splitLines, unwrapped} from './text.js';
+import {contextOf, pending, plainText, settle, splitLines, unwrapped} from './text.js';
 import * as view from './view.js';
 import {number, say} from './words.js';
 
@@ -68,7 +68,7 @@ async function send() {
   try {
     for (let ask = nextLines(soon), first = true; ask.length; ask = nextLines(most), first = false) {
       const language = first ? languageFor(ask) : detected || source.value; // one text, one language: its beginning's
-      const reply = await api.translate(ask.map(pending), linesBefore(ask), {...pair(), source: language}, running.signal);
+      const reply = await api.translate(ask.map(pending), contextOf(ask), {...pair(), source: language}, running.signal);
       if (mine !== turn || !take(ask, reply)) return;
       $('time').textContent = say('milliseconds', {n: number(Math.round(performance.now() - began))});
       update();
@@ -155,7 +155,7 @@ function openWord(word) {
   if (!line) return;
   const text = textOf(line, place.sentence);
   const languages = {...pair(), source: detected ?? source.value};
-  panel.open(word, place, text, languages, candidate => choose(line, place.sentence, candidate));
+  panel.open(word, place, text, {...languages, opening: [line.opening ?? '']}, candidate => choose(line, place.sentence, candidate));
 }
 
 const textOf = (line, sentence) => line.text.slice(sentence.begin, sentence.end);

@@ -63,7 +63,7 @@ export function splitLines(before, text) {
   const most = Math.min(texts.length, before.length) - start;
   while (end < most && before[before.length - 1 - end].text === texts[texts.length - 1 - end]) end++;
   const known = new Map(before.map(line => [line.text, line]));
-  return withBefore(texts.map((one, i) => {
+  return withContext(texts.map((one, i) => {
     if (i < start) return before[i];
     if (i >= texts.length - end) return before[before.length - (texts.length - i)];
     return changedLine(i < before.length - end ? before[i] : null, known.get(one), one);
@@ -71,7 +71,7 @@ export function splitLines(before, text) {
 }
 
 function changedLine(old, same, text) {
-  if (same?.sentences) return {text, before: same.before, sentences: same.sentences.map(s => ({...s}))}; // each place has its own
+  if (same?.sentences) return {text, before: same.before, opening: same.opening, sentences: same.sentences.map(s => ({...s}))}; // each place has its own
   if (!text.trim()) return {text, sentences: []};
   const base = old?.sentences ? old : old?.from ?? null;
   return {text, sentences: null, part: changedPart(base, text), from: base};
@@ -97,19 +97,30 @@ function beforeAll(lines) {
   });
 }
 
-/** Lines whose line before is another one now are sent again. */
-function withBefore(lines) {
-  const all = beforeAll(lines);
+/** For each line but the first the first one, if it may open a letter, which says how the reader is addressed; else ''. */
+function openings(lines) {
+  const first = lines.findIndex(line => line.text.trim());
+  const text = first < 0 ? '' : lines[first].text.trim();
+  const opening = text.length <= 80 && text.endsWith(',') ? text : '';
+  return lines.map((line, i) => i > first && line.text.trim() ? opening : '');
+}
+
+/** Lines whose line before, or opening, is another one now are sent again. */
+function withContext(lines) {
+  const all = beforeAll(lines), opened = openings(lines);
   return lines.map((line, i) => {
-    const before = all[i], text = line.text;
-    if ((line.before ?? '') === before) return line;
-    if (!line.sentences) return {...line, before};
-    return {text, before, sentences: null, part: {head: [], begin: 0, end: text.length, tail: []}, from: line};
+    const before = all[i], opening = opened[i], text = line.text;
+    if ((line.before ?? '') === before && (line.opening ?? '') === opening) return line;
+    if (!line.sentences) return {...line, before, opening};
+    return {text, before, opening, sentences: null, part: {head: [], begin: 0, end: text.length, tail: []}, from: line};
   });
 }
 
-/** What stands before each of the lines that are sent; '' where it does not matter. */
-export const linesBefore = sent => sent.map(line => line.part?.begin ? '' : line.before ?? '');
+/** What stands before each of the lines that are sent, and how their letter opens; '' where it does not matter. */
+export const contextOf = sent => ({
+  before: sent.map(line => line.part?.begin ? '' : line.before ?? ''),
+  opening: sent.map(line => line.opening ?? ''),
+});
 
 /** Puts the server's sentences for the part of a line in their place. */
 export function settle(line, sentences) {

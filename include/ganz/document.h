@@ -58,6 +58,8 @@ typedef struct ganz_document_options {
     const ganz_glossary *glossary; /* borrowed; or NULL */
     const char *before;            /* the sentence before the first one, if that is not in the document; or NULL: */
     size_t before_bytes;           /* a name below the close of a letter stays as it is */
+    const char *opening; /* how the letter opens that the document is a part of, "Hi Tom,"; NULL: as it says */
+    size_t opening_bytes;
 } ganz_document_options;
 
 /* auto, English to German, newlines end sentences, with attributes, not bilingual. */
@@ -91,7 +93,8 @@ typedef struct ganz_segment {
     const char
         *text; /* one line of UTF-8, terminated, without white space at its ends; lives until its translation is put */
     size_t bytes;
-    bool links; /* the translation should come with links (ganz_translator_options.alignment) */
+    bool links;               /* the translation should come with links (ganz_translator_options.alignment) */
+    ganz_formality formality; /* for ganz_line: PREFER_FORMAL below "Dear Ms Jones,", PREFER_INFORMAL below "Hi Tom," */
 } ganz_segment;
 
 /* The next sentence that is to be translated, in the order of the document; its text is NULL when there is none now.

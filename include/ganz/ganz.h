@@ -86,9 +86,12 @@ GANZ_API void ganz_model_close(ganz_model **model);
 
 /* How the reader of a translation is addressed, by models that were taught it (ganz_model_facts.formality). */
 typedef enum ganz_formality {
-    GANZ_FORMALITY_AUTO,    /* as the text suggests */
-    GANZ_FORMALITY_FORMAL,  /* Sie, vous */
-    GANZ_FORMALITY_INFORMAL /* du, tu */
+    GANZ_FORMALITY_AUTO,     /* as the text suggests */
+    GANZ_FORMALITY_FORMAL,   /* Sie, vous */
+    GANZ_FORMALITY_INFORMAL, /* du, tu */
+    /* the same of a line, if its translator has AUTO and a model that was taught it */
+    GANZ_FORMALITY_PREFER_FORMAL,
+    GANZ_FORMALITY_PREFER_INFORMAL
 } ganz_formality;
 
 typedef struct ganz_translator_options {

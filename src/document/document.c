@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "document/letter.h"
 #include "document/sentences.h"
 #include "ganz/io.h"
 
@@ -198,12 +199,34 @@ static void hand_out(const ganz_document *d, size_t number, ganz_segment *segmen
 {
     const ganz_sentence_part *const p = &d->sentences[number];
     const ganz_text *const line = &p->attempt->line;
-    *segment = (ganz_segment){.number = number, .text = line->text, .bytes = line->bytes, .links = p->links};
+    *segment = (ganz_segment){
+        .number = number, .text = line->text, .bytes = line->bytes, .links = p->links, .formality = p->formality};
 }
 
-/* Of the sentence before the next one. */
+static bool may_be_letter(const ganz_format *format)
+{
+    const ganz_format *const letters[] = {&ganz_format_text, &ganz_format_html, &ganz_format_markdown,
+                                          &ganz_format_docx, &ganz_format_odt};
+    for (size_t i = 0; i < GANZ_COUNT(letters); i++)
+        if (format == letters[i]) return true;
+    return false;
+}
+
+/* The first line of a letter says how the reader of all below it is addressed. */
+static void begin_letter(ganz_document *d, const ganz_stretch *first)
+{
+    const ganz_document_options *const o = &d->options;
+    const ganz_language *const source = d->setting.source;
+    if (!may_be_letter(d->format)) return;
+    if (o->opening) d->sentences[0].formality = ganz_letter_formality(o->opening, o->opening_bytes, source);
+    d->formality = o->opening
+                       ? d->sentences[0].formality
+                       : ganz_letter_formality(first->block->text + first->begin, first->end - first->begin, source);
+}
+
 static ganz_status begin_next(ganz_document *d, ganz_error *err)
 {
+    ganz_sentence_part *const p = &d->sentences[d->next];
     const char *before = d->options.before;
     size_t bytes = d->options.before_bytes;
     if (d->next > 0) {
@@ -211,7 +234,9 @@ static ganz_status begin_next(ganz_document *d, ganz_error *err)
         before = x->block->text + x->begin;
         bytes = x->end - x->begin;
     }
-    return ganz_sentence_begin(&d->sentences[d->next], &d->setting, before, bytes, err);
+    p->formality = d->formality;
+    if (d->next == 0) begin_letter(d, &p->stretch);
+    return ganz_sentence_begin(p, &d->setting, before, bytes, err);
 }
 
 ganz_status ganz_document_next(ganz_document *d, ganz_segment *segment, ganz_error *err)

@@ -339,3 +339,29 @@ bool ganz_opens_letter(const char *text, size_t bytes)
             return true;
     return begins_with(text, bytes, "guten ");
 }
+
+/* ---- address ------------------------------------------------------------------------------------ */
+
+static bool begins_with_one(const char *text, size_t bytes, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (begins_with(text, bytes, list[i])) return true;
+    return false;
+}
+
+ganz_formality ganz_letter_formality(const char *text, size_t bytes, const ganz_language *source)
+{
+    static const char *const formal[] = {
+        "dear sir",       "dear madam",      "to whom it may",  "dear customer", "dear client", "dear guest",
+        "dear applicant", "dear mr",         "dear mrs",        "dear ms",       "dear miss ",  "dear dr",
+        "dear prof",      "good morning mr", "good morning ms", "hello mr",      "hello ms",    "hi mr",
+        "hi ms"};
+    static const char *const informal[] = {"hi ",      "hey ",       "dear mom",   "dear mum",
+                                           "dear dad", "dear grand", "dear friend"};
+    if (!is(source, "en") || bytes > LONGEST_LINE || split_end(text, &bytes) != ',') return GANZ_FORMALITY_AUTO;
+    if (begins_with_one(text, bytes, formal, GANZ_COUNT(formal))) return GANZ_FORMALITY_PREFER_FORMAL;
+    if (begins_with_one(text, bytes, informal, GANZ_COUNT(informal))) return GANZ_FORMALITY_PREFER_INFORMAL;
+    const size_t dear = begins_with(text, bytes, "dear ") ? 5 : 0;
+    if (dear == 0 || !is_name(text + dear, bytes - dear)) return GANZ_FORMALITY_AUTO;
+    return memchr(text + dear, ' ', bytes - dear) ? GANZ_FORMALITY_PREFER_FORMAL : GANZ_FORMALITY_PREFER_INFORMAL;
+}

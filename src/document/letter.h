@@ -4,6 +4,7 @@
 #define GANZ_DOCUMENT_LETTER_H
 
 #include "document/language.h"
+#include "ganz/ganz.h"
 #include "ganz/vocab.h"
 
 /* True if a sentence is a name below the close of a letter, which is the sentence before. */
@@ -12,6 +13,9 @@ bool ganz_is_signature(const char *text, size_t bytes, const char *before, size_
 /* True if a sentence opens a letter and ends with a comma: German goes on with a small letter then, English does not.
  */
 bool ganz_opens_letter(const char *text, size_t bytes);
+
+/* How a letter addresses its reader, by its opening: formally below "Dear Ms Jones,", informally below "Hi Tom,". */
+ganz_formality ganz_letter_formality(const char *text, size_t bytes, const ganz_language *source);
 
 /* If a sentence is all that opens or closes a letter, and both languages have words for it: appends those, and *known
  * is true. False: memory is out. */

@@ -14,10 +14,11 @@ typedef enum ganz_state {
 typedef struct ganz_sentence_part {
     ganz_stretch stretch;
     ganz_state state;
-    bool links;            /* its line needs them */
-    bool opens;            /* the first one of a letter, below "Dear Anna," */
-    ganz_attempt *attempt; /* while it is out */
-    bool translated;       /* there is something else to write than the sentence as it was */
+    bool links;               /* its line needs them */
+    bool opens;               /* the first one of a letter, below "Dear Anna," */
+    ganz_formality formality; /* as the opening of its letter has it */
+    ganz_attempt *attempt;    /* while it is out */
+    bool translated;          /* there is something else to write than the sentence as it was */
     char *target;
     size_t target_bytes;
     ganz_inserts inserts;

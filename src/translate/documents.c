@@ -16,7 +16,8 @@ static ganz_status fill(batch *b, ganz_document *document, ganz_error *err)
         ganz_segment s;
         GANZ_TRY(ganz_document_next(document, &s, err));
         if (!s.text) break;
-        b->lines[b->count] = (ganz_line){.text = s.text, .bytes = s.bytes, .unlinked = !s.links};
+        b->lines[b->count] =
+            (ganz_line){.text = s.text, .bytes = s.bytes, .unlinked = !s.links, .formality = s.formality};
         b->numbers[b->count] = s.number;
     }
     return GANZ_OK;

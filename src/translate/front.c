@@ -37,10 +37,11 @@ ganz_status ganz_front_label(const ganz_model *model, const char *name, int32_t 
 ganz_status ganz_front_mark(const ganz_model *model, ganz_formality formality, int32_t *id, ganz_error *err)
 {
     const ganz_model_info *const info = &model->info;
-    const bool formal = formality == GANZ_FORMALITY_FORMAL;
+    const bool preferred = formality == GANZ_FORMALITY_PREFER_FORMAL || formality == GANZ_FORMALITY_PREFER_INFORMAL;
+    const bool formal = formality == GANZ_FORMALITY_FORMAL || formality == GANZ_FORMALITY_PREFER_FORMAL;
     *id = -1;
-    if (formality == GANZ_FORMALITY_AUTO) return GANZ_OK;
-    if (!formal && formality != GANZ_FORMALITY_INFORMAL)
+    if (formality == GANZ_FORMALITY_AUTO || (preferred && !info->formal_mark)) return GANZ_OK;
+    if (!formal && !preferred && formality != GANZ_FORMALITY_INFORMAL)
         return ganz_fail(err, GANZ_EINVAL, "there is no formality %d", (int)formality);
     if (!info->formal_mark)
         return ganz_fail(err, GANZ_EINVAL, "the model was not taught to translate formally or informally");

@@ -116,6 +116,7 @@ static ganz_status fill_sentences(void *context, ganz_line *lines, uint64_t *num
         line.text = s.text;
         line.bytes = s.bytes;
         line.unlinked = !s.links;
+        if (line.formality == GANZ_FORMALITY_AUTO) line.formality = s.formality;
         lines[*count] = line;
         numbers[(*count)++] = (uint64_t)i << NUMBER_BITS | s.number;
     }

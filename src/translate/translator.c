@@ -336,13 +336,20 @@ static ganz_status add_pieces(ganz_translator *t, rest *r, ganz_error *err)
     return GANZ_OK;
 }
 
+/* What a line asks for, then what all lines do, then what a line would rather have. */
+static ganz_formality formality_of(const ganz_translator *t, const ganz_line *line)
+{
+    const bool asked = line->formality == GANZ_FORMALITY_FORMAL || line->formality == GANZ_FORMALITY_INFORMAL;
+    return asked || t->options.formality == GANZ_FORMALITY_AUTO ? line->formality : t->options.formality;
+}
+
 static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_error *err)
 {
     if (!ganz_utf8_valid(line->text, line->bytes)) return ganz_fail(err, GANZ_EINVAL, "the text is not UTF-8");
     if (line->prefix && !ganz_utf8_valid(line->prefix, line->prefix_bytes))
         return ganz_fail(err, GANZ_EINVAL, "the prefix is not UTF-8");
     if (line->n_best < 0) return ganz_fail(err, GANZ_EINVAL, "a line cannot have %d results", line->n_best);
-    GANZ_TRY(ganz_front_mark(t->model, line->formality ? line->formality : t->options.formality, &t->mark, err));
+    GANZ_TRY(ganz_front_mark(t->model, formality_of(t, line), &t->mark, err));
     const size_t first = t->piece_count;
     ganz_sentences walk = {.text = line->text,
                            .bytes = line->bytes,

@@ -46,6 +46,14 @@ echo "w you w3 w5" | $T >plain && echo "w you w3 w5" | $T --formality auto | cmp
 options=(--format lines)
 forms "format" "w you w3 w5"
 options=(--scores)
+# a letter goes on as it opens, unless told otherwise; lines are no letter
+for opening in 'Hi Sarah,:du' 'Dear Sarah,:du' 'Dear Ms Jones,:Sie' 'Dear Customer,:Sie'; do
+  printf '%s\nw you w3\n' "${opening%:*}" >letter
+  equal "below ${opening%:*}" "v ${opening#*:} v3" "$($T letter | tail -n 1)"
+  equal "below ${opening%:*}, formally" "v Sie v3" "$($T --formality formal letter | tail -n 1)"
+  equal "below ${opening%:*}, informally" "v du v3" "$($T --formality informal letter | tail -n 1)"
+  equal "lines" "$(echo 'w you w3' | $T)" "$($T --format lines letter | tail -n 1)"
+done
 equal "scores" "v Sie v3" "$(echo 'w you w3' | $T --formality formal --scores | cut -f2)"
 equal "n-best" "v du v3" "$(echo 'w you w3' | $T --formality informal --n-best 2 --beam 4 | head -1 | cut -f2)"
 equal "alignment" "0-0 1-1 2-2" "$(echo 'w you w3' | $T --formality formal --alignment | cut -f2)"

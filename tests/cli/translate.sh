@@ -25,6 +25,8 @@ zcat two.gz | cmp - <(cat small.out; echo; cat small.out) || fail "compressed fi
 $T -o two.zst in && zstd -dcq two.zst | cmp - out || fail "zstd output"
 $T -o two.xz in && xz -dc two.xz | cmp - out || fail "xz output"
 
+printf 'Hi Sarah,\nGood.\n' | $T >/dev/null || fail "a letter, with a model that knows no forms"
+
 # the model from the environment, and another one
 GANZ_MODEL=m.safetensors $GANZ translate --max-length 16 in | cmp - out || fail "GANZ_MODEL"
 $GANZ translate -m other.safetensors --max-length 16 in | cmp -s - out && fail "two models say the same"
