@@ -212,13 +212,18 @@ static void names_below_letters_stay(void **state)
                                                                 "e\n\nRose M. van der Hill\nHEAD OF SALES"},
         {"Sincerely,\nThe Sales Team", "SINCERELY,\nTHE SALES TEAM"},
         {"Sincerely,\nwill", "SINCERELY,\nWILL"},
-        {"This is the best\nMark", "THIS IS THE BEST\nMark"},
+        {"Best\nOpen", "BEST\nOPEN"},
+        {"All the best\nMark", "Alles Gute\nMark"},
+        {"This is the best\nMark", "THIS IS THE BEST\nMARK"},
+        {"Thanks!\nMark", "THANKS!\nMark"},
         {"This is all that I love\nMark", "THIS IS ALL THAT I LOVE\nMARK"},
         {"Call now\nMark", "CALL NOW\nMARK"},
         {"Thanks,\nMark my words!", "Danke\nMARK MY WORDS!"},
     };
     for (size_t i = 0; i < GANZ_COUNT(cases); i++) expect("en", "de", cases[i][0], fake_shout, cases[i][1]);
-    ganz_document_options o = with_terms("text", NULL);
+    ganz_document_options o = with_terms("lines", NULL); /* each is alone */
+    expect_with(&o, "See you soon,\nMark", fake_shout, "Bis bald\nMARK");
+    o = with_terms("text", NULL);
     o.before = "See you soon,";
     o.before_bytes = strlen(o.before);
     expect_with(&o, "Mark", fake_shout, "Mark");

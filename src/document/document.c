@@ -203,6 +203,7 @@ static void hand_out(const ganz_document *d, size_t number, ganz_segment *segmen
         .number = number, .text = line->text, .bytes = line->bytes, .links = p->links, .formality = p->formality};
 }
 
+/* Not lines, each of which is alone, and not the texts of programs. */
 static bool may_be_letter(const ganz_format *format)
 {
     const ganz_format *const letters[] = {&ganz_format_text, &ganz_format_html, &ganz_format_markdown,
@@ -217,7 +218,6 @@ static void begin_letter(ganz_document *d, const ganz_stretch *first)
 {
     const ganz_document_options *const o = &d->options;
     const ganz_language *const source = d->setting.source;
-    if (!may_be_letter(d->format)) return;
     if (o->opening) d->sentences[0].formality = ganz_letter_formality(o->opening, o->opening_bytes, source);
     d->formality = o->opening
                        ? d->sentences[0].formality
@@ -229,6 +229,7 @@ static ganz_status begin_next(ganz_document *d, ganz_error *err)
     ganz_sentence_part *const p = &d->sentences[d->next];
     const char *before = d->options.before;
     size_t bytes = d->options.before_bytes;
+    if (!may_be_letter(d->format)) return ganz_sentence_begin(p, &d->setting, NULL, 0, err);
     if (d->next > 0) {
         const ganz_stretch *const x = &d->sentences[d->next - 1].stretch;
         before = x->block->text + x->begin;

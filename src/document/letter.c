@@ -247,23 +247,42 @@ static bool is_name(const char *text, size_t bytes)
     return words > 0 && words <= MOST_WORDS;
 }
 
+static const char *look_up(const phrase *phrases, size_t count, const char *text, size_t bytes)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(phrases[i].from) == bytes && begins_with(text, bytes, phrases[i].from)) return phrases[i].to;
+    return NULL;
+}
+
 /* ---- signatures --------------------------------------------------------------------------------- */
+
+/* Phrases that close a letter also without a comma: not "Best", which may be a heading. */
+static bool is_phrase(const char *text, size_t bytes)
+{
+    static const char words[] = " regards sincerely cheers wishes greetings gr\xC3\xBC\xC3\x9F"
+                                "e gr\xC3\xBC\xC3\x9F"
+                                "en gru\xC3\x9F gr\xC3\xBCsse gr\xC3\xBCssen gruss lg vg mfg hochachtungsvoll ";
+    size_t first = bytes;
+    while (first > 0 && text[first - 1] != ' ') first--;
+    if (ganz_listed(words, text + first, bytes - first)) return true;
+    return first > 0 && (look_up(english_closes, GANZ_COUNT(english_closes), text, bytes) ||
+                         look_up(german_closes, GANZ_COUNT(german_closes), text, bytes));
+}
 
 static bool is_close(const char *text, size_t bytes)
 {
     static const char last_words[] =
-        " regards best cheers sincerely yours love soon wishes faithfully truly respectfully care thanks greetings "
-        "tomorrow advance hugs kisses gr\xC3\xBC\xC3\x9F"
-        "e gr\xC3\xBC\xC3\x9F"
-        "en gru\xC3\x9F gr\xC3\xBCsse gr\xC3\xBCssen gruss dank danke bald dann morgen liebe lg vg mfg hochachtungsvoll gute dein deine "
-        "ihr ihre euer eure voraus ";
+        " best yours love soon faithfully truly respectfully care thanks hugs kisses tomorrow advance dank danke bald "
+        "dann morgen liebe gute dein deine ihr ihre euer eure voraus ";
     if (bytes == 0 || bytes > LONGEST_LINE) return false;
     const char end = split_end(text, &bytes);
     size_t first = bytes, words = 1;
     while (first > 0 && text[first - 1] != ' ') first--;
     for (size_t i = 0; i < first; i++) words += text[i] == ' ';
-    return (end == ',' || end == 0 || end == '!') && words <= MOST_WORDS &&
-           ganz_listed(last_words, text + first, bytes - first);
+    if (words > MOST_WORDS) return false;
+    if (end == '!') return ganz_listed(" thanks cheers danke ", text + first, bytes - first);
+    if ((end == 0 || end == ',') && is_phrase(text, bytes)) return true;
+    return end == ',' && ganz_listed(last_words, text + first, bytes - first);
 }
 
 bool ganz_is_signature(const char *text, size_t bytes, const char *before, size_t before_bytes)
@@ -285,13 +304,6 @@ static const letter_way ways[] = {
      GANZ_COUNT(english_names), GANZ_COUNT(english_closes), false},
     {"de", "en", german_openings, german_names, german_closes, GANZ_COUNT(german_openings), GANZ_COUNT(german_names),
      GANZ_COUNT(german_closes), true}};
-
-static const char *look_up(const phrase *phrases, size_t count, const char *text, size_t bytes)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strlen(phrases[i].from) == bytes && begins_with(text, bytes, phrases[i].from)) return phrases[i].to;
-    return NULL;
-}
 
 /* Single English words and short forms close a letter with a comma, but for some: "Love", "LG" may be something else.
  */
