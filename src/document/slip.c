@@ -187,6 +187,7 @@ bool ganz_slip_at(const ganz_slip_view *v, size_t at, ganz_slip *slip)
     }
     if (v->translation[at] != ':') return mend_hump(v, at, slip);
     const size_t count = ganz_span_dash(v, at, &dash);
+    if (count == 0) return false;
     *slip = (ganz_slip){.bytes = 1, .by = v->text + dash, .by_bytes = count};
-    return count > 0;
+    return true;
 }
