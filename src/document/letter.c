@@ -256,14 +256,12 @@ static const char *look_up(const phrase *phrases, size_t count, const char *text
 
 /* ---- signatures --------------------------------------------------------------------------------- */
 
-/* Phrases that close a letter also without a comma: not "Best", which may be a heading. */
-static bool is_phrase(const char *text, size_t bytes)
+/* Phrases that close a letter also without a comma: not "Best", which may be a heading. first: of the last word. */
+static bool is_phrase(const char *text, size_t bytes, size_t first)
 {
     static const char words[] = " regards sincerely cheers wishes greetings gr\xC3\xBC\xC3\x9F"
                                 "e gr\xC3\xBC\xC3\x9F"
                                 "en gru\xC3\x9F gr\xC3\xBCsse gr\xC3\xBCssen gruss lg vg mfg hochachtungsvoll ";
-    size_t first = bytes;
-    while (first > 0 && text[first - 1] != ' ') first--;
     if (ganz_listed(words, text + first, bytes - first)) return true;
     return first > 0 && (look_up(english_closes, GANZ_COUNT(english_closes), text, bytes) ||
                          look_up(german_closes, GANZ_COUNT(german_closes), text, bytes));
@@ -281,7 +279,7 @@ static bool is_close(const char *text, size_t bytes)
     for (size_t i = 0; i < first; i++) words += text[i] == ' ';
     if (words > MOST_WORDS) return false;
     if (end == '!') return ganz_listed(" thanks cheers danke ", text + first, bytes - first);
-    if ((end == 0 || end == ',') && is_phrase(text, bytes)) return true;
+    if ((end == 0 || end == ',') && is_phrase(text, bytes, first)) return true;
     return end == ',' && ganz_listed(last_words, text + first, bytes - first);
 }
 

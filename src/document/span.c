@@ -1,7 +1,6 @@
 /* Spans are looked up in the sentence; its numbers and the words beside them say what is a span and what a result. */
 #include "document/slip.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "document/language.h"
