@@ -99,4 +99,8 @@ check "the rest" 13 36 5 include cli python tests bench fuzz examples || status=
 wide=$(every src server include cli python tests bench fuzz examples | \
   LC_ALL=C.UTF-8 xargs awk 'length($0) > 120 && !/"|\\$/ {print FILENAME ":" FNR}') # texts and macros are set otherwise
 [ -z "$wide" ] || { echo "$wide" | sed 's/^/style: more than 120 columns: /'; status=1; }
+# A file that names its interpreter is run by its name, by people and by other scripts.
+idle=$(find .ci bench debian docs examples fuzz python scripts tests tools -type f ! -name '*.[ch]' ! -path '*/corpus/*' \
+  ! -executable -exec awk 'FNR == 1 && /^#!/ { print FILENAME } { nextfile }' {} +)
+[ -z "$idle" ] || { echo "$idle" | sed 's/^/style: not executable: /'; status=1; }
 exit $status
