@@ -25,6 +25,7 @@
 #   LINES=600          of VALID for calibration; BOOTSTRAP=1000, BEAM=4
 #   PHASE_3=1          0: models as they are after phase 3 are not translated
 #   TRANSLATE=         further options of ganz translate
+#   FLOATS=1           0: float models are not translated
 #   TABLES=1           0: models and translations only
 set -eu
 . "$(dirname "$0")/../scripts/arguments.sh"
@@ -33,7 +34,7 @@ data=$1 out=$2
 here=$(cd "$(dirname "$0")/.." && pwd)
 GANZ=${GANZ:-$here/build/release/cli/ganz} DEVICE=${DEVICE:-cuda} THREADS=${THREADS:-0} LIMIT=${LIMIT:-0} ONLY=${ONLY:-.}
 SEEDS=${SEEDS:-1 2 3} LINES=${LINES:-600} BOOTSTRAP=${BOOTSTRAP:-1000} BEAM=${BEAM:-4} TABLES=${TABLES:-1}
-PHASE_3=${PHASE_3:-1} TRANSLATE=${TRANSLATE:-}
+PHASE_3=${PHASE_3:-1} TRANSLATE=${TRANSLATE:-} FLOATS=${FLOATS:-1}
 TRAIN_PAPER=${TRAIN_PAPER:---recipe paper-base} TRAIN_OURS=${TRAIN_OURS:---recipe base-quick}
 TRAIN_FIRST=${TRAIN_FIRST:-} TRAIN_LONGER=${TRAIN_LONGER:-}
 PAPER=${PAPER:---recipe paper} OURS=${OURS:---steps-per-phase 300 --measure-batches 30} FEW=${FEW:-$OURS}
@@ -332,7 +333,7 @@ fi
 trained paper first $TRAIN_PAPER
 # shellcheck disable=SC2086
 trained ours first $TRAIN_OURS
-for name in paper ours; do translated float-$name; done
+if [ "$FLOATS" != 0 ]; then for name in paper ours; do translated float-$name; done; fi
 plan | grep -E "$ONLY" | while IFS=$'\t' read -r name from kind options; do
   case $kind in
   calibrated | plain) ;; # made in seconds, and others begin with its steps

@@ -13,7 +13,8 @@
 #   FIRST=12000        steps of the paper's schedule; TAIL=2000: then as many at the rate of step 300,000 (FP32 of the paper's
 #                      way), or cooling down (ours); LONGER=4827: float steps beside six phases (three passes)
 #   SHORT=80           steps of a phase in short/; MINE=150 of our way in whole/; FEW_STEPS=600 in few/, five times
-#   JOBS=              a list of lines "FOLDER NAME" by importance, FOLDER one of those above; none: that of this script
+#   JOBS=              a list of lines "FOLDER NAME" by importance, FOLDER one of those above; none: that of this script.
+#                      Baselines that are not in it are made beside it
 #   GIVE_UP=3          so many failed runs end it: time is lent
 #   ONLY_TABLES=0      1: only the tables, of the translations that are there
 #   TRAIN, LEARN, LEARN_FEW   more options of all training, of learning, and of learning in few/
@@ -43,6 +44,14 @@ export TRAIN_OURS="$seldom 0 --steps $((FIRST + TAIL)) --cooldown $cooldown --av
 export TRAIN_LONGER="$seldom 0 --steps $((FIRST + TAIL + LONGER)) --decay-start 300000"
 paper="--recipe paper --decay-start 300000 $LEARN"
 
+# floats: both float models, translated if FLOATS says so
+floats() {
+  local code=0
+  LIMIT=$([ "$UNTIL" = 0 ] && echo 0 || left) ONLY='^nothing$' PAPER=$paper "$here/tools/paper.sh" "$data" whole \
+    >>log/floats 2>&1 || code=$?
+  case $code in 0) ;; 3) say "time is up"; exit 3 ;; *) say "no float models: $(tail -n 1 log/floats)"; exit 1 ;; esac
+}
+
 # one FOLDER NAME: a line of the plan; 3 when time is up
 one() {
   local folder=$1 name=$2 code=0 phases=$SHORT
@@ -53,7 +62,7 @@ one() {
   TUNED="$seldom 300 $LEARN" # a whole pass
   FEW="--steps-per-phase $FEW_STEPS --rows 32 --measure-batches 30 --rate-factor 1 $seldom 300 $LEARN_FEW"
   case $folder in
-  whole) PAPER="$paper --save-every 0 --bleu-sentences 1000" ;;
+  whole) PAPER="$paper --save-every 0 --bleu-sentences 500" ;;
   short) PAPER="$paper --steps-per-phase $SHORT --measure-batches 30 $seldom 300" ;;
   esac
   [ "$(left)" -gt 10 ] || return 3
@@ -98,7 +107,8 @@ beside() {
   done
   touch calibrated
   printf 'base %s\n' gnmt-ours-8 clip-tuned-ours-8 dynamic-ours-8 bhandare-ours-8 {rows-ours,base-max-ours}-8 \
-    base-max-ours-{6,5,4} kl-ours-{5,4} kl-paper-8 {rows,base-max}-paper-{8,6} clip-ours-8 bhandare-paper-8 dynamic-paper-8 >jobs.beside
+    base-max-ours-{6,5,4} kl-ours-{5,4} kl-paper-8 {rows,base-max}-paper-{8,6} clip-ours-8 bhandare-paper-8 dynamic-paper-8 |
+    grep -vxFf jobs.all >jobs.beside || true
   lanes "$BESIDE" jobs.beside
 }
 
@@ -137,9 +147,8 @@ say "float models"
 float_hyps=$(find whole -maxdepth 1 -name 'float-[op]*.hyp' -type f)
 if [ -e whole/float-paper.done ] && [ -e whole/float-ours.done ]; then float_hyps=; fi
 for file in $float_hyps; do mv "$file" "$file.before"; done
-code=0
-LIMIT=$([ "$UNTIL" = 0 ] && echo 0 || left) ONLY='^nothing$' PAPER=$paper "$here/tools/paper.sh" "$data" whole >>log/floats 2>&1 || code=$?
-case $code in 0) ;; 3) say "time is up"; exit 3 ;; *) say "no float models: $(tail -n 1 log/floats)"; exit 1 ;; esac
+[ -n "$float_hyps" ] || export FLOATS=0 # nothing to compare: they are translated beside what is made of them
+floats
 for file in whole/float-[op]*.hyp.before; do
   [ -e "$file" ] || continue
   cmp -s "$file" "${file%.before}" || { say "these float models are not those of the translations: $file differs"; exit 1; }
@@ -148,8 +157,9 @@ done
 for folder in short few base; do
   for file in whole/float-{paper,ours}*; do ln -sfn "../$file" "$folder/"; done
 done
-{ if [ -n "$JOBS" ]; then cat "$JOBS"; else jobs_by_importance; fi; } >"jobs"
+{ if [ -n "$JOBS" ]; then cat "$JOBS"; else jobs_by_importance; fi; } | tee jobs.all >"jobs"
 say "$(wc -l <"jobs") jobs"
+[ "${FLOATS:-1}" = 1 ] || FLOATS=1 floats &
 beside &
 lanes "$LANES" jobs
 wait
