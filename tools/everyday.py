@@ -6,7 +6,8 @@
     tools/everyday.py everyday.de [--wrong]
     tools/everyday.py --absent recipes/phrasebook-en-de.tsv    # is none of them training text?
 
-The list (tests/data/everyday.tsv) has a kind, a sentence and accepted forms; its head says how forms are written.
+The list (tests/data/everyday.tsv; --list tests/data/everyday-de.tsv is that of German sentences) has a kind, a sentence and
+accepted forms; its head says how forms are written.
 Blanks and quotation marks are made alike first, and the mark that ends a sentence counts only where it is a question
 mark.
 """
@@ -98,20 +99,26 @@ def words(text):
     return re.findall(r"\w+", re.sub("['’‘`]", "", text.lower()))
 
 
-def absent(rows, path):
-    """The number of pairs, if each line is one and no source is a sentence of the list, or has one of three words and more."""
+def pairs_of(rows, path, side):
+    """Each pair of a file, whole, and whether its column SIDE is a sentence of the list, or has one of three words and more."""
     sentences = [words(row[1]) for row in rows]
     known = {" ".join(s) for s in sentences}
     longer = [" %s " % " ".join(s) for s in sentences if len(s) > 2]
-    pairs = 0
     with open(path, encoding="utf-8") as lines:
-        for pairs, line in enumerate(lines, 1):
+        for number, line in enumerate(lines, 1):
             fields = line.rstrip("\n").split("\t")
             if len(fields) != 2 or not all(f and f == " ".join(f.split()) for f in fields):
-                sys.exit("%s:%d: not a source and its translation" % (path, pairs))
-            source = " ".join(words(fields[0]))
-            if source in known or any(s in " %s " % source for s in longer):
-                sys.exit("%s:%d: has a sentence of the list: %s" % (path, pairs, fields[0]))
+                sys.exit("%s:%d: not a source and its translation" % (path, number))
+            text = " ".join(words(fields[side - 1]))
+            yield line, text in known or any(s in " %s " % text for s in longer)
+
+
+def absent(rows, path, side):
+    """The number of pairs, if no one has a sentence of the list."""
+    pairs = 0
+    for pairs, (line, has_one) in enumerate(pairs_of(rows, path, side), 1):
+        if has_one:
+            sys.exit("%s:%d: has a sentence of the list: %s" % (path, pairs, line.split("\t")[side - 1].strip()))
     return pairs
 
 
@@ -121,11 +128,16 @@ def main():
     parser.add_argument("--list", default=LIST, help="another list")
     parser.add_argument("--sentences", action="store_true", help="print the sentences instead")
     parser.add_argument("--wrong", action="store_true", help="show what is not right")
-    parser.add_argument("--absent", metavar="PAIRS", help="fail if a source of these pairs is a sentence of the list or has one in it")
+    parser.add_argument("--absent", metavar="PAIRS", help="fail if one of these pairs is a sentence of the list or has one in it")
+    parser.add_argument("--without", metavar="PAIRS", help="print those of these pairs that are none and have none")
+    parser.add_argument("--side", type=int, choices=(1, 2), default=1, help="the column of PAIRS that is compared")
     options = parser.parse_args()
     rows = read_list(options.list)
     if options.absent:
-        print("%d pairs, none with a sentence of the list" % absent(rows, options.absent))
+        print("%d pairs, none with a sentence of the list" % absent(rows, options.absent, options.side))
+        return
+    if options.without:
+        sys.stdout.writelines(line for line, has_one in pairs_of(rows, options.without, options.side) if not has_one)
         return
     if options.sentences:
         for row in rows:
