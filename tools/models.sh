@@ -34,8 +34,8 @@ texts() {
     [ -s text/newstest2013.$side ] || cp "$data/newstest2013.$side" text/
   done
   [ -s text/clock-phrases.de ] || "$here/tools/clock_phrases.sh" text/clock-phrases
-  cut -f1 "$recipes/phrasebook-en-de.tsv" >text/phrasebook.en
-  cut -f2 "$recipes/phrasebook-en-de.tsv" >text/phrasebook.de
+  cut -f1 "$recipes"/phrasebook-{en-de,de-en}.tsv >text/phrasebook.en
+  cut -f2 "$recipes"/phrasebook-{en-de,de-en}.tsv >text/phrasebook.de
   if [ ! -s vocab.txt ]; then
     if [ -n "${VOCAB:-}" ]; then cat "$VOCAB"; else "$GANZ" inspect --vocab "$here/models/en-de.safetensors"; fi \
       >vocab.new
