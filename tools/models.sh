@@ -23,63 +23,14 @@ INSERTS=$(realpath "${INSERTS:-$recipes/inserts.txt}") DING=${DING:-/usr/share/t
 [ -z "${VOCAB:-}" ] || VOCAB=$(realpath "$VOCAB")
 cd "$2" # names in the models' metadata are relative to here
 
-say() { printf '== %s (%d s)\n' "$*" $SECONDS; }
 steps() { echo $(($1 * ${STEPS:-100} / 100 > 10 ? $1 * ${STEPS:-100} / 100 : 10)); }
 
-# ---- texts ------------------------------------------------------------------------------------------
-
-texts() {
-  local side
-  for side in en de; do
-    [ -s text/newstest2013.$side ] || cp "$data/newstest2013.$side" text/
-  done
-  [ -s text/clock-phrases.de ] || "$here/tools/clock_phrases.sh" text/clock-phrases
-  cut -f1 "$recipes"/phrasebook-{en-de,de-en}.tsv >text/phrasebook.en
-  cut -f2 "$recipes"/phrasebook-{en-de,de-en}.tsv >text/phrasebook.de
-  if [ ! -s vocab.txt ]; then
-    if [ -n "${VOCAB:-}" ]; then cat "$VOCAB"; else "$GANZ" inspect --vocab "$here/models/en-de.safetensors"; fi \
-      >vocab.new
-    mv vocab.new vocab.txt
-  fi
-  local name both=() # texts that say which of a word's meanings is meant mostly
-  for name in tatoeba opensubtitles-sample ted-iwslt16 mozilla-web libreoffice news-dev-2008-2012 multi30k \
-    chat-bcontrast-wmt gnome-kde-docs debian-ui-strings; do
-    [ ! -e "$data/train/$name.en.xz" ] || both+=(--parallel "$data/train/$name")
-  done
-  for side in en de; do
-    [ -s text/ding-$side.de.xz ] || [ ! -e "$DING" ] ||
-      "$here/tools/ding_pairs.py" --from $side --out text/ding-$side --phrases text/phrases-$side \
-        --rank "$data/train/tatoeba.$([ $side = en ] && echo de || echo en).xz" ${both[@]+"${both[@]}"} "$DING"
-  done
-}
-
-# list DIRECTION MIXTURE: lines of ganz prepare --list for those texts that are there
-list() {
-  local name rest from=${1%-*} to=${1#*-} stem
-  grep -v '^#' "$2" | while read -r name rest; do
-    stem=$data/train/$name
-    case $name in ding-words) stem=text/ding-$from ;; ding-phrases) stem=text/phrases-$from ;; clock-phrases | phrasebook) stem=text/$name ;; esac
-    if [ -e "$stem.$from.xz" ]; then echo "$stem.$from.xz $stem.$to.xz $rest"
-    elif [ -e "$stem.$from" ]; then echo "$stem.$from $stem.$to $rest"
-    else say "without $name" >&2
-    fi
-  done
-}
+. "$here/tools/model_texts.sh"
 
 # weighted WEIGHT LIST: its lines with another weight
 weighted() { awk -v w="$1" '{$3 = w} 1' "$2"; }
 # turned LIST: its lines from real to made text, without a tag
 turned() { awk '{t = $1; $1 = $2; $2 = t; sub(/ ?tag=[^ ]*/, "")} 1' "$1"; }
-
-corpus() { # NAME, the list from standard input; German addresses its reader formally or informally (docs/FORMALITY.md)
-  local forms=()
-  [ -e "$1.st" ] && return
-  case $1 in en-de*) forms=(--formality "$recipes/formality-en-de.txt") ;; esac
-  cat >"$1.list"
-  say "corpus $1"
-  "$GANZ" prepare -q --vocab vocab.txt --list "$1.list" --dedupe --drop-identical --max-length 200 --max-ratio 4 \
-    --insert "$INSERTS" "${forms[@]}" --threads "$THREADS" --out "$1.st"
-}
 
 # mono LANGUAGE: one file of recipes/mono-LANGUAGE.txt, shuffled in an order that is always the same
 mono() {

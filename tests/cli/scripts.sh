@@ -11,7 +11,7 @@ done
 
 takes_arguments() {
   find copy/scripts copy/tools -type f \( -name '*.sh' -o ! -name '*.*' \) | LC_ALL=C sort |
-    grep -vE '/(progress|arguments|bare_system|check_layers|check_style)\.sh$' # to be sourced, or without arguments
+    grep -vE '/(progress|arguments|bare_system|model_texts|check_layers|check_style)\.sh$' # to be sourced, or without arguments
 }
 [ "$(takes_arguments | wc -l)" -ge 35 ] || fail "only these scripts are looked at: $(takes_arguments)"
 find copy -type f | LC_ALL=C sort >before
