@@ -63,10 +63,12 @@ set(GANZ_MODEL
   model/config_file.c model/copies.c model/container_read.c model/container_write.c model/integer_file.c
   model/json.c model/model.c)
 set(GANZ_TRANSLATE
-  translate/align.c translate/bench.c translate/cache.c translate/calibrate.c translate/columns.c translate/decode.c
-  translate/decode_candidates.c translate/documents.c translate/draw.c translate/fit.c translate/forced.c translate/front.c translate/histogram.c
-  translate/inspect.c translate/origin.c translate/random_model.c translate/repeats.c translate/round_weights.c translate/search.c translate/service.c translate/service_queue.c
-  translate/service_run.c translate/service_worker.c translate/split.c translate/translator.c)
+  translate/address.c translate/align.c translate/bench.c translate/cache.c translate/calibrate.c translate/columns.c
+  translate/decode.c translate/decode_candidates.c translate/documents.c translate/draw.c translate/fit.c
+  translate/forced.c translate/front.c translate/histogram.c translate/inspect.c translate/origin.c
+  translate/random_model.c translate/repeats.c translate/round_weights.c translate/search.c translate/service.c
+  translate/service_queue.c translate/service_run.c translate/service_worker.c translate/split.c
+  translate/translator.c)
 set(GANZ_BULK
   bulk/join.c bulk/part.c bulk/proof.c)
 set(GANZ_RANKS

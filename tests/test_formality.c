@@ -5,6 +5,7 @@
 #include "ganz/corpus.h"
 #include "train/corpus.h"
 #include "train/formality.h"
+#include "translate/address.h"
 
 #define OK(call) assert_int_equal((call), GANZ_OK)
 #define RULES GANZ_TESTS_DIR "/../recipes/formality-en-de.txt"
@@ -231,9 +232,39 @@ static void test_corpus(void **state)
     ganz_vocab_close(&v);
 }
 
+/* Which German words the search for an informal translation keeps away from, by the English sentence. */
+static void test_avoided(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int count, inside; /* of eight words, the first of which may always begin a sentence */
+    } sentences[] = {
+        {"Please sign here.", 8, 1},
+        {"You can ask me.", 8, 1},
+        {"Please sign pages 3 and 9 and send it back.", 8, 8}, /* "Sie" may be "it" at the beginning */
+        {"They called you.", 8, 8},
+        {"It's yours", 8, 8},
+        {"Note: they called you.", 0, 0}, /* and also behind the colon */
+        {"She said \"they called you\"", 0, 0},
+        {"It rains. Please come.", 0, 0},
+        {"Please note: come at 8.", 8, 1},
+        {"The German word Sie is polite.", 0, 0},
+    };
+    const ganz_address a = {.ids = {11, 12, 13, 14, 15, 16, 17, 18}, .count = 8, .inside = 1, .mark = 5};
+    for (size_t i = 0; i < GANZ_COUNT(sentences); i++) {
+        const ganz_avoided v = ganz_address_avoided(&a, 5, sentences[i].text, strlen(sentences[i].text));
+        if (v.count != sentences[i].count || v.inside != sentences[i].inside)
+            fail_msg("%s: %d words, %d inside", sentences[i].text, v.count, v.inside);
+    }
+    assert_int_equal(ganz_address_avoided(&a, 4, "You", 3).count, 0); /* the formal mark */
+    assert_int_equal(ganz_address_avoided(&(ganz_address){.mark = -1}, -1, "You", 3).count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_german), IN_FOLDER(test_other_language),
-                                       IN_FOLDER(test_refused), cmocka_unit_test(test_draw), IN_FOLDER(test_corpus)};
+                                       IN_FOLDER(test_refused),       cmocka_unit_test(test_draw),
+                                       IN_FOLDER(test_corpus),        cmocka_unit_test(test_avoided)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -405,6 +405,41 @@ static void test_least(void **state)
     assert_true(longer > 20);
 }
 
+/* What is avoided is taken where nothing else is there, where it is forced, and at the beginning where it may be. */
+static void avoided_logits(void *context, int step, int32_t last, float *logits, int vocab)
+{
+    (void)context, (void)last;
+    for (int i = 0; i < vocab; i++) logits[i] = i == GANZ_EOS ? (step < 3 ? -99.0f : 9.0f) : (float)-i;
+}
+
+static void expect_avoided(ganz_avoided avoided, int beams, const int32_t *prefix, int prefix_count,
+                           const int32_t *tokens)
+{
+    const ganz_search_options o = {.beam = beams, .n_best = 1, .alpha = 0.6, .avoided = avoided};
+    const ganz_hypothesis *best;
+    ganz_arena arena;
+    ganz_beam beam;
+    assert_int_equal(ganz_arena_open(&arena, ganz_beam_bytes(&o, 9), NULL), GANZ_OK);
+    assert_true(ganz_beam_start(&beam, &arena, &o, 6, 9, prefix, prefix_count));
+    while (!beam.done) step_beam(&beam, avoided_logits, NULL);
+    assert_int_equal(ganz_beam_results(&beam, &best), 1);
+    assert_tokens(best, 3, tokens);
+    ganz_arena_close(&arena);
+}
+
+static void test_avoided(void **state)
+{
+    (void)state;
+    const int32_t first[] = {0}, two[] = {2, 0}, all[] = {0, 2, 3, 4, 5};
+    expect_avoided((ganz_avoided){NULL, 0, 0}, 2, NULL, 0, (int32_t[]){0, 0, 0});
+    expect_avoided((ganz_avoided){first, 1, 0}, 2, NULL, 0, (int32_t[]){2, 2, 2});
+    expect_avoided((ganz_avoided){first, 1, 1}, 2, NULL, 0, (int32_t[]){0, 2, 2});
+    expect_avoided((ganz_avoided){two, 2, 1}, 3, NULL, 0, (int32_t[]){2, 3, 3});
+    expect_avoided((ganz_avoided){first, 1, 0}, 2, (int32_t[]){0, 0}, 2, (int32_t[]){0, 0, 2});
+    expect_avoided((ganz_avoided){all, 5, 0}, 2, NULL, 0, (int32_t[]){0, 0, 0});
+    expect_avoided((ganz_avoided){first, 1, 0}, 1, NULL, 0, (int32_t[]){0, 0, 0});
+}
+
 static void test_small_arena(void **state)
 {
     (void)state;
@@ -424,7 +459,7 @@ int main(void)
         cmocka_unit_test(test_exhaustive),  cmocka_unit_test(test_ties),
         cmocka_unit_test(test_limit),       cmocka_unit_test(test_end_at_once),
         cmocka_unit_test(test_prefix),      cmocka_unit_test(test_least),
-        cmocka_unit_test(test_small_arena),
+        cmocka_unit_test(test_small_arena), cmocka_unit_test(test_avoided),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -299,6 +299,7 @@ static bool start_lanes(ganz_decoder *d, const ganz_sentence *sentences, const s
         if (s->n_best > 0 && s->n_best < search.n_best) search.n_best = s->n_best;
         const int limit = ganz_decoder_limit(d, s->count);
         search.least = least_tokens(d, s, limit);
+        search.avoided = s->avoided;
         if (!ganz_beam_start(&l->beam, &d->beams, &search, d->net->config.vocab, limit, s->prefix, s->prefix_count))
             return false;
         row += s->count;

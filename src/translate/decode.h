@@ -31,6 +31,7 @@ typedef struct ganz_sentence {
     int prefix_count; /* below ganz_decoder_limit */
     int n_best;       /* results wanted, if fewer than those of the search; 0: as many */
     int front;        /* ids before those of the text, which no token comes from */
+    ganz_avoided avoided;
 } ganz_sentence;
 
 typedef struct ganz_found {

@@ -99,6 +99,18 @@ static int keep_choice(choice *list, int count, int room, const choice *one)
     return count < room ? count + 1 : room;
 }
 
+static const float AVOIDED = 20; /* how much less likely, as a logarithm */
+
+/* Never impossible, so that a hypothesis always has somewhere to go. What is forced stays as it is. */
+static float burden(const ganz_beam *beam, int32_t token)
+{
+    const ganz_avoided *const a = &beam->options.avoided;
+    if (beam->options.beam == 1 || beam->step < beam->prefix_count) return 0;
+    for (int i = beam->step == 0 ? a->inside : 0; i < a->count; i++)
+        if (a->tokens[i] == token) return AVOIDED;
+    return 0;
+}
+
 static int best_choices(const ganz_beam *beam, const ganz_candidates *c, choice *best)
 {
     const float penalty = penalty_of(beam, beam->step + 1);
@@ -106,12 +118,13 @@ static int best_choices(const ganz_beam *beam, const ganz_candidates *c, choice 
     int count = 0;
     for (int i = 0; i < beam->alive; i++) {
         for (int j = 0; j < c->k; j++) {
-            const float log_prob = c->value[i * c->k + j] - c->logsumexp[i];
+            const int32_t token = c->index[i * c->k + j];
+            const float log_prob = c->value[i * c->k + j] - c->logsumexp[i] - burden(beam, token);
             const float total = log_prob + beam->live[i].log_prob;
             const float score = total / penalty;
             /* In Tensor2Tensor the log-probability goes through the score and back. */
             const float kept = beam->options.by_length ? total : score * penalty;
-            const choice one = {score, kept, i, c->index[i * c->k + j]};
+            const choice one = {score, kept, i, token};
             GANZ_ASSERT(one.token >= 0 && one.token < beam->vocab);
             count = keep_choice(best, count, room, &one);
         }

@@ -14,12 +14,19 @@
 
 enum { GANZ_BEAM_MOST = 64 };
 
+/* Tokens that are taken only where nearly nothing else is possible. */
+typedef struct ganz_avoided {
+    const int32_t *tokens; /* (count) borrowed */
+    int count, inside;     /* the first so many may well begin a result */
+} ganz_avoided;
+
 typedef struct ganz_search_options {
-    int beam;       /* 1: greedy, the argmax of every step up to the first end mark */
-    int n_best;     /* results wanted, at most beam; above 1 the search goes on until no result can change */
-    double alpha;   /* exponent of the length penalty */
-    bool by_length; /* the penalty is length^alpha, and the search ends as other programs with this penalty do */
-    int least;      /* tokens of a result, its end mark not counted: none ends before, unless the beam is 1 */
+    int beam;             /* 1: greedy, the argmax of every step up to the first end mark */
+    int n_best;           /* results wanted, at most beam; above 1 the search goes on until no result can change */
+    double alpha;         /* exponent of the length penalty */
+    bool by_length;       /* the penalty is length^alpha, and the search ends as other programs with this penalty do */
+    int least;            /* tokens of a result, its end mark not counted: none ends before, unless the beam is 1 */
+    ganz_avoided avoided; /* with a beam of more than 1 */
     const float *penalties; /* (longest limit + 1) by ganz_length_penalty, of lengths from 1 on; NULL: made each time */
 } ganz_search_options;
 

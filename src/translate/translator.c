@@ -9,6 +9,7 @@
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 #include "text/vocab.h"
+#include "translate/address.h"
 #include "translate/align.h"
 #include "translate/decode.h"
 #include "translate/front.h"
@@ -30,10 +31,10 @@ static const double USUAL_ALPHA = 0.6, USUAL_LEAST = 0.5;
 
 /* A piece of a line: one sentence for the decoder, or a word that is copied because it is too long to be one. */
 typedef struct piece {
-    int sentence;       /* number for the decoder; negative: the text is copied */
-    size_t ids, prefix; /* where they begin in the pool */
-    int count, prefix_count;
-    int front;        /* ids before those of the text: a label, a mark */
+    int sentence;                   /* number for the decoder; negative: the text is copied */
+    size_t ids, prefix;             /* where they begin in the pool */
+    int count, prefix_count, front; /* the last: ids before those of the text, a label, a mark */
+    ganz_avoided avoided;
     const char *text; /* the caller's */
     size_t bytes, at; /* `at`: where the text begins in its line */
 } piece;
@@ -64,6 +65,7 @@ struct ganz_translator {
     ganz_audit audit;         /* empty: nothing is counted */
     int32_t label;            /* id in front of every source, -1: none */
     int32_t mark;             /* of formality, behind it, of the line at work; -1: none */
+    ganz_address address;     /* words of the other form than a mark asks for */
     ganz_ids ids;             /* of all pieces and prefixes of a call */
     piece *pieces;            /* of all lines */
     ganz_sentence *sentences; /* the same for the decoder */
@@ -183,9 +185,9 @@ static ganz_status open_parts(ganz_translator *t, ganz_error *err)
                                     .stop = o->stop};
     GANZ_TRY(ganz_front_label(m, o->label, &t->label, err));
     GANZ_TRY(ganz_front_mark(m, o->formality, &t->mark, err));
+    GANZ_TRY(ganz_address_find(&t->address, m, err));
     GANZ_TRY(open_device(t, err));
-    const ganz_weights *const weights = t->be->host ? &m->weights : t->weights;
-    GANZ_TRY(ganz_decoder_open(&t->decoder, t->be, &m->net, weights, &d, err));
+    GANZ_TRY(ganz_decoder_open(&t->decoder, t->be, &m->net, t->be->host ? &m->weights : t->weights, &d, err));
     if (!o->alignment && !o->token_scores) return GANZ_OK;
     if (!t->be->host) GANZ_TRY(ganz_cpu_backend_open(&t->link.be, o->threads, err));
     if (!t->be->host) ganz_cpu_backend_follow(t->link.be, m->be);
@@ -292,6 +294,7 @@ static ganz_status take_piece(ganz_translator *t, rest *r, ganz_error *err)
         piece p = {.bytes = taken, .front = front_of(t)};
         p.text = ganz_strip(r->text, &p.bytes);
         p.at = r->at + (size_t)(p.text - r->text);
+        p.avoided = ganz_address_avoided(&t->address, t->mark, p.text, p.bytes);
         t->ids.count = from;
         size_t ids = 0;
         GANZ_TRY(encode_piece(t, p.text, p.bytes, &ids, err));
@@ -375,7 +378,8 @@ static void number_sentences(ganz_translator *t, int line)
         if (p->sentence < 0) continue;
         p->sentence = t->sentence_count++;
         t->sentences[p->sentence] = (ganz_sentence){
-            t->ids.ids + p->ids, p->count, t->ids.ids + p->prefix, p->prefix_count, t->lines[line].n_best, p->front};
+            t->ids.ids + p->ids, p->count, t->ids.ids + p->prefix, p->prefix_count, t->lines[line].n_best, p->front,
+            p->avoided};
     }
 }
 

@@ -16,6 +16,10 @@ for word in '{name}' 'https://www.example.org/a?b=1' 'jane@example.org' 'C:\User
 done
 equal "tags" 'Das <b>rote</b> Haus.' "$(echo 'The <b>red</b> house.' | $T)"
 
+# below the opening of a letter, and where it is asked for, du is du in what a mark alone leaves at Sie
+printf 'Hi Tom,\n\nPlease sign pages 3 and 9 and send it back.\nFeel free to contact me.\n' >tom.txt
+grep -q 'Sie\|Ihnen\|Ihre' <($T tom.txt; $T --formality informal tom.txt) && fail "no du: $($T tom.txt)"
+
 # pages and Markdown
 printf '<p title="The red house.">The <b>red</b> house.</p><script>a < b</script>\n' >page.html
 equal "a page" '<p title="Das rote Haus.">Das <b>rote</b> Haus.</p><script>a < b</script>' "$($T page.html)"
