@@ -20,8 +20,17 @@ typedef struct chunk {
     int count;
 } chunk;
 
+/* What a part of a text needs to know of the one before it. */
+typedef struct passage {
+    ganz_formality formality; /* of its last sentence */
+    char before[96];          /* that sentence, if it is short enough to close a letter; terminated */
+} passage;
+
 typedef struct slot {
-    ganz_text text; /* of the document, as it came */
+    ganz_text text;           /* of the document, as it came */
+    ganz_formality formality; /* of the part before, or AUTO */
+    char *before;             /* its last sentence, or NULL */
+    passage end;              /* for the part behind */
     ganz_document *document;
     char *name;          /* for messages */
     char *path;          /* an output that begins with this document, or NULL */
@@ -42,6 +51,7 @@ struct cli_documents {
     long long slots, added, written;
     long long under_way; /* chunks handed in whose answers nobody has taken yet */
     char *path;          /* the output of the next document, if it is another one */
+    passage last;        /* of the last document that was added whole; the reader's */
     bool ended, failed;
     ganz_error err; /* of the first failure */
     ganz_output *out;
@@ -96,6 +106,7 @@ static void empty_slot(slot *s)
     ganz_text_free(&s->out);
     free(s->name);
     free(s->path);
+    free(s->before);
     *s = (slot){0};
 }
 
@@ -109,6 +120,16 @@ static ganz_status look_up(cli_documents *d, slot *s, size_t number, const ganz_
     return *found ? ganz_document_put(s->document, number, &t, err) : status;
 }
 
+/* A letter goes on as it opened, in whatever part that was. */
+static void follow(slot *s, ganz_segment *segment)
+{
+    const size_t bytes = segment->bytes < sizeof s->end.before ? segment->bytes : 0;
+    if (segment->formality == GANZ_FORMALITY_AUTO) segment->formality = s->formality;
+    s->end.formality = segment->formality;
+    memcpy(s->end.before, segment->text, bytes);
+    s->end.before[bytes] = '\0';
+}
+
 /* The next sentences of a document that the cache does not know; none when there are no more now. */
 static ganz_status fill_chunk(cli_documents *d, slot *s, chunk *c, ganz_error *err)
 {
@@ -118,6 +139,7 @@ static ganz_status fill_chunk(cli_documents *d, slot *s, chunk *c, ganz_error *e
         ganz_status status = ganz_document_next(s->document, &segment, err);
         if (status != GANZ_OK || !segment.text) return status;
         cli_foreign_take(&d->foreign, segment.text, segment.bytes);
+        follow(s, &segment);
         const ganz_line line = {
             .text = segment.text, .bytes = segment.bytes, .unlinked = !segment.links, .formality = segment.formality};
         status = look_up(d, s, segment.number, &line, &found, err);
@@ -363,19 +385,34 @@ void cli_documents_no_output(cli_documents *d)
     d->path = NULL;
 }
 
+/* A slot goes on where the document before it ended. */
+static ganz_status go_on(const cli_documents *d, slot *s, ganz_error *err)
+{
+    s->formality = d->last.formality;
+    s->end = d->last; /* of a part without sentences */
+    s->before = copy_of(d->last.before);
+    return s->before ? GANZ_OK : out_of_memory(err);
+}
+
 /* Takes the text over and opens the document in it. */
-static ganz_status fill_slot(cli_documents *d, slot *s, ganz_text *text, const char *format, const char *name,
-                             ganz_error *err)
+static ganz_status fill_slot(cli_documents *d, slot *s, ganz_text *text, const cli_document *what, ganz_error *err)
 {
     ganz_document_options o = d->options.document;
-    if (format) o.format = format;
-    o.path = name;
-    *s = (slot){.text = *text, .path = d->path, .name = copy_of(name)};
+    if (what->format) o.format = what->format;
+    o.path = what->name;
+    *s = (slot){.text = *text, .path = d->path, .name = copy_of(what->name)};
     *text = (ganz_text){0};
     d->path = NULL;
     if (!s->name) return out_of_memory(err);
-    const ganz_status status = ganz_document_open(&s->document, s->text.text, s->text.bytes, &o, err);
-    return status == GANZ_OK ? GANZ_OK : of_file(name, err);
+    ganz_status status = what->goes_on ? go_on(d, s, err) : GANZ_OK;
+    if (status != GANZ_OK) return status;
+    if (what->goes_on) {
+        o.opening = ""; /* whatever opened it is not in this part */
+        o.before = s->before;
+        o.before_bytes = strlen(s->before);
+    }
+    status = ganz_document_open(&s->document, s->text.text, s->text.bytes, &o, err);
+    return status == GANZ_OK ? GANZ_OK : of_file(what->name, err);
 }
 
 /* Puts an open document into the ring. NULL: something has failed. */
@@ -404,10 +441,10 @@ static void wait_for_answers(cli_documents *d)
     pthread_mutex_unlock(&d->lock);
 }
 
-ganz_status cli_documents_add(cli_documents *d, ganz_text *text, const char *format, const char *name, ganz_error *err)
+ganz_status cli_documents_add(cli_documents *d, ganz_text *text, const cli_document *what, ganz_error *err)
 {
     slot s;
-    ganz_status status = fill_slot(d, &s, text, format, name, err);
+    ganz_status status = fill_slot(d, &s, text, what, err);
     if (status != GANZ_OK) {
         d->path = s.path; /* of the next one */
         s.path = NULL;
@@ -422,6 +459,7 @@ ganz_status cli_documents_add(cli_documents *d, ganz_text *text, const char *for
     for (chunk *c = NULL;;) {
         wait_for_answers(d);
         status = submit_chunk(d, place, &c, err);
+        if (!c) d->last = place->end; /* before the writer is through with it */
         if (status == GANZ_OK) status = pass_on(d, place, c, err);
         if (status != GANZ_OK || !c) return status;
     }

@@ -18,6 +18,12 @@ typedef struct cli_documents_options {
     bool warn; /* when the text is not in the language of the document options */
 } cli_documents_options;
 
+typedef struct cli_document {
+    const char *format; /* NULL: as the options say */
+    const char *name;   /* for messages */
+    bool goes_on;       /* it is a part of the same text as the one before */
+} cli_document;
+
 /* The options' texts are borrowed. Refuses what a translator refuses before anything is read. */
 ganz_status cli_documents_open(cli_documents **documents, const ganz_model *model, const cli_documents_options *options,
                                cli_progress *progress, ganz_error *err);
@@ -28,10 +34,8 @@ void cli_documents_close(cli_documents **documents);
 ganz_status cli_documents_output(cli_documents *documents, const char *path, ganz_error *err);
 /* Takes that back, as long as nothing was handed over since: the output stays as it is. */
 void cli_documents_no_output(cli_documents *documents);
-/* Hands over a document of a format (NULL: as the options say), by its name for messages; waits while too many are
- * under way. The text is emptied. */
-ganz_status cli_documents_add(cli_documents *documents, ganz_text *text, const char *format, const char *name,
-                              ganz_error *err);
+/* Hands over a document; waits while too many are under way. The text is emptied. */
+ganz_status cli_documents_add(cli_documents *documents, ganz_text *text, const cli_document *what, ganz_error *err);
 /* Waits until all that was added is written, or something has failed. */
 void cli_documents_wait(cli_documents *documents);
 /* Waits until all is written, and finishes the last output. */

@@ -136,15 +136,17 @@ static ganz_status read_pieces(reader *r, const char *format, ganz_error *err)
         }
         if (r->text.bytes == 0) break;
         if (check_text(r, line, err) != GANZ_OK) return err->status;
+        const cli_document what = {format, ganz_lines_name(r->lines), r->added && !r->in->talking};
         r->added = true;
         r->unended = r->text.text[r->text.bytes - 1] != '\n';
         line = ganz_lines_number(r->lines) + 1;
-        const ganz_status status = cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
+        const ganz_status status = cli_documents_add(r->documents, &r->text, &what, err);
         if (status != GANZ_OK) return status;
         prompt(r);
         if (r->piece < MOST_BYTES) r->piece *= 2;
     }
-    return r->added ? GANZ_OK : cli_documents_add(r->documents, &r->text, format, ganz_lines_name(r->lines), err);
+    const cli_document empty = {.format = format, .name = ganz_lines_name(r->lines)};
+    return r->added ? GANZ_OK : cli_documents_add(r->documents, &r->text, &empty, err);
 }
 
 static ganz_status read_whole(reader *r, const char *format, const char *name, ganz_error *err)
@@ -156,7 +158,8 @@ static ganz_status read_whole(reader *r, const char *format, const char *name, g
         status = add_line(r, &more, err);
     }
     r->unended = r->text.bytes > 0 && r->text.text[r->text.bytes - 1] != '\n';
-    return status == GANZ_OK ? cli_documents_add(r->documents, &r->text, format, name, err) : status;
+    const cli_document what = {.format = format, .name = name};
+    return status == GANZ_OK ? cli_documents_add(r->documents, &r->text, &what, err) : status;
 }
 
 /* The name that says the format: without the suffix of a compressed file. */
@@ -263,7 +266,8 @@ static ganz_status end_line(reader *r, ganz_error *err)
     r->unended = false;
     r->text.bytes = 0;
     const ganz_status status = add(&r->text, "\n", 1, err);
-    return status == GANZ_OK ? cli_documents_add(r->documents, &r->text, "text", "newline", err) : status;
+    const cli_document newline = {.format = "text", .name = "newline"};
+    return status == GANZ_OK ? cli_documents_add(r->documents, &r->text, &newline, err) : status;
 }
 
 static ganz_status read_file(reader *r, const char *path, ganz_error *err)

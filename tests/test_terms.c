@@ -167,18 +167,28 @@ static void letters_say_the_form(void **state)
     static const struct {
         const char *text, *format, *source, *opening;
         ganz_formality formality;
-    } cases[] = {{"Hi Sarah,\n\nare you there?", "text", "en", NULL, GANZ_FORMALITY_PREFER_INFORMAL},
-                 {"Dear Anna,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_PREFER_INFORMAL},
-                 {"<p>Dear Ms. Jones,</p><p>are you there?</p>", "html", "en", NULL, GANZ_FORMALITY_PREFER_FORMAL},
-                 {"Dear Anna Jones,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_PREFER_FORMAL},
-                 {"Dear customer,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_PREFER_FORMAL},
-                 {"Dear colleagues,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_AUTO},
-                 {"Hi Sarah!\nare you there?", "text", "en", NULL, GANZ_FORMALITY_AUTO},
-                 {"It is so.\nHi Sarah,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_AUTO},
-                 {"Hi Sarah,\nare you there?", "lines", "en", NULL, GANZ_FORMALITY_AUTO},
-                 {"Hi Sarah,\nbist du da?", "text", "de", NULL, GANZ_FORMALITY_AUTO},
-                 {"Are you there?", "text", "en", "Hi Sarah,", GANZ_FORMALITY_PREFER_INFORMAL},
-                 {"Dear Mr. Low,\nare you there?", "text", "en", "Hi Sarah,", GANZ_FORMALITY_PREFER_INFORMAL}};
+    } cases[] = {
+        {"Hi Sarah,\n\nare you there?", "text", "en", NULL, GANZ_FORMALITY_PREFER_INFORMAL},
+        {"Dear Anna,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_PREFER_INFORMAL},
+        {"<p>Dear Ms. Jones,</p><p>are you there?</p>", "html", "en", NULL, GANZ_FORMALITY_PREFER_FORMAL},
+        {"Dear Anna Jones,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_PREFER_FORMAL},
+        {"Dear customer,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_PREFER_FORMAL},
+        {"Dear colleagues,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_AUTO},
+        {"Hi Sarah!\nare you there?", "text", "en", NULL, GANZ_FORMALITY_AUTO},
+        {"It is so.\nHi Sarah,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_AUTO},
+        {"So it is\nand more. Hi Sarah,\nare you there?", "text", "en", NULL, GANZ_FORMALITY_AUTO},
+        {"3 May 2024\n\nSmith & Co.\n12 Main St.\nRe: Did you call? Or not.\n\nHi Sarah,\nare you there?", "text", "en",
+         NULL, GANZ_FORMALITY_PREFER_INFORMAL},
+        {"<p>Leeds, 3 May</p><p>Subject: your order.</p><p>Dear Ms Low,</p><p>are you there?</p>", "html", "en", NULL,
+         GANZ_FORMALITY_PREFER_FORMAL},
+        {"<p>Leeds, 3 May<br>Dear Ms Low,<br>Are you there?</p>", "html", "en", NULL, GANZ_FORMALITY_PREFER_FORMAL},
+        {"<p>Dear Ms Low,<br>are you there?</p>", "html", "en", NULL, GANZ_FORMALITY_PREFER_FORMAL},
+        {"a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nn\no\np\nHi Sarah,\nare you there?", "text", "en", NULL,
+         GANZ_FORMALITY_AUTO},
+        {"Hi Sarah,\nare you there?", "lines", "en", NULL, GANZ_FORMALITY_AUTO},
+        {"Hi Sarah,\nbist du da?", "text", "de", NULL, GANZ_FORMALITY_AUTO},
+        {"Are you there?", "text", "en", "Hi Sarah,", GANZ_FORMALITY_PREFER_INFORMAL},
+        {"Dear Mr. Low,\nare you there?", "text", "en", "Hi Sarah,", GANZ_FORMALITY_PREFER_INFORMAL}};
     for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
         ganz_document_options o = with_terms(cases[i].format, NULL);
         ganz_document *doc;

@@ -148,6 +148,7 @@ ganz_status ganz_document_open_as(ganz_document **document, const ganz_format *f
     d->options = *options;
     if (format->holds_both) d->options.bilingual = false;
     d->format = format;
+    d->begun = options->opening;
     const ganz_language *const source = ganz_language_of(options->source), *const target =
                                                                                ganz_language_of(options->target);
     d->setting = (ganz_setting){.source = source,
@@ -155,6 +156,7 @@ ganz_status ganz_document_open_as(ganz_document **document, const ganz_format *f
                                 .latin = is_latin(options->source),
                                 .glossary = options->glossary,
                                 .clock = ganz_clock_way_of(source, target)};
+    if (d->begun) d->formality = ganz_letter_formality(options->opening, options->opening_bytes, source);
     const ganz_status status = read_document(d, bytes, count, err);
     if (status != GANZ_OK) ganz_document_close(document);
     return status;
@@ -213,15 +215,36 @@ static bool may_be_letter(const ganz_format *format)
     return false;
 }
 
-/* The first line of a letter says how the reader of all below it is addressed. */
-static void begin_letter(ganz_document *d, const ganz_stretch *first)
+enum { LONGEST_HEAD = 16 /* sentences */ };
+
+/* True for what is no sentence, or stands behind "Subject:" in its line. */
+static bool is_above_letter(const ganz_stretch *x)
 {
-    const ganz_document_options *const o = &d->options;
-    const ganz_language *const source = d->setting.source;
-    if (o->opening) d->sentences[0].formality = ganz_letter_formality(o->opening, o->opening_bytes, source);
-    d->formality = o->opening
-                       ? d->sentences[0].formality
-                       : ganz_letter_formality(first->block->text + first->begin, first->end - first->begin, source);
+    const char *const text = x->block->text;
+    size_t line = x->begin;
+    while (line > 0 && text[line - 1] != '\n') line--;
+    return ganz_is_letter_head(text + x->begin, x->end - x->begin) || ganz_is_letter_head(text + line, x->end - line);
+}
+
+/* Where the first line of a sentence ends: "Dear Ms Low,<br>are you there?" */
+static size_t first_line_end(const ganz_stretch *x)
+{
+    for (size_t i = x->first; i < x->last; i++) {
+        const ganz_run *const r = &x->block->runs[i];
+        if (r->kind == GANZ_RUN_MARK && r->mark == GANZ_MARK_BREAK && r->begin > x->begin) return r->begin;
+    }
+    return x->end;
+}
+
+/* The opening of a letter, its first line but for its date, addresses and subject, says how the reader of all below it
+ * is addressed. */
+static void look_for_opening(ganz_document *d, ganz_sentence_part *p)
+{
+    const ganz_stretch *const x = &p->stretch;
+    const size_t end = first_line_end(x);
+    d->formality = ganz_letter_formality(x->block->text + x->begin, end - x->begin, d->setting.source);
+    p->formality = d->formality;
+    d->begun = d->formality != GANZ_FORMALITY_AUTO || d->next + 1 == LONGEST_HEAD || !is_above_letter(x);
 }
 
 static ganz_status begin_next(ganz_document *d, ganz_error *err)
@@ -236,7 +259,7 @@ static ganz_status begin_next(ganz_document *d, ganz_error *err)
         bytes = x->end - x->begin;
     }
     p->formality = d->formality;
-    if (d->next == 0) begin_letter(d, &p->stretch);
+    if (!d->begun) look_for_opening(d, p);
     return ganz_sentence_begin(p, &d->setting, before, bytes, err);
 }
 

@@ -16,6 +16,7 @@ struct ganz_document {
     size_t count, capacity;
     size_t *first;            /* (blocks + 1) first sentence of each block */
     ganz_formality formality; /* of what is below the opening of a letter */
+    bool begun;               /* the opening is behind us, or there is none */
     size_t next, done;        /* first that was never handed out; how many are done */
     size_t *again;            /* (again_count) out for another attempt, from again_next on not yet handed out */
     size_t again_next, again_count, again_capacity;

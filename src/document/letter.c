@@ -352,6 +352,31 @@ bool ganz_opens_letter(const char *text, size_t bytes)
 
 /* ---- address ------------------------------------------------------------------------------------ */
 
+/* "Subject: ...", "Our reference: ..." */
+static bool has_label(const char *text, size_t bytes)
+{
+    enum { LONGEST_LABEL = 20 };
+    const char *const colon = memchr(text, ':', bytes < LONGEST_LABEL ? bytes : LONGEST_LABEL);
+    return colon && colon > text && (colon + 1 == text + bytes || colon[1] == ' ') && ganz_is_upper(text[0]);
+}
+
+/* A word that is small, which a name or a street has none of. */
+static bool has_small_word(const char *text, size_t bytes)
+{
+    for (size_t at = 0, step; at < bytes; at += step) {
+        int32_t code;
+        step = ganz_next_character(text + at, &code);
+        if ((at == 0 || text[at - 1] == ' ') && ganz_is_lower(code)) return true;
+    }
+    return false;
+}
+
+bool ganz_is_letter_head(const char *text, size_t bytes)
+{
+    if (bytes == 0 || bytes > LONGEST_LINE) return false;
+    return has_label(text, bytes) || !strchr(".!?", text[bytes - 1]) || !has_small_word(text, bytes);
+}
+
 static bool begins_with_one(const char *text, size_t bytes, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -14,6 +14,9 @@ bool ganz_is_signature(const char *text, size_t bytes, const char *before, size_
  */
 bool ganz_opens_letter(const char *text, size_t bytes);
 
+/* True for what may stand above the opening of a letter: a date, an address, a subject, none of them a sentence. */
+bool ganz_is_letter_head(const char *text, size_t bytes);
+
 /* How a letter addresses its reader, by its opening: formally below "Dear Ms Jones,", informally below "Hi Tom,". */
 ganz_formality ganz_letter_formality(const char *text, size_t bytes, const ganz_language *source);
 

@@ -19,6 +19,15 @@ equal "tags" 'Das <b>rote</b> Haus.' "$(echo 'The <b>red</b> house.' | $T)"
 # below the opening of a letter, and where it is asked for, du is du in what a mark alone leaves at Sie
 printf 'Hi Tom,\n\nPlease sign pages 3 and 9 and send it back.\nFeel free to contact me.\n' >tom.txt
 grep -q 'Sie\|Ihnen\|Ihre' <($T tom.txt; $T --formality informal tom.txt) && fail "no du: $($T tom.txt)"
+# a text is read in parts, the first of which ends behind 4 KB: the opening of a letter and the close above a name count
+# for all of them, and no first line of a part opens a letter
+numbers() { for i in $(seq "$1"); do printf '7777777777 7777777777 7777777777 7777777777 777\n\n'; done; }
+{ printf 'Hi Tom,\n\n' && numbers 90 && printf 'Please sign pages 3 and 9 and send it back.\n'; } >long.txt
+equal "below an opening far above" "$(tail -n 1 long.txt | $T --formality informal)" "$($T long.txt | tail -n 1)"
+{ numbers 82 && printf '77777\n\nHi Tom,\n\nPlease sign pages 3 and 9 and send it back.\n'; } >long.txt
+equal "no letter" "$(tail -n 1 long.txt | $T)" "$($T long.txt | tail -n 1)"
+{ numbers 83 && printf 'Best regards,\n\nMark\n'; } >long.txt
+equal "a name in the next part" "Mark" "$($T long.txt | tail -n 1)"
 
 # pages and Markdown
 printf '<p title="The red house.">The <b>red</b> house.</p><script>a < b</script>\n' >page.html
