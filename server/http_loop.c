@@ -408,6 +408,17 @@ static void close_idle(http_server *s)
     }
 }
 
+/* Whoever is in a queue is let in; the others are refused by the system, at once, instead of waiting for the end. What
+ * systemd has passed stays open with systemd, and waits there for the next server. */
+static void close_listeners(http_server *s)
+{
+    for (int i = 0; i < s->options.socket_count; i++) {
+        accept_all(s, s->sockets[i]);
+        close(s->sockets[i]);
+    }
+    s->options.socket_count = 0;
+}
+
 ganz_status http_run(http_server *s, double drain_seconds, ganz_error *err)
 {
     polled p = {0};
@@ -415,7 +426,7 @@ ganz_status http_run(http_server *s, double drain_seconds, ganz_error *err)
     for (;;) {
         const bool stopping = ganz_flag_is_set(&s->stopped);
         if (stopping && end == 0) {
-            for (int i = 0; i < s->options.socket_count; i++) accept_all(s, s->sockets[i]); /* those in the queue */
+            close_listeners(s);
             end = http_seconds() + drain_seconds;
         }
         if (stopping) close_idle(s);

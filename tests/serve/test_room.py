@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 from server import Server, multipart, read_reply, wait_until
@@ -129,6 +130,28 @@ def check_reload():
         equal("other models", [x["code"] for x in s.get("/languages")[1] if x["targets"] != [x["code"]]], ["de"])
 
 
+def check_refused_at_the_end():
+    """Whoever comes while the last requests are answered is refused at once, instead of waiting for nothing."""
+    text = " ".join(f"The government passed law number {i} about the railway yesterday." for i in range(300))
+    with Server(GANZ, "--metrics") as s:
+        last = []
+        asking = threading.Thread(target=lambda: last.append(s.json("/translate", {**FIELDS, "q": text})))
+        asking.start()
+        assert wait_until(lambda: b"ganz_requests_running 2" in s.ask("GET", "/metrics")[2], 20)
+        s.stop()
+        refused = False
+        while asking.is_alive() and not refused:
+            try:
+                with s.connect(1) as c:
+                    c.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    select.select([c], [], [], 0.05)
+            except ConnectionRefusedError:
+                refused = asking.is_alive()
+        asking.join()
+    assert refused, "connections were taken until the end"
+    equal("the last answer", last[0][0], 200)
+
+
 def check_metrics():
     """Every series stands once, and all of one name stand together."""
     with Server(GANZ, "--metrics") as s:
@@ -180,6 +203,6 @@ def check_passed_unix_socket():
 
 
 for check in (check_health_behind_translations, check_documents_asked_for, check_glossaries, check_names, check_links,
-              check_reload, check_metrics, check_forwarded, check_passed_unix_socket):
+              check_reload, check_refused_at_the_end, check_metrics, check_forwarded, check_passed_unix_socket):
     check()
     print("fine:", check.__name__)
