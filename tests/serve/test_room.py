@@ -179,6 +179,16 @@ def check_forwarded():
             c.close()
 
 
+def check_https_behind_a_proxy():
+    """The address of a result is the one that the client can reach; what it says itself is nothing without a proxy."""
+    kind, body = multipart({"source": "en", "target": "de"}, [("file", "a.txt", b"Good morning.\n")])
+    for options, wanted in (("--trust-proxy",), "https"), ((), "http"):
+        with Server(GANZ, *options) as s:
+            headers = {"Content-Type": kind, "X-Forwarded-Proto": "https"}
+            status, _, answer = s.ask("POST", "/translate_file", body, headers)
+        equal(f"scheme with {options}", (status, json.loads(answer)["translatedFileUrl"].split(":")[0]), (200, wanted))
+
+
 def check_passed_unix_socket():
     """As systemd does it with a path: no name of a host is wrong there."""
     with socket.socket(socket.AF_UNIX) as listener:
@@ -203,6 +213,7 @@ def check_passed_unix_socket():
 
 
 for check in (check_health_behind_translations, check_documents_asked_for, check_glossaries, check_names, check_links,
-              check_reload, check_refused_at_the_end, check_metrics, check_forwarded, check_passed_unix_socket):
+              check_reload, check_refused_at_the_end, check_metrics, check_forwarded,
+              check_https_behind_a_proxy, check_passed_unix_socket):
     check()
     print("fine:", check.__name__)
