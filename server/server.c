@@ -326,6 +326,13 @@ static bool check_key(call *c)
     return false;
 }
 
+/* A body that was compressed would be read as text, and wrong. Called `identity` it is as it is. */
+static bool is_compressed(const http_head *head)
+{
+    const char *const coding = http_find_header(head, "content-encoding");
+    return coding && *coding && strcasecmp(coding, "identity") != 0;
+}
+
 static void note_whole(server *s, guest *g)
 {
     pthread_mutex_lock(&s->lock);
@@ -347,7 +354,8 @@ static void on_request(void *context, http_exchange *x)
     server_add_cors(s, x);
     http_add_header(x, "X-Content-Type-Options", "nosniff");
     const bool page = c.route->flags & ROUTE_PAGE;
-    if (page || params_read(&c.p, head->query, http_find_header(head, "content-type"), body, bytes, &why))
+    if (is_compressed(head)) call_fail(&c, 415, "Invalid request: compressed bodies are not read here");
+    else if (page || params_read(&c.p, head->query, http_find_header(head, "content-type"), body, bytes, &why))
         page || check_key(&c) ? c.route->run(&c) : (void)0;
     else call_fail(&c, 400, "%s", why);
     params_close(&c.p);

@@ -155,6 +155,9 @@ def check_errors(s):
             "pdf format is not supported")
     status, _, body = s.ask("POST", "/translate", b"{not json", {"Content-Type": "application/json"})
     equal("JSON", (status, json.loads(body)), (400, {"error": "Invalid JSON format"}))
+    for coding, wanted in (("gzip", 415), ("identity", 200)):
+        fields = {"q": "Good morning", "source": "en", "target": "de"}
+        equal(coding, s.json("/translate", fields, {"Content-Encoding": coding})[0], wanted)
     equal("404", s.get("/nothing")[0], 404)
     equal("405", s.get("/translate")[0], 405)
 
