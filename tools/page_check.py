@@ -470,6 +470,22 @@ def check_sizes(check):
         same(beside, width >= 768, f'{width}: side by side')
 
 
+def check_narrow(check):
+    """Languages and forms of address are read whole on a small phone, in both languages of the interface."""
+    for locale in ('de-DE', 'en-US'):
+        page = check.page(320, 640, locale=locale, has_touch=True, is_mobile=True)
+        for form in (0, 1, 2):
+            page.select_option('#formality', index=form)
+            widths = page.evaluate("""() => Array.from(document.querySelectorAll('.pair select'), s => {
+                const text = document.createElement('span'), style = getComputedStyle(s);
+                text.style.cssText = `position: absolute; font: ${style.font}`;
+                text.textContent = s.selectedOptions[0].textContent; document.body.append(text);
+                const wide = text.getBoundingClientRect().width; text.remove();
+                return [s.id, wide, s.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight)]; })""")
+            same([w[0] for w in widths if w[1] > w[2] + 1], [], f'cut short, {locale}, form {form}: {widths}')
+            same(page.evaluate('document.documentElement.scrollWidth'), 320, f'{locale}, form {form}: points wide')
+
+
 def check_dark(check):
     def paper(page):
         return sum(map(int, re.findall(r'\d+', page.evaluate('getComputedStyle(document.body).backgroundColor'))[:3]))
