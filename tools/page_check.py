@@ -416,6 +416,63 @@ def check_files(check):
     check.shot(page, 'files')
 
 
+def check_document_while_the_network_is_away(check):
+    """The server works on meanwhile, and the result comes once it can be asked again."""
+    page = check.page(locale='de-DE')
+    asked = []
+
+    def answer(route):
+        asked.append(route)
+        if len(asked) == 2:
+            route.fulfill(status=429, headers={'Retry-After': '1'}, body='<html>')  # as nginx does it
+        elif len(asked) == 3:
+            route.abort()
+        else:
+            route.continue_()
+    page.route(re.compile('/ganz/document/[^/]*$'), answer)
+    page.set_input_files('#file', {'name': 'a.txt', 'mimeType': 'text/plain', 'buffer': b''.join(
+        b'House number %d by the river is older than the bridge.\n' % i for i in range(1000))})
+    page.wait_for_selector('#jobs .state >> text=ist ausgelastet')
+    page.wait_for_selector('#jobs .state >> text=antwortet nicht')
+    page.wait_for_selector('#jobs >> text=a_de.txt speichern', timeout=120000)
+    check.said = []  # the browser notes the failures
+
+
+def check_refusals(check):
+    """What a visitor can do something about is said in the language of the page."""
+    page = check.page(locale='de-DE')
+    for name, bytes_, said in (('a.pdf', b'%PDF-1.4\n\0', 'Dateien dieser Art'), ('a.txt', b'Hi. ' * 2700000, 'zu groß')):
+        page.set_input_files('#file', {'name': name, 'mimeType': 'application/octet-stream', 'buffer': bytes_})
+        page.wait_for_selector(f'#jobs .failed .state >> text={said}')
+    page.fill('#text', 'So. ' * 1100)
+    page.wait_for_selector('#problem >> text=1.024 Sätze')
+    check.said = []  # the browser notes the statuses
+
+
+def check_key(check):
+    """Once a key is there the text is asked for again."""
+    usual = check.url
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'keys')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write('a-key\n')
+        server, check.url = start(check.ganz, '--keys', path)
+        try:
+            page = check.page(locale='de-DE')
+            page.fill('#text', TRAIN)
+            page.wait_for_selector('#problem >> text=verlangt einen API-Schlüssel')
+            page.fill('#key', 'another')
+            page.wait_for_selector('#problem >> text=kennt diesen API-Schlüssel nicht')
+            page.fill('#key', 'a-key')
+            same(settled(page), check.cli(TRAIN), 'with the key')
+            same(page.text_content('#problem'), '', 'a problem')
+        finally:
+            server.terminate()
+            server.wait()
+            check.url = usual
+    check.said = []  # the browser notes the statuses
+
+
 def check_keyboard(check):
     page = check.page(permissions=['clipboard-read', 'clipboard-write'])
     page.keyboard.type(TRAIN)
@@ -598,9 +655,9 @@ def screenshots(check):
             check.shot(page, f'{width}-{scheme}')
 
 
-def start(ganz):
+def start(ganz, *options):
     """Starts the server on a port that the system chooses; gives process and address."""
-    server = subprocess.Popen([ganz, 'serve', '--port', '0'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    server = subprocess.Popen([ganz, 'serve', '--port', '0', *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     for line in server.stdout:
         found = re.search(r'http://[0-9.]+:\d+', line)
         if found:

@@ -1,17 +1,28 @@
 // The calls that the page makes. Every failure becomes an Error whose message can be shown.
+import {number, say} from './words.js';
 
 const key = document.getElementById('key'); // shown where the server wants one
 
 export class Busy extends Error {
-  constructor(seconds) { super('busy'); this.seconds = seconds; }
+  constructor(seconds) { super(say('busy')); this.seconds = seconds; }
+}
+
+/** What the server refused, in the page's language where a visitor can do something about it. */
+function refusal(status, sentence) {
+  const limit = /text limit \((\d+)\)/.exec(sentence), sentences = /more than (\d+) sentences/.exec(sentence);
+  if (limit) return say('long', {n: number(Number(limit[1]))});
+  if (sentences) return say('many', {n: number(Number(sentences[1]))});
+  if (/API key/.test(sentence)) return key.value ? say('key_wrong') : say('key_wanted');
+  if (/format not supported/.test(sentence)) return say('file_kind');
+  return status === 413 ? say('too_large') : sentence;
 }
 
 async function answer(response) {
   const body = await response.json().catch(() => ({}));
-  if (response.status === 429 || response.status === 503) {
+  if ([429, 502, 503].includes(response.status)) { // 502: a proxy whose server is being started again
     throw new Busy(Math.min(30, Number(response.headers.get('Retry-After')) || 1));
   }
-  if (!response.ok) throw new Error(body.error || response.statusText);
+  if (!response.ok) throw new Error(refusal(response.status, body.error || response.statusText));
   return body;
 }
 
@@ -67,7 +78,7 @@ function upload(file, pair, sent, signal) {
     request.onload = () => {
       const body = request.response ?? {};
       if (request.status === 200) resolve(body);
-      else reject(new Error(body.error || request.statusText));
+      else reject(new Error(refusal(request.status, body.error || request.statusText)));
     };
     request.onerror = () => reject(new TypeError('network'));
     request.onabort = () => reject(new DOMException('cancelled', 'AbortError'));
@@ -77,17 +88,34 @@ function upload(file, pair, sent, signal) {
   });
 }
 
+export const patience = 3000; // milliseconds before a server that does not answer is asked again
+
 const moment = milliseconds => new Promise(resolve => { setTimeout(resolve, milliseconds); });
 
-/** Translates a document: sent(part) while it is sent, then done(part). Gives {url, name} of the result. */
-export async function translateDocument(file, pair, {sent, done}, signal) {
+/** How a document is. The server works on while the network is away, or a proxy has enough: lost(e) tells of it, and it
+ *  is asked again. */
+async function stateOf(id, lost, signal) {
+  for (;;) {
+    try {
+      return await answer(await fetch(`/ganz/document/${id}`, {signal, cache: 'no-store'}));
+    } catch (e) {
+      if (!(e instanceof TypeError || e instanceof Busy)) throw e;
+      lost(e);
+      await moment(e instanceof Busy ? 1000 * e.seconds : patience);
+    }
+  }
+}
+
+/** Translates a document: sent(part) while it is sent, then done(part), or lost(error) while nobody answers. Gives
+ *  {url, name} of the result. */
+export async function translateDocument(file, pair, {sent, done, lost}, signal) {
   let state = await upload(file, pair, sent, signal);
   const forget = () => { fetch(`/ganz/document/${state.id}`, {method: 'DELETE'}).catch(() => {}); };
   signal.addEventListener('abort', forget);
   for (let wait = 100; state.status === 'queued' || state.status === 'translating'; wait = Math.min(1000, wait * 1.5)) {
     done(state.count ? state.done / state.count : 0);
     await moment(wait);
-    state = await answer(await fetch(`/ganz/document/${state.id}`, {signal, cache: 'no-store'}));
+    state = await stateOf(state.id, lost, signal);
   }
   signal.removeEventListener('abort', forget);
   if (state.status !== 'done') throw new Error(state.error || state.status);

@@ -32,17 +32,20 @@ function finish(job, text, kind) {
   job.button.setAttribute('aria-label', say('file_remove', {name: job.file.name}));
 }
 
+const why = e => e instanceof TypeError ? say('offline') : e.message;
+
 async function run(job) {
   const sent = part => progress(job, 0, .1, part, 'file_sending');
   const done = part => progress(job, .1, .9, part, 'file_working');
+  const lost = e => { job.state.textContent = why(e); };
   sent(0);
   try {
-    const {url, name} = await translateDocument(job.file, job.pair, {sent, done}, job.stop.signal);
+    const {url, name} = await translateDocument(job.file, job.pair, {sent, done, lost}, job.stop.signal);
     finish(job, say('file_done'), 'done');
     job.button.before(make('a', {href: url, download: name, class: 'save'}, say('file_save', {name})));
   } catch (e) {
     if (e.name === 'AbortError') return;
-    finish(job, `${say('file_failed')}: ${e instanceof TypeError ? say('offline') : e.message}`, 'failed');
+    finish(job, `${say('file_failed')}: ${why(e)}`, 'failed');
   }
 }
 

@@ -9,7 +9,7 @@ import {number, say} from './words.js';
 const pairs = new Set(document.body.dataset.pairs.split(' ')); // "en-de"
 const forms = new Set(document.body.dataset.forms.split(' ')); // of them, with formal and informal address
 const pause = 150;  // milliseconds after the last key
-const patience = 3000; // milliseconds before a server that does not answer is asked again
+const keyPause = 700; // milliseconds after the last sign of a key
 const telling = 30, sample = 600; // characters that tell a language, and so many are looked at
 const soon = 1000, most = 4000; // characters of the first request and of others: a long text comes in parts
 const manyLines = 256; // of a request: short ones are many sentences in few characters, and the server counts those
@@ -107,11 +107,10 @@ function languageFor(ask) {
 }
 
 function failed(e) {
-  const offline = e instanceof TypeError, limit = /text limit \((\d+)\)/.exec(e.message);
+  const offline = e instanceof TypeError;
   if (e instanceof api.Busy) timer = setTimeout(send, 1000 * e.seconds);
-  if (offline) timer = setTimeout(send, patience);
-  complain(e instanceof api.Busy ? say('busy') : offline ? say('offline')
-    : limit ? say('long', {n: number(Number(limit[1]))}) : e.message);
+  if (offline) timer = setTimeout(send, api.patience);
+  complain(offline ? say('offline') : e.message);
 }
 
 function complain(text) {
@@ -122,6 +121,12 @@ function complain(text) {
 function speak() {
   clearTimeout(speaking);
   speaking = setTimeout(() => { $('status').textContent = say('translated', {text: plainText(lines).slice(0, 1000)}); }, 1000);
+}
+
+/** What was refused for want of a key is asked for again. */
+function keyChanged() {
+  clearTimeout(timer);
+  timer = setTimeout(send, keyPause);
 }
 
 function startAnew() {
@@ -333,6 +338,7 @@ function connect() {
   target.addEventListener('change', languagesChanged);
   $('formality').addEventListener('change', startAnew);
   $('form').addEventListener('submit', e => { e.preventDefault(); send(); });
+  $('key').addEventListener('input', keyChanged);
   $('swap').addEventListener('click', swap);
   $('copy').addEventListener('click', copy);
   $('clear').addEventListener('click', clear);

@@ -1,5 +1,5 @@
 // The panel of a word of the translation: how the sentence could go on from there, and how it could be said otherwise.
-import {alternatives, Busy} from './api.js';
+import {alternatives} from './api.js';
 import {probability} from './text.js';
 import {make, number, say} from './words.js';
 
@@ -82,7 +82,7 @@ async function goOn(lists, {text, request, prefix}, choose) {
 
 function tell(e, lists) {
   if (e.name === 'AbortError') return;
-  const what = e instanceof TypeError ? say('offline') : e instanceof Busy ? say('busy') : e.message;
+  const what = e instanceof TypeError ? say('offline') : e.message;
   for (const list of Object.values(lists)) {
     if (!list.hasAttribute('aria-busy')) continue;
     list.removeAttribute('aria-busy');
