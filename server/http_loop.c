@@ -144,7 +144,7 @@ static void accept_all(http_server *s, int listener)
 /* What was read beyond the request waits for the next turn of the loop. */
 static void finish_writing(http_server *s, connection *c)
 {
-    const bool last = c->x.last || c->x.out.failed || ganz_flag_is_set(&s->stopped);
+    const bool last = c->x.last || c->x.out.failed; /* whoever was promised more gets it, also when the server ends */
     end_exchange(s, c);
     if (last) {
         shutdown(c->fd, SHUT_WR);

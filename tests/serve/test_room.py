@@ -152,6 +152,25 @@ def check_refused_at_the_end():
     equal("the last answer", last[0][0], 200)
 
 
+def check_asked_before_the_end():
+    """A request behind a reply that is still on its way, and that promised to keep the connection, is answered."""
+    page = b"<p>Good morning.</p>\n<!-- " + b"a" * 9000000 + b" -->\n"
+    kind, body = multipart({"source": "en", "target": "de"}, [("file", "a.html", page)])
+    with Server(GANZ) as s:
+        answer = json.loads(s.ask("POST", "/translate_file", body, {"Content-Type": kind})[2])
+        path = re.sub(r"^http://[^/]*", "", answer["translatedFileUrl"])
+        with s.connect(60) as c:
+            c.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\nGET /health HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            got = c.recv(1000)
+            s.stop()
+            assert wait_until(lambda: any("stopping" in line for line in s.lines)), s.lines
+            for part in iter(lambda: c.recv(1 << 20), b""):
+                got += part
+    first, _, rest = got.partition(b"</p>")
+    assert b"Connection: keep-alive" in first and len(rest) > 9000000, (first, len(rest))
+    assert rest.endswith(b'{"status":"ok"}\n') and b"Connection: close" in rest[-300:], rest[-300:]
+
+
 def check_metrics():
     """Every series stands once, and all of one name stand together."""
     with Server(GANZ, "--metrics") as s:
@@ -213,7 +232,7 @@ def check_passed_unix_socket():
 
 
 for check in (check_health_behind_translations, check_documents_asked_for, check_glossaries, check_names, check_links,
-              check_reload, check_refused_at_the_end, check_metrics, check_forwarded,
+              check_reload, check_refused_at_the_end, check_asked_before_the_end, check_metrics, check_forwarded,
               check_https_behind_a_proxy, check_passed_unix_socket):
     check()
     print("fine:", check.__name__)
