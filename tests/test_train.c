@@ -438,7 +438,7 @@ static void early_stop(void **state)
     (void)state;
     ganz_train_options o = full_options("early");
     ganz_train_report report;
-    o.recipe.learning_rate = 0; /* never gets better */
+    o.recipe.learning_rate = o.recipe.average_decay = 0; /* never gets better, not even by rounding */
     o.recipe.validate_every = 2;
     o.recipe.patience = 3;
     o.recipe.steps = 100;
@@ -450,6 +450,22 @@ static void early_stop(void **state)
     o.valid_source = o.valid_target = NULL;
     refuses(&o, "patience");
     assert_false(ganz_exists(o.out));
+}
+
+/* A run's first models may all have a BLEU of 0: they do get better, and patience waits for them. */
+static void equal_bleu_goes_by_loss(void **state)
+{
+    (void)state;
+    ganz_train_options o = full_options("equal");
+    ganz_train_report report;
+    o.recipe.learning_rate = 1e-3; /* too little for other translations */
+    o.recipe.validate_every = 2;
+    o.recipe.patience = 3;
+    o.recipe.steps = 20;
+    assert_int_equal(GANZ_OK, ganz_train(&o, &report, NULL));
+    assert_int_equal(20, report.step);
+    assert_int_equal(20, report.best_step);
+    assert_false(report.early);
 }
 
 static void models_are_averaged(void **state)
@@ -508,6 +524,7 @@ int main(void)
         cmocka_unit_test(broken_models_are_refused),
         cmocka_unit_test(divergence_stops),
         cmocka_unit_test(early_stop),
+        cmocka_unit_test(equal_bleu_goes_by_loss),
         cmocka_unit_test(models_are_averaged),
         cmocka_unit_test(sentences_train_too),
     };

@@ -61,13 +61,15 @@ ganz_status ganz_trainer_save_model(ganz_trainer *t, const char *path, ganz_erro
 
 /* ---- validation --------------------------------------------------------------------------------- */
 
-/* By BLEU where there is one, else by loss. */
+/* By BLEU where there is one, else by loss, which also tells models of equal BLEU apart: those of a run's beginning may
+ * all have 0, and those of a small language 100. */
 static bool is_better(const ganz_trainer *t, const ganz_event *event)
 {
     const ganz_counters *const c = &t->counters;
     if (!ganz_trainer_chooses(t)) return false;
     if (c->best_step == 0) return true;
-    return isnan(event->bleu) ? event->loss < c->best_loss : event->bleu > c->best_bleu;
+    if (isnan(event->bleu) || event->bleu == c->best_bleu) return event->loss < c->best_loss;
+    return event->bleu > c->best_bleu;
 }
 
 static ganz_status keep_best(ganz_trainer *t, const char *path, const ganz_event *event, ganz_error *err)
