@@ -193,15 +193,25 @@ static int make_first(words *w, int method, long long lines, int times)
     return status == GANZ_OK ? -1 : cli_fail(&cli_about_quantize, &err);
 }
 
-/* Steps by KL. A folder that holds another run is left as it is, for learning to refuse. */
-static int learn_from_first(words *w)
+/* A folder that holds another run is left as it is, for learning to refuse. *taken: so it is. */
+static int is_taken(const words *w, bool *taken)
 {
     ganz_recipe begun;
     ganz_error err;
-    bool found, made = false;
+    bool found;
     if (ganz_train_recipe(w->run.out, &begun, &found, &err) != GANZ_OK) return cli_fail(&cli_about_quantize, &err);
-    if (found && !w->run.resume) return learn(w);
-    int code = make_folder(w->run.out, &made);
+    *taken = found && !w->run.resume;
+    return -1;
+}
+
+/* Steps by KL. */
+static int learn_from_first(words *w)
+{
+    bool taken = false, made = false;
+    int code = is_taken(w, &taken);
+    if (code >= 0) return code;
+    if (taken) return learn(w);
+    code = make_folder(w->run.out, &made);
     if (code < 0) code = make_first(w, GANZ_METHOD_KL, w->how.most_lines, 1);
     if (code >= 0 && made) rmdir(w->run.out);
     return code < 0 ? learn(w) : code;
@@ -234,7 +244,11 @@ static int translate_text(words *w)
 static int learn_from_text(words *w)
 {
     enum { LINES = 250 };
-    int code = translate_text(w);
+    bool taken = false;
+    int code = is_taken(w, &taken);
+    if (code >= 0) return code;
+    if (taken) return learn(w);
+    code = translate_text(w);
     w->how.source = w->text;
     if (code < 0 && !w->run.scales_of) code = make_first(w, GANZ_METHOD_FIT, LINES, 2);
     return code < 0 ? learn(w) : code;

@@ -35,7 +35,10 @@ equal "lines after another one" "$(tail -n 100 kept)" "$(tail -n 100 run/transla
 # ---- refusals
 refuses 2 '--text takes the place' $GANZ "${words[@]}" --train corpus --out other
 refuses 2 'needs --model' $GANZ quantize --text text.en --out other --resume
-refuses 1 'holds a run already' $GANZ "${words[@]}" --out run
+tail -n 50 text.en >later.en
+cp -r run finished
+refuses 1 'holds a run already' $GANZ "${words[@]/text.en/later.en}" --out run
+diff -r finished run || fail "a refused run changes what another one has made"
 refuses 1 'missing' $GANZ "${words[@]/text.en/missing}" --out other
 : >nothing
 refuses 1 'has no lines' $GANZ "${words[@]/text.en/nothing}" --out other
