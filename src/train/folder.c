@@ -1,10 +1,11 @@
-/* The folder of a run: names of its files, and removal of a killed run's temporary ones. */
+/* The folder of a run: names of its files, locks, and removal of a killed run's temporary ones. */
 #include "train/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,6 +67,12 @@ void ganz_folder_sweep(const ganz_folder *folder)
         if (is_leftover(entry->d_name) && join(path, folder->path, entry->d_name, NULL) == GANZ_OK) unlink(path);
     }
     closedir(dir);
+}
+
+ganz_status ganz_folder_lock(int file, const char *path, ganz_error *err)
+{
+    if (flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return GANZ_OK; /* or there are no locks there */
+    return ganz_fail(err, GANZ_EINVAL, "%s is in use by another run", path);
 }
 
 bool ganz_exists(const char *path)

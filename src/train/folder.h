@@ -1,4 +1,4 @@
-/* The folder of a run: names of its files. */
+/* The folder of a run: names of its files, and their locks. */
 #ifndef GANZ_TRAIN_FOLDER_H
 #define GANZ_TRAIN_FOLDER_H
 
@@ -21,6 +21,10 @@ ganz_status ganz_folder_model(const ganz_folder *folder, int64_t step, char path
 ganz_status ganz_folder_make(const ganz_folder *folder, ganz_error *err);
 /* Removes temporary files of outputs that a killed run left behind. */
 void ganz_folder_sweep(const ganz_folder *folder);
+
+/* Takes a file that one run at a time may write: two in one folder would spoil each other. The lock ends with the
+ * process, however that ends. Not fcntl: its locks also end when any other reader in the process closes the file. */
+ganz_status ganz_folder_lock(int file, const char *path, ganz_error *err);
 
 bool ganz_exists(const char *path);
 

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "train/folder.h"
 #include "train/phases.h"
 
 enum { LINE_BYTES = 1024, NOTE_BYTES = 600, MARKS = 8, FIELDS = (int)(sizeof(ganz_log_record) / sizeof(double)) };
@@ -114,21 +114,12 @@ static ganz_status keep_lines(ganz_log *log, int64_t keep, ganz_error *err)
     return ganz_sync_name(log->path, err);
 }
 
-/* Two runs in one folder would spoil each other. The lock ends with the process, however that ends. Not fcntl: its
- * locks also end when the file is closed by any other reader in the process. */
-static ganz_status take_lock(const ganz_log *log, ganz_error *err)
-{
-    if (flock(log->file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-        return GANZ_OK; /* or there are no locks there */
-    return ganz_fail(err, GANZ_EINVAL, "%s is in use by another run", log->path);
-}
-
 ganz_status ganz_log_open(ganz_log *log, const char *path, int64_t keep, ganz_error *err)
 {
     *log = (ganz_log){.file = -1, .path = ganz_strdup(path)};
     if (!log->path) return ganz_fail(err, GANZ_ENOMEM, "out of memory");
     log->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    ganz_status status = log->file < 0 ? ganz_fail_errno(err, "open", path) : take_lock(log, err);
+    ganz_status status = log->file < 0 ? ganz_fail_errno(err, "open", path) : ganz_folder_lock(log->file, path, err);
     if (status == GANZ_OK) status = keep_lines(log, keep, err);
     if (status != GANZ_OK) ganz_log_close(log);
     return status;

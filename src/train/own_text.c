@@ -103,10 +103,11 @@ static ganz_status skip_kept(job *j, unsigned long long *good, ganz_error *err)
 static ganz_status open_cache(job *j, ganz_error *err)
 {
     unsigned long long good = 0;
-    if (ganz_exists(j->kept)) GANZ_TRY(skip_kept(j, &good, err));
-    if (ganz_exists(j->kept) && truncate(j->kept, (off_t)good) != 0) return ganz_fail_errno(err, "shorten", j->kept);
-    j->cache = fopen(j->kept, "ab");
-    return j->cache ? GANZ_OK : ganz_fail_errno(err, "write", j->kept);
+    j->cache = fopen(j->kept, "abe");
+    if (!j->cache) return ganz_fail_errno(err, "write", j->kept);
+    GANZ_TRY(ganz_folder_lock(fileno(j->cache), j->kept, err));
+    GANZ_TRY(skip_kept(j, &good, err));
+    return ftruncate(fileno(j->cache), (off_t)good) == 0 ? GANZ_OK : ganz_fail_errno(err, "shorten", j->kept);
 }
 
 /* ---- translating -------------------------------------------------------------------------------- */

@@ -45,3 +45,18 @@ refuses 1 'has no lines' $GANZ "${words[@]/text.en/nothing}" --out other
 printf 'fine\n\xff\n' >bytes
 refuses 1 'line 2 is not UTF-8' $GANZ "${words[@]/text.en/bytes}" --out other
 refuses 1 'an integer model already' $GANZ "${words[@]/$model/whole}" --out other
+
+# ---- two runs at once: the second one is refused, and spoils nothing
+for i in $(seq 40); do cat text.en; done >long.en
+$GANZ "${words[@]/text.en/long.en}" --out shared 2>err &
+pid=$!
+until [ -s shared/translated.tsv ]; do kill -0 $pid 2>/dev/null || fail "ends: $(cat err)"; sleep 0.01; done
+kill -STOP $pid # until the other one has come
+until grep -q '^State:.T' /proc/$pid/status; do :; done
+cp shared/translated.tsv before
+refuses 1 'shared/translated.tsv is in use by another run' $GANZ "${words[@]/text.en/long.en}" --out shared
+cmp before shared/translated.tsv || fail "a second run changes the translations of the first"
+kill -CONT $pid
+kill -TERM $pid
+wait $pid
+equal "exit code after SIGTERM" 143 $?
