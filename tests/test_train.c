@@ -468,6 +468,27 @@ static void equal_bleu_goes_by_loss(void **state)
     assert_false(report.early);
 }
 
+/* A checkpoint that goes on without the model that was its best says of no file that it is there. */
+static void a_lost_best_is_chosen_anew(void **state)
+{
+    (void)state;
+    ganz_train_options o = full_options("lost");
+    ganz_train_report report;
+    o.recipe.learning_rate = o.recipe.average_decay = 0; /* never gets better, not even by rounding */
+    o.recipe.validate_every = o.recipe.save_every = 2;
+    o.recipe.steps = 4;
+    assert_int_equal(GANZ_OK, ganz_train(&o, &report, NULL));
+    assert_int_equal(2, report.best_step);
+    assert_int_equal(0, unlink(in_dir("lost/best.safetensors")));
+    o.resume = true;
+    assert_int_equal(GANZ_OK, ganz_train(&o, &report, NULL));
+    assert_int_equal(0, report.best_step); /* nothing more was validated */
+    o.recipe.steps = 8;
+    assert_int_equal(GANZ_OK, ganz_train(&o, &report, NULL));
+    assert_int_equal(6, report.best_step);
+    assert_true(ganz_exists(in_dir("lost/best.safetensors")));
+}
+
 static void models_are_averaged(void **state)
 {
     (void)state;
@@ -525,6 +546,7 @@ int main(void)
         cmocka_unit_test(divergence_stops),
         cmocka_unit_test(early_stop),
         cmocka_unit_test(equal_bleu_goes_by_loss),
+        cmocka_unit_test(a_lost_best_is_chosen_anew),
         cmocka_unit_test(models_are_averaged),
         cmocka_unit_test(sentences_train_too),
     };

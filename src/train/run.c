@@ -541,6 +541,22 @@ static ganz_status open_files(run *r, ganz_error *err)
     return quantizes(r) ? take_learned_back(r, err) : GANZ_OK;
 }
 
+/* The best model may have been taken away, or not have been copied with the checkpoint: then it is chosen anew, so that
+ * what is called the best is there. */
+static ganz_status find_best(run *r, ganz_error *err)
+{
+    char note[96];
+    if (r->at.now.best_step == 0 || ganz_exists(r->files.best)) return GANZ_OK;
+    snprintf(note, sizeof note, "best.safetensors of step %lld is not there: the best from here on will be",
+             (long long)r->at.now.best_step);
+    ganz_trainer_forget_best(r->t);
+    r->at = ganz_trainer_event(r->t);
+    tell(r, note);
+    r->saved = false;
+    const ganz_log_record record = record_now(r);
+    return ganz_log_add(&r->log, &record, note, err);
+}
+
 static ganz_status open_run(run *r, ganz_error *err)
 {
     const ganz_status opened = open_files(r, err);
@@ -552,6 +568,7 @@ static ganz_status open_run(run *r, ganz_error *err)
     start_line(r);
     tell_beginning(r);
     if (quantizes(r)) tell_phase(r);
+    GANZ_TRY(find_best(r, err));
     return log_changes(r, err);
 }
 

@@ -170,6 +170,12 @@ ganz_status ganz_trainer_enter(ganz_trainer *t, int row, ganz_event *event, ganz
     return GANZ_OK;
 }
 
+void ganz_trainer_forget_best(ganz_trainer *t)
+{
+    t->counters.best_step = 0;
+    t->counters.waited = 0;
+}
+
 int ganz_trainer_next_phase(const ganz_trainer *t) { return ganz_phases_next(t->phases, (int)t->counters.phase); }
 
 int64_t ganz_trainer_phase_length(const ganz_trainer *t)

@@ -63,6 +63,8 @@ ganz_event ganz_trainer_event(const ganz_trainer *trainer);
 
 /* ---- phases ------------------------------------------------------------------------------------- */
 
+/* The next validated model is the best so far: the one that was is lost. */
+void ganz_trainer_forget_best(ganz_trainer *trainer);
 /* Row of the phase after the current one; -1: it is the last. */
 int ganz_trainer_next_phase(const ganz_trainer *trainer);
 /* Begins a phase: sets which operands are rounded and which parameters learn. The result of the phase before is its
