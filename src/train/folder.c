@@ -48,9 +48,19 @@ ganz_status ganz_folder_make(const ganz_folder *folder, ganz_error *err)
 /* "last.safetensors.tmp.ab12CD": the name of an output that is not finished. */
 static bool is_leftover(const char *name)
 {
-    static const char *const stems[] = {
-        "last.safetensors.tmp.",    "best.safetensors.tmp.", "average.safetensors.tmp.",    "loss.svg.tmp.", "model-",
-        "phase-3.safetensors.tmp.", "steps.svg.tmp.",        "calibrated.safetensors.tmp.", "quant."};
+    static const char *const stems[] = {"last.safetensors.tmp.",
+                                        "best.safetensors.tmp.",
+                                        "average.safetensors.tmp.",
+                                        "loss.svg.tmp.",
+                                        "model-",
+                                        "phase-3.safetensors.tmp.",
+                                        "steps.svg.tmp.",
+                                        "calibrated.safetensors.tmp.",
+                                        "quant.",
+                                        "first.safetensors.tmp.",
+                                        "text.corpus.tmp.",
+                                        "valid.source.tmp.",
+                                        "valid.target.tmp."};
     const char *const mark = strstr(name, ".tmp.");
     if (!mark || strlen(mark) != strlen(".tmp.XXXXXX")) return false;
     for (size_t i = 0; i < GANZ_COUNT(stems); i++)

@@ -21,8 +21,10 @@ cp run/best.safetensors whole
 cp run/translated.tsv kept
 rm -r run && mkdir run
 head -c 2000 kept >run/translated.tsv
+touch run/{first.safetensors,text.corpus,valid.source,valid.target}.tmp.ab12CD # of a run that was killed
 $GANZ "${words[@]}" --out run || fail "does not go on with half of its translations"
 cmp kept run/translated.tsv || fail "goes on otherwise than it would have"
+ls run | grep tmp && fail "what a killed run left is still there"
 cmp whole run/best.safetensors || fail "another model after going on"
 rm -r run && mkdir run
 sed '5s/\t[^\t]*$/\tA translation that was kept./' kept >run/translated.tsv
