@@ -49,7 +49,7 @@ ganz_status engine_service(engine *e, int n_best, ganz_service **service, ganz_e
 {
     ganz_service_options o = e->options;
     follow_fork(e);
-    if (n_best < 0 || n_best > o.translator.beam) return fail(err, GANZ_EINVAL, "n_best must be 1 to beam");
+    if (n_best < 0 || n_best > ENGINE_MOST_BEAM) return fail(err, GANZ_EINVAL, "n_best must be 1 to beam");
     o.translator.n_best = n_best > 0 ? n_best : 1;
     o.translator.alignment = o.translator.token_scores = true; /* lines say which of them they want */
     if (n_best > 0) o.translator.split = e->facts.source_language ? e->facts.source_language : "en";

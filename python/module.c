@@ -318,7 +318,8 @@ static PyObject *engine_object_close(PyObject *object, PyObject *unused)
 
 /* ---- the type ----------------------------------------------------------------------------------- */
 
-/* Engine(path, beam, threads, alpha, max_input, max_length, glossary, formality) */
+/* Engine(path, beam, threads, alpha, max_input, max_length, glossary, formality); a beam of 0 and an alpha of -1 are
+ * the model's */
 static PyObject *engine_object_new(PyTypeObject *type, PyObject *args, PyObject *names)
 {
     const char *path, *glossary;
@@ -332,8 +333,6 @@ static PyObject *engine_object_new(PyTypeObject *type, PyObject *args, PyObject 
         return NULL;
     o.translator.formality = (ganz_formality)formality;
     o.translator.batch_tokens = 0;
-    if (o.translator.beam < 1 || o.translator.beam > ENGINE_MOST_BEAM)
-        return raise_error(&(ganz_error){.status = GANZ_EINVAL, .message = "beam must be 1 to 64"});
     allocfunc const allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     engine_object *const self = (engine_object *)allocate(type, 0);
     if (!self) return NULL;

@@ -159,12 +159,17 @@ class Translator:
 
     `model` is a file, a pair of languages such as "de-en" whose model is installed, or None: the default, en-de.
     Any number of threads may share one; calls of all of them share its `threads` (0: one for each core), which start
-    with the first call. After a fork each process has its own. It can be pickled: model and options travel, the model's
-    file does not. It is a context manager; without one, it closes with its last reference."""
+    with the first call. `beam` and `alpha` of None are what the model says, else 4 and 0.6. After a fork each process has
+    its own. It can be pickled: model and options travel, the model's file does not. It is a context manager; without one,
+    it closes with its last reference."""
 
-    def __init__(self, model: Optional[Name] = None, beam: int = 4, threads: int = 0, *, alpha: float = 0.6,
-                 max_input: int = 0, max_length: int = 0,
+    def __init__(self, model: Optional[Name] = None, beam: Optional[int] = None, threads: int = 0, *,
+                 alpha: Optional[float] = None, max_input: int = 0, max_length: int = 0,
                  glossary: Union[Name, Mapping[str, Optional[str]], None] = None, formality: str = "auto") -> None:
+        if beam is not None and not 1 <= beam <= 64:
+            raise GanzError(f"beam must be 1 to 64, not {beam}")
+        if alpha is not None and not 0 <= alpha <= 10:
+            raise GanzError(f"alpha must be 0 to 10, not {alpha}")
         if not 0 <= threads <= 256:
             raise GanzError("threads must be 0 to 256")
         if formality not in _FORMALITY:
@@ -176,7 +181,8 @@ class Translator:
         named = model is None or not os.path.exists(model)
         self._state = (os.fspath(model) if named and model is not None else None if named else str(self._path),
                        beam, threads, alpha, max_input, max_length, text, formality)
-        self._engine = _ganz.Engine(str(self._path), beam, threads, float(alpha), max_input, max_length, text,
+        self._engine = _ganz.Engine(str(self._path), 0 if beam is None else beam, threads,
+                                    -1.0 if alpha is None else float(alpha), max_input, max_length, text,
                                     _FORMALITY.index(formality))
 
     def __reduce__(self) -> Any:
@@ -280,8 +286,8 @@ class Translator:
         return await loop.run_in_executor(None, lambda: self.translate_batch(lines, **options))
 
 
-def _restore(model: Optional[str], beam: int, threads: int, alpha: float, max_input: int, max_length: int,
-             glossary: Optional[str], formality: str = "auto") -> Translator:
+def _restore(model: Optional[str], beam: Optional[int], threads: int, alpha: Optional[float], max_input: int,
+             max_length: int, glossary: Optional[str], formality: str = "auto") -> Translator:
     """What pickle calls."""
     terms = None
     if glossary is not None:

@@ -72,6 +72,21 @@ class SameBytes(unittest.TestCase):
         for row, (_, value, _) in zip(rows, flat):
             self.assertAlmostEqual(float(row[1]), value, 3)
 
+    def test_search_of_model(self):  # an imported one that wants another length penalty and other beams
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder) / "imported.safetensors"
+            ganz.run("import", TESTS / "import" / "hf", out=model)
+            self.assertIn("alpha 1", ganz.run("inspect", model))
+            text = "a b c d\nb a\n"
+            rows = [row.split("\t") for row in by_program("--model", str(model), "--scores", text=text).splitlines()]
+            with ganz.Translator(model, threads=1) as translator:
+                found = translator.translate_batch(text.splitlines())
+                self.assertEqual([row[-1] for row in rows], [r.text for r in found])
+                for row, r in zip(rows, found):
+                    self.assertAlmostEqual(float(row[-2]), r.score, 3)
+                with self.assertRaisesRegex(ganz.GanzError, "1 to the beam"):
+                    translator.translate_batch(["a"], n_best=60)
+
     def test_prefix(self):
         line = "The weather is nice today."
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
@@ -189,7 +204,7 @@ class Refusals(unittest.TestCase):
             self.assertEqual((str(again), again.status), (str(caught.exception), caught.exception.status))
 
     def test_options(self):
-        for options in ({"beam": 0}, {"beam": 65}, {"threads": -1}, {"threads": 1000}, {"glossary": {"a\tb": "c"}}):
+        for options in ({"beam": 0}, {"beam": 65}, {"alpha": float("nan")}, {"alpha": -1}, {"threads": -1}, {"threads": 1000}, {"glossary": {"a\tb": "c"}}):
             with self.assertRaises(ganz.GanzError):
                 ganz.Translator(**options)
         for call in (lambda t: t.translate("x", format="nothing"), lambda t: t.translate("x", newlines="?"),
