@@ -35,6 +35,7 @@ static PyObject *raise_error(const ganz_error *err)
 typedef struct call_context {
     PyThreadState *saved;
     PyObject *progress; /* borrowed; NULL: none */
+    PyObject *stop;     /* borrowed: list that is empty until the call is to end */
     size_t told;        /* done, when it was last called */
     PyObject *results;  /* borrowed: list to fill */
     bool links, scores; /* of tokens */
@@ -44,7 +45,7 @@ static bool tick(void *context, size_t done, size_t all)
 {
     call_context *const c = context;
     PyEval_RestoreThread(c->saved);
-    bool good = PyErr_CheckSignals() == 0;
+    bool good = PyErr_CheckSignals() == 0 && PyList_Size(c->stop) == 0;
     if (good && c->progress && done != c->told) {
         PyObject *const answer = PyObject_CallFunction(c->progress, "nn", (Py_ssize_t)done, (Py_ssize_t)all);
         good = answer != NULL;
@@ -81,8 +82,11 @@ static bool text_of(PyObject *object, const char **text, size_t *bytes)
         char *data;
         if (PyBytes_AsStringAndSize(object, &data, &count) != 0) return false;
         *text = data;
-    } else {
+    } else if (PyUnicode_Check(object)) {
         *text = PyUnicode_AsUTF8AndSize(object, &count);
+    } else {
+        PyErr_Format(PyExc_TypeError, "a text is a str, not %R", (PyObject *)Py_TYPE(object));
+        return false;
     }
     *bytes = (size_t)count;
     return *text != NULL;
@@ -134,20 +138,21 @@ static ganz_newlines newlines_named(const char *name)
     return strcmp(name, "space") == 0 ? GANZ_NEWLINE_SPACE : GANZ_NEWLINE_NEVER;
 }
 
-/* documents(texts, format, path, newlines, bilingual, bytes, progress) -> list */
+/* documents(texts, format, path, newlines, bilingual, bytes, progress, stop) -> list */
 static PyObject *engine_object_documents(PyObject *object, PyObject *args)
 {
     engine_object *const self = (engine_object *)object;
-    PyObject *list, *progress, *result = NULL;
+    PyObject *list, *progress, *stop, *result = NULL;
     const char *newlines;
     int bilingual, bytes, count;
     ganz_document_options o;
     ganz_document_defaults(&o);
-    if (!PyArg_ParseTuple(args, "OzzsppO", &list, &o.format, &o.path, &newlines, &bilingual, &bytes, &progress))
+    if (!PyArg_ParseTuple(args, "OzzsppOO!", &list, &o.format, &o.path, &newlines, &bilingual, &bytes, &progress,
+                          &PyList_Type, &stop))
         return NULL;
     o.newlines = newlines_named(newlines);
     o.bilingual = bilingual != 0;
-    call_context context = {.progress = progress == Py_None ? NULL : progress};
+    call_context context = {.progress = progress == Py_None ? NULL : progress, .stop = stop};
     engine_call call = {.tick = tick, .context = &context};
     engine_text *const texts = texts_of(list, &count);
     if (texts && call_begin(self, 0, &call)) {
@@ -257,15 +262,17 @@ static ganz_line *lines_of(PyObject *list, PyObject *prefixes, const call_contex
     return NULL;
 }
 
-/* lines(texts, prefixes, n_best, links, token_scores, progress) -> list of lists of (text, score, links, tokens) */
+/* lines(texts, prefixes, n_best, links, token_scores, progress, stop) -> list of lists of (text, score, links, tokens)
+ */
 static PyObject *engine_object_lines(PyObject *object, PyObject *args)
 {
     engine_object *const self = (engine_object *)object;
-    PyObject *list, *prefixes, *progress;
+    PyObject *list, *prefixes, *progress, *stop;
     int n_best, links, scores, count;
-    if (!PyArg_ParseTuple(args, "OOippO", &list, &prefixes, &n_best, &links, &scores, &progress)) return NULL;
+    if (!PyArg_ParseTuple(args, "OOippOO!", &list, &prefixes, &n_best, &links, &scores, &progress, &PyList_Type, &stop))
+        return NULL;
     call_context context = {
-        .progress = progress == Py_None ? NULL : progress, .links = links != 0, .scores = scores != 0};
+        .progress = progress == Py_None ? NULL : progress, .stop = stop, .links = links != 0, .scores = scores != 0};
     ganz_line *const lines = lines_of(list, prefixes, &context, &count);
     engine_call call = {.tick = tick, .take = take, .context = &context};
     PyObject *result = lines ? PyList_New(count) : NULL;

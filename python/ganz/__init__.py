@@ -13,7 +13,7 @@ from collections import deque
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, TypeVar, Union, overload
 
 from . import _ganz
 from ._errors import GanzError, Status
@@ -29,6 +29,7 @@ __all__ = ["GanzError", "Link", "ModelInfo", "Result", "Status", "TokenScore", "
 
 Name = Union[str, "os.PathLike[str]"]
 Progress = Optional[Callable[[int, int], object]]
+_T = TypeVar("_T")
 
 formats: tuple[str, ...] = tuple(_ganz.formats.split())
 """Names of the formats of documents."""
@@ -145,7 +146,8 @@ def _make_result(line: str, found: Any) -> Result:
     translations = []
     for text, value, links, scores in found:
         made, tokens = None, None
-        target = _offsets(text) if links is not None or scores is not None else None
+        if links is not None or scores is not None:
+            target = _offsets(text)
         if links is not None:
             made = tuple(Link((source(a), source(b)), (target(c), target(d)), weak) for a, b, c, d, weak in links)
         if scores is not None:
@@ -217,19 +219,33 @@ class Translator:
         """Translates a text, or each of several. Everything that is no sentence stays as it was: white space, blank
         lines, addresses, placeholders. `format` says what the text is (ganz.formats): "html", "markdown", ...
         `newlines`: "end", "space" or "never", as in the program. `progress(done, all)` is told of sentences."""
+        made: Union[str, list[str]] = self._translate(text, [], format=format, newlines=newlines, bilingual=bilingual,
+                                                      progress=progress)
+        return made
+
+    def _translate(self, text: Union[str, Iterable[str]], stop: list[bool], *, format: str = "text",
+                   newlines: str = "end", bilingual: bool = False, progress: Progress = None) -> Any:
+        """translate, which another thread ends soon by putting something into the list `stop`."""
         if newlines not in ("end", "space", "never"):
             raise GanzError("newlines is one of end, space, never")
         single = isinstance(text, str)
         texts = [text] if single else list(text)
-        out = self._engine.documents(texts, format, None, newlines, bilingual, False, progress)
+        out = self._engine.documents(texts, format, None, newlines, bilingual, False, progress, stop)
         return out[0] if single else out
 
-    def translate_batch(self, lines: Sequence[str], *, n_best: int = 1, prefix: Optional[Sequence[Optional[str]]] = None,
+    def translate_batch(self, lines: Iterable[str], *, n_best: int = 1, prefix: Optional[Sequence[Optional[str]]] = None,
                         alignment: bool = False, token_scores: bool = False,
                         progress: Progress = None) -> list[Result]:
         """Translates lines one by one, with scores: `n_best` translations of each (at most `beam`), those that begin
         with a `prefix`, with links between words, with a score of each token. As `ganz translate --scores`: nothing is
         kept or put back."""
+        return self._translate_batch(lines, [], n_best=n_best, prefix=prefix, alignment=alignment,
+                                     token_scores=token_scores, progress=progress)
+
+    def _translate_batch(self, lines: Iterable[str], stop: list[bool], *, n_best: int = 1,
+                         prefix: Optional[Sequence[Optional[str]]] = None, alignment: bool = False,
+                         token_scores: bool = False, progress: Progress = None) -> list[Result]:
+        """translate_batch, which another thread ends soon by putting something into the list `stop`."""
         texts = list(lines)
         prefixes = None if prefix is None else [p or None for p in prefix]
         if prefixes is not None and len(prefixes) != len(texts):
@@ -237,24 +253,31 @@ class Translator:
         for number, line in enumerate(texts):
             if "\n" in line:
                 raise GanzError(f"line {number + 1} has a newline", Status.INVALID, number + 1)
-        found = self._engine.lines(texts, prefixes, n_best, alignment, token_scores, progress)
+        found = self._engine.lines(texts, prefixes, n_best, alignment, token_scores, progress, stop)
         return [_make_result(line, of_line) for line, of_line in zip(texts, found)]
 
     def translate_iter(self, texts: Iterable[str], *, batch: int = 256, **options: Any) -> Iterator[str]:
-        """Translates texts as they come, in their order; reads at most two batches ahead of what was taken."""
-        source = iter(texts)
+        """Translates texts as they come, in their order; reads at most two batches ahead of what was taken. Leaving the
+        loop, and what ends it, ends the batches under way too."""
+        if batch < 1:
+            raise GanzError(f"batch must be 1 or more, not {batch}")
+        return self._batches(iter(texts), batch, options)
+
+    def _batches(self, source: Iterator[str], batch: int, options: dict[str, Any]) -> Iterator[str]:
         from concurrent.futures import ThreadPoolExecutor  # here, as asyncio below: most of the time that an import takes
 
         waiting: "deque[Future[list[str]]]" = deque()
+        stop: list[bool] = []
         with ThreadPoolExecutor(2, "ganz") as pool:
             try:
                 while True:
                     while len(waiting) < 2 and (part := list(islice(source, batch))):
-                        waiting.append(pool.submit(lambda p: self.translate(p, **options), part))
+                        waiting.append(pool.submit(self._translate, part, stop, **options))
                     if not waiting:
                         return
                     yield from waiting.popleft().result()
             finally:
+                stop.append(True)
                 for future in waiting:
                     future.cancel()
 
@@ -267,23 +290,29 @@ class Translator:
         source = Path(path)
         target = self.model_info.target_language or "translated"
         goal = Path(out) if out is not None else source.with_name(f"{source.stem}.{target}{source.suffix}")
-        made = self._engine.documents([source.read_bytes()], format, str(source), newlines, bilingual, True, progress)
+        made = self._engine.documents([source.read_bytes()], format, str(source), newlines, bilingual, True, progress, [])
         _write_whole(goal, made[0])
         return goal
 
     async def atranslate(self, text: Union[str, Iterable[str]], **options: Any) -> Any:
-        """translate in the running loop's executor: other tasks go on meanwhile."""
-        import asyncio
+        """translate in the running loop's executor: other tasks go on meanwhile. A task that is cancelled ends it."""
+        return await _in_executor(lambda stop: self._translate(text, stop, **options))
 
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(None, lambda: self.translate(text, **options))
-
-    async def atranslate_batch(self, lines: Sequence[str], **options: Any) -> list[Result]:
+    async def atranslate_batch(self, lines: Iterable[str], **options: Any) -> list[Result]:
         """translate_batch in the running loop's executor."""
-        import asyncio
+        return await _in_executor(lambda stop: self._translate_batch(lines, stop, **options))
 
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(None, lambda: self.translate_batch(lines, **options))
+
+async def _in_executor(call: Callable[[list[bool]], _T]) -> _T:
+    """What a call comes to in the loop's executor; it is told when nobody waits for it any more."""
+    import asyncio
+
+    stop: list[bool] = []
+    try:
+        return await asyncio.get_running_loop().run_in_executor(None, call, stop)
+    except asyncio.CancelledError:
+        stop.append(True)
+        raise
 
 
 def _restore(model: Optional[str], beam: Optional[int], threads: int, alpha: Optional[float], max_input: int,

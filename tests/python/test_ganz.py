@@ -5,6 +5,7 @@ import asyncio
 import multiprocessing
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
@@ -223,6 +224,32 @@ class Refusals(unittest.TestCase):
                 translator.translate("\udc80")
             self.assertEqual(translator.translate([]), [])
             self.assertEqual(translator.translate(""), "")
+
+        self.assertRaisesRegex(TypeError, "a text is a str, not .*int", ganz.Translator(threads=1).translate, ["a", 5])
+
+    def test_batches(self):
+        with ganz.Translator(threads=1) as translator:
+            for size in (0, -1):  # nothing is lost in silence
+                with self.assertRaises(ganz.GanzError):
+                    translator.translate_iter(["a"], batch=size)
+
+    def test_nobody_waits(self):  # what is under way ends, instead of being translated for nobody
+        lines = LINES * 20
+        with ganz.Translator(threads=1) as translator:
+            some = translator.translate_iter(lines, batch=1500)
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+            began = time.monotonic()
+            with self.assertRaises(KeyboardInterrupt):
+                next(some)
+            self.assertLess(time.monotonic() - began, 4)
+
+            async def impatient():
+                await asyncio.wait_for(translator.atranslate(lines), 0.5)
+
+            began = time.monotonic()
+            with self.assertRaises(asyncio.TimeoutError):
+                asyncio.run(impatient())
+            self.assertLess(time.monotonic() - began, 4)
 
     def test_closed(self):
         translator = ganz.Translator(threads=1)
