@@ -51,13 +51,14 @@ def _words(options: dict[str, Any]) -> Iterable[str]:
 def run(command: str, *names: Name, progress: Told = None, input: Optional[str] = None, **options: Any) -> str:
     """Runs a command of the program and returns what it prints. `progress` gets each line that it says meanwhile.
     Raises GanzError with its sentence when it fails."""
+    text = None if input is None else input.encode("utf-8")
     words = [program(), command, *_words(options), *(["--"] if names else []), *(os.fspath(n) for n in names)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE if input is not None else subprocess.DEVNULL,
+    with subprocess.Popen(words, stdin=subprocess.PIPE if text is not None else subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_environment()) as child:
-        return _talk(child, input, progress)
+        return _talk(child, text, progress)
 
 
-def _talk(child: "subprocess.Popen[bytes]", text: Optional[str], progress: Told) -> str:
+def _talk(child: "subprocess.Popen[bytes]", text: Optional[bytes], progress: Told) -> str:
     import threading
 
     assert child.stdout and child.stderr
@@ -87,10 +88,10 @@ def _talk(child: "subprocess.Popen[bytes]", text: Optional[str], progress: Told)
     return printed[0].decode("utf-8")
 
 
-def _feed(child: "subprocess.Popen[bytes]", text: str) -> None:
+def _feed(child: "subprocess.Popen[bytes]", text: bytes) -> None:
     assert child.stdin
     try:
-        child.stdin.write(text.encode("utf-8"))
+        child.stdin.write(text)
         child.stdin.close()
     except BrokenPipeError:
         pass

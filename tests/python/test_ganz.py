@@ -227,6 +227,11 @@ class Refusals(unittest.TestCase):
 
         self.assertRaisesRegex(TypeError, "a text is a str, not .*int", ganz.Translator(threads=1).translate, ["a", 5])
 
+    def test_input(self):  # the program would wait for it
+        code = "import ganz; ganz.run('translate', input='\\udc80')"
+        said = subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
+        self.assertIn(b"UnicodeEncodeError", said.stderr)
+
     def test_batches(self):
         with ganz.Translator(threads=1) as translator:
             for size in (0, -1):  # nothing is lost in silence
