@@ -77,6 +77,12 @@ static void print_quoted(const char *text, const char *special)
     }
 }
 
+/* The names of all commands, with spaces between them. */
+static void print_names(void)
+{
+    for (const entry *e = commands; e->about; e++) printf("%s%s", e == commands ? "" : " ", e->about->name);
+}
+
 /* ---- bash --------------------------------------------------------------------------------------- */
 
 static void print_bash_table(const cli_command *command, const cli_option *options)
@@ -101,11 +107,15 @@ static void print_bash(void)
     puts("# Completions of ganz for bash; ganz completion bash prints them.\n"
          "_ganz()\n{\n"
          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}\n"
-         "    local options= choices=\n"
-         "    COMPREPLY=()");
-    fputs("    [ \"$COMP_CWORD\" = 1 ] && choices='", stdout);
-    for (const entry *e = commands; e->about; e++) printf("%s ", e->about->name);
-    puts("help --help --version'\n"
+         "    local options= choices= commands=\n"
+         "    COMPREPLY=()\n"
+         "    [ \"$cur\" = = ] && cur= # bash makes three words of --name=value\n"
+         "    [ \"$prev\" = = ] && prev=${COMP_WORDS[COMP_CWORD - 2]}");
+    fputs("    commands='", stdout);
+    print_names();
+    puts("'\n"
+         "    [ \"$COMP_CWORD\" = 1 ] && choices=\"$commands help --help --version\"\n"
+         "    [ \"$COMP_CWORD\" = 2 ] && [ \"$command\" = help ] && choices=$commands\n"
          "    [ \"$COMP_CWORD\" = 2 ] && [ \"$command\" = completion ] && choices='bash zsh fish'\n"
          "    if [ \"$command\" = bench ]; then\n"
          "        [ \"$COMP_CWORD\" = 2 ] && choices='train translate'\n"
@@ -178,6 +188,7 @@ static void print_zsh(void)
          "    shift words\n"
          "    (( CURRENT-- ))\n"
          "    local command=$words[1]\n"
+         "    [[ $command == help ]] && { _describe -t commands command commands; return }\n"
          "    [[ $command == completion ]] && { compadd bash zsh fish; return }\n"
          "    if [[ $command == bench ]]; then\n"
          "        (( CURRENT == 2 )) && { compadd train translate; return }\n"
@@ -223,7 +234,10 @@ static void print_fish(void)
         for (const char *c = e->about->summary; *c; c++) printf("%s%c", *c == '\'' || *c == '\\' ? "\\" : "", *c);
         puts("'");
     }
-    puts("complete -c ganz -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n"
+    fputs("complete -c ganz -n '__fish_seen_subcommand_from help' -f -a '", stdout);
+    print_names();
+    puts("'\n"
+         "complete -c ganz -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n"
          "complete -c ganz -n '__fish_seen_subcommand_from bench; and not __fish_seen_subcommand_from train translate' "
          "-f -a 'train translate'");
     with_all_options(print_fish_table);

@@ -21,11 +21,15 @@ ask() {
 equal "commands" "translate" "$(ask transl)"
 equal "options" "--newlines" "$(ask translate --newl)"
 equal "choices" "end space never" "$(ask translate --newlines '')"
+equal "choices behind =" "end space never" "$(ask translate --newlines =)" # as bash cuts words
+equal "choices behind = and a letter" "never" "$(ask translate --newlines = n)"
+equal "commands to have help for" "translate" "$(ask help transl)"
 equal "choices behind a letter" "bleu" "$(ask score -m b)"
 equal "parts of bench" "train translate" "$(ask bench t)"
 equal "options of bench" "--vocab-size" "$(ask bench train --vocab-s)"
 equal "shells" "bash zsh fish" "$(ask completion '')"
 if command -v fish >/dev/null; then
+  equal "fish, help" "translate" "$(HOME=$PWD fish -c 'source fish.out; complete -C "ganz help transl"' 2>/dev/null | cut -f1)"
   equal "fish" "never" "$(HOME=$PWD fish -c 'source fish.out; complete -C "ganz translate --newlines n"' 2>/dev/null | cut -f1)"
 fi
 exit 0
