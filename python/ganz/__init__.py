@@ -125,6 +125,9 @@ def _glossary_text(glossary: Union[Name, Mapping[str, Optional[str]], None]) -> 
         return Path(glossary).read_text(encoding="utf-8")
     if any("\t" in text or "\n" in text for pair in glossary.items() for text in pair if text):
         raise GanzError("a term of a glossary has neither tabs nor newlines")
+    for term in glossary:
+        if not term or term.startswith("#"):  # the file's lines that are skipped
+            raise GanzError(f"a term of a glossary has letters and does not begin with #, not {term!r}")
     return "".join(f"{term}\n" if other is None else f"{term}\t{other}\n" for term, other in glossary.items())
 
 
@@ -180,7 +183,7 @@ class Translator:
         text = _glossary_text(glossary)
         if text is not None and "\0" in text:
             raise GanzError("a glossary has no NUL bytes")
-        named = model is None or not os.path.exists(model)
+        named = model is None or Path(model).absolute() != self._path
         self._state = (os.fspath(model) if named and model is not None else None if named else str(self._path),
                        beam, threads, alpha, max_input, max_length, text, formality)
         self._engine = _ganz.Engine(str(self._path), 0 if beam is None else beam, threads,

@@ -48,7 +48,7 @@ def models() -> dict[str, Path]:
 def find_model(name: "str | os.PathLike[str] | None" = None) -> Path:
     """The file of a model: `name` is a file or a pair; None is what GANZ_MODEL names, else en-de."""
     given = os.fspath(name) if name is not None else os.environ.get("GANZ_MODEL") or DEFAULT_PAIR
-    if os.path.exists(given):
+    if os.path.exists(given) and not (os.path.isdir(given) and _is_pair(given)):  # a folder en-de may be in the way
         return Path(given).absolute()
     if not _is_pair(given):
         raise GanzError(f"{given}: No such file or directory", Status.IO)

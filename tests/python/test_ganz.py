@@ -204,8 +204,21 @@ class Refusals(unittest.TestCase):
             again = pickle.loads(pickle.dumps(caught.exception))
             self.assertEqual((str(again), again.status), (str(caught.exception), caught.exception.status))
 
+    def test_folder_in_the_way(self):
+        before = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "en-de"))
+            os.chdir(folder)
+            try:
+                for name in (None, "en-de"):
+                    with ganz.Translator(name, threads=1) as translator:
+                        self.assertEqual(pickle.loads(pickle.dumps(translator)).translate("Yes."), translator.translate("Yes."))
+            finally:
+                os.chdir(before)
+
     def test_options(self):
-        for options in ({"beam": 0}, {"beam": 65}, {"alpha": float("nan")}, {"alpha": -1}, {"threads": -1}, {"threads": 1000}, {"glossary": {"a\tb": "c"}}):
+        for options in ({"beam": 0}, {"beam": 65}, {"alpha": float("nan")}, {"alpha": -1}, {"threads": -1},
+                        {"threads": 1000}, {"glossary": {"a\tb": "c"}}, {"glossary": {"#a": "b"}}, {"glossary": {"": "b"}}):
             with self.assertRaises(ganz.GanzError):
                 ganz.Translator(**options)
         for call in (lambda t: t.translate("x", format="nothing"), lambda t: t.translate("x", newlines="?"),
