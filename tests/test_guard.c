@@ -14,14 +14,15 @@
 
 /* ---- guards ------------------------------------------------------------------------------------- */
 
-/* The guards of a text as it should be cut: kinds A(ddress) C(ode) H(older) S(ign) F(oreign) N(umber), "H:{name}". */
+/* The guards of a text as it should be cut: kinds A(ddress) C(ode) H(older) S(ign) F(oreign) N(umber) R(esults),
+ * "H:{name}". */
 static void expect_guards(const char *text, const char *const *wanted)
 {
     ganz_guards g = {0};
     size_t i = 0;
     assert_true(ganz_guards_find(&g, text, 0, strlen(text), true));
     for (; wanted[i]; i++) {
-        const char kind = i < g.count ? "ACHSFN"[g.items[i].kind] : '-';
+        const char kind = i < g.count ? "ACHSFNR"[g.items[i].kind] : '-';
         const size_t bytes = i < g.count ? g.items[i].end - g.items[i].begin : 0;
         const char *const found = text + (i < g.count ? g.items[i].begin : 0);
         if (kind != wanted[i][0] || bytes != strlen(wanted[i] + 2) || memcmp(found, wanted[i] + 2, bytes) != 0)
@@ -113,6 +114,20 @@ static void rare_signs(void **state)
     NO_GUARDS("19TH CENTURY, 1990S, 80S, 21ST, 90ER, 11P.M. in capitals");
     NO_GUARDS("MP3, B2B, 10AM, 12PM, 20s, 21st, 5G, 9h, 5p.m., 27d, 800x, a ~ b ^ c");
     NO_GUARDS("Windows® and Front™, 5 °C, § 5, 3 × 4, $5, €5, £4 … – “a” «b» ‘c’");
+}
+
+static void guarded_results(void **state)
+{
+    (void)state;
+    GUARDS("He won 6-3 6-1.", "R:6-3 6-1");
+    GUARDS("He won 6-3, 3-6, 7-6 (7-4), 7-6(4); 6-2", "R:6-3, 3-6, 7-6 (7-4), 7-6(4); 6-2");
+    GUARDS("Er gewann 6:3, 21-15.", "R:6:3, 21-15");
+    NO_GUARDS("Er gewann um 6:30, 7:15 Uhr.");
+    NO_GUARDS("He won 6-3.");
+    NO_GUARDS("Read 3-5, 8-10.");
+    NO_GUARDS("The match is on pages 3-5, 8-10");
+    NO_GUARDS("The match took 3-5, 8-10 minutes");
+    NO_GUARDS("The match 6-3rd 6-1x");
 }
 
 static void guarded_numbers(void **state)
@@ -321,6 +336,7 @@ int main(void)
         cmocka_unit_test(code_and_signs),
         cmocka_unit_test(serials),
         cmocka_unit_test(rare_signs),
+        cmocka_unit_test(guarded_results),
         cmocka_unit_test(guarded_numbers),
         cmocka_unit_test(numbers_follow_the_language),
         cmocka_unit_test(endings_are_taken_off),

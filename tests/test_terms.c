@@ -523,6 +523,24 @@ static void expect_time(const char *in, const char *said, const char *wanted)
     expect("de", "en", in, fake_answer, wanted);
 }
 
+static void results_and_halves(void **state)
+{
+    (void)state;
+    static const char *const cases[][5] = {
+        {"en", "de", "She won 6-3, 7-6 (7-4).", "Sie gewann X1.", "Sie gewann 6:3, 7:6 (7:4)."},
+        {"en", "de", "She won 6-3, 6-1.", "6:3 und 6:1.", "6:3, 6:1."},
+        {"de", "en", "Sie gewann 6:3, 6:1.", "She won 6:3, 6-1.", "She won 6-3, 6-1."},
+        {"en", "de", "From 5:45 to 8:10.", "Von 17:45 bis 20:10.", "Von 5:45 bis 8:10."},
+        {"en", "de", "Come at 8:00 tonight.", "Komm um 20:00 Uhr.", "Komm um 20:00 Uhr."},
+        {"de", "en", "Komm um 9 Uhr.", "Come at 9pm.", "Come at 9 o'clock."},
+        {"de", "en", "Komm um 9 Uhr.", "Come at 9:00 p.m.", "Come at 9:00."},
+        {"de", "en", "Komm um 9 Uhr abends.", "Come at 9 pm.", "Come at 9 pm."}};
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
+        answer = cases[i][3];
+        expect(cases[i][0], cases[i][1], cases[i][2], fake_answer, cases[i][4]);
+    }
+}
+
 static void times_are_mended(void **state)
 {
     (void)state;
@@ -669,6 +687,7 @@ int main(void)
         cmocka_unit_test(letters_say_the_form),
         cmocka_unit_test(slips_are_mended),
         cmocka_unit_test(times_are_told),
+        cmocka_unit_test(results_and_halves),
         cmocka_unit_test(times_are_mended),
         cmocka_unit_test(english_times_are_told),
         cmocka_unit_test(english_times_are_mended),

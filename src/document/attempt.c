@@ -100,7 +100,7 @@ enum { LEAST_LIST = 8 /* guards: fewer come back one by one */, MOST_BETWEEN = 8
 static bool joins_lists(const ganz_guard *g)
 {
     return g->kind != GANZ_GUARD_NUMBER && g->kind != GANZ_GUARD_TERM && g->kind != GANZ_GUARD_SIGN &&
-           g->kind != GANZ_GUARD_CLOCK;
+           g->kind != GANZ_GUARD_CLOCK && g->kind != GANZ_GUARD_RESULTS;
 }
 
 /* True if nothing but signs and spaces is between two guards. */

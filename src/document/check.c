@@ -7,6 +7,7 @@
 #include "document/inflect.h"
 #include "document/money.h"
 #include "document/number.h"
+#include "document/results.h"
 #include "document/suffix.h"
 #include "text/unicode.h"
 
@@ -85,8 +86,15 @@ static bool is_clock(const ganz_item *item)
 {
     return item->guard.kind == GANZ_GUARD_CLOCK && item->form == GANZ_FORM_PLAIN;
 }
+static bool is_results(const ganz_item *item)
+{
+    return item->guard.kind == GANZ_GUARD_RESULTS && item->form == GANZ_FORM_PLAIN;
+}
 /* Words that are not looked for as they are. */
-static bool changes(const ganz_item *item) { return is_number(item) || is_term(item) || is_clock(item); }
+static bool changes(const ganz_item *item)
+{
+    return is_number(item) || is_term(item) || is_clock(item) || is_results(item);
+}
 
 static void sort_by_length(checker *c)
 {
@@ -122,6 +130,19 @@ static void lose_doubles(checker *c)
         twice[i] = item->found && !changes(item) && find(c, shown, bytes) != SIZE_MAX;
     }
     for (size_t i = 0; i < c->a->item_count; i++) c->a->items[i].found &= !twice[i];
+}
+
+static void find_results(checker *c, ganz_item *item)
+{
+    size_t at = 0, length;
+    const char *const own = c->x->block->text + item->guard.begin;
+    while ((length = ganz_results_find(own, item->guard.end - item->guard.begin, c->text, c->bytes, &at)) > 0) {
+        if (is_free(c, at, at + length)) {
+            take(item, at, at + length);
+            return;
+        }
+        at += length;
+    }
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
@@ -358,6 +379,8 @@ bool ganz_attempt_check(ganz_attempt *a, const ganz_setting *s, const ganz_stret
     sort_by_length(&c);
     find_words(&c);
     lose_doubles(&c);
+    for (size_t i = 0; i < a->item_count; i++)
+        if (is_results(&a->items[i])) find_results(&c, &a->items[i]);
     find_clocks(&c, GANZ_CLOCK_RIGHT);
     find_clocks(&c, GANZ_CLOCK_WRONG);
     find_numbers(&c);

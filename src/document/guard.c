@@ -4,6 +4,7 @@
 #include "document/guard_shapes.h"
 #include "document/money.h"
 #include "document/number.h"
+#include "document/results.h"
 #include "document/suffix.h"
 
 /* 2.0.1, 192.168.0.1: not 1.234.567. */
@@ -100,6 +101,7 @@ static size_t guard_length(const ganz_guard_view *v, bool latin, ganz_guard_kind
     if ((length = ganz_fraction_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = ganz_address_length(v)) > 0) return *kind = GANZ_GUARD_ADDRESS, length;
     if ((length = ganz_code_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
+    if ((length = ganz_results_at(v->text, v->begin, v->end, v->at)) > 0) return *kind = GANZ_GUARD_RESULTS, length;
     if ((length = date_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = pair_length(v)) > 0 || (length = height_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = guarded_number_length(v)) == 0) return 0;

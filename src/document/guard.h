@@ -14,6 +14,7 @@ typedef enum ganz_guard_kind {
     GANZ_GUARD_SIGN,    /* emoji, and signs that models do not know */
     GANZ_GUARD_SCRIPT,  /* words in another script */
     GANZ_GUARD_NUMBER,  /* its digits must stay, its points and commas follow the language */
+    GANZ_GUARD_RESULTS, /* of a match, several in a row: their numbers must stay */
     GANZ_GUARD_OPAQUE,  /* a run of the block that is not translated */
     GANZ_GUARD_TERM,    /* of a glossary */
     GANZ_GUARD_LIST,    /* many guards with signs between them, as one */

@@ -410,6 +410,7 @@ static void insert_item(tree *t, const ganz_token *token)
                      .space_after = token->space_after};
     if (item->guard.kind == GANZ_GUARD_OPAQUE) x.kind = GANZ_INSERT_RUN;
     if (item->guard.kind == GANZ_GUARD_NUMBER) x.kind = GANZ_INSERT_NUMBER;
+    if (item->guard.kind == GANZ_GUARD_RESULTS) x.kind = GANZ_INSERT_RESULTS;
     if (item->guard.kind == GANZ_GUARD_CLOCK) x.kind = GANZ_INSERT_CLOCK;
     if (item->guard.kind == GANZ_GUARD_TERM) x.kind = GANZ_INSERT_TERM;
     insert(t, x);

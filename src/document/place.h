@@ -11,11 +11,12 @@
 #include "ganz/ganz.h"
 
 typedef enum ganz_insert_kind {
-    GANZ_INSERT_RUN,    /* a run of the block as it is */
-    GANZ_INSERT_SOURCE, /* bytes [begin, end) of the block's text, as they were written */
-    GANZ_INSERT_NUMBER, /* the same, a number, in the way of the target language */
-    GANZ_INSERT_CLOCK,  /* the same, a time of day */
-    GANZ_INSERT_TERM    /* what the glossary has for a term */
+    GANZ_INSERT_RUN,     /* a run of the block as it is */
+    GANZ_INSERT_SOURCE,  /* bytes [begin, end) of the block's text, as they were written */
+    GANZ_INSERT_NUMBER,  /* the same, a number, in the way of the target language */
+    GANZ_INSERT_RESULTS, /* the same, results of a match */
+    GANZ_INSERT_CLOCK,   /* the same, a time of day */
+    GANZ_INSERT_TERM     /* what the glossary has for a term */
 } ganz_insert_kind;
 
 /* Written instead of bytes [at, until) of a translation. */

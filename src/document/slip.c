@@ -180,6 +180,13 @@ static size_t repeated(const ganz_slip_view *v, size_t at)
 bool ganz_slip_at(const ganz_slip_view *v, size_t at, ganz_slip *slip)
 {
     size_t dash;
+    const size_t half = ganz_half_invented(v, at, slip->room);
+    if (half > 0) {
+        slip->bytes = half;
+        slip->by = slip->room;
+        slip->by_bytes = strlen(slip->room);
+        return true;
+    }
     if (v->translation[at] == ' ') {
         const size_t spare = spare_space(v, at), bytes = spare > 0 ? spare : repeated(v, at);
         *slip = (ganz_slip){.bytes = bytes, .by = ""};

@@ -72,7 +72,7 @@ static const char results[] =
     " score scored scores scoring won win wins winning beat beats beaten beating lose loses lost losing loss draw draws "
     "drew drawn defeat defeats defeated victory goal goals lead leads led leading trail trailed trailing match game games "
     "set sets half aggregate vote votes voted odds tie tied level equal equalised penalties shootout final ahead behind "
-    "gewann gewonnen siegte sieg verlor verloren niederlage tor tore spiel unentschieden ";
+    "gewann gewonnen gewannen schlug schlugen besiegte besiegten bezwang siegte sieg finale verlor verloren niederlage tor tore spiel unentschieden ";
 
 /* The word before a place, or behind it, is in a list. */
 static bool follows(const ganz_slip_view *v, size_t at, const char *list)
@@ -90,23 +90,29 @@ static bool leads_to(const ganz_slip_view *v, size_t at, const char *list)
     return ganz_listed(list, v->text + at, last - at);
 }
 
-/* True if a word anywhere in the sentence is one of those that go with results. */
-static bool speaks_of_results(const ganz_slip_view *v)
+/* True if a word anywhere is one of those that go with results. */
+static bool speaks_of_results(const char *text, size_t begin, size_t end)
 {
-    for (size_t at = v->begin; at < v->end; at++) {
-        if (at > v->begin && is_word(v->text[at - 1])) continue;
+    for (size_t at = begin; at < end; at++) {
+        if (at > begin && is_word(text[at - 1])) continue;
         size_t last = at;
-        while (last < v->end && is_word(v->text[last])) last++;
-        if (ganz_listed(results, v->text + at, last - at)) return true;
+        while (last < end && is_word(text[last])) last++;
+        if (ganz_listed(results, text + at, last - at)) return true;
     }
     return false;
+}
+
+bool ganz_tells_results(const char *text, size_t begin, size_t end, size_t first, size_t last)
+{
+    const ganz_slip_view v = {.text = text, .begin = begin, .end = end};
+    return !follows(&v, first, leads) && !leads_to(&v, last, units) && speaks_of_results(text, begin, end);
 }
 
 /* Hours may fall (open 9-5), other spans rise; results mostly name the winner first. */
 static bool is_span(const ganz_slip_view *v, const span *s)
 {
     if (leads_to(v, s->end, units) || follows(v, s->begin, leads)) return true;
-    return s->first > 0 && s->first < s->second && !speaks_of_results(v);
+    return s->first > 0 && s->first < s->second && !speaks_of_results(v->text, v->begin, v->end);
 }
 
 /* ---- finding ------------------------------------------------------------------------------------ */

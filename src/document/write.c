@@ -3,6 +3,7 @@
 
 #include "document/document.h"
 #include "document/flow.h"
+#include "document/results.h"
 #include "document/money.h"
 #include "text/tokenizer.h"
 
@@ -102,6 +103,14 @@ static void write_number(writer *w, const ganz_stretch *x, size_t begin, size_t 
     ganz_text_free(&number);
 }
 
+static void write_results(writer *w, const ganz_stretch *x, size_t begin, size_t end)
+{
+    ganz_text row = {0};
+    if (!ganz_results_write(&row, x->block->text + begin, end - begin, w->document->setting.target)) w->failed = true;
+    add_escaped(w, x->block, row.text, row.bytes);
+    ganz_text_free(&row);
+}
+
 static void write_clock(writer *w, const ganz_sentence_part *p, const ganz_insert *insert)
 {
     const ganz_stretch *const x = &p->stretch;
@@ -121,6 +130,7 @@ static void write_insert(writer *w, const ganz_sentence_part *p, const ganz_inse
     case GANZ_INSERT_RUN: write_run(w, insert->run, insert->run->begin, insert->run->end); break;
     case GANZ_INSERT_SOURCE: write_source(w, x, insert->begin, insert->end); break;
     case GANZ_INSERT_NUMBER: write_number(w, x, insert->begin, insert->end); break;
+    case GANZ_INSERT_RESULTS: write_results(w, x, insert->begin, insert->end); break;
     case GANZ_INSERT_CLOCK: write_clock(w, p, insert); break;
     case GANZ_INSERT_TERM: add_escaped(w, x->block, insert->term->target, insert->term->target_bytes); break;
     }

@@ -1,0 +1,101 @@
+/* Halves of the day that models invent: the sentence has the time without one, and no word that names one. */
+#include <stdio.h>
+#include <string.h>
+
+#include "document/clock_read.h"
+#include "document/slip.h"
+#include "text/tokenizer.h"
+#include "text/unicode.h"
+
+static bool is(const ganz_language *language, const char *code) { return strcmp(language->code, code) == 0; }
+
+/* True if a word of the sentence is in a list. */
+static bool has_word(const ganz_slip_view *v, const char *list)
+{
+    for (size_t at = v->begin, last; at < v->end; at = last + 1) {
+        for (last = at; last < v->end && ganz_is_alnum((unsigned char)v->text[last]);) last++;
+        if (ganz_listed(list, v->text + at, last - at)) return true;
+    }
+    return false;
+}
+
+/* ---- to German ---------------------------------------------------------------------------------- */
+
+/* True if the sentence has the time just as it is counted to 12, and nowhere as it is counted to 24. */
+static bool has_time(const ganz_slip_view *v, const ganz_time_of_day *counted)
+{
+    bool found = false;
+    for (size_t at = v->begin; at < v->end; at++) {
+        ganz_time_of_day t;
+        if (at > v->begin && ganz_clock_joins(v->text[at - 1])) continue;
+        const size_t bytes = ganz_clock_digit(v->text, v->end, at) ? ganz_clock_time(v->text, v->end, at, &t) : 0;
+        if (bytes == 0 || t.minute != counted->minute || t.hour % 12 != counted->hour % 12) continue;
+        if (t.hour != counted->hour - 12 || ganz_clock_half(v->text, v->end, at + bytes) > 0) return false;
+        found = true;
+    }
+    return found;
+}
+
+/* "21:30" for 9:30: the hour alone is written anew. */
+static size_t invented_in_german(const ganz_slip_view *v, size_t at, char *by)
+{
+    static const char halves[] =
+        " pm p evening evenings tonight night nights afternoon afternoons noon midday dinner supper "
+        "lunch sunset ";
+    ganz_time_of_day t;
+    if (at > 0 && ganz_clock_joins(v->translation[at - 1])) return 0;
+    if (ganz_clock_time(v->translation, v->bytes, at, &t) != 5 || t.hour < 13 || t.hour > 23) return 0;
+    if (ganz_clock_goes_on(v->translation, v->bytes, at + 5) || !has_time(v, &t) || has_word(v, halves)) return 0;
+    snprintf(by, 12, "%d", t.hour - 12);
+    return 2;
+}
+
+/* ---- to English --------------------------------------------------------------------------------- */
+
+/* True if an hour stands alone in a German sentence, "9 Uhr" or "9 bis 5 Uhr". */
+static bool has_hour(const ganz_slip_view *v, int hour)
+{
+    for (size_t at = v->begin; at < v->end; at++) {
+        ganz_time_of_day t;
+        if (at > v->begin && ganz_clock_joins(v->text[at - 1])) continue;
+        const size_t bytes = ganz_clock_digit(v->text, v->end, at) ? ganz_clock_time(v->text, v->end, at, &t) : 0;
+        if (bytes == 0 || t.minute >= 0 || t.hour != hour) continue;
+        if (ganz_clock_uhr(v->text, v->end, at + bytes) || ganz_clock_uhr_between(v->text, v->end, at + bytes))
+            return true;
+    }
+    return false;
+}
+
+/* The hour whose half of the day is at a place: "9", "9:00". 0: there is none. */
+static int hour_before(const ganz_slip_view *v, size_t at)
+{
+    const char *const t = v->translation;
+    int hour;
+    if (at >= 3 && memcmp(t + at - 3, ":00", 3) == 0) at -= 3;
+    size_t first = at;
+    while (first > 0 && at - first < 3 && ganz_clock_digit(t, at, first - 1)) first--;
+    if (first == at || (first > 0 && ganz_clock_joins(t[first - 1]))) return 0;
+    return ganz_clock_two(t, at, first, &hour) > 0 && hour <= 12 ? hour : 0;
+}
+
+/* " pm" for nothing but Uhr. */
+static size_t invented_in_english(const ganz_slip_view *v, size_t at, char *by)
+{
+    const size_t half = ganz_clock_half(v->translation, v->bytes, at);
+    const char letter =
+        half > 0 ? (char)(v->translation[at + ganz_clock_space(v->translation, v->bytes, at)] | 0x20) : 0;
+    const int hour = letter == 'p' || letter == 'a' ? hour_before(v, at) : 0;
+    if (hour == 0 || !has_hour(v, hour) || ganz_clock_german_half(v->text, v->begin, v->end) != GANZ_NO_HALF) return 0;
+    if (has_word(v, " mittag mitternacht ")) return 0;
+    const bool minutes = at >= 3 && v->translation[at - 3] == ':';
+    strcpy(by, minutes ? "" : " o'clock");
+    return half;
+}
+
+size_t ganz_half_invented(const ganz_slip_view *v, size_t at, char *by)
+{
+    const bool digit = ganz_clock_digit(v->translation, v->bytes, at);
+    if (digit && is(v->target, "de")) return invented_in_german(v, at, by);
+    const bool behind = at > 0 && ganz_clock_digit(v->translation, v->bytes, at - 1);
+    return behind && !digit && is(v->target, "en") ? invented_in_english(v, at, by) : 0;
+}
