@@ -1,6 +1,7 @@
 /* A server: who is let in, which route a request takes, and the life of it all. */
 #include "server.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -431,6 +432,15 @@ static ganz_status open_parts(server *s, ganz_error *err)
     return GANZ_OK;
 }
 
+/* What is as large as documents is given back to the system when it is freed: left to itself, glibc keeps it once some
+ * was freed. */
+static void return_memory(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
 ganz_status server_open(server **srv, const server_options *options, ganz_error *err)
 {
     server *const s = *srv = calloc(1, sizeof *s);
@@ -438,6 +448,7 @@ ganz_status server_open(server **srv, const server_options *options, ganz_error 
         *err = (ganz_error){.status = GANZ_ENOMEM, .message = "out of memory for a server"};
         return GANZ_ENOMEM;
     }
+    return_memory();
     s->options = *options;
     s->began = http_seconds();
     pthread_mutex_init(&s->lock, NULL);

@@ -83,6 +83,21 @@ def check_glossaries():
         equal("room again", s.json("/v2/glossaries", order)[0], 201)
 
 
+def check_memory_of_documents():
+    """The memory of documents that are gone is given back."""
+    text = b"".join(b"House number %d is older than the bridge.\n" % i for i in range(200000))
+    kind, body = multipart({"source": "en", "target": "de"}, [("file", "a.txt", text)])
+    with Server(GANZ) as s:
+        for _ in range(2):
+            answers = [s.ask("POST", "/ganz/document", body, {"Content-Type": kind}) for _ in range(20)]
+            equal("taken", {status for status, _, _ in answers}, {200})
+            for _, _, answer in answers:
+                equal("removed", s.ask("DELETE", f"/ganz/document/{json.loads(answer)['id']}")[0], 200)
+        with open(GANZ, "rb") as f:
+            sanitized = re.search(b"__[at]san_init", f.read())  # they keep what was freed
+        assert sanitized or wait_until(lambda: s.rss() < 260, 5), s.rss()
+
+
 def check_names():
     """A long name of a file comes back whole or cut between characters, and leads to the result."""
     with Server(GANZ) as s:
@@ -231,7 +246,8 @@ def check_passed_unix_socket():
             process.stderr.close()
 
 
-for check in (check_health_behind_translations, check_documents_asked_for, check_glossaries, check_names, check_links,
+for check in (check_health_behind_translations, check_documents_asked_for, check_glossaries,
+              check_memory_of_documents, check_names, check_links,
               check_reload, check_refused_at_the_end, check_asked_before_the_end, check_metrics, check_forwarded,
               check_https_behind_a_proxy, check_passed_unix_socket):
     check()
