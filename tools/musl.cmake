@@ -23,8 +23,16 @@ musl_library(ZLIB::ZLIB z)
 musl_library(LibLZMA::LibLZMA lzma)
 musl_library(PkgConfig::ZSTD zstd)
 musl_library(PkgConfig::XXHASH xxhash)
-musl_library(PkgConfig::UTF8PROC utf8proc)
+musl_library(utf8proc_whole utf8proc)
 musl_library(PkgConfig::YAML yaml)
+# What ganz calls of utf8proc, with tables of that alone.
+add_executable(small_unicode ${PROJECT_SOURCE_DIR}/tools/small_unicode.c)
+target_link_libraries(small_unicode PRIVATE utf8proc_whole)
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/small_utf8proc.c DEPENDS small_unicode
+  COMMAND small_unicode ${PROJECT_BINARY_DIR}/small_utf8proc.c)
+add_library(small_utf8proc STATIC ${PROJECT_BINARY_DIR}/small_utf8proc.c)
+target_include_directories(small_utf8proc SYSTEM PUBLIC ${headers})
+add_library(PkgConfig::UTF8PROC ALIAS small_utf8proc)
 find_path(GANZ_BLAS_INCLUDE cblas.h PATHS ${multiarch} PATH_SUFFIXES openblas-pthread openblas-openmp openblas-serial
   REQUIRED)
 set(GANZ_BLAS_NAME libopenblas.so.0) # looked for by those who multiply floats, in vain: nothing can be loaded

@@ -1,11 +1,13 @@
 #!/bin/bash
 # static_check.sh [-DNAME=VALUE...]: builds the program of one file (cmake --preset static) and the one with the models inside, and runs
-# both: the same bytes as the program of build/release, at most 1.5 MB, and in a root with nothing else in it, where the
-# server answers too and ends when it is told to. Needs musl-tools; root or user namespaces (unshare) for the empty root.
+# both: the same bytes as the program GANZ (build/release/cli/ganz), at most 1.5 MB, and in a root with nothing else in it,
+# where the server answers too and ends when it is told to. Needs musl-tools; root or user namespaces (unshare) for the empty
+# root.
 set -eu -o pipefail
 . "$(dirname "$0")/../scripts/arguments.sh"
 for word; do case $word in -D?*) ;; *) arguments 0 0 "$word" ;; esac; done # those are for cmake
 cd "$(dirname "$0")/.."
+ganz=${GANZ:-build/release/cli/ganz}
 fail() { echo "static_check: $*" >&2; exit 1; }
 command -v musl-gcc >/dev/null || { echo "static_check: skipped, there is no musl-gcc" >&2; exit 77; }
 cmake --preset static "$@" >/dev/null
@@ -18,8 +20,8 @@ small=build/static/cli/ganz whole=build/static-models/cli/ganz
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 head -300 tests/data/tatoeba.en >"$work/text"
-expected=$(build/release/cli/ganz translate --format text "$work/text" | sha256sum)
-[ "$($small translate --format text "$work/text" | sha256sum)" = "$expected" ] || fail "other bytes than build/release"
+expected=$("$ganz" translate --format text "$work/text" | sha256sum)
+[ "$($small translate --format text "$work/text" | sha256sum)" = "$expected" ] || fail "other bytes than $ganz"
 
 mkdir "$work/root"
 cp $whole "$work/root/ganz"
