@@ -40,7 +40,7 @@ list() {
     case $name in
     ding-words) stem=text/ding-$from ;;
     ding-phrases) stem=text/phrases-$from ;;
-    clock-phrases | phrasebook-*) stem=text/$name ;;
+    clock-phrases | phrasebook-* | own-news) stem=text/$name ;;
     esac
     if [ -e "$stem.$from.xz" ]; then echo "$stem.$from.xz $stem.$to.xz $rest"
     elif [ -e "$stem.$from" ]; then echo "$stem.$from $stem.$to $rest"
@@ -58,4 +58,15 @@ corpus() {
   say "corpus $1"
   "$GANZ" prepare -q --vocab vocab.txt --list "$1.list" --dedupe --drop-identical --max-length 200 --max-ratio 4 \
     --insert "$INSERTS" "${forms[@]}" --threads "$THREADS" --out "$1.st"
+}
+
+# mono LANGUAGE: one file of recipes/mono-LANGUAGE.txt, shuffled in an order that is always the same
+mono() {
+  local name every
+  [ -s "text/mono.$1" ] && return
+  grep -v '^#' "$recipes/mono-$1.txt" | while read -r name every; do
+    [ -e "$data/mono/$name.$1.xz" ] || { say "without $name" >&2; continue; }
+    xz -dc "$data/mono/$name.$1.xz" | awk -v n="$every" 'NR % n == 0'
+  done | shuf --random-source=<(yes) >"text/mono.$1.new"
+  mv "text/mono.$1.new" "text/mono.$1"
 }

@@ -32,17 +32,6 @@ weighted() { awk -v w="$1" '{$3 = w} 1' "$2"; }
 # turned LIST: its lines from real to made text, without a tag
 turned() { awk '{t = $1; $1 = $2; $2 = t; sub(/ ?tag=[^ ]*/, "")} 1' "$1"; }
 
-# mono LANGUAGE: one file of recipes/mono-LANGUAGE.txt, shuffled in an order that is always the same
-mono() {
-  local name every
-  [ -s "text/mono.$1" ] && return
-  grep -v '^#' "$recipes/mono-$1.txt" | while read -r name every; do
-    [ -e "$data/mono/$name.$1.xz" ] || { say "without $name" >&2; continue; }
-    xz -dc "$data/mono/$name.$1.xz" | awk -v n="$every" 'NR % n == 0'
-  done | shuf --random-source=<(yes) >"text/mono.$1.new"
-  mv "text/mono.$1.new" "text/mono.$1"
-}
-
 # ---- runs -------------------------------------------------------------------------------------------
 
 base="--width 512 --ffn 2048 --heads 8 --encoder-layers 6 --decoder-layers 6"
