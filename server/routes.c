@@ -61,6 +61,18 @@ const route *find_route(const http_head *head, unsigned *allowed, const char **r
     return NULL;
 }
 
+void route_name_methods(unsigned methods, char text[64])
+{
+    static const struct {
+        http_method method;
+        const char *name;
+    } names[] = {{HTTP_GET, "GET, "}, {HTTP_HEAD_METHOD, "HEAD, "}, {HTTP_POST, "POST, "}, {HTTP_DELETE, "DELETE, "}};
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (methods & METHOD(names[i].method)) strcat(text, names[i].name);
+    strcat(text, "OPTIONS"); /* is answered at every address */
+}
+
 size_t route_number(const route *r, size_t *count)
 {
     *count = ROUTES;

@@ -74,6 +74,14 @@ static void answer_options(server *s, http_exchange *x)
     http_reply(x, 200, NULL, &nothing);
 }
 
+static void refuse_method(server *s, http_exchange *x, unsigned allowed)
+{
+    char methods[64];
+    route_name_methods(allowed, methods);
+    http_add_header(x, "Allow", methods);
+    refuse(s, x, 405, "this address has no such method");
+}
+
 /* Seconds until a worker has done so many lines. */
 static double work_before(double lines, const ganz_service_stats *t)
 {
@@ -175,7 +183,7 @@ static long long on_head(void *context, http_exchange *x)
     if (wrong) return refuse(s, x, wrong, why), -1;
     if (head->method == HTTP_OPTIONS) return answer_options(s, x), -1;
     const route *const r = find_route(head, &allowed, &rest);
-    if (!r && allowed) return refuse(s, x, 405, "this address has no such method"), -1;
+    if (!r && allowed) return refuse_method(s, x, allowed), -1;
     if (!r) return refuse(s, x, 404, "there is nothing at this address"), -1;
     const int full = r->flags & ROUTE_SMALL ? 0 : check_room(s, x, r, &wait);
     if (full) {

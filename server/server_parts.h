@@ -46,6 +46,9 @@ int server_sockets(const server_options *o, int sockets[SOCKETS_MOST], char text
 /* The route of a head; NULL: none. *allowed: the methods that there are for its path. */
 const route *find_route(const http_head *head, unsigned *allowed, const char **rest);
 
+/* Names of methods, as Allow has them. */
+void route_name_methods(unsigned methods, char text[64]);
+
 size_t route_number(const route *r, size_t *count); /* of `count` routes */
 const char *route_path(size_t number);
 

@@ -159,7 +159,10 @@ def check_errors(s):
         fields = {"q": "Good morning", "source": "en", "target": "de"}
         equal(coding, s.json("/translate", fields, {"Content-Encoding": coding})[0], wanted)
     equal("404", s.get("/nothing")[0], 404)
-    equal("405", s.get("/translate")[0], 405)
+    for method, path, allowed in (("GET", "/translate", "POST, OPTIONS"), ("POST", "/health", "GET, HEAD, OPTIONS"),
+                                  ("PUT", "/ganz/document/x", "GET, HEAD, DELETE, OPTIONS")):
+        status, headers, _ = s.ask(method, path)
+        equal("405", (status, headers.get("allow")), (405, allowed))
 
 
 def check_hostile(s):
