@@ -130,6 +130,14 @@ static int find_models(const cli_list *given, char (*paths)[CLI_PATH], const cha
     return count;
 }
 
+/* What browsers send as Origin: scheme, host and port alone. Anything else would never be equal to one. */
+static bool is_origin(const char *text)
+{
+    const char *const mark = strstr(text, "://");
+    if (strcmp(text, "*") == 0 || strcmp(text, "null") == 0) return true;
+    return mark && mark > text && mark[3] && !strpbrk(mark + 3, "/?#, ");
+}
+
 static int run_with_models(server_options *o, const cli_list *given)
 {
     if (given->count > CLI_MODELS) return cli_usage(&cli_about_serve, "at most %d models", CLI_MODELS);
@@ -189,6 +197,11 @@ int cli_run_serve(int argc, char **argv)
     o.hosts = hosts.items;
     o.host_count = hosts.count;
     if (code < 0 && rest.count > 0) code = cli_usage(&cli_about_serve, "%s is no option", rest.items[0]);
+    if (code < 0 && o.cors && !is_origin(o.cors))
+        code = cli_usage(&cli_about_serve,
+                         "--cors is an origin such as https://example.org, with nothing behind it, "
+                         "or * for all, not %s",
+                         o.cors);
     if (code < 0) code = run_with_models(&o, &models);
     cli_list_free(&models);
     cli_list_free(&hosts);

@@ -47,7 +47,7 @@ static bool is_extension(const char *origin)
 static bool is_allowed(const server *s, const char *origin)
 {
     return is_extension(origin) ||
-           (s->options.cors && (strcmp(s->options.cors, "*") == 0 || strcmp(s->options.cors, origin) == 0));
+           (s->options.cors && (strcmp(s->options.cors, "*") == 0 || strcasecmp(s->options.cors, origin) == 0));
 }
 
 static bool is_own_origin(const char *origin, const char *host)

@@ -223,6 +223,17 @@ def check_origins(s):
         equal(headers, s.json("/translate", fields, headers)[0], status)
 
 
+def check_cors():
+    """The site that is named may ask; what no browser calls a site is refused at once."""
+    fields = {"q": "Good morning", "source": "en", "target": "de"}
+    with Server(GANZ, "--model", "en-de", "--cors", "https://Good.example:8080") as s:
+        for origin, status in (("https://good.example:8080", 200), ("https://good.example", 403)):
+            equal(origin, s.json("/translate", fields, {"Origin": origin})[0], status)
+    for wrong in ("https://good.example/", "good.example", "https://good.example/page", "https://"):
+        done = subprocess.run([GANZ, "serve", "--port", "0", "--cors", wrong], stderr=subprocess.PIPE, timeout=60)
+        assert done.returncode == 2 and b"--cors is an origin" in done.stderr, (wrong, done)
+
+
 def check_deepl(s):
     want = translate(HELLO)
     status, answer = s.json("/v2/translate", {"text": [HELLO, "Good morning"], "target_lang": "DE"})
@@ -601,7 +612,7 @@ def main():
     log = [line for line in s.lines if line.startswith("{")]
     assert len(log) > 50 and all(json.loads(line)["route"] for line in log), log[:3]
     assert not any(CANARY in line for line in s.lines), "the log holds what was translated"
-    for check in (check_overload, check_slow_bodies, check_removing, check_float, check_times, check_keys, check_cores, check_ends, check_unix,
+    for check in (check_overload, check_slow_bodies, check_removing, check_float, check_cors, check_times, check_keys, check_cores, check_ends, check_unix,
                   check_passed_socket):
         check()
         print("fine:", check.__name__)
