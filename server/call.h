@@ -21,7 +21,8 @@ enum {
     ROUTE_PAGE = 4,      /* part of the page: no parameters are read */
     ROUTE_SMALL = 8,     /* answered even when the server has no room for more translations */
     ROUTE_DOCUMENT = 16, /* brings a document, whose sentences leave room to others */
-    ROUTE_WAITS = 32     /* small, but its thread may wait a moment */
+    ROUTE_WAITS = 32,    /* small, but its thread may wait a moment */
+    ROUTE_FORM = 64      /* a visitor looks at the answer: a refusal is the page, too */
 };
 
 struct call {

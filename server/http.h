@@ -26,6 +26,9 @@ typedef struct http_options {
     long long (*head)(void *context, http_exchange *x);
     /* Answers a request by http_reply, in a thread that may wait. */
     void (*request)(void *context, http_exchange *x);
+    /* Answers a request whose head was taken and that is refused after all, by http_reply, in the thread of all
+     * connections; false: it does not, and a sentence in JSON does. */
+    bool (*refused)(void *context, http_exchange *x, int status);
     /* Called once for each exchange whose head was taken, in the thread of all connections, when it is over. */
     void (*finished)(void *context, http_exchange *x);
     void *context;

@@ -185,8 +185,9 @@ static void begin_writing(http_server *s, connection *c)
 
 static void refuse(http_server *s, connection *c, int status, const char *why)
 {
+    const http_options *const o = &s->options;
     c->x.last = true;
-    http_fail(&c->x, status, why);
+    if (!(c->x.taken && o->refused && o->refused(o->context, &c->x, status))) http_fail(&c->x, status, why);
     begin_writing(s, c);
 }
 

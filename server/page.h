@@ -14,6 +14,8 @@ extern const page_file page_files[];
 
 /* Appends a file of the page; false: there is none of that name. */
 bool page_read(const call *c, const char *name, buffer *out);
+/* Replies with the page, which says why its form was refused: a name of its strings. */
+void page_refuse(call *c, int status, const char *problem);
 /* Replies with c->out, which is the file of that name or made from it. */
 void page_send(call *c, int status, const char *name);
 

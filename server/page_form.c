@@ -315,13 +315,25 @@ static int translate_form(view *v)
     return err.status == GANZ_EINVAL ? fail_form(v, 400, "problem_text") : fail_form(v, 503, "problem_busy");
 }
 
-void run_form(call *c)
+/* A view with the text of the form. */
+static bool open_form(view *v, call *c)
 {
     const json_value *const text = params_get(&c->p, "q");
+    if (!open_view(v, c)) return false;
+    if (text && text->kind == JSON_TEXT) v->text = text->text, v->bytes = text->bytes;
+    return true;
+}
+
+void page_refuse(call *c, int status, const char *problem)
+{
     view v;
-    if (open_view(&v, c)) {
-        if (text && text->kind == JSON_TEXT) v.text = text->text, v.bytes = text->bytes;
-        send(&v, translate_form(&v));
-    }
+    if (open_form(&v, c)) send(&v, fail_form(&v, status, problem));
+    close_view(&v);
+}
+
+void run_form(call *c)
+{
+    view v;
+    if (open_form(&v, c)) send(&v, translate_form(&v));
     close_view(&v);
 }

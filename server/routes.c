@@ -15,7 +15,7 @@ enum {
 
 static const route routes[] = {
     {GET, "/", run_page, 0, FREE},
-    {POST, "/", run_form, 0, 0},
+    {POST, "/", run_form, 0, ROUTE_FORM},
     {GET, "/ganz/page/*", run_page_file, 0, FREE | ROUTE_PAGE},
     {POST, "/ganz/translate", run_ganz_translate, 0, 0},
     {POST, "/ganz/document", run_ganz_upload, FILE_BODY, ROUTE_DOCUMENT},

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "http_parts.h"
+#include "page.h"
 #include "sandbox.h"
 #include "server_parts.h"
 
@@ -47,16 +48,21 @@ const server_options *server_options_of(const server *s) { return &s->options; }
 
 /* ---- who is let in ------------------------------------------------------------------------------ */
 
-static void refuse(server *s, http_exchange *x, int status, const char *why)
+static void count_refusal(server *s, int status)
 {
-    unsigned allowed;
     pthread_mutex_lock(&s->lock);
     if (status == 503) s->metrics.refused_full++;
     else if (status == 429) s->metrics.refused_client++;
     else if (status == 403) s->metrics.refused_origin++;
     else s->metrics.refused_address++;
     pthread_mutex_unlock(&s->lock);
+}
+
+static void refuse(server *s, http_exchange *x, int status, const char *why)
+{
+    unsigned allowed;
     const char *rest;
+    count_refusal(s, status);
     const route *const r = find_route(http_head_of(x), &allowed, &rest);
     buffer body = {0};
     server_add_cors(s, x);
@@ -80,6 +86,34 @@ static void refuse_method(server *s, http_exchange *x, unsigned allowed)
     route_name_methods(allowed, methods);
     http_add_header(x, "Allow", methods);
     refuse(s, x, 405, "this address has no such method");
+}
+
+/* The same for a form, whose text was not read. */
+static void refuse_form(server *s, http_exchange *x, const route *r, int status)
+{
+    call c = {.server = s, .x = x, .route = r, .rest = "", .set = models_hold(s->models)};
+    server_add_cors(s, x);
+    http_add_header(x, "X-Content-Type-Options", "nosniff");
+    page_refuse(&c, status, status == 413 ? "w_too_large" : "problem_busy");
+    buffer_free(&c.out);
+    model_set_release(c.set);
+}
+
+static void refuse_full(server *s, http_exchange *x, const route *r, int status)
+{
+    if (r->flags & ROUTE_FORM) {
+        count_refusal(s, status);
+        refuse_form(s, x, r, status);
+    } else
+        refuse(s, x, status, status == 429 ? "Slowdown: too many requests at once" : "no room for more requests now");
+}
+
+static bool on_refused(void *context, http_exchange *x, int status)
+{
+    const guest *const g = *http_user(x);
+    const bool form = g->route->flags & ROUTE_FORM && status == 413;
+    if (form) refuse_form(context, x, g->route, status);
+    return form;
 }
 
 /* Seconds until a worker has done so many lines. */
@@ -190,9 +224,8 @@ static long long on_head(void *context, http_exchange *x)
         char seconds[16];
         snprintf(seconds, sizeof seconds, "%d", wait < 1 ? 1 : wait > 60 ? 60 : (int)ceil(wait));
         http_add_header(x, "Retry-After", seconds);
-        return refuse(s, x, full,
-                      full == 429 ? "Slowdown: too many requests at once" : "no room for more requests now"),
-               -1;
+        refuse_full(s, x, r, full);
+        return -1;
     }
     if (!add_guest(s, x, r, rest)) return refuse(s, x, 503, "no room for more requests now"), -1;
     return r->most ? r->most : USUAL_BODY;
@@ -330,6 +363,7 @@ static bool check_key(call *c)
     pthread_mutex_unlock(&s->lock);
     if (fine) return true;
     if (c->route->flags & ROUTE_DEEPL) call_fail(c, 403, "Authorization failed.");
+    else if (c->route->flags & ROUTE_FORM) page_refuse(c, *key ? 403 : 400, *key ? "w_key_wrong" : "w_key_wanted");
     else if (*key) call_fail(c, 403, "Invalid API key");
     else call_fail(c, 400, "Invalid request: this server needs an API key; ask its owner for one");
     return false;
@@ -391,6 +425,7 @@ static ganz_status open_http(server *s, const int *sockets, int count, ganz_erro
                             .max_per_client = CONNECTIONS_A_CLIENT,
                             .head = on_head,
                             .request = on_request,
+                            .refused = on_refused,
                             .finished = on_finished,
                             .context = s};
     return http_open(&s->http, &h, err);

@@ -105,6 +105,32 @@ def check_form(s):
     equal("our own", post(s, {"q": "a"}, Origin=f"http://127.0.0.1:{s.port}")[0], 200)
 
 
+def check_form_refusals():
+    """Whoever has no JavaScript is told by the page, too, and keeps the text where the server has read it."""
+    with open("form-keys", "w") as f:
+        f.write("a-key\n")
+    with Server(GANZ, "--keys", "form-keys", "--max-requests", "1") as s:
+        fields = {"q": TEXT, "source": "de", "target": "en", "lang": "de"}
+        for key, status, said in ((None, 400, "verlangt einen API"), ("another", 403, "kennt diesen API"), ("a-key", 200, None)):
+            got, head, page = post(s, {**fields, **({"api_key": key} if key else {})})
+            equal("a key", (got, head["content-type"].split(";")[0]), (status, "text/html"))
+            equal("what is wrong", said is None or said in field(page, 'id="problem"'), True)
+            equal("the text stays", field(page, "<textarea"), TEXT)
+            assert '<option value="de" selected>' in page, page
+        got, head, page = post(s, {"q": "a" * 1200000, "api_key": "a-key"}, **{"Accept-Language": "de"})
+        equal("too large", (got, field(page, 'id="problem"')), (413, "Das ist zu groß für diesen Server."))
+        assert head["connection"] == "close" and "default-src 'none'" in head["content-security-policy"], head
+        for _ in range(20):  # a request that is still being read takes the only room, half a second long
+            with s.connect() as c:
+                c.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n")
+                got, head, page = post(s, {**fields, "api_key": "a-key"}, **{"Accept-Language": "de"})
+            if got == 503:
+                break
+        equal("no room", (got, "keinen Platz" in field(page, 'id="problem"')), (503, True))
+        assert int(head["retry-after"]) > 0, head
+
+
+check_form_refusals()
 with Server(GANZ) as server:
     for check in (check_strings, check_languages, check_headers, check_form):
         check(server)
