@@ -438,6 +438,30 @@ def check_document_while_the_network_is_away(check):
     check.said = []  # the browser notes the failures
 
 
+def check_document_without_room(check):
+    """A document that the server has no room for is sent again, and one that was given up meanwhile is not."""
+    page = check.page(locale='de-DE')
+    asked = []
+
+    def answer(route):
+        asked.append(route)
+        if len(asked) in (1, 3):
+            route.fulfill(status=503, headers={'Retry-After': '1'}, body='{"error":"no room for more documents now"}')
+        else:
+            route.continue_()
+    page.route(re.compile('/ganz/document$'), answer)
+    document = {'name': 'a.txt', 'mimeType': 'text/plain', 'buffer': b'Good morning.\n'}
+    page.set_input_files('#file', document)
+    page.wait_for_selector('#jobs .state >> text=ist ausgelastet')
+    page.wait_for_selector('#jobs >> text=a_de.txt speichern')
+    page.set_input_files('#file', document)
+    page.wait_for_selector('#jobs .state >> text=ist ausgelastet')
+    page.locator('#jobs .icon').last.click()
+    page.wait_for_timeout(1500)
+    same((len(asked), page.locator('#jobs li').count()), (3, 1), 'sent again')
+    check.said = []  # the browser notes the statuses
+
+
 def check_refusals(check):
     """What a visitor can do something about is said in the language of the page."""
     page = check.page(locale='de-DE')

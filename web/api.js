@@ -17,13 +17,16 @@ function refusal(status, sentence) {
   return status === 413 ? say('too_large') : sentence;
 }
 
+/** What a status other than 200 means; `after` is its Retry-After, or null. */
+function failure(status, sentence, after) {
+  const busy = [429, 502, 503].includes(status); // 502: a proxy whose server is being started again
+  return busy ? new Busy(Math.min(30, Number(after) || 1)) : new Error(refusal(status, sentence));
+}
+
 async function answer(response) {
   const body = await response.json().catch(() => ({}));
-  if ([429, 502, 503].includes(response.status)) { // 502: a proxy whose server is being started again
-    throw new Busy(Math.min(30, Number(response.headers.get('Retry-After')) || 1));
-  }
-  if (!response.ok) throw new Error(refusal(response.status, body.error || response.statusText));
-  return body;
+  if (response.ok) return body;
+  throw failure(response.status, body.error || response.statusText, response.headers.get('Retry-After'));
 }
 
 async function post(address, body, signal) {
@@ -66,6 +69,8 @@ export async function alternatives(sentence, prefix, pair, signal) {
   return reply.sentences[0].translations.map(translation);
 }
 
+const cancelled = () => new DOMException('cancelled', 'AbortError');
+
 /** Sends a document; sent(part) is told how much of it has gone. Gives {id, status, ...}. fetch cannot tell that. */
 function upload(file, pair, sent, signal) {
   return new Promise((resolve, reject) => {
@@ -78,10 +83,10 @@ function upload(file, pair, sent, signal) {
     request.onload = () => {
       const body = request.response ?? {};
       if (request.status === 200) resolve(body);
-      else reject(new Error(refusal(request.status, body.error || request.statusText)));
+      else reject(failure(request.status, body.error || request.statusText, request.getResponseHeader('Retry-After')));
     };
     request.onerror = () => reject(new TypeError('network'));
-    request.onabort = () => reject(new DOMException('cancelled', 'AbortError'));
+    request.onabort = () => reject(cancelled());
     signal.addEventListener('abort', () => request.abort());
     request.open('POST', '/ganz/document');
     request.send(form);
@@ -91,6 +96,20 @@ function upload(file, pair, sent, signal) {
 export const patience = 3000; // milliseconds before a server that does not answer is asked again
 
 const moment = milliseconds => new Promise(resolve => { setTimeout(resolve, milliseconds); });
+
+/** The same once the server has room: a refusal has taken nothing in, so that it is sent again. */
+async function handIn(file, pair, {sent, lost}, signal) {
+  for (;;) {
+    try {
+      return await upload(file, pair, sent, signal);
+    } catch (e) {
+      if (!(e instanceof Busy)) throw e;
+      lost(e);
+      await moment(1000 * e.seconds);
+      if (signal.aborted) throw cancelled();
+    }
+  }
+}
 
 /** How a document is. The server works on while the network is away, or a proxy has enough: lost(e) tells of it, and it
  *  is asked again. */
@@ -106,10 +125,10 @@ async function stateOf(id, lost, signal) {
   }
 }
 
-/** Translates a document: sent(part) while it is sent, then done(part), or lost(error) while nobody answers. Gives
- *  {url, name} of the result. */
+/** Translates a document: sent(part) while it is sent, then done(part), or lost(error) while nobody answers, or has room.
+ *  Gives {url, name} of the result. */
 export async function translateDocument(file, pair, {sent, done, lost}, signal) {
-  let state = await upload(file, pair, sent, signal);
+  let state = await handIn(file, pair, {sent, lost}, signal);
   const forget = () => { fetch(`/ganz/document/${state.id}`, {method: 'DELETE'}).catch(() => {}); };
   signal.addEventListener('abort', forget);
   for (let wait = 100; state.status === 'queued' || state.status === 'translating'; wait = Math.min(1000, wait * 1.5)) {
