@@ -64,8 +64,8 @@ static bool take_context(const json_value *line, const char **text, size_t *byte
     return true;
 }
 
-/* Finds what is before a new sentence, and how its letter opens: by what the page says for its line, else by the
- * sentences before it. */
+/* Finds what is before a new sentence: by what the page says for its line, else by the sentence before it; and how its
+ * letter opens, if the page says that. */
 static void find_context(page_job *p, sentence *s, size_t begin)
 {
     const sentence *const first = p->sentences;
@@ -80,10 +80,7 @@ static void find_context(page_job *p, sentence *s, size_t begin)
         s->before = s[-1].text;
         s->before_bytes = s[-1].bytes;
     }
-    if (!take_context(p->opening, &s->opening, &s->opening_bytes) && s > first) {
-        s->opening = first->text;
-        s->opening_bytes = first->bytes;
-    }
+    take_context(p->opening, &s->opening, &s->opening_bytes);
 }
 
 static void on_sentence(void *context, size_t begin, size_t end)
@@ -106,6 +103,62 @@ static void add_stripped(page_job *p, const char *text, size_t bytes)
     add_sentence(p, text, bytes);
 }
 
+/* A part of the text as a document of its own; NULL: it cannot be one. */
+static ganz_document *open_part(const page_job *p, const sentence *s, ganz_newlines newlines)
+{
+    ganz_error err;
+    ganz_document *d;
+    ganz_document_options o;
+    ganz_document_defaults(&o);
+    o.format = "text";
+    o.newlines = newlines;
+    o.source = p->job.chain.models[0]->source;
+    o.target = p->job.chain.models[0]->target;
+    o.before = s->before;
+    o.before_bytes = s->before_bytes;
+    o.opening = s->opening;
+    o.opening_bytes = s->opening_bytes;
+    return ganz_document_open(&d, s->text, s->bytes, &o, &err) == GANZ_OK ? d : NULL;
+}
+
+static ganz_document *open_sentence(const page_job *p, const sentence *s)
+{
+    return open_part(p, s, GANZ_NEWLINE_NEVER);
+}
+
+/* Whether the reader is addressed in some way somewhere in a part of the text. */
+static bool asks_for_form(const page_job *p, const sentence *part)
+{
+    ganz_error err;
+    ganz_segment s = {.text = ""};
+    ganz_document *d = open_part(p, part, GANZ_NEWLINE_ENDS);
+    bool asks = false;
+    while (d && !asks && ganz_document_next(d, &s, &err) == GANZ_OK && s.text)
+        asks = s.formality != GANZ_FORMALITY_AUTO;
+    ganz_document_close(&d);
+    return asks;
+}
+
+static bool opens_letter(const page_job *p, const sentence *s)
+{
+    const sentence below = {.text = "Yes.", .bytes = 4, .opening = s->text, .opening_bytes = s->bytes};
+    return s->bytes > 0 && s->text[s->bytes - 1] == ',' && asks_for_form(p, &below);
+}
+
+/* How the letter opens that the whole text is, if it is one: a document finds that out, and here is which sentence it
+ * is. */
+static void find_opening(page_job *p, size_t bytes)
+{
+    const sentence whole = {.text = p->text, .bytes = bytes};
+    int i = 0;
+    while (i < p->count && !opens_letter(p, &p->sentences[i])) i++;
+    if (i == p->count || !asks_for_form(p, &whole)) return;
+    for (int below = i + 1; below < p->count; below++) {
+        p->sentences[below].opening = p->sentences[i].text;
+        p->sentences[below].opening_bytes = p->sentences[i].bytes;
+    }
+}
+
 static bool read_sentences(page_job *p, const char *language)
 {
     call *const c = p->c;
@@ -124,30 +177,14 @@ static bool read_sentences(page_job *p, const char *language)
         p->text = text->text;
         p->before = before && before->kind == JSON_ARRAY ? before->first : NULL;
         p->positions = true;
+        const bool told = p->opening;
         ganz_each_sentence(text->text, text->bytes, language, GANZ_NEWLINE_ENDS, on_sentence, p);
+        if (!told && !p->failed && p->job.chain.count > 0) find_opening(p, text->bytes);
     } else {
         return call_fail(c, 400, "Invalid request: missing text or sentences parameter"), false;
     }
     if (p->count > TEXTS_MOST) return call_fail(c, 400, "Invalid request: more than %d sentences", TEXTS_MOST), false;
     return p->failed ? call_fail(c, 503, "out of memory"), false : true;
-}
-
-/* A sentence as a document of its own; NULL: it cannot be one. */
-static ganz_document *open_sentence(const page_job *p, const sentence *s)
-{
-    ganz_error err;
-    ganz_document *d;
-    ganz_document_options o;
-    ganz_document_defaults(&o);
-    o.format = "text";
-    o.newlines = GANZ_NEWLINE_NEVER;
-    o.source = p->job.chain.models[0]->source;
-    o.target = p->job.chain.models[0]->target;
-    o.before = s->before;
-    o.before_bytes = s->before_bytes;
-    o.opening = s->opening;
-    o.opening_bytes = s->opening_bytes;
-    return ganz_document_open(&d, s->text, s->bytes, &o, &err) == GANZ_OK ? d : NULL;
 }
 
 /* Whether the model sees the sentence as it is, and nothing has to be put back into its translation. */

@@ -97,11 +97,30 @@ function beforeAll(lines) {
   });
 }
 
-/** For each line but the first the first one, if it may open a letter, which says how the reader is addressed; else ''. */
+/** True for what may stand above the opening of a letter, as letter.c finds it: a date, an address, a subject, none of
+ *  them a sentence. */
+const isHead = text => text.length <= 80 &&
+  (/^[A-Z][^:]{0,18}:( |$)/.test(text) || !/[.!?]$/.test(text) || !/(^| )\p{Ll}/u.test(text));
+
+const headLines = 16; // of a letter above its opening, at most
+
+/** What may open a letter; the server knows better, but not which line it is. */
+const mayOpen = text => text.length <= 80 && /^(dear|hi|hey|(hello|good morning) m[rs]|to whom it may)\b.*,$/i.test(text);
+
+/** The place of the line that opens a letter, below its date, addresses and subject; -1: none does. */
+function openingLine(lines) {
+  for (let i = 0, seen = 0; i < lines.length && seen < headLines; i++) {
+    const text = lines[i].text.trim();
+    if (mayOpen(text)) return i;
+    if (text && !isHead(text)) return -1;
+    if (text) seen++;
+  }
+  return -1;
+}
+
+/** For each line below the one that opens a letter this one, which says how the reader is addressed; else ''. */
 function openings(lines) {
-  const first = lines.findIndex(line => line.text.trim());
-  const text = first < 0 ? '' : lines[first].text.trim();
-  const opening = text.length <= 80 && text.endsWith(',') ? text : '';
+  const first = openingLine(lines), opening = first < 0 ? '' : lines[first].text.trim();
   return lines.map((line, i) => i > first && line.text.trim() ? opening : '');
 }
 

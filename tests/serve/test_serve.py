@@ -89,6 +89,12 @@ def check_letters(s):
     for text, before, wanted in cases:
         got = ask(text, before)
         assert all(w in (None, g) for w, g in zip(wanted, got)), (text, before, got)
+    ask_for = "Could you send me your address? You should hurry."
+    for head, du in (("Hi Sarah,\n\n", True), ("Leeds, 3 May\n\nSmith & Co.\nSubject: your order.\n\nHi Sarah,\n\n", True),
+                     ("Smith Ltd,\n\nDear Ms Low,\n", False), ("It is so.\nHi Sarah,\n", False)):
+        got = ask(head + ask_for, None)[-2:]
+        equal(head, " ".join(got), translate(head + ask_for).split("\n")[-1])
+        equal(head, " du " in got[0], du)
     for before in ("x", [1], {"a": 1}, [None, [2]]):  # nothing that is anything
         ask("Good.", before)
 
