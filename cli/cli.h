@@ -114,9 +114,10 @@ int cli_settings_check(const cli_command *command, const cli_settings *s, const 
 /* The recipe as a file, on standard output. */
 void cli_settings_print(const ganz_recipe *recipe);
 
-/* The model a command uses: `given`, a file or the name of a pair such as de-en, else what GANZ_MODEL names, else the
- * default model. Models of pairs are looked for around the program; then the name is in `path`. NULL: none;
- * cli_no_model says so, `how` being what the user could do ("give --model FILE"), and returns the exit code. */
+/* The model a command uses: `given`, a file or the name of a pair such as de-en (a folder may have that name, too),
+ * else what GANZ_MODEL names, else the default model. Models of pairs are looked for around the program; then the name
+ * is in `path`. NULL: none; cli_no_model says so, `how` being what the user could do ("give --model FILE"), and returns
+ * the exit code. */
 enum { CLI_PATH = 4096 };
 const char *cli_find_model(const char *given, char path[CLI_PATH]);
 int cli_no_model(const cli_command *command, const char *how);

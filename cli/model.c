@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -154,11 +155,18 @@ static bool find_named_pair(const char *name, char path[CLI_PATH])
     return find_pair(pair, target, path) > 0;
 }
 
+/* A folder is no model: one of the name of a pair does not stand in the way of the pair. */
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 const char *cli_find_model(const char *given, char path[CLI_PATH])
 {
     if (!given) given = secure_getenv("GANZ_MODEL");
     const bool named = given && *given;
-    if (named && access(given, F_OK) == 0) return given;
+    if (named && access(given, F_OK) == 0 && !is_folder(given)) return given;
     if (find_named_pair(named ? given : DEFAULT_PAIR, path)) return path;
     return named ? given : NULL;
 }

@@ -60,7 +60,14 @@ says --from en | cmp -s - said && fail "--from en takes de-en"
 put/bin/ganz inspect de-en | head -n 1 | grep -q '/put/bin/models/de-en.safetensors: ' || fail "inspect by pair"
 cp other.safetensors de-en && says --model de-en | cmp -s - said &&
   fail "a pair comes before a file of that name"
-rm de-en
+rm de-en && mkdir de-en || fail "no folder"
+for how in '--model de-en' '--from de'; do
+  says $how | cmp - said || fail "$how where a folder has that name"
+done
+put/bin/ganz inspect de-en | head -n 1 | grep -q '/put/bin/models/de-en.safetensors: ' || fail "inspect beside a folder"
+refuses 1 'de-en/: ' put/bin/ganz inspect de-en/
+refuses 1 'fr-xx: ' put/bin/ganz inspect "$(mkdir fr-xx && echo fr-xx)"
+rmdir de-en fr-xx
 refuses 1 'no model comes with the program that translates from fr: give --model FILE' put/bin/ganz translate --from fr in
 refuses 1 'no model comes with the program that translates from de to de: ' put/bin/ganz translate --from de --to de in
 refuses 1 'en-fr' put/bin/ganz translate --model en-fr in
