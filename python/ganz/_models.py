@@ -58,4 +58,5 @@ def find_model(name: "str | os.PathLike[str] | None" = None) -> Path:
             return path
     if given in (found := models()):
         return found[given]
-    raise GanzError(f"no model for {given} is installed: pip install ganz-model-{given.lower()}, or name a file", Status.IO)
+    raise GanzError(f"no model for {given} is installed: install its wheel (dist/ganz_model_*.whl of scripts/wheel), set "
+                    f"GANZ_MODELS to a folder with {given}{ENDING}, or name a file", Status.IO)

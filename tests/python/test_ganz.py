@@ -204,6 +204,11 @@ class Refusals(unittest.TestCase):
             again = pickle.loads(pickle.dumps(caught.exception))
             self.assertEqual((str(again), again.status), (str(caught.exception), caught.exception.status))
 
+    def test_no_model(self):
+        with self.assertRaisesRegex(ganz.GanzError, "^no model for ab-cd is installed: .*GANZ_MODELS.*ab-cd.safetensors") as caught:
+            ganz.Translator("ab-cd")
+        self.assertNotIn("pip install ganz-model", str(caught.exception))  # nobody has put one on PyPI
+
     def test_folder_in_the_way(self):
         before = os.getcwd()
         with tempfile.TemporaryDirectory() as folder:
