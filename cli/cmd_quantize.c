@@ -366,7 +366,9 @@ static int make_recipe(words *w, cli_settings *settings)
     ganz_recipe *const r = &w->run.recipe;
     ganz_error err;
     bool found = false;
-    if (w->run.resume && w->run.out && ganz_train_recipe(w->run.out, r, &found, &err) != GANZ_OK)
+    if (w->run.resume && w->run.out &&
+        (ganz_train_recipe(w->run.out, r, &found, &err) != GANZ_OK ||
+         ganz_train_check_kind(w->run.out, true, &err) != GANZ_OK))
         return cli_fail(about, &err);
     if (!found && w->run.model && ganz_model_recipe(w->run.model, r, &found, &err) != GANZ_OK)
         return cli_fail(about, &err);

@@ -87,7 +87,9 @@ static int make_recipe(const train_words *w, const cli_settings *settings, ganz_
     ganz_error err;
     bool found = false;
     ganz_recipe *const r = &options->recipe;
-    if (options->resume && options->out && ganz_train_recipe(options->out, r, &found, &err) != GANZ_OK)
+    if (options->resume && options->out &&
+        (ganz_train_recipe(options->out, r, &found, &err) != GANZ_OK ||
+         ganz_train_check_kind(options->out, false, &err) != GANZ_OK))
         return cli_fail(about, &err);
     if (!found && options->model && ganz_model_recipe(options->model, r, &found, &err) != GANZ_OK)
         return cli_fail(about, &err);

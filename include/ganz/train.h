@@ -86,6 +86,9 @@ GANZ_API void ganz_train_defaults(ganz_train_options *options);
 /* The settings with which a run's last checkpoint was made. GANZ_OK and *found false when there is none. */
 GANZ_API ganz_status ganz_train_recipe(const char *out, ganz_recipe *recipe, bool *found, ganz_error *err);
 
+/* Refuses the folder of a run of the other kind: one that trains cannot go on as one that quantizes. */
+GANZ_API ganz_status ganz_train_check_kind(const char *out, bool quantize, ganz_error *err);
+
 /* The settings that a model's file tells of its training, none of quantization, and not who taught it; *recipe is left
  * as it is when *found is false. */
 GANZ_API ganz_status ganz_model_recipe(const char *model, ganz_recipe *recipe, bool *found, ganz_error *err);

@@ -378,11 +378,11 @@ typedef struct extras {
 } extras;
 
 /* Training and quantization hold different things: one cannot go on with the other. */
-static ganz_status compare_kind(const ganz_container *file, const ganz_run_parts *p, ganz_error *err)
+static ganz_status compare_kind(const ganz_container *file, bool quantizes, ganz_error *err)
 {
     static const char *const kinds[] = {"training", "quantization"};
     const bool quantized = ganz_container_find(file, about_z) != NULL;
-    if (quantized == (p->scale_optim != NULL)) return GANZ_OK;
+    if (quantized == quantizes) return GANZ_OK;
     return ganz_fail(err, GANZ_EINVAL, "%s is a checkpoint of %s, not of %s", ganz_container_name(file),
                      kinds[quantized], kinds[!quantized]);
 }
@@ -417,7 +417,7 @@ static ganz_status check_all(const ganz_container *file, const ganz_run_parts *p
     const int64_t slots = (int64_t)p->optim->slot_count, block = (int64_t)p->net->params.block;
     GANZ_TRY(ganz_model_read_info(file, &info, err));
     GANZ_TRY(compare_settings(file, p->recipe, made, err));
-    GANZ_TRY(compare_kind(file, p, err));
+    GANZ_TRY(compare_kind(file, p->scale_optim != NULL, err));
     GANZ_TRY(compare_vocab(file, &info, p->vocab, err));
     GANZ_TRY(ganz_model_check_params(file, p->net, err));
     GANZ_TRY(ganz_container_get(file, about_slots, GANZ_DTYPE_F32, 1, &slots, &found->slots, err));
@@ -507,6 +507,15 @@ ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *p, ganz
     GANZ_CHECK(copy_texts(file, past, err));
 out:
     if (status != GANZ_OK) ganz_past_free(past);
+    ganz_container_close(&file);
+    return status;
+}
+
+ganz_status ganz_checkpoint_check_kind(const char *path, bool quantizes, ganz_error *err)
+{
+    ganz_container *file;
+    GANZ_TRY(ganz_container_open(&file, path, err));
+    const ganz_status status = compare_kind(file, quantizes, err);
     ganz_container_close(&file);
     return status;
 }

@@ -46,6 +46,9 @@ ganz_status ganz_checkpoint_load(const char *path, const ganz_run_parts *parts, 
 /* Settings of a checkpoint alone. */
 ganz_status ganz_checkpoint_recipe(const char *path, ganz_recipe *recipe, ganz_error *err);
 
+/* Training and quantization hold different things: one cannot go on with the other. */
+ganz_status ganz_checkpoint_check_kind(const char *path, bool quantizes, ganz_error *err);
+
 /* Notes of a model file about its training. Settings it does not have, those of quantization and learn_from are left as
  * they are. */
 typedef struct ganz_origin {

@@ -627,6 +627,14 @@ ganz_status ganz_train_recipe(const char *out, ganz_recipe *recipe, bool *found,
     return *found ? ganz_checkpoint_recipe(files.last, recipe, err) : GANZ_OK;
 }
 
+ganz_status ganz_train_check_kind(const char *out, bool quantize, ganz_error *err)
+{
+    GANZ_PLAIN_NUMBERS;
+    ganz_folder files;
+    GANZ_TRY(ganz_folder_name(&files, out, err));
+    return ganz_exists(files.last) ? ganz_checkpoint_check_kind(files.last, quantize, err) : GANZ_OK;
+}
+
 ganz_status ganz_model_recipe(const char *model, ganz_recipe *recipe, bool *found, ganz_error *err)
 {
     GANZ_PLAIN_NUMBERS;

@@ -33,6 +33,8 @@ done
 refuses 1 'run holds a run already' quantize
 refuses 1 'is a checkpoint of quantization, not of training' $GANZ train -q --train ../corpus \
   --model ../float/best.safetensors --out run --resume
+refuses 1 'is a checkpoint of quantization, not of training' $GANZ train -q --train ../corpus --vocab ../vocab \
+  --out run --resume
 refuses 1 'is a checkpoint of training, not of quantization' $GANZ quantize -q --train ../corpus --out ../float --resume
 cd ..
 
