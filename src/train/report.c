@@ -41,14 +41,15 @@ static ganz_status write_file(const ganz_operands *o, const char *folder, const 
     return status;
 }
 
-/* Magnitude that all but one of ten thousand values (zeros not counted) stay below. */
-static double usual_largest(const ganz_histogram *h)
+/* Magnitude that all but one of ten thousand values (zeros not counted) do not exceed: where a bin of them ends, which
+ * may be behind the largest value. */
+static double usual_largest(const ganz_histogram *h, double largest)
 {
     double all = 0, below = 0;
     int i = 0;
     for (int j = 0; j < GANZ_HISTOGRAM_BINS; j++) all += (double)h->bin[j];
     for (; i < GANZ_HISTOGRAM_BINS && below < 0.9999 * all; i++) below += (double)h->bin[i];
-    return h->range * i / GANZ_HISTOGRAM_BINS;
+    return fmin(h->range * i / GANZ_HISTOGRAM_BINS, largest);
 }
 
 /* Bits of a magnitude. */
@@ -75,7 +76,8 @@ static ganz_status write_tsv(const ganz_operands *o, ganz_output *out, ganz_erro
         if (!s->integer) continue;
         PRINT("%s\t%s\t%d\t%.9g\t%.6g\t%.9g\t%.4f\t%.6g\t%.6g\t%lld\t%.6g\t%.2f\n", s->name, kinds[s->kind], s->bits,
               s->scale, s->scale * s->most, ganz_operand_max_scale(s), wider(s), s->largest,
-              usual_largest(&o->magnitudes[i]), (long long)s->values, ganz_operand_clip_rate(s), ganz_operand_snr(s));
+              usual_largest(&o->magnitudes[i], s->largest), (long long)s->values, ganz_operand_clip_rate(s),
+              ganz_operand_snr(s));
     }
     return GANZ_OK;
 }
@@ -98,7 +100,7 @@ static ganz_status write_operands(const ganz_operands *o, ganz_output *out, ganz
         PRINT("%s\n{\"name\":\"%s\",\"kind\":\"%s\",\"bits\":%d,\"step\":%.9g,\"range\":%.9g,\"max_step\":%.9g,", comma,
               s->name, kinds[s->kind], s->bits, s->scale, s->scale * s->most, ganz_operand_max_scale(s));
         PRINT("\"log2_step_by_max\":%s,\"largest\":%.9g,\"p9999\":%.9g,\"values\":%lld,\"clipped\":%lld,\"snr_db\":%s}",
-              number(wider(s), a), s->largest, usual_largest(&o->magnitudes[i]), (long long)s->values,
+              number(wider(s), a), s->largest, usual_largest(&o->magnitudes[i], s->largest), (long long)s->values,
               (long long)s->clipped, number(ganz_operand_snr(s), b));
         comma = ",";
     }

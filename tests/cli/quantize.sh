@@ -18,6 +18,7 @@ equal "phases in the log" "1 2 3 4 5 6" "$(tail -n +2 run/log.tsv | cut -f12 | u
 equal "last step" 44 "$(tail -n 1 run/log.tsv | cut -f1)"
 for file in loss.svg steps.svg quant.txt quant.json quant.svg; do [ -s run/$file ] || fail "no $file"; done
 equal "operands of the report" 29 "$(tail -n +2 run/quant.tsv | wc -l)"
+equal "operands whose usual largest value is above the largest" 0 "$(awk -F'\t' 'NR > 1 && $9 > $8' run/quant.tsv | wc -l)"
 documented run/log.tsv
 documented run/quant.tsv
 equal "columns of the report" 12 "$(awk -F'\t' 'NR == 1 {n = NF} NF != n {n = -1} END {print n}' run/quant.tsv)"
