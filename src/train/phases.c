@@ -3,10 +3,9 @@
 
 #include <stdio.h>
 
-/* In the paper's phases weights and scales learn in turns: together, as in JOINT, it found them not to converge. From
- * trained weights and measured ranges they do here, and with a float model as teacher keep most with few bits
- * (docs/PAPER.md). Dropout is off where no weight learns: a few scales need no regulariser, and ranges are to be those
- * of translation. */
+/* In the paper's phases weights and scales learn in turns: together, as in JOINT, it found them not to converge. Here
+ * they do, behind measured ranges, and with a float model as teacher keep most with few bits (docs/PAPER.md). Dropout
+ * is off where no weight learns: a few scales need no regulariser, and ranges are to be those of translation. */
 const ganz_phase ganz_phases[GANZ_PHASES] = {
     [GANZ_PHASE_FLOAT] = {"training", "training", GANZ_WEIGHTS_FLOAT, GANZ_INPUTS_FLOAT, true, false, true, true},
     [GANZ_PHASE_PARAMETERS] = {"phase 1", "integer parameters", GANZ_WEIGHTS_FAKE, GANZ_INPUTS_FLOAT, true, false, true,

@@ -152,7 +152,7 @@ static const ganz_setting table[] = {
     REAL(scale_rate, "step-rate", 0, 10, "0", QUANTIZE,
          "rate of the steps; 0: by bits, 0.009 for 8, or 0.002 for Adafactor"),
     LATER(scale_schedule, "step-schedule", CHOICE, 0, "own|weights", "own", true, QUANTIZE,
-          "rate of the steps: their own, or the rate and the count of updates of the weights"),
+          "rate of the steps: their own, or the schedule's, without rate-factor, with its step number"),
     LATER(only_tuned, "only-tuned", FLAG, 0, NULL, "false", false, QUANTIZE,
           "the model before fine-tuning is no candidate for the best"),
     LATER(keep, "keep", CHOICE, 0, "better|learned", "better", false, QUANTIZE,
