@@ -300,7 +300,7 @@ static void expect_refusal(const char *old, const char *now, const char *sentenc
 static void unsupported_keys_are_named(void **state)
 {
     (void)state;
-    expect_refusal("\"marian\"", "\"t5\"", "model_type");
+    expect_refusal("\"marian\"", "\"t5\"", "import_refused: config.json: model_type");
     expect_refusal("\"swish\"", "\"gelu_new\"", "activation_function");
     expect_refusal("\"decoder_attention_heads\": 2", "\"decoder_attention_heads\": 4", "decoder_attention_heads");
     expect_refusal("\"d_model\": 8", "\"d_model\": 16", "16");

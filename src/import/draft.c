@@ -73,13 +73,22 @@ static ganz_status recognise(ganz_draft *d, ganz_error *err)
                      ganz_files_name(f));
 }
 
+/* Files are called the same in every folder: whose it is comes first. */
+static ganz_status name_model(const ganz_draft *d, ganz_status status, ganz_error *err)
+{
+    const char *const name = ganz_files_name(d->files);
+    if (status == GANZ_OK || strncmp(err->message, name, strlen(name)) == 0) return status;
+    const ganz_error said = *err;
+    return ganz_fail(err, status, "%s: %s", name, said.message);
+}
+
 ganz_status ganz_draft_open(ganz_draft *d, ganz_files *files, ganz_error *err)
 {
     *d = (ganz_draft){.files = files, .start = -1};
     for (int i = 0; i < 2; i++) d->side[i].pad = d->side[i].eos = d->side[i].unk = -1;
     if (!ganz_files_have(files, "config.json") && !ganz_files_given(files)) enter_folder(d);
-    GANZ_TRY(recognise(d, err));
-    return ganz_draft_card(d, err);
+    const ganz_status status = recognise(d, err);
+    return name_model(d, status == GANZ_OK ? ganz_draft_card(d, err) : status, err);
 }
 
 /* ---- positions ---------------------------------------------------------------------------------- */
