@@ -347,7 +347,11 @@ static int take_products(cli_settings *settings, ganz_recipe *recipe)
     const char **const given = cli_settings_value(settings, "products");
     char text[GANZ_EXCEPTIONS_BYTES];
     ganz_error err;
-    if (!*given || !strpbrk(*given, "/.")) return -1;
+    if (!*given || strcmp(*given, "all") == 0 || strcmp(*given, "dense") == 0) return -1;
+    if (!strpbrk(*given, "/."))
+        return cli_usage(&cli_about_quantize,
+                         "--products is all, dense or a file whose name has a dot or a slash in it (./%s), not %s", *given,
+                         *given);
     if (*cli_settings_value(settings, "exceptions"))
         return cli_usage(&cli_about_quantize, "--products with a file and --exceptions exclude each other");
     const int code = read_rules(*given, text);
