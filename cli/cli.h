@@ -114,6 +114,9 @@ int cli_settings_check(const cli_command *command, const cli_settings *s, const 
 /* The recipe as a file, on standard output. */
 void cli_settings_print(const ganz_recipe *recipe);
 
+/* What makes a plural of a word: "1 line", "2 lines". */
+static inline const char *cli_s(long long count) { return count == 1 ? "" : "s"; }
+
 /* The model a command uses: `given`, a file or the name of a pair such as de-en (a folder may have that name, too),
  * else what GANZ_MODEL names, else the default model. Models of pairs are looked for around the program; then the name
  * is in `path`. NULL: none; cli_no_model says so, `how` being what the user could do ("give --model FILE"), and returns

@@ -44,8 +44,8 @@ static ganz_status write_golden(const job *j, ganz_error *err)
     ganz_golden_report r;
     const ganz_status status = ganz_export_golden(j->model, j->text ? j->text : "-", j->folder, &options, &r, err);
     if (status == GANZ_OK && !j->quiet)
-        printf("%lld integer products of %d lines, %.1f MB; %lld in float are not written\n", r.runs, r.lines,
-               (double)r.bytes / 1e6, r.skipped);
+        printf("%lld integer products of %d line%s, %.1f MB; %lld in float are not written\n", r.runs, r.lines,
+               cli_s(r.lines), (double)r.bytes / 1e6, r.skipped);
     return status;
 }
 

@@ -183,7 +183,7 @@ static void print_fact(const char *label, const char *text)
 
 static void print_bits(const char *label, int bits)
 {
-    if (bits) printf("  %-11s codes of %d bits\n", label, bits);
+    if (bits) printf("  %-11s codes of %d bit%s\n", label, bits, cli_s(bits));
     else printf("  %-11s float\n", label);
 }
 
@@ -298,7 +298,8 @@ static void print_totals(const job *j)
         sum.codes += r.counts.codes;
         sum.clipped += r.counts.clipped;
     }
-    printf("%s lines: %s products in integers, ", commas(j->lines, number[0]), commas(sum.integer_runs, number[1]));
+    printf("%s line%s: %s products in integers, ", commas(j->lines, number[0]), cli_s(j->lines),
+           commas(sum.integer_runs, number[1]));
     printf("%s in float; ", commas(sum.float_runs, number[0]));
     printf("%s of %s codes clipped.\n", commas(sum.clipped, number[0]), commas(sum.codes, number[1]));
 }

@@ -24,8 +24,9 @@ static int report(const ganz_join_result *r, const char *stem, const char *out, 
         return CLI_FAILED;
     }
     if (!quiet)
-        fprintf(stderr, "ganz join: %s: %lld parts, %lld lines, %llu bytes, all as proven\n",
-                strcmp(out, "-") == 0 ? "standard output" : out, r->parts, r->lines, r->bytes);
+        fprintf(stderr, "ganz join: %s: %lld part%s, %lld line%s, %llu byte%s, all as proven\n",
+                strcmp(out, "-") == 0 ? "standard output" : out, r->parts, cli_s(r->parts), r->lines, cli_s(r->lines),
+                r->bytes, r->bytes == 1 ? "" : "s");
     return CLI_OK;
 }
 

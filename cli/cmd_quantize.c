@@ -121,7 +121,8 @@ static int calibrate(words *w)
     if (w->quiet) return CLI_OK;
     printf("%d of %d products in %d-bit integers", report.integer_products, report.products, w->how.bits);
     if (report.lines)
-        printf(", %d input steps from %lld lines (%lld left out)", report.scales, report.lines, report.left_out);
+        printf(", %d input steps from %lld line%s (%lld left out)", report.scales, report.lines, cli_s(report.lines),
+               report.left_out);
     puts(w->how.method == GANZ_METHOD_DYNAMIC ? ", emulated in float" : "");
     return CLI_OK;
 }
@@ -131,7 +132,8 @@ static int calibrate(words *w)
 static void print_report(const words *w, const ganz_train_report *r)
 {
     const char *const out = w->run.out;
-    fprintf(stderr, "%lld steps, %lld target tokens, %.0f tokens/s\n", r->step, r->tokens, r->tokens_per_second);
+    fprintf(stderr, "%lld step%s, %lld target tokens, %.0f tokens/s\n", r->step, cli_s(r->step), r->tokens,
+            r->tokens_per_second);
     if (r->best_step > 0) {
         cli_print_best(r);
         fputc('\n', stderr);
@@ -275,12 +277,14 @@ static void print_choice(const ganz_budget_choice *choice)
     const char *before = "widths of weights: ";
     for (int bits = 8; bits > 0; bits--) {
         if (!choice->products[bits]) continue;
-        fprintf(stderr, "%s%d products of %d bits", before, choice->products[bits], bits);
+        fprintf(stderr, "%s%d product%s of %d bit%s", before, choice->products[bits], cli_s(choice->products[bits]),
+                bits, cli_s(bits));
         before = ", ";
     }
     fprintf(stderr, "; %.2f bits on average, a file of at most %.1f MB, divergence %.5f nats a token\n", choice->bits,
             choice->bytes / 1e6, choice->harm);
-    if (choice->exceptions[0]) fprintf(stderr, "%d bits, but: %s\n", choice->weight_bits, choice->exceptions);
+    if (choice->exceptions[0])
+        fprintf(stderr, "%d bit%s, but: %s\n", choice->weight_bits, cli_s(choice->weight_bits), choice->exceptions);
 }
 
 /* Widths for this run. One that goes on has them already. */
@@ -350,8 +354,8 @@ static int take_products(cli_settings *settings, ganz_recipe *recipe)
     if (!*given || strcmp(*given, "all") == 0 || strcmp(*given, "dense") == 0) return -1;
     if (!strpbrk(*given, "/."))
         return cli_usage(&cli_about_quantize,
-                         "--products is all, dense or a file whose name has a dot or a slash in it (./%s), not %s", *given,
-                         *given);
+                         "--products is all, dense or a file whose name has a dot or a slash in it (./%s), not %s",
+                         *given, *given);
     if (*cli_settings_value(settings, "exceptions"))
         return cli_usage(&cli_about_quantize, "--products with a file and --exceptions exclude each other");
     const int code = read_rules(*given, text);

@@ -69,8 +69,9 @@ static ganz_status unequal(side *ref, side *hyp, ganz_error *err)
         if (ganz_lines_next(ref->lines, &ref->text, &ref->bytes, err) != GANZ_OK) return err->status;
     while (hyp->text)
         if (ganz_lines_next(hyp->lines, &hyp->text, &hyp->bytes, err) != GANZ_OK) return err->status;
-    snprintf(err->message, sizeof err->message, "%s has %lld lines but %s has %lld", ganz_lines_name(ref->lines),
-             ganz_lines_number(ref->lines), ganz_lines_name(hyp->lines), ganz_lines_number(hyp->lines));
+    snprintf(err->message, sizeof err->message, "%s has %lld line%s but %s has %lld", ganz_lines_name(ref->lines),
+             ganz_lines_number(ref->lines), cli_s(ganz_lines_number(ref->lines)), ganz_lines_name(hyp->lines),
+             ganz_lines_number(hyp->lines));
     return refuse(err, GANZ_EFORMAT);
 }
 

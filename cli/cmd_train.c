@@ -60,8 +60,9 @@ static void print_report(const ganz_train_report *r, const ganz_train_options *o
 {
     const char *const out = options->out;
     const bool average = ended && has_average(r, &options->recipe);
-    fprintf(stderr, "%lld steps, %lld target tokens, %lld parameters, %.0f tokens/s%s\n", r->step, r->tokens,
-            r->parameters, r->tokens_per_second, r->early ? "; ended because validations got no better" : "");
+    fprintf(stderr, "%lld step%s, %lld target tokens, %lld parameters, %.0f tokens/s%s\n", r->step, cli_s(r->step),
+            r->tokens, r->parameters, r->tokens_per_second,
+            r->early ? "; ended because validations got no better" : "");
     if (r->best_step > 0) {
         cli_print_best(r);
         fprintf(stderr, " (%s/best.safetensors)\n", out);

@@ -321,8 +321,8 @@ static ganz_status learn(const cli_list *texts, ganz_vocab_learning *how, const 
     else ganz_output_abandon(&out);
     ganz_vocab_close(&vocab);
     if (status == GANZ_OK && !quiet)
-        fprintf(stderr, "ganz vocab: %d entries from %lld lines, %lld characters, %lld different tokens\n", size,
-                l.last.lines, l.last.characters, l.last.tokens);
+        fprintf(stderr, "ganz vocab: %d entries from %lld line%s, %lld characters, %lld different tokens\n", size,
+                l.last.lines, cli_s(l.last.lines), l.last.characters, l.last.tokens);
     if (status == GANZ_OK && !quiet && abs(size - how->target_size) > how->target_size / 50)
         fprintf(stderr, "ganz vocab: warning: %d entries were asked for; %s\n", how->target_size, missed(how, size));
     return status;

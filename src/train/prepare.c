@@ -261,8 +261,9 @@ static ganz_status read_block(job *j, ganz_lines *source, ganz_lines *target, bo
         GANZ_TRY(ganz_lines_next(target, &text, &it->target_bytes, err));
         if (source_ended != !text) {
             const ganz_lines *const longer = text ? target : source, *const shorter = text ? source : target;
-            return ganz_fail(err, GANZ_EFORMAT, "%s has %lld lines, but %s has more", ganz_lines_name(shorter),
-                             ganz_lines_number(shorter), ganz_lines_name(longer));
+            return ganz_fail(err, GANZ_EFORMAT, "%s has %lld line%s, but %s has more", ganz_lines_name(shorter),
+                             ganz_lines_number(shorter), ganz_lines_number(shorter) == 1 ? "" : "s",
+                             ganz_lines_name(longer));
         }
         *ended = source_ended;
         if (source_ended) break;

@@ -45,8 +45,9 @@ static ganz_status read_pair(ganz_valid *v, ganz_lines *sources, ganz_lines *tar
     if (!source && !target) return GANZ_OK;
     if (!source || !target) {
         const ganz_lines *const shorter = source ? targets : sources, *const longer = source ? sources : targets;
-        return ganz_fail(err, GANZ_EINVAL, "%s has only %lld lines, %s has more", ganz_lines_name(shorter),
-                         ganz_lines_number(shorter), ganz_lines_name(longer));
+        return ganz_fail(err, GANZ_EINVAL, "%s has only %lld line%s, %s has more", ganz_lines_name(shorter),
+                         ganz_lines_number(shorter), ganz_lines_number(shorter) == 1 ? "" : "s",
+                         ganz_lines_name(longer));
     }
     if (!ganz_grow((void **)&v->pairs, &v->pair_capacity, (size_t)v->count + 1, sizeof *v->pairs))
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for the validation set");

@@ -14,6 +14,8 @@ for bits in 8 6; do
   $GANZ translate --scores --model int$bits.safetensors <out$bits/source.txt >lines || fail "translate"
   equal "translations" "$(cut -f2- lines)" "$(cat out$bits/translation.txt)" # as the model said them
 done
+$GANZ export --to golden --model int8.safetensors --text text --lines 1 one | grep -q ' products of 1 line, ' ||
+  fail "the number of lines"
 printf '\n' | $GANZ export -q --to golden --model int8.safetensors empty || fail "an empty line"
 equal "runs of nothing" 0 "$(grep -c '"kind": ' empty/index.json)"
 
