@@ -528,20 +528,18 @@ static ganz_status look(job *j)
     return find_start(j);
 }
 
-static ganz_status write_all(job *j)
+static ganz_status write_all(void *context, ganz_error *err)
 {
+    job *const j = context;
     char path[GANZ_EXPORT_PATH];
-    GANZ_TRY(look(j));
-    GANZ_TRY(list_all(j));
-    GANZ_TRY(ganz_export_folder(j->folder, j->err));
     snprintf(path, sizeof path, "%s/model.bin", j->folder);
-    GANZ_TRY(ganz_output_open(&j->out, path, j->err));
+    GANZ_TRY(ganz_output_open(&j->out, path, err));
     ganz_status status = put_model(j);
-    if (status == GANZ_OK) status = ganz_output_finish(&j->out, j->err);
+    if (status == GANZ_OK) status = ganz_output_finish(&j->out, err);
     ganz_output_abandon(&j->out);
     GANZ_TRY(status);
     GANZ_TRY(write_vocab(j));
-    GANZ_TRY(ganz_export_card(j->folder, j->model, j->err));
+    GANZ_TRY(ganz_export_card(j->folder, j->model, err));
     return write_config(j);
 }
 
@@ -551,7 +549,9 @@ ganz_status ganz_export_ctranslate2(const ganz_model *model, const char *folder,
     job j = {.model = model, .folder = folder, .err = err};
     j.list = ganz_alloc(VARIABLES, sizeof *j.list);
     if (!j.list) return no_memory(&j);
-    const ganz_status status = write_all(&j);
+    ganz_status status = look(&j);
+    if (status == GANZ_OK) status = list_all(&j);
+    if (status == GANZ_OK) status = ganz_export_folder(folder, write_all, &j, err);
     ganz_free(j.list);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "ganz/io.h"
 
@@ -24,12 +25,33 @@ static ganz_status check_empty(const char *path, ganz_error *err)
     return empty ? GANZ_OK : ganz_fail(err, GANZ_EINVAL, "%s: the folder is not empty", path);
 }
 
-ganz_status ganz_export_folder(const char *folder, ganz_error *err)
+/* Removes all that is in a folder, and folders in it. */
+static void empty_folder(const char *path)
+{
+    DIR *const folder = opendir(path);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        char name[2 * GANZ_EXPORT_PATH];
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        if (snprintf(name, sizeof name, "%s/%s", path, entry->d_name) >= (int)sizeof name) continue;
+        if (unlink(name) == 0) continue;
+        empty_folder(name);
+        rmdir(name);
+    }
+    if (folder) closedir(folder);
+}
+
+ganz_status ganz_export_folder(const char *folder, ganz_status (*write)(void *context, ganz_error *err), void *context,
+                               ganz_error *err)
 {
     if (strlen(folder) > GANZ_EXPORT_PATH - GANZ_EXPORT_NAME - 2)
         return ganz_fail(err, GANZ_ELIMIT, "the name of the folder is too long");
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) return ganz_fail_errno(err, "make the folder", folder);
-    return check_empty(folder, err);
+    const bool made = mkdir(folder, 0777) == 0;
+    if (!made && errno != EEXIST) return ganz_fail_errno(err, "make the folder", folder);
+    GANZ_TRY(check_empty(folder, err));
+    const ganz_status status = write(context, err);
+    if (status != GANZ_OK) empty_folder(folder);
+    if (status != GANZ_OK && made) rmdir(folder);
+    return status;
 }
 
 ganz_status ganz_export_file(const char *folder, const char *name, const void *data, size_t bytes, ganz_error *err)

@@ -9,8 +9,10 @@
 
 enum { GANZ_EXPORT_PATH = 4096, GANZ_EXPORT_NAME = 64 /* most bytes of a file's name in it */ };
 
-/* Makes it, unless it is there; with something in it, it is refused. */
-ganz_status ganz_export_folder(const char *folder, ganz_error *err);
+/* Makes the folder, unless it is there (with something in it, it is refused), and has it filled. After a failure of
+ * `write`, which has nothing open then, all is as it was before, so that the export can be tried again. */
+ganz_status ganz_export_folder(const char *folder, ganz_status (*write)(void *context, ganz_error *err), void *context,
+                               ganz_error *err);
 ganz_status ganz_export_file(const char *folder, const char *name, const void *data, size_t bytes, ganz_error *err);
 /* Frees the JSON in any case. */
 ganz_status ganz_export_json(const char *folder, const char *name, ganz_json_writer *json, ganz_error *err);

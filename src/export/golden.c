@@ -25,6 +25,7 @@ typedef struct recorder {
     const ganz_model *model;
     const char *folder;
     ganz_lines *lines; /* of the text */
+    int most;          /* of them */
     ganz_output *index, *sources, *translations;
     ganz_golden_report report;
     ganz_backend *be;
@@ -407,8 +408,11 @@ static ganz_status open_recorder(recorder *r, const char *text, const ganz_golde
     if (ganz_scheme_has_columns(&r->model->net.scheme))
         return ganz_fail(err, GANZ_EUNSUPPORTED, "products whose inputs have steps for their columns are not recorded");
     GANZ_TRY(ganz_lines_open(&r->lines, text, err));
-    GANZ_TRY(open_decoder(r, options, err));
-    GANZ_TRY(ganz_export_folder(r->folder, err));
+    return open_decoder(r, options, err);
+}
+
+static ganz_status open_parts(recorder *r, ganz_error *err)
+{
     GANZ_TRY(open_part(r, "source.txt", &r->sources, err));
     GANZ_TRY(open_part(r, "translation.txt", &r->translations, err));
     return open_part(r, "index.json", &r->index, err);
@@ -423,11 +427,27 @@ static ganz_status finish_recorder(recorder *r, ganz_error *err)
     return ganz_output_finish(&r->index, err);
 }
 
-static void close_recorder(recorder *r)
+static ganz_status write_parts(recorder *r, ganz_error *err)
 {
+    GANZ_TRY(open_parts(r, err));
+    GANZ_TRY(write_weights(r, err));
+    GANZ_TRY(record_lines(r, r->most, err));
+    if (r->report.lines == 0) return ganz_fail(err, GANZ_EINVAL, "%s has no lines", ganz_lines_name(r->lines));
+    return finish_recorder(r, err);
+}
+
+static ganz_status write_all(void *context, ganz_error *err)
+{
+    recorder *const r = context;
+    const ganz_status status = write_parts(r, err);
     if (r->index) ganz_output_abandon(&r->index);
     if (r->sources) ganz_output_abandon(&r->sources);
     if (r->translations) ganz_output_abandon(&r->translations);
+    return status;
+}
+
+static void close_recorder(recorder *r)
+{
     ganz_lines_close(&r->lines);
     ganz_decoder_close(&r->decoder);
     if (r->be) r->be->close(r->be);
@@ -440,14 +460,10 @@ ganz_status ganz_export_golden(const ganz_model *model, const char *text, const 
 {
     GANZ_PLAIN_NUMBERS;
     const ganz_golden_options o = options ? *options : (ganz_golden_options){0};
-    recorder r = {.model = model, .folder = folder};
-    ganz_status status;
-    GANZ_CHECK(open_recorder(&r, text, &o, err));
-    GANZ_CHECK(write_weights(&r, err));
-    GANZ_CHECK(record_lines(&r, o.lines > 0 ? o.lines : USUAL_LINES, err));
-    status = finish_recorder(&r, err);
+    recorder r = {.model = model, .folder = folder, .most = o.lines > 0 ? o.lines : USUAL_LINES};
+    ganz_status status = open_recorder(&r, text, &o, err);
+    if (status == GANZ_OK) status = ganz_export_folder(folder, write_all, &r, err);
     if (status == GANZ_OK && report) *report = r.report;
-out:
     close_recorder(&r);
     return status;
 }

@@ -252,15 +252,20 @@ static ganz_status write_text(const job *j)
     return write_tokenizer(j);
 }
 
+static ganz_status write_all(void *context, ganz_error *err)
+{
+    const job *const j = context;
+    GANZ_TRY(write_tensors(j));
+    GANZ_TRY(write_text(j));
+    GANZ_TRY(ganz_export_card(j->folder, j->model, err));
+    GANZ_TRY(write_generation(j));
+    return write_config(j);
+}
+
 ganz_status ganz_export_huggingface(const ganz_model *model, const char *folder, ganz_error *err)
 {
     GANZ_PLAIN_NUMBERS;
     job j = {.model = model, .folder = folder, .err = err};
     GANZ_TRY(look(&j));
-    GANZ_TRY(ganz_export_folder(folder, err));
-    GANZ_TRY(write_tensors(&j));
-    GANZ_TRY(write_text(&j));
-    GANZ_TRY(ganz_export_card(folder, model, err));
-    GANZ_TRY(write_generation(&j));
-    return write_config(&j);
+    return ganz_export_folder(folder, write_all, &j, err);
 }

@@ -170,14 +170,19 @@ static ganz_status write_search(const job *j)
     return ganz_export_file(j->folder, "decoder.yml", text, (size_t)n, j->err);
 }
 
+static ganz_status write_all(void *context, ganz_error *err)
+{
+    const job *const j = context;
+    GANZ_TRY(write_tensors(j));
+    GANZ_TRY(write_text(j));
+    GANZ_TRY(ganz_export_card(j->folder, j->model, err));
+    return write_search(j);
+}
+
 ganz_status ganz_export_npz(const ganz_model *model, const char *folder, ganz_error *err)
 {
     GANZ_PLAIN_NUMBERS;
     job j = {.model = model, .folder = folder, .err = err};
     GANZ_TRY(look(&j));
-    GANZ_TRY(ganz_export_folder(folder, err));
-    GANZ_TRY(write_tensors(&j));
-    GANZ_TRY(write_text(&j));
-    GANZ_TRY(ganz_export_card(folder, model, err));
-    return write_search(&j);
+    return ganz_export_folder(folder, write_all, &j, err);
 }

@@ -312,19 +312,30 @@ static ganz_status save_decoder(const ganz_model *model, const char *path, ganz_
     return status;
 }
 
+typedef struct job {
+    const ganz_model *model;
+    const char *folder;
+} job;
+
+static ganz_status write_all(void *context, ganz_error *err)
+{
+    const job *const j = context;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/encoder.onnx", j->folder);
+    GANZ_TRY(save_encoder(j->model, path, err));
+    snprintf(path, sizeof path, "%s/decoder.onnx", j->folder);
+    return save_decoder(j->model, path, err);
+}
+
 ganz_status ganz_export_onnx(const ganz_model *model, const char *folder, ganz_error *err)
 {
     GANZ_PLAIN_NUMBERS;
-    char path[4096];
+    job j = {model, folder};
     if (model->info.config.recurrent)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "decoders with recurrent units are not written as ONNX");
     if (model->info.dynamic_bits)
         return ganz_fail(err, GANZ_EUNSUPPORTED, "models whose rows are rounded one by one are not written as ONNX");
     if (ganz_scheme_has_columns(&model->net.scheme))
         return ganz_fail(err, GANZ_EUNSUPPORTED, "models with steps for columns of inputs are not written as ONNX");
-    GANZ_TRY(ganz_export_folder(folder, err));
-    snprintf(path, sizeof path, "%s/encoder.onnx", folder);
-    GANZ_TRY(save_encoder(model, path, err));
-    snprintf(path, sizeof path, "%s/decoder.onnx", folder);
-    return save_decoder(model, path, err);
+    return ganz_export_folder(folder, write_all, &j, err);
 }

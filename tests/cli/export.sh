@@ -30,7 +30,12 @@ refuses 1 'nothing' $GANZ export --to golden --model int8.safetensors --text not
 [ -e none ] && fail "a folder for a text that is not there"
 printf 'fine\nb\xffd\n' >bad
 refuses 1 'bad:2: ' $GANZ export --to golden --model int8.safetensors --text bad bad_out
-[ -e bad_out/index.json ] && fail "an index of half a text"
+[ -e bad_out ] && fail "half a text is left, and would be in the way of the next try"
+mkdir bad_out
+refuses 1 'bad:2: ' $GANZ export --to golden --model int8.safetensors --text bad bad_out
+equal "what is left in a folder that was there" "" "$(ls -A bad_out)"
+refuses 1 'no lines' $GANZ export --to golden --model int8.safetensors --text /dev/null none
+[ -e none ] && fail "a record of nothing"
 
 # ONNX: both graphs, read by a protobuf reader of a few lines: names are said before they are used, numbers are as many
 # as the shape says. With ONNX Runtime they are run against the records (tools/onnx_check.py).
