@@ -14,9 +14,12 @@ import subprocess
 import sys
 import tempfile
 
-import numpy as np
-from safetensors.numpy import save_file
-from transformers import MarianTokenizer
+try:
+    import numpy as np
+    from safetensors.numpy import save_file
+    from transformers import MarianTokenizer
+except ImportError as missing:
+    sys.exit(f"check_marian: {missing}")
 
 
 def write_model(folder, home):

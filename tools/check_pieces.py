@@ -10,7 +10,10 @@ import random
 import subprocess
 import sys
 
-import sentencepiece
+try:
+    import sentencepiece
+except ImportError as missing:
+    sys.exit(f"check_pieces: {missing}")
 
 
 def odd_lines(count, seed):

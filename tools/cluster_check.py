@@ -18,7 +18,10 @@ import sys
 import threading
 import time
 
-import ganz
+try:
+    import ganz
+except ImportError as missing:
+    sys.exit(f"cluster_check: {missing}")
 
 TEXT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data" / "tatoeba.en"
 

@@ -11,7 +11,10 @@ import json
 import struct
 import sys
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError as missing:
+    sys.exit(f"cut_layers: {missing}")
 
 KINDS = {"F32": np.float32, "I8": np.int8, "U8": np.uint8}
 SCALES = ("scale", "step")

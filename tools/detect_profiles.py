@@ -7,6 +7,7 @@ each language, and 600 kB of news for English and German. A profile is the most 
 in lower case, with _ for whatever is no letter, in groups by their share of all trigrams: the number before a group
 is -2 ln(share), rounded.
 """
+import argparse
 import collections
 import math
 import re
@@ -47,7 +48,11 @@ def parts(groups):
 
 
 def main():
-    folder, group = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("group", choices=sorted(GROUPS))
+    options = parser.parse_args()
+    folder, group = options.folder, options.group
     print(f"/* Profiles of languages in {'Latin' if group == 'latin' else 'other'} letters: trigrams in groups by"
           " frequency, _ for what is no letter.\n * Written by tools/detect_profiles.py, which says what the numbers"
           " are. */")

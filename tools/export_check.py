@@ -9,6 +9,7 @@
 All greedy. Prints how many lines are equal and how far log-probabilities are apart at most (of equal lines). Lines that
 ganz cuts into sentences differ. Needs transformers and torch, or pymarian and sentencepiece (PyPI).
 """
+import argparse
 import sys
 
 
@@ -40,16 +41,31 @@ def by_marian(folder, lines):
 
 
 def main():
-    kind, folder = sys.argv[1:3]
-    lines = [line.strip() for line in open(sys.argv[3])]
-    ours = [line.rstrip("\n").split("\t", 1) for line in open(sys.argv[4])]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=("hf", "ids", "npz"))
+    parser.add_argument("folder")
+    parser.add_argument("text", help="of ids: IDS")
+    parser.add_argument("ours")
+    parser.add_argument("out", nargs="?", help="of ids alone")
+    options = parser.parse_args()
+    if (options.kind == "ids") != (options.out is not None):
+        parser.error("ids needs OUT, and the others have none")
+    try:
+        compare(options.kind, options.folder, options.text, options.ours, options.out)
+    except ImportError as missing:
+        sys.exit(f"export_check: {missing}")
+
+
+def compare(kind, folder, text, told, ids_out):
+    lines = [line.strip() for line in open(text)]
+    ours = [line.rstrip("\n").split("\t", 1) for line in open(told)]
     if kind == "npz": said = list(by_marian(folder, lines))
     elif kind == "ids":
         said = list(by_transformers(folder, lines, None))
-        with open(sys.argv[5], "w") as out:
+        with open(ids_out, "w") as out:
             for _, ids in said: print(*ids, file=out)
         gap = max(abs(float(o[0]) - s) for o, (s, _) in zip(ours, said))
-        return print(f"log-probabilities at most {gap:.2g} apart, if ganz decode {sys.argv[5]} says the same")
+        return print(f"log-probabilities at most {gap:.2g} apart, if ganz decode {ids_out} says the same")
     else:
         from transformers import AutoTokenizer
         tokenizer = AutoTokenizer.from_pretrained(folder)

@@ -4,9 +4,12 @@ a program that was built with sanitizers. Each command must end within 30 second
 
 Damages are of every layer: bytes of tensors, numbers of the kinds that break things, metadata, shapes, offsets, types,
 names, JSON itself, cuts and insertions. Files that made it end otherwise are kept in the folder ./hostile-findings."""
-import ctypes, json, os, random, shutil, struct, subprocess, sys, tempfile
+import argparse, ctypes, json, os, random, shutil, struct, subprocess, sys, tempfile
 
-libxxhash = ctypes.CDLL("libxxhash.so.0")
+try:
+    libxxhash = ctypes.CDLL("libxxhash.so.0")
+except OSError as missing:
+    sys.exit(f"hostile: {missing}")
 libxxhash.XXH3_64bits.restype = ctypes.c_uint64
 libxxhash.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 NUMBERS = ["0", "-1", "1", "2147483647", "2147483648", "-2147483648", "4294967295", "9223372036854775807",
@@ -173,8 +176,13 @@ def run(words, folder):
 
 
 def main():
-    build, count = os.path.realpath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 20000
-    dice = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("count", nargs="?", type=int, default=20000)
+    parser.add_argument("seed", nargs="?", type=int, default=1)
+    options = parser.parse_args()
+    build, count = os.path.realpath(options.build), options.count
+    dice = random.Random(options.seed)
     root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
     ganz = build + "/cli/ganz"
     with tempfile.TemporaryDirectory() as folder:

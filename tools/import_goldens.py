@@ -6,10 +6,13 @@ models are so small that all files together stay below 400 KiB.
 
     python3 tools/import_goldens.py tests/import [PART...]
 """
-import io, json, os, struct, sys, zipfile
-import numpy as np
-import torch
-from transformers import MarianConfig, MarianMTModel
+import argparse, io, json, os, struct, sys, zipfile
+try:
+    import numpy as np
+    import torch
+    from transformers import MarianConfig, MarianMTModel
+except ImportError as missing:
+    sys.exit(f"import_goldens: {missing}")
 
 torch.set_num_threads(1)
 D, HEADS, FFN, V, VS = 8, 2, 12, 17, 13
@@ -401,12 +404,18 @@ def tensor2tensor(root):
 
 
 def main():
-    root = sys.argv[1]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("part", nargs="*")
+    options = parser.parse_args()
+    root = options.folder
     parts = {"t2t": lambda: tensor2tensor(root), "bare": lambda: alternating(root, "ct2-bare", True),
              "narrow": lambda: (narrow(root, "hf-half", torch.float16), narrow(root, "hf-bfloat", torch.bfloat16)),
              "int16": lambda: ctranslate2_kinds(root, numbers(make("hf", 1)), ("int16",))}
-    for part in sys.argv[2:]: parts[part]()
-    if sys.argv[2:]: return
+    if unknown := [part for part in options.part if part not in parts]:
+        parser.error(f"there is no part {unknown[0]}: they are {', '.join(parts)}")
+    for part in options.part: parts[part]()
+    if options.part: return
     formats(root, hf(root, "hf", 1))
     hf(root, "hf-relu", 2, activation_function="relu", scale_embedding=False)
     hf(root, "hf-two-tables", 3, share_encoder_decoder_embeddings=False)

@@ -1,15 +1,23 @@
 #!/usr/bin/env python3
 """page_pictures.py GANZ FOLDER: the three pictures of docs/, with the models the program has. Needs playwright, Pillow and
 Debian's Chromium, as tools/page_check.py does."""
+import argparse
 import os
 import re
 import subprocess
 import sys
 
-from PIL import Image
-from playwright.sync_api import sync_playwright
+try:
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+except ImportError as missing:
+    sys.exit(f'page_pictures: {missing}')
 
-ganz, folder = sys.argv[1:3]
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument('ganz')
+parser.add_argument('folder')
+options = parser.parse_args()
+ganz, folder = options.ganz, options.folder
 os.makedirs(folder, exist_ok=True)
 server = subprocess.Popen([ganz, 'serve', '--port', '0'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 url = next(m.group() for m in (re.search(r'http://[0-9.]+:\d+', line) for line in server.stdout) if m) + '/'

@@ -4,6 +4,7 @@
 Every file of a release with its checksum, and the libraries that ganz is linked with, in the versions of this machine's
 packages. Dates come from SOURCE_DATE_EPOCH, so that the same files give the same list.
 """
+import argparse
 import datetime
 import hashlib
 import json
@@ -55,4 +56,6 @@ def main(version):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("version")
+    main(parser.parse_args().version)

@@ -1,5 +1,10 @@
 """LibreTranslate for tools/serve_peers.sh, without the models that it fetches to find sentences: texts are one sentence."""
-from argostranslate import sbd, translate
+import sys
+
+try:
+    from argostranslate import sbd, translate
+except ImportError as missing:
+    sys.exit(f"serve_libre: {missing}")
 
 
 class Whole(sbd.ISentenceBoundaryDetectionModel):

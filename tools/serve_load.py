@@ -171,6 +171,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=20, help="of the test of restarts")
     parser.add_argument("tests", nargs="*", metavar="TEST")
     o = parser.parse_args()
+    for path in o.ganz, o.client:
+        if not os.path.exists(path):
+            parser.error(f"there is no {path}: it has to be built")
     lines = sentences(o.text)
     print(f"{len(lines)} sentences of {statistics.mean(len(x.split()) for x in lines):.1f} words, {os.cpu_count()} cores, "
           f"load {os.getloadavg()[0]:.1f}", flush=True)

@@ -7,8 +7,11 @@ import threading
 from concurrent.futures import Future
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import ctranslate2
-import sentencepiece
+try:
+    import ctranslate2
+    import sentencepiece
+except ImportError as missing:
+    sys.exit(f"serve_peers: {missing}")
 
 folder, port, most = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 WORKERS = 2

@@ -4,7 +4,7 @@ the system about files fails, in turn: every one, or one of EVERY. A session is 
 server must end by itself with 0, 1 or 2, and with a sentence if it is not 0; what it answers must be HTTP, with an error of
 the kinds 4xx or 5xx or with what it says otherwise. A connection may be closed without an answer. KINDS is of memory, disk
 and map; BUILD is a build without sanitizers."""
-import json, os, re, signal, socket, subprocess, sys, tempfile, time
+import argparse, json, os, re, signal, socket, subprocess, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 BODY = json.dumps({"q": "The cat sat.", "source": "en", "target": "de"})
@@ -85,8 +85,12 @@ def session(build, folder, kind, at):
 
 
 def main():
-    build, every = os.path.realpath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    kinds = sys.argv[3].split() if len(sys.argv) > 3 else ["memory", "disk", "map"]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("every", nargs="?", type=int, default=1)
+    parser.add_argument("kinds", nargs="?", default="memory disk map")
+    options = parser.parse_args()
+    build, every, kinds = os.path.realpath(options.build), options.every, options.kinds.split()
     findings = 0
     with tempfile.TemporaryDirectory() as folder:
         with open(ROOT + "/tests/golden/integer/int8.safetensors", "rb") as a, open(folder + "/int8", "wb") as b:

@@ -6,8 +6,11 @@
 PACKAGE is the unpacked folder translate-zh_en-1_9. Needs numpy. The formats are written by hand, so that ganz's readers
 meet files that no code of ganz has made.
 """
-import json, os, shutil, struct, sys
-import numpy as np
+import argparse, json, os, shutil, struct, sys
+try:
+    import numpy as np
+except ImportError as missing:
+    sys.exit(f"zh_en_folders: {missing}")
 
 
 def read_ct2(path):
@@ -99,7 +102,11 @@ def write_safetensors(tensors, path):
 
 
 def main():
-    package, out = sys.argv[1:3]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("package")
+    parser.add_argument("out")
+    options = parser.parse_args()
+    package, out = options.package, options.out
     pieces = json.load(open(os.path.join(package, "model", "shared_vocabulary.json")))
     h = huggingface(read_ct2(os.path.join(package, "model", "model.bin")))
     for kind in ("hf", "npz"):

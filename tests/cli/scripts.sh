@@ -1,8 +1,9 @@
 # Arguments of scripts/ and tools/*.sh, in a copy where nothing can be built: a word that looks like an option and is none is
 # refused before anything is done, --help shows the head of the script, and scripts/release takes its options in any order.
 root=$HERE/../..
-mkdir copy others made
+mkdir -p copy/tests others made
 cp -r "$root/scripts" "$root/tools" "$root/CMakeLists.txt" copy
+cp -r "$root/tests/serve" copy/tests # which tools/serve_load.py is made of
 export PATH=$PWD/others:$PATH PYTHON=$PWD/others/python
 for name in git cmake abidiff python; do
   printf '#!/bin/bash\n%s\n' 'exec 1>&2; echo "$0 was called"; exit 3' >others/$name
@@ -27,6 +28,12 @@ refuses 2 'there is no option --fixed' copy/tools/check_format.sh --fixed
 refuses 2 'there is no option --user' copy/tools/packages_check.sh bookworm made --user
 refuses 2 '1 arguments are too few, it takes 2' copy/tools/findings.sh a
 refuses 2 '3 arguments are too many, it takes 2' copy/tools/paper.sh a b c
+# tools/*.py without arguments, or without the packages that they need: one sentence or the usage
+for tool in $(command -v python3 >/dev/null && ls copy/tools/*.py); do
+  timeout 60 python3 -E -S "$tool" </dev/null >said 2>&1
+  grep -q Traceback said && fail "$tool: $(tail -n 1 said)"
+done
+
 refuses 2 'it is run or test, not tests' copy/scripts/packages tests
 refuses 2 '1 arguments are too many, it takes none' copy/scripts/test all
 refuses 2 'it is bookworm or trixie, not sid' copy/tools/bare_debian.sh sid demo
