@@ -67,16 +67,42 @@ static const char units[] =
     "sekunden minuten stunden tage tagen wochen monate monaten jahre jahren personen leute seiten prozent mal ";
 static const char leads[] =
     " monday tuesday wednesday thursday friday saturday sunday weekdays weekends daily age ages aged page pages pp "
-    "chapter chapters step steps question questions number numbers open hours between about around for seite seiten kapitel ";
+    "chapter chapters step steps question questions number numbers nos open hours from between about around for s seite seiten kapitel ";
 static const char results[] =
-    " score scored scores scoring won win wins winning beat beats beaten beating lose loses lost losing loss draw draws "
+    " score scored scores scoring result results won win wins winning beat beats beaten beating lose loses lost losing loss draw draws "
     "drew drawn defeat defeats defeated victory goal goals lead leads led leading trail trailed trailing match game games "
     "set sets half aggregate vote votes voted odds tie tied level equal equalised penalties shootout final ahead behind "
-    "gewann gewonnen gewannen schlug schlugen besiegte besiegten bezwang siegte sieg finale verlor verloren niederlage tor tore spiel unentschieden ";
+    "ergebnis ergebnisse gewann gewonnen gewannen schlug schlugen besiegte besiegten bezwang siegte sieg finale verlor verloren niederlage tor tore spiel unentschieden ";
 
-/* The word before a place, or behind it, is in a list. */
+/* Bytes of what joins the spans of a list, which end at a place: "pages 3-5, 8-10 and 12". */
+static size_t joint_before(const ganz_slip_view *v, size_t at)
+{
+    static const char *const joints[] = {", ", "; ", " and ", " und ", " & ", ", and "};
+    for (size_t i = 0; i < GANZ_COUNT(joints); i++) {
+        const size_t bytes = strlen(joints[i]);
+        if (at - v->begin > bytes && memcmp(v->text + at - bytes, joints[i], bytes) == 0) return bytes;
+    }
+    return 0;
+}
+
+/* Where the list of numbers and spans begins that goes on at a place. */
+static size_t list_begin(const ganz_slip_view *v, size_t at)
+{
+    enum { MOST = 32 };
+    for (size_t joint, n = 0; n < MOST && (joint = joint_before(v, at)) > 0; n++) {
+        size_t first = at - joint;
+        while (first > v->begin && (is_digit(v->text[first - 1]) || memchr("-\xE2\x80\x93", v->text[first - 1], 4)))
+            first--;
+        if (first == at - joint) break;
+        at = first;
+    }
+    return at;
+}
+
+/* The word before a place, or before the list that goes on there, is in a list; the word behind a place. */
 static bool follows(const ganz_slip_view *v, size_t at, const char *list)
 {
+    at = list_begin(v, at);
     while (at > v->begin && v->text[at - 1] == ' ') at--;
     size_t first = at;
     while (first > v->begin && is_word(v->text[first - 1])) first--;

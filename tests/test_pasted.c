@@ -1,0 +1,73 @@
+/* What people paste: mail, recipes, lists of pages, ornaments, addresses of houses, with translators that need no
+ * model.
+ */
+#include "test.h"
+
+#include <string.h>
+
+#include "base/base.h"
+#include "documents.h"
+
+static const char *answer;
+
+static void fake_answer(const char *text, size_t bytes, ganz_text *out)
+{
+    (void)text, (void)bytes;
+    fake_add(out, answer, strlen(answer));
+}
+
+/* A text of one language, what the model says of each of its sentences (NULL: the same in capitals), and what becomes
+ * of it. */
+typedef struct pasted {
+    const char *from, *to, *in, *said, *wanted;
+} pasted;
+
+static void expect(const pasted *p)
+{
+    ganz_document *doc;
+    ganz_document_options o;
+    ganz_error err;
+    ganz_text out = {0};
+    ganz_document_defaults(&o);
+    o.format = "text";
+    o.source = p->from;
+    o.target = p->to;
+    answer = p->said;
+    assert_int_equal(ganz_document_open(&doc, p->in, strlen(p->in), &o, &err), GANZ_OK);
+    assert_int_equal(fake_translate(doc, p->said ? fake_answer : fake_shout, &err), GANZ_OK);
+    assert_int_equal(ganz_document_write(doc, &out, &err), GANZ_OK);
+    ganz_document_close(&doc);
+    if (out.bytes != strlen(p->wanted) || memcmp(out.text, p->wanted, out.bytes) != 0)
+        fail_msg("%s became\n%.*s, not\n%s", p->in, (int)out.bytes, out.text, p->wanted);
+    ganz_text_free(&out);
+}
+
+static void expect_all(const pasted *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) expect(&cases[i]);
+}
+#define EXPECT(...)                                  \
+    do {                                             \
+        static const pasted cases[] = {__VA_ARGS__}; \
+        expect_all(cases, GANZ_COUNT(cases));        \
+    } while (0)
+
+static void spans_go_on(void **state)
+{
+    (void)state;
+    EXPECT({"en", "de", "See pages 3-5, 8-10 of the match report.", "Siehe Seiten 3-5, 8:10 des Berichts.",
+            "Siehe Seiten 3-5, 8-10 des Berichts."},
+           {"en", "de", "See pages 3-5, 8-10 and 12-14 of the match.", "Siehe Seiten 3-5, 8:10 und 12:14 im Spiel.",
+            "Siehe Seiten 3-5, 8-10 und 12-14 im Spiel."},
+           {"en", "de", "A meeting from 9-5.", "Ein Treffen von 9:5.", "Ein Treffen von 9-5."},
+           {"en", "de", "Results: 3-1, 2-2, 0-0", "Ergebnisse: 3:1, 2:2, 0-0", "Ergebnisse: 3:1, 2:2, 0:0"},
+           {"de", "en", "Ergebnisse: 3:1, 2:2, 0:0", "Results: 3:1, 2:2, 0-0", "Results: 3-1, 2-2, 0-0"});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spans_go_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
