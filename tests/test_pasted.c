@@ -64,10 +64,18 @@ static void spans_go_on(void **state)
            {"de", "en", "Ergebnisse: 3:1, 2:2, 0:0", "Results: 3:1, 2:2, 0-0", "Results: 3-1, 2-2, 0-0"});
 }
 
+static void numbers_are_whole(void **state)
+{
+    (void)state;
+    EXPECT({"de", "en", "Es kostet 1.000.000 Euro.", "It costs 1,000.000 euros.", "It costs 1,000,000 euros."},
+           {"en", "de", "It has 1,234,567 parts.", "Es hat 1.234,567 Teile.", "Es hat 1.234.567 Teile."});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spans_go_on),
+        cmocka_unit_test(numbers_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

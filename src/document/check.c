@@ -178,7 +178,7 @@ static bool find_number_once(checker *c, ganz_item *item, bool alone)
         const size_t end = at + (same ? length : wider);
         if ((!same && !same_wider) || !is_free(c, at, end) || (alone && !stands_alone(c, at, end))) continue;
         take(item, at, end);
-        item->kept = !ganz_digits_copied(own, own_bytes, c->setting->source, c->text + at, length, c->setting->target);
+        item->kept = !ganz_digits_misread(own, own_bytes, c->setting->source, c->text + at, length, c->setting->target);
         return true;
     }
     return false;

@@ -72,13 +72,21 @@ bool ganz_digits_follow(const char *number, size_t bytes, const ganz_language *l
     return !n.decimal || is_written_in(n, number, bytes);
 }
 
-bool ganz_digits_copied(const char *number, size_t bytes, const ganz_language *source, const char *translated,
-                        size_t translated_bytes, const ganz_language *target)
+/* Digits behind the decimal sign. */
+static size_t decimals(notation n, const char *number, size_t bytes)
+{
+    const char *const sign = memchr(number, n.decimal, bytes);
+    return sign ? (size_t)(number + bytes - sign) - 1 : 0;
+}
+
+bool ganz_digits_misread(const char *number, size_t bytes, const ganz_language *source, const char *translated,
+                         size_t translated_bytes, const ganz_language *target)
 {
     const notation from = notation_of(source), to = notation_of(target);
-    return from.decimal && to.decimal && from.decimal != to.decimal && bytes == translated_bytes &&
-           memcmp(number, translated, bytes) == 0 && memchr(number, from.thousands, bytes) &&
-           is_written_in(from, number, bytes);
+    if (!from.decimal || !to.decimal || from.decimal == to.decimal || bytes != translated_bytes) return false;
+    if (!memchr(number, from.thousands, bytes) || !is_written_in(from, number, bytes)) return false;
+    const bool copied = memcmp(number, translated, bytes) == 0;
+    return copied || decimals(from, number, bytes) != decimals(to, translated, bytes);
 }
 
 bool ganz_digits_write(ganz_text *out, const char *number, size_t bytes, const ganz_language *source,

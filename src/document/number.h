@@ -15,9 +15,10 @@ bool ganz_same_digits(const char *number, size_t bytes, const char *translated, 
 /* True if points and commas are where the language has them; of languages not written up yet, anywhere. */
 bool ganz_digits_follow(const char *number, size_t bytes, const ganz_language *language);
 
-/* True if a number with its thousands apart was copied, which is another one in the target language: 1,500. */
-bool ganz_digits_copied(const char *number, size_t bytes, const ganz_language *source, const char *translated,
-                        size_t translated_bytes, const ganz_language *target);
+/* True if a number with its thousands apart is another one in the target language, where its signs were copied, all of
+ * them (1,500) or some (1,000.000). */
+bool ganz_digits_misread(const char *number, size_t bytes, const ganz_language *source, const char *translated,
+                         size_t translated_bytes, const ganz_language *target);
 
 /* Appends the digits of a number as the target language writes them: 1,234.5 becomes 1.234,5 from English to German.
  * What does not look like a number of the source language stays as it is. False: memory is out. */
