@@ -64,6 +64,16 @@ static void spans_go_on(void **state)
            {"de", "en", "Ergebnisse: 3:1, 2:2, 0:0", "Results: 3:1, 2:2, 0-0", "Results: 3-1, 2-2, 0-0"});
 }
 
+/* Signs at both ends of a line are none of the sentence's. */
+static void ornaments_stay(void **state)
+{
+    (void)state;
+    EXPECT({"en", "de", "*** Warning ***\n", "Warnung", "*** Warnung ***\n"},
+           {"en", "de", "> -----Original message-----\r\n", "Nachricht", "> -----Nachricht-----\r\n"},
+           {"en", "de", "--- ---", "Nein", "--- ---"}, {"en", "de", "-----\n", "Nein", "-----\n"},
+           {"en", "de", "Wait ---", "Warte ---", "Warte ---"});
+}
+
 static void numbers_are_whole(void **state)
 {
     (void)state;
@@ -75,6 +85,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spans_go_on),
+        cmocka_unit_test(ornaments_stay),
         cmocka_unit_test(numbers_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

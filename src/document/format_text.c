@@ -152,13 +152,48 @@ static size_t prefix_bytes(line l)
     return at;
 }
 
+/* Bytes of the ornament that a text begins with: "*** ", "-----". */
+static size_t ornament_bytes(const char *text, size_t bytes)
+{
+    size_t count = 0;
+    if (bytes == 0 || !memchr("*-=_#~+", text[0], 7)) return 0;
+    while (count < bytes && text[count] == text[0]) count++;
+    if (count < 3) return 0;
+    while (count < bytes && is_blank(text[count])) count++;
+    return count;
+}
+
+/* The same at the end of a line, with words between: bytes from there on; 0: there is none. */
+static size_t ornament_behind(line l, size_t front)
+{
+    const size_t shown = visible_bytes(l);
+    size_t at = shown;
+    while (at > 0 && l.text[at - 1] == l.text[0]) at--;
+    if (shown - at < 3) return 0;
+    while (at > 0 && is_blank(l.text[at - 1])) at--;
+    return at > front ? l.bytes - at : 0;
+}
+
+/* "----- Original Message -----": signs of which models write other numbers. */
+static void add_text_line(ganz_skeleton *s, const ganz_block_style *style, line l)
+{
+    const size_t front = ornament_bytes(l.text, l.bytes), end = front > 0 ? ornament_behind(l, front) : 0;
+    if (end == 0) {
+        add_block(s, style, l.text, l.bytes);
+        return;
+    }
+    ganz_skeleton_copy(s, l.text, front);
+    add_block(s, style, l.text + front, l.bytes - front - end);
+    ganz_skeleton_copy(s, l.text + l.bytes - end, end);
+}
+
 static void add_lines(ganz_skeleton *s, const ganz_block_style *style, const char *text, size_t bytes)
 {
     for (size_t at = 0; at < bytes;) {
         const line l = line_at(text + at, bytes - at);
         const size_t prefix = prefix_bytes(l);
         ganz_skeleton_copy(s, l.text, prefix);
-        add_block(s, style, l.text + prefix, l.bytes - prefix);
+        add_text_line(s, style, behind(l, prefix));
         at += l.bytes;
     }
 }
