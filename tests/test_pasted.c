@@ -74,6 +74,14 @@ static void ornaments_stay(void **state)
            {"en", "de", "Wait ---", "Warte ---", "Warte ---"});
 }
 
+/* Soft hyphens and spaces of no width are nothing that a model knows. */
+static void unseen_signs_go(void **state)
+{
+    (void)state;
+    EXPECT({"en", "de", "The com\xC2\xADpany.", NULL, "THE COMPANY."},
+           {"en", "de", "He\xE2\x80\x8Bllo \xE2\x80\x8Bthere\xEF\xBB\xBF.", NULL, "HELLO THERE."});
+}
+
 static void numbers_are_whole(void **state)
 {
     (void)state;
@@ -86,6 +94,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spans_go_on),
         cmocka_unit_test(ornaments_stay),
+        cmocka_unit_test(unseen_signs_go),
         cmocka_unit_test(numbers_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,12 +318,15 @@ static bool add_item(line_maker *m, ganz_item *item, const ganz_block *b)
     return true;
 }
 
+/* Where a word may be divided or must not be, in pasted text: models know no word that has one of these. */
+static bool is_unseen(int32_t code) { return code == 0xAD || code == 0x200B || code == 0x2060 || code == 0xFEFF; }
+
 static size_t word_end(const char *text, size_t at, size_t end)
 {
     while (at < end) {
         int32_t code;
         const size_t step = ganz_next_character(text + at, &code);
-        if (!ganz_is_alnum(code) && code != '\'' && code != 0x2019) break;
+        if (!ganz_is_alnum(code) && !is_unseen(code) && code != '\'' && code != 0x2019) break;
         at += step;
     }
     return at;
@@ -337,6 +340,10 @@ static bool add_word(line_maker *m, const ganz_setting *s, const char *text, siz
         int32_t code;
         char bytes[4];
         const size_t step = ganz_next_character(text + at, &code);
+        if (is_unseen(code)) {
+            at += step;
+            continue;
+        }
         const int32_t changed = ganz_recase_character(how, code, index);
         const size_t count = (size_t)ganz_utf8_encode(changed, bytes);
         if (!add(m, bytes, count, at)) return false;
@@ -359,8 +366,8 @@ static bool add_text(line_maker *m, const ganz_setting *s, const char *text, siz
     while (at < end) {
         int32_t code;
         const size_t step = ganz_next_character(text + at, &code);
-        if (ganz_is_space(code)) {
-            m->space = true;
+        if (ganz_is_space(code) || is_unseen(code)) {
+            m->space |= !is_unseen(code);
             at += step;
             continue;
         }
