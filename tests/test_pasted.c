@@ -52,6 +52,39 @@ static void expect_all(const pasted *cases, size_t count)
         expect_all(cases, GANZ_COUNT(cases));        \
     } while (0)
 
+static void mail_is_quoted(void **state)
+{
+    (void)state;
+    EXPECT({"en", "de", "On Mon, 4 Mar 2024 at 10:15, Tom Miller <tom@example.org> wrote:", "Nein",
+            "Am Mo., 4. M\xC3\xA4rz 2024 um 10:15 Uhr schrieb Tom Miller <tom@example.org>:"},
+           {"en", "de", "> On Tue, Mar 5, 2024 at 10:15 PM Rose Hill <r@x.com> wrote:", "Nein",
+            "> Am Di., 5. M\xC3\xA4rz 2024 um 22:15 Uhr schrieb Rose Hill <r@x.com>:"},
+           {"en", "de", "On May 5, 2024, at 12:05 AM, Mark wrote:", "Nein", "Am 5. Mai 2024 um 0:05 Uhr schrieb Mark:"},
+           {"en", "de", "On 12/03/2024 10:15, Tom wrote:", "Nein", "Am 12/03/2024 um 10:15 Uhr schrieb Tom:"},
+           {"en", "de", "On Monday he wrote:", "Am Montag schrieb er:", "Am Montag schrieb er:"},
+           {"en", "de", "On 4 May at 10:15 wrote:", "Nein:", "Nein:"},
+           {"en", "de", "On 4 May at 99:15 Tom wrote:", "99:15 Nein:", "99:15 Nein:"},
+           {"de", "en", "Am Mo., 4. M\xC3\xA4rz 2024 um 10:15 Uhr schrieb Tom Schmidt <t@x.de>:", "No",
+            "On Mon, 4 March 2024 at 10:15, Tom Schmidt <t@x.de> wrote:"},
+           {"de", "en", "Am 12.03.2024 um 22:15 schrieb Tom:", "No", "On 12.03.2024 at 22:15, Tom wrote:"},
+           {"de", "en", "Max Muster <m@x.de> schrieb am Di., 5. Mrz 2024, 10:15:", "No",
+            "On Tue, 5 March 2024 at 10:15, Max Muster <m@x.de> wrote:"},
+           {"de", "en", "Am Montag schrieb er mir:", "On Monday he wrote to me:", "On Monday he wrote to me:"},
+           {"de", "en", "schrieb", "wrote", "wrote"});
+}
+
+static void mail_has_a_head(void **state)
+{
+    (void)state;
+    EXPECT(
+        {"en", "de", "To: Tom <tom@x.org>, Rose Hill <r@x.com>", NULL, "An: Tom <tom@x.org>, Rose Hill <r@x.com>"},
+        {"en", "de", "Sent: Monday, March 4, 2024 10:15 PM", "Nein", "Gesendet: Mo., 4. M\xC3\xA4rz 2024 um 22:15 Uhr"},
+        {"en", "de", "From: Berlin", "Ab: Berlin", "Ab: Berlin"},
+        {"de", "en", "Von: Sarah <s@x.de>", "Of", "From: Sarah <s@x.de>"},
+        {"de", "en", "Gesendet: Montag, 4. M\xC3\xA4rz 2024 10:15", "Saturday", "Sent: Mon, 4 March 2024 at 10:15"},
+        {"de", "en", "Datum: morgen", "Date: tomorrow", "Date: tomorrow"});
+}
+
 static void spans_go_on(void **state)
 {
     (void)state;
@@ -92,6 +125,8 @@ static void numbers_are_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mail_is_quoted),
+        cmocka_unit_test(mail_has_a_head),
         cmocka_unit_test(spans_go_on),
         cmocka_unit_test(ornaments_stay),
         cmocka_unit_test(unseen_signs_go),

@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "document/letter.h"
+#include "document/mail.h"
 #include "document/slip.h"
 #include "ganz/io.h"
 #include "text/tokenizer.h"
@@ -340,14 +341,16 @@ static bool is_unchanged(const ganz_attempt *a, const ganz_translation *t)
     return t->bytes == a->line.bytes && memcmp(t->text, a->line.text, t->bytes) == 0;
 }
 
-/* Lines of a letter whose words are known: not what the model says. */
+/* Lines of letters and mail whose words are known: not what the model says. */
 static ganz_status write_letter(ganz_sentence_part *p, const ganz_setting *s, bool *known, ganz_error *err)
 {
     const ganz_stretch *const x = &p->stretch;
     ganz_text out = {0};
     *known = false;
     if (s->glossary || has_marks(x)) return GANZ_OK;
-    bool good = ganz_letter_write(&out, x->block->text + x->begin, x->end - x->begin, s->source, s->target, known);
+    const char *const text = x->block->text + x->begin;
+    bool good = ganz_letter_write(&out, text, x->end - x->begin, s->source, s->target, known);
+    if (good && !*known) good = ganz_mail_write(&out, text, x->end - x->begin, s->source, s->target, known);
     if (good && *known) {
         p->target = ganz_alloc(out.bytes, 1);
         good = p->target;
