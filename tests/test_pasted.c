@@ -122,6 +122,13 @@ static void numbers_are_whole(void **state)
            {"en", "de", "It has 1,234,567 parts.", "Es hat 1.234,567 Teile.", "Es hat 1.234.567 Teile."});
 }
 
+static void placeholders_are_no_words(void **state)
+{
+    (void)state;
+    EXPECT({"de", "en", "MwSt. 19 %", "VAT 19 %s", "VAT 19 %"},
+           {"en", "de", "Delete %d files in %s", "%d-Dateien in %s-Ordnern", "%d Dateien in %s-Ordnern"});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +138,7 @@ int main(void)
         cmocka_unit_test(ornaments_stay),
         cmocka_unit_test(unseen_signs_go),
         cmocka_unit_test(numbers_are_whole),
+        cmocka_unit_test(placeholders_are_no_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,6 +175,31 @@ static size_t repeated(const ganz_slip_view *v, size_t at)
     return (more || (fewer && !twice) || once) && !source_repeats(v) ? word + 1 : 0;
 }
 
+/* ---- placeholders ------------------------------------------------------------------------------- */
+
+/* "19 %" that became "19 %s". */
+static bool is_holder_of_none(const ganz_slip_view *v, size_t at)
+{
+    const char *const t = v->translation + at;
+    if (v->bytes - at < 2 || t[0] != '%' || t[1] != 's' || source_has(v, "%s", 2)) return false;
+    return v->bytes - at == 2 || !ganz_is_alnum(code_at(v->translation, v->bytes, at + 2));
+}
+
+/* "%d files" that became "%d-Dateien": what stands for a number is no part of a word. */
+static bool is_joined_count(const ganz_slip_view *v, size_t at)
+{
+    static const char *const counts[] = {"%d", "%u", "%i", "%ld", "{{count}}", "{count}", "{n}"};
+    for (size_t i = 0; i < GANZ_COUNT(counts); i++) {
+        char spaced[16];
+        const size_t bytes = strlen(counts[i]);
+        if (at < bytes || memcmp(v->translation + at - bytes, counts[i], bytes) != 0) continue;
+        memcpy(spaced, counts[i], bytes);
+        spaced[bytes] = ' ';
+        return source_has(v, spaced, bytes + 1);
+    }
+    return false;
+}
+
 /* ---- any ---------------------------------------------------------------------------------------- */
 
 bool ganz_slip_at(const ganz_slip_view *v, size_t at, ganz_slip *slip)
@@ -185,6 +210,14 @@ bool ganz_slip_at(const ganz_slip_view *v, size_t at, ganz_slip *slip)
         slip->bytes = half;
         slip->by = slip->room;
         slip->by_bytes = strlen(slip->room);
+        return true;
+    }
+    if (is_holder_of_none(v, at)) {
+        *slip = (ganz_slip){.bytes = 2, .by = "%", .by_bytes = 1};
+        return true;
+    }
+    if (v->translation[at] == '-' && is_joined_count(v, at)) {
+        *slip = (ganz_slip){.bytes = 1, .by = " ", .by_bytes = 1};
         return true;
     }
     if (v->translation[at] == ' ') {
