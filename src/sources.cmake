@@ -14,7 +14,7 @@ set(GANZ_DOCUMENT
   document/attempt.c document/casing.c document/check.c document/clock.c document/clock_english.c
   document/clock_german.c document/code.c document/document.c document/flow.c document/format.c
   document/format_text.c document/glossary.c document/half.c document/guard.c document/guard_address.c document/guard_code.c
-  document/guard_holder.c document/guard_sign.c document/inflect.c document/language.c
+  document/guard_holder.c document/guard_sign.c document/guard_street.c document/inflect.c document/language.c
   document/letter.c document/mail.c
   document/money.c document/number.c document/place.c document/raised.c document/results.c document/row.c document/segment.c
   document/sentences.c document/skeleton.c document/slip.c document/span.c document/suffix.c document/tags.c document/tokens.c document/write.c)

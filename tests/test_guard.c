@@ -50,6 +50,23 @@ static void addresses(void **state)
     NO_GUARDS("a / b, e.g. i.e. U.S. Dr. A.B.");
 }
 
+static void streets(void **state)
+{
+    (void)state;
+    GUARDS("12 High Street, 221B Baker St, 350 Fifth Ave.", "A:12 High Street", "A:221B Baker St", "A:350 Fifth Ave");
+    GUARDS("Goethestr. 3a, Rosenweg 7, Lange Strasse 12", "A:Goethestr. 3a", "A:Rosenweg 7", "A:Lange Strasse 12");
+    NO_GUARDS("5 Street, Street 5, High Street, auf dem Weg 5, Tabellenplatz 3, im Hinweg 2");
+    GUARDS("In 2008 Wall Street fell", "N:2008");
+}
+
+static void mixed_fractions(void **state)
+{
+    (void)state;
+    GUARDS("1 1/2 cups, 2-3/4 cups", "C:1 1/2", "C:2-3/4");
+    NO_GUARDS("1/2 cup, 1 1/2x, 1 1/7");
+    GUARDS("75 m\xC2\xB2 or 5 km\xC2\xB2", "N:75", "F:m\xC2\xB2", "F:km\xC2\xB2");
+}
+
 static void holders(void **state)
 {
     (void)state;
@@ -102,7 +119,7 @@ static void rare_signs(void **state)
 {
     (void)state;
     GUARDS("© 2024 ¥300, −5 °C, x ≤ 5, 3 ‰, 6′ 2″", "S:©", "N:2024", "S:¥", "N:300", "S:−", "S:≤", "S:‰", "S:′", "S:″");
-    GUARDS("A note¹, 85 m², ₹5 ± 1", "S:¹", "N:85", "S:²", "S:₹", "S:±");
+    GUARDS("A note¹, 85 m², ₹5 ± 1", "S:¹", "N:85", "F:m²", "S:₹", "S:±");
     GUARDS("CO₂ and H₂SO₄, Ca²⁺ x²y, H₂O.", "F:CO₂", "F:H₂SO₄", "S:²⁺", "F:x²y", "F:H₂O");
     GUARDS("½ cup, 1½ hours, ⅓", "C:½", "C:1½", "C:⅓");
     GUARDS("The A380, 221B, LH1234 and G20; a^2 + b^2 = 10^-6.", "C:A380", "C:221B", "C:LH1234", "C:G20", "C:a^2",
@@ -332,6 +349,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses),
+        cmocka_unit_test(streets),
+        cmocka_unit_test(mixed_fractions),
         cmocka_unit_test(holders),
         cmocka_unit_test(code_and_signs),
         cmocka_unit_test(serials),

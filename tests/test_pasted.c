@@ -8,6 +8,8 @@
 #include "base/base.h"
 #include "documents.h"
 
+#define SHARP_S "\xC3\x9F"
+
 static const char *answer;
 
 static void fake_answer(const char *text, size_t bytes, ganz_text *out)
@@ -129,6 +131,13 @@ static void placeholders_are_no_words(void **state)
            {"en", "de", "Delete %d files in %s", "%d-Dateien in %s-Ordnern", "%d Dateien in %s-Ordnern"});
 }
 
+static void houses_are_found(void **state)
+{
+    (void)state;
+    EXPECT({"en", "de", "I live at 12 High Street.", "Ich wohne in X1.", "Ich wohne in 12 High Street."},
+           {"de", "en", "Hauptstra" SHARP_S "e 12", "Main road 12", "Hauptstra" SHARP_S "e 12"});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +148,7 @@ int main(void)
         cmocka_unit_test(unseen_signs_go),
         cmocka_unit_test(numbers_are_whole),
         cmocka_unit_test(placeholders_are_no_words),
+        cmocka_unit_test(houses_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,21 @@ static size_t pair_length(const ganz_guard_view *v)
     return (values[0] > 12 || values[1] > 12) && !goes_on && !ganz_is_alnum(code_at(v, at)) ? at - v->at : 0;
 }
 
+/* 1 1/2, 1-3/4: a whole and a part of one, of which models drop the first. */
+static size_t mixed_length(const ganz_guard_view *v)
+{
+    static const char *const parts[] = {"1/2", "1/3", "2/3", "1/4", "3/4", "1/8", "3/8", "5/8", "7/8"};
+    size_t at = v->at;
+    if (is_one_of(byte_before(v, at), "/-.,:")) return 0;
+    while (at - v->at < 3 && is_digit(byte_at(v, at))) at++;
+    if (at == v->at || !is_one_of(byte_at(v, at), " -")) return 0;
+    for (size_t i = 0; i < GANZ_COUNT(parts); i++) {
+        const size_t end = at + 1 + strlen(parts[i]);
+        if (has(v, at + 1, parts[i]) && !ganz_is_alnum(code_at(v, end)) && byte_at(v, end) != '/') return end - v->at;
+    }
+    return 0;
+}
+
 /* 5'11": feet and inches. */
 static size_t height_length(const ganz_guard_view *v)
 {
@@ -100,9 +115,11 @@ static size_t guard_length(const ganz_guard_view *v, bool latin, ganz_guard_kind
     if ((length = ganz_formula_length(v)) > 0) return *kind = GANZ_GUARD_SCRIPT, length;
     if ((length = ganz_fraction_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = ganz_address_length(v)) > 0) return *kind = GANZ_GUARD_ADDRESS, length;
+    if ((length = ganz_street_length(v)) > 0) return *kind = GANZ_GUARD_ADDRESS, length;
     if ((length = ganz_code_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = ganz_results_at(v->text, v->begin, v->end, v->at)) > 0) return *kind = GANZ_GUARD_RESULTS, length;
     if ((length = date_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
+    if ((length = mixed_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = pair_length(v)) > 0 || (length = height_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = guarded_number_length(v)) == 0) return 0;
     *kind = is_version(v->text + v->at, length) ? GANZ_GUARD_CODE : GANZ_GUARD_NUMBER;

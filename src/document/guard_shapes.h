@@ -70,6 +70,7 @@ size_t ganz_sign_length(const ganz_guard_view *v);     /* pictures and signs tha
 size_t ganz_face_length(const ganz_guard_view *v);     /* :-) */
 size_t ganz_formula_length(const ganz_guard_view *v);  /* words with lowered signs */
 size_t ganz_fraction_length(const ganz_guard_view *v); /* a half in one sign */
+size_t ganz_street_length(const ganz_guard_view *v);   /* a street with the number of a house; where a word begins */
 size_t ganz_script_length(const ganz_guard_view *v);   /* words in another script than Latin */
 
 #endif

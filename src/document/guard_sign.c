@@ -1,6 +1,8 @@
 /* Pictures, signs, formulas and words in other scripts. */
 #include "document/guard_shapes.h"
 
+#include "document/language.h"
+
 enum { LONGEST_FORMULA = 100 };
 
 static bool is_picture(int32_t c)
@@ -57,7 +59,8 @@ static bool is_lowered(int32_t c) { return c >= 0x2080 && c <= 0x209C; }
 /* Formulas, as that of water: a word with lowered signs, or with raised ones inside of it, is none of a language. */
 size_t ganz_formula_length(const ganz_guard_view *v)
 {
-    size_t at = v->at;
+    static const char units[] = " m km cm mm dm "; /* with a raised sign, before which models write them out */
+    size_t at = v->at, letters = 0;
     int32_t code;
     bool lowered = false, raised = false, inside = false;
     while (at < v->end && at - v->at < LONGEST_FORMULA) {
@@ -68,8 +71,10 @@ size_t ganz_formula_length(const ganz_guard_view *v)
         else if (!letter) break;
         else inside |= raised;
         at += step;
+        if (!lowered && !raised) letters = at - v->at;
     }
-    return (lowered || inside) && !is_sign(code_at(v, v->at)) ? at - v->at : 0;
+    const bool unit = raised && ganz_listed(units, v->text + v->at, letters);
+    return (lowered || inside || unit) && !is_sign(code_at(v, v->at)) ? at - v->at : 0;
 }
 
 /* A half, a quarter, 2 1/3 in one sign: models drop them. */
