@@ -71,6 +71,9 @@ static void cues_that_share_a_sentence_are_joined(void **state)
                     "1\n" T1 "{I was [?<i>]young}\n\n2\n" T2 "{and[?</i>] sang.}\n");
     expect_skeleton(srt, "1\n" T1 "I was young\n\n2\n" T2 "- Really?\n",
                     "1\n" T1 "{I was young}\n\n2\n" T2 "{- Really?}\n");
+    expect_skeleton(srt, "1\n" T1 "[door slams]\nGo now.\nANN MAE: No.\n",
+                    "1\n" T1 "{[door slams]}\n{Go now.}\n{ANN MAE: No.}\n");
+    expect_skeleton(srt, "1\n" T1 "I was\nin ROME: a city.\n", "1\n" T1 "{I was in ROME: a city.}\n");
 }
 
 static void lines_are_wrapped(void **state)

@@ -131,15 +131,40 @@ size_t ganz_subtitle_tag(const ganz_subtitles *in, const char *text, size_t byte
     return 0;
 }
 
+/* "JOHN: ", and what is heard: "[door slams]". */
+static bool begins_part(const char *text, size_t bytes)
+{
+    enum { LONGEST_NAME = 24 };
+    size_t letters = 0, at = 0;
+    if (bytes > 0 && text[0] == '[') return true;
+    while (at < bytes && at < LONGEST_NAME) {
+        int32_t code;
+        const int n = ganz_utf8_decode(text + at, bytes - at, &code);
+        if (n <= 0 || !(ganz_is_upper(code) || memchr(" .'-0123456789", text[at], 14))) break;
+        letters += ganz_is_upper(code);
+        at += (size_t)n;
+    }
+    return letters > 1 && bytes - at > 1 && text[at] == ':' && text[at + 1] == ' ';
+}
+
+/* True behind a line that ends with "]", which is no part of what is said. */
+static bool is_behind_bracket(const ganz_subtitles *in, size_t begin, size_t at)
+{
+    while (at > begin && memchr(" \r\n", in->text[at - 1], 3)) at--;
+    return at > begin && in->text[at - 1] == ']';
+}
+
 /* "- " begins what another speaker says. */
 bool ganz_begins_speech(const ganz_subtitles *in, const ganz_cue *c, size_t at)
 {
+    if (is_behind_bracket(in, c->begin, at)) return true;
     while (at < c->end) {
         const size_t tag = ganz_subtitle_tag(in, in->text + at, c->end - at);
         if (tag == 0) break;
         at += tag;
     }
     int32_t code;
+    if (begins_part(in->text + at, c->end - at)) return true;
     return at < c->end && ganz_utf8_decode(in->text + at, c->end - at, &code) > 0 &&
            (code == '-' || code == 0x2013 || code == 0x2014 || code == 0x2010);
 }
