@@ -63,7 +63,8 @@ ganz_letters ganz_letters_of(const char *text, size_t begin, size_t end, const g
 static const char acronyms[] =
     " usa uk eu un nato uno who unesco unicef opec nasa fbi cia nsa bbc cnn abc ibm bmw sap aol ceo cfo cto gdp imf"
     " ecb fed usb cpu gpu ram rom api url ui id ip ii iii iv vi vii viii ix xi xii ok ai ussr gdr uefa fifa iaaf nba"
-    " nfl ioc tv dvd cd pc aids hiv dna rna ufo ag gmbh ";
+    " nfl ioc tv dvd cd pc aids hiv dna rna ufo ag gmbh isbn issn iban"
+    " faq html http https json xml ";
 
 /* Written with a capital: days, months, and the names that are met most. */
 static const char names[] =
