@@ -55,7 +55,7 @@ static void streets(void **state)
     (void)state;
     GUARDS("12 High Street, 221B Baker St, 350 Fifth Ave.", "A:12 High Street", "A:221B Baker St", "A:350 Fifth Ave");
     GUARDS("Goethestr. 3a, Rosenweg 7, Lange Strasse 12", "A:Goethestr. 3a", "A:Rosenweg 7", "A:Lange Strasse 12");
-    NO_GUARDS("5 Street, Street 5, High Street, auf dem Weg 5, Tabellenplatz 3, im Hinweg 2");
+    NO_GUARDS("5 Street, Street 5, High Street, auf dem Weg 5, Tabellenplatz 3, im Hinweg 2, im Heimweg 3 Leute");
     GUARDS("In 2008 Wall Street fell", "N:2008");
 }
 

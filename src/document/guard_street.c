@@ -82,8 +82,10 @@ static size_t german_length(const ganz_guard_view *v)
         if (!ganz_listed(kinds, v->text + at, bytes)) return 0;
         at += bytes;
     }
-    const size_t house = byte_at(v, at) == ' ' ? house_length(v, at + 1) : 0;
-    return house > 0 && !is_year(v, at + 1, house) ? at + 1 + house - v->at : 0;
+    const size_t house = byte_at(v, at) == ' ' ? house_length(v, at + 1) : 0, end = at + 1 + house;
+    const bool counts =
+        ends_with(v->text + v->at, at - v->at, "weg") && byte_at(v, end) == ' '; /* im Heimweg 3 Leute */
+    return house > 0 && !counts && !is_year(v, at + 1, house) ? end - v->at : 0;
 }
 
 size_t ganz_street_length(const ganz_guard_view *v)
