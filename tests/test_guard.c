@@ -315,6 +315,7 @@ static void words_get_ordinary_case(void **state)
     expect_word(shout, "LONDON", GANZ_RECASE_FIRST);
     expect_word(shout, "STATES", GANZ_RECASE_FIRST);
     expect_word(shout, "3D", GANZ_RECASE_KEEP);
+    expect_word("THE ISBN OF IT", "ISBN", GANZ_RECASE_UPPER);
     expect_word("i think i saw london", "london", GANZ_RECASE_FIRST);
     expect_word("i think i saw london", "saw", GANZ_RECASE_KEEP);
     assert_int_equal(ganz_recase_character(GANZ_RECASE_LOWER, 0xC4, 0), 0xE4);
