@@ -34,14 +34,14 @@ list(APPEND GANZ_DOCUMENT # messages of programs, and subtitles
   document/format_json.c document/format_po.c document/format_properties.c document/format_subtitles.c
   document/message.c document/po_write.c document/subtitles.c)
 set(GANZ_KERNEL_COMMON
-  kernel/i8_gemm.c kernel/i8_pack.c kernel/i8_scalar.c kernel/i8_unpack.c kernel/kernel.c kernel/rows_scalar.c)
+  kernel/bf16_scalar.c kernel/i8_gemm.c kernel/i8_pack.c kernel/i8_scalar.c kernel/i8_unpack.c kernel/kernel.c kernel/rows_scalar.c)
 set(GANZ_KERNEL_X86
-  kernel/i8_amx.c kernel/i8_avx2.c kernel/i8_avx512_vnni.c kernel/i8_avx_vnni.c kernel/rows_avx2.c
-  kernel/rows_avx512.c)
+  kernel/bf16_amx.c kernel/i8_amx.c kernel/i8_avx2.c kernel/i8_avx512_vnni.c kernel/i8_avx_vnni.c
+  kernel/rows_avx2.c kernel/rows_avx512.c)
 set(GANZ_KERNEL_NEON kernel/i8_dot_neon.c kernel/i8_i8mm_neon.c kernel/i8_neon.c kernel/rows_neon.c)
 set(GANZ_BACKEND
   backend/cpu_activation.c backend/cpu_attention.c backend/cpu_attention_grad.c backend/cpu_backend.c
-  backend/cpu_blas.c backend/cpu_linear.c backend/cpu_loss.c backend/cpu_optim.c backend/cpu_quantize.c
+  backend/cpu_blas.c backend/cpu_gemm.c backend/cpu_linear.c backend/cpu_loss.c backend/cpu_optim.c backend/cpu_quantize.c
   backend/cpu_recurrence.c backend/cpu_rows.c backend/device.c)
 set(GANZ_BACKEND_FLOAT # integers beside float rows: not part of the library in double
   backend/cpu_codes.c backend/cpu_codes_attention.c backend/cpu_topk.c)

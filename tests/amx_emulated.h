@@ -1,10 +1,11 @@
-/* The AMX instructions of i8_amx.c in plain C, so that its loops are tested on every processor. A register that
- * is used before it was configured or loaded is a failure. */
+/* The AMX instructions of i8_amx.c and bf16_amx.c in plain C, so that its loops are tested on every processor. A
+ * register that is used before it was configured or loaded is a failure. */
 #ifndef GANZ_TESTS_AMX_EMULATED_H
 #define GANZ_TESTS_AMX_EMULATED_H
 
 #include <simde/x86/avx2.h>
 #include <simde/x86/avx512.h> /* brings the compiler's tiles */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,35 @@ static inline void amx_multiply(int c, int a, int b, int is_signed)
 static inline void amx_dpbusd(int c, int a, int b) { amx_multiply(c, a, b, 0); }
 static inline void amx_dpbssd(int c, int a, int b) { amx_multiply(c, a, b, 1); }
 
+static inline float amx_bf16(const unsigned char *at)
+{
+    uint16_t half;
+    memcpy(&half, at, 2);
+    const uint32_t bits = (half & 0x7F80) ? (uint32_t)half << 16 : (uint32_t)(half & 0x8000) << 16;
+    float x;
+    memcpy(&x, &bits, 4);
+    return x;
+}
+
+static inline float amx_flush(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x; }
+
+/* a (rows, 32) times b, pairs of depth by row: b[k / 2][column][2]. */
+static inline void amx_dpbf16ps(int c, int a, int b)
+{
+    amx_need(amx_tile[a].loaded && amx_tile[b].loaded && amx_tile[c].loaded);
+    for (int r = 0; r < amx_tile[c].rows; r++)
+        for (int col = 0; col < amx_tile[c].columns / 4; col++) {
+            float sum, pair[2] = {0, 0};
+            memcpy(&sum, &amx_tile[c].bytes[r][4 * col], 4);
+            for (int k = 0; k < amx_tile[a].columns / 4; k++)
+                for (int i = 0; i < 2; i++)
+                    pair[i] = amx_flush(fmaf(amx_bf16(&amx_tile[a].bytes[r][4 * k + 2 * i]),
+                                             amx_bf16(&amx_tile[b].bytes[k][4 * col + 2 * i]), pair[i]));
+            sum = amx_flush(sum + amx_flush(pair[0] + pair[1]));
+            memcpy(&amx_tile[c].bytes[r][4 * col], &sum, 4);
+        }
+}
+
 #undef _tile_loadconfig
 #undef _tile_release
 #undef _tile_loadd
@@ -83,6 +113,7 @@ static inline void amx_dpbssd(int c, int a, int b) { amx_multiply(c, a, b, 1); }
 #undef _tile_zero
 #undef _tile_dpbusd
 #undef _tile_dpbssd
+#undef _tile_dpbf16ps
 #define _tile_loadconfig amx_loadconfig
 #define _tile_release amx_release
 #define _tile_loadd amx_loadd
@@ -90,5 +121,6 @@ static inline void amx_dpbssd(int c, int a, int b) { amx_multiply(c, a, b, 1); }
 #define _tile_zero amx_zero
 #define _tile_dpbusd amx_dpbusd
 #define _tile_dpbssd amx_dpbssd
+#define _tile_dpbf16ps amx_dpbf16ps
 
 #endif

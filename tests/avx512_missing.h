@@ -82,6 +82,22 @@ static inline void missing_mask_storeu_epi8(void *to, __mmask16 mask, __m128i x)
         if (mask >> i & 1) ((uint8_t *)to)[i] = bytes[i];
 }
 
+/* Pairs of floats to bfloat16: those of y, then those of x. */
+static inline __m512i missing_cvtne2ps_pbh(__m512 x, __m512 y)
+{
+    const missing_parts p[2] = {{.f = y}, {.f = x}};
+    uint16_t halves[32];
+    for (int i = 0; i < 32; i++) {
+        const uint32_t bits = (uint32_t)p[i / 16].ints[i % 16];
+        const uint32_t rounded = bits + 0x7FFF + (bits >> 16 & 1);
+        halves[i] = (uint16_t)((bits & 0x7F800000) ? rounded >> 16 : bits >> 16 & 0x8000);
+    }
+    __m512i r;
+    memcpy(&r, halves, sizeof r);
+    return r;
+}
+
+#undef _mm512_cvtne2ps_pbh
 #undef _mm512_sub_epi32
 #undef _mm512_cvtps_epi32
 #undef _mm512_cvtepi32_ps
@@ -91,6 +107,7 @@ static inline void missing_mask_storeu_epi8(void *to, __mmask16 mask, __m128i x)
 #undef _mm512_mask_storeu_ps
 #undef _mm_mask_storeu_epi8
 #undef _mm512_stream_ps
+#define _mm512_cvtne2ps_pbh missing_cvtne2ps_pbh
 #define _mm512_sub_epi32 missing_sub_epi32
 #define _mm512_cvtps_epi32 missing_cvtps_epi32
 #define _mm512_cvtepi32_ps missing_cvtepi32_ps

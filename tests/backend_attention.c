@@ -35,6 +35,7 @@ static two slots_of(int rows)
 
 static double tolerance_of(const attention_kind *k)
 {
+    if (rounds_operands()) return 1e-2;
     if (product() == GANZ_BF16) return k->to_codes ? 3e-2 : 1e-2; /* what is clipped hangs on rounding */
     return k->codes ? 2e-3 : 1e-5;                                /* a U on the edge may round to its neighbour */
 }
@@ -113,8 +114,11 @@ static void attention(attention_kind k)
         round_back_on_cpu(&made, &out.cpu, &out_grad.cpu, false);
     }
     same_matrix("out", k.to_codes ? made.codes : out, tolerance_of(&k));
-    same_reals("stats", stats, (size_t)see.queries * (size_t)k.heads * 2, product() == GANZ_BF16 ? 1e-4 : 1e-5);
-    same_reals("largest", largest, 1, 1e-4);
+    same_reals("stats", stats, (size_t)see.queries * (size_t)k.heads * 2,
+               rounds_operands()        ? 1e-2
+               : product() == GANZ_BF16 ? 1e-4
+                                        : 1e-5);
+    same_reals("largest", largest, 1, rounds_operands() ? 1e-2 : 1e-4);
     two inside[3];
     const mats *const grads[3] = {&q_grad, &k_grad, &v_grad};
     for (int i = 0; i < 3; i++) inside[i] = random_bits(grads[i]);
@@ -124,7 +128,8 @@ static void attention(attention_kind k)
     same_matrix("q_grad", q_grad, tolerance_of(&k));
     same_matrix("k_grad", k_grad, tolerance_of(&k));
     same_matrix("v_grad", v_grad, tolerance_of(&k));
-    if (k.codes) same_reals("u_z_grad", u_z, 1, product() == GANZ_BF16 ? 5e-2 : 1e-2);
+    /* a sum of what rounding adds, which is another for each U on an edge */
+    if (k.codes) same_reals("u_z_grad", u_z, 1, rounds_operands() ? 2e-1 : product() == GANZ_BF16 ? 5e-2 : 1e-2);
     expect_no_failure();
 }
 

@@ -398,4 +398,7 @@ double product_tolerance(void)
     return both.precision == GANZ_FP32 ? 1e-5 : both.precision == GANZ_TF32 ? 2e-3 : 1e-2;
 }
 
+/* A CPU rounds numbers to bfloat16 on the way into a product, a GPU has them so on both sides. */
+bool rounds_operands(void) { return both.precision == GANZ_BF16_PRODUCTS && both.gpu->host; }
+
 double row_tolerance(ganz_type type) { return type == GANZ_BF16 ? 5e-3 : 1e-5; }

@@ -83,6 +83,7 @@ void expect_same_snapshot(const char *what, const void *a, const void *b, size_t
 /* The product type of the GPU, and what its products and other sums may differ by. */
 ganz_type product(void);
 double product_tolerance(void);
+bool rounds_operands(void);
 double row_tolerance(ganz_type type);
 
 void rows_cases(void);

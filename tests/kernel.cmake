@@ -1,5 +1,5 @@
 # Kernels: a plain program, so that it also runs where cmocka does not (see kernel_check.h).
-set(GANZ_KERNEL_TEST test_kernel.c kernel_rows.c kernel_gemm.c kernel_facts.c)
+set(GANZ_KERNEL_TEST test_kernel.c kernel_rows.c kernel_gemm.c kernel_bf16.c kernel_facts.c)
 add_executable(test_kernel ${GANZ_KERNEL_TEST})
 target_include_directories(test_kernel PRIVATE ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(test_kernel PRIVATE ganz_static m)
@@ -18,8 +18,8 @@ if(SIMDE_INCLUDE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_options(test_kernel_simde PRIVATE -mavx2 -Wno-psabi)
   target_link_libraries(test_kernel_simde PRIVATE m)
   add_test(NAME test_kernel_simde COMMAND test_kernel_simde avxvnni avx512vnni amx)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/i8_amx.c PROPERTIES COMPILE_OPTIONS
-    "-include;${CMAKE_CURRENT_SOURCE_DIR}/amx_emulated.h;-include;${CMAKE_CURRENT_SOURCE_DIR}/avx512_missing.h")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/bf16_amx.c ${PROJECT_SOURCE_DIR}/src/kernel/i8_amx.c
+    PROPERTIES COMPILE_OPTIONS "-include;${CMAKE_CURRENT_SOURCE_DIR}/amx_emulated.h;-include;${CMAKE_CURRENT_SOURCE_DIR}/avx512_missing.h")
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernel/rows_avx512.c PROPERTIES COMPILE_OPTIONS
     "-include;${CMAKE_CURRENT_SOURCE_DIR}/avx512_missing.h")
 endif()

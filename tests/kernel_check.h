@@ -55,6 +55,7 @@ void check_codes(check *c, int8_t *codes, int n, int low, int high, int kind);
 
 void check_rows(check *c);  /* kernel_rows.c */
 void check_gemm(check *c);  /* kernel_gemm.c */
+void check_bf16(check *c);  /* kernel_bf16.c */
 void check_facts(check *c); /* kernel_facts.c: fixed expectations from elsewhere */
 
 #endif

@@ -14,4 +14,4 @@ for file in "$@"; do [[ $file = kernel/i8_dot_neon.c || $file = kernel/i8_i8mm_n
 "$compiler" "${flags[@]}" -march=armv8.2-a+dotprod+i8mm -c src/kernel/i8_i8mm_neon.c -o "$work/i8mm.o"
 "$compiler" "${flags[@]}" -static -o "$output" "$work/dot.o" "$work/i8mm.o" \
   "${files[@]}" src/base/{alloc,error,surroundings}.c \
-  tests/{test_kernel,kernel_rows,kernel_gemm,kernel_facts}.c -lm
+  tests/{test_kernel,kernel_rows,kernel_gemm,kernel_bf16,kernel_facts}.c -lm

@@ -188,11 +188,16 @@ static void all_cases(bool on_cpu)
     if (!on_cpu) refusals();
 }
 
+static ganz_status open_second(ganz_precision precision, bool on_cpu, ganz_error *err)
+{
+    return on_cpu ? ganz_device_open(&both.gpu, "cpu", names[precision], 1, err)
+                  : ganz_cuda_backend_open(&both.gpu, 0, precision, err);
+}
+
 static int run_precision(ganz_precision precision, bool on_cpu, bool codes_only)
 {
     ganz_error err;
-    const ganz_status status =
-        on_cpu ? ganz_cpu_backend_open(&both.gpu, 1, &err) : ganz_cuda_backend_open(&both.gpu, 0, precision, &err);
+    const ganz_status status = open_second(precision, on_cpu, &err);
     if (status == GANZ_EUNSUPPORTED) {
         printf("skipped: %s\n", err.message);
         return SKIPPED;
@@ -226,6 +231,7 @@ int main(int argc, char **argv)
         else only = argv[i];
     }
     if (strcmp(only, "cpu") == 0) result = run_precision(GANZ_FP32, true, false);
+    if (strcmp(only, "cpu-bf16") == 0) result = run_precision(GANZ_BF16_PRODUCTS, true, false);
     if (strcmp(only, "codes") == 0) result = run_precision(GANZ_FP32, false, true);
     for (int i = GANZ_FP32; i <= GANZ_BF16_PRODUCTS && result == 0; i++)
         if (*only == 0 || strcmp(only, names[i]) == 0) result = run_precision((ganz_precision)i, false, false);

@@ -157,6 +157,7 @@ static long run(const char *name)
         c->at_end = end;
         check_rows(c);
         check_gemm(c);
+        check_bf16(c);
     }
     printf("%-10s %s: %ld comparisons, %ld failed\n", name, c->kernel.gemm.name, c->comparisons, c->failures);
     const long failures = c->failures;

@@ -11,6 +11,7 @@
 
 #include "flip.h"
 #include "folder.h"
+#include "kernel/kernel.h"
 #include "toy.h"
 
 /* ---- files -------------------------------------------------------------------------------------- */
@@ -171,6 +172,29 @@ static void threads_change_nothing(void **state)
     }
 }
 
+/* In bfloat16 not even the processor: what AMX computes is what the definition says. */
+static void train_in_bf16(const char *folder, int threads)
+{
+    ganz_train_options o = full_options(folder);
+    o.recipe.steps = 12;
+    o.recipe.precision = GANZ_PRECISION_BF16;
+    o.threads = threads;
+    must_train(&o);
+}
+
+static void processors_change_nothing_in_bf16(void **state)
+{
+    (void)state;
+    ganz_cpu_set_mask(0);
+    train_in_bf16("bf16-scalar", 2);
+    ganz_cpu_set_mask(GANZ_CPU_ALL);
+    if (!(ganz_cpu_detect() & GANZ_CPU_AMXBF16)) return;
+    train_in_bf16("bf16-one", 1);
+    train_in_bf16("bf16-three", 3);
+    assert_true(same_in(in_dir("bf16-scalar"), in_dir("bf16-one"), "last.safetensors"));
+    assert_true(same_in(in_dir("bf16-scalar"), in_dir("bf16-three"), "last.safetensors"));
+}
+
 /* ---- parts of a step ---------------------------------------------------------------------------- */
 
 /* Gradient of one batch, computed at most `tokens` at a time; the caller frees it. */
@@ -291,8 +315,12 @@ static void what_does_not_fit_is_refused(void **state)
     o.device = "tpu";
     refuses(&o, "device is cpu, cuda or cuda:N, not tpu");
     o.device = "cpu";
+    o.recipe.precision = GANZ_PRECISION_TF32;
+    refuses(&o, "not in tf32");
     o.recipe.precision = GANZ_PRECISION_BF16;
-    refuses(&o, "fp32 only");
+    ganz_cpu_set_mask(GANZ_CPU_ALL & ~(unsigned)GANZ_CPU_AMXBF16);
+    if (ganz_cpu_detect()) refuses(&o, "bf16 only where it has AMX; this one has ");
+    ganz_cpu_set_mask(GANZ_CPU_ALL);
     o.recipe.precision = GANZ_PRECISION_AUTO;
     assert_false(ganz_exists(o.out));
     must_train(&o);
@@ -537,6 +565,7 @@ int main(void)
         cmocka_unit_test(a_run_can_branch),
         cmocka_unit_test(half_a_step_is_undone),
         cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(processors_change_nothing_in_bf16),
         cmocka_unit_test(parts_make_a_whole),
         cmocka_unit_test(parts_are_whole_rows),
         cmocka_unit_test(what_does_not_fit_is_refused),

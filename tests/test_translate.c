@@ -522,9 +522,9 @@ static void options_are_checked(void **state)
         assert_null(t);
     }
     ganz_translator_defaults(&o);
-    o.precision = "bf16";
+    o.precision = "tf32";
     assert_int_equal(ganz_translator_open(&t, m, &o, &err), GANZ_EUNSUPPORTED);
-    assert_string_equal(err.message, "the cpu multiplies in fp32 only");
+    assert_string_equal(err.message, "the cpu multiplies in fp32 or bf16, not in tf32");
     OK(ganz_translator_open(&t, m, NULL, &err));
     const ganz_result *results;
     assert_int_equal(ganz_translate(t, NULL, 1, &results, &err), GANZ_EINVAL);

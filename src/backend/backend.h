@@ -399,6 +399,9 @@ struct ganz_backend {
 
 /* `threads` >= 1. The caller owns it and ends it by be->close(be). */
 ganz_status ganz_cpu_backend_open(ganz_backend **be, int threads, ganz_error *err);
+/* A CPU backend that was just opened: its float products are of numbers rounded to bfloat16 from now on, with the same
+ * bits on all processors that can: those with AMX, and all where GANZ_FORCE_ISA is scalar. */
+ganz_status ganz_cpu_backend_bf16(ganz_backend *be, ganz_error *err);
 /* Two CPU backends: takes on the processor features of `packer`, and so reads the weights it packed. */
 void ganz_cpu_backend_follow(ganz_backend *be, const ganz_backend *packer);
 /* GANZ_EINVAL with a sentence if it cannot read weights that `packer` packed. */
@@ -410,7 +413,7 @@ ganz_status ganz_cuda_backend_open(ganz_backend **be, int device, ganz_precision
 int ganz_cuda_devices(void); /* that this process sees; 0: none */
 
 /* By name: device "cpu", "cuda" or "cuda:N" (NULL: cpu); precision of products "auto", "fp32", "tf32" or "bf16" (NULL:
- * auto), auto being fp32 on a CPU, which knows no other, and bf16 on a GPU. threads: of a CPU, 0: all cores. */
+ * auto), auto being fp32 on a CPU, which knows no tf32, and bf16 on a GPU. threads: of a CPU, 0: all cores. */
 ganz_status ganz_device_open(ganz_backend **be, const char *device, const char *precision, int threads,
                              ganz_error *err);
 

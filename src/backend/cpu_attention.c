@@ -61,6 +61,7 @@ GANZ_CLONES static void scale_row(real *x, int n, real factor)
 
 typedef struct attention_job {
     const ganz_attention_call *c;
+    const ganz_cpu *cpu;
     real factor, value, inv; /* of scores; of values; 1 / u_scale */
     real *scratch;           /* per worker */
     size_t scratch_each;
@@ -91,12 +92,14 @@ static void raise_largest(const attention_job *job, int worker, real u)
 
 /* ---- segments ----------------------------------------------------------------------------------- */
 
-static void attend_segment(const attention_job *job, const ganz_cpu_head *h, real *u, int worker)
+static void attend_segment(const attention_job *job, const ganz_cpu_head *h, int worker)
 {
     const ganz_attention_call *const c = job->c;
     const int keys = h->keys;
-    real *const keep = u + (size_t)h->queries * (size_t)keys;
-    ganz_cpu_gemm(&(ganz_cpu_product){h->queries, keys, c->width, ganz_cpu_plain(h->q, c->q.m.ld),
+    real *const u = job->scratch + job->scratch_each * (size_t)worker, *const keep =
+                                                                           u + (size_t)h->queries * (size_t)keys;
+    ganz_cpu_gemm(job->cpu, worker,
+                  &(ganz_cpu_product){h->queries, keys, c->width, ganz_cpu_plain(h->q, c->q.m.ld),
                                       ganz_cpu_transposed(h->k, c->k.m.ld), u, keys, 1, false});
     for (int i = 0; i < h->queries; i++) {
         real *const line = u + (size_t)i * (size_t)keys;
@@ -112,7 +115,8 @@ static void attend_segment(const attention_job *job, const ganz_cpu_head *h, rea
         for (int j = n; j < keys; j++) line[j] = 0;
     }
     real *const out = real_row(&c->out, h->query) + h->head * c->width;
-    ganz_cpu_gemm(&(ganz_cpu_product){h->queries, c->width, keys, ganz_cpu_plain(u, keys),
+    ganz_cpu_gemm(job->cpu, worker,
+                  &(ganz_cpu_product){h->queries, c->width, keys, ganz_cpu_plain(u, keys),
                                       ganz_cpu_plain(h->v, c->v.m.ld), out, c->out.ld, 1, false});
     if (job->value != 1)
         for (int i = 0; i < h->queries; i++) scale_row(out + (size_t)i * (size_t)c->out.ld, c->width, job->value);
@@ -123,8 +127,7 @@ static void attend_segments(void *context, int64_t begin, int64_t end, int worke
     const attention_job *const job = context;
     for (int64_t item = begin; item < end; item++) {
         const ganz_cpu_head h = ganz_cpu_head_at(job->c, item);
-        if (h.queries > 0 && h.keys > 0)
-            attend_segment(job, &h, job->scratch + job->scratch_each * (size_t)worker, worker);
+        if (h.queries > 0 && h.keys > 0) attend_segment(job, &h, worker);
     }
 }
 
@@ -182,8 +185,12 @@ void ganz_cpu_attention(ganz_backend *be, const ganz_attention_call *c)
     const size_t workers = (size_t)cpu->threads, keys = (size_t)c->see.longest_key;
     GANZ_ASSERT(c->q.m.type == GANZ_REAL && c->k.m.type == GANZ_REAL && c->v.m.type == GANZ_REAL);
     GANZ_ASSERT(!lists || !c->mask);
-    if (!lists && !ganz_cpu_blas_ready(cpu)) return;
-    attention_job job = {c, ganz_cpu_score_factor(c), value_factor(c), c->u_scale ? 1 / *c->u_scale : 1, NULL, 0, NULL};
+    if (!lists && !ganz_cpu_gemm_ready(cpu)) return;
+    attention_job job = {.c = c,
+                         .cpu = cpu,
+                         .factor = ganz_cpu_score_factor(c),
+                         .value = value_factor(c),
+                         .inv = c->u_scale ? 1 / *c->u_scale : 1};
     job.scratch_each =
         ganz_round_up(lists ? keys : ((size_t)c->see.longest_query + 1) * keys, GANZ_ALIGN / sizeof(real));
     job.scratch = ganz_cpu_scratch(cpu, workers * (job.scratch_each + 1), sizeof(real));

@@ -6,6 +6,7 @@
 
 typedef struct grad_job {
     const ganz_attention_call *c;
+    const ganz_cpu *cpu;
     real factor, inv; /* of scores; 1 / u_scale */
     real *scratch;    /* per worker: u, u as it was used (rounded, dropped), its gradient, and a line of marks */
     size_t scratch_each;
@@ -76,31 +77,37 @@ static real grad_line(const grad_job *job, const ganz_cpu_head *h, int i, const 
     return z;
 }
 
-static void grad_segment(const grad_job *job, const ganz_cpu_head *h, real *u, real *z)
+static void grad_segment(const grad_job *job, const ganz_cpu_head *h, int worker, real *z)
 {
     const ganz_attention_call *const c = job->c;
     const int keys = h->keys, queries = h->queries, w = c->width, col = h->head * w;
     const size_t size = (size_t)queries * (size_t)keys;
-    real *const used = u + size, *const g = used + size, *const marks = g + size;
+    real *const u = job->scratch + job->scratch_each * (size_t)worker, *const used = u + size, *const g = used + size,
+                *const marks = g + size;
     const real *const out_grad = real_row(&c->out_grad, h->query) + col;
     real *const q_grad = real_row(&c->q_grad, h->query) + col;
     real *const k_grad = real_row(&c->k_grad, h->key) + col, *const v_grad = real_row(&c->v_grad, h->key) + col;
     real sum = 0;
     const ganz_cpu_side out_side = ganz_cpu_plain(out_grad, c->out_grad.ld);
-    ganz_cpu_gemm(&(ganz_cpu_product){queries, keys, w, ganz_cpu_plain(h->q, c->q.m.ld),
+    ganz_cpu_gemm(job->cpu, worker,
+                  &(ganz_cpu_product){queries, keys, w, ganz_cpu_plain(h->q, c->q.m.ld),
                                       ganz_cpu_transposed(h->k, c->k.m.ld), u, keys, 1, false});
-    ganz_cpu_gemm(&(ganz_cpu_product){queries, keys, w, out_side, ganz_cpu_transposed(h->v, c->v.m.ld), g, keys,
+    ganz_cpu_gemm(job->cpu, worker,
+                  &(ganz_cpu_product){queries, keys, w, out_side, ganz_cpu_transposed(h->v, c->v.m.ld), g, keys,
                                       scale_of(&c->v), false});
     for (int i = 0; i < queries; i++) {
         const size_t at = (size_t)i * (size_t)keys;
         sum += grad_line(job, h, i, &(grad_rows){u + at, used + at, g + at, marks});
     }
     if (z) *z = sum * *c->u_scale * (real)0.693147180559945309417;
-    ganz_cpu_gemm(&(ganz_cpu_product){keys, w, queries, ganz_cpu_transposed(used, keys), out_side, v_grad, c->v_grad.ld,
+    ganz_cpu_gemm(job->cpu, worker,
+                  &(ganz_cpu_product){keys, w, queries, ganz_cpu_transposed(used, keys), out_side, v_grad, c->v_grad.ld,
                                       1, false});
-    ganz_cpu_gemm(&(ganz_cpu_product){queries, w, keys, ganz_cpu_plain(g, keys), ganz_cpu_plain(h->k, c->k.m.ld),
+    ganz_cpu_gemm(job->cpu, worker,
+                  &(ganz_cpu_product){queries, w, keys, ganz_cpu_plain(g, keys), ganz_cpu_plain(h->k, c->k.m.ld),
                                       q_grad, c->q_grad.ld, scale_of(&c->k), false});
-    ganz_cpu_gemm(&(ganz_cpu_product){keys, w, queries, ganz_cpu_transposed(g, keys), ganz_cpu_plain(h->q, c->q.m.ld),
+    ganz_cpu_gemm(job->cpu, worker,
+                  &(ganz_cpu_product){keys, w, queries, ganz_cpu_transposed(g, keys), ganz_cpu_plain(h->q, c->q.m.ld),
                                       k_grad, c->k_grad.ld, scale_of(&c->q), false});
 }
 
@@ -118,7 +125,7 @@ static void grad_segments(void *context, int64_t begin, int64_t end, int worker)
         const ganz_cpu_head h = ganz_cpu_head_at(c, item);
         if (job->z) job->z[item] = 0;
         if (h.queries > 0 && h.keys > 0) {
-            grad_segment(job, &h, job->scratch + job->scratch_each * (size_t)worker, job->z ? job->z + item : NULL);
+            grad_segment(job, &h, worker, job->z ? job->z + item : NULL);
         } else { /* one side is empty: nothing came from the other */
             zero_rows(&c->q_grad, h.query, h.queries, h.head * c->width, c->width);
             zero_rows(&c->k_grad, h.key, h.keys, h.head * c->width, c->width);
@@ -133,8 +140,8 @@ void ganz_cpu_attention_grad(ganz_backend *be, const ganz_attention_call *c)
     const size_t keys = (size_t)c->see.longest_key, queries = (size_t)c->see.longest_query;
     const int64_t items = (int64_t)c->see.segments * c->heads;
     GANZ_ASSERT(c->see.segments > 0 && c->stats);
-    if (!ganz_cpu_blas_ready(cpu)) return;
-    grad_job job = {.c = c, .factor = ganz_cpu_score_factor(c), .inv = c->u_scale ? 1 / *c->u_scale : 1};
+    if (!ganz_cpu_gemm_ready(cpu)) return;
+    grad_job job = {.c = c, .cpu = cpu, .factor = ganz_cpu_score_factor(c), .inv = c->u_scale ? 1 / *c->u_scale : 1};
     job.scratch_each = ganz_round_up((3 * queries + 1) * keys, GANZ_ALIGN / sizeof(real));
     job.scratch = ganz_cpu_scratch(cpu, (size_t)cpu->threads * job.scratch_each + (size_t)items, sizeof(real));
     if (!job.scratch) return;

@@ -119,6 +119,8 @@ static void cpu_close(ganz_backend *be)
     ganz_cpu *const cpu = ganz_cpu_of(be);
     ganz_pool_close(&cpu->pool);
     ganz_free(cpu->scratch);
+    ganz_free(cpu->bf16_scratch);
+    ganz_free(cpu->bf16_copy);
     ganz_free(cpu);
 }
 
@@ -184,6 +186,22 @@ ganz_status ganz_cpu_backend_open(ganz_backend **be, int threads, ganz_error *er
         return status;
     }
     *be = &cpu->table;
+    return GANZ_OK;
+}
+
+ganz_status ganz_cpu_backend_bf16(ganz_backend *be, ganz_error *err)
+{
+    ganz_cpu *const cpu = ganz_cpu_of(be);
+    size_t bytes;
+    if (cpu->kernel.flags && !(cpu->kernel.flags & GANZ_CPU_AMXBF16))
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "the cpu multiplies in bf16 only where it has AMX; this one has %s",
+                         ganz_cpu_isa_name(cpu->kernel.flags));
+    if (cpu->kernel.bf16.scratch) {
+        const bool fits = ganz_mul_size((size_t)cpu->threads, cpu->kernel.bf16.scratch, &bytes);
+        cpu->bf16_scratch = fits ? ganz_alloc_large(bytes) : NULL;
+        if (!cpu->bf16_scratch) return ganz_fail(err, GANZ_ENOMEM, "out of memory for products in bf16");
+    }
+    cpu->bf16 = true;
     return GANZ_OK;
 }
 

@@ -13,6 +13,10 @@ typedef struct ganz_cpu {
     ganz_kernel kernel; /* for the processor as it was when the backend was opened */
     void *scratch;      /* of the call that runs; kept and grown */
     size_t scratch_bytes;
+    bool bf16;          /* float products are of numbers rounded to bfloat16 */
+    void *bf16_scratch; /* of all threads */
+    void *bf16_copy;    /* of the right side of the product that runs; kept and grown */
+    size_t bf16_copy_bytes;
     bool out_of_memory;  /* told at the next sync */
     const char *no_blas; /* why there are no float products; told at every sync */
 } ganz_cpu;

@@ -85,14 +85,15 @@ static void load(void)
     blas.ready = true;
 }
 
-bool ganz_cpu_blas_ready(ganz_cpu *cpu)
+bool ganz_cpu_blas_load(const char **why)
 {
     pthread_once(&once, load);
-    if (!blas.ready) cpu->no_blas = blas.why;
+    if (!blas.ready) *why = blas.why;
     return blas.ready;
 }
 
-void ganz_cpu_gemm(const ganz_cpu_product *p)
+/* Serial OpenBLAS gives two callers the same buffer now and then, and both wrong sums: they go one by one. */
+void ganz_cpu_blas(const ganz_cpu_product *p)
 {
     if (blas.one_by_one) pthread_mutex_lock(&blas_lock);
     blas.lib.gemm(CblasRowMajor, p->a.how, p->b.how, p->m, p->n, p->k, p->alpha, p->a.data, p->a.ld, p->b.data, p->b.ld,

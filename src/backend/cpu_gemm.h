@@ -1,4 +1,4 @@
-/* Matrix products by OpenBLAS, in `real`. */
+/* Matrix products in `real`: by OpenBLAS, or of numbers rounded to bfloat16 by the kernels. */
 #ifndef GANZ_BACKEND_CPU_GEMM_H
 #define GANZ_BACKEND_CPU_GEMM_H
 
@@ -30,10 +30,19 @@ typedef struct ganz_cpu_product {
 
 /* Loads the library with the first call; to be asked before any product. Returns false where there is none: the caller
  * then does nothing, and the next sync tells. */
-bool ganz_cpu_blas_ready(ganz_cpu *cpu);
+bool ganz_cpu_gemm_ready(ganz_cpu *cpu);
 
-/* c = alpha * a b, or c += alpha * a b. Any number of threads at a time; OpenBLAS that was built to be serial gives two
- * callers the same buffer now and then, and both wrong sums, so with that build they go one by one. */
-void ganz_cpu_gemm(const ganz_cpu_product *p);
+/* c = alpha * a b, or c += alpha * a b, by one worker of the pool; for small products. */
+void ganz_cpu_gemm(const ganz_cpu *cpu, int worker, const ganz_cpu_product *p);
+
+/* What is to be done with a part of the result as soon as it is there, by the worker who made it. */
+typedef void ganz_cpu_after(const void *context, const ganz_block *part);
+
+/* The same, shared out to the pool. Any number of threads gives the same bits. after: or NULL. */
+void ganz_cpu_gemm_shared(ganz_cpu *cpu, const ganz_cpu_product *p, ganz_cpu_after *after, const void *context);
+
+/* cpu_blas.c: by OpenBLAS; whether it is there, or why not. */
+bool ganz_cpu_blas_load(const char **why);
+void ganz_cpu_blas(const ganz_cpu_product *p);
 
 #endif

@@ -11,8 +11,13 @@ enum { BLOCK = 1024 };
 
 static int block_of(int n, int begin) { return n - begin < BLOCK ? n - begin : BLOCK; }
 
-/* *max = max(x), returns sum(exp(x - max)). */
-GANZ_CLONES static double exp_sum(const real *x, int n, real *max)
+/* What softmax divides by. */
+typedef struct whole {
+    real max;
+    double exps; /* sum(exp(x - max)) */
+} whole;
+
+GANZ_CLONES static whole whole_of(const real *x, int n)
 {
     real lane[LANES], m;
     double sum = 0;
@@ -28,8 +33,7 @@ GANZ_CLONES static double exp_sum(const real *x, int n, real *max)
         LANE_SUM(part, block_of(n, at), i, real_exp(x[at + i] - m));
         sum += (double)part;
     }
-    *max = m;
-    return sum;
+    return (whole){m, sum};
 }
 
 /* Where x has its largest value first. */
@@ -55,23 +59,20 @@ static double loss_constant(double smoothing, int vocab)
     return -(right * log(right) + (vocab - 1) * other * log(other + 1e-20));
 }
 
-GANZ_CLONES static double loss_row(const ganz_loss_call *c, const real *x, int label, bool *best)
+GANZ_CLONES static double loss_row(const ganz_loss_call *c, const real *x, whole w, int label)
 {
     const int n = c->vocab;
-    real max, sum;
-    const double exps = exp_sum(x, n, &max);
+    real sum;
     LANE_SUM(sum, n, i, x[i]);
     const double other = (double)c->smoothing / (n - 1), right = 1 - (double)c->smoothing;
-    *best = first_of(x, max) == label;
-    return (double)max + log(exps) - (right - other) * (double)x[label] - other * (double)sum;
+    return (double)w.max + log(w.exps) - (right - other) * (double)x[label] - other * (double)sum;
 }
 
 /* logits become (softmax - soft targets) * grad_scale */
-GANZ_CLONES static void loss_grad_row(const ganz_loss_call *c, real *x, int label, real grad_scale)
+GANZ_CLONES static void loss_grad_row(const ganz_loss_call *c, real *x, whole w, int label, real grad_scale)
 {
     const int n = c->vocab;
-    real max;
-    const real scale = grad_scale / (real)exp_sum(x, n, &max), other = c->smoothing / (real)(n - 1) * grad_scale;
+    const real scale = grad_scale / (real)w.exps, max = w.max, other = c->smoothing / (real)(n - 1) * grad_scale;
     const real right = (1 - c->smoothing) * grad_scale;
     const real at_label = real_exp(x[label] - max) * scale - right;
     for (int i = 0; i < n; i++) x[i] = real_exp(x[i] - max) * scale - other;
@@ -81,27 +82,25 @@ GANZ_CLONES static void loss_grad_row(const ganz_loss_call *c, real *x, int labe
 /* ---- a teacher ---------------------------------------------------------------------------------- */
 
 /* The divergence of softmax(x) from softmax(t): sum of p (log p - log q). */
-GANZ_CLONES static double taught_row(const ganz_loss_call *c, const real *x, const real *t, int label, bool *best)
+GANZ_CLONES static double taught_row(const ganz_loss_call *c, const real *x, whole w, const real *t, whole v)
 {
     const int n = c->vocab;
-    real max, most;
-    const double exps = exp_sum(x, n, &max), whole = exp_sum(t, n, &most);
+    const real max = w.max, most = v.max;
     double sum = 0;
     for (int at = 0; at < n; at += BLOCK) {
         real part;
         LANE_SUM(part, block_of(n, at), i, real_exp(t[at + i] - most) * ((t[at + i] - most) - (x[at + i] - max)));
         sum += (double)part;
     }
-    *best = first_of(x, max) == label;
-    return sum / whole - log(whole) + log(exps);
+    return sum / v.exps - log(v.exps) + log(w.exps);
 }
 
 /* logits become (softmax - the teacher's) * grad_scale */
-GANZ_CLONES static void taught_grad_row(const ganz_loss_call *c, real *x, const real *t, real grad_scale)
+GANZ_CLONES static void taught_grad_row(const ganz_loss_call *c, real *x, whole w, const real *t, whole v,
+                                        real grad_scale)
 {
     const int n = c->vocab;
-    real max, most;
-    const real scale = grad_scale / (real)exp_sum(x, n, &max), believed = grad_scale / (real)exp_sum(t, n, &most);
+    const real scale = grad_scale / (real)w.exps, believed = grad_scale / (real)v.exps, max = w.max, most = v.max;
     for (int i = 0; i < n; i++) x[i] = real_exp(x[i] - max) * scale - real_exp(t[i] - most) * believed;
 }
 
@@ -117,17 +116,19 @@ static void loss_rows(void *context, int64_t begin, int64_t end, int worker)
         const real *const t = c->taught.data ? real_row(&c->taught, row) : NULL;
         double *const sums = job->sums + 3 * (size_t)row;
         const int label = c->labels[row];
-        bool best = false;
         GANZ_ASSERT(label < c->vocab);
         const bool counts = label >= 0 && label != c->pad;
+        sums[0] = sums[1] = 0;
         sums[2] = counts;
-        sums[0] = !counts ? 0 : t ? taught_row(c, x, t, label, &best) : loss_row(c, x, label, &best) - job->constant;
-        sums[1] = best;
+        if (!counts && c->want_grad) memset(x, 0, (size_t)c->vocab * sizeof *x);
+        if (!counts) continue;
+        const whole w = whole_of(x, c->vocab), v = t ? whole_of(t, c->vocab) : w;
+        sums[0] = t ? taught_row(c, x, w, t, v) : loss_row(c, x, w, label) - job->constant;
+        sums[1] = first_of(x, w.max) == label;
         if (!c->want_grad) continue;
         const real grad_scale = c->share ? c->grad_scale * (real)c->share[row] : c->grad_scale;
-        if (!counts) memset(x, 0, (size_t)c->vocab * sizeof *x);
-        else if (t) taught_grad_row(c, x, t, grad_scale);
-        else loss_grad_row(c, x, label, grad_scale);
+        if (t) taught_grad_row(c, x, w, t, v, grad_scale);
+        else loss_grad_row(c, x, w, label, grad_scale);
     }
 }
 

@@ -31,6 +31,20 @@ static int gpu_number(const char *device)
     return *end || number >= MOST_GPUS ? -1 : (int)number;
 }
 
+static ganz_status open_cpu(ganz_backend **be, ganz_precision products, int threads, ganz_error *err)
+{
+    if (products == GANZ_TF32)
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "the cpu multiplies in fp32 or bf16, not in tf32");
+    GANZ_TRY(ganz_cpu_backend_open(be, threads > 0 ? threads : ganz_cpu_count(), err));
+    if (products == GANZ_FP32) return GANZ_OK;
+    const ganz_status status = ganz_cpu_backend_bf16(*be, err);
+    if (status != GANZ_OK) {
+        (*be)->close(*be);
+        *be = NULL;
+    }
+    return status;
+}
+
 ganz_status ganz_device_open(ganz_backend **be, const char *device, const char *precision, int threads, ganz_error *err)
 {
     ganz_precision products;
@@ -39,11 +53,8 @@ ganz_status ganz_device_open(ganz_backend **be, const char *device, const char *
     if (!precision) precision = "auto";
     if (!find_precision(precision, &products))
         return ganz_fail(err, GANZ_EINVAL, "precision is auto, fp32, tf32 or bf16, not %s", precision);
-    if (strcmp(device, "cpu") == 0) {
-        if (strcmp(precision, "auto") != 0 && products != GANZ_FP32)
-            return ganz_fail(err, GANZ_EUNSUPPORTED, "the cpu multiplies in fp32 only");
-        return ganz_cpu_backend_open(be, threads > 0 ? threads : ganz_cpu_count(), err);
-    }
+    if (strcmp(device, "cpu") == 0)
+        return open_cpu(be, strcmp(precision, "auto") == 0 ? GANZ_FP32 : products, threads, err);
     const int gpu = gpu_number(device);
     if (gpu < 0) return ganz_fail(err, GANZ_EINVAL, "device is cpu, cuda or cuda:N, not %s", device);
     return ganz_cuda_backend_open(be, gpu, products, err);

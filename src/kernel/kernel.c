@@ -28,7 +28,7 @@ static const struct isa {
     {"avx2", GANZ_CPU_AVX2, GANZ_CPU_AVX2},
     {"avxvnni", GANZ_CPU_AVX2 | GANZ_CPU_AVXVNNI, GANZ_CPU_AVXVNNI},
     {"avx512vnni", GANZ_CPU_AVX2 | GANZ_CPU_AVXVNNI | GANZ_CPU_AVX512VNNI, GANZ_CPU_AVX512VNNI},
-    {"amx", GANZ_CPU_AVX2 | GANZ_CPU_AVXVNNI | GANZ_CPU_AVX512VNNI | GANZ_CPU_AMX, GANZ_CPU_AMX},
+    {"amx", GANZ_CPU_AVX2 | GANZ_CPU_AVXVNNI | GANZ_CPU_AVX512VNNI | GANZ_CPU_AMX | GANZ_CPU_AMXBF16, GANZ_CPU_AMX},
     {"neon", GANZ_CPU_NEON, GANZ_CPU_NEON},
     {"neondot", GANZ_CPU_NEON | GANZ_CPU_NEONDOT, GANZ_CPU_NEONDOT},
     {"i8mm", GANZ_CPU_NEON | GANZ_CPU_NEONDOT | GANZ_CPU_I8MM, GANZ_CPU_I8MM},
@@ -55,7 +55,7 @@ const char *ganz_cpu_isa_name(unsigned flags)
 #if defined(__x86_64__)
 #ifdef GANZ_SIMDE /* compiled to plain code */
 static unsigned detect_vnni(void) { return GANZ_CPU_AVXVNNI | GANZ_CPU_AVX512VNNI; }
-static bool detect_amx(void) { return true; }
+static unsigned detect_amx(void) { return GANZ_CPU_AMX | GANZ_CPU_AMXBF16; }
 #else
 /* Leaf 7, subleaf 1; for AVX-512 the compiler's own detection, which also asks the system. */
 static unsigned detect_vnni(void)
@@ -68,16 +68,18 @@ static unsigned detect_vnni(void)
     return flags;
 }
 
-/* Leaf 7: AMX-TILE and AMX-INT8. The system must save the tiles (XCR0 bits 17 and 18) and let this process use them. */
-static bool detect_amx(void)
+/* Leaf 7: AMX-TILE and AMX-INT8, and AMX-BF16 with AVX512-BF16. The system must save the tiles (XCR0 bits 17 and 18)
+ * and let this process use them. */
+static unsigned detect_amx(void)
 {
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
-    unsigned a, b, c, d, low, high;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d >> 24 & 3) != 3) return false;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) return false; /* OSXSAVE */
+    unsigned a, b, c, d, low, high, flags = GANZ_CPU_AMX;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d >> 24 & 3) != 3) return 0;
+    if ((d >> 22 & 1) && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1)) flags |= GANZ_CPU_AMXBF16;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) return 0; /* OSXSAVE */
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     (void)high;
-    return (low >> 17 & 3) == 3 && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+    return (low >> 17 & 3) == 3 && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0 ? flags : 0;
 }
 #endif
 
@@ -85,7 +87,7 @@ unsigned ganz_cpu_detect(void)
 {
     if (!__builtin_cpu_supports("avx2")) return 0;
     unsigned flags = GANZ_CPU_AVX2 | detect_vnni();
-    if ((flags & GANZ_CPU_AVX512VNNI) && detect_amx()) flags |= GANZ_CPU_AMX;
+    if (flags & GANZ_CPU_AVX512VNNI) flags |= detect_amx();
     return flags;
 }
 #elif defined(__aarch64__)
@@ -129,6 +131,7 @@ void ganz_kernel_init(ganz_kernel *kernel, unsigned flags)
     kernel->flags = flags;
     ganz_kernel_init_rows_scalar(kernel);
     ganz_kernel_init_i8_scalar(kernel);
+    ganz_kernel_init_bf16_scalar(kernel);
 #if defined(__x86_64__)
     if (flags & GANZ_CPU_AVX2) {
         ganz_kernel_init_rows_avx2(kernel);
@@ -140,6 +143,7 @@ void ganz_kernel_init(ganz_kernel *kernel, unsigned flags)
         ganz_kernel_init_avx512_vnni(kernel);
     }
     if (flags & GANZ_CPU_AMX) ganz_kernel_init_amx(kernel);
+    if (flags & GANZ_CPU_AMXBF16) ganz_kernel_init_amx_bf16(kernel);
 #elif defined(__aarch64__)
     if (flags & GANZ_CPU_NEON) {
         ganz_kernel_init_rows_neon(kernel);

@@ -8,6 +8,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(kernel/i8_avx_vnni.c PROPERTIES COMPILE_OPTIONS "-mavx2;-mavxvnni")
   set_source_files_properties(kernel/i8_avx512_vnni.c kernel/rows_avx512.c PROPERTIES COMPILE_OPTIONS "${vnni512}")
   set_source_files_properties(kernel/i8_amx.c PROPERTIES COMPILE_OPTIONS "${vnni512};-mamx-tile;-mamx-int8")
+  set_source_files_properties(kernel/bf16_amx.c PROPERTIES COMPILE_OPTIONS "${vnni512};-mavx512bf16;-mamx-tile;-mamx-bf16")
   if(GANZ_FUZZ) # clang takes minutes for a file of intrinsics under sanitizers; test_kernel covers them, with gcc's
     set_property(SOURCE ${GANZ_KERNEL_X86} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all)
   endif()

@@ -35,7 +35,8 @@ enum {
     GANZ_CPU_NEON = 1 << 4,
     GANZ_CPU_NEONDOT = 1 << 5, /* sdot */
     GANZ_CPU_I8MM = 1 << 6,    /* smmla, with sdot */
-    GANZ_CPU_ALL = (1 << 7) - 1
+    GANZ_CPU_AMXBF16 = 1 << 7, /* bfloat16 tiles, with AMX, and AVX-512's conversion */
+    GANZ_CPU_ALL = (1 << 8) - 1
 };
 
 /* Features that this processor has and this build contains. */
@@ -248,12 +249,53 @@ typedef struct ganz_packed {
     const ganz_fix *fix;
 } ganz_packed;
 
+/* ---- products of floats in bfloat16 -------------------------------------------------------------- */
+
+#define GANZ_BF16_GROUP 32
+
+/* One side of a product: number k of row i is data[i * ld + k] if rows lie along the depth, else data[k * ld + i]. */
+typedef struct ganz_bf16_side {
+    const float *data;
+    size_t ld;
+    bool along;
+} ganz_bf16_side;
+
+/* c = alpha * a b', or c = c + alpha * a b': a has m rows, b has n, all of depth k. Numbers of both sides are rounded
+ * to bfloat16, half to even. Of each group of GANZ_BF16_GROUP of depth the even and the odd products are added up on
+ * their own, each by a fused multiply-add, then the two, then their sum to the sum so far, in float. Numbers too small
+ * for a full mantissa count as zeros in all of it. */
+typedef struct ganz_bf16_call {
+    int m, n, k; /* >= 1 */
+    ganz_bf16_side a, b;
+    const void *copied; /* b by `copy`, all of it; NULL: there is none, which costs more the more rows there are */
+    float *c;           /* (m, n) */
+    size_t ldc;
+    float alpha;
+    bool add;
+} ganz_bf16_call;
+
+/* Columns by which callers share out; parts of a result begin at a multiple of it. */
+#define GANZ_BF16_COLS 32
+
+typedef struct ganz_bf16 {
+    /* b in the order in which it is read: bytes of the copy, aligned to GANZ_ALIGN (0: none is made), and columns [col,
+     * col_end) of it. */
+    size_t (*copy_bytes)(const ganz_bf16_call *c);
+    void (*copy)(const ganz_bf16_call *c, int col, int col_end, void *copy);
+    /* A part of the result. Any parts give the same numbers. */
+    void (*product)(const ganz_bf16_call *c, const ganz_block *part, void *scratch);
+    size_t scratch; /* bytes that a thread needs, aligned to GANZ_ALIGN */
+} ganz_bf16;
+
+float ganz_bf16_round(float x); /* to the nearest bfloat16 */
+
 /* ---- the table ---------------------------------------------------------------------------------- */
 
 typedef struct ganz_kernel {
     unsigned flags;
     ganz_rows rows;
     ganz_gemm_isa gemm;
+    ganz_bf16 bf16;
 } ganz_kernel;
 
 /* Scalar functions first, then those of the features in flags (of ganz_cpu_detect). Weights that a table packed are

@@ -13,6 +13,7 @@
 
 void ganz_kernel_init_rows_scalar(ganz_kernel *kernel);
 void ganz_kernel_init_i8_scalar(ganz_kernel *kernel);
+void ganz_kernel_init_bf16_scalar(ganz_kernel *kernel);
 #if defined(__x86_64__)
 void ganz_kernel_init_rows_avx2(ganz_kernel *kernel);
 void ganz_kernel_init_i8_avx2(ganz_kernel *kernel);
@@ -20,6 +21,7 @@ void ganz_kernel_init_avx_vnni(ganz_kernel *kernel);
 void ganz_kernel_init_rows_avx512(ganz_kernel *kernel); /* after rows_avx2 */
 void ganz_kernel_init_avx512_vnni(ganz_kernel *kernel);
 void ganz_kernel_init_amx(ganz_kernel *kernel); /* after avx512_vnni */
+void ganz_kernel_init_amx_bf16(ganz_kernel *kernel);
 #elif defined(__aarch64__)
 void ganz_kernel_init_rows_neon(ganz_kernel *kernel);
 void ganz_kernel_init_i8_neon(ganz_kernel *kernel);

@@ -217,7 +217,7 @@ refuses 2 'beam' $T --beam -1 in
 refuses 1 '16 to 64 tokens' $T --max-input 100 in
 refuses 1 'no CUDA|no GPU' $T --device cuda:999 in
 refuses 1 'device is cpu, cuda or cuda:N, not gpu' $T --device gpu in
-refuses 1 'the cpu multiplies in fp32 only' $T --precision bf16 in
+refuses 1 'the cpu multiplies in fp32 or bf16, not in tf32' $T --precision tf32 in
 refuses 2 'precision' $T --precision fp16 in
 $T --device cpu --precision fp32 in | cmp - out || fail "the cpu by name"
 # it refuses before it reads
