@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Training on the CPU: `ganz bench train` and PyTorch (eager, fp32) on the same shapes and cores, in turns.
+"""Training on the CPU: `ganz bench train` and PyTorch (eager) on the same shapes and cores, in turns.
 
     python3 bench/bench_train_cpu.py --ganz build/release/cli/ganz --recipe recipes/small.yaml --threads 2
 
 The PyTorch model is the obvious one: packed rows, scaled_dot_product_attention with a mask that keeps sentences apart,
 one product for keys and values, Adafactor. All its slots count as real tokens (ganz counts only those that are), so it
-is a little flattered. The best round of each is reported.
+is a little flattered. With --precision bf16 it runs under autocast. The best round of each is reported.
 """
 import argparse
 import math
@@ -25,7 +25,7 @@ def shape_of(recipe):
 
 def run_ganz(args):
     command = [args.ganz, "bench", "train", "--recipe", args.recipe, "--device", "cpu", "--threads", str(args.threads),
-               "--rows", str(args.rows), "--vocab-size", str(args.vocab), "--warm", "1", "--steps", str(args.steps)]
+               "--precision", args.precision, "--rows", str(args.rows), "--vocab-size", str(args.vocab), "--warm", "1", "--steps", str(args.steps)]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return float(re.search(r"target tokens/s\s+([0-9.]+)", out).group(1))
 
@@ -109,8 +109,10 @@ def run_torch(args, shape):
     for _ in range(1 + args.steps):
         source, target, labels = (torch.randint(2, args.vocab, (args.rows, slots)) for _ in range(3))
         start = time.perf_counter()
-        scores = model(source, target, same, causal)
-        F.cross_entropy(scores.view(-1, args.vocab), labels.view(-1), label_smoothing=0.1).backward()
+        with torch.autocast("cpu", torch.bfloat16, enabled=args.precision == "bf16"):
+            scores = model(source, target, same, causal)
+            loss = F.cross_entropy(scores.view(-1, args.vocab), labels.view(-1), label_smoothing=0.1)
+        loss.backward()
         optimizer.step()
         optimizer.zero_grad()
         times.append(time.perf_counter() - start)
@@ -121,6 +123,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ganz", required=True)
     parser.add_argument("--recipe", required=True)
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rows", type=int, default=8, help="packed rows of a step")
     parser.add_argument("--vocab", type=int, default=16384)
@@ -132,7 +135,7 @@ def main():
     for _ in range(args.rounds):
         for i, speed in enumerate((run_ganz(args), run_torch(args, shape))):
             best[i] = max(best[i], speed)
-    print(f"{args.recipe}, {args.threads} threads: ganz {best[0]:.0f}, PyTorch {best[1]:.0f} target tokens/s, "
+    print(f"{args.recipe}, {args.precision}, {args.threads} threads: ganz {best[0]:.0f}, PyTorch {best[1]:.0f} target tokens/s, "
           f"ratio {best[0] / best[1]:.2f}")
 
 

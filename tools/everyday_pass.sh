@@ -4,7 +4,7 @@
 # of the phrases. A step whose result is there is not done again, and training goes on where it stopped.
 #   DATA  as tools/models.sh takes it
 #   OUT   everything that is made, at last DIRECTION.safetensors
-# Settings, by the environment: GANZ, THREADS (all), DEVICE (cpu), DING, and
+# Settings, by the environment: GANZ, THREADS (all), DEVICE (cpu), PRECISION (auto; bf16 where there is AMX), DING, and
 #   MODEL=models/de-en.safetensors   what to begin with, float or of 8 bits
 #   DIRECTION=de-en MIXTURE=recipes/mixture-everyday.txt
 #   OWN=60000          lines of news that the model itself translates
@@ -19,6 +19,7 @@ mkdir -p "$2/text"
 export GANZ THREADS=${THREADS:-0}
 GANZ=$(realpath "${GANZ:-$here/build/release/cli/ganz}") MODEL=$(realpath "${MODEL:-$here/models/de-en.safetensors}")
 MIXTURE=$(realpath "${MIXTURE:-$recipes/mixture-everyday.txt}") DIRECTION=${DIRECTION:-de-en} DEVICE=${DEVICE:-cpu}
+PRECISION=${PRECISION:-auto}
 OWN=${OWN:-60000} STEPS=${STEPS:-900} ROWS=${ROWS:-16} RATE=${RATE:-0.25}
 INSERTS=$recipes/inserts.txt DING=${DING:-/usr/share/trans/de-en}
 from=${DIRECTION%-*} to=${DIRECTION#*-}
@@ -42,9 +43,9 @@ list "$DIRECTION" "$MIXTURE" | corpus "$DIRECTION-everyday"
   # shellcheck disable=SC2086 # options are words
   "$GANZ" train --model before.safetensors --train "$DIRECTION-everyday.st" --valid-source "text/newstest2013.$from" \
     --valid-target "text/newstest2013.$to" --source-language "$from" --target-language "$to" --out run --resume \
-    --device "$DEVICE" --threads "$THREADS" --rows "$ROWS" --steps "$STEPS" --optimizer adafactor --learning-rate "$RATE" \
-    --warmup 50 --decay-start 4000 --cooldown 1 $low --average-decay 0.998 --seed 1 --validate-every 0 --bleu-sentences 0 \
-    --save-every 100
+    --device "$DEVICE" --precision "$PRECISION" --threads "$THREADS" --rows "$ROWS" --steps "$STEPS" \
+    --optimizer adafactor --learning-rate "$RATE" --warmup 50 --decay-start 4000 --cooldown 1 $low \
+    --average-decay 0.998 --seed 1 --validate-every 0 --bleu-sentences 0 --save-every 100
   touch run/done
 }
 say "integers"
