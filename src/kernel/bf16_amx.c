@@ -54,7 +54,7 @@ static inline int rounded_up(int n, int to) { return (n + to - 1) / to * to; }
 
 /* ---- copying ------------------------------------------------------------------------------------ */
 
-static inline __mmask16 first(int n) { return n >= SIDE ? (__mmask16)0xFFFF : n <= 0 ? 0 : (__mmask16)((1u << n) - 1); }
+static inline __mmask16 first(int n) { return (__mmask16)(n >= SIDE ? 0xFFFFu : n <= 0 ? 0u : (1u << n) - 1); }
 
 /* What a tile is copied from: up to 16 rows by up to 32 of depth. */
 typedef struct source {
