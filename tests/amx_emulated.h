@@ -89,6 +89,16 @@ static inline float amx_bf16(const unsigned char *at)
 
 static inline float amx_flush(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x; }
 
+/* a * b + c, rounded as if exponents had no end, and then 0 where it is too small: 30 powers of two higher where that
+ * makes a difference. */
+static inline float amx_multiply_add(float a, float b, float c)
+{
+    const float y = fmaf(a, b, c), up = 0x1p30f;
+    if (fabsf(y) > 0x1p-120f || !(fabsf(c) < 0x1p-90f)) return amx_flush(y);
+    const float finer = fabsf(a) < fabsf(b) ? fmaf(a * up, b, c * up) : fmaf(a, b * up, c * up);
+    return fabsf(finer) < 0x1p-126f * up ? copysignf(0, y) : y;
+}
+
 /* a (rows, 32) times b, pairs of depth by row: b[k / 2][column][2]. */
 static inline void amx_dpbf16ps(int c, int a, int b)
 {
@@ -99,8 +109,8 @@ static inline void amx_dpbf16ps(int c, int a, int b)
             memcpy(&sum, &amx_tile[c].bytes[r][4 * col], 4);
             for (int k = 0; k < amx_tile[a].columns / 4; k++)
                 for (int i = 0; i < 2; i++)
-                    pair[i] = amx_flush(fmaf(amx_bf16(&amx_tile[a].bytes[r][4 * k + 2 * i]),
-                                             amx_bf16(&amx_tile[b].bytes[k][4 * col + 2 * i]), pair[i]));
+                    pair[i] = amx_multiply_add(amx_bf16(&amx_tile[a].bytes[r][4 * k + 2 * i]),
+                                               amx_bf16(&amx_tile[b].bytes[k][4 * col + 2 * i]), pair[i]);
             sum = amx_flush(sum + amx_flush(pair[0] + pair[1]));
             memcpy(&amx_tile[c].bytes[r][4 * col], &sum, 4);
         }

@@ -117,6 +117,28 @@ static void rounding(check *c)
     CHECK(c, signbit(ganz_bf16_round(-0x1p-130f)) && ganz_bf16_round(NAN) != ganz_bf16_round(NAN));
 }
 
+/* 0x1p-126 and one more product: it is too small if, rounded to 24 bits, it is less. */
+static void least(check *c)
+{
+    static const struct {
+        float a, b, expected;
+    } cases[] = {{-0x1p-75f, 0x1p-75f, 0},         {-0x1.8p-76f, 0x1p-75f, 0},
+                 {-0x1p-25f, 0x1p-125f, 0},        {0x1p-126f, -0x1p-24f, 0},
+                 {-0x1p-76f, 0x1p-75f, 0x1p-126f}, {-0x1p-77f, 0x1p-75f, 0x1p-126f},
+                 {0x1p-76f, 0x1p-75f, 0x1p-126f},  {0x1p-74f, 0x1p-75f, 0x1.000002p-126f}};
+    for (size_t i = 0; i < GANZ_COUNT(cases); i++)
+        for (int negative = 0; negative < 2; negative++) {
+            const float sign = negative ? -1.0f : 1.0f, expected = sign * cases[i].expected;
+            float a[3] = {sign * 0x1p-63f, 0, sign * cases[i].a}, b[3] = {0x1p-63f, 0, cases[i].b}, sum[2];
+            ganz_bf16_call call = {.m = 1, .n = 1, .k = 3, .a = {a, 3, true}, .b = {b, 3, true}, .ldc = 1, .alpha = 1};
+            call.c = &sum[0];
+            whole(&c->scalar, &call);
+            call.c = &sum[1];
+            whole(&c->kernel, &call);
+            CHECK(c, sum[0] == expected && sum[1] == expected);
+        }
+}
+
 void check_bf16(check *c)
 {
     static const shape shapes[] = {{1, 1, 1},     {1, 17, 2},    {16, 16, 32},  {17, 15, 33},  {32, 32, 64},
@@ -125,6 +147,7 @@ void check_bf16(check *c)
     numbers *const x = malloc(sizeof *x);
     if (!x) exit(1);
     rounding(c);
+    least(c);
     near_the_truth(c, x);
     for (size_t i = 0; i < GANZ_COUNT(shapes); i++)
         for (unsigned way = 0; way < 32; way++) {

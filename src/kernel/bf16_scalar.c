@@ -24,6 +24,17 @@ static float number(const ganz_bf16_side *s, int row, int depth)
     return ganz_bf16_round(s->along ? s->data[i * s->ld + k] : s->data[k * s->ld + i]);
 }
 
+/* a * b + sum, rounded once. What is too small for a full mantissa only before it is rounded to the coarser steps that
+ * numbers have below is too small. */
+static float multiply_add(float a, float b, float sum)
+{
+    const float least = 0x1p-126f, up = 0x1p24f, y = fmaf(a, b, sum);
+    if (fabsf(y) != least) return flushed(y);
+    const bool a_is_small = fabsf(a) < 1; /* one of them is, and nothing overflows */
+    const float finer = a_is_small ? fmaf(a * up, b, sum * up) : fmaf(a, b * up, sum * up);
+    return fabsf(finer) < least * up ? copysignf(0, y) : y;
+}
+
 /* The even and the odd of a group are added up on their own; what is beyond the depth is 0. */
 static float sum_of(const ganz_bf16_call *c, int row, int col)
 {
@@ -33,7 +44,7 @@ static float sum_of(const ganz_bf16_call *c, int row, int col)
         for (int i = 0; i < GANZ_BF16_GROUP; i++) {
             const int at = group + i;
             const float a = at < c->k ? number(&c->a, row, at) : 0, b = at < c->k ? number(&c->b, col, at) : 0;
-            part[i & 1] = flushed(fmaf(a, b, part[i & 1]));
+            part[i & 1] = multiply_add(a, b, part[i & 1]);
         }
         sum = flushed(sum + flushed(part[0] + part[1]));
     }
