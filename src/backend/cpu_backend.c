@@ -207,7 +207,10 @@ ganz_status ganz_cpu_backend_bf16(ganz_backend *be, ganz_error *err)
 
 void ganz_cpu_backend_follow(ganz_backend *be, const ganz_backend *packer)
 {
-    ganz_cpu_of(be)->kernel = ((const ganz_cpu *)packer)->kernel;
+    ganz_kernel *const kernel = &ganz_cpu_of(be)->kernel;
+    const ganz_bf16 own = kernel->bf16; /* reads nothing packed, and has its scratch memory */
+    *kernel = ((const ganz_cpu *)packer)->kernel;
+    kernel->bf16 = own;
 }
 
 ganz_status ganz_cpu_backend_reads(const ganz_backend *be, const ganz_backend *packer, ganz_error *err)
