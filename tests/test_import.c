@@ -291,6 +291,7 @@ static void expect_refusal(const char *old, const char *now, const char *sentenc
     write_file("import_refused/model.safetensors", tensors.data, tensors.bytes);
     assert_int_not_equal(ganz_import("import_refused", model_path, NULL, NULL, &err), GANZ_OK);
     if (!strstr(err.message, sentence)) fail_msg("%s", err.message);
+    assert_int_not_equal(ganz_import("import_refused", model_path, NULL, NULL, NULL), GANZ_OK); /* without a sentence */
     assert_int_not_equal(access(model_path, F_OK), 0);
     ganz_contents_free(&config);
     ganz_contents_free(&vocab);

@@ -77,7 +77,7 @@ static ganz_status recognise(ganz_draft *d, ganz_error *err)
 static ganz_status name_model(const ganz_draft *d, ganz_status status, ganz_error *err)
 {
     const char *const name = ganz_files_name(d->files);
-    if (status == GANZ_OK || strncmp(err->message, name, strlen(name)) == 0) return status;
+    if (status == GANZ_OK || !err || strncmp(err->message, name, strlen(name)) == 0) return status;
     const ganz_error said = *err;
     return ganz_fail(err, status, "%s: %s", name, said.message);
 }
