@@ -25,15 +25,16 @@ static ganz_status check_empty(const char *path, ganz_error *err)
     return empty ? GANZ_OK : ganz_fail(err, GANZ_EINVAL, "%s: the folder is not empty", path);
 }
 
-/* Removes all that is in a folder, and folders in it. */
+/* Removes all that is in a folder, and folders in it; a link that cannot be removed is not gone through. */
 static void empty_folder(const char *path)
 {
     DIR *const folder = opendir(path);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         char name[2 * GANZ_EXPORT_PATH];
+        struct stat info;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
         if (snprintf(name, sizeof name, "%s/%s", path, entry->d_name) >= (int)sizeof name) continue;
-        if (unlink(name) == 0) continue;
+        if (unlink(name) == 0 || lstat(name, &info) != 0 || !S_ISDIR(info.st_mode)) continue;
         empty_folder(name);
         rmdir(name);
     }
