@@ -194,7 +194,8 @@ ganz_status ganz_cpu_backend_bf16(ganz_backend *be, ganz_error *err)
     ganz_cpu *const cpu = ganz_cpu_of(be);
     size_t bytes;
     if (cpu->kernel.flags && !(cpu->kernel.flags & GANZ_CPU_AMXBF16))
-        return ganz_fail(err, GANZ_EUNSUPPORTED, "the cpu multiplies in bf16 only where it has AMX; this one has %s",
+        return ganz_fail(err, GANZ_EUNSUPPORTED,
+                         "the cpu multiplies in bf16 only where it has AMX-BF16; this one has %s",
                          ganz_cpu_isa_name(cpu->kernel.flags));
     if (cpu->kernel.bf16.scratch) {
         const bool fits = ganz_mul_size((size_t)cpu->threads, cpu->kernel.bf16.scratch, &bytes);
