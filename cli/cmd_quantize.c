@@ -141,7 +141,7 @@ static void print_report(const words *w, const ganz_train_report *r)
     if (r->compared > 0)
         fprintf(stderr, "integer engine: BLEU %.2f; %d of %d validation sentences differ from training%s\n",
                 r->engine_bleu, r->different, r->compared,
-                r->different == 0 ? "" : " (floats around the integers are rounded otherwise on another device)");
+                r->different == 0 ? "" : " (floats around the integers are rounded otherwise there)");
     if (r->calibrated)
         fprintf(stderr,
                 "calibration does better on the validation text, BLEU %.2f, and is kept; the learned model is "
