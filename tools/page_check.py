@@ -177,12 +177,13 @@ def check_letters(check):
     page = check.page()
     for text in ('Come soon.\n\nSee you soon,\nMark', 'Come soon.\n\nSee it,\nMark', 'Come soon.\n\nKind regards\n\nMark'):
         same(fill(page, text), check.cli(text), f'after {text!r}')
-    for opening in ('Hi Sarah,', 'Dear Ms Jones,', 'Hi Tom,', 'Leeds, 3 May\n\nSmith & Co.\n12 Main St.,\nSubject: your order.\n\nHi Tom,'):  # which says how all below it is said
+    for opening in ('Hi Sarah,', 'Dear Ms Jones,', 'Hello Mrs. Jones,', 'Hi Tom,', 'Leeds, 3 May\n\nSmith & Co.\n12 Main St.,\nSubject: your order.\n\nHi Tom,'):  # which says how all below it is said
         text = f'{opening}\n\nCould you send me your address? You should hurry, or call me.\n\nDid you book your flight?'
         same(fill(page, text), check.cli(text), f'after {text!r}')
         expect((' du ' in translation(page)) == (opening.splitlines()[-1][:2] == 'Hi'), f'{opening} {translation(page)!r}')
-    text = 'It is so.\n\nDear Ms Jones,\n\nCould you send me your address? You should hurry.'
-    same(fill(page, text), check.cli(text), f'after {text!r}')
+    for text in ('It is so.\n\nDear Ms Jones,\n\nCould you send me your address? You should hurry.',
+                 'Tom wrote:\n> Hi Sarah,\n>\n> Could you send me your address? You should hurry.\n>\n> Kind regards\n>\n> Mark'):
+        same(fill(page, text), check.cli(text), f'after {text!r}')
     text = 'Dear Anna,\n\nthe weather is very fine today, and we all go out.'
     same(fill(page, text), check.cli(text), f'after {text!r}')
     fill(page, 'Kind regards\n\nMark')

@@ -82,6 +82,9 @@ export function pending(line) {
   return line.sentences ? null : line.text.slice(line.part.begin, line.part.end);
 }
 
+/** A line without the signs of quotes and lists that it begins with, which are no part of its sentences. */
+const said = ({text}) => text.trim().replace(/^(> ?)*\s*([-*+•–·] )?/, '');
+
 /** True if a line is as short as the close of a letter, or the name below it. */
 const isShort = text => text.length <= 80 && text.trim().split(/\s+/).length <= 4;
 
@@ -89,10 +92,10 @@ const isShort = text => text.length <= 80 && text.trim().split(/\s+/).length <= 
  *  below one, which stays as it is; else ''. */
 function beforeAll(lines) {
   let last = '';
-  return lines.map(({text}) => {
-    if (!text.trim()) return '';
+  return lines.map(said).map(text => {
+    if (!text) return '';
     const before = isShort(text) || last.endsWith(',') ? last : '';
-    last = isShort(text) ? text.trim() : '';
+    last = isShort(text) ? text : '';
     return before;
   });
 }
@@ -105,12 +108,12 @@ const isHead = text => text.length <= 80 &&
 const headLines = 16; // of a letter above its opening, at most
 
 /** What may open a letter; the server knows better, but not which line it is. */
-const mayOpen = text => text.length <= 80 && /^(dear|hi|hey|(hello|good morning) m[rs]|to whom it may)\b.*,$/i.test(text);
+const mayOpen = text => text.length <= 80 && /^(dear|hi|hey|(hello|good morning) m(r|rs|s)|to whom it may)\b.*,$/i.test(text);
 
 /** The place of the line that opens a letter, below its date, addresses and subject; -1: none does. */
 function openingLine(lines) {
   for (let i = 0, seen = 0; i < lines.length && seen < headLines; i++) {
-    const text = lines[i].text.trim();
+    const text = said(lines[i]);
     if (mayOpen(text)) return i;
     if (text && !isHead(text)) return -1;
     if (text) seen++;
@@ -120,7 +123,7 @@ function openingLine(lines) {
 
 /** For each line below the one that opens a letter this one, which says how the reader is addressed; else ''. */
 function openings(lines) {
-  const first = openingLine(lines), opening = first < 0 ? '' : lines[first].text.trim();
+  const first = openingLine(lines), opening = first < 0 ? '' : said(lines[first]);
   return lines.map((line, i) => i > first && line.text.trim() ? opening : '');
 }
 
