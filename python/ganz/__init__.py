@@ -117,16 +117,20 @@ class ModelInfo:
 _FORMALITY = ("auto", "formal", "informal")  # in the order of ganz.h
 
 
+class _Lines(str):
+    """The lines of a glossary, as pickle brings them."""
+
+
 def _glossary_text(glossary: Union[Name, Mapping[str, Optional[str]], None]) -> Optional[str]:
     """The lines of a glossary, from its file or from a mapping of terms; None for a term: it stays."""
-    if glossary is None:
-        return None
+    if glossary is None or isinstance(glossary, _Lines):
+        return glossary and str(glossary)
     if not isinstance(glossary, Mapping):
         return Path(glossary).read_text(encoding="utf-8")
     if any("\t" in text or "\n" in text for pair in glossary.items() for text in pair if text):
         raise GanzError("a term of a glossary has neither tabs nor newlines")
     for term in glossary:
-        if not term or term.startswith("#"):  # the file's lines that are skipped
+        if not term.strip() or term.startswith("#"):  # the file's lines that are skipped
             raise GanzError(f"a term of a glossary has letters and does not begin with #, not {term!r}")
     return "".join(f"{term}\n" if other is None else f"{term}\t{other}\n" for term, other in glossary.items())
 
@@ -321,11 +325,8 @@ async def _in_executor(call: Callable[[list[bool]], _T]) -> _T:
 def _restore(model: Optional[str], beam: Optional[int], threads: int, alpha: Optional[float], max_input: int,
              max_length: int, glossary: Optional[str], formality: str = "auto") -> Translator:
     """What pickle calls."""
-    terms = None
-    if glossary is not None:
-        lines = [line for line in glossary.split("\n") if line and not line.startswith("#")]
-        terms = {line.partition("\t")[0]: line.partition("\t")[2] if "\t" in line else None for line in lines}
-    return Translator(model, beam, threads, alpha=alpha, max_input=max_input, max_length=max_length, glossary=terms,
+    lines = None if glossary is None else _Lines(glossary)
+    return Translator(model, beam, threads, alpha=alpha, max_input=max_input, max_length=max_length, glossary=lines,
                       formality=formality)
 
 

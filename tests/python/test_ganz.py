@@ -172,6 +172,13 @@ class SameBytes(unittest.TestCase):
             self.assertEqual(other.translate("Der Hund schläft."), translator.translate("Der Hund schläft."))
             self.assertIn("hound", other.translate("Der Hund schläft."))
             self.assertEqual(repr(other), repr(translator))
+        with tempfile.NamedTemporaryFile("w", suffix=".tsv") as file:  # with a note, a term of nothing, and one twice
+            file.write("Hund\thound\ta note\n\tnothing\nHund\tmutt\n")
+            file.flush()
+            with ganz.Translator("de-en", threads=1, glossary=file.name) as translator:
+                other = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(translator))))
+                self.assertEqual(other.translate("Der Hund schläft."), translator.translate("Der Hund schläft."))
+                self.assertIn("hound", other.translate("Der Hund schläft."))
 
     def test_formality(self):
         self.assertFalse(ganz.Translator("de-en").model_info.formality)
@@ -223,7 +230,8 @@ class Refusals(unittest.TestCase):
 
     def test_options(self):
         for options in ({"beam": 0}, {"beam": 65}, {"alpha": float("nan")}, {"alpha": -1}, {"threads": -1},
-                        {"threads": 1000}, {"glossary": {"a\tb": "c"}}, {"glossary": {"#a": "b"}}, {"glossary": {"": "b"}}):
+                        {"threads": 1000}, {"glossary": {"a\tb": "c"}}, {"glossary": {"#a": "b"}}, {"glossary": {"": "b"}},
+                        {"glossary": {" ": "b"}}):
             with self.assertRaises(ganz.GanzError):
                 ganz.Translator(**options)
         for call in (lambda t: t.translate("x", format="nothing"), lambda t: t.translate("x", newlines="?"),
