@@ -315,11 +315,12 @@ async def _in_executor(call: Callable[[list[bool]], _T]) -> _T:
     import asyncio
 
     stop: list[bool] = []
+    future = asyncio.get_running_loop().run_in_executor(None, call, stop)
     try:
-        return await asyncio.get_running_loop().run_in_executor(None, call, stop)
-    except asyncio.CancelledError:
+        return await future
+    finally:
         stop.append(True)
-        raise
+        future.cancel()
 
 
 def _restore(model: Optional[str], beam: Optional[int], threads: int, alpha: Optional[float], max_input: int,

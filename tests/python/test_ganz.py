@@ -282,6 +282,16 @@ class Refusals(unittest.TestCase):
                 asyncio.run(impatient())
             self.assertLess(time.monotonic() - began, 4)
 
+            async def forgetful():
+                forgotten = translator.atranslate(lines)
+                forgotten.send(None)
+                await asyncio.sleep(0.5)
+                forgotten.close()
+
+            began = time.monotonic()
+            asyncio.run(forgetful())
+            self.assertLess(time.monotonic() - began, 4)
+
     def test_closed(self):
         translator = ganz.Translator(threads=1)
         translator.close()
