@@ -1,7 +1,6 @@
 /* Whole files: LibreTranslate's /translate_file, and /ganz/document, which tells how far it is. */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "call.h"
 #include "files.h"
@@ -59,14 +58,6 @@ void call_send_file(call *c, const char *name)
     call_reply_as(c, 200, "application/octet-stream");
 }
 
-/* The scheme under which this server is reached: behind a proxy that does TLS it is what the proxy says. */
-static const char *scheme_of(const call *c)
-{
-    const char *const told = http_find_last_header(http_head_of(c->x), "x-forwarded-proto");
-    const bool believed = c->server->options.trust_proxy && http_is_local(c->x);
-    return believed && told && strcasecmp(told, "https") == 0 ? "https" : "http";
-}
-
 /* ---- LibreTranslate ----------------------------------------------------------------------------- */
 
 void run_translate_file(call *c)
@@ -85,7 +76,7 @@ void run_translate_file(call *c)
         call_fail_job(c, &facts.err);
         return;
     }
-    buffer_printf(&url, "%s://%.300s/download_file/%s.", scheme_of(c), host ? host : "localhost", id);
+    buffer_printf(&url, "%s://%.300s/download_file/%s.", call_scheme(c), host ? host : "localhost", id);
     put_escaped(&url, facts.name);
     buffer_put(&c->out, "{\"translatedFileUrl\":");
     json_put_text(&c->out, url.data ? url.data : "", url.bytes);

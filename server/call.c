@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "ganz/io.h"
 #include "server_parts.h"
@@ -54,6 +55,13 @@ void call_fail_job(call *c, const ganz_error *err)
         break;
     default: call_fail(c, 500, "%s", err->message);
     }
+}
+
+const char *call_scheme(const call *c)
+{
+    const char *const told = http_find_last_header(http_head_of(c->x), "x-forwarded-proto");
+    const bool believed = c->server->options.trust_proxy && http_is_local(c->x);
+    return believed && told && strcasecmp(told, "https") == 0 ? "https" : "http";
 }
 
 /* ---- texts -------------------------------------------------------------------------------------- */

@@ -50,6 +50,8 @@ job call_job(const call *c);
 /* A language code as models have it: small letters, without a region; false: too long. */
 bool call_language(const char *text, char code[LANGUAGE_BYTES]);
 
+/* "http" or "https": how this server is reached. Behind a proxy that does TLS it is what the proxy says. */
+const char *call_scheme(const call *c);
 /* What a route needs to know about the server. */
 long server_characters(const server *s);
 const server_options *server_options_of(const server *s);

@@ -153,6 +153,7 @@ static void put_place(const view *v, buffer *out)
 static void put_text(const view *v, buffer *out) { put_escaped(out, v->text, v->bytes); }
 static void put_problem(const view *v, buffer *out) { buffer_put(out, v->problem ? v->problem : ""); }
 static void put_version(const view *v, buffer *out) { (void)v, put_plain(out, ganz_version()); }
+static void put_scheme(const view *v, buffer *out) { buffer_put(out, call_scheme(v->c)); }
 static void put_host(const view *v, buffer *out) { put_plain(out, host_of(v)); }
 static void put_keyed(const view *v, buffer *out)
 {
@@ -174,6 +175,7 @@ static const struct {
     {"text", put_text},
     {"problem", put_problem},
     {"version", put_version},
+    {"scheme", put_scheme},
     {"host", put_host},
     {"translation", put_translation},
     {"keyed", put_keyed},

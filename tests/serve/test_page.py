@@ -31,8 +31,8 @@ def check_strings(s):
         with open(f"{WEB}/strings.{language}.json", encoding="utf-8") as f:
             strings[language] = {k for k in json.load(f) if not k.startswith("name_")}
     equal("texts in German and English", strings["de"], strings["en"])
-    filled = {"sources", "targets", "pairs", "place", "text", "problem", "version", "host", "translation", "keyed", "forms",
-              "form_hidden", "form_options"}
+    filled = {"sources", "targets", "pairs", "place", "text", "problem", "version", "scheme", "host", "translation", "keyed",
+              "forms", "form_hidden", "form_options"}
     equal("slots without a text", slots - strings["en"], filled)
     by_server = {k for k in strings["en"] if k.startswith(("place_", "problem_", "form_")) or k == "detect"}
     equal("texts without a slot", strings["en"] - slots, by_server)

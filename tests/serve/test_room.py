@@ -214,13 +214,16 @@ def check_forwarded():
 
 
 def check_https_behind_a_proxy():
-    """The address of a result is the one that the client can reach; what it says itself is nothing without a proxy."""
+    """The address of a result, and the one that the page names, is what the client can reach; what it says itself is
+    nothing without a proxy."""
     kind, body = multipart({"source": "en", "target": "de"}, [("file", "a.txt", b"Good morning.\n")])
     for options, wanted in (("--trust-proxy",), "https"), ((), "http"):
         with Server(GANZ, *options) as s:
             headers = {"Content-Type": kind, "X-Forwarded-Proto": "https"}
             status, _, answer = s.ask("POST", "/translate_file", body, headers)
+            page = s.ask("GET", "/", headers=headers)[2].decode()
         equal(f"scheme with {options}", (status, json.loads(answer)["translatedFileUrl"].split(":")[0]), (200, wanted))
+        equal(f"the page with {options}", re.search(r"target=de (\w+)://127", page).group(1), wanted)
 
 
 def check_passed_unix_socket():
