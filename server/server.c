@@ -113,6 +113,7 @@ static bool on_refused(void *context, http_exchange *x, int status)
     const guest *const g = *http_user(x);
     const bool form = g->route->flags & ROUTE_FORM && status == 413;
     if (form) refuse_form(context, x, g->route, status);
+    else server_add_cors(context, x);
     return form;
 }
 

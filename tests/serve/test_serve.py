@@ -235,6 +235,9 @@ def check_cors():
     with Server(GANZ, "--model", "en-de", "--cors", "https://Good.example:8080") as s:
         for origin, status in (("https://good.example:8080", 200), ("https://good.example", 403)):
             equal(origin, s.json("/translate", fields, {"Origin": origin})[0], status)
+        head = {"Origin": "https://good.example:8080", "Content-Length": "99999999"}
+        status, headers, _ = s.ask("POST", "/translate", headers=head)
+        equal("may read why", (status, headers.get("access-control-allow-origin")), (413, head["Origin"]))
     for wrong in ("https://good.example/", "good.example", "https://good.example/page", "https://"):
         done = subprocess.run([GANZ, "serve", "--port", "0", "--cors", wrong], stderr=subprocess.PIPE, timeout=60)
         assert done.returncode == 2 and b"--cors is an origin" in done.stderr, (wrong, done)
