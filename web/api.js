@@ -95,7 +95,12 @@ function upload(file, pair, sent, signal) {
 
 export const patience = 3000; // milliseconds before a server that does not answer is asked again
 
-const moment = milliseconds => new Promise(resolve => { setTimeout(resolve, milliseconds); });
+/** Waits, unless it is given up. */
+const moment = (milliseconds, signal) => new Promise((resolve, reject) => {
+  const giveUp = () => { clearTimeout(timer); reject(cancelled()); };
+  const timer = setTimeout(() => { signal.removeEventListener('abort', giveUp); resolve(); }, milliseconds);
+  signal.addEventListener('abort', giveUp);
+});
 
 /** The same once the server has room: a refusal has taken nothing in, so that it is sent again. */
 async function handIn(file, pair, {sent, lost}, signal) {
@@ -105,8 +110,7 @@ async function handIn(file, pair, {sent, lost}, signal) {
     } catch (e) {
       if (!(e instanceof Busy)) throw e;
       lost(e);
-      await moment(1000 * e.seconds);
-      if (signal.aborted) throw cancelled();
+      await moment(1000 * e.seconds, signal);
     }
   }
 }
@@ -120,7 +124,7 @@ async function stateOf(id, lost, signal) {
     } catch (e) {
       if (!(e instanceof TypeError || e instanceof Busy)) throw e;
       lost(e);
-      await moment(e instanceof Busy ? 1000 * e.seconds : patience);
+      await moment(e instanceof Busy ? 1000 * e.seconds : patience, signal);
     }
   }
 }
@@ -133,7 +137,7 @@ export async function translateDocument(file, pair, {sent, done, lost}, signal) 
   signal.addEventListener('abort', forget);
   for (let wait = 100; state.status === 'queued' || state.status === 'translating'; wait = Math.min(1000, wait * 1.5)) {
     done(state.count ? state.done / state.count : 0);
-    await moment(wait);
+    await moment(wait, signal);
     state = await stateOf(state.id, lost, signal);
   }
   signal.removeEventListener('abort', forget);
