@@ -476,6 +476,9 @@ def check_refusals(check):
         page.wait_for_selector(f'#jobs .failed .state >> text={said}')
     page.fill('#text', 'So. ' * 1100)
     page.wait_for_selector('#problem >> text=1.024 Sätze')
+    page.route('**/ganz/translate', lambda route: route.fulfill(status=504, body='<html>'))  # as a proxy does it
+    page.fill('#text', TRAIN)
+    page.wait_for_selector('#problem >> text=HTTP 504')
     check.said = []  # the browser notes the statuses
 
 

@@ -17,16 +17,18 @@ function refusal(status, sentence) {
   return status === 413 ? say('too_large') : sentence;
 }
 
-/** What a status other than 200 means; `after` is its Retry-After, or null. */
-function failure(status, sentence, after) {
+/** What a status other than 200 means, with its body, which a proxy has in its own way; `after` is its Retry-After, or
+ *  null. HTTP/2 has no words for a status. */
+function failure(status, body, after) {
   const busy = [429, 502, 503].includes(status); // 502: a proxy whose server is being started again
-  return busy ? new Busy(Math.min(30, Number(after) || 1)) : new Error(refusal(status, sentence));
+  if (busy) return new Busy(Math.min(30, Number(after) || 1));
+  return new Error(refusal(status, body?.error || `HTTP ${status}`));
 }
 
 async function answer(response) {
   const body = await response.json().catch(() => ({}));
   if (response.ok) return body;
-  throw failure(response.status, body.error || response.statusText, response.headers.get('Retry-After'));
+  throw failure(response.status, body, response.headers.get('Retry-After'));
 }
 
 async function post(address, body, signal) {
@@ -83,7 +85,7 @@ function upload(file, pair, sent, signal) {
     request.onload = () => {
       const body = request.response ?? {};
       if (request.status === 200) resolve(body);
-      else reject(failure(request.status, body.error || request.statusText, request.getResponseHeader('Retry-After')));
+      else reject(failure(request.status, body, request.getResponseHeader('Retry-After')));
     };
     request.onerror = () => reject(new TypeError('network'));
     request.onabort = () => reject(cancelled());
