@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -130,12 +131,20 @@ static int find_models(const cli_list *given, char (*paths)[CLI_PATH], const cha
     return count;
 }
 
+/* A port that browsers leave out, because it is that of the scheme. */
+static bool has_usual_port(const char *text)
+{
+    const char *const port = strrchr(text, ':');
+    return (strncasecmp(text, "https:", 6) == 0 && strcmp(port, ":443") == 0) ||
+           (strncasecmp(text, "http:", 5) == 0 && strcmp(port, ":80") == 0);
+}
+
 /* What browsers send as Origin: scheme, host and port alone. Anything else would never be equal to one. */
 static bool is_origin(const char *text)
 {
     const char *const mark = strstr(text, "://");
     if (strcmp(text, "*") == 0 || strcmp(text, "null") == 0) return true;
-    return mark && mark > text && mark[3] && !strpbrk(mark + 3, "/?#, ");
+    return mark && mark > text && mark[3] && !strpbrk(mark + 3, "/?#@, ") && !has_usual_port(text);
 }
 
 static int run_with_models(server_options *o, const cli_list *given)

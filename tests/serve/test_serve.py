@@ -238,7 +238,8 @@ def check_cors():
         head = {"Origin": "https://good.example:8080", "Content-Length": "99999999"}
         status, headers, _ = s.ask("POST", "/translate", headers=head)
         equal("may read why", (status, headers.get("access-control-allow-origin")), (413, head["Origin"]))
-    for wrong in ("https://good.example/", "good.example", "https://good.example/page", "https://"):
+    for wrong in ("https://good.example/", "good.example", "https://good.example/page", "https://",
+                  "https://good.example:443", "http://good.example:80"):
         done = subprocess.run([GANZ, "serve", "--port", "0", "--cors", wrong], stderr=subprocess.PIPE, timeout=60)
         assert done.returncode == 2 and b"--cors is an origin" in done.stderr, (wrong, done)
 
