@@ -245,6 +245,8 @@ static void test_avoided(void **state)
         {"Please sign pages 3 and 9 and send it back.", 8, 8}, /* "Sie" may be "it" at the beginning */
         {"They called you.", 8, 8},
         {"It's yours", 8, 8},
+        {"It\xE2\x80\x99s yours", 8, 8},
+        {"Tell \xE2\x80\x9Cher\xE2\x80\x9D", 0, 0},
         {"Note: they called you.", 0, 0}, /* and also behind the colon */
         {"She said \"they called you\"", 0, 0},
         {"It rains. Please come.", 0, 0},

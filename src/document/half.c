@@ -12,11 +12,15 @@ static bool is(const ganz_language *language, const char *code) { return strcmp(
 /* True if a word of the sentence is in a list. */
 static bool has_word(const ganz_slip_view *v, const char *list)
 {
-    for (size_t at = v->begin, last; at < v->end; at = last + 1) {
-        for (last = at; last < v->end && ganz_is_alnum((unsigned char)v->text[last]);) last++;
-        if (ganz_listed(list, v->text + at, last - at)) return true;
+    size_t word = v->begin;
+    for (size_t at = v->begin, step; at < v->end; at += step) {
+        int32_t code;
+        step = ganz_next_character(v->text + at, &code);
+        if (ganz_is_alnum(code)) continue;
+        if (ganz_listed(list, v->text + word, at - word)) return true;
+        word = at + step;
     }
-    return false;
+    return ganz_listed(list, v->text + word, v->end - word);
 }
 
 /* ---- to German ---------------------------------------------------------------------------------- */

@@ -63,14 +63,16 @@ static bool may_begin_sentence(int32_t code, bool last)
 static sentence_facts look_at(const char *text, size_t bytes)
 {
     sentence_facts f = {.others = false};
+    size_t word = 0; /* where it begins */
     for (size_t at = 0, step; at < bytes; at += step) {
         int32_t code;
-        size_t end = at;
-        while (end < bytes && ganz_is_alnum((unsigned char)text[end])) end++;
-        if (end > at) look_at_word(&f, text + at, end - at);
-        step = end > at ? end - at : ganz_next_character(text + at, &code);
-        if (end == at) f.inner |= may_begin_sentence(code, at + step == bytes);
+        step = ganz_next_character(text + at, &code);
+        if (ganz_is_alnum(code)) continue;
+        look_at_word(&f, text + word, at - word);
+        f.inner |= may_begin_sentence(code, at + step == bytes);
+        word = at + step;
     }
+    look_at_word(&f, text + word, bytes - word);
     return f;
 }
 
