@@ -531,9 +531,11 @@ static void results_and_halves(void **state)
         {"en", "de", "She won 6-3, 6-1.", "6:3 und 6:1.", "6:3, 6:1."},
         {"de", "en", "Sie gewann 6:3, 6:1.", "She won 6:3, 6-1.", "She won 6-3, 6-1."},
         {"en", "de", "From 5:45 to 8:10.", "Von 17:45 bis 20:10.", "Von 5:45 bis 8:10."},
+        {"en", "de", "From 9:30 to 5:30.", "Von 9:30 bis 17:30.", "Von 9:30 bis 17:30."},
         {"en", "de", "Come at 8:00 tonight.", "Komm um 20:00 Uhr.", "Komm um 20:00 Uhr."},
         {"de", "en", "Komm um 9 Uhr.", "Come at 9pm.", "Come at 9 o'clock."},
         {"de", "en", "Komm um 9 Uhr.", "Come at 9:00 p.m.", "Come at 9:00."},
+        {"de", "en", "Beginn: 9 Uhr", "Start: 9 pm", "Start: 9 o'clock"},
         {"de", "en", "Komm um 9 Uhr abends.", "Come at 9 pm.", "Come at 9 pm."}};
     for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
         answer = cases[i][3];

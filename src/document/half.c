@@ -25,17 +25,23 @@ static bool has_word(const ganz_slip_view *v, const char *list)
 
 /* ---- to German ---------------------------------------------------------------------------------- */
 
-/* True if the sentence has the time just as it is counted to 12, and nowhere as it is counted to 24. */
+/* True if the sentence has the time just as it is counted to 12, nowhere as it is counted to 24, and behind no later
+ * one: "9:30 to 5:30" ends in the afternoon. */
 static bool has_time(const ganz_slip_view *v, const ganz_time_of_day *counted)
 {
     bool found = false;
+    int latest = 0; /* minutes */
     for (size_t at = v->begin; at < v->end; at++) {
         ganz_time_of_day t;
         if (at > v->begin && ganz_clock_joins(v->text[at - 1])) continue;
         const size_t bytes = ganz_clock_digit(v->text, v->end, at) ? ganz_clock_time(v->text, v->end, at, &t) : 0;
-        if (bytes == 0 || t.minute != counted->minute || t.hour % 12 != counted->hour % 12) continue;
-        if (t.hour != counted->hour - 12 || ganz_clock_half(v->text, v->end, at + bytes) > 0) return false;
-        found = true;
+        if (bytes == 0 || t.minute < 0) continue;
+        const int minutes = 60 * t.hour + t.minute;
+        const bool same = t.minute == counted->minute && t.hour % 12 == counted->hour % 12;
+        if (same && (t.hour != counted->hour - 12 || ganz_clock_half(v->text, v->end, at + bytes) > 0)) return false;
+        if (same && latest > minutes) return false;
+        if (minutes > latest) latest = minutes;
+        found |= same;
     }
     return found;
 }
@@ -91,7 +97,7 @@ static size_t invented_in_english(const ganz_slip_view *v, size_t at, char *by)
     const int hour = letter == 'p' || letter == 'a' ? hour_before(v, at) : 0;
     if (hour == 0 || !has_hour(v, hour) || ganz_clock_german_half(v->text, v->begin, v->end) != GANZ_NO_HALF) return 0;
     if (has_word(v, " mittag mitternacht ")) return 0;
-    const bool minutes = at >= 3 && v->translation[at - 3] == ':';
+    const bool minutes = at >= 3 && memcmp(v->translation + at - 3, ":00", 3) == 0;
     strcpy(by, minutes ? "" : " o'clock");
     return half;
 }
