@@ -94,6 +94,12 @@ static void spans_go_on(void **state)
             "Siehe Seiten 3-5, 8-10 des Berichts."},
            {"en", "de", "See pages 3-5, 8-10 and 12-14 of the match.", "Siehe Seiten 3-5, 8:10 und 12:14 im Spiel.",
             "Siehe Seiten 3-5, 8-10 und 12-14 im Spiel."},
+           {"en", "de", "The final exam is on rows 3-5, 8-10.",
+            "Die Pr\xC3\xBC"
+            "fung: Zeilen 3-5, 8-10.",
+            "Die Pr\xC3\xBC"
+            "fung: Zeilen 3-5, 8-10."},
+           {"de", "en", "Spiel 1:2, 3:4", "Match 1-2, 3-4", "Match 1-2, 3-4"},
            {"en", "de", "A meeting from 9-5.", "Ein Treffen von 9:5.", "Ein Treffen von 9-5."},
            {"en", "de", "Results: 3-1, 2-2, 0-0", "Ergebnisse: 3:1, 2:2, 0-0", "Ergebnisse: 3:1, 2:2, 0:0"},
            {"de", "en", "Ergebnisse: 3:1, 2:2, 0:0", "Results: 3:1, 2:2, 0-0", "Results: 3-1, 2-2, 0-0"});

@@ -105,12 +105,21 @@ static bool is_inside(const char *text, size_t begin, size_t at)
                           strchr("-:.,/", text[at - 1]));
 }
 
+/* Numbers that rise all the way, with dashes, are spans: "sections 3-5, 8-10". */
+static bool is_of_spans(const char *text, size_t bytes, const row *r)
+{
+    int i = 1;
+    while (i < r->count && r->numbers[i - 1] < r->numbers[i]) i++;
+    return i == r->count && !memchr(text, ':', bytes);
+}
+
 size_t ganz_results_at(const char *text, size_t begin, size_t end, size_t at)
 {
     row r;
     if (at >= end || !is_digit(text[at]) || is_inside(text, begin, at)) return 0;
     const size_t bytes = read_row(text, end, at, &r, false);
-    return bytes > 0 && ganz_tells_results(text, begin, end, at, at + bytes) ? bytes : 0;
+    if (bytes == 0 || is_of_spans(text + at, bytes, &r)) return 0;
+    return ganz_tells_results(text, begin, end, at, at + bytes) ? bytes : 0;
 }
 
 size_t ganz_results_find(const char *own, size_t own_bytes, const char *text, size_t bytes, size_t *at)
