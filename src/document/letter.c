@@ -184,7 +184,7 @@ static const char no_names[] =
     "damen herren herr frau familie fans teilnehmer teilnehmerinnen gott leute welt schatz liebling bruder schwester sohn "
     "tochter besucher nutzer nutzerin nutzerinnen zuschauer zuh\xC3\xB6rer bewerber bewerberin lehrer lehrerin redaktion "
     "gemeinde genossen vereinsmitglieder interessenten hallo guten liebe lieber der die das ihr ihre dein deine euer eure mein meine unser unsere "
-    "kundenservice kundendienst vertrieb service sales marketing department office director head chief officer ";
+    "ich er sie es wir man jemand i kundenservice kundendienst vertrieb service sales marketing department office director head chief officer ";
 
 enum { MOST_WORDS = 4, LONGEST_LINE = 80 };
 
@@ -229,8 +229,8 @@ static size_t name_part(const char *text, size_t bytes, size_t at)
     return end - at;
 }
 
-/* A name: up to a few words with a capital, none of them known as something else, and what is small in names. */
-static bool is_name(const char *text, size_t bytes)
+/* None of the words is known as something else; some are small in names. */
+bool ganz_is_name(const char *text, size_t bytes)
 {
     static const char between[] = " von van de der den del la zu y da dos ";
     int words = 0;
@@ -285,7 +285,8 @@ static bool is_close(const char *text, size_t bytes)
 
 bool ganz_is_signature(const char *text, size_t bytes, const char *before, size_t before_bytes)
 {
-    return bytes <= LONGEST_LINE && is_name(text, bytes) && !is_close(text, bytes) && is_close(before, before_bytes);
+    return bytes <= LONGEST_LINE && ganz_is_name(text, bytes) && !is_close(text, bytes) &&
+           is_close(before, before_bytes);
 }
 
 /* ---- openings and closes ------------------------------------------------------------------------ */
@@ -334,7 +335,7 @@ bool ganz_letter_write(ganz_text *out, const char *text, size_t bytes, const gan
     const phrase *const title = end == '.' || close || opening ? NULL : title_of(w, text, bytes);
     const size_t name = title ? strlen(title->from) : 0;
     const char *const words = close ? close : opening ? opening : title ? title->to : NULL;
-    *known = words && (!title || is_name(text + name, bytes - name));
+    *known = words && (!title || ganz_is_name(text + name, bytes - name));
     if (!*known) return true;
     return ganz_text_append(out, words, strlen(words)) &&
            (!title || ganz_text_append(out, text + name, bytes - name)) &&
@@ -397,6 +398,6 @@ ganz_formality ganz_letter_formality(const char *text, size_t bytes, const ganz_
     if (begins_with_one(text, bytes, formal, GANZ_COUNT(formal))) return GANZ_FORMALITY_PREFER_FORMAL;
     if (begins_with_one(text, bytes, informal, GANZ_COUNT(informal))) return GANZ_FORMALITY_PREFER_INFORMAL;
     const size_t dear = begins_with(text, bytes, "dear ") ? 5 : 0;
-    if (dear == 0 || !is_name(text + dear, bytes - dear)) return GANZ_FORMALITY_AUTO;
+    if (dear == 0 || !ganz_is_name(text + dear, bytes - dear)) return GANZ_FORMALITY_AUTO;
     return memchr(text + dear, ' ', bytes - dear) ? GANZ_FORMALITY_PREFER_FORMAL : GANZ_FORMALITY_PREFER_INFORMAL;
 }

@@ -14,6 +14,9 @@ bool ganz_is_signature(const char *text, size_t bytes, const char *before, size_
  */
 bool ganz_opens_letter(const char *text, size_t bytes);
 
+/* True for a name: up to a few words with a capital. */
+bool ganz_is_name(const char *text, size_t bytes);
+
 /* True for what may stand above the opening of a letter: a date, an address, a subject, none of them a sentence. */
 bool ganz_is_letter_head(const char *text, size_t bytes);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "document/letter.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
@@ -152,6 +153,36 @@ static size_t split(const char *text, size_t bytes, word *words)
     return count;
 }
 
+/* ---- persons ------------------------------------------------------------------------------------ */
+
+static bool has_address(word w) { return memchr(w.text, '@', w.bytes) != NULL; }
+
+/* Who wrote: an address, or a name, not "the chairman". */
+static bool is_writer(const word *words, size_t count)
+{
+    static const char small[] = " von van de der den del la zu da dos via ";
+    if (has_address(words[count - 1])) return true;
+    for (size_t i = 0; i < count; i++) {
+        const word w = without(words[i], ",");
+        const bool inner = i > 0 && i + 1 < count;
+        if (!ganz_is_name(w.text, w.bytes) && !(inner && ganz_listed(small, w.text, w.bytes))) return false;
+    }
+    return true;
+}
+
+/* Who writes or reads, with addresses: not "all members, by info@example.org". */
+static bool are_persons(const word *words, size_t count)
+{
+    const word last = words[count - 1];
+    if (!has_address(last) || last.text[0] == '<' || last.text[0] == '[') return has_address(last);
+    for (size_t i = 0; i < count; i++) {
+        int32_t code;
+        ganz_next_character(words[i].text, &code);
+        if (ganz_is_lower(code) && !has_address(words[i])) return false;
+    }
+    return true;
+}
+
 /* ---- writing ------------------------------------------------------------------------------------ */
 
 static bool add(ganz_text *out, const char *text) { return ganz_text_append(out, text, strlen(text)); }
@@ -196,7 +227,7 @@ static bool write_english(ganz_text *out, word *words, size_t count, bool *known
     when w;
     if (count < 4 || !is(words[0], "On") || !is(words[count - 1], "wrote:")) return true;
     const size_t at = 1 + read_when(&w, words + 1, count - 2, ENGLISH);
-    *known = at > 1 && at < count - 1;
+    *known = at > 1 && at < count - 1 && is_writer(words + at, count - 1 - at);
     return !*known || add_quoted(out, &w, words + at, count - 1 - at, GERMAN);
 }
 
@@ -211,9 +242,9 @@ static bool write_german(ganz_text *out, word *words, size_t count, bool *known)
     const bool first = is(words[0], "Am");
     if (!first && (verb == 0 || !is(words[verb + 1], "am"))) return true;
     const size_t begin = first ? 1 : verb + 2, end = first ? verb : count, name = first ? verb + 1 : 0;
-    const size_t read = read_when(&w, words + begin, end - begin, GERMAN);
-    *known = read > 0 && begin + read == end;
-    return !*known || add_quoted(out, &w, words + name, first ? count - name : verb, ENGLISH);
+    const size_t read = read_when(&w, words + begin, end - begin, GERMAN), names = first ? count - name : verb;
+    *known = read > 0 && begin + read == end && is_writer(words + name, names);
+    return !*known || add_quoted(out, &w, words + name, names, ENGLISH);
 }
 
 /* "From: tom@example.org", "Sent: Monday, 4 March 2024 10:15". */
@@ -224,12 +255,11 @@ static bool write_head(ganz_text *out, const word *words, size_t count, int from
         {"Von:", "An:", "Cc:", "Bcc:", "Antwort an:", "Gesendet:", "Datum:"}};
     enum { FIRST_DATE = 5 };
     const int to = from == ENGLISH ? GERMAN : ENGLISH;
-    const word last = words[count - 1];
     when w;
     for (int i = 0; i < 7; i++) {
         if (!is(words[0], labels[from][i])) continue;
-        *known = i < FIRST_DATE ? memchr(last.text, '@', last.bytes) != NULL
-                                : read_when(&w, words + 1, count - 1, from) == count - 1;
+        *known =
+            i < FIRST_DATE ? are_persons(words + 1, count - 1) : read_when(&w, words + 1, count - 1, from) == count - 1;
         if (!*known) return true;
         return add(out, labels[to][i]) && add(out, " ") &&
                (i < FIRST_DATE ? add_words(out, words + 1, count - 1) : add_when(out, &w, to));
