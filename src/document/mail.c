@@ -143,12 +143,13 @@ static size_t read_when(when *w, const word *words, size_t count, int language)
 
 static size_t split(const char *text, size_t bytes, word *words)
 {
-    size_t count = 0;
-    for (size_t at = 0; at < bytes && count < MOST_WORDS;) {
-        const size_t begin = at;
-        while (at < bytes && !strchr(" \n\t", text[at])) at++;
-        if (at > begin) words[count++] = (word){text + begin, at - begin};
-        else at++;
+    size_t count = 0, begin = 0;
+    for (size_t at = 0, step; at < bytes && count < MOST_WORDS; at += step) {
+        int32_t code;
+        step = ganz_next_character(text + at, &code);
+        const size_t end = ganz_is_space(code) ? at : at + step;
+        if (end > begin && (end == at || end == bytes)) words[count++] = (word){text + begin, end - begin};
+        if (end == at) begin = at + step;
     }
     return count;
 }
@@ -205,10 +206,13 @@ static bool add_when(ganz_text *out, const when *w, int language)
     return add_day(out, w, language) && add(out, text);
 }
 
+/* An address may be in the line below its bracket. */
 static bool add_words(ganz_text *out, const word *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if ((i > 0 && !add(out, " ")) || !ganz_text_append(out, words[i].text, words[i].bytes)) return false;
+        if ((i > 0 && !is(words[i - 1], "<") && !add(out, " ")) ||
+            !ganz_text_append(out, words[i].text, words[i].bytes))
+            return false;
     return true;
 }
 
