@@ -73,6 +73,8 @@ static void cues_that_share_a_sentence_are_joined(void **state)
                     "1\n" T1 "{I was young}\n\n2\n" T2 "{- Really?}\n");
     expect_skeleton(srt, "1\n" T1 "[door slams]\nGo now.\nANN MAE: No.\n",
                     "1\n" T1 "{[door slams]}\n{Go now.}\n{ANN MAE: No.}\n");
+    expect_skeleton(srt, "1\n" T1 "- [laughs]\nGo.\nNo.\n", "1\n" T1 "{- [laughs]}\n{Go. No.}\n");
+    expect_skeleton(srt, "1\n" T1 "The song [see 3]\nwas short.\n", "1\n" T1 "{The song [see 3] was short.}\n");
     expect_skeleton(srt, "1\n" T1 "I was\nin ROME: a city.\n", "1\n" T1 "{I was in ROME: a city.}\n");
 }
 

@@ -147,11 +147,14 @@ static bool begins_part(const char *text, size_t bytes)
     return letters > 1 && bytes - at > 1 && text[at] == ':' && text[at + 1] == ' ';
 }
 
-/* True behind a line that ends with "]", which is no part of what is said. */
+/* True behind a line that has brackets around it, which is no part of what is said. */
 static bool is_behind_bracket(const ganz_subtitles *in, size_t begin, size_t at)
 {
     while (at > begin && memchr(" \r\n", in->text[at - 1], 3)) at--;
-    return at > begin && in->text[at - 1] == ']';
+    if (at == begin || in->text[at - 1] != ']') return false;
+    while (at > begin && in->text[at - 1] != '\n' && in->text[at - 1] != '[') at--;
+    while (at > begin && memchr("[ -", in->text[at - 1], 3)) at--;
+    return at == begin || in->text[at - 1] == '\n';
 }
 
 /* "- " begins what another speaker says. */
