@@ -120,6 +120,15 @@ static void spans_go_on(void **state)
            {"de", "en", "Ergebnisse: 3:1, 2:2, 0:0", "Results: 3:1, 2:2, 0-0", "Results: 3-1, 2-2, 0-0"});
 }
 
+static void halves_are_said(void **state)
+{
+    (void)state;
+    EXPECT({"de", "en", "Um 9 Uhr fr\xC3\xBCh.", "At 9pm.", "At 9 am."},
+           {"de", "en", "Um 3 Uhr nachts rief er an.", "At 3 p.m. he called.", "At 3 am he called."},
+           {"de", "en", "Von 9 Uhr morgens bis 5 Uhr.", "From 9 am to 5 pm.", "From 9 am to 5 pm."},
+           {"de", "en", "Um 9 Uhr, nicht um 21 Uhr.", "At 9 am, not at 9 pm.", "At 9 am, not at 9 pm."});
+}
+
 /* Signs at both ends of a line are none of the sentence's. */
 static void ornaments_stay(void **state)
 {
@@ -162,13 +171,10 @@ static void houses_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mail_is_quoted),
-        cmocka_unit_test(mail_has_a_head),
-        cmocka_unit_test(spans_go_on),
-        cmocka_unit_test(ornaments_stay),
-        cmocka_unit_test(unseen_signs_go),
-        cmocka_unit_test(numbers_are_whole),
-        cmocka_unit_test(placeholders_are_no_words),
+        cmocka_unit_test(mail_is_quoted),    cmocka_unit_test(mail_has_a_head),
+        cmocka_unit_test(spans_go_on),       cmocka_unit_test(halves_are_said),
+        cmocka_unit_test(ornaments_stay),    cmocka_unit_test(unseen_signs_go),
+        cmocka_unit_test(numbers_are_whole), cmocka_unit_test(placeholders_are_no_words),
         cmocka_unit_test(houses_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,18 +62,30 @@ static size_t invented_in_german(const ganz_slip_view *v, size_t at, char *by)
 
 /* ---- to English --------------------------------------------------------------------------------- */
 
-/* True if an hour stands alone in a German sentence, "9 Uhr" or "9 bis 5 Uhr". */
-static bool has_hour(const ganz_slip_view *v, int hour)
+/* How often an hour stands alone in a German sentence, "9 Uhr" or "9 bis 5 Uhr", and behind which one. */
+static int count_hour(const ganz_slip_view *v, int hour, size_t *behind)
 {
+    int count = 0;
     for (size_t at = v->begin; at < v->end; at++) {
         ganz_time_of_day t;
         if (at > v->begin && ganz_clock_joins(v->text[at - 1])) continue;
         const size_t bytes = ganz_clock_digit(v->text, v->end, at) ? ganz_clock_time(v->text, v->end, at, &t) : 0;
         if (bytes == 0 || t.minute >= 0 || t.hour != hour) continue;
-        if (ganz_clock_uhr(v->text, v->end, at + bytes) || ganz_clock_uhr_between(v->text, v->end, at + bytes))
-            return true;
+        const size_t uhr = ganz_clock_uhr(v->text, v->end, at + bytes);
+        if (uhr == 0 && ganz_clock_uhr_between(v->text, v->end, at + bytes) == 0) continue;
+        *behind = at + bytes + uhr;
+        count++;
     }
-    return false;
+    return count;
+}
+
+/* True if the words right behind an hour name the other half: "9 Uhr morgens" is no 9 pm. */
+static bool is_contrary(const ganz_slip_view *v, int hour, size_t behind, char letter)
+{
+    enum { NEAR = 16 };
+    const size_t end = v->end - behind > NEAR ? behind + NEAR : v->end;
+    const ganz_day_half half = ganz_clock_german_half(v->text, behind, end);
+    return letter == 'p' && (half == GANZ_MORNING || (half == GANZ_NIGHT && hour < 9));
 }
 
 /* The hour whose half of the day is at a place: "9", "9:00". 0: there is none. */
@@ -88,14 +100,18 @@ static int hour_before(const ganz_slip_view *v, size_t at)
     return ganz_clock_two(t, at, first, &hour) > 0 && hour <= 12 ? hour : 0;
 }
 
-/* " pm" for nothing but Uhr. */
+/* " pm" for nothing but Uhr, or for one in the morning. */
 static size_t invented_in_english(const ganz_slip_view *v, size_t at, char *by)
 {
     const size_t half = ganz_clock_half(v->translation, v->bytes, at);
     const char letter =
         half > 0 ? (char)(v->translation[at + ganz_clock_space(v->translation, v->bytes, at)] | 0x20) : 0;
     const int hour = letter == 'p' || letter == 'a' ? hour_before(v, at) : 0;
-    if (hour == 0 || !has_hour(v, hour) || ganz_clock_german_half(v->text, v->begin, v->end) != GANZ_NO_HALF) return 0;
+    size_t behind;
+    const int count = hour > 0 ? count_hour(v, hour, &behind) : 0;
+    if (count == 0 || count_hour(v, hour + 12, &(size_t){0}) > 0) return 0;
+    if (count == 1 && is_contrary(v, hour, behind, letter)) return strcpy(by, " am"), half;
+    if (ganz_clock_german_half(v->text, v->begin, v->end) != GANZ_NO_HALF) return 0;
     if (has_word(v, " mittag mitternacht ")) return 0;
     const bool minutes = at >= 3 && memcmp(v->translation + at - 3, ":00", 3) == 0;
     strcpy(by, minutes ? "" : " o'clock");
