@@ -63,6 +63,11 @@ static void streets(void **state)
               "e 7, Bundesstra\xC3\x9F"
               "e 7, in der Langen Stra\xC3\x9F"
               "e 3 km weiter");
+    GUARDS("Rosenweg\xC2\xA0"
+           "7, 12\xC2\xA0High Street",
+           "A:Rosenweg\xC2\xA0"
+           "7",
+           "A:12\xC2\xA0High Street");
     GUARDS("7 Earls Court, Lange Strasse 3 in Bonn", "A:7 Earls Court", "A:Lange Strasse 3");
 }
 
@@ -70,6 +75,10 @@ static void mixed_fractions(void **state)
 {
     (void)state;
     GUARDS("1 1/2 cups, 2-3/4 cups", "C:1 1/2", "C:2-3/4");
+    GUARDS("1\xC2\xA0"
+           "1/2 cups",
+           "C:1\xC2\xA0"
+           "1/2");
     NO_GUARDS("1/2 cup, 1 1/2x, 1 1/7");
     GUARDS("75 m\xC2\xB2 or 5 km\xC2\xB2", "N:75", "F:m\xC2\xB2", "F:km\xC2\xB2");
 }

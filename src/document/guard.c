@@ -58,10 +58,12 @@ static size_t mixed_length(const ganz_guard_view *v)
     size_t at = v->at;
     if (is_one_of(byte_before(v, at), "/-.,:")) return 0;
     while (at - v->at < 3 && is_digit(byte_at(v, at))) at++;
-    if (at == v->at || !is_one_of(byte_at(v, at), " -")) return 0;
+    const size_t joint = byte_at(v, at) == '-' ? 1 : space_at(v, at);
+    if (at == v->at || joint == 0) return 0;
     for (size_t i = 0; i < GANZ_COUNT(parts); i++) {
-        const size_t end = at + 1 + strlen(parts[i]);
-        if (has(v, at + 1, parts[i]) && !ganz_is_alnum(code_at(v, end)) && byte_at(v, end) != '/') return end - v->at;
+        const size_t end = at + joint + strlen(parts[i]);
+        if (has(v, at + joint, parts[i]) && !ganz_is_alnum(code_at(v, end)) && byte_at(v, end) != '/')
+            return end - v->at;
     }
     return 0;
 }

@@ -46,6 +46,12 @@ static inline bool has(const ganz_guard_view *v, size_t at, const char *word)
     return v->end - at >= bytes && memcmp(v->text + at, word, bytes) == 0;
 }
 
+/* Bytes of a space between two words of a shape, perhaps one that no line breaks at. */
+static inline size_t space_at(const ganz_guard_view *v, size_t at)
+{
+    return byte_at(v, at) == ' ' ? 1 : at < v->end && has(v, at, "\xC2\xA0") ? 2 : 0;
+}
+
 /* Bytes from `at` on that are in no set of what ends a word; at most `most`. */
 static inline size_t word_length(const ganz_guard_view *v, size_t at, const char *ends, size_t most)
 {

@@ -73,10 +73,12 @@ static size_t english_length(const ganz_guard_view *v)
     size_t at = v->at + house;
     if (house == 0 || is_year(v, v->at, house) || is_one_of(byte_before(v, v->at), ".,:/-")) return 0;
     if (is_behind(v, v->at, months)) return 0;
-    for (int words = 0; words < MOST_WORDS && byte_at(v, at) == ' ' && begins_large(v, at + 1); words++) {
-        const size_t bytes = name_length(v, ++at);
+    const size_t first = at + space_at(v, at);
+    for (size_t words = 0, space; words < MOST_WORDS && (space = space_at(v, at)) > 0; words++) {
+        if (!begins_large(v, at += space)) return 0;
+        const size_t bytes = name_length(v, at);
         if (words > 0 && ganz_listed(kinds, v->text + at, bytes))
-            return is_something_else(v, v->at + house + 1, at) ? 0 : at + bytes - v->at;
+            return is_something_else(v, first, at) ? 0 : at + bytes - v->at;
         at += bytes;
     }
     return 0;
@@ -128,8 +130,9 @@ static size_t german_length(const ganz_guard_view *v)
         if (!ganz_listed(kinds, v->text + at, bytes)) return 0;
         at += bytes;
     }
-    const size_t house = byte_at(v, at) == ' ' ? house_length(v, at + 1) : 0, end = at + 1 + house;
-    return house > 0 && !counts(v, v->text + v->at, at - v->at, end) && !is_year(v, at + 1, house) ? end - v->at : 0;
+    const size_t space = space_at(v, at), house = space > 0 ? house_length(v, at + space) : 0, end = at + space + house;
+    return house > 0 && !counts(v, v->text + v->at, at - v->at, end) && !is_year(v, at + space, house) ? end - v->at
+                                                                                                       : 0;
 }
 
 size_t ganz_street_length(const ganz_guard_view *v)
