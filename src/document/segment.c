@@ -132,6 +132,13 @@ static bool inside_found(const ganz_attempt *a, size_t at)
     return false;
 }
 
+/* True if nothing that was found is in a range. */
+static bool is_apart(const ganz_attempt *a, size_t begin, size_t end)
+{
+    while (begin < end && !inside_found(a, begin)) begin++;
+    return begin == end;
+}
+
 /* Models write "ein Apfel" for the heading "One apple". A capital takes as many bytes, or it is left alone. */
 static void begin_alike(draft *d, const ganz_attempt *a, const char *sentence, size_t bytes_of_sentence)
 {
@@ -223,7 +230,7 @@ static bool drop_strays(ganz_attempt *a, const strays *unwanted, draft *d, bool 
     bool good = moved && ganz_text_append(&out, "", 0);
     for (size_t at = 0; at < d->text.bytes && good;) {
         size_t length;
-        const bool stray = !inside_found(a, at) && is_stray(unwanted, &d->text, at, &length);
+        const bool stray = is_stray(unwanted, &d->text, at, &length) && is_apart(a, at, at + length);
         if (!stray) length = 1;
         for (size_t i = 0; i < length; i++) moved[at + i] = out.bytes;
         if (!stray) good = ganz_text_append(&out, d->text.text + at, 1);
@@ -248,12 +255,6 @@ static bool drop_all_strays(const ganz_sentence_part *p, draft *d)
 }
 
 /* ---- slips -------------------------------------------------------------------------------------- */
-
-static bool is_apart(const ganz_attempt *a, size_t begin, size_t end)
-{
-    while (begin < end && !inside_found(a, begin)) begin++;
-    return begin == end;
-}
 
 static bool mend_slips(const ganz_sentence_part *p, const ganz_setting *s, draft *d)
 {
