@@ -115,6 +115,7 @@ static void spans_go_on(void **state)
             "Die Pr\xC3\xBC"
             "fung: Zeilen 3-5, 8-10."},
            {"de", "en", "Spiel 1:2, 3:4", "Match 1-2, 3-4", "Match 1-2, 3-4"},
+           {"en", "de", "See pp. 8-10 of the match.", "Siehe S. 8:10 im Spiel.", "Siehe S. 8-10 im Spiel."},
            {"en", "de", "A meeting from 9-5.", "Ein Treffen von 9:5.", "Ein Treffen von 9-5."},
            {"en", "de", "Results: 3-1, 2-2, 0-0", "Ergebnisse: 3:1, 2:2, 0-0", "Ergebnisse: 3:1, 2:2, 0:0"},
            {"de", "en", "Ergebnisse: 3:1, 2:2, 0:0", "Results: 3:1, 2:2, 0-0", "Results: 3-1, 2-2, 0-0"});

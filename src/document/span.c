@@ -103,7 +103,7 @@ static size_t list_begin(const ganz_slip_view *v, size_t at)
 static bool follows(const ganz_slip_view *v, size_t at, const char *list)
 {
     at = list_begin(v, at);
-    while (at > v->begin && v->text[at - 1] == ' ') at--;
+    while (at > v->begin && (v->text[at - 1] == ' ' || v->text[at - 1] == '.')) at--; /* pp. 3-5 */
     size_t first = at;
     while (first > v->begin && is_word(v->text[first - 1])) first--;
     return ganz_listed(list, v->text + first, at - first);
