@@ -58,7 +58,8 @@ static void streets(void **state)
     NO_GUARDS("5 Street, Street 5, High Street, auf dem Weg 5, Tabellenplatz 3, im Hinweg 2, im Heimweg 3 Leute");
     GUARDS("In 2008 Wall Street fell", "N:2008");
     GUARDS("On Oct. 19 Wall Street fell", "N:19");
-    NO_GUARDS("On May 3 Hyde Park Square, 3 Federal Court rulings, 2 USB Drive bays, 7 Best Street Foods");
+    NO_GUARDS(
+        "On 3 May Park Lane, on May 3 Hyde Park Square, 3 Federal Court rulings, 2 USB Drive bays, 7 Best Street Foods");
     NO_GUARDS("Die Stra\xC3\x9F"
               "e 7, Bundesstra\xC3\x9F"
               "e 7, in der Langen Stra\xC3\x9F"
@@ -68,7 +69,8 @@ static void streets(void **state)
            "A:Rosenweg\xC2\xA0"
            "7",
            "A:12\xC2\xA0High Street");
-    GUARDS("7 Earls Court, Lange Strasse 3 in Bonn", "A:7 Earls Court", "A:Lange Strasse 3");
+    GUARDS("7 May Street, 7 Earls Court, Lange Strasse 3 in Bonn", "A:7 May Street", "A:7 Earls Court",
+           "A:Lange Strasse 3");
 }
 
 static void mixed_fractions(void **state)

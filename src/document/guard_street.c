@@ -30,6 +30,11 @@ static size_t house_length(const ganz_guard_view *v, size_t at)
     return ganz_is_alnum(code_at(v, at + digits + letter)) ? 0 : digits + letter;
 }
 
+/* English dates end or begin with one: "On October 19 Wall Street", "3 March Park Lane". */
+static const char months[] =
+    " january february march april may june july august september october november december jan feb mar apr jun "
+    "jul aug sep sept oct nov dec ";
+
 /* Not a year: "in 2008 Wall Street". */
 static bool is_year(const ganz_guard_view *v, size_t at, size_t bytes)
 {
@@ -46,8 +51,8 @@ static bool is_behind(const ganz_guard_view *v, size_t at, const char *list)
     return ganz_listed(list, v->text + first, last - first);
 }
 
-/* The words between a number and the last of a street may say that they are none: Federal Court, USB Drive, 10 Best
- * Street Foods. */
+/* The words between a number and the last of a street may say that they are none: Federal Court, USB Drive, 3 March
+ * Park Lane, 10 Best Street Foods. */
 static bool is_something_else(const ganz_guard_view *v, size_t begin, size_t kind)
 {
     static const char courts[] =
@@ -56,19 +61,18 @@ static bool is_something_else(const ganz_guard_view *v, size_t begin, size_t kin
     static const char drives[] = " usb disk hard flash pen thumb tape optical dvd cd ssd google test ";
     static const char praise[] = " best top great greatest easy amazing famous favorite favourite worst hour hours ";
     if (has(v, kind, "Court")) return is_behind(v, kind, courts);
-    return (has(v, kind, "Drive") && is_behind(v, kind, drives)) ||
-           ganz_listed(praise, v->text + begin, name_length(v, begin));
+    const size_t first = name_length(v, begin);
+    const bool dated = ganz_listed(months, v->text + begin, first) && kind > begin + first + 2;
+    return dated || (has(v, kind, "Drive") && is_behind(v, kind, drives)) ||
+           ganz_listed(praise, v->text + begin, first);
 }
 
-/* 12 High Street, 45 Park Lane: not "On October 19 Wall Street". */
+/* 12 High Street, 45 Park Lane. */
 static size_t english_length(const ganz_guard_view *v)
 {
     static const char kinds[] =
         " street st road rd avenue ave lane ln drive square court boulevard blvd crescent terrace "
         "gardens mews highway parkway ";
-    static const char months[] =
-        " january february march april may june july august september october november december jan feb mar apr jun "
-        "jul aug sep sept oct nov dec ";
     const size_t house = house_length(v, v->at);
     size_t at = v->at + house;
     if (house == 0 || is_year(v, v->at, house) || is_one_of(byte_before(v, v->at), ".,:/-")) return 0;
