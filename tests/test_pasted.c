@@ -67,6 +67,8 @@ static void mail_is_quoted(void **state)
             "On Tue, Mar 5, 2024 at 10:15\xE2\x80\xAFPM Rose Elizabeth Hill-Winterbottom <\r\nr@x.com> wrote:\r\n",
             "Nein",
             "Am Di., 5. M\xC3\xA4rz 2024 um 22:15 Uhr schrieb Rose Elizabeth\r\nHill-Winterbottom <r@x.com>:\r\n"},
+           {"en", "de", "On Tue, 5 Mar 2024 at 10:15, Rose Elizabeth Hill\n<r@x.com> wrote:\n", "Nein",
+            "Am Di., 5. M\xC3\xA4rz 2024 um 10:15 Uhr schrieb Rose\nElizabeth Hill <r@x.com>:\n"},
            {"en", "de", "On Monday he wrote:", "Am Montag schrieb er:", "Am Montag schrieb er:"},
            {"en", "de", "On 4 May at 10:15 the chairman wrote:", "Am 4. Mai:", "Am 4. Mai:"},
            {"en", "de", "On 4 May at 10:15 I wrote:", "Am 4. Mai:", "Am 4. Mai:"},

@@ -72,11 +72,13 @@ static bool ends_sentence(line l)
     return bytes > 0 && memchr(".!?:;", l.text[bytes - 1], 5);
 }
 
+/* A small letter, or "<" of the address behind a name: no line begins so unless it goes on with another. */
 static bool begins_small(line l)
 {
     int32_t code = 0;
     const size_t begin = leading_blanks(l);
-    return begin < l.bytes && ganz_utf8_decode(l.text + begin, l.bytes - begin, &code) > 0 && ganz_is_lower(code);
+    return begin < l.bytes && ganz_utf8_decode(l.text + begin, l.bytes - begin, &code) > 0 &&
+           (ganz_is_lower(code) || code == '<');
 }
 
 /* The shape of lines without their quote signs. */
