@@ -85,6 +85,14 @@ static void mixed_fractions(void **state)
     GUARDS("75 m\xC2\xB2 or 5 km\xC2\xB2", "N:75", "F:m\xC2\xB2", "F:km\xC2\xB2");
 }
 
+static void lines_to_write_on(void **state)
+{
+    (void)state;
+    GUARDS("Name: ______ Date: _____.", "S:______", "S:_____");
+    GUARDS("Index ........ 9", "S:........");
+    NO_GUARDS("Wait... what.... __init__ a.....");
+}
+
 static void holders(void **state)
 {
     (void)state;
@@ -370,6 +378,7 @@ int main(void)
         cmocka_unit_test(addresses),
         cmocka_unit_test(streets),
         cmocka_unit_test(mixed_fractions),
+        cmocka_unit_test(lines_to_write_on),
         cmocka_unit_test(holders),
         cmocka_unit_test(code_and_signs),
         cmocka_unit_test(serials),

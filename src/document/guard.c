@@ -108,7 +108,7 @@ static bool starts_word(const ganz_guard_view *v)
 static size_t guard_length(const ganz_guard_view *v, bool latin, ganz_guard_kind *kind)
 {
     size_t length;
-    if ((length = ganz_sign_length(v)) > 0 || (length = ganz_face_length(v)) > 0)
+    if ((length = ganz_sign_length(v)) > 0 || (length = ganz_face_length(v)) > 0 || (length = ganz_line_length(v)) > 0)
         return *kind = GANZ_GUARD_SIGN, length;
     if ((length = ganz_ticks_length(v)) > 0) return *kind = GANZ_GUARD_CODE, length;
     if ((length = ganz_holder_length(v)) > 0) return *kind = GANZ_GUARD_HOLDER, length;

@@ -74,6 +74,7 @@ size_t ganz_ticks_length(const ganz_guard_view *v);    /* code between ` and ` *
 size_t ganz_code_length(const ganz_guard_view *v);     /* options, tags, names, designations; where a word begins */
 size_t ganz_sign_length(const ganz_guard_view *v);     /* pictures and signs that models hardly know */
 size_t ganz_face_length(const ganz_guard_view *v);     /* :-) */
+size_t ganz_line_length(const ganz_guard_view *v);     /* a row of _ or of points */
 size_t ganz_formula_length(const ganz_guard_view *v);  /* words with lowered signs */
 size_t ganz_fraction_length(const ganz_guard_view *v); /* a half in one sign */
 size_t ganz_street_length(const ganz_guard_view *v);   /* a street with the number of a house; where a word begins */

@@ -53,6 +53,17 @@ size_t ganz_sign_length(const ganz_guard_view *v)
     return at - v->at;
 }
 
+/* Name: ________, Index ........ 9: a place to write on, and what leads to a page. */
+size_t ganz_line_length(const ganz_guard_view *v)
+{
+    enum { LEAST = 5 };
+    const char sign = byte_at(v, v->at);
+    size_t at = v->at;
+    if (!is_one_of(sign, "_.") || byte_before(v, at) == sign || ganz_is_alnum(code_before(v, at))) return 0;
+    while (byte_at(v, at) == sign) at++;
+    return at - v->at >= LEAST && !ganz_is_alnum(code_at(v, at)) ? at - v->at : 0;
+}
+
 static bool is_raised(int32_t c) { return c == 0xB2 || c == 0xB3 || c == 0xB9 || (c >= 0x2070 && c <= 0x207F); }
 static bool is_lowered(int32_t c) { return c >= 0x2080 && c <= 0x209C; }
 
