@@ -118,9 +118,32 @@ static void spans_go_on(void **state)
             "fung: Zeilen 3-5, 8-10."},
            {"de", "en", "Spiel 1:2, 3:4", "Match 1-2, 3-4", "Match 1-2, 3-4"},
            {"en", "de", "See pp. 8-10 of the match.", "Siehe S. 8:10 im Spiel.", "Siehe S. 8-10 im Spiel."},
-           {"en", "de", "A meeting from 9-5.", "Ein Treffen von 9:5.", "Ein Treffen von 9-5."},
+           {"en", "de", "A meeting, 9-5.", "Ein Treffen, 9-5.", "Ein Treffen, 9-5."},
            {"en", "de", "Results: 3-1, 2-2, 0-0", "Ergebnisse: 3:1, 2:2, 0-0", "Ergebnisse: 3:1, 2:2, 0:0"},
            {"de", "en", "Ergebnisse: 3:1, 2:2, 0:0", "Results: 3:1, 2:2, 0-0", "Results: 3-1, 2-2, 0-0"});
+}
+
+/* Hours that fall end in the afternoon. */
+static void hours_fall(void **state)
+{
+    (void)state;
+    EXPECT({"en", "de", "A meeting from 9-5.", "Ein Treffen von 9:5.",
+            "Ein Treffen von 9\xE2\x80\x93"
+            "17 Uhr."},
+           {"en", "de", "Open 8:30-5:30.", "Auf: 8:30-5:30.",
+            "Auf: 8:30\xE2\x80\x93"
+            "17:30 Uhr."},
+           {"en", "de", "It is 12:30-1:15, Sat 10-4.", "Es ist 12:30-1:15 Uhr, Sa 10-4 Uhr.",
+            "Es ist 12:30\xE2\x80\x93"
+            "13:15 Uhr, Sa 10\xE2\x80\x93"
+            "16 Uhr."},
+           {"en", "de", "They won 9-5 on Sunday.", "Sie siegten 9:5.", "Sie siegten 9:5."},
+           {"en", "de", "Call between 9 and 5.", "Ruf zwischen 9 und 5 an.", "Ruf zwischen 9 und 17 Uhr an."},
+           {"en", "de", "Between 10 and 5 years.", "Zwischen 10 und 5 Jahren.", "Zwischen 10 und 5 Jahren."},
+           {"en", "de", "It fell from 12-6%.", "Es fiel von 12-6%.", "Es fiel von 12-6%."},
+           {"en", "de", "Between 5 and 9 call.", "Zwischen 5 und 9.", "Zwischen 5 und 9."},
+           {"en", "de", "A 9-5 job.", "Ein 9-5-Job.", "Ein 9-5-Job."},
+           {"en", "de", "Luke 10:25-9:12", "Lukas 10:25-9:12", "Lukas 10:25-9:12"});
 }
 
 static void halves_are_said(void **state)
@@ -174,10 +197,15 @@ static void houses_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mail_is_quoted),    cmocka_unit_test(mail_has_a_head),
-        cmocka_unit_test(spans_go_on),       cmocka_unit_test(halves_are_said),
-        cmocka_unit_test(ornaments_stay),    cmocka_unit_test(unseen_signs_go),
-        cmocka_unit_test(numbers_are_whole), cmocka_unit_test(placeholders_are_no_words),
+        cmocka_unit_test(mail_is_quoted),
+        cmocka_unit_test(mail_has_a_head),
+        cmocka_unit_test(spans_go_on),
+        cmocka_unit_test(hours_fall),
+        cmocka_unit_test(halves_are_said),
+        cmocka_unit_test(ornaments_stay),
+        cmocka_unit_test(unseen_signs_go),
+        cmocka_unit_test(numbers_are_whole),
+        cmocka_unit_test(placeholders_are_no_words),
         cmocka_unit_test(houses_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

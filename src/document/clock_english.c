@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "document/slip.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
@@ -88,6 +89,35 @@ static bool leads_hours(const ganz_clock_place *p)
     return p->at == p->begin || p->text[p->at - 1] == '(' || follows_one_of(p, before, 0) || follows_one_of(p, days, 3);
 }
 
+/* True if what follows is no thing that is counted: between 10 and 5 years ago. */
+static bool counts_nothing(const ganz_clock_place *p, size_t at)
+{
+    static const char after[] = " on every each daily weekdays weekends to for if or and in at we you the local ";
+    at += ganz_clock_space(p->text, p->end, at);
+    size_t last = at;
+    while (last < p->end && ganz_is_alnum((unsigned char)p->text[last])) last++;
+    const bool name = last > at && p->text[at] >= 'A' && p->text[at] <= 'Z'; /* of a day */
+    return (last == at && (at == p->end || p->text[at] != '%')) || name || ganz_listed(after, p->text + at, last - at);
+}
+
+/* "8:30-5:30", "open 9-5" and "between 9 and 5" end in the afternoon: no half of the day is said, but hours fall. */
+static bool falls(const ganz_clock_place *p, const clock_time *c, clock_joint joint, size_t last)
+{
+    static const char before[] =
+        " from open opens closed hours daily weekdays weekends served breakfast brunch lunch dinner appointments ";
+    static const char days[] = " mon tue wed thu fri sat sun ";
+    const ganz_time_of_day *const first = &c->times[0], *const second = &c->times[1];
+    if (first->hour < 6 || first->hour > 12 || second->hour < 1 || second->hour > 11) return false;
+    if (minutes_of(second) >= minutes_of(first)) return false;
+    if (first->minute % 5 > 0 || second->minute % 5 > 0) return false; /* chapter and verse */
+    const bool between = joint == AND && follows_one_of(p, " between ", 0);
+    const bool said = first->minute >= 0 && second->minute >= 0;
+    if (joint != DASH && !between) return false;
+    if (!said && !counts_nothing(p, last)) return false;
+    if (!said && !between && !follows_one_of(p, before, 0) && !follows_one_of(p, days, 3)) return false;
+    return !ganz_clock_goes_on(p->text, p->end, last) && !ganz_tells_results(p->text, p->begin, p->end, p->at, last);
+}
+
 /* The second time of a span whose first one ends at `at`. */
 static bool read_second(const ganz_clock_place *p, size_t at, bool half_said, clock_time *c)
 {
@@ -99,7 +129,8 @@ static bool read_second(const ganz_clock_place *p, size_t at, bool half_said, cl
     if (!half_said && c->times[0].minute < 0 && !tight && !leads_hours(p)) return false;
     const size_t second = ganz_clock_time(p->text, p->end, at + between, &c->times[1]);
     if (second == 0) return false;
-    const char letter = read_half(p->text, p->end, at + between + second, &half);
+    char letter = read_half(p->text, p->end, at + between + second, &half);
+    if (letter == 0 && !half_said && falls(p, c, joint, at + between + second)) letter = 'p';
     if (letter == 0 || !count_to_24(&c->times[1], letter)) return false;
     c->joint = joint;
     c->bytes = at - p->at + between + second + half;
@@ -266,10 +297,23 @@ static size_t match_one(const german_text *g, size_t at, const ganz_time_of_day 
     return length;
 }
 
+/* "9:5" for 9-5: models take it for a result. */
+static size_t match_result(const german_text *g, const clock_time *c, size_t at)
+{
+    char result[16];
+    if (c->joint != DASH || c->times[0].minute >= 0 || c->times[1].minute >= 0) return 0;
+    snprintf(result, sizeof result, "%d:%d", c->times[0].hour, c->times[1].hour % 12);
+    const size_t bytes = strlen(result);
+    if (!ganz_clock_has(g->text, g->bytes, at, result) || ganz_clock_goes_on(g->text, g->bytes, at + bytes)) return 0;
+    return at > 0 && ganz_clock_joins(g->text[at - 1]) ? 0 : bytes;
+}
+
 /* Two with a word or a dash between them: the unit of the first, if it has any, goes with it. */
 static size_t match(const german_text *g, const clock_time *c, size_t at, bool *right)
 {
-    *right = true;
+    const size_t result = match_result(g, c, at);
+    *right = result == 0;
+    if (result > 0) return result;
     const size_t first = match_one(g, at, &c->times[0], c->joint != NO_JOINT, right);
     if (first == 0 || c->joint == NO_JOINT) return first;
     const size_t end = at + first, uhr = ganz_clock_uhr(g->text, g->bytes, end);
