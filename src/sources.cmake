@@ -15,7 +15,7 @@ set(GANZ_DOCUMENT
   document/clock_german.c document/code.c document/document.c document/flow.c document/format.c
   document/format_text.c document/glossary.c document/half.c document/guard.c document/guard_address.c document/guard_code.c
   document/guard_holder.c document/guard_sign.c document/guard_street.c document/inflect.c document/language.c
-  document/letter.c document/mail.c
+  document/letter.c document/mail.c document/minus.c
   document/money.c document/number.c document/place.c document/raised.c document/results.c document/row.c document/segment.c
   document/sentences.c document/skeleton.c document/slip.c document/span.c document/suffix.c document/tags.c document/tokens.c document/write.c)
 list(APPEND GANZ_DOCUMENT # HTML

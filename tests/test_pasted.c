@@ -123,6 +123,20 @@ static void spans_go_on(void **state)
            {"de", "en", "Ergebnisse: 3:1, 2:2, 0:0", "Results: 3:1, 2:2, 0-0", "Results: 3-1, 2-2, 0-0"});
 }
 
+/* A minus is no hyphen that may go. */
+static void minus_stays(void **state)
+{
+    (void)state;
+    EXPECT({"en", "de", "It was -5 degrees.", "Es waren 5 Grad.", "Es waren -5 Grad."},
+           {"en", "de", "From -5 to 5 (-3).", "Von 5 bis 5 (3).", "Von -5 bis 5 (-3)."},
+           {"en", "de", "At -5 or 5.", "Bei -5 oder 5.", "Bei -5 oder 5."},
+           {"en", "de", "It is -$250.50.", "Es sind 250,50 $.", "Es sind -250,50 $."},
+           {"de", "en", "Es sind -1.250,50 Euro.", "It is 1,250.50 euros.", "It is -1,250.50 euros."},
+           {"en", "de", "It was -5.", "Es waren minus 5.", "Es waren minus 5."},
+           {"en", "de", "An F-16 flew 3 -5 times.", "Eine F 16 flog 3 bis 5 Mal.", "Eine F 16 flog 3 bis 5 Mal."},
+           {"en", "de", "It fell -5, not 15.", "Nicht 15, 15 fiel es.", "Nicht 15, 15 fiel es."});
+}
+
 /* Hours that fall end in the afternoon. */
 static void hours_fall(void **state)
 {
@@ -197,15 +211,11 @@ static void houses_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mail_is_quoted),
-        cmocka_unit_test(mail_has_a_head),
-        cmocka_unit_test(spans_go_on),
-        cmocka_unit_test(hours_fall),
-        cmocka_unit_test(halves_are_said),
-        cmocka_unit_test(ornaments_stay),
-        cmocka_unit_test(unseen_signs_go),
-        cmocka_unit_test(numbers_are_whole),
-        cmocka_unit_test(placeholders_are_no_words),
+        cmocka_unit_test(mail_is_quoted),    cmocka_unit_test(mail_has_a_head),
+        cmocka_unit_test(spans_go_on),       cmocka_unit_test(hours_fall),
+        cmocka_unit_test(minus_stays),       cmocka_unit_test(halves_are_said),
+        cmocka_unit_test(ornaments_stay),    cmocka_unit_test(unseen_signs_go),
+        cmocka_unit_test(numbers_are_whole), cmocka_unit_test(placeholders_are_no_words),
         cmocka_unit_test(houses_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

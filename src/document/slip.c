@@ -212,6 +212,10 @@ bool ganz_slip_at(const ganz_slip_view *v, size_t at, ganz_slip *slip)
         slip->by_bytes = strlen(slip->room);
         return true;
     }
+    if (ganz_minus_lost(v, at)) {
+        *slip = (ganz_slip){.bytes = 1, .by = v->translation[at] == ' ' ? " -" : "(-", .by_bytes = 2};
+        return true;
+    }
     if (is_holder_of_none(v, at)) {
         *slip = (ganz_slip){.bytes = 2, .by = "%", .by_bytes = 1};
         return true;

@@ -34,6 +34,10 @@ size_t ganz_span_dash(const ganz_slip_view *view, size_t colon, size_t *dash);
  * to go from a place on, and *by for them, with room for 12; 0: it is none. */
 size_t ganz_half_invented(const ganz_slip_view *view, size_t at, char *by);
 
+/* And another one: a number begins behind the space or bracket at a place, and the hyphen that is its minus in the
+ * sentence is gone. */
+bool ganz_minus_lost(const ganz_slip_view *view, size_t at);
+
 /* True if numbers with dashes, bytes [first, last) of text [begin, end), are results of a match: the words around say
  * so, and none beside them that they are pages, hours or the like. */
 bool ganz_tells_results(const char *text, size_t begin, size_t end, size_t first, size_t last);
