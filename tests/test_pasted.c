@@ -137,6 +137,31 @@ static void minus_stays(void **state)
            {"en", "de", "It fell -5, not 15.", "Nicht 15, 15 fiel es.", "Nicht 15, 15 fiel es."});
 }
 
+/* Short names of days are names where hours or other days stand beside them. */
+static void days_are_named(void **state)
+{
+    (void)state;
+    EXPECT({"en", "de", "Open Mon-Fri.", "Auf Mo-Fr.", "Auf Mo-Fr."},
+           {"en", "de", "Open Sat 4 pm.", "Auf Sa 16 Uhr.", "Auf Sa 16 Uhr."},
+           {"en", "de", "Sat: 7 pm", NULL, "Sa: 19 Uhr"}, {"en", "de", "Open, Sun closed", NULL, "OPEN, So CLOSED"},
+           {"en", "de", "The Sun-Times, Sun: a star", "Die Sun-Times, Sonne: ein Stern",
+            "Die Sun-Times, Sonne: ein Stern"},
+           {"de", "en", "Auf Di-Do.", "Open Di to Do.", "Open Tue to Thu."},
+           {"de", "en", "So 10 Leute.", "So 10 people.", "So 10 people."},
+           {"de", "en", "So: nun gut.", "So: well then.", "So: well then."});
+}
+
+/* A 9 am-noon is a span, and "min." no end of a sentence. */
+static void noon_is_an_hour(void **state)
+{
+    (void)state;
+    EXPECT({"en", "de", "Open 9am-noon.", NULL,
+            "OPEN 9\xE2\x80\x93"
+            "12 Uhr."},
+           {"en", "de", "A 5 min. walk.", "5 Minuten. zu Fu\xC3\x9F.", "5 Minuten zu Fu\xC3\x9F."},
+           {"en", "de", "It takes 5 minutes. Go.", NULL, "IT TAKES 5 MINUTES. GO."});
+}
+
 /* Hours that fall end in the afternoon. */
 static void hours_fall(void **state)
 {
@@ -213,7 +238,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mail_is_quoted),    cmocka_unit_test(mail_has_a_head),
         cmocka_unit_test(spans_go_on),       cmocka_unit_test(hours_fall),
-        cmocka_unit_test(minus_stays),       cmocka_unit_test(halves_are_said),
+        cmocka_unit_test(minus_stays),       cmocka_unit_test(days_are_named),
+        cmocka_unit_test(noon_is_an_hour),   cmocka_unit_test(halves_are_said),
         cmocka_unit_test(ornaments_stay),    cmocka_unit_test(unseen_signs_go),
         cmocka_unit_test(numbers_are_whole), cmocka_unit_test(placeholders_are_no_words),
         cmocka_unit_test(houses_are_found),

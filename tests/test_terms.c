@@ -581,7 +581,7 @@ static void english_times_are_told(void **state)
         {"10:30-11 AM", "10:30–11 Uhr"},
         {"10–12 pm", "10–12 Uhr"},
         {"We come between 10 and 11 a.m. today", "We come between 10 und 11 Uhr today"},
-        {"Sat 4 - 5 pm", "Sat 16–17 Uhr"},
+        {"Sat 4 - 5 pm", "Sa 16–17 Uhr"},
         {"Room 4 - 5 pm talk", "Room 4 - 17 Uhr talk"},
         {"We saw 2 and 5 pm came", "We saw 2 and 17 Uhr came"},
         {"Come at 15:30 pm", "Come at 15:30 Uhr"},

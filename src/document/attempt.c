@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "document/weekday.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
@@ -24,15 +25,28 @@ static bool add_guard(ganz_guards *g, ganz_guard guard)
     return true;
 }
 
-/* Terms of the glossary in a stretch without other guards. */
-static bool find_terms(ganz_guards *g, const ganz_setting *s, const char *text, size_t begin, size_t end)
+/* A term of the glossary at a place, or the short name of a day. */
+static const ganz_term *term_at(const ganz_setting *s, const ganz_stretch *x, size_t end, size_t at, size_t *length)
 {
+    const char *const text = x->block->text;
+    const ganz_term *const term = s->glossary ? ganz_glossary_find(s->glossary, text, end, at, length) : NULL;
+    const ganz_weekday_view v = {text, x->begin, x->end, s->source, s->target};
+    const ganz_term *const day = term ? NULL : ganz_weekday_term(&v, at);
+    if (!day) return term;
+    *length = day->source_bytes;
+    return at + *length <= end ? day : NULL;
+}
+
+/* Terms in a part of a stretch without other guards. */
+static bool find_terms(ganz_guards *g, const ganz_setting *s, const ganz_stretch *x, size_t begin, size_t end)
+{
+    const char *const text = x->block->text;
     bool inside = false; /* of a word */
-    for (size_t at = begin; s->glossary && at < end;) {
+    for (size_t at = begin; at < end;) {
         int32_t code;
         size_t length, step = ganz_next_character(text + at, &code);
         const bool alnum = ganz_is_alnum(code);
-        const ganz_term *const term = inside && alnum ? NULL : ganz_glossary_find(s->glossary, text, end, at, &length);
+        const ganz_term *const term = inside && alnum ? NULL : term_at(s, x, end, at, &length);
         if (term) {
             if (!add_guard(g, (ganz_guard){.kind = GANZ_GUARD_TERM, .begin = at, .end = at + length, .term = term}))
                 return false;
@@ -45,13 +59,13 @@ static bool find_terms(ganz_guards *g, const ganz_setting *s, const char *text, 
 }
 
 /* Guards of a stretch without opaque words and times: those by shape, and terms between them. */
-static bool find_shapes(ganz_guards *g, const ganz_setting *s, const char *text, size_t begin, size_t end)
+static bool find_shapes(ganz_guards *g, const ganz_setting *s, const ganz_stretch *x, size_t begin, size_t end)
 {
     ganz_guards shapes = {0};
-    bool good = ganz_guards_find(&shapes, text, begin, end, s->latin);
+    bool good = ganz_guards_find(&shapes, x->block->text, begin, end, s->latin);
     for (size_t i = 0; i <= shapes.count && good; i++) {
         const bool last = i == shapes.count;
-        good = find_terms(g, s, text, begin, last ? end : shapes.items[i].begin);
+        good = find_terms(g, s, x, begin, last ? end : shapes.items[i].begin);
         if (last || !good) break;
         begin = shapes.items[i].end;
         good = add_guard(g, shapes.items[i]);
@@ -73,11 +87,11 @@ static bool find_in_part(ganz_guards *g, const ganz_setting *s, const ganz_stret
         step = ganz_next_character(text + at, &code);
         if (length == 0) continue;
         const ganz_guard time = {.kind = GANZ_GUARD_CLOCK, .begin = at, .end = at + length};
-        if (!find_shapes(g, s, text, begin, at) || !add_guard(g, time)) return false;
+        if (!find_shapes(g, s, x, begin, at) || !add_guard(g, time)) return false;
         begin = at + length;
         step = length;
     }
-    return find_shapes(g, s, text, begin, end);
+    return find_shapes(g, s, x, begin, end);
 }
 
 static bool find_guards(ganz_guards *g, const ganz_setting *s, const ganz_stretch *x)

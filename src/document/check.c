@@ -5,6 +5,7 @@
 #include "document/attempt.h"
 #include "document/clock_read.h"
 #include "document/inflect.h"
+#include "document/weekday.h"
 #include "document/money.h"
 #include "document/number.h"
 #include "document/results.h"
@@ -324,21 +325,45 @@ static void widen_amounts(checker *c)
 
 /* ---- terms -------------------------------------------------------------------------------------- */
 
-static void find_term(checker *c, ganz_item *item)
+/* Bytes at a place of a term's translation in any form, or of a word just so. */
+static size_t term_length(const checker *c, const ganz_term *t, size_t at)
 {
-    const ganz_term *const t = item->guard.term;
+    return ganz_inflected_length(t->target, t->target_bytes, c->text, c->bytes, at);
+}
+static size_t word_length(const checker *c, const char *word, size_t bytes, size_t at)
+{
+    int32_t code = ' ';
+    if (c->bytes - at < bytes || memcmp(c->text + at, word, bytes) != 0) return 0;
+    if (at + bytes < c->bytes) ganz_next_character(c->text + at + bytes, &code);
+    return ganz_is_alnum(code) ? 0 : bytes;
+}
+
+/* word: to be found as it is; NULL: the term's translation. */
+static bool find_form(checker *c, ganz_item *item, const char *word, size_t bytes)
+{
     for (size_t at = 0; at < c->bytes;) {
         int32_t code;
         const size_t step = ganz_next_character(c->text + at, &code);
         const bool begins = !ganz_is_space(code) && !(ganz_is_alnum(code) && alnum_before(c, at));
-        const size_t length = begins ? ganz_inflected_length(t->target, t->target_bytes, c->text, c->bytes, at) : 0;
+        const size_t length = !begins ? 0
+                              : word  ? word_length(c, word, bytes, at)
+                                      : term_length(c, item->guard.term, at);
         if (length > 0 && is_free(c, at, at + length)) {
             take(item, at, at + length);
-            item->kept = true;
-            return;
+            return true;
         }
         at += step;
     }
+    return false;
+}
+
+/* The short name of a day may have been left as it was. */
+static void find_term(checker *c, ganz_item *item)
+{
+    const ganz_term *const t = item->guard.term;
+    const bool day = ganz_weekday_is(t);
+    item->kept = find_form(c, item, day ? t->target : NULL, t->target_bytes);
+    if (day && !item->kept) find_form(c, item, t->source, t->source_bytes);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */

@@ -118,6 +118,15 @@ static bool falls(const ganz_clock_place *p, const clock_time *c, clock_joint jo
     return !ganz_clock_goes_on(p->text, p->end, last) && !ganz_tells_results(p->text, p->begin, p->end, p->at, last);
 }
 
+/* "9 am-noon", "9 to midnight". */
+static size_t read_noon(const ganz_clock_place *p, size_t at, ganz_time_of_day *t)
+{
+    const bool noon = ganz_clock_has(p->text, p->end, at, "noon");
+    const size_t bytes = noon ? 4 : ganz_clock_has(p->text, p->end, at, "midnight") ? 8 : 0;
+    *t = (ganz_time_of_day){noon ? 12 : 0, -1};
+    return ganz_clock_goes_on(p->text, p->end, at + bytes) ? 0 : bytes;
+}
+
 /* The second time of a span whose first one ends at `at`. */
 static bool read_second(const ganz_clock_place *p, size_t at, bool half_said, clock_time *c)
 {
@@ -127,7 +136,12 @@ static bool read_second(const ganz_clock_place *p, size_t at, bool half_said, cl
     const bool tight = joint == DASH && between <= 3 && !ganz_clock_space(p->text, p->end, at);
     if (between == 0 || (half_said && joint != DASH && joint != TO)) return false;
     if (!half_said && c->times[0].minute < 0 && !tight && !leads_hours(p)) return false;
-    const size_t second = ganz_clock_time(p->text, p->end, at + between, &c->times[1]);
+    size_t second = ganz_clock_time(p->text, p->end, at + between, &c->times[1]);
+    if (second == 0 && (second = read_noon(p, at + between, &c->times[1])) > 0) {
+        c->joint = joint;
+        c->bytes = at - p->at + between + second;
+        return true;
+    }
     if (second == 0) return false;
     char letter = read_half(p->text, p->end, at + between + second, &half);
     if (letter == 0 && !half_said && falls(p, c, joint, at + between + second)) letter = 'p';

@@ -200,6 +200,20 @@ static bool is_joined_count(const ganz_slip_view *v, size_t at)
     return false;
 }
 
+/* ---- stops -------------------------------------------------------------------------------------- */
+
+/* "a 5 min. walk" that became "5 Minuten. zu Fuß": a unit that is written out has no stop. */
+static bool is_stop_left(const ganz_slip_view *v, size_t at)
+{
+    static const char units[] =
+        " minuten minute stunden stunde sekunden sekunde meter kilometer kilo wochen minutes hours seconds metres meters "
+        "kilometres kilometers weeks pounds ounces inches feet ";
+    const char *const t = v->translation;
+    if (t[at] != '.' || v->bytes - at < 3 || t[at + 1] != ' ' || !is_small_ascii(t[at + 2])) return false;
+    const size_t first = word_begin(t, at);
+    return ganz_listed(units, t + first, at - first);
+}
+
 /* ---- any ---------------------------------------------------------------------------------------- */
 
 bool ganz_slip_at(const ganz_slip_view *v, size_t at, ganz_slip *slip)
@@ -214,6 +228,10 @@ bool ganz_slip_at(const ganz_slip_view *v, size_t at, ganz_slip *slip)
     }
     if (ganz_minus_lost(v, at)) {
         *slip = (ganz_slip){.bytes = 1, .by = v->translation[at] == ' ' ? " -" : "(-", .by_bytes = 2};
+        return true;
+    }
+    if (is_stop_left(v, at)) {
+        *slip = (ganz_slip){.bytes = 1, .by = ""};
         return true;
     }
     if (is_holder_of_none(v, at)) {
