@@ -17,7 +17,7 @@ set(GANZ_DOCUMENT
   document/guard_holder.c document/guard_sign.c document/guard_street.c document/inflect.c document/language.c
   document/letter.c document/mail.c document/minus.c
   document/money.c document/number.c document/place.c document/raised.c document/results.c document/row.c document/segment.c
-  document/sentences.c document/skeleton.c document/slip.c document/span.c document/suffix.c document/tags.c document/tokens.c document/weekday.c
+  document/sentences.c document/skeleton.c document/slip.c document/span.c document/suffix.c document/tags.c document/tokens.c document/short.c
   document/write.c)
 list(APPEND GANZ_DOCUMENT # HTML
   document/format_html.c document/html_attributes.c document/html_element.c document/html_entity.c

@@ -151,6 +151,16 @@ static void days_are_named(void **state)
            {"de", "en", "So: nun gut.", "So: well then.", "So: well then."});
 }
 
+/* Short words are those of the other language beside a number. */
+static void words_are_short(void **state)
+{
+    (void)state;
+    EXPECT({"de", "en", "2 EL Mehl, S. 45-67.", "2 EL flour, S. 45-67.", "2 tbsp flour, p. 45-67."},
+           {"de", "en", "Der EL f\xC3\xA4hrt.", "The EL runs.", "The EL runs."},
+           {"en", "de", "See p. 12.", "Siehe p. 12.", "Siehe S. 12."},
+           {"en", "de", "At 5 p. m.", "Um 5 p. m.", "Um 5 p. m."});
+}
+
 /* A 9 am-noon is a span, and "min." no end of a sentence. */
 static void noon_is_an_hour(void **state)
 {
@@ -236,12 +246,19 @@ static void houses_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mail_is_quoted),    cmocka_unit_test(mail_has_a_head),
-        cmocka_unit_test(spans_go_on),       cmocka_unit_test(hours_fall),
-        cmocka_unit_test(minus_stays),       cmocka_unit_test(days_are_named),
-        cmocka_unit_test(noon_is_an_hour),   cmocka_unit_test(halves_are_said),
-        cmocka_unit_test(ornaments_stay),    cmocka_unit_test(unseen_signs_go),
-        cmocka_unit_test(numbers_are_whole), cmocka_unit_test(placeholders_are_no_words),
+        cmocka_unit_test(mail_is_quoted),
+        cmocka_unit_test(mail_has_a_head),
+        cmocka_unit_test(spans_go_on),
+        cmocka_unit_test(hours_fall),
+        cmocka_unit_test(minus_stays),
+        cmocka_unit_test(days_are_named),
+        cmocka_unit_test(noon_is_an_hour),
+        cmocka_unit_test(words_are_short),
+        cmocka_unit_test(halves_are_said),
+        cmocka_unit_test(ornaments_stay),
+        cmocka_unit_test(unseen_signs_go),
+        cmocka_unit_test(numbers_are_whole),
+        cmocka_unit_test(placeholders_are_no_words),
         cmocka_unit_test(houses_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "document/weekday.h"
+#include "document/short.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
@@ -25,16 +25,16 @@ static bool add_guard(ganz_guards *g, ganz_guard guard)
     return true;
 }
 
-/* A term of the glossary at a place, or the short name of a day. */
+/* A term of the glossary at a place, or a short word. */
 static const ganz_term *term_at(const ganz_setting *s, const ganz_stretch *x, size_t end, size_t at, size_t *length)
 {
     const char *const text = x->block->text;
     const ganz_term *const term = s->glossary ? ganz_glossary_find(s->glossary, text, end, at, length) : NULL;
-    const ganz_weekday_view v = {text, x->begin, x->end, s->source, s->target};
-    const ganz_term *const day = term ? NULL : ganz_weekday_term(&v, at);
-    if (!day) return term;
-    *length = day->source_bytes;
-    return at + *length <= end ? day : NULL;
+    const ganz_short_view v = {text, x->begin, x->end, s->source, s->target};
+    const ganz_term *const word = term ? NULL : ganz_short_term(&v, at);
+    if (!word) return term;
+    *length = word->source_bytes;
+    return at + *length <= end ? word : NULL;
 }
 
 /* Terms in a part of a stretch without other guards. */

@@ -5,7 +5,7 @@
 #include "document/attempt.h"
 #include "document/clock_read.h"
 #include "document/inflect.h"
-#include "document/weekday.h"
+#include "document/short.h"
 #include "document/money.h"
 #include "document/number.h"
 #include "document/results.h"
@@ -357,13 +357,13 @@ static bool find_form(checker *c, ganz_item *item, const char *word, size_t byte
     return false;
 }
 
-/* The short name of a day may have been left as it was. */
+/* A short word may have been left as it was. */
 static void find_term(checker *c, ganz_item *item)
 {
     const ganz_term *const t = item->guard.term;
-    const bool day = ganz_weekday_is(t);
-    item->kept = find_form(c, item, day ? t->target : NULL, t->target_bytes);
-    if (day && !item->kept) find_form(c, item, t->source, t->source_bytes);
+    const bool is_short = ganz_short_is(t);
+    item->kept = find_form(c, item, is_short ? t->target : NULL, t->target_bytes);
+    if (is_short && !item->kept) find_form(c, item, t->source, t->source_bytes);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* Short names of weekdays: models leave them, "Mon-Fri" became "Mo-Fri", or take them for words, "Sun" for the sun. */
-#include "document/weekday.h"
+/* Short words: models leave them ("Mon-Fri" became "Mo-Fri", "2 EL oil") or take them for others, Sun for the sun. */
+#include "document/short.h"
 
 #include <string.h>
 
@@ -13,13 +13,35 @@ enum { ENGLISH, GERMAN, LANGUAGES };
     {                                            \
         from, to, sizeof from - 1, sizeof to - 1 \
     }
-static const ganz_term terms[LANGUAGES][7] = {
+static const ganz_term days[LANGUAGES][7] = {
     {TERM("Mon", "Mo"), TERM("Tue", "Di"), TERM("Wed", "Mi"), TERM("Thu", "Do"), TERM("Fri", "Fr"), TERM("Sat", "Sa"),
      TERM("Sun", "So")},
     {TERM("Mo", "Mon"), TERM("Di", "Tue"), TERM("Mi", "Wed"), TERM("Do", "Thu"), TERM("Fr", "Fri"), TERM("Sa", "Sat"),
      TERM("So", "Sun")}};
 
-/* A text that names are looked for in. */
+/* Words beside a number. */
+typedef struct beside {
+    ganz_term term;
+    bool before; /* the number; else behind it */
+} beside;
+static const beside besides[LANGUAGES][16] = {{{TERM("pp.", "S."), true},
+                                               {TERM("p.", "S."), true},
+                                               {TERM("Fig.", "Abb."), true},
+                                               {TERM("fig.", "Abb."), true},
+                                               {TERM("Vol.", "Bd."), true},
+                                               {TERM("vol.", "Bd."), true},
+                                               {TERM("tbsp", "EL"), false},
+                                               {TERM("tsp", "TL"), false}},
+                                              {{TERM("S.", "p."), true},
+                                               {TERM("Abb.", "Fig."), true},
+                                               {TERM("Bd.", "vol."), true},
+                                               {TERM("Kap.", "ch."), true},
+                                               {TERM("EL", "tbsp"), false},
+                                               {TERM("TL", "tsp"), false},
+                                               {TERM("Msp.", "pinch of"), false},
+                                               {TERM("Std.", "h"), false}}};
+
+/* A text that words are looked for in. */
 typedef struct passage {
     const char *text;
     size_t begin, end;
@@ -47,7 +69,7 @@ static bool is_word_before(const passage *p, size_t at)
 static int day_at(const passage *p, size_t at, int language)
 {
     for (int day = 0; day < 7; day++) {
-        const ganz_term *const t = &terms[language][day];
+        const ganz_term *const t = &days[language][day];
         if (p->end - at >= t->source_bytes && memcmp(p->text + at, t->source, t->source_bytes) == 0)
             return is_word_before(p, at) || is_word_at(p, at + t->source_bytes) ? -1 : day;
     }
@@ -116,21 +138,46 @@ static bool is_meant(const passage *p, size_t at, size_t bytes, int language)
     return language == ENGLISH ? is_digit(byte_at(p, next + 1)) : is_time(p, next + 1);
 }
 
-const ganz_term *ganz_weekday_term(const ganz_weekday_view *v, size_t at)
+/* The word with a number beside it, a space between them, that begins at a place. */
+static const ganz_term *beside_number(const passage *p, size_t at, int language)
+{
+    for (size_t i = 0; i < GANZ_COUNT(besides[language]) && besides[language][i].term.source; i++) {
+        const beside *const b = &besides[language][i];
+        const size_t end = at + b->term.source_bytes;
+        if (!has(p, at, b->term.source) || is_word_before(p, at) || is_word_at(p, end)) continue;
+        const bool behind = byte_at(p, end) == ' ' && is_digit(byte_at(p, end + 1));
+        const bool before = at - p->begin >= 2 && p->text[at - 1] == ' ' && is_digit(p->text[at - 2]);
+        if (b->before ? behind : before) return &b->term;
+    }
+    return NULL;
+}
+
+/* The short name of a day, where what stands beside it says that it is one. */
+static const ganz_term *day_name(const passage *p, size_t at, int language)
+{
+    const int day = day_at(p, at, language);
+    if (day < 0 || !is_meant(p, at, days[language][day].source_bytes, language)) return NULL;
+    return &days[language][day];
+}
+
+const ganz_term *ganz_short_term(const ganz_short_view *v, size_t at)
 {
     const passage p = {v->text, v->begin, v->end};
     const bool english = is(v->source, "en") && is(v->target, "de"),
                german = is(v->source, "de") && is(v->target, "en");
     if (!english && !german) return NULL;
-    const int language = english ? ENGLISH : GERMAN, day = day_at(&p, at, language);
-    if (day < 0 || !is_meant(&p, at, terms[language][day].source_bytes, language)) return NULL;
-    return &terms[language][day];
+    const int language = english ? ENGLISH : GERMAN;
+    const ganz_term *const day = day_name(&p, at, language);
+    return day ? day : beside_number(&p, at, language);
 }
 
-bool ganz_weekday_is(const ganz_term *term)
+bool ganz_short_is(const ganz_term *term)
 {
-    for (int language = 0; language < LANGUAGES; language++)
-        for (int day = 0; day < 7; day++)
-            if (term == &terms[language][day]) return true;
+    for (int language = 0; language < LANGUAGES; language++) {
+        for (size_t i = 0; i < GANZ_COUNT(days[language]); i++)
+            if (term == &days[language][i]) return true;
+        for (size_t i = 0; i < GANZ_COUNT(besides[language]); i++)
+            if (term == &besides[language][i].term) return true;
+    }
     return false;
 }
