@@ -14,6 +14,7 @@
 #endif
 
 #include "kernel/kernel_isa.h"
+#include "kernel/tiles_amx.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -26,18 +27,6 @@ enum {
     ROWS = 256,             /* that are copied at a time: with the columns and their sums they fit the second cache */
     COLS = 512,
     DEPTH = 512
-};
-
-typedef struct tile_shapes {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t bytes[16];
-    uint8_t rows[16];
-} tile_shapes;
-
-static const tile_shapes shapes = {
-    .palette = 1,
-    .bytes = {64, 64, 64, 64, 64, 64, 64, 64},
-    .rows = {16, 16, 16, 16, 16, 16, 16, 16},
 };
 
 typedef struct work {

@@ -12,6 +12,7 @@
 
 #include "kernel/codes_avx512.h" /* brings the intrinsics; the test has tiles of its own */
 #include "kernel/kernel_isa.h"
+#include "kernel/tiles_amx.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -31,20 +32,6 @@ enum {
     MR = 8,             /* rows of a tile with dpbusd */
     CHAINS = 8,         /* sums for each of them */
     INPUTS = 1 << 20    /* bytes of input rows that the strips go over: half of the second cache */
-};
-
-/* Palette 1: bytes a row and rows of each tile register. */
-typedef struct tile_shapes {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t bytes[16];
-    uint8_t rows[16];
-} tile_shapes;
-
-/* In memory for good: gcc's intrinsic does not say that it reads all of this, so a local one would never be written. */
-static const tile_shapes shapes = {
-    .palette = 1,
-    .bytes = {64, 64, 64, 64, 64, 64, 64, 64},
-    .rows = {16, 16, 16, 16, 16, 16, 16, 16},
 };
 
 /* Sums that wait for the epilogue. */
