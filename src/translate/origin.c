@@ -46,7 +46,7 @@ static uint64_t options_sum(const ganz_translator_options *o, uint64_t model)
 ganz_status ganz_origin_of(const char *model_path, const ganz_translator_options *options, uint64_t *origin,
                            ganz_error *err)
 {
-    uint64_t model;
+    uint64_t model = 0;
     GANZ_TRY(model_sum(model_path, &model, err));
     *origin = options_sum(options, model);
     return GANZ_OK;
