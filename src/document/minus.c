@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "document/number.h"
-#include "text/tokenizer.h"
-#include "text/unicode.h"
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
