@@ -116,13 +116,14 @@ jobs_by_importance() {
   local seed name
   printf 'whole %s\n' paper-6-s1 paper-8-s1
   for seed in 1 2 3; do
-    for name in paper paper+teacher paper+kl paper+cooldown paper+average paper+rate paper+unseen paper+adam paper+fit joint \
-      ours ours-corpus ours-max ours-flat paper+order; do echo "short $name-6-s$seed"; done
-    printf 'short %s\n' paper-8-s$seed paper-power-8-s$seed
+    for name in paper ours paper+kl paper+adam paper+teacher paper+unseen joint paper+cooldown paper+average paper+rate \
+      paper+fit ours-corpus ours-flat ours-max paper+order; do echo "short $name-6-s$seed"; done
+    [ $seed != 1 ] || printf 'short %s\n' paper-8-s1 paper-power-8-s1
     echo "whole ours-8-s$seed"
   done
   printf 'few %s\n' ours-joint-{4,6,w4a8,5}-s1 ours-joint-4-s{2,3}
   printf 'whole %s\n' float-longer joint-6-s1 paper-6-s2 paper-8-s2
+  printf 'short %s\n' paper-{,power-}8-s{2,3}
 }
 
 # tabled TO PATTERN FOLDER...: tables in TO, with translations of the folders whose names begin so
