@@ -272,6 +272,15 @@ static bool parse_budget(const char *text, ganz_budget *budget)
     return *end == '\0';
 }
 
+static void show_rounding(void *context, int done, int of)
+{
+    cli_progress *const p = context;
+    const double seconds = cli_seconds() - p->started;
+    p->total = of;
+    p->left = seconds * (of - done) / done;
+    cli_progress_show(p, done);
+}
+
 static void print_choice(const ganz_budget_choice *choice)
 {
     const char *before = "widths of weights: ";
@@ -306,7 +315,13 @@ static int keep_within(words *w)
     if (found) return -1;
     if (r->exceptions[0] || r->weight_bits > 0)
         return cli_usage(about, "--budget chooses the widths of weights: give none");
-    if (ganz_budget_choose(&w->run, &budget, &choice, &err) != GANZ_OK) return cli_fail(about, &err);
+    budget.progress = show_rounding;
+    budget.context = &w->progress;
+    cli_progress_start(&w->progress, "rounded alone", "widths of products", 0, w->quiet);
+    w->progress.plain = true;
+    const ganz_status status = ganz_budget_choose(&w->run, &budget, &choice, &err);
+    cli_progress_end(&w->progress, status == GANZ_OK ? w->progress.total : 0);
+    if (status != GANZ_OK) return cli_fail(about, &err);
     if (!w->quiet) print_choice(&choice);
     r->weight_bits = choice.weight_bits;
     if (ganz_recipe_set(r, "exceptions", choice.exceptions, &err) != GANZ_OK) return cli_fail(about, &err);

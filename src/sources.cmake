@@ -77,7 +77,7 @@ set(GANZ_RANKS
   ranks/mpi_load.c ranks/nccl.c ranks/ranks.c ranks/sockets.c)
 set(GANZ_TRAIN
   train/augment.c train/average.c train/batch.c train/bench.c train/chart.c train/checkpoint.c train/corpus_read.c
-  train/corpus_write.c train/folder.c train/formality.c train/history.c train/log.c train/operands.c train/optim.c train/own_text.c train/budget.c train/phases.c
+  train/corpus_write.c train/folder.c train/formality.c train/history.c train/log.c train/operands.c train/optim.c train/own_text.c train/budget.c train/widths.c train/phases.c
   train/plan.c train/prepare.c train/recipe.c train/recipe_file.c train/report.c train/run.c train/seen.c
   train/shape.c train/stepper.c train/trainer.c train/trainer_open.c train/trainer_result.c train/tree.c train/tutor.c train/upload.c
   train/validate.c)

@@ -111,6 +111,9 @@ GANZ_API ganz_status ganz_own_text_prepare(const ganz_own_text *how, ganz_own_te
 typedef struct ganz_budget {
     double bits;     /* of a weight on average, 3 to 8; 0: by size */
     long long bytes; /* of the model file */
+    /* Called after each of so many roundings. May be NULL. */
+    void (*progress)(void *context, int done, int of);
+    void *context;
 } ganz_budget;
 
 typedef struct ganz_budget_choice {
@@ -123,8 +126,8 @@ typedef struct ganz_budget_choice {
 } ganz_budget_choice;
 
 /* Gives the weights of each dense product the width it deserves, 3 to 8 bits: rounds each alone to each width, looks at
- * a batch of the corpus how far the model then is from the float one, and narrows where that costs least for what it
- * saves. By size only 8 and 4 bits are of use, because two weights of at most 4 bits lie in a byte. Of the options
+ * a batch of the corpus how far the model then is from the float one, and takes the widths that fit and do least harm
+ * in all. By size only 8 and 4 bits are of use, because two weights of at most 4 bits lie in a byte. Of the options
  * model, train, device, threads, stop and the recipe are read. GANZ_EINVAL where no widths fit. */
 GANZ_API ganz_status ganz_budget_choose(const ganz_train_options *options, const ganz_budget *budget,
                                         ganz_budget_choice *choice, ganz_error *err);

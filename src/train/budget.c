@@ -1,5 +1,5 @@
 /* Widths within a budget: each product alone is rounded to each width, and the divergence from the float model that
- * this makes on a batch is its harm; then, from the widest on, always the step that saves most for its harm. */
+ * this makes on a batch is its harm; then the widths that do least harm in all are taken, of those that fit. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,18 +7,21 @@
 #include "ganz/quantize.h"
 #include "text/vocab.h"
 #include "train/trainer_state.h"
+#include "train/widths.h"
 
 enum { WIDEST = 8, NARROWEST = 3, TENSOR_BYTES = 220 /* of a header, checksum included */ };
 
 typedef struct chooser {
     ganz_trainer *t;
     ganz_batch batch;
-    real *master;            /* of the largest weight, on the host */
-    double (*harm)[9];       /* (sites) by width: divergence in nats a token, of this product alone */
-    int *bits;               /* (sites) chosen so far */
-    const ganz_budget *want; /* borrowed */
-    double most;             /* bits of all weights together, or bytes of the file */
-    double fixed;            /* bytes that no width changes */
+    real *master;                 /* of the largest weight, on the host */
+    const ganz_budget *want;      /* borrowed */
+    double fixed;                 /* bytes that no width changes */
+    int count;                    /* of products that become integers */
+    int *site;                    /* (count) theirs */
+    int *bits;                    /* (count) chosen */
+    ganz_product_widths *product; /* (count) cost of its weights: bits; by size half bytes. Harm: divergence in nats a
+                                   * token, with this product alone rounded */
 } chooser;
 
 static const ganz_param *weight_of(const chooser *c, int site)
@@ -26,25 +29,29 @@ static const ganz_param *weight_of(const chooser *c, int site)
     return &c->t->net.params.list[c->t->net.site[site].weight];
 }
 
-/* A width that is asked about: by size only the one that halves a weight is of use. */
-static bool is_asked(const chooser *c, int bits)
+static double count_of(const chooser *c, int product)
 {
-    return c->want->bits > 0 || bits == WIDEST || bits == GANZ_BITS_NIBBLE;
+    return (double)ganz_param_count(weight_of(c, c->site[product]));
 }
 
-/* What the weights of a product cost with so many bits. */
-static double cost_of(const chooser *c, int site, int bits)
+/* By size only the width that halves a weight is of use. */
+static bool is_of_use(const ganz_budget *want, int bits)
 {
-    const double count = (double)ganz_param_count(weight_of(c, site));
-    return c->want->bits > 0 ? count * bits : bits <= GANZ_BITS_NIBBLE ? count / 2 : count;
+    return want->bits > 0 || bits == WIDEST || bits == GANZ_BITS_NIBBLE;
 }
 
-static double cost_of_all(const chooser *c)
+/* Which products there are, and what their widths cost. */
+static void list_products(chooser *c)
 {
-    double sum = 0;
-    for (int i = 0; i < c->t->net.sites; i++)
-        if (c->t->net.site[i].rule.integer) sum += cost_of(c, i, c->bits[i]);
-    return sum;
+    for (int i = 0; i < c->t->net.sites; i++) {
+        if (!c->t->net.site[i].rule.integer) continue;
+        const long long count = (long long)ganz_param_count(weight_of(c, i));
+        for (int bits = NARROWEST; bits <= WIDEST; bits++) {
+            c->product[c->count].offered[bits] = is_of_use(c->want, bits);
+            c->product[c->count].cost[bits] = count * (c->want->bits > 0 ? bits : bits <= GANZ_BITS_NIBBLE ? 1 : 2);
+        }
+        c->site[c->count++] = i;
+    }
 }
 
 /* ---- sensitivity -------------------------------------------------------------------------------- */
@@ -74,48 +81,37 @@ static ganz_status measure(chooser *c, int number, int bits, double *harm, ganz_
 }
 
 /* Fewer bits never do better but by chance. */
-static void make_falling(double harm[9])
+static void make_falling(double harm[GANZ_WIDTHS])
 {
     for (int bits = WIDEST - 1; bits >= NARROWEST; bits--) harm[bits] = fmax(harm[bits], harm[bits + 1]);
+}
+
+static void set_integer(chooser *c, bool integer)
+{
+    for (int i = 0; i < c->count; i++) c->t->net.site[c->site[i]].rule.integer = integer;
 }
 
 static ganz_status measure_all(chooser *c, ganz_error *err)
 {
     ganz_net *const net = &c->t->net;
-    bool *const integer = ganz_alloc((size_t)net->sites, sizeof *integer);
-    if (!integer) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %d products", net->sites);
-    for (int i = 0; i < net->sites; i++) integer[i] = net->site[i].rule.integer, net->site[i].rule.integer = false;
+    const int widths = c->want->bits > 0 ? WIDEST - NARROWEST + 1 : 2;
+    int done = 0;
+    set_integer(c, false);
     for (int i = 0; i < net->pairs; i++) net->pair[i].rule.integer = false;
     ganz_status status = GANZ_OK;
-    for (int i = 0; status == GANZ_OK && i < net->sites; i++) {
-        for (int bits = WIDEST; integer[i] && status == GANZ_OK && bits >= NARROWEST; bits--)
-            if (is_asked(c, bits)) status = measure(c, i, bits, &c->harm[i][bits], err);
-        make_falling(c->harm[i]);
+    for (int i = 0; status == GANZ_OK && i < c->count; i++) {
+        for (int bits = WIDEST; status == GANZ_OK && bits >= NARROWEST; bits--) {
+            if (!c->product[i].offered[bits]) continue;
+            status = measure(c, c->site[i], bits, &c->product[i].harm[bits], err);
+            if (c->want->progress) c->want->progress(c->want->context, ++done, c->count * widths);
+        }
+        make_falling(c->product[i].harm);
     }
-    for (int i = 0; i < net->sites; i++) net->site[i].rule.integer = integer[i];
-    ganz_free(integer);
+    set_integer(c, true);
     return status;
 }
 
 /* ---- assignment --------------------------------------------------------------------------------- */
-
-/* The step down that saves most for its harm. False: there is none left. */
-static bool step_down(chooser *c)
-{
-    double best = INFINITY;
-    int at = -1, to = 0;
-    for (int i = 0; i < c->t->net.sites; i++)
-        for (int bits = c->bits[i] - 1; c->t->net.site[i].rule.integer && bits >= NARROWEST; bits--) {
-            const double saved = cost_of(c, i, c->bits[i]) - cost_of(c, i, bits);
-            const double price = (c->harm[i][bits] - c->harm[i][c->bits[i]]) / saved;
-            if (!is_asked(c, bits) || !(saved > 0) || price >= best) continue;
-            best = price;
-            at = i;
-            to = bits;
-        }
-    if (at >= 0) c->bits[at] = to;
-    return at >= 0;
-}
 
 /* Numbers of a file beside its weights; what a header takes is reckoned amply. */
 static double fixed_bytes(const ganz_trainer *t)
@@ -142,55 +138,46 @@ static double fixed_bytes(const ganz_trainer *t)
 static ganz_status assign(chooser *c, ganz_error *err)
 {
     double weights = 0;
-    for (int i = 0; i < c->t->net.sites; i++) {
-        c->bits[i] = WIDEST;
-        if (c->t->net.site[i].rule.integer) weights += (double)ganz_param_count(weight_of(c, i));
-    }
+    for (int i = 0; i < c->count; i++) weights += count_of(c, i);
     c->fixed = fixed_bytes(c->t);
-    c->most = c->want->bits > 0 ? c->want->bits * weights : (double)c->want->bytes - c->fixed;
-    while (cost_of_all(c) > c->most)
-        if (!step_down(c)) {
-            if (c->want->bits > 0)
-                return ganz_fail(err, GANZ_EINVAL, "no weights of %g bits on average: %d are the fewest", c->want->bits,
-                                 NARROWEST);
-            return ganz_fail(err, GANZ_EINVAL, "no model of %lld bytes: with two weights in each byte it has %.0f",
-                             c->want->bytes, c->fixed + cost_of_all(c));
-        }
-    return GANZ_OK;
+    const double most = c->want->bits > 0 ? c->want->bits * weights : 2 * ((double)c->want->bytes - c->fixed);
+    const ganz_status status = ganz_widths_choose(c->product, c->count, (long long)floor(most), c->bits, err);
+    if (status != GANZ_EINVAL) return status;
+    if (c->want->bits > 0)
+        return ganz_fail(err, GANZ_EINVAL, "no weights of %g bits on average: %d are the fewest", c->want->bits,
+                         NARROWEST);
+    return ganz_fail(err, GANZ_EINVAL, "no model of %lld bytes: with two weights in each byte it has %.0f",
+                     c->want->bytes, c->fixed + weights / 2);
 }
 
 /* ---- the answer --------------------------------------------------------------------------------- */
 
-static int commonest(const chooser *c)
+static int commonest(const int products[GANZ_WIDTHS])
 {
-    int count[WIDEST + 1] = {0}, best = WIDEST;
-    for (int i = 0; i < c->t->net.sites; i++)
-        if (c->t->net.site[i].rule.integer) count[c->bits[i]]++;
+    int best = WIDEST;
     for (int bits = NARROWEST; bits <= WIDEST; bits++)
-        if (count[bits] > count[best]) best = bits;
+        if (products[bits] > products[best]) best = bits;
     return best;
 }
 
 static ganz_status tell(const chooser *c, ganz_budget_choice *choice, ganz_error *err)
 {
-    const ganz_net *const net = &c->t->net;
     double weights = 0, bits = 0;
     size_t n = 0;
-    *choice = (ganz_budget_choice){.weight_bits = commonest(c)};
-    for (int i = 0; i < net->sites && n < sizeof choice->exceptions; i++) {
-        const double count = (double)ganz_param_count(weight_of(c, i));
-        if (!net->site[i].rule.integer) continue;
+    *choice = (ganz_budget_choice){.bytes = c->fixed};
+    for (int i = 0; i < c->count; i++) choice->products[c->bits[i]]++;
+    choice->weight_bits = commonest(choice->products);
+    for (int i = 0; i < c->count && n < sizeof choice->exceptions; i++) {
+        const double count = count_of(c, i);
         weights += count;
         bits += count * c->bits[i];
-        choice->products[c->bits[i]]++;
-        choice->harm += c->harm[i][c->bits[i]];
+        choice->harm += c->product[i].harm[c->bits[i]];
         choice->bytes += c->bits[i] <= GANZ_BITS_NIBBLE ? count / 2 : count;
         if (c->bits[i] != choice->weight_bits)
             n += (size_t)snprintf(choice->exceptions + n, sizeof choice->exceptions - n, "%s%s: weights=%d",
-                                  n ? "; " : "", net->site[i].name, c->bits[i]);
+                                  n ? "; " : "", c->t->net.site[c->site[i]].name, c->bits[i]);
     }
     choice->bits = weights > 0 ? bits / weights : 0;
-    choice->bytes += c->fixed;
     return n < sizeof choice->exceptions
                ? GANZ_OK
                : ganz_fail(err, GANZ_ELIMIT, "more products with widths of their own than fit");
@@ -205,9 +192,12 @@ static ganz_status choose(chooser *c, ganz_budget_choice *choice, ganz_error *er
         if (count > largest) largest = count;
     }
     c->master = ganz_alloc(largest, sizeof *c->master);
-    c->harm = ganz_alloc(sites, sizeof *c->harm);
+    c->site = ganz_alloc(sites, sizeof *c->site);
     c->bits = ganz_alloc(sites, sizeof *c->bits);
-    if (!c->master || !c->harm || !c->bits) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu products", sites);
+    c->product = ganz_alloc(sites, sizeof *c->product);
+    if (!c->master || !c->site || !c->bits || !c->product)
+        return ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu products", sites);
+    list_products(c);
     GANZ_TRY(ganz_loader_next(c->t->loader, &c->batch, err));
     GANZ_TRY(measure_all(c, err));
     GANZ_TRY(assign(c, err));
@@ -233,7 +223,8 @@ ganz_status ganz_budget_choose(const ganz_train_options *options, const ganz_bud
     if (status == GANZ_OK) status = choose(&c, choice, err);
     ganz_trainer_close(&c.t);
     ganz_free(c.master);
-    ganz_free(c.harm);
+    ganz_free(c.site);
     ganz_free(c.bits);
+    ganz_free(c.product);
     return status;
 }
