@@ -70,7 +70,7 @@ set(GANZ_TRANSLATE
   translate/forced.c translate/front.c translate/histogram.c translate/inspect.c translate/origin.c
   translate/random_model.c translate/repeats.c translate/round_weights.c translate/search.c translate/service.c
   translate/service_queue.c translate/service_run.c translate/service_worker.c translate/split.c
-  translate/translator.c)
+  translate/translator.c translate/translator_links.c)
 set(GANZ_BULK
   bulk/join.c bulk/part.c bulk/proof.c)
 set(GANZ_RANKS

@@ -5,17 +5,10 @@
 #include "document/sentences.h"
 #include "base/surroundings.h"
 #include "ganz/io.h"
-#include "model/model.h"
-#include "text/tokenizer.h"
 #include "text/unicode.h"
-#include "text/vocab.h"
-#include "translate/address.h"
-#include "translate/align.h"
-#include "translate/decode.h"
 #include "translate/front.h"
-#include "translate/inspect.h"
 #include "translate/split.h"
-#include "translate/translator.h"
+#include "translate/translator_parts.h"
 
 /* A sentence of more than a hundred tokens is longer than nearly all that a model has seen in training: the small
  * default model loses 23% of its BLEU on such sentences if they are not cut at clauses, and repeats itself. */
@@ -28,61 +21,6 @@ enum {
     MOST_THREADS = 1024
 };
 static const double USUAL_ALPHA = 0.6, USUAL_LEAST = 0.5;
-
-/* A piece of a line: one sentence for the decoder, or a word that is copied because it is too long to be one. */
-typedef struct piece {
-    int sentence;                   /* number for the decoder; negative: the text is copied */
-    size_t ids, prefix;             /* where they begin in the pool */
-    int count, prefix_count, front; /* the last: ids before those of the text, a label, a mark */
-    ganz_avoided avoided;
-    const char *text; /* the caller's */
-    size_t bytes, at; /* `at`: where the text begins in its line */
-} piece;
-
-/* What is needed to link words; all of it grows. */
-typedef struct linker {
-    ganz_aligner *aligner;     /* NULL: neither links nor scores of tokens are wanted */
-    ganz_backend *be;          /* of the CPU, where the translator itself is elsewhere */
-    ganz_text text;            /* of a piece */
-    ganz_ids ids;              /* of the source, once more */
-    ganz_places places;        /* of the tokens that they are part of */
-    size_t *begin[2], *end[2]; /* (source, target tokens) their text */
-    int32_t *from, *to;        /* (target tokens), (source tokens) see ganz_aligner_run */
-    size_t begin_capacity[2], end_capacity[2], from_capacity, to_capacity;
-    ganz_link *links; /* of all results */
-    size_t count, capacity;
-    float *score;             /* (target tokens) */
-    ganz_token_score *tokens; /* of all results */
-    size_t token_count, score_capacity, token_capacity;
-} linker;
-
-struct ganz_translator {
-    const ganz_model *model;
-    ganz_translator_options options;
-    ganz_backend *be;
-    const ganz_weights *weights; /* on a GPU, the copy of the model's there; else NULL */
-    ganz_decoder *decoder;
-    ganz_audit audit;         /* empty: nothing is counted */
-    int32_t label;            /* id in front of every source, -1: none */
-    int32_t mark;             /* of formality, behind it, of the line at work; -1: none */
-    ganz_address address;     /* words of the other form than a mark asks for */
-    ganz_ids ids;             /* of all pieces and prefixes of a call */
-    piece *pieces;            /* of all lines */
-    ganz_sentence *sentences; /* the same for the decoder */
-    int *first_piece;         /* (lines + 1) */
-    int sentence_count;       /* pieces that are translated */
-    size_t piece_count, pieces_capacity, sentences_capacity, first_capacity;
-    ganz_text text; /* of all results */
-    size_t *begin;  /* (lines * n_best) where each begins */
-    ganz_translation *translations;
-    ganz_result *results;
-    size_t begin_capacity, translations_capacity, results_capacity;
-    linker link;
-    /* of the call that is under way */
-    const ganz_line *lines;
-    const ganz_found *found; /* (pieces * n_best) */
-    const int *found_counts; /* (pieces) */
-};
 
 /* ---- open and close ----------------------------------------------------------------------------- */
 
@@ -220,21 +158,8 @@ void ganz_translator_close(ganz_translator **translator)
     if (!t) return;
     ganz_decoder_close(&t->decoder);
     ganz_audit_close(&t->audit);
-    ganz_aligner_close(&t->link.aligner);
-    ganz_text_free(&t->link.text);
-    for (int side = 0; side < 2; side++) {
-        ganz_free(t->link.begin[side]);
-        ganz_free(t->link.end[side]);
-    }
-    ganz_ids_free(&t->link.ids);
-    ganz_places_free(&t->link.places);
-    ganz_free(t->link.from);
-    ganz_free(t->link.to);
-    ganz_free(t->link.links);
-    ganz_free(t->link.score);
-    ganz_free(t->link.tokens);
+    ganz_linker_close(&t->link);
     ganz_copies_return(t->model->copies, t->be, t->weights);
-    if (t->link.be) t->link.be->close(t->link.be);
     if (t->be) t->be->close(t->be);
     ganz_ids_free(&t->ids);
     ganz_text_free(&t->text);
@@ -252,11 +177,11 @@ void ganz_translator_close(ganz_translator **translator)
 static ganz_status no_memory(ganz_error *err) { return ganz_fail(err, GANZ_ENOMEM, "out of memory for the text"); }
 
 /* The ids since `from` become those of a piece. */
-static ganz_status add_piece(ganz_translator *t, size_t from, const piece *p, ganz_error *err)
+static ganz_status add_piece(ganz_translator *t, size_t from, const ganz_piece *p, ganz_error *err)
 {
     if (!ganz_grow((void **)&t->pieces, &t->pieces_capacity, t->piece_count + 1, sizeof *t->pieces))
         return no_memory(err);
-    piece *const own = &t->pieces[t->piece_count++];
+    ganz_piece *const own = &t->pieces[t->piece_count++];
     *own = *p;
     own->ids = from;
     own->count = (int)(t->ids.count - from);
@@ -291,7 +216,7 @@ static ganz_status take_piece(ganz_translator *t, rest *r, ganz_error *err)
     const size_t most = (size_t)(t->options.max_input - 1 - front_of(t)), from = t->ids.count;
     for (;;) {
         const size_t taken = ganz_split_at(r->text, r->bytes, r->room);
-        piece p = {.bytes = taken, .front = front_of(t)};
+        ganz_piece p = {.bytes = taken, .front = front_of(t)};
         p.text = ganz_strip(r->text, &p.bytes);
         p.at = r->at + (size_t)(p.text - r->text);
         p.avoided = ganz_address_avoided(&t->address, t->mark, p.text, p.bytes);
@@ -311,7 +236,7 @@ static ganz_status take_piece(ganz_translator *t, rest *r, ganz_error *err)
     }
 }
 
-static ganz_status add_prefix(ganz_translator *t, const ganz_line *line, piece *first, ganz_error *err)
+static ganz_status add_prefix(ganz_translator *t, const ganz_line *line, ganz_piece *first, ganz_error *err)
 {
     size_t bytes = line->prefix_bytes;
     const char *const text = ganz_strip(line->prefix, &bytes);
@@ -332,7 +257,7 @@ static ganz_status add_pieces(ganz_translator *t, rest *r, ganz_error *err)
         const size_t before = ganz_long_word(r->text, r->bytes, &length);
         rest words = {r->text, before, r->at, r->room};
         while (words.bytes > 0) GANZ_TRY(take_piece(t, &words, err));
-        const piece word = {.sentence = -1, .text = r->text + before, .bytes = length, .at = r->at + before};
+        const ganz_piece word = {.sentence = -1, .text = r->text + before, .bytes = length, .at = r->at + before};
         if (length > 0) GANZ_TRY(add_piece(t, t->ids.count, &word, err));
         *r = (rest){word.text + length, r->bytes - before - length, word.at + length, words.room};
     }
@@ -374,7 +299,7 @@ static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_erro
 static void number_sentences(ganz_translator *t, int line)
 {
     for (int i = t->first_piece[line]; i < t->first_piece[line + 1]; i++) {
-        piece *const p = &t->pieces[i];
+        ganz_piece *const p = &t->pieces[i];
         if (p->sentence < 0) continue;
         p->sentence = t->sentence_count++;
         t->sentences[p->sentence] = (ganz_sentence){
@@ -414,16 +339,6 @@ static ganz_status add_text(ganz_text *text, const char *more, size_t bytes, gan
     return GANZ_OK;
 }
 
-static const ganz_found *found_at(const ganz_translator *t, int number, int rank)
-{
-    return &t->found[(size_t)t->pieces[number].sentence * (size_t)t->options.n_best + (size_t)rank];
-}
-
-static ganz_translation *translation_at(ganz_translator *t, int line, int rank)
-{
-    return &t->translations[(size_t)line * (size_t)t->options.n_best + (size_t)rank];
-}
-
 /* Result `rank` of a line: its pieces' joined by spaces, on one line, terminated. */
 static ganz_status join_pieces(ganz_translator *t, int line, int rank, ganz_error *err)
 {
@@ -431,18 +346,18 @@ static ganz_status join_pieces(ganz_translator *t, int line, int rank, ganz_erro
     const int first = t->first_piece[line], end = t->first_piece[line + 1];
     double score = 0;
     for (int i = first; i < end; i++) {
-        const piece *const p = &t->pieces[i];
+        const ganz_piece *const p = &t->pieces[i];
         if (i > first) GANZ_TRY(add_text(&t->text, " ", 1, err));
         if (p->sentence < 0) {
             GANZ_TRY(add_text(&t->text, p->text, p->bytes, err));
             continue;
         }
-        const ganz_found *const f = found_at(t, i, rank);
+        const ganz_found *const f = ganz_found_at(t, i, rank);
         GANZ_TRY(ganz_vocab_decode(t->model->vocab, GANZ_TARGET, f->ids, (size_t)f->count, &t->text, err));
         score += f->score;
     }
     GANZ_TRY(add_text(&t->text, "", 1, err));
-    *translation_at(t, line, rank) = (ganz_translation){.bytes = t->text.bytes - begin - 1, .score = score};
+    *ganz_translation_at(t, line, rank) = (ganz_translation){.bytes = t->text.bytes - begin - 1, .score = score};
     for (size_t i = begin; i < t->text.bytes; i++)
         if (t->text.text[i] == '\n') t->text.text[i] = ' ';
     return GANZ_OK;
@@ -473,176 +388,11 @@ static ganz_status make_results(ganz_translator *t, int count, ganz_error *err)
             t->begin[(size_t)i * n_best + (size_t)rank] = t->text.bytes;
             GANZ_TRY(join_pieces(t, i, rank, err));
         }
-        t->results[i] = (ganz_result){translation_at(t, i, 0), ranks};
+        t->results[i] = (ganz_result){ganz_translation_at(t, i, 0), ranks};
     }
     for (int i = 0; i < count; i++) /* the text does not move any more */
         for (int rank = 0; rank < t->results[i].count; rank++)
-            translation_at(t, i, rank)->text = t->text.text + t->begin[(size_t)i * n_best + (size_t)rank];
-    return GANZ_OK;
-}
-
-/* ---- links -------------------------------------------------------------------------------------- */
-
-enum { SOURCE, TARGET };
-
-/* Room for the places of the tokens of one side. */
-static ganz_status reserve_places(linker *l, int side, size_t count, ganz_error *err)
-{
-    if (!ganz_grow((void **)&l->begin[side], &l->begin_capacity[side], count, sizeof **l->begin) ||
-        !ganz_grow((void **)&l->end[side], &l->end_capacity[side], count, sizeof **l->end))
-        return no_memory(err);
-    return GANZ_OK;
-}
-
-/* Where the source tokens are in the text of their piece. */
-static ganz_status find_source(ganz_translator *t, const piece *p, ganz_error *err)
-{
-    linker *const l = &t->link;
-    const size_t count = ganz_ids_before_end(t->ids.ids + p->ids, (size_t)p->count);
-    const size_t first = (size_t)p->front; /* what is in front goes with the first token */
-    const ganz_passage text = {p->text, p->bytes, GANZ_SOURCE};
-    GANZ_TRY(reserve_places(l, SOURCE, count, err));
-    l->ids.count = l->places.count = 0;
-    GANZ_TRY(ganz_vocab_find_tokens(t->model->vocab, &text, &l->ids, &l->places, err));
-    GANZ_ASSERT(l->places.count + first == count);
-    for (size_t i = 0; i < first; i++) l->begin[SOURCE][i] = 0;
-    if (count > first) memcpy(l->begin[SOURCE] + first, l->places.begin, (count - first) * sizeof **l->begin);
-    ganz_token_ends(p->text, p->bytes, l->begin[SOURCE], l->end[SOURCE], count);
-    return GANZ_OK;
-}
-
-/* Where the tokens of a translation are in its text. */
-static ganz_status find_target(ganz_translator *t, const ganz_found *f, ganz_error *err)
-{
-    linker *const l = &t->link;
-    const size_t count = (size_t)f->count;
-    const ganz_id_span ids = {f->ids, count, GANZ_TARGET};
-    GANZ_TRY(reserve_places(l, TARGET, count, err));
-    l->text.bytes = 0;
-    GANZ_TRY(ganz_vocab_decode_places(t->model->vocab, &ids, &l->text, l->begin[TARGET], err));
-    ganz_token_ends(l->text.text, l->text.bytes, l->begin[TARGET], l->end[TARGET], count);
-    return GANZ_OK;
-}
-
-/* A piece and its translation, which begin at these places of the line and of the result, and what is wanted. */
-typedef struct linked {
-    size_t source, target;
-    bool links, scores;
-} linked;
-
-static void add_link(linker *l, const linked *at, size_t from, size_t to, bool weak)
-{
-    const ganz_link link = {at->source + l->begin[SOURCE][from], at->source + l->end[SOURCE][from],
-                            at->target + l->begin[TARGET][to], at->target + l->end[TARGET][to], weak};
-    if (link.source_begin < link.source_end && link.target_begin < link.target_end) l->links[l->count++] = link;
-}
-
-/* Pieces of one token follow each other and have the same place: their logarithms are added. */
-static void add_scores(linker *l, size_t at, size_t count)
-{
-    const size_t *const begin = l->begin[TARGET], *const end = l->end[TARGET];
-    for (size_t i = 0; i < count; i++) {
-        if (begin[i] == end[i]) continue;
-        const bool same = i > 0 && begin[i] == begin[i - 1] && end[i] == end[i - 1];
-        if (!same) l->tokens[l->token_count++] = (ganz_token_score){at + begin[i], at + end[i], 0};
-        l->tokens[l->token_count - 1].score += (double)l->score[i];
-    }
-}
-
-/* True if a target token comes from the token that source id j is a part of. */
-static bool is_said(const linker *l, size_t count, size_t j)
-{
-    for (size_t i = 0; i < count; i++)
-        if (l->begin[SOURCE][l->from[i]] == l->begin[SOURCE][j]) return true;
-    return false;
-}
-
-static ganz_status reserve_links(linker *l, size_t targets, size_t sources, ganz_error *err)
-{
-    if (!ganz_grow((void **)&l->from, &l->from_capacity, targets, sizeof *l->from) ||
-        !ganz_grow((void **)&l->score, &l->score_capacity, targets, sizeof *l->score) ||
-        !ganz_grow((void **)&l->to, &l->to_capacity, sources + 1, sizeof *l->to) ||
-        !ganz_grow((void **)&l->links, &l->capacity, l->count + targets + sources, sizeof *l->links) ||
-        !ganz_grow((void **)&l->tokens, &l->token_capacity, l->token_count + targets, sizeof *l->tokens))
-        return no_memory(err);
-    return GANZ_OK;
-}
-
-static ganz_status link_piece(ganz_translator *t, int number, const ganz_found *f, const linked *at, ganz_error *err)
-{
-    linker *const l = &t->link;
-    const ganz_sentence *const s = &t->sentences[t->pieces[number].sentence];
-    const size_t count = (size_t)f->count, sources = ganz_ids_before_end(s->ids, (size_t)s->count);
-    GANZ_TRY(reserve_links(l, count, sources, err));
-    const ganz_aligned out = {l->from, l->to, at->scores ? l->score : NULL};
-    GANZ_TRY(ganz_aligner_run(l->aligner, s, f->ids, f->count, &out, err));
-    GANZ_TRY(find_target(t, f, err));
-    if (at->scores) add_scores(l, at->target, count);
-    if (!at->links) return GANZ_OK;
-    GANZ_TRY(find_source(t, &t->pieces[number], err));
-    for (size_t i = 0; i < count; i++) add_link(l, at, (size_t)l->from[i], i, false);
-    for (size_t j = 0; j < sources && count > 0; j++)
-        if (!is_said(l, count, j)) add_link(l, at, j, (size_t)l->to[j], true);
-    return GANZ_OK;
-}
-
-/* A copied word comes from itself. */
-static ganz_status link_copy(linker *l, const piece *p, const linked *at, ganz_error *err)
-{
-    const size_t end = at->target + p->bytes;
-    GANZ_TRY(reserve_links(l, 1, 0, err));
-    if (at->links) l->links[l->count++] = (ganz_link){p->at, p->at + p->bytes, at->target, end, false};
-    if (at->scores) l->tokens[l->token_count++] = (ganz_token_score){at->target, end, 0};
-    return GANZ_OK;
-}
-
-/* Links and scores of result `rank` of a line, at the end of all. */
-static ganz_status link_result(ganz_translator *t, int line, int rank, linked at, ganz_error *err)
-{
-    linker *const l = &t->link;
-    ganz_translation *const result = translation_at(t, line, rank);
-    const size_t before = l->count, tokens_before = l->token_count;
-    for (int i = t->first_piece[line]; i < t->first_piece[line + 1]; i++) {
-        const piece *const p = &t->pieces[i];
-        at.source = p->at;
-        if (p->sentence < 0) GANZ_TRY(link_copy(l, p, &at, err));
-        else GANZ_TRY(link_piece(t, i, found_at(t, i, rank), &at, err));
-        at.target += (p->sentence < 0 ? p->bytes : l->text.bytes) + 1; /* the translation and a space */
-    }
-    const size_t kept = ganz_links_sort(l->links + before, l->count - before);
-    l->count = before + kept;
-    result->link_count = (int)kept;
-    result->token_count = (int)(l->token_count - tokens_before);
-    return GANZ_OK;
-}
-
-/* Where the links and scores of each result are; they do not move any more. */
-static void place_links(ganz_translator *t, int count)
-{
-    const ganz_link *link = t->link.links;
-    const ganz_token_score *token = t->link.tokens;
-    for (int i = 0; i < count; i++)
-        for (int rank = 0; rank < t->results[i].count; rank++) {
-            ganz_translation *const result = translation_at(t, i, rank);
-            if (t->options.alignment) result->links = link;
-            if (t->options.token_scores) result->tokens = token;
-            link += result->link_count;
-            token += result->token_count;
-        }
-}
-
-static ganz_status link_results(ganz_translator *t, int count, ganz_error *err)
-{
-    linker *const l = &t->link;
-    l->count = l->token_count = 0;
-    GANZ_TRY(reserve_links(l, 1, 0, err));
-    for (int i = 0; i < count; i++) {
-        const linked wanted = {.links = t->options.alignment && !t->lines[i].unlinked,
-                               .scores = t->options.token_scores && !t->lines[i].unscored};
-        for (int rank = 0; rank < t->results[i].count && (wanted.links || wanted.scores); rank++)
-            GANZ_TRY(link_result(t, i, rank, wanted, err));
-    }
-    place_links(t, count);
+            ganz_translation_at(t, i, rank)->text = t->text.text + t->begin[(size_t)i * n_best + (size_t)rank];
     return GANZ_OK;
 }
 
@@ -658,7 +408,7 @@ ganz_status ganz_translator_run(ganz_translator *t, const ganz_line *lines, int 
     GANZ_TRY(cut_lines(t, lines, count, err));
     GANZ_TRY(ganz_decoder_run(t->decoder, t->sentences, t->sentence_count, &t->found, &t->found_counts, err));
     GANZ_TRY(make_results(t, count, err));
-    if (t->link.aligner) GANZ_TRY(link_results(t, count, err));
+    if (t->link.aligner) GANZ_TRY(ganz_link_results(t, count, err));
     *results = t->results;
     return GANZ_OK;
 }
