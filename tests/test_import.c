@@ -13,6 +13,7 @@
 #include "ganz/import.h"
 #include "ganz/inspect.h"
 #include "ganz/io.h"
+#include "import/draft.h"
 #include "import/formats.h"
 #include "import/pickle.h"
 #include "text/vocab.h"
@@ -416,6 +417,25 @@ static void pickles_call_nothing(void **state)
     ganz_pickle_close(&p);
 }
 
+/* A block of its own of what a shape with a 0 in it has, nothing: a read of the rest of the shape is seen. */
+static void shapes_without_numbers_have_none(void **state)
+{
+    const float nothing_yet[] = {0, 0, 0, 0, 0, 0};
+    unsigned char *const end = malloc(1);
+    ganz_foreign t = {.name = (char[]){"t"}, .dtype = GANZ_DTYPE_F32, .rank = 4, .dims = {0, 5, 2, 3}, .data = end};
+    const ganz_view view = {.tensor = &t};
+    float values[6] = {0};
+    (void)state;
+    assert_int_equal(ganz_view_read(&view, "x", 2, 3, values, NULL), GANZ_EFORMAT);
+    assert_memory_equal(values, nothing_yet, sizeof values);
+    t = (ganz_foreign){.name = t.name, .rank = 4, .dims = {2, 1, 1, 3}, .data = (const unsigned char *)nothing_yet};
+    t.dtype = GANZ_DTYPE_F32;
+    assert_int_equal(ganz_view_read(&view, "x", 1, 3, values, NULL), GANZ_EFORMAT);
+    t.dims[0] = 1;
+    assert_int_equal(ganz_view_read(&view, "x", 1, 3, values, NULL), GANZ_OK);
+    free(end);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +451,7 @@ int main(void)
         cmocka_unit_test(pickles_call_nothing),
         cmocka_unit_test(checkpoints_of_tensor2tensor),
         cmocka_unit_test(damaged_checkpoints_are_refused),
+        cmocka_unit_test(shapes_without_numbers_have_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,7 +146,8 @@ static void shape_of(const ganz_foreign *t, int64_t shape[2])
 {
     shape[0] = t->rank > 1 ? t->dims[t->rank - 2] : 1;
     shape[1] = t->rank > 0 ? t->dims[t->rank - 1] : 1;
-    for (int i = 0; i + 2 < t->rank; i++) shape[0] *= t->dims[i] == 1 ? 1 : -1;
+    for (int i = 0; i + 2 < t->rank; i++)
+        if (t->dims[i] != 1) shape[0] = -1; /* no matrix */
 }
 
 /* A part of a vector is some of its columns. */
