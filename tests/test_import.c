@@ -436,6 +436,34 @@ static void shapes_without_numbers_have_none(void **state)
     free(end);
 }
 
+static ganz_status positions_of(ganz_foreign t, int width, const float *numbers, size_t count)
+{
+    ganz_draft d = {.config.width = width};
+    float *const copy = malloc(count * sizeof *copy + 1); /* its own block */
+    memcpy(copy, numbers, count * sizeof *copy);
+    t.name = (char[]){"t"};
+    t.dtype = GANZ_DTYPE_F32;
+    t.bytes = count * sizeof *copy;
+    t.data = (const unsigned char *)copy;
+    assert_int_equal(ganz_files_open(&d.files, in_tests("hf"), NULL), GANZ_OK);
+    assert_int_equal(ganz_tensors_add(&d.tensors, &t, NULL), GANZ_OK);
+    const ganz_status status = ganz_draft_positions(&d, "t", "none", NULL);
+    ganz_files_close(&d.files);
+    ganz_draft_close(&d);
+    free(copy);
+    return status;
+}
+
+static void tables_of_positions_are_matrices(void **state)
+{
+    static const float row[] = {0, 0, 1, 1}, odd[] = {0, 1, 5};
+    (void)state;
+    assert_int_equal(positions_of((ganz_foreign){.rank = 3, .dims = {1, 1, 4}}, 4, row, 4), GANZ_OK);
+    assert_int_equal(positions_of((ganz_foreign){.rank = 3, .dims = {0, 9, 4}}, 4, row, 0), GANZ_EFORMAT);
+    assert_int_equal(positions_of((ganz_foreign){.rank = 2, .dims = {1, 3}}, 3, odd, 3), GANZ_EFORMAT);
+    assert_int_equal(positions_of((ganz_foreign){.rank = 2, .dims = {1, 0}}, 0, row, 0), GANZ_EFORMAT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +480,7 @@ int main(void)
         cmocka_unit_test(checkpoints_of_tensor2tensor),
         cmocka_unit_test(damaged_checkpoints_are_refused),
         cmocka_unit_test(shapes_without_numbers_have_none),
+        cmocka_unit_test(tables_of_positions_are_matrices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,14 +125,21 @@ static bool recognise_table(ganz_draft *d, const float *theirs, real *ours, int 
     return false;
 }
 
+/* Rows of sines and cosines, as many numbers as the last two dimensions say: one in front may be 0. */
+static bool is_table(const ganz_foreign *t, int width)
+{
+    if (t->rank < 2 || width < 2 || width % 2 != 0 || t->dims[t->rank - 1] != width || t->dims[t->rank - 2] < 1)
+        return false;
+    return t->bytes / ganz_dtype_bytes(t->dtype) / (size_t)width == (size_t)t->dims[t->rank - 2];
+}
+
 static ganz_status find_positions(ganz_draft *d, const char *name, ganz_error *err)
 {
     ganz_view view;
     const int width = d->config.width;
     if (!ganz_draft_view(d, name, &view)) return GANZ_OK;
     const ganz_foreign *const t = view.tensor;
-    if (t->rank < 2 || t->dims[t->rank - 1] != width || t->dims[t->rank - 2] < 1)
-        return ganz_fail(err, GANZ_EFORMAT, "tensor %s is no table of positions", name);
+    if (!is_table(t, width)) return ganz_fail(err, GANZ_EFORMAT, "tensor %s is no table of positions", name);
     const int64_t there = t->dims[t->rank - 2];
     const int rows = there < COMPARED ? (int)there : COMPARED;
     const size_t count = (size_t)rows * (size_t)width;
