@@ -417,6 +417,32 @@ static void pickles_call_nothing(void **state)
     ganz_pickle_close(&p);
 }
 
+/* The number that codes are to be divided by stands behind them. */
+static void scales_of_codes_are_above_0(void **state)
+{
+    static const float numbers[] = {127, INFINITY, 0, -127, NAN};
+    ganz_contents contents = contents_of(in_tests("bin-codes/model.intgemm8.bin"));
+    unsigned char *const copy = malloc(contents.bytes);
+    ganz_tensors t = {0};
+    size_t place = 0;
+    (void)state;
+    memcpy(copy, contents.data, contents.bytes);
+    assert_int_equal(read_bin(&t, copy, contents.bytes, NULL), GANZ_OK);
+    for (int i = 0; i < t.count; i++)
+        if (t.list[i].multiplier > 0) place = (size_t)(t.list[i].data - copy) + t.list[i].bytes;
+    assert_true(place > 0);
+    ganz_tensors_close(&t);
+    for (size_t i = 0; i < GANZ_COUNT(numbers); i++) {
+        ganz_error err = {0};
+        memcpy(copy + place, &numbers[i], sizeof numbers[i]);
+        assert_int_equal(read_bin(&t, copy, contents.bytes, &err), numbers[i] > 0 ? GANZ_OK : GANZ_EFORMAT);
+        if (!(numbers[i] > 0)) assert_non_null(strstr(err.message, "has a scale that is not above 0"));
+        ganz_tensors_close(&t);
+    }
+    free(copy);
+    ganz_contents_free(&contents);
+}
+
 /* A block of its own of what a shape with a 0 in it has, nothing: a read of the rest of the shape is seen. */
 static void shapes_without_numbers_have_none(void **state)
 {
@@ -479,6 +505,7 @@ int main(void)
         cmocka_unit_test(pickles_call_nothing),
         cmocka_unit_test(checkpoints_of_tensor2tensor),
         cmocka_unit_test(damaged_checkpoints_are_refused),
+        cmocka_unit_test(scales_of_codes_are_above_0),
         cmocka_unit_test(shapes_without_numbers_have_none),
         cmocka_unit_test(tables_of_positions_are_matrices),
     };

@@ -117,6 +117,8 @@ static ganz_status add_item(job *j, const item *m)
     if (codes) {
         float multiplier;
         memcpy(&multiplier, data + t.bytes, sizeof multiplier);
+        if (!(multiplier > 0))
+            return ganz_fail(j->err, GANZ_EFORMAT, "%s: %.60s has a scale that is not above 0", j->name, m->name);
         t.multiplier = (double)multiplier;
         turn(&t);
     }
