@@ -401,6 +401,46 @@ static void damaged_checkpoints_are_refused(void **state)
     ganz_contents_free(&data);
 }
 
+/* A place in the list and what it is the place of can be few bytes, and a tensor's bytes many: were either read as
+ * often as it is named, a small file would take hours. */
+static void nothing_in_a_checkpoint_is_read_twice(void **state)
+{
+    enum { BLOCK = 6 + 4 + 5, PLACE = 3 + 1 + 2, LIST = 2 * PLACE + 4 + 5, END = 48 };
+    static const unsigned char magic[8] = {0x57, 0xFB, 0x80, 0x8B, 0x24, 0x75, 0x47, 0xDB},
+                               value[] = {0, 1, 2, 'a', 0x08, 23}, /* of a type that is passed over */
+        tensor[] = {0x08, 1, 0x12, 4, 0x12, 2, 0x08, 1, 0x28, 4};  /* one float, of four bytes */
+    unsigned char index[256] = {0}, data[4] = {0};
+    const ganz_bytes shard = {data, sizeof data};
+    ganz_bundle bundle = {{index, 2 * BLOCK + LIST + END}, &shard, 1};
+    ganz_tensors t = {0};
+    (void)state;
+    memcpy(index, value, sizeof value);
+    memcpy(index + BLOCK, value, sizeof value);
+    unsigned char *const list = index + 2 * BLOCK, *const end = list + LIST;
+    memcpy(list, (unsigned char[]){0, 1, 2, 'a', 0, BLOCK - 5, 0, 1, 2, 'b', BLOCK, BLOCK - 5}, 2 * PLACE);
+    memcpy(end, (unsigned char[]){0, 0, 2 * BLOCK, LIST - 5}, 4);
+    memcpy(end + END - 8, magic, sizeof magic);
+    assert_int_equal(ganz_read_bundle(&t, &bundle, "x", NULL), GANZ_OK);
+    list[PLACE + 4] = 0; /* the first again */
+    assert_int_equal(ganz_read_bundle(&t, &bundle, "x", NULL), GANZ_EFORMAT);
+    for (int second = 0; second < 2; second++) {
+        enum { ENTRY = 4 + sizeof tensor };
+        unsigned char *const at = index + 100;
+        const unsigned bytes = ENTRY * (1 + (unsigned)second) + 4;
+        memset(at, 0, 100);
+        for (int i = 0; i <= second; i++) {
+            memcpy(at + i * ENTRY, (unsigned char[]){0, 1, sizeof tensor, (unsigned char)('a' + i)}, 4);
+            memcpy(at + i * ENTRY + 4, tensor, sizeof tensor);
+        }
+        memcpy(at + 60, (unsigned char[]){0, 1, 2, 'b', 100, (unsigned char)bytes}, PLACE);
+        memcpy(at + 80, (unsigned char[]){0, 0, 0xA0, 1, PLACE + 4}, 5);
+        memcpy(at + 80 + END - 8, magic, sizeof magic);
+        bundle.index.bytes = 100 + 80 + END;
+        assert_int_equal(ganz_read_bundle(&t, &bundle, "x", NULL), second ? GANZ_EFORMAT : GANZ_OK);
+        ganz_tensors_close(&t);
+    }
+}
+
 static void pickles_call_nothing(void **state)
 {
     static const char evil[] = "\x80\x02"
@@ -505,6 +545,7 @@ int main(void)
         cmocka_unit_test(pickles_call_nothing),
         cmocka_unit_test(checkpoints_of_tensor2tensor),
         cmocka_unit_test(damaged_checkpoints_are_refused),
+        cmocka_unit_test(nothing_in_a_checkpoint_is_read_twice),
         cmocka_unit_test(scales_of_codes_are_above_0),
         cmocka_unit_test(shapes_without_numbers_have_none),
         cmocka_unit_test(tables_of_positions_are_matrices),

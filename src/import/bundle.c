@@ -15,6 +15,7 @@ typedef struct job {
     ganz_tensors *tensors;
     const char *name;
     uint32_t crc[256]; /* of one byte, by CRC-32C */
+    uint64_t left;     /* bytes of data that no tensor has yet */
     ganz_error *err;
 } job;
 
@@ -174,7 +175,7 @@ static uint32_t checksum_of(const job *j, const unsigned char *data, size_t byte
 /* ---- tensors ------------------------------------------------------------------------------------ */
 
 /* Tensors of other types, texts for instance, are passed over. */
-static ganz_status add_tensor(const job *j, char *key, ganz_reader value)
+static ganz_status add_tensor(job *j, char *key, ganz_reader value)
 {
     entry e = {.tensor = {.name = key}};
     if (!read_entry(value, &e)) return broken(j, "an entry is damaged");
@@ -184,6 +185,8 @@ static ganz_status add_tensor(const job *j, char *key, ganz_reader value)
     const ganz_bytes *const file = &j->bundle->shard[e.shard];
     if (e.offset > file->bytes || e.bytes > file->bytes - e.offset)
         return ganz_fail(j->err, GANZ_EFORMAT, "%s: the bytes of %.80s are not there", j->name, key);
+    if (e.bytes > j->left) return broken(j, "tensors overlap"); /* else each could sum up all of a file */
+    j->left -= e.bytes;
     e.tensor.data = file->data + e.offset;
     e.tensor.bytes = (size_t)e.bytes;
     if (e.summed && checksum_of(j, e.tensor.data, e.tensor.bytes) != e.checksum)
@@ -228,7 +231,7 @@ static bool next_entry(ganz_reader *block, char key[KEY], size_t *length, ganz_r
 }
 
 /* The entry without a name is about the whole. */
-static ganz_status read_block(const job *j, uint64_t offset, uint64_t bytes)
+static ganz_status read_block(job *j, uint64_t offset, uint64_t bytes)
 {
     ganz_reader block, value;
     char key[KEY];
@@ -239,7 +242,8 @@ static ganz_status read_block(const job *j, uint64_t offset, uint64_t bytes)
     return block.failed ? broken(j, "a block is damaged") : GANZ_OK;
 }
 
-static ganz_status read_index(const job *j)
+/* Blocks lie one behind the other: so each is read once, however many places there are. */
+static ganz_status read_index(job *j)
 {
     static const unsigned char magic[8] = {0x57, 0xFB, 0x80, 0x8B, 0x24, 0x75, 0x47, 0xDB};
     const ganz_bytes *const index = &j->bundle->index;
@@ -252,10 +256,12 @@ static ganz_status read_index(const job *j)
     GANZ_TRY(open_block(j, offset, bytes, &list));
     char key[KEY];
     size_t length = 0;
+    uint64_t end = 0;
     while (next_entry(&list, key, &length, &place)) {
         const uint64_t at = take_number(&place), size = take_number(&place);
-        if (place.failed) return broken(j, "a place is damaged");
+        if (place.failed || at < end) return broken(j, "a place is damaged");
         GANZ_TRY(read_block(j, at, size));
+        end = at + size;
     }
     return list.failed ? broken(j, "its list of blocks is damaged") : GANZ_OK;
 }
@@ -264,5 +270,6 @@ ganz_status ganz_read_bundle(ganz_tensors *tensors, const ganz_bundle *bundle, c
 {
     job j = {.bundle = bundle, .tensors = tensors, .name = name, .err = err};
     make_crc(j.crc);
+    for (int i = 0; i < bundle->shards; i++) j.left += bundle->shard[i].bytes;
     return read_index(&j);
 }
