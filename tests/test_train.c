@@ -3,9 +3,11 @@
 #define _GNU_SOURCE /* memmem */
 #include "test.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -386,6 +388,33 @@ static void forge_number(const char *from, const char *to, const char *key, cons
     free(data);
 }
 
+/* A run that has not come to its first checkpoint has its best model alone; a second one must not take it away, nor
+ * read a checkpoint that may be replaced while it does. */
+static void folders_in_use_are_left_alone(void **state)
+{
+    (void)state;
+    ganz_train_options o = toy_options("copy");
+    char log[256], best[256], last[256];
+    o.out = in_dir("in use");
+    o.recipe.steps = 1;
+    snprintf(log, sizeof log, "%s/log.tsv", o.out);
+    snprintf(best, sizeof best, "%s/best.safetensors", o.out);
+    snprintf(last, sizeof last, "%s/last.safetensors", o.out);
+    must_train(&o);
+    assert_int_equal(0, rename(last, best));
+    const int other = open(log, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(0, flock(other, LOCK_EX | LOCK_NB));
+    o.resume = true;
+    refuses(&o, "log.tsv is in use by another run");
+    assert_true(ganz_exists(best));
+    assert_int_equal(0, link(log, last)); /* no checkpoint, if it were read */
+    refuses(&o, "log.tsv is in use by another run");
+    assert_int_equal(0, unlink(last));
+    close(other);
+    must_train(&o);
+    assert_true(ganz_exists(last));
+}
+
 /* Sums of such counts would overflow. */
 static void counts_beyond_reason_are_refused(void **state)
 {
@@ -562,6 +591,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resumed_is_uninterrupted),
+        cmocka_unit_test(folders_in_use_are_left_alone),
         cmocka_unit_test(a_run_can_branch),
         cmocka_unit_test(half_a_step_is_undone),
         cmocka_unit_test(threads_change_nothing),

@@ -99,7 +99,7 @@ static ganz_status sync_lines(const ganz_log *log, ganz_error *err)
     return fdatasync(log->file) == 0 || errno == EINVAL ? GANZ_OK : ganz_fail_errno(err, "write", log->path);
 }
 
-static ganz_status keep_lines(ganz_log *log, int64_t keep, ganz_error *err)
+ganz_status ganz_log_keep(ganz_log *log, int64_t keep, ganz_error *err)
 {
     ganz_contents contents;
     off_t bytes = 0;
@@ -114,13 +114,21 @@ static ganz_status keep_lines(ganz_log *log, int64_t keep, ganz_error *err)
     return ganz_sync_name(log->path, err);
 }
 
-ganz_status ganz_log_open(ganz_log *log, const char *path, int64_t keep, ganz_error *err)
+ganz_status ganz_log_lock(ganz_log *log, const char *path, ganz_error *err)
 {
     *log = (ganz_log){.file = -1, .path = ganz_strdup(path)};
     if (!log->path) return ganz_fail(err, GANZ_ENOMEM, "out of memory");
     log->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    ganz_status status = log->file < 0 ? ganz_fail_errno(err, "open", path) : ganz_folder_lock(log->file, path, err);
-    if (status == GANZ_OK) status = keep_lines(log, keep, err);
+    const ganz_status status =
+        log->file < 0 ? ganz_fail_errno(err, "open", path) : ganz_folder_lock(log->file, path, err);
+    if (status != GANZ_OK) ganz_log_close(log);
+    return status;
+}
+
+ganz_status ganz_log_open(ganz_log *log, const char *path, int64_t keep, ganz_error *err)
+{
+    GANZ_TRY(ganz_log_lock(log, path, err));
+    const ganz_status status = ganz_log_keep(log, keep, err);
     if (status != GANZ_OK) ganz_log_close(log);
     return status;
 }

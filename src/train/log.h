@@ -21,8 +21,12 @@ typedef struct ganz_log {
     bool old;       /* of a version that knew no notes: it gets none */
 } ganz_log;
 
-/* Opens a log for appending with its first `keep` events; later ones came after the checkpoint and are cut off.
- * keep 0 starts anew. A file that is no log, or in use by another run, is refused. */
+/* Opens a log for appending, and nothing more; one in use by another run is refused. It is this run's from here on. */
+ganz_status ganz_log_lock(ganz_log *log, const char *path, ganz_error *err);
+/* Its first `keep` events stay; later ones came after the checkpoint and are cut off. keep 0 starts anew. A file that
+ * is no log is refused. */
+ganz_status ganz_log_keep(ganz_log *log, int64_t keep, ganz_error *err);
+/* Both. */
 ganz_status ganz_log_open(ganz_log *log, const char *path, int64_t keep, ganz_error *err);
 void ganz_log_close(ganz_log *log);
 

@@ -523,6 +523,13 @@ static ganz_status clear_models(const run *r, ganz_error *err)
     return GANZ_OK;
 }
 
+/* A folder that has a log may be in use: its checkpoint is read, and models are removed, only once it is not. */
+static ganz_status lock_folder(run *r, ganz_error *err)
+{
+    if (!ganz_crew_leads(r->ranks) || !ganz_exists(r->files.log)) return GANZ_OK;
+    return ganz_log_lock(&r->log, r->files.log, err);
+}
+
 /* The folder is touched last, when everything else has been found in order, and by the leader alone. */
 static ganz_status open_files(run *r, ganz_error *err)
 {
@@ -531,11 +538,13 @@ static ganz_status open_files(run *r, ganz_error *err)
     if (!r->options->resume && ganz_exists(r->files.last))
         return ganz_fail(err, GANZ_EINVAL, "%s holds a run already: resume it, or choose another folder",
                          r->options->out);
+    GANZ_TRY(lock_folder(r, err));
     GANZ_TRY(open_trainer(r, err));
     if (!ganz_crew_leads(r->ranks)) return GANZ_OK;
     if (r->at.now.step == 0) GANZ_TRY(clear_models(r, err));
     GANZ_TRY(ganz_folder_make(&r->files, err));
-    GANZ_TRY(ganz_log_open(&r->log, r->files.log, r->at.now.log_lines, err));
+    if (!r->log.path) GANZ_TRY(ganz_log_lock(&r->log, r->files.log, err));
+    GANZ_TRY(ganz_log_keep(&r->log, r->at.now.log_lines, err));
     if (quantizes(r)) GANZ_TRY(ganz_history_keep(r->files.history, r->at.now.logged, err));
     ganz_folder_sweep(&r->files);
     return quantizes(r) ? take_learned_back(r, err) : GANZ_OK;
