@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "ganz/bulk.h"
 
-enum { GANZ_BULK_PATH = 4096 };
+enum { GANZ_BULK_PATH = 4096, GANZ_BULK_PARTS = 1000000 /* most */ };
 
 /* Bytes of a plain file. */
 ganz_status ganz_bulk_bytes(const char *path, uint64_t *bytes, ganz_error *err);

@@ -11,7 +11,7 @@ enum { BLOCK = 1 << 16 };
 
 /* ---- how many parts there are ------------------------------------------------------------------- */
 
-/* The COUNT of a name NAME.part-NUMBER-of-COUNT.proof, or 0. */
+/* The COUNT of a name NAME.part-NUMBER-of-COUNT.proof, or 0: every one of them is looked for. */
 static long long count_in(const char *entry, const char *name)
 {
     const size_t bytes = strlen(name);
@@ -19,7 +19,8 @@ static long long count_in(const char *entry, const char *name)
     int end = 0;
     if (strncmp(entry, name, bytes) != 0) return 0;
     if (sscanf(entry + bytes, ".part-%lld-of-%lld.proof%n", &number, &count, &end) != 2 || end == 0) return 0;
-    return entry[bytes + (size_t)end] == '\0' && number >= 1 && count >= number ? count : 0;
+    const bool whole = entry[bytes + (size_t)end] == '\0' && number >= 1;
+    return whole && count >= number && count <= GANZ_BULK_PARTS ? count : 0;
 }
 
 static ganz_status find_count(const char *stem, long long *count, ganz_error *err)

@@ -5,7 +5,7 @@
 #include "base/io.h"
 #include "bulk/bulk.h"
 
-enum { BLOCK = 1 << 16, MOST_PARTS = 1000000 };
+enum { BLOCK = 1 << 16 };
 
 static ganz_status refuse_compressed(int file, const char *path, uint64_t bytes, ganz_error *err)
 {
@@ -46,9 +46,9 @@ ganz_status ganz_part_find(ganz_part *part, const char *input, long long number,
 {
     int file;
     *part = (ganz_part){.number = number, .count = count};
-    if (count < 1 || count > MOST_PARTS || number < 1 || number > count)
+    if (count < 1 || count > GANZ_BULK_PARTS || number < 1 || number > count)
         return ganz_fail(err, GANZ_EINVAL, "there is no part %lld of %lld: parts are 1 to N, N at most %d", number,
-                         count, MOST_PARTS);
+                         count, GANZ_BULK_PARTS);
     uint64_t all = 0;
     GANZ_TRY(ganz_file_open(&file, input, err));
     const unsigned long long n = (unsigned long long)number, of = (unsigned long long)count;

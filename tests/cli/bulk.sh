@@ -44,6 +44,8 @@ refuses 1 'is about another model or other options' $T --beam 2 --shard 1/5 -o o
 cp out2.part-1-of-2 out5.part-1-of-2; cp out2.part-1-of-2.proof out5.part-1-of-2.proof
 refuses 1 'has parts of several cuts' $GANZ join out5
 refuses 1 'none has no parts with proofs' $GANZ join none
+: >none.part-1-of-9000000000000000000.proof # no part of ours: looking for so many would never end
+refuses 1 'none has no parts with proofs' timeout 20 $GANZ join none
 refuses 2 'shard is I/N' $T --shard 6/5 -o out5 in
 refuses 2 'needs --out' $T --shard 1/5 in
 refuses 2 'about one FILE' $T --work w
