@@ -88,7 +88,7 @@ ganz_tensor *ganz_op_hidden(ganz_pass *pass, ganz_tensor *x, const ganz_site *si
                             const ganz_site *reader)
 {
     if (pass->failed) return NULL;
-    ganz_tensor *const y = ganz_tensor_for_readers(pass, x->m.rows, site->out, &(ganz_readers){&reader, 1});
+    ganz_tensor *const y = ganz_tensor_for_hidden(pass, x->m.rows, site, reader);
     ganz_linear_call how = {.activation = site->activation};
     if (pass->tape && ganz_activation_is_smooth(site->activation)) /* its gradient is that at the value before it */
         how.before = ganz_matrix_take(pass, x->m.rows, site->out, GANZ_REAL);
@@ -124,7 +124,7 @@ static ganz_tensor *operand(ganz_pass *pass, ganz_tensor *x, const ganz_site *si
                             const ganz_scale *scale, const ganz_matrix *into)
 {
     if (pass->failed) return NULL;
-    ganz_tensor *const y = ganz_tensor_for_operand(pass, x->m.rows, site->out, pair, scale, into);
+    ganz_tensor *const y = ganz_tensor_for_operand(pass, x->m.rows, site, pair, scale, into);
     product(pass, x, site, &(ganz_linear_call){0}, y);
     if (pass->failed) return NULL;
     return ganz_op_pair_input(pass, y, pair, scale, into ? ganz_tensor_over(pass, into, NULL) : NULL);

@@ -242,7 +242,20 @@ ganz_tensor *ganz_tensor_for_stream(ganz_pass *pass, const ganz_tensor *x, const
     return pass->failed ? NULL : t;
 }
 
-/* Float attention writes no integer codes: its reader rounds for itself. */
+/* Products of floats write no integer codes: their readers round for themselves. */
+static bool makes_floats(const ganz_site *maker, ganz_inputs_state reader)
+{
+    return reader == GANZ_INPUTS_CODES && maker->weights != GANZ_WEIGHTS_CODES;
+}
+
+ganz_tensor *ganz_tensor_for_hidden(ganz_pass *pass, int rows, const ganz_site *maker, const ganz_site *reader)
+{
+    const ganz_readers readers = {&reader, 1};
+    if (makes_floats(maker, reader->inputs)) return ganz_tensor_new(pass, rows, maker->out, GANZ_REAL);
+    return ganz_tensor_for_readers(pass, rows, maker->out, &readers);
+}
+
+/* Nor does float attention. */
 ganz_tensor *ganz_tensor_for_mixed(ganz_pass *pass, int rows, int cols, const ganz_pair *pair, const ganz_site *reader)
 {
     const ganz_readers readers = {&reader, 1};
@@ -280,11 +293,12 @@ void ganz_tensor_takes_bytes(ganz_pass *pass, ganz_tensor *t, const ganz_readers
     }
 }
 
-ganz_tensor *ganz_tensor_for_operand(ganz_pass *pass, int rows, int cols, const ganz_pair *pair,
+ganz_tensor *ganz_tensor_for_operand(ganz_pass *pass, int rows, const ganz_site *maker, const ganz_pair *pair,
                                      const ganz_scale *scale, const ganz_matrix *into)
 {
-    if (!in_passing(pass, pair->inputs)) return values_for(pass, rows, cols, pair->inputs);
-    ganz_tensor *const t = coded(pass, rows, cols, pair->inputs, 1);
+    if (!in_passing(pass, pair->inputs) || makes_floats(maker, pair->inputs))
+        return values_for(pass, rows, maker->out, pair->inputs);
+    ganz_tensor *const t = coded(pass, rows, maker->out, pair->inputs, 1);
     if (!t) return NULL;
     const ganz_code_out out = into ? (ganz_code_out){.m = *into, .first = pass->first_key} : code_room(pass, t);
     if (pass->failed) return NULL;

@@ -72,9 +72,11 @@ bool ganz_readers_want_codes(const ganz_readers *readers);
 /* Room for the residual stream after a norm: values and, as above, codes for the sites that read it. Without a tape the
  * values take the place of x. */
 ganz_tensor *ganz_tensor_for_stream(ganz_pass *pass, const ganz_tensor *x, const ganz_readers *readers);
+/* Room for what one product makes and one reads. */
+ganz_tensor *ganz_tensor_for_hidden(ganz_pass *pass, int rows, const ganz_site *maker, const ganz_site *reader);
 /* The same for an operand of an attention; codes of a pair that multiplies integers go to `into` where that is not
  * NULL. */
-ganz_tensor *ganz_tensor_for_operand(ganz_pass *pass, int rows, int cols, const ganz_pair *pair,
+ganz_tensor *ganz_tensor_for_operand(ganz_pass *pass, int rows, const ganz_site *maker, const ganz_pair *pair,
                                      const ganz_scale *scale, const ganz_matrix *into);
 /* Room for what an attention mixes, read by one site. */
 ganz_tensor *ganz_tensor_for_mixed(ganz_pass *pass, int rows, int cols, const ganz_pair *pair, const ganz_site *reader);

@@ -7,11 +7,17 @@
 
 enum { GANZ_REPEAT_ROWS = 64, GANZ_REPEAT_KEYS = 64, GANZ_REPEAT_KINDS = 1024 };
 
-/* Whether a device can: keys of a recorded step go to rows that are numbered on the device, as only codes do. */
+/* Whether a device can: keys of a recorded step go to rows that are numbered on the device, as only codes do that a
+ * product of integers writes. */
 static inline bool ganz_repeat_can(const ganz_backend *be, const ganz_net *net, const ganz_weights *weights)
 {
     bool can = be->replay && weights->packed && net->config.max_positions < GANZ_REPEAT_KEYS * GANZ_REPEAT_KINDS;
     for (int i = 0; i < net->pairs; i++) can = can && net->pair[i].inputs == GANZ_INPUTS_CODES;
+    for (int i = 0; i < net->decoder.count; i++) {
+        const ganz_sublayer *const a = &net->decoder.sublayer[i];
+        if (a->kind != GANZ_SELF_ATTENTION) continue;
+        can = can && a->k->weights == GANZ_WEIGHTS_CODES && a->v->weights == GANZ_WEIGHTS_CODES;
+    }
     return can;
 }
 
