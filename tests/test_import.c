@@ -483,6 +483,31 @@ static void scales_of_codes_are_above_0(void **state)
     ganz_contents_free(&contents);
 }
 
+/* As of programs whose scales are called otherwise, or are lost. */
+static void codes_without_a_scale_are_refused(void **state)
+{
+    static const ganz_dtype types[] = {GANZ_DTYPE_I8, GANZ_DTYPE_U8, GANZ_DTYPE_I16, GANZ_DTYPE_I32, GANZ_DTYPE_I64};
+    static const unsigned char zeros[64] = {0};
+    float values[6], half = 0.5f;
+    ganz_error err = {0};
+    ganz_foreign t = {.name = (char[]){"t"}, .rank = 2, .dims = {2, 3}, .data = zeros};
+    const ganz_foreign scale = {
+        .name = (char[]){"s"}, .dtype = GANZ_DTYPE_F32, .data = (const unsigned char *)&half, .bytes = sizeof half};
+    ganz_view view = {.tensor = &t};
+    (void)state;
+    for (size_t i = 0; i < GANZ_COUNT(types); i++) {
+        t.dtype = types[i];
+        assert_int_equal(ganz_view_read(&view, "x", 2, 3, values, &err), GANZ_EUNSUPPORTED);
+        assert_non_null(strstr(err.message, "without a scale"));
+    }
+    t.dtype = GANZ_DTYPE_I8;
+    view.scale = &scale;
+    assert_int_equal(ganz_view_read(&view, "x", 2, 3, values, NULL), GANZ_OK);
+    view.scale = NULL;
+    t.dtype = GANZ_DTYPE_F64;
+    assert_int_equal(ganz_view_read(&view, "x", 2, 3, values, NULL), GANZ_OK);
+}
+
 /* A block of its own of what a shape with a 0 in it has, nothing: a read of the rest of the shape is seen. */
 static void shapes_without_numbers_have_none(void **state)
 {
@@ -547,6 +572,7 @@ int main(void)
         cmocka_unit_test(damaged_checkpoints_are_refused),
         cmocka_unit_test(nothing_in_a_checkpoint_is_read_twice),
         cmocka_unit_test(scales_of_codes_are_above_0),
+        cmocka_unit_test(codes_without_a_scale_are_refused),
         cmocka_unit_test(shapes_without_numbers_have_none),
         cmocka_unit_test(tables_of_positions_are_matrices),
     };

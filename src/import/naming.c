@@ -189,10 +189,22 @@ static void transpose(const float *from, float *to, size_t rows, size_t cols)
                 for (size_t c = c0; c < cols && c < c0 + BLOCK; c++) to[r * cols + c] = from[c * rows + r];
 }
 
+/* Whole numbers are codes, whose worth a scale says: without one they would pass for weights of up to 127. */
+static bool has_worth(const ganz_view *v)
+{
+    const ganz_dtype type = v->tensor->dtype;
+    const bool real_numbers =
+        type == GANZ_DTYPE_F32 || type == GANZ_DTYPE_F16 || type == GANZ_DTYPE_BF16 || type == GANZ_DTYPE_F64;
+    return real_numbers || v->scale || v->tensor->multiplier > 0;
+}
+
 ganz_status ganz_view_read(const ganz_view *v, const char *name, int rows, int cols, float *values, ganz_error *err)
 {
     const size_t count = (size_t)rows * (size_t)cols;
     if (!has_shape(v, rows, cols)) return wrong_shape(v->tensor, name, rows, cols, err);
+    if (!has_worth(v))
+        return ganz_fail(err, GANZ_EUNSUPPORTED, "tensor %.80s holds codes of type %s without a scale", v->tensor->name,
+                         ganz_dtype_name(v->tensor->dtype));
     if (v->turned) {
         float *const turned = ganz_alloc_large(count * sizeof *turned);
         if (!turned) return ganz_fail(err, GANZ_ENOMEM, "out of memory for %s", name);
