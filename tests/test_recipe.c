@@ -580,7 +580,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    static const char *const names[] = {"log.tsv", "loss.svg", "taught.tsv", "other.tsv", "c.svg", "e.svg"};
+    static const char *const names[] = {"log.tsv",  "loss.svg", "taught.tsv", "other.tsv",
+                                        "vast.tsv", "vast.svg", "c.svg",      "e.svg"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) unlink(in_dir(names[i]));
     return rmdir(dir);
 }
