@@ -299,6 +299,28 @@ static void expect_refusal(const char *old, const char *now, const char *sentenc
     ganz_contents_free(&tensors);
 }
 
+/* A model may lie where downloads lie. */
+static void folders_are_seen_whole(void **state)
+{
+    enum { FILES = 5000 };
+    char name[64];
+    ganz_files *files;
+    (void)state;
+    mkdir("import_many", 0700);
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "import_many/%d", i);
+        write_file(name, "", 0);
+    }
+    assert_int_equal(ganz_files_open(&files, "import_many", NULL), GANZ_OK);
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "import_many/%d", i);
+        assert_true(ganz_files_have(files, strchr(name, '/') + 1));
+        unlink(name);
+    }
+    ganz_files_close(&files);
+    rmdir("import_many");
+}
+
 static void unsupported_keys_are_named(void **state)
 {
     (void)state;
@@ -565,6 +587,7 @@ int main(void)
         cmocka_unit_test(sources_without_an_end_mark),
         cmocka_unit_test(links_to_the_end_of_bare_sources),
         cmocka_unit_test(origin_is_noted),
+        cmocka_unit_test(folders_are_seen_whole),
         cmocka_unit_test(unsupported_keys_are_named),
         cmocka_unit_test(cut_files_are_refused),
         cmocka_unit_test(pickles_call_nothing),

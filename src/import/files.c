@@ -10,7 +10,7 @@
 #include "base/io.h"
 #include "document/zip.h"
 
-enum { MOST_FILES = 4096 };
+enum { MOST_FILES = 4096 /* of an archive */, MOST_NAMES = 1 << 20 /* of a folder, which may hold much else */ };
 /* A float model of the largest kind that is passed around is 1.2 GB. */
 static const ganz_zip_limits limits = {(size_t)4 << 30, MOST_FILES, 1024};
 
@@ -56,8 +56,10 @@ static ganz_status list_folder(ganz_files *f, ganz_error *err)
     DIR *const folder = opendir(f->folder);
     if (!folder) return ganz_fail_errno(err, "open folder", f->folder);
     ganz_status status = GANZ_OK;
-    for (const struct dirent *e; status == GANZ_OK && f->count < MOST_FILES && (e = readdir(folder));)
-        if (e->d_name[0] != '.') status = add_file(f, e->d_name, -1, err);
+    for (const struct dirent *e; status == GANZ_OK && (e = readdir(folder));)
+        if (f->count == MOST_NAMES)
+            status = ganz_fail(err, GANZ_ELIMIT, "%s: the folder has more than %d files", f->name, MOST_NAMES);
+        else if (e->d_name[0] != '.') status = add_file(f, e->d_name, -1, err);
     closedir(folder);
     return status;
 }
