@@ -463,6 +463,30 @@ static void nothing_in_a_checkpoint_is_read_twice(void **state)
     }
 }
 
+/* A file of 2 MB took half a minute, one of ten times as much five. */
+static void storages_are_not_looked_for_without_end(void **state)
+{
+    enum { OBJECTS = 70000, KEYS = 16384 };
+    static const unsigned char begin[] = {0x80, 2,   0x8A, 10, 0x6C, 0xFC, 0x9C, 0x46, 0xF9, 0x20, 0x6A, 0xA8, 0x50,
+                                          0x19, '.', 0x80, 2,  'M',  0xE9, 3,    '.',  0x80, 2,    '}',  '.'};
+    unsigned char *const file = malloc(sizeof begin + 2 * OBJECTS + 3 * KEYS + 64), *at = file;
+    ganz_tensors t = {0};
+    ganz_error err = {0};
+    (void)state;
+    memcpy(at, begin, sizeof begin);
+    at += sizeof begin;
+    for (int i = 0; i < OBJECTS; i++) *at++ = 'N', *at++ = '0';
+    memcpy(at, "}.](", 4);
+    at += 4;
+    for (int i = 0; i < KEYS; i++, at += 3) memcpy(at, "U\1a", 3);
+    memcpy(at, "e.", 2);
+    at += 2;
+    assert_int_equal(read_torch(&t, file, (size_t)(at - file), &err), GANZ_ELIMIT);
+    assert_non_null(strstr(err.message, "16384 storages and 70001 objects are too many"));
+    ganz_tensors_close(&t);
+    free(file);
+}
+
 static void pickles_call_nothing(void **state)
 {
     static const char evil[] = "\x80\x02"
@@ -591,6 +615,7 @@ int main(void)
         cmocka_unit_test(unsupported_keys_are_named),
         cmocka_unit_test(cut_files_are_refused),
         cmocka_unit_test(pickles_call_nothing),
+        cmocka_unit_test(storages_are_not_looked_for_without_end),
         cmocka_unit_test(checkpoints_of_tensor2tensor),
         cmocka_unit_test(damaged_checkpoints_are_refused),
         cmocka_unit_test(nothing_in_a_checkpoint_is_read_twice),

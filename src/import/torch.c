@@ -10,7 +10,7 @@
 #include "import/pickle.h"
 
 static const ganz_zip_limits limits = {(size_t)8 << 30, 65535, 1024};
-enum { STORAGES = 16384, VISITS = 100000, DEPTH = 6 };
+enum { STORAGES = 16384, VISITS = 100000, DEPTH = 6, STEPS = 1000000000 };
 
 static const char *const classes[] = {"collections OrderedDict",
                                       "torch._utils _rebuild_tensor_v2",
@@ -286,6 +286,9 @@ static ganz_status read_storages(job *j, const ganz_pickle *contents, const ganz
 {
     const ganz_pickle_node *const list = &keys->node[keys->root];
     if (list->kind != GANZ_PICKLE_LIST || list->count > STORAGES) return broken(j, "the list of storages is damaged");
+    if (contents->count > STEPS / (list->count + 1)) /* each key is looked for in all of them */
+        return ganz_fail(j->err, GANZ_ELIMIT, "%s: %zu storages and %zu objects are too many", j->name, list->count,
+                         contents->count);
     j->storages = ganz_alloc(list->count + 1, sizeof *j->storages);
     if (!j->storages) return ganz_fail(j->err, GANZ_ENOMEM, "%s: out of memory", j->name);
     for (size_t i = 0; i < list->count; i++) {
