@@ -20,7 +20,8 @@ static ganz_status failed(ganz_error *err, const char *path)
 
 static double seconds_of(struct timespec time) { return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec; }
 
-/* Makes the file, with the name of its owner for people who look; false: it is there already. */
+/* Makes the file, with the name of its owner for people who look; false: it is there already. One that cannot be
+ * written would keep others waiting. */
 static ganz_status make(const char *path, bool *made, ganz_error *err)
 {
     char owner[320], host[256] = "";
@@ -31,7 +32,10 @@ static ganz_status make(const char *path, bool *made, ganz_error *err)
     const int bytes = snprintf(owner, sizeof owner, "%s %lld\n", host, (long long)getpid());
     const bool good = write(file, owner, (size_t)bytes) == bytes;
     if (close(file) == 0 && good) return GANZ_OK;
-    return failed(err, path);
+    const ganz_status status = failed(err, path);
+    unlink(path);
+    *made = false;
+    return status;
 }
 
 /* What the file system's clock says now: the time of a file that was just made. */

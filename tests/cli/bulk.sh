@@ -73,6 +73,10 @@ wait $second || fail "the second worker"
 $GANZ join -q --input few -o joined work || fail "the work cannot be joined"
 cmp -s single joined || fail "shared work differs from that of one"
 [ -z "$(ls work | grep -E 'claim|dead|again')" ] || fail "work left $(ls work)"
+# a full disk leaves no claim behind, for which others would wait
+(trap '' XFSZ; ulimit -f 0; exec ${W/--work work/--work full} -q) 2>&1 | grep -q 'lines.part-1-of-.*claim: File too large' ||
+  fail "a full disk is no failure"
+[ -z "$(ls full)" ] || fail "a full disk leaves $(ls full)"
 $W --verify 0.1 2>err || fail "the work cannot be verified: $(cat err)"
 grep -q "of $parts parts translated again, all with the same bytes" err || fail "no word about verifying: $(cat err)"
 rm -f kept-lines; $W --cache kept-lines --verify 0.1 2>err || fail "no verifying with a cache: $(cat err)"
