@@ -338,6 +338,27 @@ static void unsupported_keys_are_named(void **state)
     rmdir("import_refused");
 }
 
+/* Whenever memory runs out, that is what is said, and no file is left. */
+static void memory_can_run_out(void **state)
+{
+    static const char *const names[] = {"hf", "ct2-float32", "t2t", "npz-packed", "torch-legacy"};
+    (void)state;
+    for (size_t i = 0; i < GANZ_COUNT(names); i++) {
+        ganz_status status = GANZ_ENOMEM;
+        long n = 0;
+        while (status != GANZ_OK) {
+            ganz_error err = {0};
+            ganz_alloc_fail_at(++n);
+            status = ganz_import(in_tests(names[i]), model_path, NULL, NULL, &err);
+            ganz_alloc_fail_at(0);
+            if (status != GANZ_OK && (status != GANZ_ENOMEM || access(model_path, F_OK) == 0))
+                fail_msg("%s: %s", names[i], err.message);
+        }
+        assert_true(n > 100);
+        unlink(model_path);
+    }
+}
+
 /* ---- hostile files ------------------------------------------------------------------------------ */
 
 typedef ganz_status (*reader)(ganz_tensors *tensors, const void *data, size_t bytes, ganz_error *err);
@@ -612,6 +633,7 @@ int main(void)
         cmocka_unit_test(links_to_the_end_of_bare_sources),
         cmocka_unit_test(origin_is_noted),
         cmocka_unit_test(folders_are_seen_whole),
+        cmocka_unit_test(memory_can_run_out),
         cmocka_unit_test(unsupported_keys_are_named),
         cmocka_unit_test(cut_files_are_refused),
         cmocka_unit_test(pickles_call_nothing),

@@ -107,8 +107,8 @@ static bool near(const float *theirs, const real *ours, int rows, int width, boo
     return true;
 }
 
-/* Tries the formulas of the field. */
-static bool recognise_table(ganz_draft *d, const float *theirs, real *ours, int rows)
+/* Tries the formulas of the field. *memory false: there was not enough to try them all. */
+static bool recognise_table(ganz_draft *d, const float *theirs, real *ours, int rows, bool *memory)
 {
     for (int kind = 0; kind < 3; kind++)
         for (int first = 0; first < 3; first++) {
@@ -116,7 +116,8 @@ static bool recognise_table(ganz_draft *d, const float *theirs, real *ours, int 
             c.max_positions = rows;
             c.first_position = first;
             c.timing = kind == 0 ? GANZ_TIMING_T2T : GANZ_TIMING_HALF;
-            if (!ganz_timing(ours, &c) || !near(theirs, ours, rows, c.width, kind == 2)) continue;
+            *memory = *memory && ganz_timing(ours, &c);
+            if (!*memory || !near(theirs, ours, rows, c.width, kind == 2)) continue;
             d->config.timing = c.timing;
             d->config.first_position = first;
             d->turned_columns = kind == 2;
@@ -145,9 +146,9 @@ static ganz_status find_positions(ganz_draft *d, const char *name, ganz_error *e
     const size_t count = (size_t)rows * (size_t)width;
     float *const theirs = ganz_alloc(count, sizeof *theirs);
     real *const ours = ganz_alloc(count, sizeof *ours);
-    const bool memory = theirs && ours;
+    bool memory = theirs && ours;
     if (memory) ganz_foreign_values(t, 0, count, theirs);
-    const bool found = memory && recognise_table(d, theirs, ours, rows);
+    const bool found = memory && recognise_table(d, theirs, ours, rows, &memory);
     ganz_free(theirs);
     ganz_free(ours);
     if (!memory) return ganz_fail(err, GANZ_ENOMEM, "out of memory for a table of positions");

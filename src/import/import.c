@@ -111,8 +111,10 @@ static ganz_status build_model(ganz_draft *d, ganz_writer *w, const ganz_import_
     ganz_net net;
     ganz_error why;
     set_sizes(d);
-    if (ganz_net_open(&net, &d->config, &why) != GANZ_OK)
-        return ganz_fail(err, GANZ_EFORMAT, "%s: %s", ganz_files_name(d->files), why.message);
+    const ganz_status opened = ganz_net_open(&net, &d->config, &why);
+    if (opened != GANZ_OK)
+        return ganz_fail(err, opened == GANZ_ENOMEM ? GANZ_ENOMEM : GANZ_EFORMAT, "%s: %s", ganz_files_name(d->files),
+                         why.message);
     real *const block = ganz_alloc_large(net.params.block * sizeof *block);
     ganz_status status = block ? GANZ_OK : ganz_fail(err, GANZ_ENOMEM, "out of memory for a model");
     if (status == GANZ_OK) status = ganz_draft_build(d, &net, block, err);

@@ -331,7 +331,8 @@ static ganz_status read_older(job *j, ganz_reader *r)
     ganz_status status = GANZ_OK;
     for (int i = 0; i < PICKLES && status == GANZ_OK; i++) {
         status = next_pickle(j, &p[i], r);
-        if (i == MAGIC && (status != GANZ_OK || !is_magic(&p[i]))) status = broken(j, "no file of torch.save");
+        if (i == MAGIC && status != GANZ_ENOMEM && (status != GANZ_OK || !is_magic(&p[i])))
+            status = broken(j, "no file of torch.save");
     }
     if (status == GANZ_OK) status = read_storages(j, &p[CONTENTS], &p[KEYS], r);
     if (status == GANZ_OK) status = add_contents(j, &p[CONTENTS]);
