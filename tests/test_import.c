@@ -247,7 +247,8 @@ static void numbers_are_the_same(void **state)
 
 static void origin_is_noted(void **state)
 {
-    const ganz_import_options o = {.source_language = "xx", .licence = "CC0", .command = "test"};
+    const ganz_import_options o = {
+        .source_language = "xx", .licence = "CC0", .command = "caf\xE9 caf\xC3\xA9 \xE2\x82"};
     ganz_import_report r;
     ganz_model_facts f;
     ganz_model *model;
@@ -261,6 +262,7 @@ static void origin_is_noted(void **state)
     assert_string_equal(f.licence, "CC0");
     assert_string_equal(f.origin, "MarianMT of Hugging Face, hf");
     assert_string_equal(f.source_language, "xx");
+    assert_string_equal(f.command, "caf? caf\xC3\xA9 ??"); /* a file's name, and one that was cut */
     ganz_model_close(&model);
     unlink(model_path);
 }

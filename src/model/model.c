@@ -2,6 +2,7 @@
 #include "model/model.h"
 #include "base/io.h"
 #include "base/surroundings.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,9 +26,23 @@ int ganz_model_shape(const ganz_param *p, int64_t dims[2])
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
+/* A command has names of files in it, which may be of any bytes: those that are no UTF-8 are no reason to lose a model,
+ * and become question marks. */
 static ganz_status write_text(ganz_writer *w, const char *key, const char *text, ganz_error *err)
 {
-    return text ? ganz_writer_text(w, key, text, err) : GANZ_OK;
+    if (!text) return GANZ_OK;
+    const size_t bytes = strlen(text);
+    char *const copy = ganz_strdup(text);
+    if (!copy) return ganz_fail(err, GANZ_ENOMEM, "out of memory for the %s of a model", key);
+    for (size_t at = 0; at < bytes;) {
+        int32_t code;
+        const int taken = ganz_utf8_decode(copy + at, bytes - at, &code);
+        if (taken == 0) copy[at] = '?';
+        at += taken > 0 ? (size_t)taken : 1;
+    }
+    const ganz_status status = ganz_writer_text(w, key, copy, err);
+    ganz_free(copy);
+    return status;
 }
 
 /* One width says it all where there is one. */
