@@ -264,7 +264,7 @@ static bool parse_budget(const char *text, ganz_budget *budget)
     char *end;
     const double number = strtod(text, &end);
     const double unit = *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : *end == 'G' ? 1e9 : 1;
-    if (end == text || !(number > 0 && number < 1e15)) return false;
+    if (end == text || !(number > 0 && number * unit < 1e15)) return false;
     if (unit > 1) end++;
     *budget = (ganz_budget){0};
     if (unit == 1 && number <= 8) budget->bits = number;

@@ -141,6 +141,7 @@ $GANZ inspect budget/best.safetensors | grep -q '^Widths of left and right codes
 $GANZ "${budget[@]}" --budget 5 --resume 2>err || fail "a budget that goes on: $(cat err)"
 grep -q '^widths of weights' err && fail "widths are chosen twice"
 refuses 2 'a size like 36M' $GANZ "${budget[@]}" --budget much
+refuses 2 'a size like 36M' $GANZ "${budget[@]}" --budget 99999999999G # of more bytes than can be counted
 refuses 2 'goes with --train' $GANZ quantize --model float/best.safetensors --calibrate valid.en --out no --budget 5
 refuses 2 'chooses the widths' $GANZ quantize --model float/best.safetensors --train corpus --out no --budget 5 --weight-bits 4
 refuses 1 'no model of 9000 bytes' $GANZ quantize --model float/best.safetensors --train corpus --out no --budget 9k
