@@ -143,6 +143,23 @@ static void expect_skeleton(const ganz_format *format, const char *in, const cha
     ganz_text_free(&shown);
 }
 
+static void tags_have_attributes(void **state)
+{
+    (void)state;
+    expect_skeleton(&ganz_format_json, "[\"See <a href=\\\"/x\\\">this</a> now\"]",
+                    "[\"{See [+<a href=\\\"/x\\\">]this[-</a>] now}\"]");
+    expect_skeleton(&ganz_format_json, "[\"<code class=\\\"c\\\">f</code> ends\"]",
+                    "[\"{[=f|<code class=\\\"c\\\">f</code>] ends}\"]");
+    expect_skeleton(&ganz_format_properties, "a=See <a href\\=\"/x\">this</a>",
+                    "a={See [+<a href\\=\"/x\">]this[-</a>]}");
+    expect(po, "#, c-format\nmsgid \"See <a href=\\\"%s\\\">this</a>\"\nmsgstr \"\"\n", shout,
+           "#, fuzzy, c-format\nmsgid \"See <a href=\\\"%s\\\">this</a>\"\nmsgstr \"SEE <a "
+           "href=\\\"%s\\\">THIS</a>\"\n");
+    /* Lines of a PO file end anywhere. */
+    expect(po, "msgid \"\"\n\"See <a \"\n\"href='x'>this</a>\"\nmsgstr \"\"\n", shout,
+           "#, fuzzy\nmsgid \"\"\n\"See <a \"\n\"href='x'>this</a>\"\nmsgstr \"SEE <a href='x'>THIS</a>\"\n");
+}
+
 static void fake_hashless(const char *text, size_t bytes, ganz_text *out)
 {
     for (size_t i = 0; i < bytes; i++) fake_add(out, text + i, text[i] != '#');
@@ -279,6 +296,7 @@ int main(void)
         cmocka_unit_test(strings_are_wrapped),
         cmocka_unit_test(wrong_po_is_refused),
         cmocka_unit_test(values_of_json),
+        cmocka_unit_test(tags_have_attributes),
         cmocka_unit_test(numbers_of_plurals),
         cmocka_unit_test(wrong_json_is_refused),
         cmocka_unit_test(values_of_properties),

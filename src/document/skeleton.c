@@ -16,6 +16,7 @@
 #define CHUNK_BYTES ((size_t)64 << 10)
 #define PARTNER_DEPTH 256
 #define OPAQUE_TEXT "\xEF\xBF\xBC" /* U+FFFC */
+#define LONGEST_ELEMENT 1024       /* of tags in plain text, and what they enclose */
 
 typedef struct chunk {
     struct chunk *next;
@@ -361,54 +362,95 @@ static bool has_tags(const frame *f)
     return false;
 }
 
-static void add_text_again(ganz_skeleton *s, frame *f, const char *raw, size_t bytes)
+/* Text, or in a tag also a place that is filled in: <a href="%s">. */
+static bool goes_on(const ganz_run *r, bool tag)
 {
-    if (bytes > 0) add_run(s, f, (ganz_run){.kind = GANZ_RUN_TEXT, .raw = raw, .raw_bytes = bytes}, raw, bytes);
+    return r->kind == GANZ_RUN_TEXT || r->kind == GANZ_RUN_ATOM || (tag && r->kind == GANZ_RUN_OPAQUE);
 }
 
-/* The tag or element of code at raw becomes a run; false: there is none. */
-static bool read_tag(const char *raw, size_t bytes, ganz_run *run)
+/* Bytes from `at`, in run i of a block, in which a tag or an element may end: those of the runs behind, too. */
+static size_t bytes_of(const frame *f, size_t i, size_t at, bool tag)
 {
-    size_t begin, end;
-    *run = (ganz_run){.kind = GANZ_RUN_OPAQUE, .raw = raw};
-    run->raw_bytes = ganz_code_element_at(raw, bytes, &begin, &end);
-    if (run->raw_bytes > 0) {
-        run->shown = raw + begin;
-        run->shown_bytes = end - begin;
-        return true;
+    while (i + 1 < f->run_count && f->runs[i].end - at < LONGEST_ELEMENT && goes_on(&f->runs[i + 1], tag)) i++;
+    return f->runs[i].end - at;
+}
+
+/* What the file has for text [begin, end) of runs from i on; NULL: a character would be cut in two. */
+static const char *raw_of(ganz_skeleton *s, const frame *f, size_t i, size_t begin, size_t end, size_t *bytes)
+{
+    ganz_text raw = {0};
+    const char *copy = NULL;
+    bool whole = true;
+    if (end <= f->runs[i].end) return *bytes = end - begin, f->runs[i].raw + (begin - f->runs[i].begin);
+    for (; i < f->run_count && f->runs[i].begin < end && whole && !failed(s); i++) {
+        const ganz_run *const r = &f->runs[i];
+        const size_t from = begin > r->begin ? begin - r->begin : 0, cut = end < r->end ? r->end - end : 0;
+        whole = cut == 0 || r->kind == GANZ_RUN_TEXT;
+        if (whole && !ganz_text_append(&raw, r->raw + from, r->raw_bytes - from - cut)) no_memory(s);
     }
-    run->kind = GANZ_RUN_MARK;
-    run->raw_bytes = ganz_tag_at(raw, bytes, &run->mark, &run->name);
-    return run->raw_bytes > 0;
+    *bytes = raw.bytes;
+    if (whole && !failed(s)) copy = keep_copy(s, raw.text, raw.bytes);
+    ganz_text_free(&raw);
+    return copy;
 }
 
-/* Adds a run of plain text again, with its tags as marks. */
-static void add_with_tags(ganz_skeleton *s, frame *f, const char *raw, size_t bytes)
+/* The tag or element of code at `at`, in run i, becomes a run; returns where it ends; 0: there is none. */
+static size_t read_tag(ganz_skeleton *s, const frame *f, size_t i, size_t at, ganz_run *run)
 {
-    size_t begin = 0;
-    for (size_t at = 0; at < bytes; at++) {
+    const char *const text = f->text.text + at;
+    size_t begin, end, bytes;
+    *run = (ganz_run){.kind = GANZ_RUN_OPAQUE};
+    bytes = ganz_code_element_at(text, bytes_of(f, i, at, false), &begin, &end);
+    if (bytes > 0) {
+        run->shown = keep_copy(s, text + begin, end - begin);
+        run->shown_bytes = run->shown ? end - begin : 0;
+    } else {
+        run->kind = GANZ_RUN_MARK;
+        bytes = ganz_tag_at(text, bytes_of(f, i, at, true), &run->mark, &run->name);
+    }
+    if (bytes > 0) run->raw = raw_of(s, f, i, at, at + bytes, &run->raw_bytes);
+    return run->raw ? at + bytes : 0;
+}
+
+/* Adds a part of a run of plain text again. */
+static void add_text_again(ganz_skeleton *s, frame *f, const ganz_run *r, size_t begin, size_t end)
+{
+    const char *const raw = r->raw + (begin - r->begin);
+    if (begin < end)
+        add_run(s, f, (ganz_run){.kind = GANZ_RUN_TEXT, .raw = raw, .raw_bytes = end - begin}, raw, end - begin);
+}
+
+/* Adds run i of plain text again, from `begin` on, with its tags as marks; returns where the last of them ends. */
+static size_t add_with_tags(ganz_skeleton *s, frame *f, const frame *old, size_t i, size_t begin)
+{
+    const ganz_run *const r = &old->runs[i];
+    for (size_t at = begin; at < r->end && !failed(s); at++) {
         ganz_run tag;
-        if (raw[at] != '<' || !read_tag(raw + at, bytes - at, &tag)) continue;
-        add_text_again(s, f, raw + begin, at - begin);
+        const size_t end = old->text.text[at] == '<' ? read_tag(s, old, i, at, &tag) : 0;
+        if (end == 0) continue;
+        add_text_again(s, f, r, begin, at);
         if (tag.kind == GANZ_RUN_OPAQUE) add_run(s, f, tag, OPAQUE_TEXT, sizeof OPAQUE_TEXT - 1);
         else add_mark(s, f, tag);
-        begin = at + tag.raw_bytes;
-        at = begin - 1;
+        begin = end;
+        at = end - 1;
     }
-    add_text_again(s, f, raw + begin, bytes - begin);
+    add_text_again(s, f, r, begin, r->end);
+    return begin;
 }
 
-/* Only a whole run of text shows its tags, whatever pieces it was handed in. */
+/* Only a whole block shows its tags, whatever pieces it was handed in: <a href=\"x\"> of JSON is five. */
 static void find_tags(ganz_skeleton *s, frame *f)
 {
     if (!has_tags(f)) return;
     frame old = *f;
+    size_t done = 0; /* of the old text; a tag may end in a later run */
     f->text = (ganz_text){0};
     f->runs = NULL;
     f->run_count = f->run_capacity = 0;
     for (size_t i = 0; i < old.run_count && !failed(s); i++) {
         const ganz_run *const r = &old.runs[i];
-        if (r->kind == GANZ_RUN_TEXT) add_with_tags(s, f, r->raw, r->raw_bytes);
+        if (goes_on(r, true) && r->end <= done) continue;
+        if (r->kind == GANZ_RUN_TEXT) done = add_with_tags(s, f, &old, i, done > r->begin ? done : r->begin);
         else add_run(s, f, *r, old.text.text + r->begin, r->end - r->begin);
     }
     ganz_text_free(&old.text);
