@@ -462,6 +462,12 @@ static void xliff(void **state)
         X2("<unit id=\"1\"><segment state=\"initial\"><source>a <pc id=\"1\">big</pc> dog</source></segment></unit>"),
         X2("<unit id=\"1\"><segment state=\"translated\"><source>a <pc id=\"1\">big</pc> dog</source><target>dog <pc "
            "id=\"1\">big</pc> a</target></segment></unit>"));
+    /* A section of CDATA is text: parts of it come once, as text between tags has them. */
+    expect_xliff(
+        X1(" target-language=\"de\"", "<trans-unit><source><![CDATA[a & <b>big</b> dog]]></source></trans-unit>"),
+        X1(" target-language=\"de\"",
+           "<trans-unit><source><![CDATA[a & <b>big</b> dog]]></source><target "
+           "state=\"needs-review-translation\">dog &lt;b&gt;big&lt;/b&gt; &amp; a</target></trans-unit>"));
     expect_xliff(X2("<unit id=\"1\" translate=\"no\"><segment><source>a b</source></segment></unit>"),
                  X2("<unit id=\"1\" translate=\"no\"><segment><source>a b</source></segment></unit>"));
 }

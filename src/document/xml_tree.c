@@ -148,13 +148,25 @@ void ganz_xml_put_text(ganz_skeleton *skeleton, const ganz_xml_tree *tree, size_
 
 enum { CDATA_BEGIN = 9, CDATA_END = 3 };
 
+/* As text between tags has it, because a part of it may be written, or written anew, without the section's ends. */
+static void put_cdata(ganz_skeleton *skeleton, const char *text, size_t bytes)
+{
+    size_t begin = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        const char *const other = memchr("&<>", text[i], 3) ? escaped((unsigned char)text[i], false) : NULL;
+        if (!other) continue;
+        if (i > begin) ganz_skeleton_text(skeleton, text + begin, i - begin, text + begin, i - begin);
+        ganz_skeleton_text(skeleton, text + i, 1, other, strlen(other));
+        begin = i + 1;
+    }
+    if (bytes > begin) ganz_skeleton_text(skeleton, text + begin, bytes - begin, text + begin, bytes - begin);
+}
+
 void ganz_xml_put_event(ganz_skeleton *skeleton, const ganz_xml_tree *tree, size_t event)
 {
     const ganz_xml_event *const e = &tree->events[event];
-    const char *const raw = tree->x.text + e->begin;
-    const size_t bytes = e->end - e->begin;
     if (e->kind == GANZ_XML_TEXT) ganz_xml_put_text(skeleton, tree, e->begin, e->end);
-    else ganz_skeleton_text(skeleton, raw + CDATA_BEGIN, bytes - CDATA_BEGIN - CDATA_END, raw, bytes);
+    else put_cdata(skeleton, tree->x.text + e->begin + CDATA_BEGIN, e->end - e->begin - CDATA_BEGIN - CDATA_END);
 }
 
 const char *ganz_xml_shown(ganz_skeleton *skeleton, const ganz_xml_tree *tree, size_t first, size_t last, size_t *bytes)
