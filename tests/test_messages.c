@@ -155,6 +155,8 @@ static void tags_have_attributes(void **state)
     expect(po, "#, c-format\nmsgid \"See <a href=\\\"%s\\\">this</a>\"\nmsgstr \"\"\n", shout,
            "#, fuzzy, c-format\nmsgid \"See <a href=\\\"%s\\\">this</a>\"\nmsgstr \"SEE <a "
            "href=\\\"%s\\\">THIS</a>\"\n");
+    expect_skeleton(&ganz_format_json, "[\"See \\u003cb\\u003ethis\\u003c/b>, a < b\"]",
+                    "[\"{See [+\\u003cb\\u003e]this[-\\u003c/b>], a < b}\"]");
     /* Lines of a PO file end anywhere. */
     expect(po, "msgid \"\"\n\"See <a \"\n\"href='x'>this</a>\"\nmsgstr \"\"\n", shout,
            "#, fuzzy\nmsgid \"\"\n\"See <a \"\n\"href='x'>this</a>\"\nmsgstr \"SEE <a href='x'>THIS</a>\"\n");

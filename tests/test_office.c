@@ -468,6 +468,10 @@ static void xliff(void **state)
         X1(" target-language=\"de\"",
            "<trans-unit><source><![CDATA[a & <b>big</b> dog]]></source><target "
            "state=\"needs-review-translation\">dog &lt;b&gt;big&lt;/b&gt; &amp; a</target></trans-unit>"));
+    /* Escaped tags are tags, with their attributes; text as it stands in a page may speak of them. */
+    expect_xliff(X2("<unit><segment><source>a &lt;a href=\"/x y\"&gt;big&lt;/a&gt; dog</source></segment></unit>"),
+                 X2("<unit><segment state=\"translated\"><source>a &lt;a href=\"/x y\"&gt;big&lt;/a&gt; dog</source>"
+                    "<target>dog &lt;a href=\"/x y\"&gt;big&lt;/a&gt; a</target></segment></unit>"));
     expect_xliff(X2("<unit id=\"1\" translate=\"no\"><segment><source>a b</source></segment></unit>"),
                  X2("<unit id=\"1\" translate=\"no\"><segment><source>a b</source></segment></unit>"));
 }

@@ -230,7 +230,8 @@ static ganz_status read_file(ganz_skeleton *s, const char *bytes, size_t count, 
 {
     reader r = {.skeleton = s, .text = bytes, .bytes = count, .arb = arb};
     const bool ascii = has_escapes(bytes, count) && is_ascii(bytes, count);
-    r.style = (ganz_block_style){.breaks = GANZ_BREAK_LINES, .escape = ascii ? escape_ascii : escape, .between = "\\n"};
+    r.style = (ganz_block_style){
+        .breaks = GANZ_BREAK_LINES, .escape = ascii ? escape_ascii : escape, .between = "\\n", .escaped_tags = true};
     return read_all(&r, err);
 }
 

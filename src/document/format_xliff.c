@@ -215,8 +215,9 @@ static ganz_slice key_of(const ganz_inline *in, size_t event)
 }
 
 static const ganz_inline_rules rules = {.kind = kind_of, .key = key_of};
-static const ganz_block_style style = {.breaks = GANZ_BREAK_SENTENCES, .escape = ganz_xml_escape};
-static const ganz_block_style style_of_lines = {.breaks = GANZ_BREAK_LINES, .escape = ganz_xml_escape};
+static const ganz_block_style style = {.breaks = GANZ_BREAK_SENTENCES, .escape = ganz_xml_escape, .escaped_tags = true};
+static const ganz_block_style style_of_lines = {
+    .breaks = GANZ_BREAK_LINES, .escape = ganz_xml_escape, .escaped_tags = true};
 
 /* ---- targets ------------------------------------------------------------------------------------ */
 

@@ -355,10 +355,18 @@ void ganz_skeleton_place(ganz_skeleton *s, const char *like, size_t bytes, const
 
 /* ---- tags in plain text ------------------------------------------------------------------------- */
 
+/* "<" that is written in another way, where such a thing may begin a tag. */
+static bool is_escaped_tag(const frame *f, const ganz_run *r)
+{
+    return f->style.escaped_tags && r->kind == GANZ_RUN_ATOM && r->end - r->begin == 1 && f->text.text[r->begin] == '<';
+}
+
 static bool has_tags(const frame *f)
 {
-    for (size_t i = 0; i < f->run_count; i++)
+    for (size_t i = 0; i < f->run_count; i++) {
+        if (is_escaped_tag(f, &f->runs[i])) return true;
         if (f->runs[i].kind == GANZ_RUN_TEXT && memchr(f->runs[i].raw, '<', f->runs[i].raw_bytes)) return true;
+    }
     return false;
 }
 
@@ -420,6 +428,23 @@ static void add_text_again(ganz_skeleton *s, frame *f, const ganz_run *r, size_t
         add_run(s, f, (ganz_run){.kind = GANZ_RUN_TEXT, .raw = raw, .raw_bytes = end - begin}, raw, end - begin);
 }
 
+static void add_tag(ganz_skeleton *s, frame *f, ganz_run tag)
+{
+    if (tag.kind == GANZ_RUN_OPAQUE) add_run(s, f, tag, OPAQUE_TEXT, sizeof OPAQUE_TEXT - 1);
+    else add_mark(s, f, tag);
+}
+
+/* Adds run i again, which may be an escaped "<"; returns where the tag that it begins ends, 0: it begins none. */
+static size_t add_with_tag(ganz_skeleton *s, frame *f, const frame *old, size_t i)
+{
+    const ganz_run *const r = &old->runs[i];
+    ganz_run tag;
+    const size_t end = is_escaped_tag(old, r) ? read_tag(s, old, i, r->begin, &tag) : 0;
+    if (end > 0) add_tag(s, f, tag);
+    else add_run(s, f, *r, old->text.text + r->begin, r->end - r->begin);
+    return end;
+}
+
 /* Adds run i of plain text again, from `begin` on, with its tags as marks; returns where the last of them ends. */
 static size_t add_with_tags(ganz_skeleton *s, frame *f, const frame *old, size_t i, size_t begin)
 {
@@ -429,8 +454,7 @@ static size_t add_with_tags(ganz_skeleton *s, frame *f, const frame *old, size_t
         const size_t end = old->text.text[at] == '<' ? read_tag(s, old, i, at, &tag) : 0;
         if (end == 0) continue;
         add_text_again(s, f, r, begin, at);
-        if (tag.kind == GANZ_RUN_OPAQUE) add_run(s, f, tag, OPAQUE_TEXT, sizeof OPAQUE_TEXT - 1);
-        else add_mark(s, f, tag);
+        add_tag(s, f, tag);
         begin = end;
         at = end - 1;
     }
@@ -451,7 +475,7 @@ static void find_tags(ganz_skeleton *s, frame *f)
         const ganz_run *const r = &old.runs[i];
         if (goes_on(r, true) && r->end <= done) continue;
         if (r->kind == GANZ_RUN_TEXT) done = add_with_tags(s, f, &old, i, done > r->begin ? done : r->begin);
-        else add_run(s, f, *r, old.text.text + r->begin, r->end - r->begin);
+        else done = add_with_tag(s, f, &old, i);
     }
     ganz_text_free(&old.text);
     ganz_free(old.runs);

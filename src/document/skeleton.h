@@ -71,6 +71,7 @@ typedef struct ganz_block_style {
     int rows;                 /* ... wherever it fits, in at most so many lines (0: any number) of equal length */
     const char *newline;      /* between these lines; NULL: "\n" */
     const char *between; /* raw bytes between text and translation in a bilingual document ("<br>"); NULL: newline */
+    bool escaped_tags;   /* what begins with "&lt;" may be a tag as well: in texts of programs */
 } ganz_block_style;
 
 /* Begins a block of text that belongs together: a paragraph, a cell, a cue. The style is copied; what it points to is
