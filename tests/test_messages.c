@@ -157,6 +157,11 @@ static void tags_have_attributes(void **state)
            "href=\\\"%s\\\">THIS</a>\"\n");
     expect_skeleton(&ganz_format_json, "[\"See \\u003cb\\u003ethis\\u003c/b>, a < b\"]",
                     "[\"{See [+\\u003cb\\u003e]this[-\\u003c/b>], a < b}\"]");
+    /* Paragraphs and items are texts of their own, though no space stands between them. */
+    expect_skeleton(&ganz_format_json, "[\"<p>a cat</p><ul><li class='c'>x <b>y</b></li></ul>\"]",
+                    "[\"{\n\na cat\n\n\n\n\n\nx [+<b>]y[-</b>]\n\n\n\n}\"]");
+    expect(&ganz_format_json, "\"<p>a cat</p><ul><li class='c'>x <b>y</b></li></ul>\"", shout,
+           "\"<p>A CAT</p><ul><li class='c'>X <b>Y</b></li></ul>\"");
     /* Lines of a PO file end anywhere. */
     expect(po, "msgid \"\"\n\"See <a \"\n\"href='x'>this</a>\"\nmsgstr \"\"\n", shout,
            "#, fuzzy\nmsgid \"\"\n\"See <a \"\n\"href='x'>this</a>\"\nmsgstr \"SEE <a href='x'>THIS</a>\"\n");

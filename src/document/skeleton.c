@@ -415,6 +415,8 @@ static size_t read_tag(ganz_skeleton *s, const frame *f, size_t i, size_t at, ga
     } else {
         run->kind = GANZ_RUN_MARK;
         bytes = ganz_tag_at(text, bytes_of(f, i, at, true), &run->mark, &run->name);
+        if (bytes > 0 && f->style.breaks != GANZ_BREAK_NOWHERE && ganz_tag_parts(text, bytes))
+            run->kind = GANZ_RUN_ATOM;
     }
     if (bytes > 0) run->raw = raw_of(s, f, i, at, at + bytes, &run->raw_bytes);
     return run->raw ? at + bytes : 0;
@@ -431,6 +433,7 @@ static void add_text_again(ganz_skeleton *s, frame *f, const ganz_run *r, size_t
 static void add_tag(ganz_skeleton *s, frame *f, ganz_run tag)
 {
     if (tag.kind == GANZ_RUN_OPAQUE) add_run(s, f, tag, OPAQUE_TEXT, sizeof OPAQUE_TEXT - 1);
+    else if (tag.kind == GANZ_RUN_ATOM) add_run(s, f, tag, "\n\n", 2);
     else add_mark(s, f, tag);
 }
 

@@ -12,6 +12,7 @@ static const char pairs[] =
     " strong sub sup time tt u var p div li ul ol h1 h2 h3 h4 td th tr g mrk bpt ept ph it sc ec ";
 static const char empties[] = " br hr img input wbr x bx ex ";
 static const char breaks[] = " br hr ";
+static const char boxes[] = " p div li ul ol h1 h2 h3 h4 td th tr ";
 
 static bool is_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
@@ -46,6 +47,14 @@ size_t ganz_tag_at(const char *text, size_t bytes, ganz_mark_kind *kind, int *na
     *name = 0;
     for (size_t i = begin; i < end; i++) *name = (*name * 31 + (text[i] | 32)) % 65521;
     return (size_t)(close - text) + 1;
+}
+
+bool ganz_tag_parts(const char *text, size_t bytes)
+{
+    const size_t begin = bytes > 1 && text[1] == '/' ? 2 : 1;
+    size_t end = begin;
+    while (end < bytes && is_name(text[end])) end++;
+    return end < bytes && ganz_listed(boxes, text + begin, end - begin);
 }
 
 size_t ganz_code_element_at(const char *text, size_t bytes, size_t *begin, size_t *end)

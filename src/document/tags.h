@@ -8,6 +8,9 @@
  * none. What else stands in angle brackets is taken for a place to put something (<file>). */
 size_t ganz_tag_at(const char *text, size_t bytes, ganz_mark_kind *kind, int *name);
 
+/* True if the text before a tag that text begins with and the text behind it are two: <p>, </li>. */
+bool ganz_tag_parts(const char *text, size_t bytes);
+
 /* Bytes of an element that text begins with whose words [*begin, *end) are not translated, <code>...</code>; 0: none.
  */
 size_t ganz_code_element_at(const char *text, size_t bytes, size_t *begin, size_t *end);
