@@ -82,6 +82,11 @@ static void quotes_and_lists_hold_blocks(void **state)
     expect_file("- [ ] a\n- [x] b\n- [y] c", "- [ ] {a}\n- [x] {b}\n- {[y] c}");
     expect_file("-\ta\n\n\tb\n", "-\t{a}\n\n\t{b}\n");
     expect_file("> [!NOTE]\n> a", "> [!NOTE]\n> {a}");
+    expect_file("a\n: b\n  c\n:   d\n\n    e\n", "{a}\n: {b c}\n:   {d}\n\n    {e}\n");
+    expect_file("a\n\n: b\n:c\nd", "{a}\n\n: {b :c d}");
+    expect_file("!!! note \"a b\"\n    c\n\n    d\ne", "!!! note \"{a b}\"\n    {c}\n\n    {d e}");
+    expect_file("a\n???+ tip\n    b\n\nc", "{a}\n???+ tip\n    {b}\n\n{c}");
+    expect_file("!!! a b\n!!!\n!!! c \"\n", "{!!! a b !!! !!! c \"}\n");
 }
 
 static void rules_and_directives_are_copied(void **state)

@@ -244,6 +244,30 @@ static bool begin_footnote(scanner *s, cursor *c, size_t first)
     return true;
 }
 
+/* ":   What it is", below a term. */
+static bool begin_definition(scanner *s, cursor *c, size_t first)
+{
+    size_t after, ignored;
+    const size_t marks = ganz_md_term_mark(c->file + first, c->end - first);
+    if (marks == 0) return false;
+    const size_t before = indent_of(c, &ignored);
+    skip_marks(c, first, marks);
+    const size_t space = indent_of(c, &after), used = space > CODE_INDENT ? 1 : space;
+    skip_columns(c, used);
+    push(s, (container){.indent = before + marks + used});
+    return true;
+}
+
+/* The line of an admonition, with its title. */
+static bool begin_admonition(scanner *s, const cursor *c, size_t first)
+{
+    size_t begin, end;
+    if (!ganz_md_admonition(c->file + first, c->end - first, &begin, &end)) return false;
+    push(s, (container){.indent = CODE_INDENT, .has_child = true});
+    if (end > begin) add_single(s, GANZ_MD_PARAGRAPH, first + begin, first + end);
+    return true;
+}
+
 /* ---- leaves that begin with their first line ---------------------------------------------------- */
 
 static bool begin_html(scanner *s, const cursor *c, size_t first, bool in_paragraph)
@@ -366,7 +390,9 @@ static bool begin_blocks(scanner *s, cursor *c)
         if (first >= c->end || indent >= CODE_INDENT) return false;
         if (begin_whole_line(s, c, first, in_paragraph)) return true;
         if (s->keep >= NESTING) return false;
-        if (!begin_quote(s, c, first) && !begin_item(s, c, first, in_paragraph) && !begin_footnote(s, c, first))
+        if (begin_admonition(s, c, first)) return true;
+        if (!begin_quote(s, c, first) && !begin_item(s, c, first, in_paragraph) && !begin_footnote(s, c, first) &&
+            !begin_definition(s, c, first))
             return false;
     }
 }

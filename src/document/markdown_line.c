@@ -185,6 +185,28 @@ size_t ganz_md_item_mark(const char *line, size_t bytes, bool in_paragraph)
     return length;
 }
 
+size_t ganz_md_term_mark(const char *line, size_t bytes)
+{
+    return bytes > 2 && line[0] == ':' && ganz_md_space(line[1]) && !ganz_md_blank(line + 1, bytes - 1) ? 1 : 0;
+}
+
+bool ganz_md_admonition(const char *line, size_t bytes, size_t *begin, size_t *end)
+{
+    size_t at = 3;
+    while (bytes > 0 && ganz_md_space(line[bytes - 1])) bytes--;
+    if (bytes < 5 || (memcmp(line, "!!!", 3) != 0 && memcmp(line, "???", 3) != 0)) return false;
+    if (line[at] == '+') at++;
+    if (line[at++] != ' ') return false;
+    const size_t word = at;
+    while (at < bytes && (ganz_ascii_letter(line[at]) || line[at] == '-')) at++;
+    *begin = *end = at;
+    if (at == word || at == bytes) return at > word;
+    if (line[at++] != ' ' || line[at] != '"' || line[bytes - 1] != '"' || at + 1 >= bytes) return false;
+    *begin = at + 1;
+    *end = bytes - 1;
+    return true;
+}
+
 size_t ganz_md_task(const char *line, size_t bytes)
 {
     if (bytes < 5 || line[0] != '[' || line[2] != ']' || !ganz_md_space(line[3])) return 0;

@@ -38,6 +38,11 @@ bool ganz_md_html_closes(const char *line, size_t bytes, int kind);
 /* Length of "-", "+", "*", "12." or "12)" with white space or nothing behind it; 0: no item. in_paragraph: whether it
  * may follow a paragraph's line decides too. */
 size_t ganz_md_item_mark(const char *line, size_t bytes, bool in_paragraph);
+/* Length of ":" with white space and text behind it, the definition of the term above; 0: none. */
+size_t ganz_md_term_mark(const char *line, size_t bytes);
+/* True of "!!! note" and "??? tip "Title"", whose text is indented below; the title is [*begin, *end), perhaps empty.
+ */
+bool ganz_md_admonition(const char *line, size_t bytes, size_t *begin, size_t *end);
 /* Length of "[ ] " or "[x] " with the white space behind it; 0: no task. */
 size_t ganz_md_task(const char *line, size_t bytes);
 /* Length of "[^name]:"; 0: no footnote. */
