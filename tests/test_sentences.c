@@ -211,6 +211,8 @@ static void bars_part_items(void **state)
         {"The output of ls | sort is long.", NULL},
         {"Sort it with ls | sort, which gives more than an item of a row would ever be", NULL},
         {"a|b or a| b or a |b", NULL},
+        {"Total: {{ total | currency }}", NULL},
+        {"{{ a | b }} | Home", "[{{ a | b }}][Home]"},
     };
     for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
         const char *const text = cases[i].text;

@@ -303,6 +303,16 @@ static bool is_short_item(const ganz_sentences *w, size_t at)
     return true;
 }
 
+/* True behind a brace "{{" of a template that is not closed: {{ total | currency }}. */
+static bool is_in_braces(const ganz_sentences *w, size_t begin, size_t at)
+{
+    while (at > begin + 1 && !(w->text[at - 1] == '}' && w->text[at - 2] == '}')) {
+        if (w->text[at - 1] == '{' && w->text[at - 2] == '{') return true;
+        at--;
+    }
+    return false;
+}
+
 /* "Home | About us | Contact": short items with bars between them are no sentence. A bar in a sentence ("the output of
  * ls | sort is long.") is not between two such items. */
 static bool is_bar(const ganz_sentences *w, size_t begin, size_t at)
@@ -310,6 +320,7 @@ static bool is_bar(const ganz_sentences *w, size_t begin, size_t at)
     const size_t bar = skip_space(w, at);
     if (peek(w, bar) != '|' || at - begin > LONGEST_ITEM || !w->outside || w->breaks == GANZ_BREAK_NOWHERE)
         return false;
+    if (is_in_braces(w, begin, at)) return false;
     const size_t behind = skip_space(w, bar + 1);
     return behind > bar + 1 && behind < w->bytes && is_short_item(w, behind);
 }
