@@ -274,6 +274,10 @@ static void what_is_not_translated_is_carried(void **state)
     expect_page("a <i class=\"u notranslate v\">x</i> b", true, "{a [=x|<i class=\"u notranslate v\">x</i>] b}");
     expect_page("a <i class=notranslated>x</i>", true, "{a [+<i class=notranslated>]x[-</i>]}");
     expect_page("<p translate=\"no\">a <b>x</b></p><p>b", true, "<p translate=\"no\">a <b>x</b></p><p>{b}");
+    expect_page("<html lang=fr><p lang=fr-CA>a</p><p lang=en>b</p><p lang=DE>c", true,
+                "<html lang=fr><p lang=fr-CA>a</p><p lang=en>{b}</p><p lang=DE>{c}");
+    expect_page("a <i lang='it'>x y</i> b <i lang='und'>z</i>", true,
+                "{a [=x y|<i lang='it'>x y</i>] b [+<i lang='und'>]z[-</i>]}");
     expect_page("<p translate=no>a<p>b", true, "<p translate=no>a<p>{b}");
     expect_page("<ul><li translate=no>a<li>b</ul>", true, "<ul><li translate=no>a<li>{b}</ul>");
     expect_page("<table><tr><td translate=no>a<td>b<tr><td>c</table>", true,

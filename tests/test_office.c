@@ -399,6 +399,8 @@ static void books(void **state)
     (void)state;
     expect(&epub, "<h1 id=\"a\"/><p>Two <b>red</b> cats &amp; a dog<br/>more</p>", shout,
            "<h1 id=\"a\"/><p>TWO <b>RED</b> CATS &amp; A DOG<br/>MORE</p>");
+    expect(&epub, "<p xml:lang=\"fr\">le chat</p><p lang=\"en-US\">a <i xml:lang=\"la\">felis</i></p>", shout,
+           "<p xml:lang=\"fr\">le chat</p><p lang=\"en-US\">A <i xml:lang=\"la\">felis</i></p>");
     expect(&epub, "<div>loose <a id=\"x\"/>text<div>a box</div>end</div><script/><p>after&nbsp;it</p>", shout,
            "<div>LOOSE <a id=\"x\"/>TEXT<div>A BOX</div>END</div><script/><p>AFTER IT</p>");
     expect(&epub,

@@ -131,3 +131,15 @@ bool ganz_html_shields(ganz_html_group begun, const ganz_html_element *between)
     default: return true; /* headings, ruby: the innermost element only */
     }
 }
+
+bool ganz_html_third_language(const char *lang, size_t bytes, const char *source, const char *target)
+{
+    static const char *const none[] = {"und", "mul", "zxx", "mis"};
+    char code[4] = "";
+    size_t n = 0;
+    for (; n < bytes && n < sizeof code && ganz_ascii_letter(lang[n]); n++) code[n] = ganz_ascii_lower(lang[n]);
+    if (n < 2 || n == sizeof code || (n < bytes && lang[n] != '-') || *source == '\0' || *target == '\0') return false;
+    for (size_t i = 0; i < GANZ_COUNT(none); i++)
+        if (strcmp(code, none[i]) == 0) return false;
+    return strncmp(code, source, n) != 0 && strncmp(code, target, n) != 0;
+}

@@ -57,4 +57,7 @@ bool ganz_html_stops(const ganz_html_element *inside, const ganz_html_element *e
 bool ganz_html_ends(ganz_html_group begun, const ganz_html_element *open);
 bool ganz_html_shields(ganz_html_group begun, const ganz_html_element *between);
 
+/* True if lang="fr" says that text is in neither of two languages, which are codes such as "en", or "". */
+bool ganz_html_third_language(const char *lang, size_t bytes, const char *source, const char *target);
+
 #endif

@@ -522,6 +522,8 @@ ganz_status ganz_html_read(ganz_skeleton *skeleton, const char *bytes, size_t co
     reader r = {.out = skeleton, .scan = ganz_html_scan_over(bytes, count), .attributes = options->attributes};
     r.row.depth = -1;
     r.charset = ganz_html_charset_of(bytes, count);
+    r.tree.source = options->source_language;
+    r.tree.target = options->target_language;
     r.tree.xml = count - bom > 5 && memcmp(bytes + bom, "<?xml", 5) == 0;
     ganz_skeleton_copy(skeleton, bytes, bom);
     r.scan.at = bom;

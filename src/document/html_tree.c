@@ -72,6 +72,24 @@ static bool has_word(const char *text, size_t bytes, const char *word)
     return false;
 }
 
+static bool is_language(const ganz_html_attribute *a)
+{
+    return ganz_html_is(a->name, a->name_bytes, "lang") || ganz_html_is(a->name, a->name_bytes, "xml:lang");
+}
+
+/* lang="fr" on a part of the page: of whole pages it is often wrong. */
+static bool is_foreign_text(const ganz_html_tree *tree, const ganz_html_token *token)
+{
+    const char *const name = ganz_html_name(token);
+    ganz_html_attribute a;
+    if (!tree->source || ganz_html_is(name, token->name_bytes, "html") || ganz_html_is(name, token->name_bytes, "body"))
+        return false;
+    for (size_t at = 0; ganz_html_attribute_next(token, &at, &a);)
+        if (is_language(&a) && ganz_html_third_language(a.value, a.value_bytes, tree->source, tree->target))
+            return true;
+    return false;
+}
+
 /* translate="no", class="notranslate"; otherwise as it is. */
 static bool told_to_translate(const ganz_html_token *token, bool translate)
 {
@@ -99,7 +117,8 @@ static ganz_html_open make_open(const ganz_html_tree *tree, const ganz_html_toke
     open.host = foreign && is_host(token);
     open.keeps = outer->keeps || (flags & GANZ_HTML_KEEPS);
     open.bare = outer->bare || (flags & GANZ_HTML_PLAIN) || open.element->group == GANZ_HTML_OPTION;
-    open.translate = told_to_translate(token, outer->translate && !(flags & GANZ_HTML_OPAQUE)) && !open.foreign;
+    const bool translate = outer->translate && !(flags & GANZ_HTML_OPAQUE) && !is_foreign_text(tree, token);
+    open.translate = told_to_translate(token, translate) && !open.foreign;
     return open;
 }
 

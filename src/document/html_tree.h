@@ -19,7 +19,8 @@ typedef struct ganz_html_open {
 typedef struct ganz_html_tree {
     ganz_html_open *open; /* the innermost last */
     size_t count, capacity;
-    bool xml; /* <p/> is a whole element; nothing ends without its end tag */
+    bool xml;                    /* <p/> is a whole element; nothing ends without its end tag */
+    const char *source, *target; /* languages; text in a third one is not translated */
 } ganz_html_tree;
 
 void ganz_html_tree_close(ganz_html_tree *tree);

@@ -13,7 +13,8 @@ typedef struct page {
     ganz_inline in;
     ganz_inline bare; /* for text that no tag may stand in */
     bool attributes;
-    bool *holds; /* (events) of a start: there are boxes in it */
+    const char *source, *target; /* languages */
+    bool *holds;                 /* (events) of a start: there are boxes in it */
 } page;
 
 /* ---- elements ----------------------------------------------------------------------------------- */
@@ -43,9 +44,15 @@ static bool has_class(ganz_slice classes, const char *word)
     return false;
 }
 
-static bool is_kept(const ganz_xml_tree *t, size_t event)
+static bool is_kept(const ganz_inline *in, size_t event)
 {
+    const page *const p = in->data;
+    const ganz_xml_tree *const t = in->tree;
+    const ganz_slice name = name_of(t, event);
     ganz_slice value;
+    if (ganz_xml_tree_attribute(t, event, "lang", &value) && !ganz_slice_is(name, "html") &&
+        !ganz_slice_is(name, "body") && ganz_html_third_language(value.at, value.bytes, p->source, p->target))
+        return true;
     if (ganz_xml_tree_attribute(t, event, "translate", &value) && ganz_slice_is(value, "no")) return true;
     return ganz_xml_tree_attribute(t, event, "class", &value) && has_class(value, "notranslate");
 }
@@ -54,7 +61,7 @@ static ganz_inline_kind kind_of(const ganz_inline *in, size_t event)
 {
     const unsigned flags = flags_of(in->tree, event);
     if (flags & (GANZ_HTML_RAW | GANZ_HTML_VOID)) return GANZ_INLINE_MARK;
-    if ((flags & (GANZ_HTML_OPAQUE | GANZ_HTML_FOREIGN)) || is_kept(in->tree, event)) return GANZ_INLINE_OPAQUE;
+    if ((flags & (GANZ_HTML_OPAQUE | GANZ_HTML_FOREIGN)) || is_kept(in, event)) return GANZ_INLINE_OPAQUE;
     return GANZ_INLINE_PAIR;
 }
 
@@ -131,10 +138,11 @@ static void copy_tag(const page *p, size_t i)
 }
 
 /* A box that is copied with all that is in it. */
-static bool is_silent(const ganz_xml_tree *t, size_t i)
+static bool is_silent(const page *p, size_t i)
 {
+    const ganz_xml_tree *const t = p->in.tree;
     return t->events[i].kind == GANZ_XML_START &&
-           ((flags_of(t, i) & (GANZ_HTML_RAW | GANZ_HTML_OPAQUE | GANZ_HTML_FOREIGN)) || is_kept(t, i));
+           ((flags_of(t, i) & (GANZ_HTML_RAW | GANZ_HTML_OPAQUE | GANZ_HTML_FOREIGN)) || is_kept(&p->in, i));
 }
 
 /* <title> and <option>, which hold text and nothing else. */
@@ -154,7 +162,7 @@ static void read_flow(const page *p)
         if (end > i) {
             ganz_inline_block(i > 0 && is_bare(t, i - 1) ? &p->bare : &p->in, i, end);
             i = end;
-        } else if (is_silent(t, i)) {
+        } else if (is_silent(p, i)) {
             end = ganz_xml_after(t, i);
             ganz_xml_copy(p->in.skeleton, t, t->events[i].begin, t->events[end - 1].end);
             i = end;
@@ -179,7 +187,8 @@ static int32_t entity(const char *name, size_t bytes)
 static ganz_status read_tree(ganz_skeleton *s, const ganz_xml_tree *tree, const ganz_format_options *options,
                              ganz_error *err)
 {
-    page p = {.attributes = options->attributes};
+    page p = {
+        .attributes = options->attributes, .source = options->source_language, .target = options->target_language};
     p.in = (ganz_inline){.skeleton = s, .tree = tree, .rules = &rules, .style = &style, .data = &p};
     p.bare = p.in;
     p.bare.style = &bare_style;
