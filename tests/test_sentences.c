@@ -127,6 +127,13 @@ static void signs_stay_outside(void **state)
         {"* ", 0},
         {"*bold* text", 0},
         {"-\nNo.", 0},
+        {"c) the price", 3},
+        {"iv)\tThe price", 4},
+        {"- a) x", 5},
+        {"a)", 0},
+        {"ab) x", 0},
+        {"a)b", 0},
+        {"a)\nNo.", 0},
     };
     for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
         const ganz_language *const english = ganz_language_of("en");

@@ -7,7 +7,7 @@
 #include "document/code.h"
 #include "text/unicode.h"
 
-enum { LONGEST_HEADLINE = 100, LONGEST_ITEM = 48 /* bytes */ };
+enum { LONGEST_HEADLINE = 100, LONGEST_ITEM = 48, LONGEST_COUNTER = 5 /* bytes */ };
 
 /* ---- characters --------------------------------------------------------------------------------- */
 
@@ -353,19 +353,31 @@ static size_t end_of_sentence(const ganz_sentences *w, size_t begin)
     return w->bytes;
 }
 
-/* Behind the signs at `at` of a list, of what is quoted or of what a speaker says: "- ", "> > ", and behind the bars
- * between items. Something must follow on the same line. */
+/* Behind "a)" or "iii)", which count items; `at` itself where nothing such stands. */
+static size_t skip_counter(const ganz_sentences *w, size_t at)
+{
+    static const int32_t numerals[] = {'i', 'v', 'x', 'I', 'V', 'X'};
+    const int32_t first = peek(w, at);
+    size_t end = at;
+    if (!ganz_is_upper(first) && !ganz_is_lower(first)) return at;
+    while (end < w->bytes && end - at < LONGEST_COUNTER && is_any(peek(w, end), numerals, GANZ_COUNT(numerals))) end++;
+    if (end == at) end = next_place(w, at);
+    return peek(w, end) == ')' ? end + 1 : at;
+}
+
+/* Behind the signs at `at` of a list, of what is quoted or of what a speaker says: "- ", "> > ", "a) ", and behind the
+ * bars between items. Something must follow on the same line. */
 static size_t skip_signs(const ganz_sentences *w, size_t at)
 {
     static const int32_t set[] = {'-', '*', '|', 0xB7, 0x2013, 0x2014, 0x2022};
     for (size_t next = at; next < w->bytes; at = next) {
         const int32_t code = peek(w, at);
-        const size_t behind = next_place(w, at);
-        if (code != '>' && !is_any(code, set, GANZ_COUNT(set))) break;
+        const size_t counter = skip_counter(w, at), behind = counter > at ? counter : next_place(w, at);
+        if (counter == at && code != '>' && !is_any(code, set, GANZ_COUNT(set))) break;
         if (!ganz_is_space(peek(w, behind)) && !(code == '>' && peek(w, behind) == '>')) break;
         next = skip_space(w, behind);
         for (size_t i = behind; i < next; i = next_place(w, i))
-            if (is_newline(peek(w, i)) || peek(w, i) == '\t') return at;
+            if (is_newline(peek(w, i)) || (peek(w, i) == '\t' && counter == at)) return at;
         if (next == w->bytes) break;
     }
     return at;
