@@ -103,6 +103,8 @@ static void holders(void **state)
     GUARDS("Hi {{ user.firstName | titlecase }}, {{#if a}} {{ n + 1 }}", "H:{{ user.firstName | titlecase }}",
            "H:{{#if a}}", "H:{{ n + 1 }}");
     NO_GUARDS("a {set of words} here");
+    GUARDS("See $t(common.title), $x() $y (z)", "H:$t(common.title)", "H:$x", "H:$y");
+    GUARDS("{0,choice,0#no files|1#one file|1<{0} files} here", "H:{0,choice,0#no files|1#one file|1<{0} files}");
     GUARDS("{n, plural, one {# file} other {# files}} found", "H:{n, plural, one {# file} other {# files}}");
     GUARDS("Copy <file> &amp; &#39;", "H:<file>", "H:&amp;", "H:&#39;");
     GUARDS("Hi <%= user %>, {% if x > 1 %} <?php a ?>\\nBye\\tNow", "H:<%= user %>", "H:{% if x > 1 %}", "H:<?php a ?>",
@@ -115,6 +117,8 @@ static void code_and_signs(void **state)
     (void)state;
     GUARDS("Use `x + 1`, ``a`b``, some_name, f(), std::map, --all=1.", "C:`x + 1`", "C:``a`b``", "C:some_name", "C:f()",
            "C:std::map", "C:--all=1");
+    GUARDS("-v, --version prints [-o FILE] or -x", "C:-v", "C:--version", "C:-o", "C:-x");
+    NO_GUARDS("a well-a b, - a, x -a. -ab -5");
     GUARDS("@anna likes #release :smile: 2.0.1", "C:@anna", "C:#release", "C::smile:", "C:2.0.1");
     GUARDS("Hi \xF0\x9F\x98\x80! 1\xEF\xB8\x8F\xE2\x83\xA3", "S:\xF0\x9F\x98\x80", "S:1\xEF\xB8\x8F\xE2\x83\xA3");
     GUARDS("\xD0\x94\xD0\xB0 \xD0\xB8 \xD0\xBD\xD0\xB5\xD1\x82 mean yes and no",

@@ -18,9 +18,12 @@ size_t ganz_ticks_length(const ganz_guard_view *v)
     return 0;
 }
 
-/* --option=value */
+/* --option=value, -o */
 static size_t option_length(const ganz_guard_view *v)
 {
+    const bool letter = v->text[v->at] == '-' && is_letter(byte_at(v, v->at + 1));
+    const bool apart = v->at == v->begin || is_one_of(byte_before(v, v->at), " \t\n([");
+    if (letter && apart && (v->at + 2 == v->end || is_one_of(v->text[v->at + 2], " ,\t\n)]"))) return 2;
     if (!has(v, v->at, "--") || !is_letter(byte_at(v, v->at + 2))) return 0;
     return ganz_without_end_signs(v->text + v->at, word_length(v, v->at, "<>\"`,;()", 120));
 }

@@ -66,13 +66,13 @@ static size_t brace_length(const ganz_guard_view *v)
     size_t kind = open + 1 + name + 1;
     while (byte_at(v, kind) == ' ') kind++;
     if (!has(v, kind, "plural") && !has(v, kind, "select") && !has(v, kind, "number") && !has(v, kind, "date") &&
-        !has(v, kind, "time"))
+        !has(v, kind, "time") && !has(v, kind, "choice"))
         return 0;
     end = behind_brace(v, open, LONGEST_MESSAGE);
     return end > 0 ? end - v->at : 0;
 }
 
-/* $HOME, $1, $(x): not $5.00, which is money. */
+/* $HOME, $1, $(x), $t(x): not $5.00, which is money. */
 static size_t dollar_length(const ganz_guard_view *v)
 {
     if (byte_at(v, v->at) != '$') return 0;
@@ -83,7 +83,9 @@ static size_t dollar_length(const ganz_guard_view *v)
     size_t length = 1;
     if (!is_letter(byte_at(v, v->at + 1)) && byte_at(v, v->at + 1) != '_') return 0;
     while (length < 64 && is_name(byte_at(v, v->at + length))) length++;
-    return length;
+    if (byte_at(v, v->at + length) != '(') return length;
+    const size_t inside = word_length(v, v->at + length + 1, "()", 64);
+    return inside > 0 && byte_at(v, v->at + length + 1 + inside) == ')' ? length + inside + 2 : length;
 }
 
 /* <file>, <your_name>: one word in angle brackets. */
