@@ -206,7 +206,7 @@ static void endless_text_is_cut(void **state)
     assert_true(begin == 0 && end == sizeof text - 1);
 }
 
-/* Short items with bars between them; the bars are no part of them. */
+/* Short items with bars between them; the bars are no part of them. What an option does is an item, too. */
 static void bars_part_items(void **state)
 {
     (void)state;
@@ -220,6 +220,9 @@ static void bars_part_items(void **state)
         {"a|b or a| b or a |b", NULL},
         {"Total: {{ total | currency }}", NULL},
         {"{{ a | b }} | Home", "[{{ a | b }}][Home]"},
+        {"  -v, --version  print it", "[-v, --version][print it]"},
+        {"-v  print it", "[-v][print it]"},
+        {"It is well-kept  and -5  or -  so", NULL},
     };
     for (size_t i = 0; i < GANZ_COUNT(cases); i++) {
         const char *const text = cases[i].text;

@@ -256,10 +256,21 @@ static ending read_ending(const ganz_sentences *w, size_t at)
 
 /* ---- breaks ------------------------------------------------------------------------------------- */
 
+/* "--version" before `at`, or "-v": what it does stands behind two spaces. */
+static bool is_behind_option(const ganz_sentences *w, size_t at)
+{
+    size_t begin = at;
+    while (begin > 0 && at - begin < LONGEST_ITEM && !memchr(" \t\n", w->text[begin - 1], 3)) begin--;
+    if (at - begin < 2 || w->text[begin] != '-') return false;
+    const int32_t next = peek(w, begin + 1);
+    return next == '-' ? at - begin > 3 : at - begin == 2 && (ganz_is_lower(next) || ganz_is_upper(next));
+}
+
 /* True if the white space at `at` ends a sentence whatever stands before it: newlines, and in lines also what separates
  * columns. */
 static bool is_hard_break(const ganz_sentences *w, size_t at)
 {
+    const size_t behind = at;
     int newlines = 0, spaces = 0;
     bool tab = false, page = false;
     for (int32_t before = 0; at < w->bytes; at = next_place(w, at)) {
@@ -271,7 +282,8 @@ static bool is_hard_break(const ganz_sentences *w, size_t at)
         spaces += code == ' ';
         before = code;
     }
-    if (w->breaks == GANZ_BREAK_LINES) return newlines > 0 || tab || spaces > 3;
+    if (w->breaks == GANZ_BREAK_LINES)
+        return newlines > 0 || tab || spaces > 3 || (spaces > 1 && is_behind_option(w, behind));
     return w->breaks == GANZ_BREAK_SENTENCES && (newlines > 1 || page);
 }
 
