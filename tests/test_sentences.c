@@ -222,6 +222,9 @@ static void bars_part_items(void **state)
         {"{{ a | b }} | Home", "[{{ a | b }}][Home]"},
         {"  -v, --version  print it", "[-v, --version][print it]"},
         {"-v  print it", "[-v][print it]"},
+        {"Status:   single   Town   2", "[Status:][single][Town][2]"},
+        {"a   b", NULL},
+        {"Status:  single", NULL},
         {"It is well-kept  and -5  or -  so", NULL},
     };
     for (size_t i = 0; i < GANZ_COUNT(cases); i++) {

@@ -266,6 +266,13 @@ static bool is_behind_option(const ganz_sentences *w, size_t at)
     return next == '-' ? at - begin > 3 : at - begin == 2 && (ganz_is_lower(next) || ganz_is_upper(next));
 }
 
+/* "Status:   single", "2019   Manager": three spaces [at, after) are enough behind a colon and before a capital. */
+static bool is_column(const ganz_sentences *w, size_t at, size_t after)
+{
+    const int32_t next = peek(w, after);
+    return w->text[at - (at > 0)] == ':' || ganz_is_upper(next) || (next >= '0' && next <= '9');
+}
+
 /* True if the white space at `at` ends a sentence whatever stands before it: newlines, and in lines also what separates
  * columns. */
 static bool is_hard_break(const ganz_sentences *w, size_t at)
@@ -283,7 +290,8 @@ static bool is_hard_break(const ganz_sentences *w, size_t at)
         before = code;
     }
     if (w->breaks == GANZ_BREAK_LINES)
-        return newlines > 0 || tab || spaces > 3 || (spaces > 1 && is_behind_option(w, behind));
+        return newlines > 0 || tab || spaces > 3 || (spaces == 3 && is_column(w, behind, at)) ||
+               (spaces > 1 && is_behind_option(w, behind));
     return w->breaks == GANZ_BREAK_SENTENCES && (newlines > 1 || page);
 }
 
