@@ -373,12 +373,39 @@ static size_t end_of_sentence(const ganz_sentences *w, size_t begin)
     return w->bytes;
 }
 
-/* Behind "a)" or "iii)", which count items; `at` itself where nothing such stands. */
+/* Behind "4.2" or "2.1.3." before a capital, the number of a section; but 1.5 Million, 2.5 Liters. */
+static size_t skip_section(const ganz_sentences *w, size_t at)
+{
+    static const char measures[] =
+        " million millionen mio milliarden mrd billion billionen trillion thousand tausend percent"
+        " prozent per pro liter liters litre litres meter meters metern metre metres mile"
+        " miles hour hours stunden year years jahre day days tage week weeks wochen month"
+        " months monate minute minutes minuten inch inches foot feet gram grams gramm pound"
+        " pounds pfund ton tons tonne tonnes tonnen kilo kilos gallons cups stars sterne"
+        " degrees grad times euro euros dollar dollars acres children kinder uhr ";
+    size_t end = at, parts = 0;
+    for (size_t begin = end; parts < 4; begin = end + 1) {
+        size_t digit = begin;
+        while (digit - begin < 3 && is_digit(peek(w, digit))) digit++;
+        if (digit == begin || digit - begin == 3) break;
+        parts++;
+        if (peek(w, end = digit) != '.') break;
+    }
+    if (parts < 2 || peek(w, at) == '0') return at;
+    if (peek(w, end) == '.') end++;
+    const size_t next = skip_space(w, end);
+    const word heading = word_at(w, next);
+    const bool section = next > end && ganz_is_upper(peek(w, next)) && heading.end - heading.begin > 2;
+    return section && !ganz_listed(measures, w->text + heading.begin, heading.end - heading.begin) ? end : at;
+}
+
+/* Behind "a)", "iii)" or "4.2", which count; `at` itself where nothing such stands. */
 static size_t skip_counter(const ganz_sentences *w, size_t at)
 {
     static const int32_t numerals[] = {'i', 'v', 'x', 'I', 'V', 'X'};
     const int32_t first = peek(w, at);
     size_t end = at;
+    if (is_digit(first)) return skip_section(w, at);
     if (!ganz_is_upper(first) && !ganz_is_lower(first)) return at;
     while (end < w->bytes && end - at < LONGEST_COUNTER && is_any(peek(w, end), numerals, GANZ_COUNT(numerals))) end++;
     if (end == at) end = next_place(w, at);
