@@ -141,6 +141,11 @@ static void signs_stay_outside(void **state)
         {"9.30 Uhr", 0},
         {"4.2", 0},
         {"0.5 Points", 0},
+        {"...but why?", 3},
+        {"- ...but why?", 5},
+        {"... but why?", 0},
+        {"....but why?", 0},
+        {"...5", 0},
         {"a)b", 0},
         {"a)\nNo.", 0},
     };

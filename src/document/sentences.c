@@ -412,6 +412,13 @@ static size_t skip_counter(const ganz_sentences *w, size_t at)
     return peek(w, end) == ')' ? end + 1 : at;
 }
 
+/* "..." before the first word, where a sentence goes on in subtitles. */
+static bool has_dots(const ganz_sentences *w, size_t at)
+{
+    const int32_t next = at + 3 < w->bytes && memcmp(w->text + at, "...", 3) == 0 ? peek(w, at + 3) : 0;
+    return ganz_is_lower(next) || ganz_is_upper(next);
+}
+
 /* Behind the signs at `at` of a list, of what is quoted or of what a speaker says: "- ", "> > ", "a) ", and behind the
  * bars between items. Something must follow on the same line. */
 static size_t skip_signs(const ganz_sentences *w, size_t at)
@@ -419,6 +426,7 @@ static size_t skip_signs(const ganz_sentences *w, size_t at)
     static const int32_t set[] = {'-', '*', '|', 0xB7, 0x2013, 0x2014, 0x2022};
     for (size_t next = at; next < w->bytes; at = next) {
         const int32_t code = peek(w, at);
+        if (has_dots(w, at)) return at + 3;
         const size_t counter = skip_counter(w, at), behind = counter > at ? counter : next_place(w, at);
         if (counter == at && code != '>' && !is_any(code, set, GANZ_COUNT(set))) break;
         if (!ganz_is_space(peek(w, behind)) && !(code == '>' && peek(w, behind) == '>')) break;
