@@ -241,6 +241,10 @@ static void templates_keep_their_order(void **state)
     expect_page("<p>a {% if x %}b{% endif %} {{ c }} {% d</p>", true,
                 "<p>{a }{% if x %}{b}{% endif %}{ {{ c }} {% d}</p>");
     expect_page("a <?php b ?> c <% d %> e", true, "{a [.<?php b ?>] c [.<% d %>] e}");
+    /* What they write is a word. */
+    expect_page("<p><?= $a ?>, b <%= c %>.</p><p translate=no><?= d ?></p>", true,
+                "<p>{[=|<?= $a ?>], b [=|<%= c %>].}</p><p translate=no><?= d ?></p>");
+    expect_page("<%-- a --%><p>b <?php echo $c; ?>", true, "<%-- a --%><p>{b [=|<?php echo $c; ?>]}");
 }
 
 static void malformed_pages_are_read_too(void **state)

@@ -259,9 +259,26 @@ static void read_text(reader *r, const ganz_html_token *token)
         r->shown_bytes = ganz_html_show_text(r->shown, r->shown_bytes, SHOWN_BYTES, raw, token->bytes);
 }
 
+/* What a server writes at this place: <?= $name ?>, <%= name %>. */
+static bool is_output(const ganz_html_token *token)
+{
+    static const char *const begins[] = {"<?=", "<?php echo ", "<%=", "<%- ", "<%:"};
+    for (size_t i = 0; i < GANZ_COUNT(begins); i++)
+        if (token->bytes > strlen(begins[i]) && memcmp(token->raw, begins[i], strlen(begins[i])) == 0) return true;
+    return false;
+}
+
 static void read_comment(reader *r, const ganz_html_token *token)
 {
-    if (!r->region) add_unseen(r, token->raw, token->bytes);
+    if (r->region) return;
+    if (!is_output(token) || !ganz_html_innermost(&r->tree)->translate) {
+        add_unseen(r, token->raw, token->bytes);
+        return;
+    }
+    begin_block(r);
+    ganz_skeleton_place(r->out, "", 0, token->raw, token->bytes);
+    r->last = 'x';
+    r->touching = true;
 }
 
 /* ---- line breaks -------------------------------------------------------------------------------- */
