@@ -459,10 +459,10 @@ static void answer_others(page_job *p)
 static bool pass_first_model(page_job *p)
 {
     ganz_error err;
+    job first = p->job;
+    if (!p->prefix || first.chain.count < 2) return true; /* without a prefix there may be no sentence at all */
     const sentence *const s = &p->sentences[0];
     job_text text = {.text = s->text, .bytes = s->bytes, .out = &p->middle};
-    job first = p->job;
-    if (!p->prefix || first.chain.count < 2) return true;
     first.chain.count = 1;
     first.alternatives = 0;
     first.formality = GANZ_FORMALITY_AUTO;

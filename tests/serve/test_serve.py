@@ -147,6 +147,16 @@ def check_page_interface(s):
         assert text.startswith(begins), (prefix, text)
 
 
+def check_nothing_to_say(s):
+    """No sentence at all is an answer without any, whatever was asked about the words."""
+    for nothing in ({"text": ""}, {"text": "\n \n"}, {"sentences": []}):
+        for extra in ({}, {"alignment": True, "scores": True, "words": True, "alternatives": 3}):
+            equal(nothing, s.json("/ganz/translate", {**nothing, **extra, "source": "en", "target": "de"}),
+                  (200, {"source": "en", "target": "de", "sentences": []}))
+        equal("a prefix of it", s.json("/ganz/translate", {**nothing, "prefix": "Ein", "source": "en", "target": "de"})[0],
+              400)
+
+
 def check_errors(s):
     def refused(what, got, status, sentence):
         equal(what, got, (status, {"error": sentence}))
@@ -611,7 +621,7 @@ def main():
         took = []
         slow = threading.Thread(target=send_slowly, args=(s, took))
         slow.start()
-        for check in (check_encodings, check_texts, check_page_interface, check_errors, check_hostile, check_connections,
+        for check in (check_encodings, check_texts, check_page_interface, check_nothing_to_say, check_errors, check_hostile, check_connections,
                       check_origins, check_deepl, check_files, check_small, check_replayed, check_bombs, check_hanging_up,
                       check_canary):
             check(s)
