@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/base.h"
 #include "document/casing.h"
@@ -161,6 +162,24 @@ static void rare_signs(void **state)
     NO_GUARDS("19TH CENTURY, 1990S, 80S, 21ST, 90ER, 11P.M. in capitals");
     NO_GUARDS("MP3, B2B, 10AM, 12PM, 20s, 21st, 5G, 9h, 5p.m., 27d, 800x, a ~ b ^ c");
     NO_GUARDS("Windows® and Front™, 5 °C, § 5, 3 × 4, $5, €5, £4 … – “a” «b» ‘c’");
+}
+
+/* A word or a run that never ends is not read to its end from each of its places. */
+static void long_runs_are_read_quickly(void **state)
+{
+    (void)state;
+    enum { BYTES = 500000 };
+    static const char *const parts[] = {"`", "a.", "A.b", "1.2"};
+    char *const text = malloc(BYTES);
+    for (size_t i = 0; i < GANZ_COUNT(parts); i++) {
+        ganz_guards g = {0};
+        for (size_t k = 0; k < BYTES; k++) text[k] = parts[i][k % strlen(parts[i])];
+        const clock_t begin = clock();
+        assert_true(ganz_guards_find(&g, text, 0, BYTES, true));
+        assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
+        free(g.items);
+    }
+    free(text);
 }
 
 static void guarded_results(void **state)
@@ -387,6 +406,7 @@ int main(void)
         cmocka_unit_test(code_and_signs),
         cmocka_unit_test(serials),
         cmocka_unit_test(rare_signs),
+        cmocka_unit_test(long_runs_are_read_quickly),
         cmocka_unit_test(guarded_results),
         cmocka_unit_test(guarded_numbers),
         cmocka_unit_test(numbers_follow_the_language),

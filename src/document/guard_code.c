@@ -8,7 +8,7 @@ enum { LONGEST_SERIAL = 160 };
 size_t ganz_ticks_length(const ganz_guard_view *v)
 {
     size_t ticks = 0;
-    while (byte_at(v, v->at + ticks) == '`') ticks++;
+    while (ticks <= 3 && byte_at(v, v->at + ticks) == '`') ticks++;
     if (ticks == 0 || ticks > 3) return 0;
     for (size_t i = v->at + ticks; i < v->end && i - v->at < GANZ_LONGEST_GUARD_CODE; i++) {
         size_t closing = 0;
@@ -65,9 +65,10 @@ static size_t list_length(const ganz_guard_view *v)
     for (; length < 120; length += sizeof comma - 1, words++) {
         const size_t begin = length;
         for (char c;
-             c = byte_at(v, v->at + length), is_name(c) || (c == '.' && is_name(byte_at(v, v->at + length + 1)));)
+             length < GANZ_LONGEST_GUARD_CODE &&
+             (c = byte_at(v, v->at + length), is_name(c) || (c == '.' && is_name(byte_at(v, v->at + length + 1))));)
             length++;
-        if (length == begin) break;
+        if (length == begin || length == GANZ_LONGEST_GUARD_CODE) break;
         whole = length;
         if (!has(v, v->at + length, comma)) return words > 0 ? whole : 0;
     }
