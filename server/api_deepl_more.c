@@ -206,10 +206,11 @@ void run_deepl_glossary(call *c)
     glossary_facts f;
     const size_t length = strcspn(c->rest, "/");
     const bool entries = strcmp(c->rest + length, "/entries") == 0;
+    const bool removes = http_head_of(c->x)->method == HTTP_DELETE;
     if (length < sizeof id && (entries || !c->rest[length])) memcpy(id, c->rest, length);
-    if (!glossaries_look(c->server->glossaries, id, 0, &f)) {
+    if ((removes && entries) || !glossaries_look(c->server->glossaries, id, 0, &f)) {
         call_fail(c, 404, "Glossary not found.");
-    } else if (http_head_of(c->x)->method == HTTP_DELETE) {
+    } else if (removes) {
         glossaries_remove(c->server->glossaries, id);
         call_reply_as(c, 204, NULL);
     } else if (entries && glossaries_entries(c->server->glossaries, id, &c->out)) {

@@ -285,6 +285,7 @@ def check_deepl(s):
     status, answer = s.json("/v2/translate", {"text": ["The cat sleeps."], "source_lang": "EN", "target_lang": "DE",
                                               "glossary_id": made["glossary_id"]})
     assert "Kater" in answer["translations"][0]["text"], answer
+    equal("its entries stay", (s.ask("DELETE", path + "/entries")[0], s.get(path)[0]), (404, 200))
     equal("removed", (s.ask("DELETE", path)[0], s.get(path)[0]), (204, 404))
 
 
