@@ -7,8 +7,7 @@
 
 #include "server_parts.h"
 
-/* The length of a host without its port. */
-static size_t host_bytes(const char *host)
+size_t server_host_bytes(const char *host)
 {
     if (host[0] == '[') return strchr(host, ']') ? (size_t)(strchr(host, ']') - host) + 1 : strlen(host);
     return strcspn(host, ":");
@@ -29,7 +28,7 @@ static bool is_address(const char *host, size_t bytes)
 
 static bool is_own_host(const server *s, const char *host)
 {
-    const size_t bytes = host_bytes(host);
+    const size_t bytes = server_host_bytes(host);
     if (s->any_host || is_address(host, bytes)) return true;
     if (bytes == 9 && strncasecmp(host, "localhost", 9) == 0) return true;
     if (bytes > 10 && strncasecmp(host + bytes - 10, ".localhost", 10) == 0) return true;

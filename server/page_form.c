@@ -146,7 +146,7 @@ static void put_place(const view *v, buffer *out)
         return;
     }
     buffer_add(out, text, (size_t)(mark - text));
-    put_escaped(out, host, strcspn(host, ":"));
+    put_escaped(out, host, server_host_bytes(host));
     buffer_put(out, mark + strlen("{host}"));
 }
 

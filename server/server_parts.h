@@ -52,6 +52,8 @@ void route_name_methods(unsigned methods, char text[64]);
 size_t route_number(const route *r, size_t *count); /* of `count` routes */
 const char *route_path(size_t number);
 
+/* The length of a host without its port. */
+size_t server_host_bytes(const char *host);
 /* Whether Host and Origin are those of this server's own pages and programs; else the status that refuses, and *why. */
 int server_check_origin(const server *s, const http_exchange *x, const char **why);
 void server_add_cors(const server *s, http_exchange *x);

@@ -53,6 +53,9 @@ def check_languages(s):
         equal(f"{path} for {accept}", (status, re.search(r'<html lang="(\w+)"', page).group(1)), (200, wanted))
         equal("slots that are left", re.findall(r"\{\{\w+\}\}", page), [])
         equal("Vary", head["vary"], "Accept-Language")
+    for host, place in (("localhost:5000", "this machine"), ("192.0.2.7:5000", "192.0.2.7"), ("[2001:db8::1]:5000", "[2001:db8::1]")):
+        said = re.search(r'id="place">([^<]*)', get(s, "/", Host=host, **{"Accept-Language": "en"})[2]).group(1)
+        assert said.rstrip(".").endswith(" " + place), (host, said)
     page = get(s, "/", **{"Accept-Language": "de"})[2]
     assert '<option value="en" selected>Englisch</option>' in page and 'data-pairs="' in page, page
     pairs = re.search(r'data-pairs="([^"]*)"', page).group(1).split()
