@@ -257,7 +257,8 @@ static void on_finished(void *context, http_exchange *x)
     const int status = http_status_of(x, &in, &out);
     write_log(s, g, x, seconds);
     pthread_mutex_lock(&s->lock);
-    if (!ganz_flag_is_set(http_gone(x))) metrics_add(&s->metrics, route_number(g->route, &count), status, seconds);
+    if (status && !ganz_flag_is_set(http_gone(x))) /* none: the client went away before its request was whole */
+        metrics_add(&s->metrics, route_number(g->route, &count), status, seconds);
     if (g->alone && status == 200 && !(g->route->flags & (ROUTE_SMALL | ROUTE_DOCUMENT)))
         admission_note_alone(&s->admission, seconds);
     s->metrics.bytes_in += in;

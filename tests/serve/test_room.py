@@ -187,8 +187,13 @@ def check_asked_before_the_end():
 
 
 def check_metrics():
-    """Every series stands once, and all of one name stand together."""
-    with Server(GANZ, "--metrics") as s:
+    """Every series stands once, and all of one name stand together; who leaves in the middle of a request has no answer."""
+    with Server(GANZ, "--metrics", "--log") as s:
+        with s.connect() as c:
+            c.sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nq=")
+        assert wait_until(lambda: any('"route":"/translate"' in line for line in s.lines)), s.lines
+        asked = s.ask("GET", "/metrics")[2].decode()
+        assert "/translate" not in asked and "ganz_request_seconds_count 0\n" in asked, asked
         s.ask("GET", "/")
         s.ask("POST", "/", b"q=Good+morning&source=en&target=de", {"Content-Type": "application/x-www-form-urlencoded"})
         series = [x.rsplit(" ", 1)[0] for x in s.ask("GET", "/metrics")[2].decode().splitlines() if x[:1] != "#"]
