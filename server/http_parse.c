@@ -198,6 +198,15 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
+/* The client may say it in any of several headers of that name. */
+static bool says_close(const http_head *head)
+{
+    bool found = false;
+    for (int i = 0; i < head->header_count; i++)
+        found |= strcasecmp(head->headers[i].name, "connection") == 0 && has_word(head->headers[i].value, "close");
+    return found;
+}
+
 static int check_rest(http_head *head, const char **why)
 {
     const int hosts = count_header(head, "host");
@@ -207,7 +216,7 @@ static int check_rest(http_head *head, const char **why)
     *why = "this expectation is not known here";
     if (expect && (strcasecmp(expect, "100-continue") != 0 || head->minor == 0)) return 417;
     head->wants_continue = expect;
-    head->keep_alive = head->minor == 1 && !has_word(http_find_header(head, "connection"), "close");
+    head->keep_alive = head->minor == 1 && !says_close(head);
     return 0;
 }
 

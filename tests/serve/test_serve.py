@@ -220,6 +220,9 @@ def check_connections(s):
         while b'"status"' not in got:
             got += c.recv(65536)
         assert got.startswith(b"HTTP/1.1 404") and b"HTTP/1.1 200" in got, got  # the next one is answered
+    with s.connect() as c:
+        c.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: TE\r\nTE: trailers\r\nConnection: close\r\n\r\n")
+        equal("said in the second of two headers", read_reply(c)[1]["connection"], "close")
     status, headers, body = s.ask("HEAD", "/languages")
     equal("HEAD", (status, body, int(headers["content-length"]) > 10), (200, b"", True))
     status, headers, _ = s.ask("GET", "/")
