@@ -80,6 +80,8 @@ void run_deepl_document(call *c)
         put_status(c, id, &facts);
     } else if (files_read(c->server->files, id, key, &c->out)) {
         call_send_file(c, facts.name);
+    } else if (facts.state == FILE_FAILED) {
+        call_fail_job(c, &facts.err);
     } else {
         call_fail(c, 503, "Document is not translated yet.");
     }

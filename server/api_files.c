@@ -146,5 +146,6 @@ void run_ganz_document(call *c)
     else if (removes) put_removed(c, id);
     else if (!result) put_document(c, id, &facts);
     else if (files_read(c->server->files, id, NULL, &c->out)) call_send_file(c, facts.name);
+    else if (facts.state == FILE_FAILED) call_fail_job(c, &facts.err);
     else call_fail(c, 503, "the document is not translated yet");
 }

@@ -309,6 +309,13 @@ def check_files(s):
                                              {"Content-Type": "application/json"})[2].decode(),
           translate("<p>Good <b>morning</b>.</p>", "en-de", "--format", "html"))
     equal("another's key", s.json(path, {"document_key": "0" * 32})[0], 404)
+    for address, name in (("/ganz/document", "id"), ("/v2/document", "document_id")):  # a result that will never be there
+        kind, body = multipart({"source": "en", "target": "de", "target_lang": "DE"}, [("file", "a.docx", b"PK\x03\x04 and no more")])
+        made = json.loads(s.ask("POST", address, body, {"Content-Type": kind})[2])
+        path, key = f"{address}/{made[name]}", "?document_key=" + made.get("document_key", "")
+        assert wait_until(lambda: s.get(path + key)[1]["status"] == "error"), s.get(path + key)
+        status, answer = s.get(path + "/result" + key)
+        assert status == 400 and "no zip archive" in "".join(answer.values()), (address, status, answer)
     kind, body = multipart({"source": "en", "target": "de"}, [("file", "a.bin", bytes(range(256)))])
     equal("no document", s.ask("POST", "/translate_file", body, {"Content-Type": kind})[0], 400)
 
