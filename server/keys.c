@@ -42,12 +42,13 @@ ganz_status keys_open(keys **all, const char *path, ganz_error *err)
         *err = (ganz_error){.status = GANZ_ENOMEM, .message = "out of memory for keys"};
         status = GANZ_ENOMEM;
     }
-    while (status == GANZ_OK) {
+    for (size_t mark = 3; status == GANZ_OK; mark = 0) { /* some editors begin with one of the byte order */
         const char *line;
         size_t bytes;
         status = ganz_lines_next(lines, &line, &bytes, err);
         if (status != GANZ_OK || !line) break;
-        status = add_key(k, line, bytes, path, err);
+        if (bytes < mark || memcmp(line, "\xEF\xBB\xBF", mark) != 0) mark = 0;
+        status = add_key(k, line + mark, bytes - mark, path, err);
     }
     ganz_lines_close(&lines);
     if (status != GANZ_OK) keys_close(all);

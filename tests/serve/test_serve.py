@@ -549,6 +549,11 @@ def check_keys():
         equal("beside a password for a proxy", s.json("/translate", {**fields, "api_key": "first-key"},
                                                       {"Authorization": "Basic dXNlcjpwdw=="})[0], 200)
         equal("languages need none", s.get("/languages")[0], 200)
+    with open("keys", "w", encoding="utf-8-sig") as f:  # as Windows writes it
+        f.write("first-key\r\nsecond-key\r\n")
+    with Server(GANZ, "--keys", "keys", "--model", "en-de") as s:
+        for key in ("first-key", "second-key"):
+            equal(key, s.json("/translate", {**fields, "api_key": key})[0], 200)
 
 
 def check_ends():
