@@ -296,7 +296,7 @@ static void print_choice(const ganz_budget_choice *choice)
         fprintf(stderr, "%d bit%s, but: %s\n", choice->weight_bits, cli_s(choice->weight_bits), choice->exceptions);
 }
 
-/* Widths for this run. One that goes on has them already. */
+/* Widths for this run. One that goes on has them already; beside another one's learning refuses to begin. */
 static int keep_within(words *w)
 {
     const cli_command *const about = &cli_about_quantize;
@@ -309,8 +309,8 @@ static int keep_within(words *w)
     if (!w->run.train) return cli_usage(about, "--budget goes with --train, whose text tells what each product bears");
     if (!parse_budget(w->budget, &budget))
         return cli_usage(about, "--budget is a size like 36M, or bits up to 8, not %s", w->budget);
-    if (w->run.resume && ganz_train_recipe(w->run.out, &begun, &found, &err) != GANZ_OK) return cli_fail(about, &err);
-    if (found && begun.weight_bits == 0) /* a choice names it */
+    if (ganz_train_recipe(w->run.out, &begun, &found, &err) != GANZ_OK) return cli_fail(about, &err);
+    if (found && w->run.resume && begun.weight_bits == 0) /* a choice names it */
         return cli_usage(about, "%s was begun without --budget: its widths stay as they are", w->run.out);
     if (found) return -1;
     if (r->exceptions[0] || r->weight_bits > 0)

@@ -36,7 +36,14 @@ static void fewer_bits_do_more_harm(void **state)
     assert_true(widths > 1); /* not all deserve the same */
 }
 
-/* A size: the file that is made has it, with the widths that were chosen; and one that cannot be is refused. */
+static void count(void *context, int done, int of)
+{
+    (void)of;
+    *(int *)context = done;
+}
+
+/* A size: the file that is made has it, with the widths that were chosen; and one that cannot be is refused, before
+ * anything is measured. */
 static void sizes_are_kept(void **state)
 {
     (void)state;
@@ -63,9 +70,16 @@ static void sizes_are_kept(void **state)
     assert_int_equal(choice.products[4], narrow);
     ganz_model_close(&m);
     ganz_budget_choice none;
-    assert_int_equal(GANZ_EINVAL, ganz_budget_choose(&o, &(ganz_budget){.bytes = 1000}, &none, &err));
+    int measured = 0;
+    ganz_budget small = {.bytes = 1000, .progress = count, .context = &measured};
+    assert_int_equal(GANZ_EINVAL, ganz_budget_choose(&o, &small, &none, &err));
     assert_non_null(strstr(err.message, "no model of 1000 bytes"));
-    assert_int_equal(GANZ_EINVAL, ganz_budget_choose(&o, &(ganz_budget){.bits = 2}, &none, &err));
+    small.bits = 2;
+    assert_int_equal(GANZ_EINVAL, ganz_budget_choose(&o, &small, &none, &err));
+    assert_int_equal(0, measured);
+    small.bits = 3;
+    assert_int_equal(GANZ_OK, ganz_budget_choose(&o, &small, &none, &err));
+    assert_int_equal(17 * 6, measured);
 }
 
 int main(void)

@@ -198,6 +198,7 @@ static ganz_status choose(chooser *c, ganz_budget_choice *choice, ganz_error *er
     if (!c->master || !c->site || !c->bits || !c->product)
         return ganz_fail(err, GANZ_ENOMEM, "out of memory for %zu products", sites);
     list_products(c);
+    GANZ_TRY(assign(c, err)); /* what no widths fit is refused before the work */
     GANZ_TRY(ganz_loader_next(c->t->loader, &c->batch, err));
     GANZ_TRY(measure_all(c, err));
     GANZ_TRY(assign(c, err));

@@ -140,6 +140,7 @@ grep -qE '^widths of weights: .* (4\.[5-9][0-9]|5\.00) bits on average, a file o
 $GANZ inspect budget/best.safetensors | grep -q '^Widths of left and right codes: .*, ' || fail "one width for all"
 $GANZ "${budget[@]}" --budget 5 --resume 2>err || fail "a budget that goes on: $(cat err)"
 grep -q '^widths of weights' err && fail "widths are chosen twice"
+refuses 1 'budget holds a run already' $GANZ "${budget[@]}" --budget 5
 refuses 2 'a size like 36M' $GANZ "${budget[@]}" --budget much
 refuses 2 'a size like 36M' $GANZ "${budget[@]}" --budget 99999999999G # of more bytes than can be counted
 refuses 2 'goes with --train' $GANZ quantize --model float/best.safetensors --calibrate valid.en --out no --budget 5
