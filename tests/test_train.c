@@ -322,6 +322,7 @@ static void what_does_not_fit_is_refused(void **state)
     o.recipe.precision = GANZ_PRECISION_BF16;
     ganz_cpu_set_mask(GANZ_CPU_ALL & ~(unsigned)GANZ_CPU_AMXBF16);
     if (ganz_cpu_detect()) refuses(&o, "bf16 only where it has AMX-BF16; this one has ");
+    if (ganz_cpu_detect()) refuses(&o, ": precision fp32 does without");
     ganz_cpu_set_mask(GANZ_CPU_ALL);
     o.recipe.precision = GANZ_PRECISION_AUTO;
     assert_false(ganz_exists(o.out));

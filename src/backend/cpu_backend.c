@@ -195,7 +195,8 @@ ganz_status ganz_cpu_backend_bf16(ganz_backend *be, ganz_error *err)
     size_t bytes;
     if (cpu->kernel.flags && !(cpu->kernel.flags & GANZ_CPU_AMXBF16))
         return ganz_fail(err, GANZ_EUNSUPPORTED,
-                         "the cpu multiplies in bf16 only where it has AMX-BF16; this one has %s",
+                         "the cpu multiplies in bf16 only where it has AMX-BF16; this one has %s: precision fp32 does "
+                         "without",
                          ganz_cpu_isa_name(cpu->kernel.flags));
     if (cpu->kernel.bf16.scratch) {
         const bool fits = ganz_mul_size((size_t)cpu->threads, cpu->kernel.bf16.scratch, &bytes);
