@@ -36,6 +36,18 @@ static void fewer_bits_do_more_harm(void **state)
     assert_true(widths > 1); /* not all deserve the same */
 }
 
+/* Parts of a step, which processes may share: each measures the whole batch, and all choose alike. */
+static void parts_change_nothing(void **state)
+{
+    (void)state;
+    ganz_train_options o = quantize_options("none", 8);
+    const ganz_budget_choice whole = choose(&o, (ganz_budget){.bits = 5});
+    o.recipe.parts = 4;
+    const ganz_budget_choice parts = choose(&o, (ganz_budget){.bits = 5});
+    assert_true(parts.harm > 0 && parts.harm == whole.harm);
+    assert_string_equal(whole.exceptions, parts.exceptions);
+}
+
 static void count(void *context, int done, int of)
 {
     (void)of;
@@ -86,6 +98,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fewer_bits_do_more_harm),
+        cmocka_unit_test(parts_change_nothing),
         cmocka_unit_test(sizes_are_kept),
     };
     return cmocka_run_group_tests(tests, setup_all, teardown);

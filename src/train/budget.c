@@ -217,6 +217,7 @@ ganz_status ganz_budget_choose(const ganz_train_options *options, const ganz_bud
     own.recipe.learn_from = GANZ_LEARN_FROM_MODEL;
     own.recipe.weight_bits = WIDEST; /* at which nothing is trimmed */
     own.recipe.exceptions[0] = '\0';
+    own.recipe.parts = 1; /* each process looks at all of the batch, and sums are where they are read */
     if (own.recipe.weight_range == GANZ_WEIGHT_RANGE_LEARNED) own.recipe.weight_range = GANZ_WEIGHT_RANGE_AUTO;
     own.teachers = &options->model;
     own.teacher_count = 1;
