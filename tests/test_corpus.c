@@ -650,6 +650,10 @@ static void loaders_refuse_nonsense(void **state)
     assert_int_equal(ganz_loader_open(&l, c, &o, &err), GANZ_EINVAL);
     assert_string_equal(err.message, "r: epoch 0 has no pair that fits into a batch");
     assert_null(l);
+    ganz_corpus *none = make_corpus("e", shapes, 0, 1, one);
+    assert_int_equal(ganz_loader_open(&l, none, &o, &err), GANZ_EINVAL);
+    assert_string_equal(err.message, "e: the corpus has no pairs");
+    ganz_corpus_close(&none);
     o.rows = 0;
     assert_int_equal(ganz_loader_open(&l, c, &o, &err), GANZ_EINVAL);
     o.rows = 1 << 20;

@@ -102,6 +102,8 @@ static ganz_status make_plan(ganz_loader *l, ganz_error *err)
     const ganz_status status = make_units(l, pairs, count, err);
     ganz_free(pairs);
     if (status != GANZ_OK) return status;
+    if (l->corpus->pairs == 0)
+        return ganz_fail(err, GANZ_EINVAL, "%s: the corpus has no pairs", ganz_container_name(l->corpus->file));
     if (l->batches == 0)
         return ganz_fail(err, GANZ_EINVAL, "%s: epoch %llu has no pair that fits into a batch",
                          ganz_container_name(l->corpus->file), (unsigned long long)l->at.epoch);
