@@ -4,6 +4,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
+#include "folder.h"
 #include "ganz/quantize.h"
 #include "toy_quantize.h"
 
@@ -46,6 +47,44 @@ static void parts_change_nothing(void **state)
     const ganz_budget_choice parts = choose(&o, (ganz_budget){.bits = 5});
     assert_true(parts.harm > 0 && parts.harm == whole.harm);
     assert_string_equal(whole.exceptions, parts.exceptions);
+}
+
+/* A copy of a float model without its checksums, and with one tensor a huge factor larger. */
+static void write_huge(const char *from, const char *to, const char *tensor)
+{
+    size_t bytes, begin, end;
+    char *const file = read_whole(from, &bytes), key[80];
+    uint64_t header;
+    float x;
+    memcpy(&header, file, sizeof header);
+    char *const data = file + 8 + header;
+    for (char *at = file + 8; at + 20 < data; at++)
+        if (strncmp(at, "xxh3", 4) == 0 || strncmp(at, "header_checksum", 15) == 0) *at = 'X';
+    snprintf(key, sizeof key, "\"%s\":{", tensor);
+    const char *const offsets = strstr(strstr(file + 8, key), "data_offsets");
+    assert_int_equal(2, sscanf(offsets, "data_offsets\":[%zu,%zu", &begin, &end));
+    for (char *at = data + begin; at < data + end; at += sizeof x) {
+        memcpy(&x, at, sizeof x);
+        x *= 1e37f;
+        memcpy(at, &x, sizeof x);
+    }
+    FILE *const f = fopen(to, "wb");
+    assert_int_equal(bytes, fwrite(file, 1, bytes, f));
+    assert_int_equal(0, fclose(f));
+    free(file);
+}
+
+/* What cannot be measured is no reason for any width. */
+static void overflow_is_told(void **state)
+{
+    (void)state;
+    ganz_train_options o = quantize_options("none", 8);
+    ganz_budget_choice none;
+    ganz_error err;
+    write_huge(o.model, in_dir("huge.safetensors"), "enc.0.ffn.in.weight");
+    o.model = in_dir("huge.safetensors");
+    assert_int_equal(GANZ_EFORMAT, ganz_budget_choose(&o, &(ganz_budget){.bits = 5}, &none, &err));
+    assert_string_equal("the model's numbers overflow: it gives no probabilities", err.message);
 }
 
 static void count(void *context, int done, int of)
@@ -99,6 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fewer_bits_do_more_harm),
         cmocka_unit_test(parts_change_nothing),
+        cmocka_unit_test(overflow_is_told),
         cmocka_unit_test(sizes_are_kept),
     };
     return cmocka_run_group_tests(tests, setup_all, teardown);

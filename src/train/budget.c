@@ -77,7 +77,9 @@ static ganz_status measure(chooser *c, int number, int bits, double *harm, ganz_
     site->rule.integer = false;
     *harm = sums[2] > 0 ? sums[0] / sums[2] : 0;
     GANZ_TRY(status);
-    return t->be->sync(t->be, err);
+    GANZ_TRY(t->be->sync(t->be, err));
+    if (isfinite(*harm)) return GANZ_OK;
+    return ganz_fail(err, GANZ_EFORMAT, "the model's numbers overflow: it gives no probabilities");
 }
 
 /* Fewer bits never do better but by chance. */
