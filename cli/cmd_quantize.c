@@ -315,6 +315,7 @@ static int keep_within(words *w)
     if (found) return -1;
     if (r->exceptions[0] || r->weight_bits > 0)
         return cli_usage(about, "--budget chooses the widths of weights: give none");
+    w->run.stop = cli_stop_listen(about, "with the next width; nothing is written");
     budget.progress = show_rounding;
     budget.context = &w->progress;
     cli_progress_start(&w->progress, "rounded alone", "widths of products", 0, w->quiet);

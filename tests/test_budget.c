@@ -93,6 +93,32 @@ static void count(void *context, int done, int of)
     *(int *)context = done;
 }
 
+typedef struct budget_stop {
+    ganz_flag flag;
+    int done;
+} budget_stop;
+
+static void stop_at_three(void *context, int done, int of)
+{
+    budget_stop *const s = context;
+    (void)of;
+    s->done = done;
+    if (done == 3) ganz_flag_set(&s->flag);
+}
+
+static void a_stop_is_heeded(void **state)
+{
+    (void)state;
+    budget_stop s = {0};
+    ganz_train_options o = quantize_options("none", 8);
+    ganz_budget_choice none;
+    ganz_error err;
+    o.stop = &s.flag;
+    const ganz_budget budget = {.bits = 5, .progress = stop_at_three, .context = &s};
+    assert_int_equal(GANZ_ESTOPPED, ganz_budget_choose(&o, &budget, &none, &err));
+    assert_int_equal(3, s.done);
+}
+
 /* A size: the file that is made has it, with the widths that were chosen; and one that cannot be is refused, before
  * anything is measured. */
 static void sizes_are_kept(void **state)
@@ -136,9 +162,8 @@ static void sizes_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fewer_bits_do_more_harm),
-        cmocka_unit_test(parts_change_nothing),
-        cmocka_unit_test(overflow_is_told),
+        cmocka_unit_test(fewer_bits_do_more_harm), cmocka_unit_test(parts_change_nothing),
+        cmocka_unit_test(overflow_is_told),        cmocka_unit_test(a_stop_is_heeded),
         cmocka_unit_test(sizes_are_kept),
     };
     return cmocka_run_group_tests(tests, setup_all, teardown);

@@ -106,6 +106,8 @@ static ganz_status measure_all(chooser *c, ganz_error *err)
             if (!c->product[i].offered[bits]) continue;
             status = measure(c, c->site[i], bits, &c->product[i].harm[bits], err);
             if (c->want->progress) c->want->progress(c->want->context, ++done, c->count * widths);
+            if (status == GANZ_OK && ganz_flag_is_set(c->t->options.stop))
+                status = ganz_fail(err, GANZ_ESTOPPED, "stopped");
         }
         make_falling(c->product[i].harm);
     }
