@@ -570,8 +570,12 @@ static ganz_status open_run(run *r, ganz_error *err)
 {
     const ganz_status opened = open_files(r, err);
     GANZ_TRY(ganz_crew_meet(r->ranks, r->t, opened, err));
-    GANZ_TRY(ganz_trainer_wire(r->t, err));
-    if (!ganz_crew_leads(r->ranks)) return GANZ_OK;
+    return ganz_trainer_wire(r->t, err);
+}
+
+/* The first words of the process that leads; the others wait for its orders. */
+static ganz_status begin(run *r, ganz_error *err)
+{
     r->saved = r->at.now.step > 0;
     r->started = ganz_seconds() - r->log.seconds;
     start_line(r);
@@ -604,12 +608,13 @@ int ganz_train_processes(void)
 /* The run of the process that leads; the others are told that it has ended. */
 static ganz_status lead(run *r, ganz_train_report *report, ganz_error *err)
 {
-    ganz_status status = open_run(r, err);
+    GANZ_TRY(open_run(r, err));
+    ganz_status status = begin(r, err);
     if (status == GANZ_OK) {
         status = end(r, train(r, err), err);
         if (report) fill_report(r, report);
-        ganz_crew_order(r->ranks, GANZ_ORDER_END, 0, 0, NULL);
     }
+    ganz_crew_order(r->ranks, GANZ_ORDER_END, 0, 0, NULL);
     return status;
 }
 

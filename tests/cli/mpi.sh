@@ -122,6 +122,11 @@ inside full
 size=$(($(stat -c %s ../whole/run/last.safetensors) / 1024))
 (together 2 "${words[@]}" --steps 4) || fail "two processes cannot train"
 cp run/last.safetensors kept
+# The log is, before the first step: the others are told, and do not take the first process for dead
+sed -i "\$s/\$/$(printf '%*s' $((1024 - $(stat -c %s run/log.tsv))))/" run/log.tsv
+(trap '' XFSZ; ulimit -f 1; together 2 "${words[@]}" --steps 8 --resume) 2>err && fail "a full log is no failure"
+grep -q 'cannot write run/log.tsv' err || fail "says: $(cat err)"
+[ ! -s said1 ] || fail "the second process says: $(cat said1)"
 (trap '' XFSZ; ulimit -f $((size / 2)); together 2 "${words[@]}" --steps 8 --resume) 2>err && fail "a full disk is no failure"
 grep -q 'cannot write run/last.safetensors.*; the last good state is in run/last.safetensors' err || fail "says: $(cat err)"
 cmp kept run/last.safetensors || fail "a full disk has changed the checkpoint"
