@@ -16,15 +16,19 @@ typedef struct engine_object {
     bool closed; /* the last call that ends, ends the engine */
 } engine_object;
 
-/* The error as ganz.GanzError(message, status, line). */
+/* The error as ganz.GanzError(message, status, line). Names of files may have any bytes, and a sentence that is too
+ * long ends in the middle of a letter. */
 static PyObject *raise_error(const ganz_error *err)
 {
     if (PyErr_Occurred()) return NULL; /* what a callback raised says more */
     PyObject *const module = PyImport_ImportModule("ganz._errors");
     PyObject *const type = module ? PyObject_GetAttrString(module, "GanzError") : NULL;
-    PyObject *const error = type ? PyObject_CallFunction(type, "siL", err->message, (int)err->status, err->line) : NULL;
+    PyObject *const text =
+        type ? PyUnicode_DecodeUTF8(err->message, (Py_ssize_t)strlen(err->message), "replace") : NULL;
+    PyObject *const error = text ? PyObject_CallFunction(type, "OiL", text, (int)err->status, err->line) : NULL;
     if (error) PyErr_SetObject(type, error);
     Py_XDECREF(error);
+    Py_XDECREF(text);
     Py_XDECREF(type);
     Py_XDECREF(module);
     return NULL;
@@ -329,23 +333,30 @@ static PyObject *engine_object_close(PyObject *object, PyObject *unused)
  * the model's */
 static PyObject *engine_object_new(PyTypeObject *type, PyObject *args, PyObject *names)
 {
-    const char *path, *glossary;
+    PyObject *path;
+    const char *glossary;
     ganz_service_options o;
     ganz_error err;
     int formality;
     (void)names;
     ganz_service_defaults(&o);
-    if (!PyArg_ParseTuple(args, "siidiizi", &path, &o.translator.beam, &o.workers, &o.translator.alpha,
-                          &o.translator.max_input, &o.translator.max_length, &glossary, &formality))
+    if (!PyArg_ParseTuple(args, "O&iidiizi", PyUnicode_FSConverter, &path, &o.translator.beam, &o.workers,
+                          &o.translator.alpha, &o.translator.max_input, &o.translator.max_length, &glossary,
+                          &formality))
         return NULL;
     o.translator.formality = (ganz_formality)formality;
     o.translator.batch_tokens = 0;
     allocfunc const allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     engine_object *const self = (engine_object *)allocate(type, 0);
-    if (!self) return NULL;
+    if (!self) {
+        Py_DECREF(path);
+        return NULL;
+    }
+    const char *const name = PyBytes_AsString(path);
     PyThreadState *const saved = PyEval_SaveThread();
-    const ganz_status status = engine_open(&self->engine, path, &o, glossary, &err);
+    const ganz_status status = engine_open(&self->engine, name, &o, glossary, &err);
     PyEval_RestoreThread(saved);
+    Py_DECREF(path);
     if (status == GANZ_OK) return (PyObject *)self;
     self->closed = true;
     Py_DECREF(self);

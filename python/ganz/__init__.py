@@ -297,7 +297,8 @@ class Translator:
         source = Path(path)
         target = self.model_info.target_language or "translated"
         goal = Path(out) if out is not None else source.with_name(f"{source.stem}.{target}{source.suffix}")
-        made = self._engine.documents([source.read_bytes()], format, str(source), newlines, bilingual, True, progress, [])
+        name = os.fsencode(source).decode("utf-8", "replace")  # for its suffix
+        made = self._engine.documents([source.read_bytes()], format, name, newlines, bilingual, True, progress, [])
         _write_whole(goal, made[0])
         return goal
 

@@ -127,6 +127,17 @@ class SameBytes(unittest.TestCase):
             self.assertEqual(told[-1], (2, 2))
             self.assertEqual(sorted(os.listdir(folder)), ["page.de.html", "page.html"])
 
+    def test_names(self):  # any bytes but / and 0, which Python shows as it can
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder) / os.fsdecode(b"gr\xfc\xdfe.safetensors")
+            model.symlink_to(ganz.find_model("en-de"))
+            with ganz.Translator(model, threads=1) as translator:
+                source = Path(folder) / os.fsdecode(b"gr\xfc\xdfe.txt")
+                source.write_text(TEXT[:80], encoding="utf-8")
+                out = translator.translate_document(source)
+                self.assertEqual(os.fsencode(out.name), b"gr\xfc\xdfe.de.txt")
+                self.assertEqual(out.read_text(), by_program("--format", "text", text=TEXT[:80]))
+
     def test_async(self):
         async def both():
             return await asyncio.gather(*(self.translator.atranslate(line) for line in LINES[:8]))
@@ -210,6 +221,16 @@ class Refusals(unittest.TestCase):
             self.assertIn(caught.exception.status, (ganz.Status.IO, ganz.Status.FORMAT))
             again = pickle.loads(pickle.dumps(caught.exception))
             self.assertEqual((str(again), again.status), (str(caught.exception), caught.exception.status))
+
+    def test_long_names(self):  # a sentence that they make too long is cut, maybe within a letter
+        for odd in ("", "x"):
+            with tempfile.TemporaryDirectory() as folder:
+                deep = Path(folder) / (odd + "ü" * 120) / ("ü" * 120)
+                deep.mkdir(parents=True)
+                (deep / "m.safetensors").write_text("no model")
+                with self.assertRaises(ganz.GanzError) as caught:
+                    ganz.Translator(deep / "m.safetensors")
+                self.assertIn("ü" * 100, str(caught.exception))
 
     def test_no_model(self):
         with self.assertRaisesRegex(ganz.GanzError, "^no model for ab-cd is installed: .*GANZ_MODELS.*ab-cd.safetensors") as caught:
