@@ -334,7 +334,7 @@ def _restore(model: Optional[str], beam: Optional[int], threads: int, alpha: Opt
 
 def _write_whole(path: Path, data: bytes) -> None:
     """Writes a file that appears whole or not at all."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    part = path.with_name(f".ganz-{secrets.token_hex(8)}")  # a name has 255 bytes at most
     try:
         with open(part, "xb") as file:
             file.write(data)
