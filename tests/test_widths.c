@@ -150,6 +150,23 @@ static void odd_costs_fit(void **unused)
     }
 }
 
+/* A product that does endless harm in any width, as one may whose sums overflow, gets one that is offered. */
+static void endless_harm_is_chosen_too(void **unused)
+{
+    (void)unused;
+    uint32_t state = 7;
+    for (int round = 0; round < 40; round++) {
+        problem p = random_problem(&state, 64, round % 2);
+        for (int bits = 3; bits <= 8; bits++) p.product[round % p.count].harm[bits] = INFINITY;
+        int bits[MOST];
+        long long cost;
+        const long long most = dearest(&p) * 3 / 4;
+        assert_int_equal(GANZ_OK, choose(&p, most, bits));
+        harm_of(&p, bits, &cost);
+        assert_true(cost <= most);
+    }
+}
+
 static void no_memory_is_said(void **unused)
 {
     (void)unused;
@@ -170,6 +187,7 @@ int main(void)
         cmocka_unit_test(nothing_that_fits_does_less_harm),
         cmocka_unit_test(room_is_used),
         cmocka_unit_test(odd_costs_fit),
+        cmocka_unit_test(endless_harm_is_chosen_too),
         cmocka_unit_test(no_memory_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,6 +66,7 @@ static void add_product(knapsack *k, int product)
     uint8_t *const pick = k->pick + (size_t)product * ((size_t)k->cells + 1);
     for (int cell = k->cells; cell >= 0; cell--) {
         double best = INFINITY;
+        pick[cell] = (uint8_t)cheapest(p); /* where all widths do endless harm */
         for (int bits = GANZ_WIDTHS - 1; bits >= 0; bits--) {
             if (!p->offered[bits]) continue;
             const int cells = cells_of(k, product, bits);
