@@ -8,6 +8,7 @@
 #include "model_parts.h"
 #include "nn_case.h"
 #include "tiny.h"
+#include "train/tutor.h"
 #include "translate/decode.h"
 
 #define OK(call) assert_int_equal((call), GANZ_OK)
@@ -91,6 +92,26 @@ static void recurrent_models_become_integers(void **state)
     assert_true(r[0].best[0].bytes == 0 || r[0].best[0].link_count > 0);
     ganz_translator_close(&t);
     ganz_model_close(&m);
+}
+
+/* Where a device has no recurrent units, a teacher with them is refused before the first step. */
+static void recurrent_teachers_need_their_device(void **state)
+{
+    (void)state;
+    const char *const paths[] = {"m"};
+    ganz_vocab *vocab = tiny_vocab();
+    ganz_backend *be;
+    ganz_tutors tutors;
+    ganz_error err;
+    assert_string_equal(write_kind("m", NN_TRAINED_KINDS), "ssru");
+    OK(ganz_cpu_backend_open(&be, 1, NULL));
+    OK(ganz_tutors_open(&tutors, paths, 1, be, vocab, 64, NULL));
+    ganz_tutors_close(&tutors);
+    be->recur = NULL; /* as on a GPU */
+    assert_int_equal(ganz_tutors_open(&tutors, paths, 1, be, vocab, 64, &err), GANZ_EUNSUPPORTED);
+    assert_string_equal(err.message, "m cannot teach: models with recurrent decoders do so on the cpu only");
+    be->close(be);
+    ganz_vocab_close(&vocab);
 }
 
 static const char *version_of(const char *path, char version[8])
@@ -216,9 +237,8 @@ static void other_words_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(float_models_come_back),
-        IN_FOLDER(integer_models_come_back),
-        IN_FOLDER(recurrent_models_become_integers),
+        IN_FOLDER(float_models_come_back),           IN_FOLDER(integer_models_come_back),
+        IN_FOLDER(recurrent_models_become_integers), IN_FOLDER(recurrent_teachers_need_their_device),
         cmocka_unit_test(other_words_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,10 @@ static ganz_status open_parts(ganz_tutor *tutor, const ganz_container *file, gan
     bool same;
     GANZ_TRY(ganz_model_read_info(file, &info, err));
     GANZ_TRY(ganz_model_check_float(file, &info, err));
+    if (info.config.recurrent && !be->recur)
+        return ganz_fail(err, GANZ_EUNSUPPORTED,
+                         "%s cannot teach: models with recurrent decoders do so on the cpu only",
+                         ganz_container_name(file));
     GANZ_TRY(ganz_model_same_vocab(file, &info.config, vocab, &same, err));
     if (!same)
         return ganz_fail(err, GANZ_EINVAL, "%s cannot teach: it has another vocabulary", ganz_container_name(file));
