@@ -15,6 +15,7 @@ static void formats_are_found(void **state)
     assert_null(ganz_document_recognise("a.b/c", NULL, 0));
     assert_string_equal(ganz_document_recognise("a.b/c", "hello", 5), "text");
     assert_null(ganz_document_recognise(NULL, "a\0b", 3));
+    assert_null(ganz_document_recognise(NULL, NULL, 0));
     ganz_document_defaults(&o);
     o.format = "nonsense";
     assert_int_equal(ganz_document_open(&doc, "a", 1, &o, &err), GANZ_EUNSUPPORTED);

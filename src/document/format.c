@@ -56,6 +56,7 @@ static bool has_suffix(const ganz_format *format, const char *suffix)
 
 static const ganz_format *format_of_suffix(const char *path)
 {
+    if (!path) return NULL;
     const char *const slash = strrchr(path, '/'), *const dot = strrchr(slash ? slash : path, '.');
     for (size_t i = 0; dot && i < GANZ_COUNT(formats); i++)
         if (has_suffix(formats[i], dot + 1)) return formats[i];
@@ -69,7 +70,7 @@ static bool looks_like_text(const char *bytes, size_t count) { return !memchr(by
 
 const ganz_format *ganz_format_of(const char *path, const char *bytes, size_t count)
 {
-    const ganz_format *const named = path ? format_of_suffix(path) : NULL;
+    const ganz_format *const named = format_of_suffix(path);
     if (named) return named;
     for (size_t i = 0; i < GANZ_COUNT(formats); i++)
         if (formats[i]->recognise && formats[i]->recognise(bytes, count)) return formats[i];
