@@ -70,7 +70,8 @@ static ganz_status fail_net(ganz_error *err, const char *what, const char *where
 static ganz_status fail_peer(sockets *s, int rank, const char *why, ganz_error *err)
 {
     s->table.broken = true;
-    if (!s->table.host) return ganz_fail(err, GANZ_EIO, "process %d has gone: %s", rank, why);
+    if (!s->table.host || !s->table.host[rank][0]) /* not yet */
+        return ganz_fail(err, GANZ_EIO, "process %d has gone: %s", rank, why);
     return ganz_fail(err, GANZ_EIO, "process %d on %s has gone: %s", rank, s->table.host[rank], why);
 }
 

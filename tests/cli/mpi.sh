@@ -117,6 +117,16 @@ refuses 1 'GANZ_MEET is HOST:PORT, not here' env GANZ_RANKS=2 GANZ_RANK=0 GANZ_M
 refuses 1 'was started|were started to share a run, which needs libganz_mpi.so' env GANZ_MPI=none OMPI_COMM_WORLD_SIZE=2 \
   OMPI_COMM_WORLD_RANK=0 $GANZ "${words[@]}" --out no
 
+# ---- one that goes again before it has said where it is
+PORT=$((PORT + 1))
+GANZ_RANKS=2 GANZ_RANK=0 GANZ_MEET=$MEET:$PORT $GANZ "${words[@]}" --steps 4 --out no 2>err & first=$!
+until (exec 3<>/dev/tcp/$MEET/$PORT && printf 'znag\1\0\0\0\2\0\0\0\0\0\0\0' >&3) 2>/dev/null; do
+  kill -0 $first || fail "the first process does not wait for others: $(cat err)"
+  sleep 0.02
+done
+wait $first && fail "a run of two ends well without its second process"
+grep -q 'process 1 has gone: ' err || fail "the first of two says: $(cat err)"
+
 # ---- a full disk ends all, and the last checkpoint stays
 inside full
 size=$(($(stat -c %s ../whole/run/last.safetensors) / 1024))
