@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "folder.h"
+#include "tiny.h"
 #include "translate/split.h"
 
 static void cuts_are_good(void **state)
@@ -58,11 +60,38 @@ static void long_words_are_found(void **state)
     }
 }
 
+/* A sentence that fits is one piece, however many tokens the bytes of the sentence before it gave. */
+static void sentences_that_fit_stay_whole(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "xyz!", "the cat sat on the mat the cat sat on the mat the cat sat on the mat the cat sat on the mat.",
+        "xyz! the cat sat on the mat the cat sat on the mat the cat sat on the mat the cat sat on the mat."};
+    ganz_model *m;
+    ganz_translator *t;
+    ganz_translator_options o;
+    ganz_line lines[3];
+    const ganz_result *r;
+    char expected[4096];
+    ganz_translator_defaults(&o);
+    o.split = "en";
+    assert_true(write_tiny("m", 11));
+    assert_int_equal(ganz_model_open(&m, "m", NULL), GANZ_OK);
+    assert_int_equal(ganz_translator_open(&t, m, &o, NULL), GANZ_OK);
+    for (int i = 0; i < 3; i++) lines[i] = (ganz_line){.text = texts[i], .bytes = strlen(texts[i])};
+    assert_int_equal(ganz_translate(t, lines, 3, &r, NULL), GANZ_OK);
+    snprintf(expected, sizeof expected, "%s %s", r[0].best[0].text, r[1].best[0].text);
+    assert_string_equal(r[2].best[0].text, expected);
+    ganz_translator_close(&t);
+    ganz_model_close(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cuts_are_good),
         cmocka_unit_test(long_words_are_found),
+        IN_FOLDER(sentences_that_fit_stay_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

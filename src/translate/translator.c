@@ -283,12 +283,9 @@ static ganz_status add_line(ganz_translator *t, const ganz_line *line, ganz_erro
                            .bytes = line->bytes,
                            .language = ganz_language_of(t->options.split),
                            .breaks = t->options.split ? GANZ_BREAK_SENTENCES : GANZ_BREAK_NOWHERE};
-    rest r = {.room = SIZE_MAX};
     size_t begin, end;
     while (ganz_sentences_next(&walk, &begin, &end)) {
-        r.text = line->text + begin;
-        r.at = begin;
-        r.bytes = end - begin;
+        rest r = {line->text + begin, end - begin, begin, SIZE_MAX}; /* each anew: "1, 2, 3!" is dense */
         if (!line->prefix) GANZ_TRY(add_pieces(t, &r, err));
         while (r.bytes > 0) GANZ_TRY(take_piece(t, &r, err)); /* the beginning is the caller's: nothing is copied */
     }
