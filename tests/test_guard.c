@@ -208,6 +208,27 @@ static void guarded_numbers(void **state)
     NO_GUARDS("2 of 12 in the 50s, A3, at 5.30 pm or 10:45, 3rd");
 }
 
+/* Long words of one part: what looks to the end of one from each place in it takes minutes. */
+static void guards_are_quick(void **state)
+{
+    (void)state;
+    enum { BYTES = 300000 };
+    static const char *const parts[] = {"`", "a.", "1.", "1'", "1-", "(1/", "{a,", "%(", "C:\\a\\", "a\xE3\x80\x81"};
+    static char text[BYTES + 16];
+    for (size_t i = 0; i < GANZ_COUNT(parts); i++) {
+        const size_t length = strlen(parts[i]);
+        size_t bytes = 0;
+        for (; bytes < BYTES; bytes += length) memcpy(text + bytes, parts[i], length);
+        memcpy(text + bytes, "1a", 2);
+        ganz_guards g = {0};
+        const clock_t begin = clock();
+        assert_true(ganz_guards_find(&g, text, 0, bytes + 2, true));
+        const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+        if (seconds > 5) fail_msg("%zu bytes of \"%s\" took %.1f s", bytes, parts[i], seconds);
+        free(g.items);
+    }
+}
+
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
 static void expect_number(const char *number, const char *from, const char *to, const char *wanted)
@@ -409,6 +430,7 @@ int main(void)
         cmocka_unit_test(long_runs_are_read_quickly),
         cmocka_unit_test(guarded_results),
         cmocka_unit_test(guarded_numbers),
+        cmocka_unit_test(guards_are_quick),
         cmocka_unit_test(numbers_follow_the_language),
         cmocka_unit_test(endings_are_taken_off),
         cmocka_unit_test(terms_are_found),

@@ -7,6 +7,8 @@
 #include "document/results.h"
 #include "document/suffix.h"
 
+enum { LONGEST_NUMBER = 1000 /* bytes: of longer ones nobody reads the digits */ };
+
 /* 2.0.1, 192.168.0.1: not 1.234.567. */
 static bool is_version(const char *text, size_t length)
 {
@@ -82,9 +84,10 @@ static size_t height_length(const ganz_guard_view *v)
  * of a word (50s, A380; but 800m, 1600s), and no times of day before noon and after it. */
 static size_t guarded_number_length(const ganz_guard_view *v)
 {
-    const size_t length = ganz_number_at(v->text, v->end, v->at);
+    const size_t most = v->end - v->at > LONGEST_NUMBER ? v->at + LONGEST_NUMBER : v->end;
+    const size_t length = ganz_number_at(v->text, most, v->at);
     const size_t joint = is_one_of(byte_before(v, v->at), ".,'") ? 1 : 0;
-    if (length == 0) return 0;
+    if (length == 0 || length + 1 >= LONGEST_NUMBER) return 0;
     if (ganz_amount_is_multiplied(v->text, v->begin, v->end, v->at, v->at + length)) return length;
     if (ganz_is_alnum(code_before(v, v->at - joint))) return 0;
     size_t after = v->at + length;

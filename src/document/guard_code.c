@@ -3,12 +3,12 @@
 
 #include "document/language.h"
 
-enum { LONGEST_SERIAL = 160 };
+enum { LONGEST_SERIAL = 160, LONGEST_NAME = 120 };
 
 size_t ganz_ticks_length(const ganz_guard_view *v)
 {
     size_t ticks = 0;
-    while (ticks <= 3 && byte_at(v, v->at + ticks) == '`') ticks++;
+    while (ticks < 4 && byte_at(v, v->at + ticks) == '`') ticks++;
     if (ticks == 0 || ticks > 3) return 0;
     for (size_t i = v->at + ticks; i < v->end && i - v->at < GANZ_LONGEST_GUARD_CODE; i++) {
         size_t closing = 0;
@@ -18,12 +18,9 @@ size_t ganz_ticks_length(const ganz_guard_view *v)
     return 0;
 }
 
-/* --option=value, -o */
+/* --option=value */
 static size_t option_length(const ganz_guard_view *v)
 {
-    const bool letter = v->text[v->at] == '-' && is_letter(byte_at(v, v->at + 1));
-    const bool apart = v->at == v->begin || is_one_of(byte_before(v, v->at), " \t\n([");
-    if (letter && apart && (v->at + 2 == v->end || is_one_of(v->text[v->at + 2], " ,\t\n)]"))) return 2;
     if (!has(v, v->at, "--") || !is_letter(byte_at(v, v->at + 2))) return 0;
     return ganz_without_end_signs(v->text + v->at, word_length(v, v->at, "<>\"`,;()", 120));
 }
@@ -45,7 +42,7 @@ static size_t name_length(const ganz_guard_view *v)
 {
     size_t length = 0, joints = 0;
     if (!is_letter(v->text[v->at])) return 0;
-    while (length < 120) {
+    while (length < LONGEST_NAME) {
         const char c = byte_at(v, v->at + length), next = byte_at(v, v->at + length + 1);
         const bool colons = c == ':' && next == ':' && is_letter(byte_at(v, v->at + length + 2));
         if (!is_name(c) && !(c == '.' && is_name(next)) && !colons) break;
@@ -62,13 +59,13 @@ static size_t list_length(const ganz_guard_view *v)
 {
     static const char comma[] = "\xE3\x80\x81";
     size_t length = 0, whole = 0, words = 0;
-    for (; length < 120; length += sizeof comma - 1, words++) {
+    for (; length < LONGEST_NAME; length += sizeof comma - 1, words++) {
         const size_t begin = length;
         for (char c;
-             length < GANZ_LONGEST_GUARD_CODE &&
+             length - begin < LONGEST_NAME &&
              (c = byte_at(v, v->at + length), is_name(c) || (c == '.' && is_name(byte_at(v, v->at + length + 1))));)
             length++;
-        if (length == begin || length == GANZ_LONGEST_GUARD_CODE) break;
+        if (length == begin || length - begin == LONGEST_NAME) break;
         whole = length;
         if (!has(v, v->at + length, comma)) return words > 0 ? whole : 0;
     }
