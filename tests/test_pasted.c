@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/base.h"
 #include "documents.h"
@@ -243,6 +244,24 @@ static void houses_are_found(void **state)
            {"de", "en", "Hauptstra" SHARP_S "e 12", "Main road 12", "Hauptstra" SHARP_S "e 12"});
 }
 
+/* Translators copy words without end: what looks to the end of one from each place in it takes minutes. */
+static void endless_words_are_quick(void **state)
+{
+    (void)state;
+    enum { BYTES = 200000 };
+    static const char *const parts[] = {"aaB", "-(5a", "1-(1:2", "8:30-5:30("};
+    static char in[BYTES + 64], said[BYTES + 64];
+    for (size_t i = 0; i < GANZ_COUNT(parts); i++) {
+        char *word = in + sprintf(in, "Look at ");
+        for (; word < in + BYTES; word += strlen(parts[i])) strcpy(word, parts[i]);
+        snprintf(said, sizeof said, "Schau %s", in + strlen("Look at "));
+        const clock_t begin = clock();
+        expect(&(pasted){"en", "de", in, said, said});
+        const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+        if (seconds > 5) fail_msg("%d bytes of \"%s\" took %.1f s", BYTES, parts[i], seconds);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +279,7 @@ int main(void)
         cmocka_unit_test(numbers_are_whole),
         cmocka_unit_test(placeholders_are_no_words),
         cmocka_unit_test(houses_are_found),
+        cmocka_unit_test(endless_words_are_quick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,13 +77,25 @@ static bool find_shapes(ganz_guards *g, const ganz_setting *s, const ganz_stretc
 /* True if a number cannot begin behind this character. */
 static bool joins_number(int32_t code) { return ganz_is_alnum(code) || code == '.' || code == ',' || code == ':'; }
 
+enum { LONGEST_WORD = 4000 /* bytes */ };
+
+size_t ganz_behind_endless(const char *text, size_t begin, size_t end, size_t at)
+{
+    if (at > begin && text[at - 1] != ' ') return at;
+    const char *const space = memchr(text + at, ' ', end - at);
+    const size_t behind = space ? (size_t)(space - text) : end;
+    return behind - at > LONGEST_WORD ? behind : at;
+}
+
 /* Guards of a part without opaque words: times of day, and what is between them. */
 static bool find_in_part(ganz_guards *g, const ganz_setting *s, const ganz_stretch *x, size_t begin, size_t end)
 {
     const char *const text = x->block->text;
     int32_t code = ' ';
-    for (size_t at = begin, step; s->clock && at < end; at += step) {
-        const size_t length = joins_number(code) ? 0 : s->clock->at(&(ganz_clock_place){text, x->begin, x->end, at});
+    for (size_t at = begin, endless = begin, step; s->clock && at < end; at += step) {
+        if (at >= endless) endless = ganz_behind_endless(text, begin, end, at);
+        const bool looks = at >= endless && !joins_number(code);
+        const size_t length = looks ? s->clock->at(&(ganz_clock_place){text, x->begin, x->end, at}) : 0;
         step = ganz_next_character(text + at, &code);
         if (length == 0) continue;
         const ganz_guard time = {.kind = GANZ_GUARD_CLOCK, .begin = at, .end = at + length};

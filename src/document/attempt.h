@@ -87,4 +87,8 @@ bool ganz_guard_changes(const ganz_guard *guard);
 /* What an item is in the line; NULL, 0: nothing. */
 const char *ganz_item_shown(const ganz_item *item, const ganz_block *block, size_t *bytes);
 
+/* Where the word that begins at a place of text [begin, end) ends if it is longer than any of a language: translators
+ * copy it, and nobody looks for anything in it. Else, and inside of a word, the place itself. */
+size_t ganz_behind_endless(const char *text, size_t begin, size_t end, size_t at);
+
 #endif

@@ -263,9 +263,10 @@ static bool mend_slips(const ganz_sentence_part *p, const ganz_setting *s, draft
     size_t *const moved = ganz_alloc(d->text.bytes + 1, sizeof *moved);
     ganz_text out = {0};
     bool good = moved && ganz_text_append(&out, "", 0);
-    for (size_t at = 0; at < d->text.bytes && good;) {
+    for (size_t at = 0, endless = 0; at < d->text.bytes && good;) {
         ganz_slip slip;
-        const bool found = ganz_slip_at(&view, at, &slip) && is_apart(p->attempt, at, at + slip.bytes);
+        if (at >= endless) endless = ganz_behind_endless(d->text.text, 0, d->text.bytes, at);
+        const bool found = at >= endless && ganz_slip_at(&view, at, &slip) && is_apart(p->attempt, at, at + slip.bytes);
         const size_t bytes = found ? slip.bytes : 1;
         for (size_t i = 0; i < bytes; i++) moved[at + i] = out.bytes;
         good = found ? ganz_text_append(&out, slip.by, slip.by_bytes) : ganz_text_append(&out, d->text.text + at, 1);
