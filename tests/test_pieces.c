@@ -451,6 +451,44 @@ static void models_have_labels_and_a_search(void **state)
     ganz_model_close(&m);
 }
 
+/* One character that is written out has 33 tokens: where 15 fit it is copied, alone as well as in a sentence. */
+static void characters_of_many_tokens_are_copied(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"\xEF\xB7\xBA", "a \xEF\xB7\xBA\xEF\xB7\xBA train"};
+    ganz_model *m;
+    ganz_vocab *vocab;
+    ganz_net net;
+    ganz_ids ids = {0};
+    OK(ganz_vocab_open(&vocab, golden("fallback", "spm"), NULL));
+    OK(ganz_vocab_encode(vocab, GANZ_SOURCE, texts[0], 3, &ids, NULL));
+    assert_true(ids.count > 30);
+    ganz_ids_free(&ids);
+    ganz_model_info info = tiny_info(vocab);
+    OK(ganz_net_open(&net, &info.config, NULL));
+    real *const block = calloc(net.params.block, sizeof *block);
+    ganz_params_init(&net.params, 3, block);
+    OK(ganz_model_save("m", &info, &net, vocab, block, NULL));
+    OK(ganz_model_open(&m, "m", NULL));
+    ganz_translator_options o;
+    ganz_translator_defaults(&o);
+    o.max_input = 16;
+    for (size_t i = 0; i < GANZ_COUNT(texts); i++) {
+        ganz_translator *t;
+        const ganz_result *r;
+        int copied = 0;
+        OK(ganz_translator_open(&t, m, &o, NULL));
+        OK(ganz_translate(t, &(ganz_line){.text = texts[i], .bytes = strlen(texts[i])}, 1, &r, NULL));
+        for (const char *at = r[0].best[0].text; (at = strstr(at, texts[0])); at++) copied++;
+        assert_int_equal((int)i + 1, copied);
+        ganz_translator_close(&t);
+    }
+    free(block);
+    ganz_model_close(&m);
+    ganz_net_close(&net);
+    ganz_vocab_close(&vocab);
+}
+
 /* ---- hostile ------------------------------------------------------------------------------------ */
 
 static void expect_refused(const char *const *list, int count, int unknown, const char *why)
@@ -541,6 +579,7 @@ int main(void)
         cmocka_unit_test(damaged_models_are_safe),
         cmocka_unit_test(memory_may_run_out_anywhere),
         cmocka_unit_test_setup_teardown(models_have_labels_and_a_search, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(characters_of_many_tokens_are_copied, enter_folder, leave_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

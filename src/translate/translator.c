@@ -210,7 +210,14 @@ static ganz_status encode_piece(ganz_translator *t, const char *text, size_t byt
     return GANZ_OK;
 }
 
-/* The beginning of the rest, as much as fits, becomes a piece, and the rest is what is behind it. */
+static bool is_one_character(const char *text, size_t bytes)
+{
+    int32_t code;
+    return ganz_next_character(text, &code) >= bytes;
+}
+
+/* The beginning of the rest, as much as fits, becomes a piece, and the rest is what is behind it. A character that
+ * alone has too many tokens, as some have that are written out, is copied. */
 static ganz_status take_piece(ganz_translator *t, rest *r, ganz_error *err)
 {
     const size_t most = (size_t)(t->options.max_input - 1 - front_of(t)), from = t->ids.count;
@@ -226,9 +233,11 @@ static ganz_status take_piece(ganz_translator *t, rest *r, ganz_error *err)
         const size_t parts = (ids + most - 1) / most, equal = parts > 0 ? taken / parts * 9 / 8 : 0;
         if (ids > 0) r->room = taken * most / ids;          /* less than was taken if it was too much */
         if (ids > most && equal < r->room) r->room = equal; /* so that the last part is no scrap */
-        if (ids > most) continue;
-        if (ids == 0) t->ids.count = from;
-        else GANZ_TRY(add_piece(t, from, &p, err));
+        const bool copied = ids > most && is_one_character(r->text, taken);
+        if (ids > most && !copied) continue;
+        if (copied) p.sentence = -1;
+        if (copied || ids == 0) t->ids.count = from;
+        if (ids > 0) GANZ_TRY(add_piece(t, from, &p, err));
         r->text += taken;
         r->at += taken;
         r->bytes -= taken;

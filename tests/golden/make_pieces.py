@@ -16,6 +16,8 @@ force next year i would like to cancel my order water weather river bridge marke
 low lower lowest newest wider ähnlich größer straße über für früh zug wir sind heute nicht dort morgen wieder 2026 777""".split()
 RULES = "\n".join(["FB01\t66 69", "A0\t20", "3000\t20", "200B\t", "FF21\t41", "BD\t31 2044 32", "41 308\tC4", "9\t20",
                    "2003 2003\t20", "FF21 FF21\t41 41 20"]) + "\n"
+# One character that becomes 18, as in NFKC, of which each falls back to two bytes.
+LONG = "FDFA\t635 644 649 20 627 644 644 647 20 639 644 64A 647 20 648 633 644 645\n"
 ODD = "äÄßﬁ½ＡＡ\u3000\u200b\u2581\u00a0\t ,.-“…中文字ไทย😀\u0308<>u"
 
 
@@ -36,13 +38,13 @@ def lines(rng):
     return [line.replace("\n", " ").replace("\r", " ") for line in out]
 
 
-def train(folder, name, text, **options):
+def train(folder, name, text, rules=RULES, **options):
     """In a folder of its own, so that no path gets into the file."""
     made, home = io.BytesIO(), os.getcwd()
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
         with open("rules", "w", encoding="utf-8") as out:
-            out.write(RULES)
+            out.write(rules)
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(text), model_writer=made, normalization_rule_tsv="rules", num_threads=1, minloglevel=2,
             hard_vocab_limit=False, **options)
@@ -63,6 +65,7 @@ def main():
     train(folder, "char", text, vocab_size=80, model_type="char")
     train(folder, "bare", text, vocab_size=150, add_dummy_prefix=False, remove_extra_whitespaces=False)
     train(folder, "suffix", text, vocab_size=150, model_type="bpe", treat_whitespace_as_suffix=True)
+    train(folder, "fallback", text, rules=LONG, vocab_size=340, byte_fallback=True, eos_id=0, unk_id=1, bos_id=-1)
     tests = lines(rng)
     with open(os.path.join(folder, "lines.txt"), "w", encoding="utf-8", newline="\n") as out:
         out.write("".join(line + "\n" for line in tests))
