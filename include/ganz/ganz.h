@@ -188,7 +188,7 @@ typedef struct ganz_result {
  * end, else the last comma, semicolon, colon or dash, else the last space, each only in their second half, else all up
  * to a whole character. The translations are joined by spaces, their scores added; a prefix belongs to the first piece.
  * In a line without a prefix, a word of more than 1000 characters (up to white space or ideographic punctuation) is
- * copied. */
+ * copied; so is, in any line, a character that alone has more tokens than fit. */
 GANZ_API ganz_status ganz_translate(ganz_translator *translator, const ganz_line *lines, int count,
                                     const ganz_result **results, ganz_error *err);
 

@@ -235,7 +235,10 @@ static ganz_status take_piece(ganz_translator *t, rest *r, ganz_error *err)
         if (ids > most && equal < r->room) r->room = equal; /* so that the last part is no scrap */
         const bool copied = ids > most && is_one_character(r->text, taken);
         if (ids > most && !copied) continue;
-        if (copied) p.sentence = -1;
+        if (copied) {
+            p.sentence = -1;
+            r->room = most; /* what follows is as other text */
+        }
         if (copied || ids == 0) t->ids.count = from;
         if (ids > 0) GANZ_TRY(add_piece(t, from, &p, err));
         r->text += taken;
