@@ -134,13 +134,6 @@ void ganz_draft_set_biases(ganz_draft *d)
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
-static ganz_status wrong_shape(const ganz_foreign *t, const char *name, int rows, int cols, ganz_error *err)
-{
-    return ganz_fail(err, GANZ_EFORMAT, "tensor %.80s has %lld x %lld numbers where %s needs %d x %d", t->name,
-                     (long long)(t->rank > 1 ? t->dims[t->rank - 2] : 1),
-                     (long long)(t->rank > 0 ? t->dims[t->rank - 1] : 1), name, rows, cols);
-}
-
 /* Dimensions of 1 in front mean nothing. */
 static void shape_of(const ganz_foreign *t, int64_t shape[2])
 {
@@ -148,6 +141,17 @@ static void shape_of(const ganz_foreign *t, int64_t shape[2])
     shape[1] = t->rank > 0 ? t->dims[t->rank - 1] : 1;
     for (int i = 0; i + 2 < t->rank; i++)
         if (t->dims[i] != 1) shape[0] = -1; /* no matrix */
+}
+
+static ganz_status wrong_shape(const ganz_foreign *t, const char *name, int rows, int cols, ganz_error *err)
+{
+    int64_t shape[2];
+    shape_of(t, shape);
+    if (shape[0] < 0)
+        return ganz_fail(err, GANZ_EFORMAT, "tensor %.80s has %d dimensions where %s needs %d x %d numbers", t->name,
+                         t->rank, name, rows, cols);
+    return ganz_fail(err, GANZ_EFORMAT, "tensor %.80s has %lld x %lld numbers where %s needs %d x %d", t->name,
+                     (long long)shape[0], (long long)shape[1], name, rows, cols);
 }
 
 /* A part of a vector is some of its columns. */
