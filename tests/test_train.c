@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -416,6 +417,50 @@ static void folders_in_use_are_left_alone(void **state)
     assert_true(ganz_exists(last));
 }
 
+/* Begins a run in a new folder, as another process would, while the one under test reads a pipe. */
+typedef struct other_run {
+    const char *pipe, *text, *folder;
+    char log[256], best[256];
+    int lock; /* file */
+    bool good;
+} other_run;
+
+static void *begin_meanwhile(void *context)
+{
+    other_run *const o = context;
+    size_t bytes;
+    FILE *const out = fopen(o->pipe, "wb"); /* waits for its reader */
+    char *const text = read_whole(o->text, &bytes);
+    o->good = out && mkdir(o->folder, 0777) == 0;
+    o->lock = open(o->log, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
+    FILE *const best = fopen(o->best, "wb");
+    o->good = o->good && best && fclose(best) == 0 && flock(o->lock, LOCK_EX | LOCK_NB) == 0;
+    o->good = o->good && fwrite(text, 1, bytes, out) == bytes;
+    if (out) fclose(out);
+    free(text);
+    return NULL;
+}
+
+static void a_folder_that_is_taken_meanwhile_is_left_alone(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    ganz_train_options o = full_options("taken");
+    other_run other = {.pipe = in_dir("valid.pipe"), .text = o.valid_source, .folder = o.out};
+    snprintf(other.log, sizeof other.log, "%s/log.tsv", o.out);
+    snprintf(other.best, sizeof other.best, "%s/best.safetensors", o.out);
+    assert_int_equal(0, mkfifo(other.pipe, 0600));
+    o.valid_source = other.pipe;
+    o.resume = true;
+    assert_int_equal(0, pthread_create(&thread, NULL, begin_meanwhile, &other));
+    refuses(&o, "log.tsv is in use by another run");
+    assert_int_equal(0, pthread_join(thread, NULL));
+    assert_true(other.good);
+    assert_true(ganz_exists(other.best));
+    close(other.lock);
+    assert_int_equal(0, unlink(other.pipe));
+}
+
 /* Sums of such counts would overflow. */
 static void counts_beyond_reason_are_refused(void **state)
 {
@@ -593,6 +638,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resumed_is_uninterrupted),
         cmocka_unit_test(folders_in_use_are_left_alone),
+        cmocka_unit_test(a_folder_that_is_taken_meanwhile_is_left_alone),
         cmocka_unit_test(a_run_can_branch),
         cmocka_unit_test(half_a_step_is_undone),
         cmocka_unit_test(threads_change_nothing),

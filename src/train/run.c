@@ -510,15 +510,15 @@ static ganz_status open_trainer(run *r, ganz_error *err)
 }
 
 /* A run that begins has no model yet: one in its folder is another run's, which must not pass for its result. It is
- * lost only where the folder was said to be this run's, which was killed before its first checkpoint. */
-static ganz_status clear_models(const run *r, ganz_error *err)
+ * lost only where the folder was said to be this run's, which was killed before its first checkpoint, and `locked`. */
+static ganz_status clear_models(const run *r, bool locked, ganz_error *err)
 {
     const char *const models[] = {r->files.best, r->files.average, r->files.phase3, r->files.learned};
     for (size_t i = 0; i < GANZ_COUNT(models); i++) {
         if (!ganz_exists(models[i])) continue;
         if (!r->options->resume)
             return ganz_fail(err, GANZ_EINVAL, "%s is another run's: choose another folder", models[i]);
-        if (unlink(models[i]) != 0) return ganz_fail_errno(err, "remove", models[i]);
+        if (locked && unlink(models[i]) != 0) return ganz_fail_errno(err, "remove", models[i]);
     }
     return GANZ_OK;
 }
@@ -541,9 +541,10 @@ static ganz_status open_files(run *r, ganz_error *err)
     GANZ_TRY(lock_folder(r, err));
     GANZ_TRY(open_trainer(r, err));
     if (!ganz_crew_leads(r->ranks)) return GANZ_OK;
-    if (r->at.now.step == 0) GANZ_TRY(clear_models(r, err));
+    if (r->at.now.step == 0) GANZ_TRY(clear_models(r, false, err));
     GANZ_TRY(ganz_folder_make(&r->files, err));
-    if (!r->log.path) GANZ_TRY(ganz_log_lock(&r->log, r->files.log, err));
+    if (!r->log.path) GANZ_TRY(ganz_log_lock(&r->log, r->files.log, err)); /* another run may have begun meanwhile */
+    if (r->at.now.step == 0) GANZ_TRY(clear_models(r, true, err));
     GANZ_TRY(ganz_log_keep(&r->log, r->at.now.log_lines, err));
     if (quantizes(r)) GANZ_TRY(ganz_history_keep(r->files.history, r->at.now.logged, err));
     ganz_folder_sweep(&r->files);
