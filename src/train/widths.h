@@ -11,7 +11,7 @@ enum { GANZ_WIDTHS = 9 }; /* 0 to 8 bits */
 typedef struct ganz_product_widths {
     bool offered[GANZ_WIDTHS];
     long long cost[GANZ_WIDTHS]; /* more bits cost more */
-    double harm[GANZ_WIDTHS];    /* finite */
+    double harm[GANZ_WIDTHS];    /* finite; of products that do endless harm in any width the cheapest is taken */
 } ganz_product_widths;
 
 /* Into bits (count). GANZ_EINVAL, with nothing chosen, where even the cheapest cost more than `most`. Of equals the
