@@ -120,6 +120,7 @@ static void code_and_signs(void **state)
            "C:std::map", "C:--all=1");
     GUARDS("-v, --version prints [-o FILE] or -x", "C:-v", "C:--version", "C:-o", "C:-x");
     NO_GUARDS("a well-a b, - a, x -a. -ab -5");
+    NO_GUARDS("-I know. -A man? -I am here");
     GUARDS("@anna likes #release :smile: 2.0.1", "C:@anna", "C:#release", "C::smile:", "C:2.0.1");
     GUARDS("Hi \xF0\x9F\x98\x80! 1\xEF\xB8\x8F\xE2\x83\xA3", "S:\xF0\x9F\x98\x80", "S:1\xEF\xB8\x8F\xE2\x83\xA3");
     GUARDS("\xD0\x94\xD0\xB0 \xD0\xB8 \xD0\xBD\xD0\xB5\xD1\x82 mean yes and no",

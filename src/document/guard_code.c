@@ -18,9 +18,20 @@ size_t ganz_ticks_length(const ganz_guard_view *v)
     return 0;
 }
 
-/* --option=value */
+/* -o with white space or a bracket around it; in dialogues "-I know" and "-A man?" are what somebody says. */
+static bool is_short_option(const ganz_guard_view *v)
+{
+    const char letter = byte_at(v, v->at + 1), after = byte_at(v, v->at + 2), next = byte_at(v, v->at + 3);
+    if (v->text[v->at] != '-' || !is_letter(letter)) return false;
+    if (v->at > v->begin && !is_one_of(byte_before(v, v->at), " \t\n([")) return false;
+    if (is_one_of(letter, "AIO") && after == ' ' && next >= 'a' && next <= 'z') return false;
+    return v->at + 2 == v->end || is_one_of(after, " ,\t\n)]");
+}
+
+/* --option=value, -o */
 static size_t option_length(const ganz_guard_view *v)
 {
+    if (is_short_option(v)) return 2;
     if (!has(v, v->at, "--") || !is_letter(byte_at(v, v->at + 2))) return 0;
     return ganz_without_end_signs(v->text + v->at, word_length(v, v->at, "<>\"`,;()", 120));
 }
