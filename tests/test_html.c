@@ -280,6 +280,8 @@ static void what_is_not_translated_is_carried(void **state)
     expect_page("<p translate=\"no\">a <b>x</b></p><p>b", true, "<p translate=\"no\">a <b>x</b></p><p>{b}");
     expect_page("<html lang=fr><p lang=fr-CA>a</p><p lang=en>b</p><p lang=DE>c", true,
                 "<html lang=fr><p lang=fr-CA>a</p><p lang=en>{b}</p><p lang=DE>{c}");
+    expect_page("<p lang=eng>a</p><p lang=deu>b</p><p lang=ger>c</p><p lang=fra>d</p><p lang=gsw-CH>e", true,
+                "<p lang=eng>{a}</p><p lang=deu>{b}</p><p lang=ger>{c}</p><p lang=fra>d</p><p lang=gsw-CH>e");
     expect_page("a <i lang='it'>x y</i> b <i lang='und'>z</i>", true,
                 "{a [=x y|<i lang='it'>x y</i>] b [+<i lang='und'>]z[-</i>]}");
     expect_page("<p translate=no>a<p>b", true, "<p translate=no>a<p>{b}");

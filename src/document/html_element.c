@@ -141,5 +141,6 @@ bool ganz_html_third_language(const char *lang, size_t bytes, const char *source
     if (n < 2 || n == sizeof code || (n < bytes && lang[n] != '-') || *source == '\0' || *target == '\0') return false;
     for (size_t i = 0; i < GANZ_COUNT(none); i++)
         if (strcmp(code, none[i]) == 0) return false;
-    return strncmp(code, source, n) != 0 && strncmp(code, target, n) != 0;
+    if (strcmp(code, "ger") == 0) memcpy(code, "de", sizeof "de"); /* of three letters: eng, deu, too */
+    return strncmp(code, source, 2) != 0 && strncmp(code, target, 2) != 0;
 }
