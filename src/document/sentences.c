@@ -378,11 +378,15 @@ static size_t skip_section(const ganz_sentences *w, size_t at)
 {
     static const char measures[] =
         " million millionen mio milliarden mrd billion billionen trillion thousand tausend percent"
-        " prozent per pro liter liters litre litres meter meters metern metre metres mile"
-        " miles hour hours stunden year years jahre day days tage week weeks wochen month"
-        " months monate minute minutes minuten inch inches foot feet gram grams gramm pound"
-        " pounds pfund ton tons tonne tonnes tonnen kilo kilos gallons cups stars sterne"
-        " degrees grad times euro euros dollar dollars acres children kinder uhr ";
+        " prozent per pro liter liters litern litre litres meter meters metern metre metres mile"
+        " miles meilen kilometer kilometers kilometern kilometre kilometres zentimeter zentimetern"
+        " millimeter millimetern quadratmeter quadratmetern quadratkilometer kubikmeter hektar"
+        " sekunden hour hours stunden year years jahre jahren day days tage week weeks wochen month"
+        " months monate minute minutes minuten inch inches foot feet gram grams gramm kilogramm"
+        " kilogram kilograms pound pounds pfund ton tons tonne tonnes tonnen kilo kilos gallons cups"
+        " stars sterne points punkte punkten mal degrees grad times euro euros eur usd dollar dollars franken"
+        " watt kilowatt megawatt volt ghz mhz kwh mwh gwh hpa mbit gbit celsius"
+        " zimmer acres children kinder magnitude uhr ";
     size_t end = at, parts = 0;
     for (size_t begin = end; parts < 4; begin = end + 1) {
         size_t digit = begin;
