@@ -101,6 +101,10 @@ static void tokens_are_the_standards(void **state)
                   "C<?xml version=\"1.0\"?>|Ta|C<?php if (a->b > 1) ?>|Tb");
     expect_tokens("<?php a > b", "C<?php a >|T b");
     expect_tokens("a<% b > c %>d <% e", "Ta|C<% b > c %>|Td <% e");
+    expect_tokens("<option <?= $a ?>>b", "S<option <?= $a ?>>|Tb");
+    expect_tokens("<i a=<% b > c %>>d", "S<i a=<% b > c %>>|Td");
+    expect_tokens("<i a=\"<?= $a[\"b\"] ?>\">c", "S<i a=\"<?= $a[\"b\"] ?>\">|Tc");
+    expect_tokens("<i a=\"<?\" <% b>c", "S<i a=\"<?\" <% b>|Tc");
     expect_tokens("a<![CDATA[x>y]]>", "Ta|C<![CDATA[x>|Ty]]>");
     expect_tokens("a<b c=\"d", "Ta|C<b c=\"d");
     expect_tokens("a<!-- b", "Ta|C<!-- b");
@@ -244,6 +248,7 @@ static void templates_keep_their_order(void **state)
     /* What they write is a word. */
     expect_page("<p><?= $a ?>, b <%= c %>.</p><p translate=no><?= d ?></p>", true,
                 "<p>{[=|<?= $a ?>], b [=|<%= c %>].}</p><p translate=no><?= d ?></p>");
+    expect_page("<option <?= $a ?>>b", true, "<option <?= $a ?>>{b}");
     expect_page("<%-- a --%><p>b <?php echo $c; ?>", true, "<%-- a --%><p>{b [=|<?php echo $c; ?>]}");
 }
 

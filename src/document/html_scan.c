@@ -1,5 +1,6 @@
 /* The tokenizer. Every search for an end (of a comment, a quoted value, a raw text) that fails takes the rest of the
- * input with it, as the standard says, so that no byte is searched twice; only "?>" and "%>" are remembered as missing.
+ * input with it, as the standard says, so that no byte is searched twice; only "?>" and "%>" are remembered as missing,
+ * and in tags not looked for far away.
  */
 #include <string.h>
 
@@ -32,21 +33,34 @@ static size_t skip_space(const char *text, size_t at, size_t bytes)
 
 /* ---- attributes --------------------------------------------------------------------------------- */
 
+enum { LONGEST_OUTPUT = 256 /* bytes: of a program within a tag */ };
+
+/* The place behind what is at text[at]: a character, or a program that a server runs there, <?= $name ?>, <% x %>. */
+static size_t behind_part(const char *text, size_t at, size_t bytes)
+{
+    const size_t last = bytes - at > LONGEST_OUTPUT ? at + LONGEST_OUTPUT : bytes;
+    if (text[at] != '<' || last - at < 4 || (text[at + 1] != '?' && text[at + 1] != '%')) return at + 1;
+    for (size_t i = at + 2; i + 1 < last; i++)
+        if (text[i] == text[at + 1] && text[i + 1] == '>') return i + 2;
+    return at + 1;
+}
+
 /* The value behind the "=" at text[at]; returns the place after it, or `bytes` + 1 when its quote is never closed. */
 static size_t scan_value(const char *text, size_t at, size_t bytes, ganz_html_attribute *a)
 {
     at = skip_space(text, at + 1, bytes);
     if (at >= bytes) return bytes + 1;
     if (text[at] == '"' || text[at] == '\'') {
-        const char *const close = memchr(text + at + 1, text[at], bytes - at - 1);
-        if (!close) return bytes + 1;
+        size_t close = at + 1;
+        while (close < bytes && text[close] != text[at]) close = behind_part(text, close, bytes);
+        if (close >= bytes) return bytes + 1;
         a->quote = text[at];
         a->value = text + at + 1;
-        a->value_bytes = (size_t)(close - a->value);
-        return (size_t)(close - text) + 1;
+        a->value_bytes = close - at - 1;
+        return close + 1;
     }
     const size_t from = at;
-    while (at < bytes && !ganz_html_space(text[at]) && text[at] != '>') at++;
+    while (at < bytes && !ganz_html_space(text[at]) && text[at] != '>') at = behind_part(text, at, bytes);
     a->value = text + from;
     a->value_bytes = at - from;
     return at;
@@ -58,8 +72,10 @@ static size_t scan_attribute(const char *text, size_t at, size_t bytes, ganz_htm
     *a = (ganz_html_attribute){0};
     while (at < bytes && (ganz_html_space(text[at]) || text[at] == '/')) at++;
     if (at >= bytes || text[at] == '>') return at;
-    const size_t from = at++; /* also a "=" */
-    while (at < bytes && !ganz_html_space(text[at]) && text[at] != '/' && text[at] != '>' && text[at] != '=') at++;
+    const size_t from = at;
+    at = behind_part(text, at, bytes); /* also a "=" */
+    while (at < bytes && !ganz_html_space(text[at]) && text[at] != '/' && text[at] != '>' && text[at] != '=')
+        at = behind_part(text, at, bytes);
     a->name = text + from;
     a->name_bytes = at - from;
     const size_t next = skip_space(text, at, bytes);
