@@ -205,7 +205,8 @@ static const char *refusal(int status)
     return status == 431 ? "the headers are too long" : "the head has a byte that has no place there";
 }
 
-static void start_body(http_server *s, connection *c)
+/* False: the connection is through with reading, or is no more: a client that left does not take its refusal. */
+static bool start_body(http_server *s, connection *c)
 {
     static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
     const http_head *const head = &c->x.head;
@@ -215,19 +216,20 @@ static void start_body(http_server *s, connection *c)
     if (most < 0) {
         if (whole) drop_ahead(c, (size_t)head->length);
         begin_writing(s, c);
-        return;
+        return false;
     }
     c->x.last = last;
     c->x.taken = true;
     c->most = (unsigned long long)most;
     if (head->length > c->most) {
         refuse(s, c, 413, "the request is too large");
-        return;
+        return false;
     }
     if (head->wants_continue && c->ahead.bytes == 0) send(c->fd, go_on, sizeof go_on - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     c->body_left = head->length;
     set_phase(c, PHASE_BODY, body_seconds);
     c->body_began = http_seconds();
+    return true;
 }
 
 /* Takes a head from what was read; false: there is none yet, or the connection is through with reading. */
@@ -247,8 +249,7 @@ static bool take_head(http_server *s, connection *c)
     c->x.bytes_in = end;
     c->x.last = !c->x.head.keep_alive;
     c->x.head_only = c->x.head.method == HTTP_HEAD_METHOD;
-    start_body(s, c);
-    return c->phase == PHASE_BODY;
+    return start_body(s, c);
 }
 
 /* Takes what was read of a body; true once it is whole. */

@@ -6,6 +6,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -231,6 +232,18 @@ def check_https_behind_a_proxy():
         equal(f"the page with {options}", re.search(r"target=de (\w+)://127", page).group(1), wanted)
 
 
+def check_refused_and_gone():
+    """Clients that are gone, by a reset, before they can be told that their head was refused."""
+    heads = (b"GET /nothing", b""), (b"OPTIONS /", b""), (b"POST /translate", b"Content-Length: 999999999\r\n")
+    with Server(GANZ) as s:
+        for line, headers in 100 * heads:
+            with s.connect() as c:
+                c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                c.sendall(line + b" HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n")
+        equal("health after clients that left", s.ask("GET", "/health")[0], 200)
+    equal("exit", s.process.returncode, 0)
+
+
 def check_passed_unix_socket():
     """As systemd does it with a path: no name of a host is wrong there."""
     with socket.socket(socket.AF_UNIX) as listener:
@@ -257,6 +270,6 @@ def check_passed_unix_socket():
 for check in (check_health_behind_translations, check_documents_asked_for, check_glossaries,
               check_memory_of_documents, check_names, check_links,
               check_reload, check_refused_at_the_end, check_asked_before_the_end, check_metrics, check_forwarded,
-              check_https_behind_a_proxy, check_passed_unix_socket):
+              check_https_behind_a_proxy, check_refused_and_gone, check_passed_unix_socket):
     check()
     print("fine:", check.__name__)
