@@ -146,6 +146,8 @@ static void turn_csv(buffer *tsv, const char *csv, size_t bytes)
     }
 }
 
+enum { TERM_BYTES = 1024 }; /* as DeepL has it; a longer one, said again and again, would fill the memory */
+
 /* Every line has a source and a target: a line of one word would mean something else to ganz_glossary_parse. */
 static bool check_entries(call *c, const buffer *tsv)
 {
@@ -155,6 +157,8 @@ static bool check_entries(call *c, const buffer *tsv)
         const char *const tab = memchr(at, '\t', (size_t)(stop - at));
         if (stop > at && (!tab || tab == at || tab + 1 == stop))
             return call_fail(c, 400, "Bad request. Reason: an entry is not a term and its translation."), false;
+        if (stop > at && (tab - at > TERM_BYTES || stop - tab - 1 > TERM_BYTES))
+            return call_fail(c, 400, "Bad request. Reason: a term has more than %d bytes.", TERM_BYTES), false;
         lines += stop > at;
         at = stop + 1;
     }

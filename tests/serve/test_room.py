@@ -82,6 +82,8 @@ def check_glossaries():
         assert s.rss() < 600, s.rss()
         equal("removed", s.ask("DELETE", f"/v2/glossaries/{made[0]}")[0], 204)
         equal("room again", s.json("/v2/glossaries", order)[0], 201)
+        for line, status in ("cat\t" + 1024 * "b", 201), ("cat\t" + 1025 * "b", 400), (1025 * "b" + "\tKatze", 400):
+            equal(f"a term of {len(line)}", s.json("/v2/glossaries", {**order, "entries": "dog\tHund\n" + line})[0], status)
 
 
 def check_memory_of_documents():
