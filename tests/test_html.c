@@ -248,6 +248,8 @@ static void templates_keep_their_order(void **state)
     /* What they write is a word. */
     expect_page("<p><?= $a ?>, b <%= c %>.</p><p translate=no><?= d ?></p>", true,
                 "<p>{[=|<?= $a ?>], b [=|<%= c %>].}</p><p translate=no><?= d ?></p>");
+    expect_page("a <?= b ?> c <?= d", true, "{a [=|<?= b ?>] c [.<?= d]}");
+    expect_page("a <?= b> c", true, "{a [.<?= b>] c}");
     expect_page("<option <?= $a ?>>b", true, "<option <?= $a ?>>{b}");
     expect_page("<%-- a --%><p>b <?php echo $c; ?>", true, "<%-- a --%><p>{b [=|<?php echo $c; ?>]}");
 }

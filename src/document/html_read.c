@@ -259,12 +259,16 @@ static void read_text(reader *r, const ganz_html_token *token)
         r->shown_bytes = ganz_html_show_text(r->shown, r->shown_bytes, SHOWN_BYTES, raw, token->bytes);
 }
 
-/* What a server writes at this place: <?= $name ?>, <%= name %>. */
+/* What a server writes at this place: <?= $name ?>, <%= name %>. One without its end may not move: it would take what
+ * comes behind it along. */
 static bool is_output(const ganz_html_token *token)
 {
     static const char *const begins[] = {"<?=", "<?php echo ", "<%=", "<%- ", "<%:"};
+    const char *const raw = token->raw;
+    const size_t bytes = token->bytes;
+    if (bytes < 5 || raw[bytes - 1] != '>' || raw[bytes - 2] != raw[1]) return false;
     for (size_t i = 0; i < GANZ_COUNT(begins); i++)
-        if (token->bytes > strlen(begins[i]) && memcmp(token->raw, begins[i], strlen(begins[i])) == 0) return true;
+        if (bytes > strlen(begins[i]) && memcmp(raw, begins[i], strlen(begins[i])) == 0) return true;
     return false;
 }
 
