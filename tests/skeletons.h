@@ -154,7 +154,8 @@ static inline ganz_status fake_translate_umlauts(ganz_document *doc, ganz_error 
     return status;
 }
 
-/* Appends the document that a fake translator makes of these bytes; fake_umlauts gives links, too. */
+/* Appends the document that a fake translator makes of these bytes; fake_umlauts gives links, too. Nothing changes what
+ * fake_identity says: it is for languages that write numbers and times alike. */
 static inline ganz_status fake_document(ganz_text *out, const ganz_format *format, const char *bytes, size_t count,
                                         bool attributes, fake_translator *translate, ganz_error *err)
 {
@@ -162,6 +163,7 @@ static inline ganz_status fake_document(ganz_text *out, const ganz_format *forma
     ganz_document_options options;
     ganz_document_defaults(&options);
     options.attributes = attributes;
+    if (translate == fake_identity) options.target = "fr";
     ganz_status status = ganz_document_open_as(&doc, format, bytes, count, &options, err);
     if (status == GANZ_OK)
         status = translate == fake_umlauts ? fake_translate_umlauts(doc, err) : fake_translate(doc, translate, err);
