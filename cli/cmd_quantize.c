@@ -275,9 +275,7 @@ static bool parse_budget(const char *text, ganz_budget *budget)
 static void show_rounding(void *context, int done, int of)
 {
     cli_progress *const p = context;
-    const double seconds = cli_seconds() - p->started;
     p->total = of;
-    p->left = seconds * (of - done) / done;
     cli_progress_show(p, done);
 }
 
@@ -319,7 +317,6 @@ static int keep_within(words *w)
     budget.progress = show_rounding;
     budget.context = &w->progress;
     cli_progress_start(&w->progress, "rounded alone", "widths of products", 0, w->quiet);
-    w->progress.plain = true;
     const ganz_status status = ganz_budget_choose(&w->run, &budget, &choice, &err);
     cli_progress_end(&w->progress, status == GANZ_OK ? w->progress.total : 0);
     if (status != GANZ_OK) return cli_fail(about, &err);

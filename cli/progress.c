@@ -69,7 +69,7 @@ static void print_line(cli_progress *p, long long done, double now)
     if (p->terminal && share >= 0) print_bar(share);
     if (share >= 0) fprintf(stderr, "%.0f%% ", floor(100 * share));
     fprintf(stderr, "%lld %s", done, p->unit);
-    if (!p->plain) fprintf(stderr, ", %.0f/s", rate);
+    if (!p->plain) fprintf(stderr, rate < 10 ? ", %.1f/s" : ", %.0f/s", rate);
     print_left(p->plain ? p->left : share > 0 && share < 1 ? seconds * (1 - share) / share : -1);
     if (!p->terminal) fputc('\n', stderr);
     p->shown = now;

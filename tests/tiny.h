@@ -49,24 +49,30 @@ static inline void tiny_sharpen(const ganz_net *net, real *block)
 }
 
 /* Writes a model file; false with a message on standard error. The parameters depend on the seed alone. */
+static inline bool save_tiny(const char *path, uint64_t seed, const ganz_model_info *info, const ganz_vocab *vocab)
+{
+    ganz_net net;
+    ganz_error err = {0};
+    ganz_status status = ganz_net_open(&net, &info->config, &err);
+    real *const block = calloc(net.params.block, sizeof *block);
+    ganz_params_init(&net.params, seed, block);
+    tiny_sharpen(&net, block);
+    if (status == GANZ_OK) status = ganz_model_save(path, info, &net, vocab, block, &err);
+    if (status != GANZ_OK) fprintf(stderr, "%s\n", err.message);
+    free(block);
+    ganz_net_close(&net);
+    return status == GANZ_OK;
+}
+
 static inline bool write_tiny_pair(const char *path, uint64_t seed, const char *source, const char *target)
 {
     ganz_vocab *vocab = tiny_vocab();
     ganz_model_info info = tiny_info(vocab);
     info.source_language = source;
     info.target_language = target;
-    ganz_net net;
-    ganz_error err = {0};
-    ganz_status status = ganz_net_open(&net, &info.config, &err);
-    real *const block = calloc(net.params.block, sizeof *block);
-    ganz_params_init(&net.params, seed, block);
-    tiny_sharpen(&net, block);
-    if (status == GANZ_OK) status = ganz_model_save(path, &info, &net, vocab, block, &err);
-    if (status != GANZ_OK) fprintf(stderr, "%s\n", err.message);
-    free(block);
-    ganz_net_close(&net);
+    const bool saved = save_tiny(path, seed, &info, vocab);
     ganz_vocab_close(&vocab);
-    return status == GANZ_OK;
+    return saved;
 }
 
 static inline bool write_tiny(const char *path, uint64_t seed) { return write_tiny_pair(path, seed, "en", "de"); }

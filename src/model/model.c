@@ -26,8 +26,8 @@ int ganz_model_shape(const ganz_param *p, int64_t dims[2])
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
-/* A command has names of files in it, which may be of any bytes: those that are no UTF-8 are no reason to lose a model,
- * and become question marks. */
+/* What is noted of a model, such as the command, has names of files in it, which may be of any bytes: those that are no
+ * UTF-8 are no reason to lose it, and become question marks. */
 static ganz_status write_text(ganz_writer *w, const char *key, const char *text, ganz_error *err)
 {
     if (!text) return GANZ_OK;

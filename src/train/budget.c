@@ -96,8 +96,9 @@ static void set_integer(chooser *c, bool integer)
 static ganz_status measure_all(chooser *c, ganz_error *err)
 {
     ganz_net *const net = &c->t->net;
-    const int widths = c->want->bits > 0 ? WIDEST - NARROWEST + 1 : 2;
-    int done = 0;
+    int done = 0, all = 0;
+    for (int i = 0; i < c->count; i++)
+        for (int bits = NARROWEST; bits <= WIDEST; bits++) all += c->product[i].offered[bits];
     set_integer(c, false);
     for (int i = 0; i < net->pairs; i++) net->pair[i].rule.integer = false;
     ganz_status status = GANZ_OK;
@@ -105,7 +106,7 @@ static ganz_status measure_all(chooser *c, ganz_error *err)
         for (int bits = WIDEST; status == GANZ_OK && bits >= NARROWEST; bits--) {
             if (!c->product[i].offered[bits]) continue;
             status = measure(c, c->site[i], bits, &c->product[i].harm[bits], err);
-            if (c->want->progress) c->want->progress(c->want->context, ++done, c->count * widths);
+            if (c->want->progress) c->want->progress(c->want->context, ++done, all);
             if (status == GANZ_OK && ganz_flag_is_set(c->t->options.stop))
                 status = ganz_fail(err, GANZ_ESTOPPED, "stopped");
         }
